@@ -1,0 +1,50 @@
+// The time of day as a dependency, so that tests can turn it.
+// Held by edges (services, writers, links); PURE code is given a time instead. Any thread.
+// Never sleeps, never calls back: timers are the event loop's.
+#ifndef BASE_CLOCK_H_
+#define BASE_CLOCK_H_
+
+#include <mutex>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace det::base {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual absl::Time Now() const = 0;
+};
+
+class RealClock : public Clock {
+ public:
+  absl::Time Now() const override { return absl::Now(); }
+};
+
+// Stands still until it is told to move.
+class FakeClock : public Clock {
+ public:
+  explicit FakeClock(absl::Time now = absl::FromUnixSeconds(1'700'000'000)) : now_(now) {}
+
+  absl::Time Now() const override {
+    std::lock_guard lock(mutex_);
+    return now_;
+  }
+  void Set(absl::Time now) {
+    std::lock_guard lock(mutex_);
+    now_ = now;
+  }
+  void Advance(absl::Duration by) {
+    std::lock_guard lock(mutex_);
+    now_ += by;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  absl::Time now_;
+};
+
+}  // namespace det::base
+
+#endif  // BASE_CLOCK_H_

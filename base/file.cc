@@ -1,0 +1,107 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "base/fd.h"
+#include "base/status_macros.h"
+
+namespace det::base {
+namespace {
+
+absl::Status SystemError(int error, absl::string_view doing, absl::string_view path) {
+  return absl::ErrnoToStatus(error, absl::StrCat("cannot ", doing, " ", path));
+}
+
+absl::Status WriteAll(int fd, absl::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t wrote = ::write(fd, content.data(), content.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return SystemError(errno, "write", path);
+    content.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SyncDir(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // EINVAL: some file systems cannot sync a folder and need not.
+  if (!fd.valid() || (::fsync(fd.get()) != 0 && errno != EINVAL)) {
+    return SystemError(errno, "sync folder", path);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteAside(int fd, absl::string_view content, unsigned mode, const std::string& aside,
+                        const std::string& path) {
+  DET_RETURN_IF_ERROR(WriteAll(fd, content, aside));
+  if (::fchmod(fd, mode) != 0) return SystemError(errno, "set the permissions of", aside);
+  if (::fsync(fd) != 0) return SystemError(errno, "sync", aside);
+  if (::rename(aside.c_str(), path.c_str()) != 0) return SystemError(errno, "replace", path);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return SystemError(errno, "open", path);
+  std::string content;
+  char buffer[65536];
+  while (true) {
+    const ssize_t got = ::read(fd.get(), buffer, sizeof(buffer));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemError(errno, "read", path);
+    if (got == 0) return content;
+    content.append(buffer, static_cast<size_t>(got));
+  }
+}
+
+absl::Status WriteFileAtomically(const std::string& path, absl::string_view content,
+                                 unsigned mode) {
+  const size_t slash = path.rfind('/');
+  const std::string dir = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  std::string aside = absl::StrCat(path, ".XXXXXX");
+  const Fd fd(::mkostemp(aside.data(), O_CLOEXEC));
+  if (!fd.valid()) return SystemError(errno, "write", path);
+  const absl::Status status = WriteAside(fd.get(), content, mode, aside, path);
+  if (!status.ok()) {
+    ::unlink(aside.c_str());
+    return status;
+  }
+  return SyncDir(dir);
+}
+
+absl::Status MakeDirs(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return SystemError(error.value(), "make folder", path);
+  // create_directories is content with a file of that name in some versions.
+  if (!std::filesystem::is_directory(path, error)) {
+    return absl::AlreadyExistsError(absl::StrCat("cannot make folder ", path, ": a file is there"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TempDir> TempDir::Create(absl::string_view prefix) {
+  const char* parent = ::getenv("TMPDIR");
+  std::string path =
+      absl::StrCat(parent != nullptr && *parent != 0 ? parent : "/tmp", "/", prefix, "-XXXXXX");
+  if (::mkdtemp(path.data()) == nullptr) return SystemError(errno, "make folder", path);
+  return TempDir(std::move(path));
+}
+
+TempDir::~TempDir() {
+  if (path_.empty()) return;
+  std::error_code ignored;  // A temporary folder that stays behind harms nobody.
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace det::base

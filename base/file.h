@@ -1,0 +1,50 @@
+// Small files and folders, whole.
+// Called by edges: configuration, journals, tokens, tests; on any thread, which waits for the disk.
+// Never throws, never leaves a half-written file under its final name.
+#ifndef BASE_FILE_H_
+#define BASE_FILE_H_
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace det::base {
+
+// NOT_FOUND, PERMISSION_DENIED, or INTERNAL with the system's words.
+absl::StatusOr<std::string> ReadFile(const std::string& path);
+
+// Writes aside, syncs, renames and syncs the folder: after a crash there is the old file or the new
+// one, whole. `mode` is the file's permissions.
+absl::Status WriteFileAtomically(const std::string& path, absl::string_view content,
+                                 unsigned mode = 0644);
+
+// Makes a folder and those above it; one that exists is fine.
+absl::Status MakeDirs(const std::string& path);
+
+// A folder of its own below the system's temporary one ($TMPDIR, or /tmp), removed with all in it
+// when this dies.
+class TempDir {
+ public:
+  static absl::StatusOr<TempDir> Create(absl::string_view prefix = "det");
+
+  TempDir(TempDir&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TempDir& operator=(TempDir&& other) noexcept {
+    std::swap(path_, other.path_);
+    return *this;
+  }
+  ~TempDir();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TempDir(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;
+};
+
+}  // namespace det::base
+
+#endif  // BASE_FILE_H_

@@ -1,0 +1,68 @@
+#include "base/file.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+namespace det::base {
+namespace {
+
+TEST(File, WritesReadsAndReplaces) {
+  const auto dir = TempDir::Create();
+  ASSERT_TRUE(dir.ok()) << dir.status();
+  const std::string path = dir->path() + "/a";
+  ASSERT_TRUE(WriteFileAtomically(path, std::string("one\0two", 7)).ok());
+  EXPECT_EQ(*ReadFile(path), std::string("one\0two", 7));
+  ASSERT_TRUE(WriteFileAtomically(path, "", 0600).ok());
+  EXPECT_EQ(*ReadFile(path), "");
+  struct stat info;
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  // Nothing is left aside.
+  const auto begin = std::filesystem::directory_iterator(dir->path());
+  EXPECT_EQ(std::distance(begin, std::filesystem::directory_iterator()), 1);
+}
+
+TEST(File, ErrorsNameThePath) {
+  const auto missing = ReadFile("/no/such/file");
+  EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(missing.status().message().find("/no/such/file"), absl::string_view::npos);
+  EXPECT_EQ(WriteFileAtomically("/no/such/file", "x").code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(ReadFile("/").ok());
+}
+
+TEST(File, FailedReplaceLeavesNothingAside) {
+  const auto dir = TempDir::Create();
+  ASSERT_TRUE(MakeDirs(dir->path() + "/target/full").ok());
+  EXPECT_FALSE(WriteFileAtomically(dir->path() + "/target", "x").ok());
+  const auto begin = std::filesystem::directory_iterator(dir->path());
+  EXPECT_EQ(std::distance(begin, std::filesystem::directory_iterator()), 1);
+}
+
+TEST(File, MakesFoldersOnceAndAgain) {
+  const auto dir = TempDir::Create("prefix");
+  EXPECT_NE(dir->path().find("prefix"), std::string::npos);
+  EXPECT_TRUE(MakeDirs(dir->path() + "/a/b/c").ok());
+  EXPECT_TRUE(MakeDirs(dir->path() + "/a/b/c").ok());
+  ASSERT_TRUE(WriteFileAtomically(dir->path() + "/file", "x").ok());
+  EXPECT_FALSE(MakeDirs(dir->path() + "/file").ok());
+  EXPECT_FALSE(MakeDirs(dir->path() + "/file/below").ok());
+}
+
+TEST(File, TempDirGoesWithAllInIt) {
+  std::string path;
+  {
+    auto dir = TempDir::Create();
+    path = dir->path();
+    ASSERT_TRUE(MakeDirs(path + "/a/b").ok());
+    const TempDir moved = *std::move(dir);
+    EXPECT_EQ(moved.path(), path);
+    EXPECT_TRUE(std::filesystem::exists(path));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+}  // namespace
+}  // namespace det::base

@@ -1,0 +1,76 @@
+#include "base/log.h"
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace det::base {
+namespace {
+
+template <class F>
+std::string StderrOf(F f) {
+  testing::internal::CaptureStderr();
+  f();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Log, HumanLineHasTextFieldsAndPlace) {
+  InitLog({});
+  const std::string line = StderrOf([] {
+    DET_LOG(WARNING) << "agent " << 3 << " lost" << Field("trial", 7) << Field("why", "no answer");
+  });
+  EXPECT_NE(line.find("WARNING agent 3 lost trial=7 why=\"no answer\" (log_test.cc:"),
+            std::string::npos)
+      << line;
+  EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
+}
+
+TEST(Log, LevelSilencesAndSkipsEvaluation) {
+  InitLog({.level = LogLevel::kWarning});
+  int calls = 0;
+  EXPECT_EQ(StderrOf([&] { DET_LOG(INFO) << ++calls; }), "");
+  EXPECT_EQ(calls, 0);
+  EXPECT_NE(StderrOf([&] { DET_LOG(ERROR) << ++calls; }), "");
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Log, JsonLinesParseWhateverTheyHold) {
+  InitLog({.json = true, .level = LogLevel::kDebug});
+  const std::string line = StderrOf([] {
+    DET_LOG(DEBUG) << "quote \" newline \n bad byte \xff" << Field("trial", 7) << Field("ok", true)
+                   << Field("name", "a b") << Field("loss", 0.5);
+  });
+  EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
+  const auto json = nlohmann::json::parse(line);
+  EXPECT_EQ(json["level"], "DEBUG");
+  EXPECT_EQ(json["trial"], 7);
+  EXPECT_EQ(json["ok"], true);
+  EXPECT_EQ(json["name"], "a b");
+  EXPECT_EQ(json["loss"], 0.5);
+  EXPECT_TRUE(json["message"].get<std::string>().starts_with("quote \" newline \n"));
+}
+
+TEST(Log, ThreadsDoNotMixLines) {
+  InitLog({.json = true});
+  const std::string text = StderrOf([] {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([] {
+        for (int n = 0; n < 100; ++n) DET_LOG(INFO) << "line" << Field("n", n);
+      });
+    }
+    for (auto& thread : threads) thread.join();
+  });
+  std::istringstream lines(text);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    EXPECT_TRUE(nlohmann::json::accept(line)) << line;
+  }
+  EXPECT_EQ(count, 400);
+}
+
+}  // namespace
+}  // namespace det::base

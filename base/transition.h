@@ -1,0 +1,98 @@
+// A state machine as a table: which event takes which states where. The machine looks its moves up
+// here and the documentation is written from here, so the two cannot differ.
+// Called by the machines of PURE folders and by the generator of docs, on any thread.
+// Never holds a state, never acts: what a move does besides is the machine's. PURE.
+//
+//   inline constexpr Transition<LampState, LampEvent> kLampTable[] = {
+//       {{LampState::kOff, LampState::kDim}, LampEvent::kPress, LampState::kOn},
+//   };
+//   std::optional<LampState> next = Lookup(kLampTable, state, LampEvent::kPress);
+#ifndef BASE_TRANSITION_H_
+#define BASE_TRANSITION_H_
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace det::base {
+
+// The states that a row starts from; a value that lives in a constexpr table.
+template <class State>
+class Sources {
+ public:
+  static constexpr size_t kMax = 12;
+
+  // REQUIRES at most kMax states: more do not compile in a constexpr table.
+  constexpr Sources(std::initializer_list<State> states) {
+    for (const State state : states) states_.at(size_++) = state;
+  }
+
+  constexpr const State* begin() const { return states_.data(); }
+  constexpr const State* end() const { return states_.data() + size_; }
+  constexpr size_t size() const { return size_; }
+  constexpr bool contains(State state) const {
+    for (const State mine : *this) {
+      if (mine == state) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::array<State, kMax> states_{};
+  size_t size_ = 0;
+};
+
+template <class State, class Event>
+struct Transition {
+  Sources<State> sources;
+  Event event;
+  State destination;
+};
+
+// Where `event` leads from `state`; nullopt if it is not allowed there.
+template <class State, class Event, size_t kRows>
+constexpr std::optional<State> Lookup(const Transition<State, Event> (&table)[kRows], State state,
+                                      Event event) {
+  for (const auto& row : table) {
+    if (row.event == event && row.sources.contains(state)) return row.destination;
+  }
+  return std::nullopt;
+}
+
+// Whether no state has two rows for one event. Meant for a static_assert beside the table.
+template <class State, class Event, size_t kRows>
+constexpr bool IsDeterministic(const Transition<State, Event> (&table)[kRows]) {
+  for (size_t i = 0; i < kRows; ++i) {
+    for (size_t j = i + 1; j < kRows; ++j) {
+      if (table[i].event != table[j].event) continue;
+      for (const State state : table[i].sources) {
+        if (table[j].sources.contains(state)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+// A Markdown table with one line per row. The name functions take the enum and return text.
+template <class State, class Event, size_t kRows, class StateName, class EventName>
+std::string ToMarkdown(const Transition<State, Event> (&table)[kRows], StateName state_name,
+                       EventName event_name) {
+  std::string text = "| From | Event | To |\n|---|---|---|\n";
+  for (const auto& row : table) {
+    std::string sources;
+    for (const State state : row.sources) {
+      absl::StrAppend(&sources, sources.empty() ? "" : ", ", state_name(state));
+    }
+    absl::StrAppend(&text, "| ", sources, " | ", event_name(row.event), " | ",
+                    state_name(row.destination), " |\n");
+  }
+  return text;
+}
+
+}  // namespace det::base
+
+#endif  // BASE_TRANSITION_H_

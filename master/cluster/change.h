@@ -1,0 +1,60 @@
+// A change of durable state, as a value: an upsert of one row or an append of one line. The store
+// knows how to make each of them; equal changes made twice leave the same rows.
+//
+// PURE.
+#ifndef MASTER_CLUSTER_CHANGE_H_
+#define MASTER_CLUSTER_CHANGE_H_
+
+#include <string>
+#include <variant>
+
+#include "master/experiment/allocation.h"
+#include "master/experiment/experiment.h"
+#include "master/experiment/trial.h"
+#include "master/model/ids.h"
+#include "master/model/reports.h"
+#include "master/model/value.h"
+#include "master/searcher/operation.h"
+
+namespace det::cluster {
+
+struct PutExperiment {
+  experiment::Experiment experiment;
+  friend bool operator==(const PutExperiment&, const PutExperiment&) = default;
+};
+struct PutTrial {
+  experiment::Trial trial;
+  friend bool operator==(const PutTrial&, const PutTrial&) = default;
+};
+struct PutAllocation {
+  experiment::Allocation allocation;
+  friend bool operator==(const PutAllocation&, const PutAllocation&) = default;
+};
+// The searcher after its `sequence`-th event: journal line and snapshot in one, the older ones of
+// the experiment are dropped.
+struct PutSearcher {
+  model::ExperimentId experiment;
+  int64_t sequence = 0;
+  model::Value snapshot;
+  friend bool operator==(const PutSearcher&, const PutSearcher&) = default;
+};
+struct AddMetrics {
+  model::MetricReport report;
+  friend bool operator==(const AddMetrics&, const AddMetrics&) = default;
+};
+struct AddCheckpoint {
+  model::CheckpointRecord checkpoint;
+  friend bool operator==(const AddCheckpoint&, const AddCheckpoint&) = default;
+};
+// A line of the master's own in a task's log: "restart 1 of 5: rank 1 was killed by SIGKILL".
+struct AddLogLine {
+  model::LogLine line;
+  friend bool operator==(const AddLogLine&, const AddLogLine&) = default;
+};
+
+using Change = std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddMetrics,
+                            AddCheckpoint, AddLogLine>;
+
+}  // namespace det::cluster
+
+#endif  // MASTER_CLUSTER_CHANGE_H_

@@ -1,0 +1,68 @@
+// The whole truth in memory and the one function that changes it. A router: each event goes to the
+// machine that owns it; logic lives in experiment/, searcher/, scheduler/.
+//
+// Owned by engine::Engine and touched on its loop alone. Never does I/O, reads no clock. PURE.
+#ifndef MASTER_CLUSTER_CLUSTER_H_
+#define MASTER_CLUSTER_CLUSTER_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "master/cluster/event.h"
+#include "master/cluster/image.h"
+#include "master/cluster/outcome.h"
+#include "master/scheduler/plan.h"
+#include "master/searcher/searcher.h"
+
+namespace det::cluster {
+
+// Facts about the installation that decisions need.
+struct Settings {
+  std::string cluster_id;
+  absl::Duration stop_grace = absl::Seconds(15);   // between SIGTERM and SIGKILL
+  std::string default_resource_pool = "default";
+  friend bool operator==(const Settings&, const Settings&) = default;
+};
+
+class Cluster {
+ public:
+  explicit Cluster(Settings settings);
+  ~Cluster();
+
+  // Rebuilds memory from what was committed. INTERNAL when rows contradict each other.
+  absl::Status Restore(Image image);
+
+  // The only way to change anything. A refusal (any error Status) changes nothing. A late or
+  // repeated fact is OK with an empty outcome.
+  absl::StatusOr<Outcome> Apply(const Event& event, absl::Time now);
+
+  // Every effect that the present state still calls for; used after Restore. With an agent: only
+  // what concerns that agent, used when it connects again.
+  std::vector<Effect> Regenerate() const;
+  std::vector<Effect> RegenerateFor(const model::AgentId& agent) const;
+
+  // Reads, for engine::Engine::Query. Pointers live until the next Apply.
+  const experiment::Experiment* FindExperiment(model::ExperimentId id) const;
+  const experiment::Trial* FindTrial(model::TrialId id) const;
+  const experiment::Allocation* FindAllocation(const model::AllocationId& id) const;
+  const std::map<model::AgentId, model::Agent>& agents() const;
+  std::vector<const experiment::Allocation*> live_allocations() const;
+  // Why a queued allocation waits, as of the last ScheduleTick.
+  const scheduler::WaitReason* FindWaitReason(const model::AllocationId& id) const;
+
+  // Memory as an Image; equal to what a Restore of the committed rows gives. For tests.
+  Image Dump() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace det::cluster
+
+#endif  // MASTER_CLUSTER_CLUSTER_H_

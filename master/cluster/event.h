@@ -1,0 +1,97 @@
+// Everything that can happen to the cluster, as values. Requests come from people, facts from agents
+// and trials, the rest from the engine's own timers. Each may arrive late or twice.
+//
+// PURE.
+#ifndef MASTER_CLUSTER_EVENT_H_
+#define MASTER_CLUSTER_EVENT_H_
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "master/model/agent.h"
+#include "master/model/experiment_config.h"
+#include "master/model/ids.h"
+#include "master/model/reports.h"
+#include "master/model/states.h"
+
+namespace det::cluster {
+
+// ---- requests: answered with a Status, refused without any change ----
+
+struct CreateExperiment {
+  std::shared_ptr<const model::ExperimentConfig> config;  // valid
+  std::string original_config;
+  std::string context_hash;
+  model::UserId owner;
+  std::string request_id;
+  bool activate = true;
+};
+struct PauseExperiment { model::ExperimentId id; };
+struct ActivateExperiment { model::ExperimentId id; };
+struct CancelExperiment { model::ExperimentId id; };
+struct KillExperiment { model::ExperimentId id; };
+struct KillTrial { model::TrialId id; };
+
+// ---- facts from agents ----
+
+struct AgentRegistered {
+  model::Agent agent;
+  std::vector<model::AllocationId> running;  // shares that live on it now
+};
+struct AgentDisconnected { model::AgentId id; };
+// Away for longer than the master's patience.
+struct AgentLost { model::AgentId id; };
+struct ShareStarted {
+  model::AllocationId allocation;
+  model::AgentId agent;
+};
+struct ShareExited {
+  model::AllocationId allocation;
+  model::AgentId agent;
+  int exit_code = 0;
+  int signal = 0;
+  std::string message;
+  bool start_failed = false;
+};
+
+// ---- facts from trials; `allocation` is the sender's and stale ones are dropped ----
+
+struct ValidationReported {
+  model::AllocationId allocation;
+  model::MetricReport report;
+};
+struct CheckpointReported {
+  model::AllocationId allocation;
+  model::CheckpointRecord checkpoint;
+};
+struct ProgressReported {
+  model::AllocationId allocation;
+  model::TrialId trial;
+  double progress = 0;
+  std::string runner_state;
+};
+struct PreemptionAcked { model::AllocationId allocation; };
+struct EarlyExitReported {
+  model::AllocationId allocation;
+  model::ExitReason reason = model::ExitReason::kNone;  // kInvalidHp or kInvalidCode
+  std::string message;
+};
+
+// ---- the engine's own ----
+
+struct ScheduleTick {};
+struct AllocationDeadline { model::AllocationId id; };
+
+using Event =
+    std::variant<CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment,
+                 KillExperiment, KillTrial, AgentRegistered, AgentDisconnected, AgentLost,
+                 ShareStarted, ShareExited, ValidationReported, CheckpointReported,
+                 ProgressReported, PreemptionAcked, EarlyExitReported, ScheduleTick,
+                 AllocationDeadline>;
+
+}  // namespace det::cluster
+
+#endif  // MASTER_CLUSTER_EVENT_H_

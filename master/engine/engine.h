@@ -1,0 +1,65 @@
+// The engine: the only owner of the Cluster and of its loop. Applies events, gathers their changes
+// into group commits, and lets nothing out of the process before its commit: replies and effects
+// wait with their batch and run in order once it is durable.
+//
+// Submit and Query may be called on any thread. Replies and query results are delivered on the
+// engine's loop: they must be short and must not block.
+#ifndef MASTER_ENGINE_ENGINE_H_
+#define MASTER_ENGINE_ENGINE_H_
+
+#include <memory>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/event_loop.h"
+#include "master/cluster/cluster.h"
+#include "master/cluster/event.h"
+#include "master/cluster/outcome.h"
+#include "master/engine/sinks.h"
+#include "master/store/store.h"
+
+namespace det::engine {
+
+// What a caller learns of its event once it is durable.
+struct Applied {
+  std::optional<model::ExperimentId> created;
+  bool best_so_far = false;
+};
+
+class Engine {
+ public:
+  // All must outlive the engine. `fatal` is called (once, on the committer's thread) when the engine
+  // cannot go on: another master has taken over, or a commit was refused; the process must end and
+  // recover. It must not return to normal work.
+  Engine(cluster::Settings settings, store::Store* store, base::EventLoop* loop, Sinks sinks,
+         absl::AnyInvocable<void(absl::Status)> fatal);
+  ~Engine();
+
+  // Loads, restores, and sends every effect that the restored state still calls for. Blocks.
+  absl::Status Start();
+  // Finishes the open batches; later Submits are refused with UNAVAILABLE. Blocks.
+  void Stop();
+
+  // Applies `event`; calls `reply` after its commit, or at once with the refusal. UNAVAILABLE while
+  // the database has been away for longer than a bound: nothing was applied.
+  void Submit(cluster::Event event, absl::AnyInvocable<void(absl::StatusOr<Applied>)> reply);
+  // For facts nobody waits for; a refusal is logged.
+  void Submit(cluster::Event event);
+
+  // Runs `read` on the loop against the present state; `done` receives its result once everything
+  // that `read` could see is durable.
+  void Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
+             absl::AnyInvocable<void(absl::Status)> done);
+
+  // True while commits go through.
+  bool healthy() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace det::engine
+
+#endif  // MASTER_ENGINE_ENGINE_H_

@@ -1,0 +1,42 @@
+// Where effects go. Each is called on the engine's loop, in order, after the commit; it must not
+// block. An effect for a party that is not there is dropped: it is derived again when it returns.
+#ifndef MASTER_ENGINE_SINKS_H_
+#define MASTER_ENGINE_SINKS_H_
+
+#include "master/cluster/effect.h"
+
+namespace det::engine {
+
+// Orders to agents. Implemented by agents::AgentHub.
+class AgentSink {
+ public:
+  virtual ~AgentSink() = default;
+  virtual void Start(const cluster::StartTask& order) = 0;
+  virtual void Stop(const cluster::StopTask& order) = 0;
+};
+
+// News for running trials. Implemented by service::AllocationWatch.
+class TrialSink {
+ public:
+  virtual ~TrialSink() = default;
+  virtual void Announce(const cluster::AnnounceRendezvous& news) = 0;
+  virtual void Announce(const cluster::AnnouncePreemption& news) = 0;
+  virtual void Close(const cluster::CloseAllocation& news) = 0;
+};
+
+// News for those who watch experiments. Implemented by service::ExperimentWatch.
+class ExperimentSink {
+ public:
+  virtual ~ExperimentSink() = default;
+  virtual void Changed(model::ExperimentId id) = 0;
+};
+
+struct Sinks {
+  AgentSink* agents = nullptr;
+  TrialSink* trials = nullptr;
+  ExperimentSink* experiments = nullptr;
+};
+
+}  // namespace det::engine
+
+#endif  // MASTER_ENGINE_SINKS_H_

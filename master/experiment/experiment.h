@@ -1,0 +1,50 @@
+// An experiment: a configuration, its searcher, its trials.
+//
+//              pause                    every trial has ended
+//   ACTIVE ◄──────────► PAUSED         ┌──────────────────────► COMPLETED | CANCELED | ERROR
+//     │        activate   │            │
+//     └───────┬───────────┘            │
+//             │ searcher shut down, cancel, kill, failure
+//             ▼                        │
+//   STOPPING_COMPLETED | STOPPING_CANCELED | STOPPING_ERROR
+//
+// PURE; table in experiment.cc.
+#ifndef MASTER_EXPERIMENT_EXPERIMENT_H_
+#define MASTER_EXPERIMENT_EXPERIMENT_H_
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/time/time.h"
+#include "master/model/experiment_config.h"
+#include "master/model/ids.h"
+#include "master/model/states.h"
+
+namespace det::experiment {
+
+// The durable part; its searcher is kept beside it by cluster::Cluster.
+struct Experiment {
+  model::ExperimentId id;
+  model::JobId job;
+  model::UserId owner;
+  std::string request_id;  // of the client that created it; empty: none
+  // Shared and never changed after creation: configurations are large and copied with every change.
+  std::shared_ptr<const model::ExperimentConfig> config;
+  std::string original_config;  // the YAML as submitted
+  std::string context_hash;     // empty: no context directory
+  model::ExperimentState state = model::ExperimentState::kActive;
+  std::string reason;
+  double progress = 0;
+  std::optional<double> best_metric;
+  std::optional<model::TrialId> best_trial;
+  absl::Time created_at;
+  std::optional<absl::Time> ended_at;
+};
+// Equality compares the configuration by value.
+bool operator==(const Experiment& a, const Experiment& b);
+
+}  // namespace det::experiment
+
+#endif  // MASTER_EXPERIMENT_EXPERIMENT_H_

@@ -1,0 +1,57 @@
+// A trial: restarts and runs around its allocations.
+//
+//             slots assigned
+//   QUEUED ──────────────────► RUNNING ──► COMPLETED   exit 0, or stopped by the searcher
+//     ▲ │                        │ │ │
+//     │ │ pause         preempted│ │ └───► ERROR       failed more than max_restarts times, or the
+//     │ ▼                        │ │                   code is invalid
+//   PAUSED ◄─────────────────────┘ │ failed, restarts left: a new run, QUEUED
+//     │                            │
+//     │ kill, cancel               ▼ pause, kill, cancel, searcher stop
+//     └──────────► CANCELED ◄── STOPPING (end_as says what it becomes)
+//
+// PURE; table in trial.cc.
+#ifndef MASTER_EXPERIMENT_TRIAL_H_
+#define MASTER_EXPERIMENT_TRIAL_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "master/model/ids.h"
+#include "master/model/states.h"
+#include "master/model/value.h"
+
+namespace det::experiment {
+
+struct Trial {
+  model::TrialId id;
+  model::ExperimentId experiment;
+  model::RequestId request;
+  model::TaskId task;
+  uint32_t seed = 0;
+  model::Hparams hparams;
+  model::TrialState state = model::TrialState::kQueued;
+  // While kStopping: what it becomes once its allocation has ended.
+  std::optional<model::TrialState> end_as;
+  std::string reason;  // of the end, or of the last restart
+  int restarts = 0;    // that count against max_restarts
+  int run_id = 0;      // number of the present or next run
+  std::optional<model::AllocationId> allocation;  // of the present run
+  std::optional<model::CheckpointId> latest_checkpoint;
+  std::optional<model::CheckpointId> warm_start;
+  int64_t steps_completed = 0;
+  double progress = 0;
+  std::string runner_state;
+  // The searcher's metric: best (by direction) and latest.
+  std::optional<double> best_metric;
+  std::optional<double> latest_metric;
+  int64_t best_steps = 0;
+  absl::Time created_at;
+  std::optional<absl::Time> ended_at;
+  friend bool operator==(const Trial&, const Trial&) = default;
+};
+
+}  // namespace det::experiment
+
+#endif  // MASTER_EXPERIMENT_TRIAL_H_

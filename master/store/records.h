@@ -1,0 +1,125 @@
+// What readers get and ask with: rows as plain values.
+#ifndef MASTER_STORE_RECORDS_H_
+#define MASTER_STORE_RECORDS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "master/experiment/experiment.h"
+#include "master/experiment/trial.h"
+#include "master/model/ids.h"
+#include "master/model/reports.h"
+
+namespace det::store {
+
+struct UserRecord {
+  model::UserId id;
+  std::string username;
+  std::string password_hash;  // argon2id text; empty: cannot log in by password
+  bool admin = false;
+  bool active = true;
+  std::string display_name;
+};
+
+struct SessionRecord {
+  enum class Kind { kUser, kAgent };
+  std::string token_hash;  // SHA-256, hex; the token itself is never stored
+  Kind kind = Kind::kUser;
+  model::UserId user;  // kUser
+  std::optional<absl::Time> expires_at;
+};
+
+// A window of a list: limit 0 is everything, a negative offset counts from the end.
+struct Window {
+  int offset = 0;
+  int limit = 0;
+};
+
+struct ExperimentRecord {
+  experiment::Experiment experiment;
+  std::string username;
+  int num_trials = 0;
+  int checkpoint_count = 0;
+  int64_t checkpoint_size = 0;
+  int64_t context_size = 0;
+};
+struct ExperimentQuery {
+  enum class Sort { kId, kName, kState, kStartTime, kEndTime, kNumTrials, kProgress, kUser };
+  Window window;
+  Sort sort = Sort::kId;
+  bool descending = false;
+  std::string name;  // contained in the name, any case
+  std::vector<model::ExperimentState> states;
+  std::vector<std::string> usernames;
+};
+struct ExperimentPage {
+  std::vector<ExperimentRecord> experiments;
+  int total = 0;
+};
+
+struct TrialRecord {
+  experiment::Trial trial;
+  std::optional<model::MetricReport> best_validation;
+  std::optional<model::MetricReport> latest_validation;
+  std::optional<model::CheckpointRecord> best_checkpoint;
+  int checkpoint_count = 0;
+  int64_t checkpoint_size = 0;
+};
+struct TrialQuery {
+  enum class Sort { kId, kState, kStartTime, kEndTime, kBestMetric, kLatestMetric, kSteps,
+                    kRestarts };
+  model::ExperimentId experiment;
+  Window window;
+  Sort sort = Sort::kId;
+  bool descending = false;
+  std::vector<model::TrialState> states;
+};
+struct TrialPage {
+  std::vector<TrialRecord> trials;
+  int total = 0;
+};
+
+struct CheckpointEntry {
+  model::CheckpointRecord checkpoint;
+  model::ExperimentId experiment;
+  model::Hparams hparams;
+  std::optional<double> searcher_metric;
+  model::Value validation_metrics;
+};
+struct CheckpointQuery {
+  std::optional<model::ExperimentId> experiment;
+  std::optional<model::TrialId> trial;
+  Window window;
+  bool descending = false;
+};
+struct CheckpointPage {
+  std::vector<CheckpointEntry> checkpoints;
+  int total = 0;
+};
+
+struct LogRecord {
+  int64_t id = 0;
+  model::LogLine line;
+};
+struct LogQuery {
+  model::TaskId task;
+  int64_t after_id = 0;
+  int limit = 1000;
+  bool descending = false;
+  std::vector<std::string> allocations;
+  std::vector<std::string> agents;
+  std::vector<int> ranks;
+  std::vector<model::LogLevel> levels;
+  std::vector<std::string> stdtypes;
+  std::vector<std::string> sources;
+  std::optional<absl::Time> before;
+  std::optional<absl::Time> after;
+  std::string contains;
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_RECORDS_H_

@@ -1,0 +1,88 @@
+// The database, seen from inside: load once, commit batches in order, write bulk data, read for
+// answers. Implementations: postgres/ and fake_store.h, one contract (store_contract.h).
+//
+// Commit is called by engine::Committer on its own thread, one at a time. The writers and readers
+// may be called on any thread and block; never on the cluster's loop.
+#ifndef MASTER_STORE_STORE_H_
+#define MASTER_STORE_STORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "master/cluster/change.h"
+#include "master/cluster/image.h"
+#include "master/store/records.h"
+
+namespace det::store {
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // ---- control path ----
+
+  // Takes the cluster over: raises the epoch, so that any older master's commits fail from now on,
+  // and returns what is to be restored.
+  virtual absl::StatusOr<cluster::Image> Load() = 0;
+
+  // All of them or none, in one transaction that also checks the epoch. ABORTED: another master has
+  // taken over. UNAVAILABLE: not known to be committed; the same batch may be given again (it
+  // carries `sequence`, and a batch that was committed already is OK and changes nothing).
+  virtual absl::Status Commit(int64_t sequence, const std::vector<cluster::Change>& changes) = 0;
+
+  // ---- bulk data: durable when the call returns OK; rows that exist already are skipped ----
+
+  virtual absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) = 0;
+  virtual absl::Status AddLogLines(const std::vector<model::LogLine>& lines) = 0;
+
+  // ---- plain records: one transaction each ----
+
+  // A context directory by the hash of its archive; storing the same hash again is OK.
+  virtual absl::Status PutContext(const std::string& hash, const std::string& tgz) = 0;
+  // NOT_FOUND when nothing has this hash.
+  virtual absl::StatusOr<std::string> GetContext(const std::string& hash) = 0;
+
+  virtual absl::StatusOr<UserRecord> GetUserByName(const std::string& username) = 0;
+  virtual absl::StatusOr<UserRecord> GetUser(model::UserId id) = 0;
+  // Inserts or replaces by username; returns it with its id.
+  virtual absl::StatusOr<UserRecord> PutUser(const UserRecord& user) = 0;
+  virtual absl::Status PutSession(const SessionRecord& session) = 0;
+  // NOT_FOUND for an unknown or expired token.
+  virtual absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash,
+                                                   absl::Time now) = 0;
+  virtual absl::Status DeleteSession(const std::string& token_hash) = 0;
+
+  // ---- reads: committed rows only ----
+
+  virtual absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) = 0;
+  virtual absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) = 0;
+  virtual absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) = 0;
+  virtual absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) = 0;
+  // Of a trial, oldest first, terminated ones included.
+  virtual absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
+      const model::TaskId& task) = 0;
+  virtual absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) = 0;
+  // By trial, group, steps. Empty group: all groups.
+  virtual absl::StatusOr<std::vector<model::MetricReport>> ListMetrics(
+      const std::vector<model::TrialId>& trials, const std::string& group) = 0;
+  virtual absl::StatusOr<CheckpointEntry> GetCheckpoint(const model::CheckpointId& id) = 0;
+  virtual absl::StatusOr<CheckpointPage> ListCheckpoints(const CheckpointQuery& query) = 0;
+  // Lines with id > query.after_id, at most query.limit, by id (descending when asked).
+  virtual absl::StatusOr<std::vector<LogRecord>> ListLogs(const LogQuery& query) = 0;
+
+  // A key-value pair about the cluster itself ("cluster_id", "task_secret").
+  virtual absl::StatusOr<std::string> GetOrSetProperty(const std::string& key,
+                                                       const std::string& value_if_absent) = 0;
+  // OK when a statement goes through now.
+  virtual absl::Status Ping() = 0;
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_STORE_H_

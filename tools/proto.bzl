@@ -1,0 +1,86 @@
+"""C++ from .proto files with the system's protoc and grpc_cpp_plugin."""
+
+load("@rules_cc//cc:defs.bzl", "cc_library")
+
+# Import paths are relative to this folder; a BUILD file that calls the macro lies in it.
+_ROOT = "proto"
+
+# Generated code is not ours to lint, and not worth the optimiser's time.
+_COPTS = ["-w", "-O1", "-g0"]
+
+def _outs(srcs, suffix):
+    return [s[:-len(".proto")] + suffix for s in srcs]
+
+def _protoc(name, srcs, protos, outs, args):
+    native.genrule(
+        name = name,
+        srcs = [protos],
+        outs = outs,
+        cmd = "protoc -I%s -I/usr/include %s %s" % (
+            _ROOT,
+            args,
+            " ".join(["%s/%s" % (_ROOT, s) for s in srcs]),
+        ),
+        message = "Running protoc for //%s:%s" % (native.package_name(), name),
+    )
+
+def det_proto_library(name, srcs, deps = [], grpc = False):
+    """Messages, and with grpc = True the stubs, of some .proto files.
+
+    Makes `<name>` (messages), `<name>_grpc` (stubs, if asked), `<name>_protos` (the texts with those
+    of the deps) and `<name>_descriptors` (file `<name>.pb`: a FileDescriptorSet with imports and
+    comments). Include as "det/api/v1/experiment.pb.h" and "det/api/v1/experiment.grpc.pb.h".
+
+    Args:
+      name: of the library of messages.
+      srcs: .proto files, as paths below proto/.
+      deps: other det_proto_library targets of the same package, e.g. ":google_api".
+      grpc: whether to make `<name>_grpc` too.
+    """
+    if native.package_name() != _ROOT:
+        fail("det_proto_library belongs in //%s" % _ROOT)
+    protos = name + "_protos"
+    native.filegroup(
+        name = protos,
+        srcs = srcs + [d + "_protos" for d in deps],
+    )
+    headers = _outs(srcs, ".pb.h")
+    sources = _outs(srcs, ".pb.cc")
+    out = "--%s_out=$(RULEDIR)"
+    _protoc(name + "_cpp", srcs, protos, headers + sources, out % "cpp")
+    cc_library(
+        name = name,
+        srcs = sources,
+        hdrs = headers,
+        copts = _COPTS,
+        includes = ["."],
+        linkstatic = True,
+        deps = deps + ["//third_party:protobuf"],
+    )
+    _protoc(
+        name + "_descriptors",
+        srcs,
+        protos,
+        [name + ".pb"],
+        "--include_imports --include_source_info --descriptor_set_out=$@",
+    )
+    if not grpc:
+        return
+    grpc_headers = _outs(srcs, ".grpc.pb.h")
+    grpc_sources = _outs(srcs, ".grpc.pb.cc")
+    _protoc(
+        name + "_grpc_cpp",
+        srcs,
+        protos,
+        grpc_headers + grpc_sources,
+        "--plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin " + out % "grpc",
+    )
+    cc_library(
+        name = name + "_grpc",
+        srcs = grpc_sources,
+        hdrs = grpc_headers,
+        copts = _COPTS,
+        includes = ["."],
+        linkstatic = True,
+        deps = [":" + name, "//third_party:grpc"],
+    )

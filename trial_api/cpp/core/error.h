@@ -1,0 +1,26 @@
+// The exceptions of the Trial API. Users of libtorch expect exceptions; the controller maps each to
+// the way the trial ends.
+#ifndef TRIAL_API_CPP_CORE_ERROR_H_
+#define TRIAL_API_CPP_CORE_ERROR_H_
+
+#include <stdexcept>
+#include <string>
+
+namespace det {
+
+// Anything that went wrong in the Trial API; what() says what, which one, and what to do.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Throw it from a Trial when the hyperparameters make no sense together: the trial ends, the search
+// goes on with others, nothing is restarted.
+class InvalidHp : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace det
+
+#endif  // TRIAL_API_CPP_CORE_ERROR_H_
