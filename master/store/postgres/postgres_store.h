@@ -1,7 +1,7 @@
 // The Store on PostgreSQL, embedded or anybody's. Opened by the composition root.
 //
-// One connection commits, one writes bulk data, a few read. Each is made when it is first needed and
-// again when it breaks, so a server that comes back is found again.
+// One connection commits, one writes bulk data, a few read. Each is made when it is first needed
+// and again when it breaks, so a server that comes back is found again.
 #ifndef MASTER_STORE_POSTGRES_POSTGRES_STORE_H_
 #define MASTER_STORE_POSTGRES_POSTGRES_STORE_H_
 
