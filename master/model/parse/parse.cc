@@ -55,6 +55,8 @@ class Rules {
       if (argv->empty() || argv->front().empty()) Add("entrypoint", "names no program to run");
       return;
     }
+    // Of a wrong type: said already.
+    if (root_.Find("entrypoint")->AsString() == nullptr) return;
     const std::string& text = std::get<std::string>(config_.entrypoint);
     if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
       return Add("entrypoint", "names nothing to run");
