@@ -1,14 +1,16 @@
 #include "agent/link/master_link.h"
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <thread>
 #include <utility>
 
+#include "absl/functional/any_invocable.h"
+#include "absl/time/clock.h"
 #include "agent/link/messages.h"
 #include "base/check.h"
 #include "base/log.h"
@@ -41,105 +43,158 @@ std::shared_ptr<grpc::Channel> MakeChannel(const MasterAddress& master) {
       arguments);
 }
 
-// The calls under way, so that Close can end them and wait.
+// gRPC's completions, taken by a thread that sleeps until there is one and passes each on to the
+// loop. (The callback interface would need no thread of ours, but in this version keeps several of
+// its own that wake up every second.)
+class Completions {
+ public:
+  using Function = absl::AnyInvocable<void(bool ok)>;
+
+  explicit Completions(base::EventLoop* loop) : loop_(loop), thread_([this] { Run(); }) {}
+
+  grpc::CompletionQueue* queue() { return &queue_; }
+
+  // A tag for an operation: `fn` runs on the loop when the operation is over. What it owns lives
+  // until then.
+  static void* Tag(Function fn) { return new Function(std::move(fn)); }
+
+  // Waits for all operations. REQUIRES that no new ones are begun.
+  void Close() {
+    queue_.Shutdown();
+    thread_.join();
+  }
+
+ private:
+  void Run() {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+      std::unique_ptr<Function> fn(static_cast<Function*>(tag));
+      loop_->Post([fn = std::move(fn), ok] { (*fn)(ok); });
+    }
+  }
+
+  base::EventLoop* const loop_;
+  grpc::CompletionQueue queue_;
+  std::thread thread_;
+};
+
+// The calls under way, so that Close can end them. Any thread.
 class Calls {
  public:
   // False once closed: the call must not be made.
   bool Begin(grpc::ClientContext* context) {
     std::lock_guard lock(mutex_);
-    if (closed_) return false;
-    contexts_.insert(context);
-    return true;
+    if (!closed_) contexts_.insert(context);
+    return !closed_;
   }
   void End(grpc::ClientContext* context) {
     std::lock_guard lock(mutex_);
     contexts_.erase(context);
-    if (contexts_.empty()) ended_.notify_all();
   }
-  void Close() {
-    std::unique_lock lock(mutex_);
+  void Cancel() {
+    std::lock_guard lock(mutex_);
     closed_ = true;
     for (grpc::ClientContext* context : contexts_) context->TryCancel();
-    ended_.wait(lock, [&] { return contexts_.empty(); });
   }
 
  private:
   std::mutex mutex_;
-  std::condition_variable ended_;
   bool closed_ = false;
   std::set<grpc::ClientContext*> contexts_;
 };
 
-// One control stream. Its callbacks run on gRPC's threads and only pass on; it owns itself until
-// gRPC is done with it.
-class ControlStream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::MasterMessage>,
-                            public std::enable_shared_from_this<ControlStream> {
+// A context that is among the calls for as long as it lives, which may be longer than the link:
+// what the loop has not run when it stops dies with the loop.
+class CallContext {
  public:
-  using OnMessage = std::function<void(v1::MasterMessage)>;
-  using OnEnd = std::function<void(absl::Status)>;
+  explicit CallContext(const std::shared_ptr<Calls>& calls)
+      : calls_(calls), open_(calls->Begin(&context_)) {}
+  CallContext(const CallContext&) = delete;
+  CallContext& operator=(const CallContext&) = delete;
+  ~CallContext() { calls_->End(&context_); }
 
-  ControlStream(Calls* calls, OnMessage on_message, OnEnd on_end)
-      : calls_(calls), on_message_(std::move(on_message)), on_end_(std::move(on_end)) {}
+  bool open() const { return open_; }
+  grpc::ClientContext& operator*() { return context_; }
+  grpc::ClientContext* operator->() { return &context_; }
 
-  grpc::ClientContext* context() { return &context_; }
+ private:
+  const std::shared_ptr<Calls> calls_;
+  grpc::ClientContext context_;
+  const bool open_;
+};
 
-  void Start(v1::AgentHub::Stub& stub, v1::AgentMessage first) {
-    self_ = shared_from_this();
-    stub.async()->Connect(&context_, this);
-    AddHold();  // Writes come from outside the callbacks, for as long as reading goes on.
-    StartRead(&incoming_);
-    Write(std::move(first));
-    StartCall();
+// One control stream, on the loop. Its operations under way keep it alive.
+class ControlStream final : public std::enable_shared_from_this<ControlStream> {
+ public:
+  using OnMessage = std::function<void(const v1::MasterMessage&)>;
+  using OnEnd = std::function<void(const absl::Status&)>;
+
+  ControlStream(const std::shared_ptr<Calls>& calls, OnMessage on_message, OnEnd on_end)
+      : context_(calls), on_message_(std::move(on_message)), on_end_(std::move(on_end)) {}
+
+  CallContext& context() { return context_; }
+
+  void Start(v1::AgentHub::Stub& stub, grpc::CompletionQueue* queue, v1::AgentMessage first) {
+    outgoing_.push_back(std::move(first));
+    call_ = stub.PrepareAsyncConnect(&*context_, queue);
+    call_->StartCall(Completions::Tag([self = shared_from_this()](bool ok) {
+      if (!ok) return self->Finish();
+      self->ReadNext();
+      self->WriteNext();
+    }));
   }
 
   void Write(v1::AgentMessage message) {
-    std::lock_guard lock(mutex_);
-    if (ended_) return;
     outgoing_.push_back(std::move(message));
-    if (outgoing_.size() == 1) StartWrite(&outgoing_.front());
-  }
-
-  void OnWriteDone(bool ok) override {
-    std::lock_guard lock(mutex_);
-    if (!ok || ended_) {
-      ended_ = true;  // The read fails too and ends the stream.
-      return;
-    }
-    outgoing_.pop_front();
-    if (!outgoing_.empty()) StartWrite(&outgoing_.front());
-  }
-
-  void OnReadDone(bool ok) override {
-    if (ok) {
-      on_message_(std::move(incoming_));
-      incoming_.Clear();
-      StartRead(&incoming_);
-      return;
-    }
-    {
-      std::lock_guard lock(mutex_);
-      ended_ = true;
-    }
-    RemoveHold();
-  }
-
-  void OnDone(const grpc::Status& status) override {
-    // A master that ends the stream in order has no more to say than one that breaks off.
-    on_end_(status.ok() ? absl::UnavailableError("the master ended the stream") : ToStatus(status));
-    const std::shared_ptr<ControlStream> until_the_end = std::move(self_);
-    calls_->End(&context_);
+    if (reading_ && !writing_) WriteNext();
   }
 
  private:
-  Calls* const calls_;
+  void ReadNext() {
+    reading_ = true;
+    call_->Read(&incoming_, Completions::Tag([self = shared_from_this()](bool ok) {
+      self->reading_ = ok;
+      if (!ok) return self->FinishOnce();
+      self->on_message_(self->incoming_);
+      self->ReadNext();
+    }));
+  }
+
+  void WriteNext() {
+    if (outgoing_.empty()) return;
+    writing_ = true;
+    call_->Write(outgoing_.front(), Completions::Tag([self = shared_from_this()](bool ok) {
+                   self->writing_ = false;
+                   self->outgoing_.pop_front();
+                   // A write that failed is followed by a read that fails.
+                   if (!self->reading_) return self->FinishOnce();
+                   if (ok) self->WriteNext();
+                 }));
+  }
+
+  // Once neither reading nor writing goes on.
+  void FinishOnce() {
+    if (!reading_ && !writing_) Finish();
+  }
+
+  void Finish() {
+    call_->Finish(&status_, Completions::Tag([self = shared_from_this()](bool) {
+      // A master that ends the stream in order has no more to say than one that breaks off.
+      self->on_end_(self->status_.ok() ? absl::UnavailableError("the master ended the stream")
+                                       : ToStatus(self->status_));
+    }));
+  }
+
+  CallContext context_;
   const OnMessage on_message_;
   const OnEnd on_end_;
-  grpc::ClientContext context_;
-  std::shared_ptr<ControlStream> self_;
+  std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::AgentMessage, v1::MasterMessage>> call_;
   v1::MasterMessage incoming_;
-  std::mutex mutex_;
-  bool ended_ = false;                     // guarded by mutex_
-  std::deque<v1::AgentMessage> outgoing_;  // guarded by mutex_; the first is being written
+  std::deque<v1::AgentMessage> outgoing_;  // the first is being written if writing_
+  bool reading_ = false;
+  bool writing_ = false;
+  grpc::Status status_;
 };
 
 class GrpcMasterLink final : public MasterLink {
@@ -148,23 +203,21 @@ class GrpcMasterLink final : public MasterLink {
       : options_(options),
         loop_(loop),
         listener_(listener),
+        completions_(loop),
         stub_(v1::AgentHub::NewStub(MakeChannel(options.master))),
         backoff_(options.seed) {}
 
   void Connect() override {
     DET_CHECK(loop_->RunsHere());
     auto stream = std::make_shared<ControlStream>(
-        &calls_,
-        [this](v1::MasterMessage message) {
-          loop_->Post([this, message = std::move(message)] { OnMessage(message); });
-        },
-        [this](absl::Status why) { loop_->Post([this, why] { OnEnd(why); }); });
-    if (!calls_.Begin(stream->context())) return;
+        calls_, [this](const v1::MasterMessage& message) { OnMessage(message); },
+        [this](const absl::Status& why) { OnEnd(why); });
+    if (!stream->context().open()) return;
     Authorize(*stream->context());
     v1::AgentMessage first;
     *first.mutable_register_() = ToProto(listener_->OnConnecting());
     stream_ = std::move(stream);
-    stream_->Start(*stub_, std::move(first));
+    stream_->Start(*stub_, completions_.queue(), std::move(first));
   }
 
   void Send(const Report& report) override {
@@ -177,47 +230,43 @@ class GrpcMasterLink final : public MasterLink {
   void PostLogs(const AllocationId& allocation,
                 std::shared_ptr<const std::vector<OutputLine>> lines, Done done) override {
     struct Call {
-      grpc::ClientContext context;
-      v1::PostLogsRequest request;
+      explicit Call(const std::shared_ptr<Calls>& calls) : context(calls) {}
+      CallContext context;
       v1::PostLogsResponse response;
+      grpc::Status status;
       Done done;
+      std::unique_ptr<grpc::ClientAsyncResponseReader<v1::PostLogsResponse>> reader;
     };
-    auto call = std::make_shared<Call>();
+    auto call = std::make_shared<Call>(calls_);
+    if (!call->context.open()) return;
     call->done = std::move(done);
-    if (!calls_.Begin(&call->context)) {
-      loop_->Post([call] { call->done(absl::CancelledError("the link is closed")); });
-      return;
-    }
-    Authorize(call->context);
-    call->context.set_deadline(absl::ToChronoTime(absl::Now() + kPostDeadline));
-    call->request = ToProto(options_.agent_id, allocation, *lines);
-    stub_->async()->PostLogs(&call->context, &call->request, &call->response,
-                             [this, call](const grpc::Status& status) {
-                               loop_->Post([call, status] { call->done(ToStatus(status)); });
-                               calls_.End(&call->context);
-                             });
+    Authorize(*call->context);
+    call->context->set_deadline(absl::ToChronoTime(absl::Now() + kPostDeadline));
+    call->reader = stub_->AsyncPostLogs(
+        &*call->context, ToProto(options_.agent_id, allocation, *lines), completions_.queue());
+    call->reader->Finish(&call->response, &call->status,
+                         Completions::Tag([call](bool) { call->done(ToStatus(call->status)); }));
   }
 
   absl::Status ReadContext(const std::string& hash, std::stop_token stop, Sink sink) override {
-    grpc::ClientContext context;
-    if (!calls_.Begin(&context)) return absl::CancelledError("the link is closed");
-    Authorize(context);
-    const std::stop_callback cancel(stop, [&] { context.TryCancel(); });
+    CallContext context(calls_);
+    if (!context.open()) return absl::CancelledError("the link is closed");
+    Authorize(*context);
+    const std::stop_callback cancel(stop, [&] { context->TryCancel(); });
     v1::GetContextRequest request;
     request.set_hash(hash);
-    const auto reader = stub_->GetContext(&context, request);
+    const auto reader = stub_->GetContext(&*context, request);
     v1::GetContextResponse response;
     absl::Status sunk;
     while (sunk.ok() && reader->Read(&response)) sunk = sink(response.chunk());
-    if (!sunk.ok()) context.TryCancel();
+    if (!sunk.ok()) context->TryCancel();
     const absl::Status status = ToStatus(reader->Finish());
-    calls_.End(&context);
     return sunk.ok() ? status : sunk;
   }
 
   void Close() override {
-    DET_CHECK(!loop_->RunsHere());
-    calls_.Close();
+    calls_->Cancel();
+    completions_.Close();
   }
 
  private:
@@ -281,7 +330,8 @@ class GrpcMasterLink final : public MasterLink {
   const LinkOptions options_;
   base::EventLoop* const loop_;
   LinkListener* const listener_;
-  Calls calls_;
+  const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
+  Completions completions_;
   const std::unique_ptr<v1::AgentHub::Stub> stub_;
   // On the loop.
   Backoff backoff_;

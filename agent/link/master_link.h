@@ -79,8 +79,8 @@ class MasterLink : public LogPoster, public ContextReader {
   // Lost if no stream stands.
   virtual void Send(const Report& report) = 0;
 
-  // Ends the stream and all calls and waits until they have ended; nothing is connected any more.
-  // REQUIRES: not on the loop. The loop must be stopped before the link is destroyed.
+  // Ends the stream and all calls and waits until they have ended. REQUIRES that the loop has been
+  // stopped and that no thread is in ReadContext or comes to it. Must be called before destruction.
   virtual void Close() = 0;
 };
 
