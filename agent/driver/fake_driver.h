@@ -39,6 +39,7 @@ class FakeDriver final : public Driver {
 
   void Signal(const AllocationId& allocation, StopSignal signal) override {
     signals_.emplace_back(allocation, signal);
+    if (!tasks_.contains(allocation)) return;
     const bool kill = signal == StopSignal::kKill;
     loop_->Post([this, allocation, kill] {
       const auto task = tasks_.find(allocation);
