@@ -5,8 +5,6 @@
 
 #include "det/trial.h"
 
-namespace {
-
 constexpr int64_t kTrainRecords = 60000;
 constexpr int64_t kTestRecords = 10000;
 constexpr int64_t kPixels = 28;
@@ -64,8 +62,6 @@ struct NetImpl : torch::nn::Module {
   torch::nn::Linear linear;
 };
 TORCH_MODULE(Net);
-
-}  // namespace
 
 class FashionMnistTrial : public det::Trial {
  public:

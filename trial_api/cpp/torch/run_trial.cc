@@ -43,7 +43,7 @@ int Run(int argc, char** argv, const TrialFactory& make_trial) {
   // One thread per slot computes; a second pool for independent operators would only take turns.
   at::set_num_interop_threads(1);
   const std::unique_ptr<Context> context = 
-      Context::FromEnvironment(Context::OffCluster::ParseArguments(argc, argv));
+      Context::FromEnvironment(Context::ParseArguments(argc, argv));
   try {
     Train(*context, make_trial);
   } catch (const InvalidHp& error) {
