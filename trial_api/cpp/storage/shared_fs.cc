@@ -66,7 +66,8 @@ std::string ManifestText(const std::vector<FileRecord>& files) {
 std::vector<FileRecord> ParseManifest(const std::string& path, const std::string& text) {
   try {
     std::vector<FileRecord> files;
-    for (const Json& file : Json::parse(text).at("files")) {
+    const Json manifest = Json::parse(text);
+    for (const Json& file : manifest.at("files")) {
       files.push_back({file.at("path"), file.at("size"), file.at("sha256")});
     }
     return files;
