@@ -63,7 +63,7 @@ struct ExperimentConfig {
   std::string name;
   std::string description;
   std::vector<std::string> labels;
-  Value data;  // free-form, handed to the trial
+  Value data = Value::Object{};  // free-form, handed to the trial
   std::string workspace;
   std::string project;
   Entrypoint entrypoint;
@@ -84,6 +84,11 @@ struct ExperimentConfig {
   bool debug = false;
   friend bool operator==(const ExperimentConfig&, const ExperimentConfig&) = default;
 };
+
+// The search space in the configuration's own format; constants are written out as
+// {type: const, val: ...}.
+Value ToValue(const Hyperparameter& hparam);
+Value ToValue(const SearchSpace& space);
 
 // The same as the JSON object that the API shows and that the trial reads (all defaults present).
 Value ToValue(const ExperimentConfig& config);

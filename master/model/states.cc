@@ -1,0 +1,94 @@
+#include "master/model/states.h"
+
+#include <cstddef>
+
+namespace det::model {
+namespace {
+
+template <class Enum>
+struct Name {
+  Enum value;
+  std::string_view text;
+};
+
+constexpr Name<ExperimentState> kExperimentStates[] = {
+    {ExperimentState::kActive, "ACTIVE"},
+    {ExperimentState::kPaused, "PAUSED"},
+    {ExperimentState::kStoppingCompleted, "STOPPING_COMPLETED"},
+    {ExperimentState::kStoppingCanceled, "STOPPING_CANCELED"},
+    {ExperimentState::kStoppingError, "STOPPING_ERROR"},
+    {ExperimentState::kCompleted, "COMPLETED"},
+    {ExperimentState::kCanceled, "CANCELED"},
+    {ExperimentState::kError, "ERROR"},
+};
+
+constexpr Name<TrialState> kTrialStates[] = {
+    {TrialState::kQueued, "QUEUED"},       {TrialState::kRunning, "RUNNING"},
+    {TrialState::kPaused, "PAUSED"},       {TrialState::kStopping, "STOPPING"},
+    {TrialState::kCompleted, "COMPLETED"}, {TrialState::kCanceled, "CANCELED"},
+    {TrialState::kError, "ERROR"},
+};
+
+constexpr Name<AllocationState> kAllocationStates[] = {
+    {AllocationState::kQueued, "QUEUED"},     {AllocationState::kAssigned, "ASSIGNED"},
+    {AllocationState::kRunning, "RUNNING"},   {AllocationState::kPreempting, "PREEMPTING"},
+    {AllocationState::kStopping, "STOPPING"}, {AllocationState::kTerminated, "TERMINATED"},
+};
+
+constexpr Name<ExitReason> kExitReasons[] = {
+    {ExitReason::kNone, "NONE"},
+    {ExitReason::kFinished, "FINISHED"},
+    {ExitReason::kPreempted, "PREEMPTED"},
+    {ExitReason::kStopped, "STOPPED"},
+    {ExitReason::kFailed, "FAILED"},
+    {ExitReason::kInvalidHp, "INVALID_HP"},
+    {ExitReason::kInvalidCode, "INVALID_CODE"},
+    {ExitReason::kNodeLost, "NODE_LOST"},
+};
+
+template <class Enum, size_t N>
+std::string_view Find(const Name<Enum> (&names)[N], Enum value) {
+  for (const Name<Enum>& name : names) {
+    if (name.value == value) return name.text;
+  }
+  return "UNKNOWN";
+}
+
+template <class Enum, size_t N>
+std::optional<Enum> Find(const Name<Enum> (&names)[N], std::string_view text) {
+  for (const Name<Enum>& name : names) {
+    if (name.text == text) return name.value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view ToString(ExperimentState state) { return Find(kExperimentStates, state); }
+std::string_view ToString(TrialState state) { return Find(kTrialStates, state); }
+std::string_view ToString(AllocationState state) { return Find(kAllocationStates, state); }
+std::string_view ToString(ExitReason reason) { return Find(kExitReasons, reason); }
+
+std::optional<ExperimentState> ParseExperimentState(std::string_view text) {
+  return Find(kExperimentStates, text);
+}
+std::optional<TrialState> ParseTrialState(std::string_view text) {
+  return Find(kTrialStates, text);
+}
+std::optional<AllocationState> ParseAllocationState(std::string_view text) {
+  return Find(kAllocationStates, text);
+}
+std::optional<ExitReason> ParseExitReason(std::string_view text) {
+  return Find(kExitReasons, text);
+}
+
+bool IsTerminal(ExperimentState state) {
+  return state == ExperimentState::kCompleted || state == ExperimentState::kCanceled ||
+         state == ExperimentState::kError;
+}
+bool IsTerminal(TrialState state) {
+  return state == TrialState::kCompleted || state == TrialState::kCanceled ||
+         state == TrialState::kError;
+}
+
+}  // namespace det::model
