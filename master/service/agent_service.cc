@@ -121,8 +121,8 @@ class AgentService final : public api::AgentService::CallbackService {
   static void List(const cluster::Cluster& cluster, const api::GetAgentsRequest& request,
                    api::GetAgentsResponse* response) {
     const int total = static_cast<int>(cluster.agents().size());
-    const int start = request.offset() >= 0 ? request.offset()
-                                            : std::max(0, total + request.offset());
+    const int start =
+        request.offset() >= 0 ? request.offset() : std::max(0, total + request.offset());
     int index = 0;
     for (const auto& [unused, agent] : cluster.agents()) {
       if (index++ < start) continue;
