@@ -19,12 +19,26 @@ using Kind = WaitReason::Kind;
 
 std::string Slots(int count) { return absl::StrCat(count, count == 1 ? " slot" : " slots"); }
 
+// What a set of nodes has when nothing runs on it.
+struct Size {
+  int slots = 0;
+  int largest_node = 0;
+
+  void Add(int node) {
+    slots += node;
+    largest_node = std::max(largest_node, node);
+  }
+  bool Holds(const Gang& gang) const {
+    return gang.slots <= (gang.single_node ? largest_node : slots);
+  }
+};
+
 // A resource pool in the middle of a pass.
 struct Pool {
   std::vector<FreeNode> nodes;
-  int all_slots = 0;
-  int largest_node = 0;
-  int away = 0;                      // nodes that accept no work
+  Size all;                          // of every node
+  Size accepting;                    // of the nodes that accept work
+  int away = 0;                      // nodes that do not
   const Gang* holds_back = nullptr;  // the first that did not fit
 
   int free_slots() const {
@@ -61,7 +75,9 @@ class Pass {
       auto placements = Fit(*gang, pool.nodes);
       if (!placements) {
         plan.waiting.emplace(gang->id, NoCapacity(*gang, pool));
-        if (gang->slots > 0 && pool.holds_back == nullptr) pool.holds_back = gang;
+        if (gang->slots > 0 && pool.holds_back == nullptr && pool.accepting.Holds(*gang)) {
+          pool.holds_back = gang;
+        }
         continue;
       }
       Take(*placements, pool.nodes);
@@ -79,9 +95,12 @@ class Pass {
     if (node.accepts_work) free.free = node.slots;
     std::sort(free.free.begin(), free.free.end());
     pool.nodes.push_back(std::move(free));
-    pool.all_slots += slots;
-    pool.largest_node = std::max(pool.largest_node, slots);
-    pool.away += node.accepts_work ? 0 : 1;
+    pool.all.Add(slots);
+    if (node.accepts_work) {
+      pool.accepting.Add(slots);
+    } else {
+      ++pool.away;
+    }
   }
 
   // What no amount of waiting for slots changes.
@@ -97,15 +116,15 @@ class Pass {
                                                      absl::StrJoin(pools_, ", ", name)))};
     }
     const std::string needs = absl::StrCat("needs ", Slots(gang.slots));
-    if (gang.single_node && gang.slots > pool->second.largest_node) {
+    if (gang.single_node && gang.slots > pool->second.all.largest_node) {
       return WaitReason{Kind::kInfeasible,
                         absl::StrCat(needs, " on one agent; the largest agent of pool ",
-                                     gang.resource_pool, " has ", pool->second.largest_node)};
+                                     gang.resource_pool, " has ", pool->second.all.largest_node)};
     }
-    if (gang.slots > pool->second.all_slots) {
+    if (gang.slots > pool->second.all.slots) {
       return WaitReason{Kind::kInfeasible,
                         absl::StrCat(needs, "; pool ", gang.resource_pool, " has ",
-                                     pool->second.all_slots, " in all")};
+                                     pool->second.all.slots, " in all")};
     }
     return OverMaxSlots(gang);
   }
@@ -152,7 +171,7 @@ class Pass {
     }
     return {Kind::kNoCapacity,
             absl::StrCat("needs ", Slots(gang.slots), "; ", pool.free_slots(), " of ",
-                         pool.all_slots, " are free in pool ", gang.resource_pool, away)};
+                         pool.all.slots, " are free in pool ", gang.resource_pool, away)};
   }
 
   std::map<std::string, Pool> pools_;

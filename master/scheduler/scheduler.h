@@ -18,7 +18,9 @@ namespace det::scheduler {
 //    fill holes beside a large one.
 //  - Gangs that cannot run whatever becomes free (infeasible, over their job's max_slots) hold back
 //    nobody. Neither do gangs without slots: they compete for nothing.
-// Agents that accept no work now count for what is feasible, since they may come back.
+//  - Agents that accept no work now count for what is feasible, since they may come back; but a
+//  gang
+//    that needs them waits without holding back those who do not.
 // What runs is never moved and, in this version, never preempted.
 Plan Schedule(const Snapshot& snapshot);
 

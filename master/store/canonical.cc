@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -131,7 +132,11 @@ model::Value Canonical(const model::Value& value) {
 }
 
 absl::Time Canonical(absl::Time time) {
-  if (time == absl::InfiniteFuture() || time == absl::InfinitePast()) return time;
+  // What a database can hold: the years 1 to 9999, as in protobuf's Timestamp.
+  static const absl::Time kFirst = absl::FromCivil(absl::CivilYear(1), absl::UTCTimeZone());
+  static const absl::Time kEnd = absl::FromCivil(absl::CivilYear(10000), absl::UTCTimeZone());
+  if (time >= kEnd) return absl::InfiniteFuture();
+  if (time < kFirst) return absl::InfinitePast();
   return absl::FromUnixMicros(absl::ToUnixMicros(time));
 }
 
@@ -176,7 +181,10 @@ const CheckpointEntry* FindBest(const std::vector<const CheckpointEntry*>& check
     if (best != nullptr) {
       const double mine = *entry->searcher_metric;
       const double theirs = *best->searcher_metric;
-      const bool earlier = entry->checkpoint.steps_completed < best->checkpoint.steps_completed;
+      const auto order = [](const CheckpointEntry* e) {
+        return std::tie(e->checkpoint.steps_completed, e->checkpoint.id);
+      };
+      const bool earlier = order(entry) < order(best);
       if (mine == theirs ? !earlier : (mine < theirs) != smaller_is_better) continue;
     }
     best = entry;

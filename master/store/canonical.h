@@ -24,7 +24,7 @@ std::string CleanJson(const model::Value& value);
 // The value as it comes back from CleanJson's text.
 model::Value Canonical(const model::Value& value);
 
-// Microseconds; what is finer is dropped.
+// Microseconds; what is finer is dropped. Infinite outside the years 1 to 9999.
 absl::Time Canonical(absl::Time time);
 
 // The change with all its texts, values and times in the form in which they are kept.
