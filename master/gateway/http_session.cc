@@ -85,7 +85,7 @@ void HandToGrpc(grpc::Server* server, beast::tcp_stream& stream) {
   grpc::AddInsecureChannelFromFd(server, fd);
 }
 
-// gRPC aborts on metadata that is not printable, hence an empty string for such a header.
+// Nothing for a header that is not printable: gRPC aborts on such metadata.
 std::optional<std::string> AuthorizationOf(const Request& request) {
   const auto value = request[http::field::authorization];
   for (const char c : value) {
@@ -110,7 +110,7 @@ class Exchange {
   asio::awaitable<bool> ServeMetrics();
   asio::awaitable<bool> ServeCall(std::string verb);
   asio::awaitable<void> ServeStream(const Transcoder::Call& call, const std::string& authorization);
-  asio::awaitable<bool> WriteChunk(std::string text, bool chunked);
+  asio::awaitable<bool> WriteChunk(const std::string& text, bool chunked);
 
   HttpContext& context_;
   const std::shared_ptr<beast::tcp_stream> stream_;
@@ -201,7 +201,7 @@ asio::awaitable<void> WatchClient(std::shared_ptr<beast::tcp_stream> stream,
   if (got == 0 || (got < 0 && errno != EAGAIN)) call->Cancel();
 }
 
-asio::awaitable<bool> Exchange::WriteChunk(std::string text, bool chunked) {
+asio::awaitable<bool> Exchange::WriteChunk(const std::string& text, bool chunked) {
   error_code error;
   stream_->expires_after(kTransfer);
   if (chunked) {
@@ -243,14 +243,19 @@ asio::awaitable<void> Exchange::ServeStream(const Transcoder::Call& call,
     return events ? absl::StrCat("data: ", json, "\n\n") : absl::StrCat(json, "\n");
   };
   while (message.ok()) {
-    absl::StatusOr<std::string> json = Transcoder::Write(*call.output, *message);
-    writes = writes && json.ok() &&
-             co_await WriteChunk(line(absl::StrCat("{\"result\":", *json, "}")), chunked);
+    const absl::StatusOr<std::string> json = Transcoder::Write(*call.output, *message);
+    if (writes && json.ok()) {
+      const std::string text = line(absl::StrCat("{\"result\":", *json, "}"));
+      writes = co_await WriteChunk(text, chunked);
+    } else {
+      writes = false;
+    }
     if (!writes) rpc->Cancel();
     message = co_await rpc->Next();
   }
   if (writes && !absl::IsOutOfRange(message.status())) {
-    writes = co_await WriteChunk(line(ErrorJson(message.status())), chunked);
+    const std::string text = line(ErrorJson(message.status()));
+    writes = co_await WriteChunk(text, chunked);
   }
   if (writes && chunked) {
     co_await asio::async_write(*stream_, http::make_chunk_last(), Catch(error));
