@@ -94,7 +94,8 @@ std::optional<std::string> AuthorizationOf(const Request& request) {
   return std::string(value);
 }
 
-// The connection of one client while a request of it is served.
+// The connection of one client while a request of it is served. Coroutines here take what they are
+// given by reference, from named variables: g++ 12 destroys some temporaries in them twice.
 class Exchange {
  public:
   Exchange(HttpContext& context, std::shared_ptr<beast::tcp_stream> stream, Request request)
@@ -104,90 +105,115 @@ class Exchange {
   asio::awaitable<bool> Serve();
 
  private:
-  asio::awaitable<bool> Answer(int status, std::string type, std::string body,
-                               std::string allow = "");
-  asio::awaitable<bool> Fail(absl::Status status);
+  Response Answer(int status, const std::string& type, std::string body) const;
+  Response Fail(const absl::Status& status) const {
+    return Answer(HttpStatusOf(status.code()), "application/json", ErrorJson(status));
+  }
+  // What needs no call of a service; nullopt for all else.
+  std::optional<Response> AnswerDirectly() const;
+  // The call that the request asks for, or the answer to one that asks for none.
+  absl::StatusOr<Transcoder::Call> FindCall(std::optional<Response>* refusal) const;
+
+  asio::awaitable<bool> Write(Response& response);
   asio::awaitable<bool> ServeMetrics();
-  asio::awaitable<bool> ServeCall(std::string verb);
+  asio::awaitable<bool> ServeUnary(Transcoder::Call& call, const std::string& authorization);
   asio::awaitable<void> ServeStream(const Transcoder::Call& call, const std::string& authorization);
+  asio::awaitable<bool> WriteStreamHeader(bool events, bool chunked);
   asio::awaitable<bool> WriteChunk(const std::string& text, bool chunked);
+
+  std::string_view target() const { return {request_.target().data(), request_.target().size()}; }
+  bool Reads() const {
+    return request_.method() == http::verb::get || request_.method() == http::verb::head;
+  }
 
   HttpContext& context_;
   const std::shared_ptr<beast::tcp_stream> stream_;
   const Request request_;
 };
 
-asio::awaitable<bool> Exchange::Answer(int status, std::string type, std::string body,
-                                       std::string allow) {
+Response Exchange::Answer(int status, const std::string& type, std::string body) const {
   Response response{static_cast<http::status>(status), request_.version()};
   response.set(http::field::server, "resolute");
   if (!type.empty()) response.set(http::field::content_type, type);
-  if (!allow.empty()) response.set(http::field::allow, allow);
   response.keep_alive(request_.keep_alive());
-  const bool head = request_.method() == http::verb::head;
-  const size_t size = body.size();
-  if (!head) response.body() = std::move(body);
+  response.body() = std::move(body);
   response.prepare_payload();
-  if (head) response.content_length(size);
-  if (context_.hooks.on_response) context_.hooks.on_response(status);
+  return response;
+}
+
+asio::awaitable<bool> Exchange::Write(Response& response) {
+  if (context_.hooks.on_response) {
+    context_.hooks.on_response(static_cast<int>(response.result_int()));
+  }
+  const bool keep = response.keep_alive();
   stream_->expires_after(kTransfer);
   error_code error;
   http::response_serializer<http::string_body> serializer(response);
-  if (head) {
+  if (request_.method() == http::verb::head) {
     co_await http::async_write_header(*stream_, serializer, Catch(error));
   } else {
     co_await http::async_write(*stream_, serializer, Catch(error));
   }
-  co_return !error && response.keep_alive();
+  co_return !error && keep;
 }
 
-asio::awaitable<bool> Exchange::Fail(absl::Status status) {
-  co_return co_await Answer(HttpStatusOf(status.code()), "application/json", ErrorJson(status));
+std::optional<Response> Exchange::AnswerDirectly() const {
+  if (request_.method() == http::verb::options) {
+    Response response = Answer(204, "", "");
+    response.set(http::field::allow, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    return response;
+  }
+  if (Reads() && target().substr(0, target().find('?')) == "/") {
+    return Answer(200, "text/plain; charset=utf-8", context_.options.about);
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<Transcoder::Call> Exchange::FindCall(std::optional<Response>* refusal) const {
+  const auto name = request_.method_string();
+  const std::string verb = Reads() ? "GET" : std::string(name.data(), name.size());
+  absl::StatusOr<Transcoder::Call> call = context_.transcoder.Read(verb, target(), request_.body());
+  if (absl::IsUnimplemented(call.status())) {
+    *refusal = Answer(405, "application/json", ErrorJson(call.status()));
+  } else if (!call.ok()) {
+    *refusal = Fail(call.status());
+  }
+  return call;
+}
+
+asio::awaitable<bool> Exchange::Serve() {
+  std::optional<Response> answer = AnswerDirectly();
+  if (answer) co_return co_await Write(*answer);
+  if (Reads() && target() == "/metrics" && context_.hooks.metrics)
+    co_return co_await ServeMetrics();
+  absl::StatusOr<Transcoder::Call> call = FindCall(&answer);
+  if (answer) co_return co_await Write(*answer);
+  const std::optional<std::string> authorization = AuthorizationOf(request_);
+  if (!authorization) {
+    answer = Fail(absl::UnauthenticatedError("the Authorization header is not text"));
+    co_return co_await Write(*answer);
+  }
+  if (!call->streams) co_return co_await ServeUnary(*call, *authorization);
+  co_await ServeStream(*call, *authorization);
+  co_return false;
 }
 
 asio::awaitable<bool> Exchange::ServeMetrics() {
   auto ask = [this](auto done) { context_.hooks.metrics(std::move(done)); };
   std::string text = co_await Await<std::string>(ask);
-  co_return co_await Answer(200, "text/plain; version=0.0.4; charset=utf-8", std::move(text));
+  Response response = Answer(200, "text/plain; version=0.0.4; charset=utf-8", std::move(text));
+  co_return co_await Write(response);
 }
 
-asio::awaitable<bool> Exchange::Serve() {
-  const std::string_view target(request_.target().data(), request_.target().size());
-  const std::string_view path = target.substr(0, target.find('?'));
-  const http::verb verb = request_.method();
-  if (verb == http::verb::options) {
-    co_return co_await Answer(204, "", "", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
-  }
-  const bool reads = verb == http::verb::get || verb == http::verb::head;
-  if (reads && path == "/") {
-    co_return co_await Answer(200, "text/plain; charset=utf-8", context_.options.about);
-  }
-  if (reads && path == "/metrics" && context_.hooks.metrics) co_return co_await ServeMetrics();
-  const auto name = request_.method_string();
-  co_return co_await ServeCall(reads ? "GET" : std::string(name.data(), name.size()));
-}
-
-asio::awaitable<bool> Exchange::ServeCall(std::string verb) {
-  const std::string_view target(request_.target().data(), request_.target().size());
-  absl::StatusOr<Transcoder::Call> call = context_.transcoder.Read(verb, target, request_.body());
-  if (absl::IsUnimplemented(call.status())) {
-    co_return co_await Answer(405, "application/json", ErrorJson(call.status()));
-  }
-  if (!call.ok()) co_return co_await Fail(call.status());
-  const std::optional<std::string> authorization = AuthorizationOf(request_);
-  if (!authorization) {
-    co_return co_await Fail(absl::UnauthenticatedError("the Authorization header is not text"));
-  }
-  if (call->streams) {
-    co_await ServeStream(*call, *authorization);
-    co_return false;
-  }
+asio::awaitable<bool> Exchange::ServeUnary(Transcoder::Call& call,
+                                           const std::string& authorization) {
   stream_->expires_never();
-  absl::StatusOr<std::string> response =
-      co_await context_.rpc.Unary(call->path, std::move(call->request), *authorization);
-  if (response.ok()) response = Transcoder::Write(*call->output, *response);
-  if (!response.ok()) co_return co_await Fail(response.status());
-  co_return co_await Answer(200, "application/json", *std::move(response));
+  absl::StatusOr<std::string> result =
+      co_await context_.rpc.Unary(call.path, call.request, authorization);
+  if (result.ok()) result = Transcoder::Write(*call.output, *result);
+  Response response =
+      result.ok() ? Answer(200, "application/json", *std::move(result)) : Fail(result.status());
+  co_return co_await Write(response);
 }
 
 // Ends the call when the client goes away: a stream may have nothing to write for hours.
@@ -204,11 +230,29 @@ asio::awaitable<void> WatchClient(std::shared_ptr<beast::tcp_stream> stream,
 asio::awaitable<bool> Exchange::WriteChunk(const std::string& text, bool chunked) {
   error_code error;
   stream_->expires_after(kTransfer);
+  const auto bytes = asio::buffer(text);
   if (chunked) {
-    co_await asio::async_write(*stream_, http::make_chunk(asio::buffer(text)), Catch(error));
+    const auto chunk = http::make_chunk(bytes);
+    co_await asio::async_write(*stream_, chunk, Catch(error));
   } else {
-    co_await asio::async_write(*stream_, asio::buffer(text), Catch(error));
+    co_await asio::async_write(*stream_, bytes, Catch(error));
   }
+  stream_->expires_never();
+  co_return !error;
+}
+
+asio::awaitable<bool> Exchange::WriteStreamHeader(bool events, bool chunked) {
+  http::response<http::empty_body> header{http::status::ok, request_.version()};
+  header.set(http::field::server, "resolute");
+  header.set(http::field::content_type, events ? "text/event-stream" : "application/x-ndjson");
+  header.set(http::field::cache_control, "no-cache");
+  header.keep_alive(false);
+  if (chunked) header.chunked(true);
+  if (context_.hooks.on_response) context_.hooks.on_response(200);
+  error_code error;
+  http::response_serializer<http::empty_body> serializer(header);
+  stream_->expires_after(kTransfer);
+  co_await http::async_write_header(*stream_, serializer, Catch(error));
   stream_->expires_never();
   co_return !error;
 }
@@ -224,21 +268,12 @@ asio::awaitable<void> Exchange::ServeStream(const Transcoder::Call& call,
   asio::co_spawn(stream_->get_executor(), WatchClient(stream_, rpc), asio::detached);
   absl::StatusOr<std::string> message = co_await rpc->Next();
   if (!message.ok() && !absl::IsOutOfRange(message.status())) {
-    co_await Fail(message.status());
+    Response response = Fail(message.status());
+    co_await Write(response);
     co_return;
   }
-  http::response<http::empty_body> header{http::status::ok, request_.version()};
-  header.set(http::field::server, "resolute");
-  header.set(http::field::content_type, events ? "text/event-stream" : "application/x-ndjson");
-  header.set(http::field::cache_control, "no-cache");
-  header.keep_alive(false);
-  if (chunked) header.chunked(true);
-  if (context_.hooks.on_response) context_.hooks.on_response(200);
-  error_code error;
-  http::response_serializer<http::empty_body> serializer(header);
-  stream_->expires_after(kTransfer);
-  co_await http::async_write_header(*stream_, serializer, Catch(error));
-  bool writes = !error && request_.method() != http::verb::head;
+  const bool started = co_await WriteStreamHeader(events, chunked);
+  bool writes = started && request_.method() != http::verb::head;
   const auto line = [events](const std::string& json) {
     return events ? absl::StrCat("data: ", json, "\n\n") : absl::StrCat(json, "\n");
   };
@@ -257,14 +292,32 @@ asio::awaitable<void> Exchange::ServeStream(const Transcoder::Call& call,
     const std::string text = line(ErrorJson(message.status()));
     writes = co_await WriteChunk(text, chunked);
   }
-  if (writes && chunked) {
-    co_await asio::async_write(*stream_, http::make_chunk_last(), Catch(error));
+  if (!writes || !chunked) co_return;
+  error_code error;
+  const auto last = http::make_chunk_last();
+  co_await asio::async_write(*stream_, last, Catch(error));
+}
+
+// What to say to a request that cannot be read; nullopt when nobody is there to hear it.
+std::optional<Response> AnswerUnreadable(const error_code& error, uint64_t limit) {
+  const bool large = error == http::error::body_limit;
+  if (!large && error != http::error::header_limit && error != http::error::bad_method &&
+      error != http::error::bad_version && error != http::error::bad_target) {
+    return std::nullopt;
   }
+  Response response{large ? http::status::payload_too_large : http::status::bad_request, 11};
+  response.set(http::field::content_type, "application/json");
+  response.keep_alive(false);
+  response.body() = ErrorJson(absl::InvalidArgumentError(
+      large ? absl::StrCat("the request is larger than ", limit, " bytes")
+            : absl::StrCat("this is no HTTP request: ", error.message())));
+  response.prepare_payload();
+  return response;
 }
 
 // Reads one request; nullopt when the connection is over.
 asio::awaitable<std::optional<Request>> ReadRequest(HttpContext& context,
-                                                    std::shared_ptr<beast::tcp_stream> stream,
+                                                    std::shared_ptr<beast::tcp_stream>& stream,
                                                     beast::flat_buffer& buffer) {
   http::request_parser<http::string_body> parser;
   parser.header_limit(64 << 10);
@@ -273,26 +326,16 @@ asio::awaitable<std::optional<Request>> ReadRequest(HttpContext& context,
   error_code error;
   co_await http::async_read_header(*stream, buffer, parser, Catch(error));
   stream->expires_after(kTransfer);
-  if (!error &&
-      absl::EqualsIgnoreCase(std::string(parser.get()[http::field::expect]), "100-continue")) {
+  const auto expect = error ? "" : parser.get()[http::field::expect];
+  if (absl::EqualsIgnoreCase(absl::string_view(expect.data(), expect.size()), "100-continue")) {
     static constexpr char kGoOn[] = "HTTP/1.1 100 Continue\r\n\r\n";
-    co_await asio::async_write(*stream, asio::buffer(kGoOn, sizeof(kGoOn) - 1), Catch(error));
+    const auto bytes = asio::buffer(kGoOn, sizeof(kGoOn) - 1);
+    co_await asio::async_write(*stream, bytes, Catch(error));
   }
   if (!error) co_await http::async_read(*stream, buffer, parser, Catch(error));
   if (!error) co_return parser.release();
-  if (error == http::error::body_limit || error == http::error::header_limit ||
-      error == http::error::bad_method || error == http::error::bad_version ||
-      error == http::error::bad_target) {
-    const bool large = error == http::error::body_limit;
-    Response response{large ? http::status::payload_too_large : http::status::bad_request, 11};
-    response.set(http::field::content_type, "application/json");
-    response.keep_alive(false);
-    response.body() = ErrorJson(absl::InvalidArgumentError(
-        large ? absl::StrCat("the request is larger than ", context.options.body_limit, " bytes")
-              : absl::StrCat("this is no HTTP request: ", error.message())));
-    response.prepare_payload();
-    co_await http::async_write(*stream, response, Catch(error));
-  }
+  std::optional<Response> answer = AnswerUnreadable(error, context.options.body_limit);
+  if (answer) co_await http::async_write(*stream, *answer, Catch(error));
   co_return std::nullopt;
 }
 

@@ -35,8 +35,9 @@ void SetAuthorization(const std::string& authorization, grpc::ClientContext* con
 
 }  // namespace
 
-asio::awaitable<absl::StatusOr<std::string>> Rpc::Unary(std::string path, std::string request,
-                                                        std::string authorization) {
+asio::awaitable<absl::StatusOr<std::string>> Rpc::Unary(const std::string& path,
+                                                        const std::string& request,
+                                                        const std::string& authorization) {
   grpc::ClientContext context;
   SetAuthorization(authorization, &context);
   const grpc::ByteBuffer in = ToBuffer(request);

@@ -21,8 +21,10 @@ class Rpc {
   explicit Rpc(std::shared_ptr<grpc::Channel> channel) : stub_(std::move(channel)) {}
 
   // `authorization`: the value of the header, empty for none.
-  boost::asio::awaitable<absl::StatusOr<std::string>> Unary(std::string path, std::string request,
-                                                            std::string authorization);
+  // All must live until it is over.
+  boost::asio::awaitable<absl::StatusOr<std::string>> Unary(const std::string& path,
+                                                            const std::string& request,
+                                                            const std::string& authorization);
 
   grpc::GenericStub& stub() { return stub_; }
 
