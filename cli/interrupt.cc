@@ -31,8 +31,12 @@ void InstallInterrupt() {
   if (pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) != 0) return;
   struct sigaction action = {};
   action.sa_handler = OnSignal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    // Who started det may have switched a signal off for it.
+    struct sigaction present = {};
+    sigaction(signal, nullptr, &present);
+    if (present.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
   signal(SIGPIPE, SIG_IGN);
 }
 
