@@ -24,7 +24,7 @@ namespace det::cluster {
 // Facts about the installation that decisions need.
 struct Settings {
   std::string cluster_id;
-  absl::Duration stop_grace = absl::Seconds(15);   // between SIGTERM and SIGKILL
+  absl::Duration stop_grace = absl::Seconds(15);  // between SIGTERM and SIGKILL
   std::string default_resource_pool = "default";
   friend bool operator==(const Settings&, const Settings&) = default;
 };
@@ -42,7 +42,7 @@ class Cluster {
   absl::StatusOr<Outcome> Apply(const Event& event, absl::Time now);
 
   // Every effect that the present state still calls for; used after Restore. With an agent: only
-  // what concerns that agent, used when it connects again.
+  // what concerns that agent. AgentRegistered's outcome holds it already.
   std::vector<Effect> Regenerate() const;
   std::vector<Effect> RegenerateFor(const model::AgentId& agent) const;
 
@@ -58,8 +58,10 @@ class Cluster {
   // Memory as an Image; equal to what a Restore of the committed rows gives. For tests.
   Image Dump() const;
 
- private:
+  // Of this folder's sources alone: its members stand in state.h.
   struct State;
+
+ private:
   std::unique_ptr<State> state_;
 };
 

@@ -1,5 +1,5 @@
-// Everything that can happen to the cluster, as values. Requests come from people, facts from agents
-// and trials, the rest from the engine's own timers. Each may arrive late or twice.
+// Everything that can happen to the cluster, as values. Requests come from people, facts from
+// agents and trials, the rest from the engine's own timers. Each may arrive late or twice.
 //
 // PURE.
 #ifndef MASTER_CLUSTER_EVENT_H_
@@ -29,11 +29,21 @@ struct CreateExperiment {
   std::string request_id;
   bool activate = true;
 };
-struct PauseExperiment { model::ExperimentId id; };
-struct ActivateExperiment { model::ExperimentId id; };
-struct CancelExperiment { model::ExperimentId id; };
-struct KillExperiment { model::ExperimentId id; };
-struct KillTrial { model::TrialId id; };
+struct PauseExperiment {
+  model::ExperimentId id;
+};
+struct ActivateExperiment {
+  model::ExperimentId id;
+};
+struct CancelExperiment {
+  model::ExperimentId id;
+};
+struct KillExperiment {
+  model::ExperimentId id;
+};
+struct KillTrial {
+  model::TrialId id;
+};
 
 // ---- facts from agents ----
 
@@ -41,9 +51,13 @@ struct AgentRegistered {
   model::Agent agent;
   std::vector<model::AllocationId> running;  // shares that live on it now
 };
-struct AgentDisconnected { model::AgentId id; };
+struct AgentDisconnected {
+  model::AgentId id;
+};
 // Away for longer than the master's patience.
-struct AgentLost { model::AgentId id; };
+struct AgentLost {
+  model::AgentId id;
+};
 struct ShareStarted {
   model::AllocationId allocation;
   model::AgentId agent;
@@ -73,7 +87,9 @@ struct ProgressReported {
   double progress = 0;
   std::string runner_state;
 };
-struct PreemptionAcked { model::AllocationId allocation; };
+struct PreemptionAcked {
+  model::AllocationId allocation;
+};
 struct EarlyExitReported {
   model::AllocationId allocation;
   model::ExitReason reason = model::ExitReason::kNone;  // kInvalidHp or kInvalidCode
@@ -83,14 +99,15 @@ struct EarlyExitReported {
 // ---- the engine's own ----
 
 struct ScheduleTick {};
-struct AllocationDeadline { model::AllocationId id; };
+struct AllocationDeadline {
+  model::AllocationId id;
+};
 
-using Event =
-    std::variant<CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment,
-                 KillExperiment, KillTrial, AgentRegistered, AgentDisconnected, AgentLost,
-                 ShareStarted, ShareExited, ValidationReported, CheckpointReported,
-                 ProgressReported, PreemptionAcked, EarlyExitReported, ScheduleTick,
-                 AllocationDeadline>;
+using Event = std::variant<CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment,
+                           KillExperiment, KillTrial, AgentRegistered, AgentDisconnected, AgentLost,
+                           ShareStarted, ShareExited, ValidationReported, CheckpointReported,
+                           ProgressReported, PreemptionAcked, EarlyExitReported, ScheduleTick,
+                           AllocationDeadline>;
 
 }  // namespace det::cluster
 

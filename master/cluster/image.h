@@ -1,4 +1,5 @@
-// The durable state of the cluster as one value: what a store loads, what a cluster is restored from.
+// The durable state of the cluster as one value: what a store loads, what a cluster is restored
+// from.
 //
 // PURE.
 #ifndef MASTER_CLUSTER_IMAGE_H_
@@ -17,7 +18,7 @@ namespace det::cluster {
 // newest searcher of each, and the highest ids ever used.
 struct Image {
   std::vector<experiment::Experiment> experiments;
-  std::vector<experiment::Trial> trials;  // of those experiments, terminal ones included
+  std::vector<experiment::Trial> trials;            // of those experiments, terminal ones included
   std::vector<experiment::Allocation> allocations;  // not terminated
   std::map<model::ExperimentId, PutSearcher> searchers;
   int32_t last_experiment = 0;

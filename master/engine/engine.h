@@ -7,7 +7,9 @@
 #ifndef MASTER_ENGINE_ENGINE_H_
 #define MASTER_ENGINE_ENGINE_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -27,22 +29,31 @@ struct Applied {
   bool best_so_far = false;
 };
 
+// Totals since the start.
+struct CommitStats {
+  int64_t commits = 0;  // that went through
+  int64_t changes = 0;  // in them
+  int64_t retries = 0;  // after UNAVAILABLE
+};
+
 class Engine {
  public:
-  // All must outlive the engine. `fatal` is called (once, on the committer's thread) when the engine
-  // cannot go on: another master has taken over, or a commit was refused; the process must end and
-  // recover. It must not return to normal work.
+  // All must outlive the engine. `fatal` is called (once, on the committer's thread) when the
+  // engine cannot go on: another master has taken over, or a commit was refused; the process must
+  // end and recover. It must not return to normal work. `commit_loop` is where commits block;
+  // without one the engine has a thread of its own for them.
   Engine(cluster::Settings settings, store::Store* store, base::EventLoop* loop, Sinks sinks,
-         absl::AnyInvocable<void(absl::Status)> fatal);
+         absl::AnyInvocable<void(absl::Status)> fatal, base::EventLoop* commit_loop = nullptr);
   ~Engine();
 
   // Loads, restores, and sends every effect that the restored state still calls for. Blocks.
   absl::Status Start();
-  // Finishes the open batches; later Submits are refused with UNAVAILABLE. Blocks.
+  // Finishes the open batches, unless the database is away; later Submits are refused with
+  // UNAVAILABLE. Blocks, except with a `commit_loop` of the caller's, who turns it himself.
   void Stop();
 
-  // Applies `event`; calls `reply` after its commit, or at once with the refusal. UNAVAILABLE while
-  // the database has been away for longer than a bound: nothing was applied.
+  // Applies `event`; calls `reply` after its commit. A refusal too waits for what it was judged by.
+  // UNAVAILABLE while the database has been away for longer than a bound: nothing was applied.
   void Submit(cluster::Event event, absl::AnyInvocable<void(absl::StatusOr<Applied>)> reply);
   // For facts nobody waits for; a refusal is logged.
   void Submit(cluster::Event event);
@@ -54,6 +65,7 @@ class Engine {
 
   // True while commits go through.
   bool healthy() const;
+  CommitStats stats() const;
 
  private:
   class Impl;

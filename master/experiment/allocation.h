@@ -9,12 +9,11 @@
 //     ▼                  │ every share has exited                           │
 //   TERMINATED ◄─────────┴──────────────────────────────────────────────────┘
 //
-// A share that fails (exit code not 0, agent lost) stops the others. The reason of the first failure
-// is the reason of the whole. PURE; table in allocation.cc.
+// A share that fails (exit code not 0, agent lost) stops the others. The reason of the first
+// failure is the reason of the whole. PURE; table in tables.h.
 #ifndef MASTER_EXPERIMENT_ALLOCATION_H_
 #define MASTER_EXPERIMENT_ALLOCATION_H_
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,31 +61,41 @@ struct Allocation {
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
 
-// Each returns what the caller must bring about; a call that does not apply in the present state
-// changes nothing and asks for nothing (late and repeated messages are ordinary).
+// What the caller must bring about. A call that does not apply in the present state changes nothing
+// and asks for nothing: late and repeated messages are ordinary.
 struct AllocationActions {
-  bool start_shares = false;   // send StartTask for each share
-  bool announce = false;       // all shares have started: the rendezvous is known
-  bool notify_preempt = false; // tell the trial
+  bool start_shares = false;    // send StartTask for each share
+  bool announce = false;        // all shares have started: the rendezvous is known
+  bool notify_preempt = false;  // tell the trial
   // Agents whose share must be stopped; grace zero means SIGKILL now.
   std::vector<model::AgentId> stop;
   absl::Duration grace;
   std::optional<absl::Time> set_timer;  // call OnDeadline then
-  bool terminated = false;     // just now
+  bool terminated = false;              // just now
+};
+
+// How a share ended, as its agent says it.
+struct ShareExit {
+  int exit_code = 0;
+  int signal = 0;
+  std::string message;
+  bool start_failed = false;
 };
 
 AllocationActions Assign(Allocation& a, std::vector<model::Placement> placements, absl::Time now);
-AllocationActions ShareStarted(Allocation& a, const model::AgentId& agent, absl::Time now);
-AllocationActions ShareExited(Allocation& a, const model::AgentId& agent, int exit_code, int signal,
-                              const std::string& message, bool start_failed, absl::Time now);
+AllocationActions ShareStarted(Allocation& a, const model::AgentId& agent);
+AllocationActions ShareExited(Allocation& a, const model::AgentId& agent, const ShareExit& exit,
+                              absl::Time now);
 AllocationActions AgentLost(Allocation& a, const model::AgentId& agent, absl::Time now);
 // Asks the trial to save and exit before now + timeout.
 AllocationActions Preempt(Allocation& a, const std::string& reason, absl::Duration timeout,
                           absl::Time now);
-AllocationActions AckPreemption(Allocation& a);
+// False when it changes nothing.
+bool AckPreemption(Allocation& a);
 // Ends it: SIGTERM, SIGKILL after grace. A queued one terminates at once.
 AllocationActions Stop(Allocation& a, absl::Duration grace, absl::Time now);
-AllocationActions OnDeadline(Allocation& a, absl::Time now);
+// A preemption that was not obeyed in time becomes a Stop.
+AllocationActions OnDeadline(Allocation& a, absl::Duration grace, absl::Time now);
 
 }  // namespace det::experiment
 

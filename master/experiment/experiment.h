@@ -8,16 +8,16 @@
 //             ▼                        │
 //   STOPPING_COMPLETED | STOPPING_CANCELED | STOPPING_ERROR
 //
-// PURE; table in experiment.cc.
+// PURE; table in tables.h.
 #ifndef MASTER_EXPERIMENT_EXPERIMENT_H_
 #define MASTER_EXPERIMENT_EXPERIMENT_H_
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "absl/time/time.h"
+#include "master/experiment/tables.h"
 #include "master/model/experiment_config.h"
 #include "master/model/ids.h"
 #include "master/model/states.h"
@@ -44,6 +44,9 @@ struct Experiment {
 };
 // Equality compares the configuration by value.
 bool operator==(const Experiment& a, const Experiment& b);
+
+// Moves along the table; false when `event` does not apply in the present state.
+bool Move(Experiment& experiment, ExperimentEvent event);
 
 }  // namespace det::experiment
 

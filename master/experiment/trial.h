@@ -10,7 +10,7 @@
 //     │ kill, cancel               ▼ pause, kill, cancel, searcher stop
 //     └──────────► CANCELED ◄── STOPPING (end_as says what it becomes)
 //
-// PURE; table in trial.cc.
+// PURE; table in tables.h.
 #ifndef MASTER_EXPERIMENT_TRIAL_H_
 #define MASTER_EXPERIMENT_TRIAL_H_
 
@@ -34,9 +34,9 @@ struct Trial {
   model::TrialState state = model::TrialState::kQueued;
   // While kStopping: what it becomes once its allocation has ended.
   std::optional<model::TrialState> end_as;
-  std::string reason;  // of the end, or of the last restart
-  int restarts = 0;    // that count against max_restarts
-  int run_id = 0;      // number of the present or next run
+  std::string reason;                             // of the end, or of the last restart
+  int restarts = 0;                               // that count against max_restarts
+  int run_id = 0;                                 // number of the present or next run
   std::optional<model::AllocationId> allocation;  // of the present run
   std::optional<model::CheckpointId> latest_checkpoint;
   std::optional<model::CheckpointId> warm_start;
@@ -51,6 +51,29 @@ struct Trial {
   std::optional<absl::Time> ended_at;
   friend bool operator==(const Trial&, const Trial&) = default;
 };
+
+// What the caller must bring about.
+struct TrialActions {
+  bool changed = false;
+  bool new_run = false;  // make and queue the allocation of run `run_id`
+  enum class Release { kNone, kPreempt, kStop } release = Release::kNone;  // of its allocation
+  bool ended = false;  // it is terminal, just now
+};
+
+// Its allocation has got slots.
+TrialActions OnAssigned(Trial& trial);
+
+// Requests. One that asks for what is so already, or is on its way, changes nothing.
+TrialActions Pause(Trial& trial, absl::Time now);
+TrialActions Activate(Trial& trial);
+// Lets it save, then ends it as `end` (kCanceled or kCompleted).
+TrialActions Finish(Trial& trial, model::TrialState end, absl::Time now);
+// Ends it as CANCELED, at once.
+TrialActions Kill(Trial& trial, absl::Time now);
+
+// Its allocation has ended for `reason`: what becomes of the trial. `message` says why in words.
+TrialActions OnRunEnded(Trial& trial, model::ExitReason reason, const std::string& message,
+                        int max_restarts, absl::Time now);
 
 }  // namespace det::experiment
 

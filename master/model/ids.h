@@ -1,4 +1,5 @@
-// The names of things. Each is a type of its own, so that a trial is never passed for an experiment.
+// The names of things. Each is a type of its own, so that a trial is never passed for an
+// experiment.
 //
 // PURE.
 #ifndef MASTER_MODEL_IDS_H_

@@ -43,7 +43,7 @@ enum class LogLevel { kUnknown, kTrace, kDebug, kInfo, kWarning, kError, kCritic
 struct LogLine {
   TaskId task;
   AllocationId allocation;
-  std::string agent;  // empty: the master wrote it
+  std::string agent;     // empty: the master wrote it
   int64_t sequence = 0;  // by (allocation, agent), from 1; 0: none
   absl::Time time;
   std::optional<int> rank;

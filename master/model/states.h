@@ -23,8 +23,8 @@ enum class ExperimentState {
 };
 
 enum class TrialState {
-  kQueued,    // wants to run, has no slots
-  kRunning,   // has an allocation with slots
+  kQueued,   // wants to run, has no slots
+  kRunning,  // has an allocation with slots
   kPaused,
   kStopping,  // its allocation was told to end; `end_as` says what it will be
   kCompleted,
@@ -43,20 +43,20 @@ enum class AllocationState {
 
 // Why an allocation ended.
 enum class ExitReason {
-  kNone,          // it has not
-  kFinished,      // exit code 0
-  kPreempted,     // exit code 0 after the preemption was acknowledged
-  kStopped,       // we killed it, as asked
-  kFailed,        // its own fault: a non-zero code, a signal
-  kInvalidHp,     // the trial said so
-  kInvalidCode,   // the trial's source does not compile or is not there
-  kNodeLost,      // not its fault: agent gone, start refused by the agent
+  kNone,         // it has not
+  kFinished,     // exit code 0
+  kPreempted,    // exit code 0 after the preemption was acknowledged
+  kStopped,      // we killed it, as asked
+  kFailed,       // its own fault: a non-zero code, a signal
+  kInvalidHp,    // the trial said so
+  kInvalidCode,  // the trial's source does not compile or is not there
+  kNodeLost,     // not its fault: agent gone, start refused by the agent
 };
 
-std::string_view ToString(ExperimentState state);   // "ACTIVE"
-std::string_view ToString(TrialState state);        // "QUEUED"
-std::string_view ToString(AllocationState state);   // "ASSIGNED"
-std::string_view ToString(ExitReason reason);       // "NODE_LOST"
+std::string_view ToString(ExperimentState state);  // "ACTIVE"
+std::string_view ToString(TrialState state);       // "QUEUED"
+std::string_view ToString(AllocationState state);  // "ASSIGNED"
+std::string_view ToString(ExitReason reason);      // "NODE_LOST"
 std::optional<ExperimentState> ParseExperimentState(std::string_view text);
 std::optional<TrialState> ParseTrialState(std::string_view text);
 std::optional<AllocationState> ParseAllocationState(std::string_view text);

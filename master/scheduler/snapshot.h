@@ -1,5 +1,5 @@
-// Everything the scheduler may look at, as plain values: the agents with their slots, the gangs that
-// run and those that wait. Made by cluster/scheduling.cc.
+// Everything the scheduler may look at, as plain values: the agents with their slots, the gangs
+// that run and those that wait. Made by cluster/scheduling.cc.
 //
 // PURE.
 #ifndef MASTER_SCHEDULER_SNAPSHOT_H_
@@ -23,8 +23,8 @@ struct Gang {
   int slots = 1;
   bool single_node = false;
   bool preemptible = true;
-  int priority = 42;       // smaller first
-  int64_t submitted = 0;   // order inside a priority: a counter, not a time
+  int priority = 42;      // smaller first
+  int64_t submitted = 0;  // order inside a priority: a counter, not a time
   std::optional<int> job_max_slots;
   std::vector<model::Placement> running_on;  // empty: it waits
   friend bool operator==(const Gang&, const Gang&) = default;

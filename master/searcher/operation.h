@@ -4,7 +4,7 @@
 #ifndef MASTER_SEARCHER_OPERATION_H_
 #define MASTER_SEARCHER_OPERATION_H_
 
-#include <string>
+#include <cstdint>
 #include <variant>
 
 #include "master/model/ids.h"
@@ -52,9 +52,11 @@ struct StopTrial {
   friend bool operator==(const StopTrial&, const StopTrial&) = default;
 };
 
-// Nothing more will be asked for.
+// Nothing more will be asked for. `failed`: no trial completed and at least one failed; `canceled`:
+// every trial was canceled.
 struct Shutdown {
   bool failed = false;
+  bool canceled = false;
   friend bool operator==(const Shutdown&, const Shutdown&) = default;
 };
 

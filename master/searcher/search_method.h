@@ -7,7 +7,9 @@
 #ifndef MASTER_SEARCHER_SEARCH_METHOD_H_
 #define MASTER_SEARCHER_SEARCH_METHOD_H_
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -17,7 +19,9 @@
 
 namespace det::searcher {
 
-// What a method may use: the space to sample, the metric's direction, its own random numbers.
+// What a method may use: the space to sample, and the experiment's random numbers. A method draws
+// from rng.Split(n) for its n-th trial, so that what trial n gets does not depend on the order in
+// which others end.
 struct Context {
   const model::SearchSpace& space;
   base::Rng& rng;
@@ -30,7 +34,8 @@ class SearchMethod {
   // The first operations of a search.
   virtual std::vector<Operation> Start(Context context) = 0;
 
-  // Each is called once per event, in the order of the journal.
+  // Each is called once per event, in the order of the journal, and only for a trial that was asked
+  // for and has not exited; exits may come without creation, validations with any metric.
   virtual std::vector<Operation> OnTrialCreated(Context context, const TrialCreated& event) = 0;
   virtual std::vector<Operation> OnValidation(Context context, const ValidationReported& event) = 0;
   virtual std::vector<Operation> OnTrialExited(Context context, const TrialExited& event) = 0;
@@ -42,6 +47,9 @@ class SearchMethod {
   virtual model::Value Snapshot() const = 0;
   virtual absl::Status Restore(const model::Value& snapshot) = 0;
 };
+
+// Sorted.
+std::vector<std::string> SearchMethodNames();
 
 // INVALID_ARGUMENT for a name that is not known, with the known ones.
 absl::StatusOr<std::unique_ptr<SearchMethod>> MakeSearchMethod(const model::SearcherConfig& config);

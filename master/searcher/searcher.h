@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,30 +29,42 @@ class Searcher {
   Searcher& operator=(Searcher&&) = default;
 
   std::vector<Operation> Start();
-  // A repeated event (same trial created twice, exited twice; a validation not later than the last
-  // one of its trial) changes nothing and asks for nothing.
+  // A repeated or late event changes nothing and asks for nothing: a trial created or exited twice,
+  // anything about a trial that has exited or was never asked for, a validation not later than the
+  // last one of its trial. After Shutdown nothing is asked for.
   std::vector<Operation> Handle(const Event& event);
 
+  // Not a part of the snapshot: trials report their progress again.
   void SetTrialProgress(const model::RequestId& request, double progress);
   double Progress() const;
 
-  // Whether the method has said Shutdown, and whether it said that the search failed.
-  bool shut_down() const { return shut_down_; }
-  bool failed() const { return failed_; }
+  // Whether the method has said Shutdown, and what it said of the search.
+  bool shut_down() const { return shutdown_.has_value(); }
+  bool failed() const { return shutdown_ && shutdown_->failed; }
+  bool canceled() const { return shutdown_ && shutdown_->canceled; }
 
+  // As large as the number of live trials, whatever the number of those that are over.
   model::Value Snapshot() const;
 
  private:
+  // A trial that was asked for and has not exited.
+  struct LiveTrial {
+    bool created = false;
+    std::optional<int64_t> last_validation;  // steps completed
+  };
+
   Searcher(model::SearchSpace space, std::unique_ptr<SearchMethod> method, base::Rng rng);
+
+  std::vector<Operation> Dispatch(const Event& event);
+  std::vector<Operation> Record(std::vector<Operation> operations);
+  absl::Status RestoreTrials(const model::Value& trials);
 
   model::SearchSpace space_;
   std::unique_ptr<SearchMethod> method_;
   base::Rng rng_;
-  std::map<model::RequestId, double> progress_;
-  std::map<model::RequestId, int64_t> last_steps_;
-  std::map<model::RequestId, bool> exited_;
-  bool shut_down_ = false;
-  bool failed_ = false;
+  std::map<model::RequestId, LiveTrial> live_;
+  std::map<model::RequestId, double> progress_;  // of live trials
+  std::optional<Shutdown> shutdown_;
 };
 
 }  // namespace det::searcher

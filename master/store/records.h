@@ -69,8 +69,16 @@ struct TrialRecord {
   int64_t checkpoint_size = 0;
 };
 struct TrialQuery {
-  enum class Sort { kId, kState, kStartTime, kEndTime, kBestMetric, kLatestMetric, kSteps,
-                    kRestarts };
+  enum class Sort {
+    kId,
+    kState,
+    kStartTime,
+    kEndTime,
+    kBestMetric,
+    kLatestMetric,
+    kSteps,
+    kRestarts
+  };
   model::ExperimentId experiment;
   Window window;
   Sort sort = Sort::kId;

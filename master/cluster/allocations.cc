@@ -1,0 +1,90 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "master/cluster/state.h"
+
+namespace det::cluster {
+namespace {
+
+using experiment::Allocation;
+using experiment::AllocationActions;
+using experiment::Share;
+
+void StartShares(Step& step, const Allocation& a) {
+  std::vector<std::string> places;
+  for (const Share& share : a.shares) {
+    step.Effect(StartTask{share.placement.agent, MakeTaskSpec(step.s, a, share)});
+    places.push_back(absl::StrCat(share.placement.agent.value(), " (",
+                                  absl::StrJoin(share.placement.slots, ", "), ")"));
+  }
+  const experiment::Trial& trial = step.s.trials.at(a.trial);
+  step.Log(
+      trial, a.id, model::LogLevel::kInfo,
+      absl::StrCat("run ", a.run_id, " got ", a.slots, " slots on ", absl::StrJoin(places, ", ")));
+}
+
+void OnTerminated(Step& step, Allocation& a) {
+  step.Effect(CloseAllocation{a.id});
+  step.Reschedule();
+  experiment::Trial& trial = step.s.trials.at(a.trial);
+  if (trial.allocation != a.id) return;
+  const int max_restarts = step.EntryOf(trial).experiment.config->max_restarts;
+  const int before = trial.restarts;
+  const experiment::TrialActions actions =
+      experiment::OnRunEnded(trial, a.exit_reason, a.exit_message, max_restarts, step.now);
+  if (trial.restarts > before) {
+    step.Log(trial, a.id, model::LogLevel::kWarning,
+             absl::StrCat("restart ", trial.restarts, " of ", max_restarts, ": ", trial.reason));
+  } else if (actions.new_run) {
+    step.Log(trial, a.id, model::LogLevel::kInfo,
+             absl::StrCat("run ", a.run_id, " ended (", std::string(model::ToString(a.exit_reason)),
+                          "); the trial goes back to the queue"));
+  }
+  Do(step, trial, actions);
+}
+
+}  // namespace
+
+std::vector<RendezvousNode> NodesOf(const Cluster::State& state, const Allocation& a) {
+  std::vector<RendezvousNode> nodes;
+  for (const Share& share : a.shares) {
+    const auto agent = state.agents.find(share.placement.agent);
+    // Its address comes with its registration; the news is sent then.
+    if (agent == state.agents.end() || agent->second.address.empty()) return {};
+    nodes.push_back({share.placement.agent, agent->second.address,
+                     static_cast<int>(share.placement.slots.size())});
+  }
+  return nodes;
+}
+
+void Do(Step& step, Allocation& a, const AllocationActions& actions) {
+  step.Touch(a);
+  if (actions.start_shares) StartShares(step, a);
+  if (actions.announce) {
+    std::vector<RendezvousNode> nodes = NodesOf(step.s, a);
+    if (!nodes.empty()) step.Effect(AnnounceRendezvous{a.id, std::move(nodes)});
+  }
+  if (actions.notify_preempt) {
+    step.Effect(AnnouncePreemption{a.id, a.preemption_reason, *a.deadline});
+  }
+  if (actions.set_timer) step.Effect(SetDeadline{a.id, *actions.set_timer});
+  for (const model::AgentId& agent : actions.stop) {
+    step.Effect(StopTask{agent, a.id, actions.grace});
+  }
+  if (actions.terminated) OnTerminated(step, a);
+}
+
+absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event) {
+  const auto it = step.s.allocations.find(event.id);
+  if (it == step.s.allocations.end()) return step.Finish();
+  const AllocationActions actions =
+      experiment::OnDeadline(it->second, step.s.settings.stop_grace, step.now);
+  if (actions.stop.empty()) return step.Finish();
+  step.Log(step.s.trials.at(it->second.trial), event.id, model::LogLevel::kWarning,
+           "the trial did not save and exit in time after it was preempted; stopping it");
+  Do(step, it->second, actions);
+  return step.Finish();
+}
+
+}  // namespace det::cluster

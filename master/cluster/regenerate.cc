@@ -1,0 +1,66 @@
+#include "master/cluster/regenerate.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace det::cluster {
+namespace {
+
+using experiment::Allocation;
+using experiment::Share;
+using model::AllocationState;
+
+// The grace of a stop that may have been ordered before: what is over by now has had its time.
+constexpr absl::Duration kRepeatedStopGrace = absl::Seconds(2);
+
+}  // namespace
+
+std::vector<Effect> EffectsOf(const Cluster::State& state, const Allocation& a,
+                              const model::AgentId* agent) {
+  std::vector<Effect> effects;
+  if (a.shares.empty()) return effects;
+  for (const Share& share : a.shares) {
+    if (share.exited || (agent != nullptr && share.placement.agent != *agent)) continue;
+    if (a.state == AllocationState::kStopping) {
+      effects.push_back(StopTask{share.placement.agent, a.id, kRepeatedStopGrace});
+    } else if (!share.started) {
+      effects.push_back(StartTask{share.placement.agent, MakeTaskSpec(state, a, share)});
+    }
+  }
+  const bool all_started = std::all_of(a.shares.begin(), a.shares.end(),
+                                       [](const Share& share) { return share.started; });
+  if (all_started && a.state != AllocationState::kStopping) {
+    std::vector<RendezvousNode> nodes = NodesOf(state, a);
+    if (!nodes.empty()) effects.push_back(AnnounceRendezvous{a.id, std::move(nodes)});
+  }
+  if (a.state == AllocationState::kPreempting) {
+    effects.push_back(AnnouncePreemption{a.id, a.preemption_reason, *a.deadline});
+    effects.push_back(SetDeadline{a.id, *a.deadline});
+  }
+  return effects;
+}
+
+std::vector<Effect> Cluster::Regenerate() const {
+  std::vector<Effect> effects;
+  for (const auto& [id, allocation] : state_->allocations) {
+    std::vector<Effect> of = EffectsOf(*state_, allocation, nullptr);
+    std::move(of.begin(), of.end(), std::back_inserter(effects));
+  }
+  effects.push_back(ScheduleSoon{});
+  return effects;
+}
+
+std::vector<Effect> Cluster::RegenerateFor(const model::AgentId& agent) const {
+  std::vector<Effect> effects;
+  for (const auto& [id, allocation] : state_->allocations) {
+    const bool concerned =
+        std::any_of(allocation.shares.begin(), allocation.shares.end(),
+                    [&](const Share& share) { return share.placement.agent == agent; });
+    if (!concerned) continue;
+    std::vector<Effect> of = EffectsOf(*state_, allocation, &agent);
+    std::move(of.begin(), of.end(), std::back_inserter(effects));
+  }
+  return effects;
+}
+
+}  // namespace det::cluster

@@ -1,0 +1,18 @@
+// Effects as a function of state: what an allocation still calls for, whatever was sent before.
+// Used at start, when an agent connects, and in tests. PURE.
+#ifndef MASTER_CLUSTER_REGENERATE_H_
+#define MASTER_CLUSTER_REGENERATE_H_
+
+#include <vector>
+
+#include "master/cluster/state.h"
+
+namespace det::cluster {
+
+// All that `allocation` calls for; with an agent, the orders to that agent and the news.
+std::vector<Effect> EffectsOf(const Cluster::State& state, const experiment::Allocation& allocation,
+                              const model::AgentId* agent);
+
+}  // namespace det::cluster
+
+#endif  // MASTER_CLUSTER_REGENERATE_H_

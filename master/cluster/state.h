@@ -1,0 +1,125 @@
+// The cluster's memory, and the one way in which the parts of this folder change it: a Step notes
+// what was touched and turns it into changes at its end, each row once.
+//
+// Included by this folder's sources alone. PURE.
+#ifndef MASTER_CLUSTER_STATE_H_
+#define MASTER_CLUSTER_STATE_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "master/cluster/cluster.h"
+#include "master/cluster/outcome.h"
+#include "master/searcher/searcher.h"
+
+namespace det::cluster {
+
+// A live experiment with what belongs to it.
+struct Entry {
+  experiment::Experiment experiment;
+  searcher::Searcher searcher;
+  int64_t searcher_sequence = 0;
+  std::map<model::RequestId, model::TrialId> trials;
+};
+
+struct Cluster::State {
+  Settings settings;
+  std::map<model::ExperimentId, Entry> experiments;
+  std::map<model::TrialId, experiment::Trial> trials;
+  std::map<model::AllocationId, experiment::Allocation> allocations;  // not terminated
+  std::map<model::AgentId, model::Agent> agents;
+  std::map<model::AllocationId, scheduler::WaitReason> waiting;
+  int32_t last_experiment = 0;
+  int32_t last_trial = 0;
+  int64_t last_submitted = 0;
+};
+
+// One event being applied.
+class Step {
+ public:
+  Step(Cluster::State& state, absl::Time now) : s(state), now(now) {}
+
+  // Rows to write.
+  void Touch(const experiment::Experiment& e) { experiments_.insert(e.id); }
+  void Touch(const experiment::Trial& t) { trials_.insert(t.id); }
+  void Touch(const experiment::Allocation& a) { allocations_.insert(a.id); }
+  void TouchSearcher(Entry& entry);
+  void Change(cluster::Change change) { out.changes.push_back(std::move(change)); }
+  void Effect(cluster::Effect effect) { out.effects.push_back(std::move(effect)); }
+  // A line of the master's own in the trial's log.
+  void Log(const experiment::Trial& trial, const model::AllocationId& allocation,
+           model::LogLevel level, std::string text);
+  // The queue or the slots have changed.
+  void Reschedule() { reschedule_ = true; }
+
+  Entry& EntryOf(const experiment::Trial& trial) { return s.experiments.at(trial.experiment); }
+
+  // Writes the rows, forgets what is over, and gives the outcome.
+  Outcome Finish();
+
+  Cluster::State& s;
+  const absl::Time now;
+  Outcome out;
+
+ private:
+  void Forget();
+
+  std::set<model::ExperimentId> experiments_;
+  std::set<model::ExperimentId> searchers_;
+  std::set<model::TrialId> trials_;
+  std::set<model::AllocationId> allocations_;
+  bool reschedule_ = false;
+};
+
+// ---- requests.cc ----
+absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event);
+absl::StatusOr<Outcome> Apply(Step& step, const PauseExperiment& event);
+absl::StatusOr<Outcome> Apply(Step& step, const ActivateExperiment& event);
+absl::StatusOr<Outcome> Apply(Step& step, const CancelExperiment& event);
+absl::StatusOr<Outcome> Apply(Step& step, const KillExperiment& event);
+absl::StatusOr<Outcome> Apply(Step& step, const KillTrial& event);
+
+// ---- agents.cc ----
+absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event);
+absl::StatusOr<Outcome> Apply(Step& step, const AgentDisconnected& event);
+absl::StatusOr<Outcome> Apply(Step& step, const AgentLost& event);
+absl::StatusOr<Outcome> Apply(Step& step, const ShareStarted& event);
+absl::StatusOr<Outcome> Apply(Step& step, const ShareExited& event);
+
+// ---- reports.cc ----
+absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event);
+absl::StatusOr<Outcome> Apply(Step& step, const CheckpointReported& event);
+absl::StatusOr<Outcome> Apply(Step& step, const ProgressReported& event);
+absl::StatusOr<Outcome> Apply(Step& step, const PreemptionAcked& event);
+absl::StatusOr<Outcome> Apply(Step& step, const EarlyExitReported& event);
+
+// ---- scheduling.cc ----
+absl::StatusOr<Outcome> Apply(Step& step, const ScheduleTick& event);
+
+// ---- allocations.cc ----
+absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event);
+// Brings about what an allocation's machine asked for, up to the end of the experiment.
+void Do(Step& step, experiment::Allocation& allocation,
+        const experiment::AllocationActions& actions);
+std::vector<RendezvousNode> NodesOf(const Cluster::State& state,
+                                    const experiment::Allocation& allocation);
+
+// ---- trials.cc ----
+// Brings about what a trial's machine asked for.
+void Do(Step& step, experiment::Trial& trial, const experiment::TrialActions& actions);
+// Tells the searcher, and does what it asks for.
+void Tell(Step& step, Entry& entry, const searcher::Event& event);
+void Do(Step& step, Entry& entry, std::vector<searcher::Operation> operations);
+// Ends the experiment once all its trials have ended.
+void EndIfDone(Step& step, Entry& entry);
+
+// ---- task_spec.cc ----
+TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation& allocation,
+                      const experiment::Share& share);
+
+}  // namespace det::cluster
+
+#endif  // MASTER_CLUSTER_STATE_H_

@@ -1,0 +1,86 @@
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "master/cluster/state.h"
+#include "master/model/entrypoint.h"
+
+namespace det::cluster {
+namespace {
+
+using experiment::Trial;
+using model::Value;
+
+std::vector<std::string> MakeArgv(const model::Entrypoint& entrypoint) {
+  if (const auto trial = model::ParseTrialEntrypoint(entrypoint)) {
+    return {"resolute-launch", "--source", trial->file, "--class", trial->class_name};
+  }
+  if (const auto* text = std::get_if<std::string>(&entrypoint)) return {"sh", "-c", *text};
+  return std::get<std::vector<std::string>>(entrypoint);
+}
+
+std::string CheckpointDir(const model::CheckpointStorageConfig& storage) {
+  if (storage.storage_path.empty()) return storage.host_path;
+  return absl::StrCat(storage.host_path, "/", storage.storage_path);
+}
+
+Value MakeTrialInfo(const experiment::Experiment& e, const Trial& t,
+                    const experiment::Allocation& a) {
+  return Value::Object{
+      {"experiment_id", e.id.value()},
+      {"trial_id", t.id.value()},
+      {"trial_run_id", a.run_id},
+      {"trial_seed", static_cast<int64_t>(t.seed)},
+      {"allocation_id", a.id.value()},
+      {"task_id", t.task.value()},
+      {"hparams", t.hparams},
+      {"config", model::ToValue(*e.config)},
+      {"latest_checkpoint", t.latest_checkpoint ? Value(t.latest_checkpoint->value()) : Value()},
+      {"steps_completed", t.steps_completed},
+      {"checkpoint_dir", CheckpointDir(e.config->checkpoint_storage)},
+  };
+}
+
+std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experiment::Experiment& e,
+                                           const Trial& t, const experiment::Allocation& a) {
+  std::map<std::string, std::string> env;
+  for (const std::string& variable : e.config->environment_variables) {
+    const size_t equals = variable.find('=');
+    const std::string name = variable.substr(0, equals);
+    if (absl::StartsWith(name, "DET_")) continue;
+    env[name] = equals == std::string::npos ? "" : variable.substr(equals + 1);
+  }
+  env["DET_CLUSTER_ID"] = s.settings.cluster_id;
+  env["DET_TASK_TYPE"] = "TRIAL";
+  env["DET_EXPERIMENT_ID"] = absl::StrCat(e.id.value());
+  env["DET_TRIAL_ID"] = absl::StrCat(t.id.value());
+  env["DET_TRIAL_RUN_ID"] = absl::StrCat(a.run_id);
+  env["DET_TRIAL_SEED"] = absl::StrCat(t.seed);
+  if (t.latest_checkpoint) {
+    env["DET_LATEST_CHECKPOINT"] = t.latest_checkpoint->value();
+    env["DET_STEPS_COMPLETED"] = absl::StrCat(t.steps_completed);
+  }
+  return env;
+}
+
+}  // namespace
+
+TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation& allocation,
+                      const experiment::Share& share) {
+  const Trial& trial = state.trials.at(allocation.trial);
+  const experiment::Experiment& experiment = state.experiments.at(trial.experiment).experiment;
+  TaskSpec spec;
+  spec.allocation = allocation.id;
+  spec.task = allocation.task;
+  spec.slots = share.placement.slots;
+  spec.argv = MakeArgv(experiment.config->entrypoint);
+  spec.env = MakeEnv(state, experiment, trial, allocation);
+  spec.files["info/trial.json"] = MakeTrialInfo(experiment, trial, allocation).ToJson();
+  spec.context_hash = experiment.context_hash;
+  return spec;
+}
+
+}  // namespace det::cluster

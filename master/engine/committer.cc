@@ -1,0 +1,161 @@
+#include "master/engine/committer.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/log.h"
+
+namespace det::engine {
+
+Committer::Committer(store::Store* store, base::EventLoop* loop, base::EventLoop* commit_loop,
+                     absl::AnyInvocable<void(absl::Status)> fatal)
+    : store_(*store), loop_(*loop), commit_loop_(*commit_loop), fatal_(std::move(fatal)) {}
+
+void Committer::Add(std::vector<cluster::Change> changes, Release release) {
+  {
+    std::unique_lock lock(mutex_);
+    // An event without changes still saw those of the batches before it.
+    const bool nothing_before = !busy_ && unreleased_ == 0 && open_.releases.empty();
+    if (changes.empty() && nothing_before) {
+      lock.unlock();
+      release(absl::OkStatus());
+      return;
+    }
+    std::move(changes.begin(), changes.end(), std::back_inserter(open_.changes));
+    open_.releases.push_back(std::move(release));
+    if (busy_ || failed_) return;
+    busy_ = true;
+  }
+  commit_loop_.Post([this] { CommitNext(); });
+}
+
+bool Committer::accepting() const {
+  std::lock_guard lock(mutex_);
+  return !failed_ && !stopping_ && loop_.Now() - away_since_ < kPatience;
+}
+
+bool Committer::healthy() const {
+  std::lock_guard lock(mutex_);
+  return !failed_ && away_since_ == absl::InfiniteFuture();
+}
+
+CommitStats Committer::stats() const {
+  std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void Committer::Stop(absl::AnyInvocable<void()> done) {
+  bool finished = false;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    stopped_ = std::move(done);
+    const bool hopeless = failed_ || away_since_ != absl::InfiniteFuture();
+    finished = hopeless || (!busy_ && unreleased_ == 0);
+  }
+  if (finished) FinishStop();
+}
+
+void Committer::Abandon() {
+  for (Batch* batch : {&flying_, &open_}) {
+    loop_.Post([releases = std::exchange(batch->releases, {})]() mutable {
+      for (Release& release : releases) {
+        release(absl::UnavailableError("the master stops; ask again when it is back"));
+      }
+    });
+  }
+}
+
+void Committer::CommitNext() {
+  {
+    std::lock_guard lock(mutex_);
+    flying_ = std::exchange(open_, Batch());
+  }
+  if (!flying_.changes.empty()) ++sequence_;
+  TryCommit();
+}
+
+void Committer::TryCommit() {
+  const absl::Status status =
+      flying_.changes.empty() ? absl::OkStatus() : store_.Commit(sequence_, flying_.changes);
+  if (status.ok()) {
+    OnCommitted();
+  } else if (absl::IsUnavailable(status)) {
+    OnUnavailable(status);
+  } else {
+    OnRefused(status);
+  }
+}
+
+void Committer::OnUnavailable(const absl::Status& status) {
+  bool stopping = false;
+  {
+    std::lock_guard lock(mutex_);
+    ++stats_.retries;
+    if (away_since_ == absl::InfiniteFuture()) {
+      away_since_ = commit_loop_.Now();
+      DET_LOG(WARNING) << "the database is away; holding everything until it answers"
+                       << base::Field("reason", status.message());
+    }
+    stopping = stopping_;
+  }
+  if (stopping) return FinishStop();
+  commit_loop_.PostAfter(pause_, [this] { TryCommit(); });
+  pause_ = std::min(2 * pause_, kLongestPause);
+}
+
+void Committer::OnCommitted() {
+  pause_ = kFirstPause;
+  Batch batch = std::exchange(flying_, Batch());
+  bool more = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (!batch.changes.empty()) {
+      ++stats_.commits;
+      stats_.changes += static_cast<int64_t>(batch.changes.size());
+      if (away_since_ != absl::InfiniteFuture()) DET_LOG(INFO) << "the database is back";
+      away_since_ = absl::InfiniteFuture();
+    }
+    more = !open_.releases.empty();
+    busy_ = more;
+    ++unreleased_;
+  }
+  loop_.Post([this, releases = std::move(batch.releases)]() mutable { Run(std::move(releases)); });
+  if (more) commit_loop_.Post([this] { CommitNext(); });
+}
+
+void Committer::Run(std::vector<Release> releases) {
+  for (Release& release : releases) release(absl::OkStatus());
+  bool finished = false;
+  {
+    std::lock_guard lock(mutex_);
+    --unreleased_;
+    finished = stopping_ && !busy_ && unreleased_ == 0;
+  }
+  if (finished) FinishStop();
+}
+
+void Committer::OnRefused(const absl::Status& status) {
+  DET_LOG(ERROR) << "a commit was refused; this master cannot go on"
+                 << base::Field("reason", status.message());
+  bool stopping = false;
+  {
+    std::lock_guard lock(mutex_);
+    failed_ = true;
+    stopping = stopping_;
+  }
+  fatal_(status);
+  if (stopping) FinishStop();
+}
+
+void Committer::FinishStop() {
+  absl::AnyInvocable<void()> done;
+  {
+    std::lock_guard lock(mutex_);
+    done = std::exchange(stopped_, nullptr);
+  }
+  if (done) done();
+}
+
+}  // namespace det::engine

@@ -1,0 +1,42 @@
+#include "master/engine/dispatcher.h"
+
+#include <variant>
+
+namespace det::engine {
+
+void Dispatcher::Dispatch(const std::vector<cluster::Effect>& effects) {
+  for (const cluster::Effect& effect : effects) {
+    std::visit([this](const auto& kind) { Do(kind); }, effect);
+  }
+}
+
+void Dispatcher::Do(const cluster::StartTask& effect) {
+  if (sinks_.agents != nullptr) sinks_.agents->Start(effect);
+}
+
+void Dispatcher::Do(const cluster::StopTask& effect) {
+  if (sinks_.agents != nullptr) sinks_.agents->Stop(effect);
+}
+
+void Dispatcher::Do(const cluster::AnnounceRendezvous& effect) {
+  if (sinks_.trials != nullptr) sinks_.trials->Announce(effect);
+}
+
+void Dispatcher::Do(const cluster::AnnouncePreemption& effect) {
+  if (sinks_.trials != nullptr) sinks_.trials->Announce(effect);
+}
+
+void Dispatcher::Do(const cluster::CloseAllocation& effect) {
+  timers_.Cancel(effect.allocation);
+  if (sinks_.trials != nullptr) sinks_.trials->Close(effect);
+}
+
+void Dispatcher::Do(const cluster::SetDeadline& effect) { timers_.Set(effect); }
+
+void Dispatcher::Do(const cluster::ScheduleSoon&) { timers_.ScheduleSoon(); }
+
+void Dispatcher::Do(const cluster::ExperimentChanged& effect) {
+  if (sinks_.experiments != nullptr) sinks_.experiments->Changed(effect.id);
+}
+
+}  // namespace det::engine

@@ -1,0 +1,187 @@
+#include "master/engine/engine.h"
+
+#include <atomic>
+#include <future>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "master/engine/committer.h"
+#include "master/engine/dispatcher.h"
+#include "master/engine/timers.h"
+
+namespace det::engine {
+namespace {
+
+using Reply = absl::AnyInvocable<void(absl::StatusOr<Applied>)>;
+
+constexpr char kAway[] = "the database does not answer; try again later";
+constexpr char kStopped[] = "the master is stopping; try again later";
+
+}  // namespace
+
+class Engine::Impl {
+ public:
+  Impl(cluster::Settings settings, store::Store* store, base::EventLoop* loop, Sinks sinks,
+       absl::AnyInvocable<void(absl::Status)> fatal, base::EventLoop* commit_loop)
+      : store_(*store),
+        loop_(*loop),
+        own_commit_loop_(commit_loop == nullptr ? base::MakeAsioEventLoop("commit") : nullptr),
+        cluster_(std::move(settings)),
+        committer_(store, loop, commit_loop == nullptr ? own_commit_loop_.get() : commit_loop,
+                   std::move(fatal)),
+        timers_(loop, [this](const cluster::Event& event) { return Fire(event); }),
+        dispatcher_(sinks, &timers_) {}
+
+  ~Impl() { Stop(); }
+
+  absl::Status Start();
+  void Stop();
+  void Apply(const cluster::Event& event, Reply reply);
+  void Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
+             absl::AnyInvocable<void(absl::Status)> done);
+
+  base::EventLoop& loop() { return loop_; }
+  const Committer& committer() const { return committer_; }
+
+ private:
+  bool Fire(const cluster::Event& event);
+  absl::Status Accepts() const;
+  // Runs `fn` on the loop and waits for it; returns too when the loop has stopped and drops it.
+  void RunAndWait(absl::AnyInvocable<void()> fn);
+
+  store::Store& store_;
+  base::EventLoop& loop_;
+  const std::unique_ptr<base::EventLoop> own_commit_loop_;
+  std::atomic<bool> stopped_ = false;
+
+  // Touched on the loop alone, once Start has returned.
+  cluster::Cluster cluster_;
+  Committer committer_;
+  Timers timers_;
+  Dispatcher dispatcher_;
+};
+
+absl::Status Engine::Impl::Start() {
+  DET_ASSIGN_OR_RETURN(cluster::Image image, store_.Load());
+  DET_RETURN_IF_ERROR(cluster_.Restore(std::move(image)));
+  loop_.Post([this] { dispatcher_.Dispatch(cluster_.Regenerate()); });
+  return absl::OkStatus();
+}
+
+void Engine::Impl::RunAndWait(absl::AnyInvocable<void()> fn) {
+  std::promise<void> promise;
+  std::future<void> done = promise.get_future();
+  loop_.Post([fn = std::move(fn), promise = std::move(promise)]() mutable {
+    fn();
+    promise.set_value();
+  });
+  done.wait();
+}
+
+void Engine::Impl::Stop() {
+  if (stopped_.exchange(true)) return;
+  if (own_commit_loop_ == nullptr) {
+    committer_.Stop([] {});
+    return;
+  }
+  std::promise<void> drained;
+  std::future<void> done = drained.get_future();
+  // On the loop, behind all events that were submitted before.
+  RunAndWait([this, drained = std::move(drained)]() mutable {
+    committer_.Stop([drained = std::move(drained)]() mutable { drained.set_value(); });
+  });
+  done.wait();
+  own_commit_loop_->Stop();
+  committer_.Abandon();
+  RunAndWait([this] { timers_.CancelAll(); });
+}
+
+absl::Status Engine::Impl::Accepts() const {
+  if (committer_.accepting()) return absl::OkStatus();
+  return absl::UnavailableError(stopped_ ? kStopped : kAway);
+}
+
+void Engine::Impl::Apply(const cluster::Event& event, Reply reply) {
+  DET_CHECK(loop_.RunsHere()) << "events are applied on the engine's loop alone";
+  if (absl::Status status = Accepts(); !status.ok()) {
+    if (reply) reply(std::move(status));
+    return;
+  }
+  // Rows keep microseconds; memory must hold the same, or a restart would not give it again.
+  const absl::Time now = absl::FromUnixMicros(absl::ToUnixMicros(loop_.Now()));
+  absl::StatusOr<cluster::Outcome> outcome = cluster_.Apply(event, now);
+  absl::StatusOr<Applied> answer = Applied();
+  std::vector<cluster::Change> changes;
+  std::vector<cluster::Effect> effects;
+  if (outcome.ok()) {
+    answer = Applied{outcome->created, outcome->best_so_far};
+    changes = std::move(outcome->changes);
+    effects = std::move(outcome->effects);
+  } else {
+    answer = std::move(outcome).status();
+  }
+  committer_.Add(std::move(changes),
+                 [this, effects = std::move(effects), answer = std::move(answer),
+                  reply = std::move(reply)](const absl::Status& durable) mutable {
+                   if (durable.ok()) dispatcher_.Dispatch(effects);
+                   if (!reply) return;
+                   reply(durable.ok() ? std::move(answer) : absl::StatusOr<Applied>(durable));
+                 });
+}
+
+bool Engine::Impl::Fire(const cluster::Event& event) {
+  if (!committer_.accepting()) return stopped_;  // stopped: it will not be taken later either
+  Apply(event, [](const absl::StatusOr<Applied>& applied) {
+    if (applied.ok()) return;
+    DET_LOG(WARNING) << "a timer's event was refused"
+                     << base::Field("reason", applied.status().message());
+  });
+  return true;
+}
+
+void Engine::Impl::Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
+                         absl::AnyInvocable<void(absl::Status)> done) {
+  read(cluster_);
+  committer_.Add({},
+                 [done = std::move(done)](const absl::Status& durable) mutable { done(durable); });
+}
+
+Engine::Engine(cluster::Settings settings, store::Store* store, base::EventLoop* loop, Sinks sinks,
+               absl::AnyInvocable<void(absl::Status)> fatal, base::EventLoop* commit_loop)
+    : impl_(std::make_unique<Impl>(std::move(settings), store, loop, sinks, std::move(fatal),
+                                   commit_loop)) {}
+
+Engine::~Engine() = default;
+
+absl::Status Engine::Start() { return impl_->Start(); }
+void Engine::Stop() { impl_->Stop(); }
+
+void Engine::Submit(cluster::Event event, Reply reply) {
+  impl_->loop().Post(
+      [impl = impl_.get(), event = std::move(event), reply = std::move(reply)]() mutable {
+        impl->Apply(event, std::move(reply));
+      });
+}
+
+void Engine::Submit(cluster::Event event) {
+  Submit(std::move(event), [](const absl::StatusOr<Applied>& applied) {
+    if (applied.ok()) return;
+    DET_LOG(WARNING) << "an event was refused" << base::Field("reason", applied.status().message());
+  });
+}
+
+void Engine::Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
+                   absl::AnyInvocable<void(absl::Status)> done) {
+  impl_->loop().Post(
+      [impl = impl_.get(), read = std::move(read), done = std::move(done)]() mutable {
+        impl->Query(std::move(read), std::move(done));
+      });
+}
+
+bool Engine::healthy() const { return impl_->committer().healthy(); }
+CommitStats Engine::stats() const { return impl_->committer().stats(); }
+
+}  // namespace det::engine

@@ -1,0 +1,45 @@
+#include "master/engine/timers.h"
+
+namespace det::engine {
+
+void Timers::Set(const cluster::SetDeadline& deadline) {
+  Cancel(deadline.allocation);
+  deadlines_[deadline.allocation] = loop_.PostAt(
+      deadline.at, [this, allocation = deadline.allocation] { OnDeadline(allocation); });
+}
+
+void Timers::Cancel(const model::AllocationId& allocation) {
+  const auto it = deadlines_.find(allocation);
+  if (it == deadlines_.end()) return;
+  loop_.Cancel(it->second);
+  deadlines_.erase(it);
+}
+
+void Timers::CancelAll() {
+  for (const auto& [allocation, timer] : deadlines_) loop_.Cancel(timer);
+  deadlines_.clear();
+  if (schedule_again_) loop_.Cancel(*schedule_again_);
+}
+
+void Timers::ScheduleSoon() {
+  if (schedule_posted_) return;
+  schedule_posted_ = true;
+  loop_.Post([this] { OnSchedule(); });
+}
+
+void Timers::OnDeadline(const model::AllocationId& allocation) {
+  deadlines_.erase(allocation);
+  if (!fire_(cluster::AllocationDeadline{allocation})) {
+    Set(cluster::SetDeadline{allocation, loop_.Now() + kAgain});
+  }
+}
+
+void Timers::OnSchedule() {
+  schedule_posted_ = false;
+  schedule_again_.reset();
+  if (fire_(cluster::ScheduleTick{})) return;
+  schedule_posted_ = true;
+  schedule_again_ = loop_.PostAfter(kAgain, [this] { OnSchedule(); });
+}
+
+}  // namespace det::engine

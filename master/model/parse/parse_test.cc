@@ -1,0 +1,402 @@
+#include "master/model/parse/parse.h"
+
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/rng.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace det::model {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kMinimal[] =
+    "entrypoint: 'true'\n"
+    "searcher: {name: single, metric: loss}\n";
+
+const ConfigDefaults kDefaults = {
+    .name = "Experiment", .checkpoint_host_path = "/ckpt", .experiment_seed = 7};
+
+absl::StatusOr<ExperimentConfig> Parse(const std::string& yaml,
+                                       const std::vector<std::string>& overrides = {}) {
+  return ParseExperimentConfig(yaml, "const.yaml", overrides, kDefaults);
+}
+
+std::string Error(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
+  const auto config = Parse(yaml, overrides);
+  if (config.ok()) return "OK";
+  EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(config.status().message());
+}
+
+TEST(ParseTest, MinimalConfigurationHasEveryDefault) {
+  const auto config = Parse(kMinimal);
+  ASSERT_TRUE(config.ok()) << config.status();
+  ExperimentConfig expected;
+  expected.name = "Experiment";
+  expected.entrypoint = "true";
+  expected.searcher.name = "single";
+  expected.searcher.metric = "loss";
+  expected.checkpoint_storage.host_path = "/ckpt";
+  expected.experiment_seed = 7;
+  EXPECT_EQ(*config, expected);
+}
+
+TEST(ParseTest, ReadsEveryField) {
+  const auto config = Parse(R"(
+name: all
+description: every field
+labels: [a, b]
+data: {url: "x", nested: {n: 1, none: null}}
+workspace: w
+project: p
+entrypoint: [python3, train.py]
+hyperparameters:
+  bare: 3
+  list: [1, two]
+  null_value: null
+  c: {type: const, val: {a: 1}}
+  i: {type: int, minval: -1, maxval: 4, count: 2}
+  d: {type: double, minval: 0, maxval: 1.5}
+  l: {type: log, base: 2, minval: -4, maxval: -1}
+  cat: {type: categorical, vals: [1, x, null]}
+  deep: {inner: {type: int, minval: 1, maxval: 1}, empty: {}}
+searcher:
+  name: random
+  metric: accuracy
+  smaller_is_better: false
+  max_length: {epochs: 3}
+  max_trials: 8
+  max_concurrent_trials: 0
+resources:
+  slots_per_trial: 2
+  max_slots: 4
+  weight: 2
+  priority: 10
+  resource_pool: gpu
+  is_single_node: true
+  agent_label: ignored
+max_restarts: 0
+min_validation_period: {records: 1000}
+min_checkpoint_period: 50
+checkpoint_policy: all
+perform_initial_validation: true
+records_per_epoch: 60000
+scheduling_unit: 1
+checkpoint_storage:
+  type: shared_fs
+  host_path: /nfs
+  storage_path: team/../mine/./x
+  save_experiment_best: 1
+  save_trial_best: 2
+  save_trial_latest: 3
+environment: {environment_variables: [A=1, "B=x=y", C]}
+reproducibility: {experiment_seed: 4294967295}
+preemption_timeout: 1
+debug: true
+data_layer: {anything: true}
+)");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->labels, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(config->data.ToJson(), R"({"nested":{"n":1,"none":null},"url":"x"})");
+  EXPECT_EQ(config->entrypoint, Entrypoint(std::vector<std::string>{"python3", "train.py"}));
+  const SearchSpace space = {
+      {"bare", {ConstHparam{3}}},
+      {"list", {ConstHparam{Value::List{1, "two"}}}},
+      {"null_value", {ConstHparam{}}},
+      {"c", {ConstHparam{Value::Object{{"a", 1}}}}},
+      {"i", {IntHparam{-1, 4, 2}}},
+      {"d", {DoubleHparam{0, 1.5, {}}}},
+      {"l", {LogHparam{2, -4, -1, {}}}},
+      {"cat", {CategoricalHparam{{1, "x", Value()}}}},
+      {"deep", {NestedHparam{{{"inner", {IntHparam{1, 1, {}}}}, {"empty", {NestedHparam{}}}}}}},
+  };
+  EXPECT_EQ(config->hyperparameters, space);
+  EXPECT_EQ(config->searcher.max_length, (Length{Length::Unit::kEpochs, 3}));
+  EXPECT_EQ(config->searcher.max_trials, 8);
+  EXPECT_EQ(config->searcher.max_concurrent_trials, 0);
+  EXPECT_EQ(config->resources, (ResourcesConfig{2, 4, 2.0, 10, "gpu", true}));
+  EXPECT_EQ(config->min_validation_period, (Length{Length::Unit::kRecords, 1000}));
+  EXPECT_EQ(config->min_checkpoint_period, (Length{Length::Unit::kBatches, 50}));
+  EXPECT_EQ(config->checkpoint_policy, CheckpointPolicy::kAll);
+  EXPECT_EQ(config->checkpoint_storage,
+            (CheckpointStorageConfig{"shared_fs", "/nfs", "mine/x", 1, 2, 3}));
+  EXPECT_EQ(config->environment_variables, (std::vector<std::string>{"A=1", "B=x=y", "C="}));
+  EXPECT_EQ(config->experiment_seed, 4294967295u);
+  EXPECT_TRUE(config->debug);
+}
+
+TEST(ParseTest, AcceptsJson) {
+  EXPECT_TRUE(Parse(R"({"entrypoint": "x", "searcher": {"name": "single", "metric": "m"}})").ok());
+}
+
+TEST(ParseTest, SaysAllProblemsAtOnceInTheOrderOfTheFile) {
+  EXPECT_EQ(Error("name: 3\n"
+                  "resources:\n"
+                  "  slots_per_trial: two\n"
+                  "  slot_per_trial: 2\n"
+                  "searcher:\n"
+                  "  name: random\n"
+                  "  max_trails: 5\n"
+                  "  smaller_is_better: yes\n"
+                  "checkpoint_policy: some\n"),
+            "const.yaml: entrypoint: required, but missing. file.cc:Class of a C++ Trial, a "
+            "command for sh -c, or a list as argv.\n"
+            "const.yaml:1: name: expected a string, found 3\n"
+            "const.yaml:3: resources.slots_per_trial: expected an integer >= 0, found \"two\"\n"
+            "const.yaml:4: resources.slot_per_trial: unknown key; did you mean slots_per_trial?\n"
+            "const.yaml:6: searcher.metric: required, but missing. Validation metric that trials "
+            "are judged by.\n"
+            "const.yaml:6: searcher.max_trials: required, but missing. Number of trials.\n"
+            "const.yaml:7: searcher.max_trails: unknown key; did you mean max_trials?\n"
+            "const.yaml:8: searcher.smaller_is_better: expected true or false, found \"yes\"\n"
+            "const.yaml:9: checkpoint_policy: expected one of best, all, none, found \"some\"");
+}
+
+struct Bad {
+  std::string yaml;  // after kMinimal
+  std::string message;
+};
+
+TEST(ParseTest, RefusesBadFields) {
+  const Bad cases[] = {
+      {"max_restarts: -1", "max_restarts: expected an integer >= 0, found -1"},
+      {"max_restarts: 1.5", "max_restarts: expected an integer >= 0, found 1.5"},
+      {"max_restarts: 3000000000", "max_restarts: expected an integer >= 0, found 3000000000"},
+      {"resources: {priority: 100}", "expected an integer from 1 to 99, found 100"},
+      {"resources: {max_slots: 1, slots_per_trial: 2}", "no trial could ever start"},
+      {"resources: [1]", "resources: expected a map, found a list"},
+      {"resources: {weight: -0.5}", "expected a number >= 0, found -0.5"},
+      {"resources: {shm_size: 1}", "resources.shm_size: not supported yet; remove it"},
+      {"environment: {image: x}", "environment.image: not supported yet"},
+      {"optimizations: {}", "optimizations: not supported yet"},
+      {"slots_per_trial: 2", "unknown key; did you mean resources.slots_per_trial?"},
+      {"xyzzy: 2", "xyzzy: unknown key; known here: name, description, labels"},
+      {"a.b: 2", "a.b: unknown key"},
+      {"labels: [1]", "labels: expected a list of strings, found a list"},
+      {"labels: [[x]]", "labels: expected a list of strings, found a list"},
+      {"min_validation_period: {batches: 1, epochs: 2}", "expected a length such as"},
+      {"min_validation_period: {seconds: 1}", "expected a length such as"},
+      {"environment: {environment_variables: {cpu: [A=1]}}", "expected a list of NAME=value"},
+      {"environment: {environment_variables: [=x]}", "expected a list of NAME=value"},
+      {"workspace: w", "workspace: workspace and project go together"},
+      {"checkpoint_storage: {host_path: tmp}", "\"tmp\" is relative; start it with /"},
+      {"checkpoint_storage: {storage_path: a/../../b}", "leaves host_path /ckpt"},
+      {"checkpoint_storage: {storage_path: /elsewhere}", "leaves host_path /ckpt"},
+      {"checkpoint_storage: {type: s3}", "\"s3\" is not supported yet; known: shared_fs"},
+      {"checkpoint_storage: {type: ftp}", "expected shared_fs, found \"ftp\""},
+      {"hyperparameters: {a: {type: int, minval: 2, maxval: 1}}",
+       "hyperparameters.a: minval 2 is greater than maxval 1"},
+      {"hyperparameters: {a: {type: int, minval: 0.5, maxval: 1}}",
+       "hyperparameters.a.minval: expected an integer, found 0.5"},
+      {"hyperparameters: {a: {type: int, maxval: 1}}",
+       "hyperparameters.a.minval: required, but missing; expected an integer"},
+      {"hyperparameters: {a: {b: {type: float, minval: 0, maxval: 1}}}",
+       "hyperparameters.a.b.type: expected one of const, int, double, log, categorical, found "
+       "\"float\""},
+      {"hyperparameters: {a: {type: categorical, vals: []}}",
+       "hyperparameters.a.vals: expected a list with at least one value, found an empty list"},
+      {"hyperparameters: {a: {type: log, base: 0, minval: 0, maxval: 1}}",
+       "hyperparameters.a.base: expected a number > 0, found 0"},
+      {"hyperparameters: {a: {type: int, minval: 0, maxval: 1, count: 0}}",
+       "hyperparameters.a.count: expected an integer >= 1, found 0"},
+      {"hyperparameters: {a: {type: const, val: 1, vals: 2}}",
+       "hyperparameters.a.vals: unknown key; known here: type, val"},
+      {"hyperparameters: 3", "hyperparameters: expected a map, found 3"},
+  };
+  for (const Bad& bad : cases) {
+    const std::string message = Error(absl::StrCat(kMinimal, bad.yaml));
+    EXPECT_THAT(message, HasSubstr(bad.message)) << bad.yaml;
+    EXPECT_THAT(message, HasSubstr("const.yaml:3: ")) << bad.yaml;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << bad.yaml << ":\n" << message;
+  }
+}
+
+TEST(ParseTest, RefusesBadSearchersAndEntrypoints) {
+  const Bad cases[] = {
+      {"entrypoint: x\nsearcher: {name: grid, metric: m}",
+       "const.yaml:2: searcher.name: \"grid\" is not supported yet; known: single, random"},
+      {"entrypoint: x\nsearcher: {name: best, metric: m}",
+       "const.yaml:2: searcher.name: expected one of single, random, found \"best\""},
+      {"entrypoint: x\nsearcher: {name: single, metric: m, max_trials: 3}",
+       "const.yaml:2: searcher.max_trials: belongs to searcher random, not to single; remove it"},
+      {"entrypoint: x\nsearcher: {name: random, metric: m, max_trials: 0}",
+       "searcher.max_trials: expected an integer from 1 to 1000000, found 0"},
+      {"entrypoint: x\nsearcher: single",
+       "const.yaml:2: searcher: expected a map, found \"single\""},
+      {"entrypoint: x", "const.yaml: searcher: required, but missing"},
+      {"entrypoint: x\nsearcher: null", "const.yaml: searcher: required, but missing"},
+      {"entrypoint: model_def:MNistTrial\nsearcher: {name: single, metric: m}",
+       "const.yaml:1: entrypoint: \"model_def:MNistTrial\" names a Python class"},
+      {"entrypoint: ../a.cc:T\nsearcher: {name: single, metric: m}",
+       "const.yaml:1: entrypoint: \"../a.cc\" leaves the context directory"},
+      {"entrypoint: /a.cc:T\nsearcher: {name: single, metric: m}", "leaves the context directory"},
+      {"entrypoint: ' '\nsearcher: {name: single, metric: m}", "names nothing to run"},
+      {"entrypoint: []\nsearcher: {name: single, metric: m}", "names no program to run"},
+      {"entrypoint: 5\nsearcher: {name: single, metric: m}",
+       "const.yaml:1: entrypoint: expected a string or a list of strings, found 5"},
+      {"entrypoint: {a: b}\nsearcher: {name: single, metric: m}",
+       "entrypoint: expected a string or a list of strings, found a map"},
+  };
+  for (const Bad& bad : cases) {
+    const std::string message = Error(bad.yaml);
+    EXPECT_THAT(message, HasSubstr(bad.message)) << bad.yaml;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << bad.yaml << ":\n" << message;
+  }
+}
+
+TEST(ParseTest, RefusesWhatIsNoYamlWithItsLine) {
+  const Bad cases[] = {
+      {"a: 1\nb: [1, 2\nc: 3\n", "const.yaml:"},
+      {"a: 1\n  b: 2\n", "const.yaml:2: not valid YAML: "},
+      {"", "const.yaml: is empty"},
+      {"# only words\n", "const.yaml: is empty"},
+      {"- a\n", "const.yaml: expected a map such as"},
+      {"a: 1\n---\nb: 2\n", "more than one YAML document"},
+      {"a: 1\nb: 2\na: 3\n", "const.yaml:3: key \"a\" stands twice, first at const.yaml:1"},
+      {"a: \xff\n", "const.yaml:1: not UTF-8 text"},
+      {"a: 1\nb: \"\\0\"\n", "const.yaml:2: a value holds characters that are not text"},
+      {"? [a]\n: b\n", "a key must be plain text"},
+      {"a: &x [*x]\n", "const.yaml"},
+      {"a: .nan\n", "const.yaml:1: .nan is not a finite number"},
+      {"a: 1e999\n", "const.yaml:1: 1e999 is not a finite number"},
+      {"a: !!binary aGk=\n", "has no meaning here"},
+      {std::string(50'000, '['), "const.yaml"},
+      {std::string(150, '[') + std::string(150, ']'), "nested deeper"},
+  };
+  for (const Bad& bad : cases) {
+    EXPECT_THAT(Error(bad.yaml), HasSubstr(bad.message)) << bad.yaml.substr(0, 40);
+  }
+}
+
+TEST(ParseTest, RefusesAliasesThatGrowWithoutBound) {
+  std::string yaml = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string item = absl::StrCat("*a", i - 1);
+    absl::StrAppend(&yaml, "a", i, ": &a", i, " [",
+                    absl::StrJoin(std::vector<std::string>(10, item), ","), "]\n");
+  }
+  EXPECT_THAT(Error(yaml), HasSubstr("more than 100000 values"));
+}
+
+TEST(ParseTest, ResolvesAnchorsAndMergeKeys) {
+  const auto config = Parse(absl::StrCat(kMinimal, R"(
+hyperparameters:
+  base: &base {lr: 0.1, depth: 2}
+  big: {<<: *base, depth: 9}
+)"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(ToValue(config->hyperparameters).Find("big")->ToJson(),
+            R"({"depth":{"type":"const","val":9},"lr":{"type":"const","val":0.1}})");
+}
+
+TEST(ParseTest, ReadsPlainScalarsByTheCoreSchema) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"1", "1"},
+      {"-7", "-7"},
+      {"+7", "7"},
+      {"0x1F", "31"},
+      {"0o17", "15"},
+      {"1e-3", "0.001"},
+      {"1.", "1.0"},
+      {".5", "0.5"},
+      {"true", "true"},
+      {"FALSE", "false"},
+      {"yes", "\"yes\""},
+      {"~", "null"},
+      {"'1'", "\"1\""},
+      {"1.2.3", "\"1.2.3\""},
+      {"1_000", "\"1_000\""},
+      {"-", "\"-\""},
+      {"0x", "\"0x\""},
+      {"2020-01-01", "\"2020-01-01\""},
+      {"!!str 5", "\"5\""},
+      {"9223372036854775807", "9223372036854775807"},
+      {"9223372036854775808", "9.223372036854776e+18"},
+  };
+  for (const auto& [yaml, json] : cases) {
+    // "-" alone would begin a list.
+    const std::string text = std::string(yaml) == "-" ? "'-'" : yaml;
+    const auto config = Parse(absl::StrCat(kMinimal, "data: {x: ", text, "}"));
+    ASSERT_TRUE(config.ok()) << yaml << config.status();
+    EXPECT_EQ(config->data.Find("x")->ToJson(), json) << yaml;
+  }
+}
+
+TEST(ParseTest, OverridesReplaceAddAndRemove) {
+  const std::string yaml = absl::StrCat(kMinimal, "max_restarts: 3\nresources: {priority: 5}\n");
+  const auto config = Parse(yaml, {"max_restarts=null", "resources.slots_per_trial=2",
+                                   "hyperparameters.net.width={type: int, minval: 1, maxval: 2}",
+                                   "searcher.name=random", "searcher.max_trials=4", "name='007'"});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->max_restarts, 5);
+  EXPECT_EQ(config->resources.slots_per_trial, 2);
+  EXPECT_EQ(config->resources.priority, 5);
+  EXPECT_EQ(config->searcher.max_trials, 4);
+  EXPECT_EQ(config->name, "007");
+  EXPECT_EQ(ToValue(config->hyperparameters).ToJson(),
+            R"({"net":{"width":{"maxval":2,"minval":1,"type":"int"}}})");
+}
+
+TEST(ParseTest, ProblemsOfAnOverrideNameIt) {
+  EXPECT_EQ(Error(kMinimal, {"resources.slots_per_trial=two"}),
+            "--config resources.slots_per_trial: resources.slots_per_trial: expected an integer "
+            ">= 0, found \"two\"");
+  EXPECT_EQ(Error(kMinimal, {"resources.slots=2"}),
+            "--config resources.slots: resources.slots: not supported yet; remove it");
+  EXPECT_EQ(Error(kMinimal, {"name"}), "--config name: write it as key.subkey=value");
+  EXPECT_EQ(Error(kMinimal, {"a..b=1"}), "--config a..b=1: write it as key.subkey=value");
+  EXPECT_EQ(Error(kMinimal, {"entrypoint.x=1"}),
+            "--config entrypoint.x: there is no map to set \"x\" in, but \"true\"");
+  EXPECT_THAT(Error(kMinimal, {"data={"}), HasSubstr("--config data: not valid YAML"));
+}
+
+TEST(ParseTest, SourceWithoutANameIsCalledConfiguration) {
+  EXPECT_THAT(ParseExperimentConfig("a: [", "", {}, {}).status().ToString(),
+              HasSubstr("configuration:"));
+  EXPECT_THAT(ParseExperimentConfig(kMinimal, "", {}, {}).status().ToString(),
+              HasSubstr("checkpoint_storage.host_path: required; an absolute path"));
+}
+
+// Whatever comes, it is an answer and no crash.
+TEST(ParseTest, SurvivesDamagedText) {
+  const std::string good = absl::StrCat(kMinimal, R"(
+name: "a\tb"
+labels: [a, 'b']
+data: &d {x: [1, 2.5, {y: ~}], z: |
+    text
+  }
+hyperparameters: {<<: *d, lr: {type: log, minval: -4, maxval: -1}}
+)");
+  const std::string alphabet = "\n\t :-[]{}&*!|>'\"%@`#,?~0a\xc3\\";
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    base::Rng rng(seed);
+    std::string text = good;
+    for (int64_t i = rng.UniformInt(1, 6); i > 0; --i) {
+      const auto at = static_cast<size_t>(rng.UniformInt(0, std::ssize(text) - 1));
+      const auto pick = static_cast<size_t>(rng.UniformInt(0, std::ssize(alphabet) - 1));
+      switch (rng.UniformInt(0, 2)) {
+        case 0:
+          text[at] = alphabet[pick];
+          break;
+        case 1:
+          text.insert(at, 1, alphabet[pick]);
+          break;
+        default:
+          text.erase(at, static_cast<size_t>(rng.UniformInt(1, 8)));
+      }
+    }
+    const auto config = Parse(text);
+    EXPECT_TRUE(config.ok() || config.status().message().find("const.yaml") == 0)
+        << "seed " << seed << ": " << config.status();
+  }
+}
+
+}  // namespace
+}  // namespace det::model

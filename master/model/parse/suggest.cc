@@ -1,0 +1,51 @@
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "master/model/parse/fields.h"
+
+namespace det::model {
+namespace {
+
+// Levenshtein's distance.
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+}  // namespace
+
+std::string Suggest(std::string_view name, const std::vector<std::string>& known) {
+  std::string_view best;
+  size_t distance = std::max<size_t>(2, name.size() / 4) + 1;
+  for (const std::string& candidate : known) {
+    const size_t d = EditDistance(name, candidate);
+    if (d < distance && d < candidate.size()) {
+      distance = d;
+      best = candidate;
+    }
+  }
+  if (!best.empty()) return absl::StrCat("did you mean ", std::string(best), "?");
+  // The right name at the wrong place.
+  for (const Field& field : Fields()) {
+    if (field.role == Field::Role::kValue && LastPart(field.path) == name) {
+      return absl::StrCat("did you mean ", field.path, "?");
+    }
+  }
+  return absl::StrCat("known here: ", absl::StrJoin(known, ", "));
+}
+
+}  // namespace det::model

@@ -1,0 +1,200 @@
+#include "master/scheduler/scheduler.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "master/scheduler/fit.h"
+#include "master/scheduler/order.h"
+
+namespace det::scheduler {
+namespace {
+
+using Kind = WaitReason::Kind;
+
+std::string Slots(int count) { return absl::StrCat(count, count == 1 ? " slot" : " slots"); }
+
+// What a set of nodes has when nothing runs on it.
+struct Size {
+  int slots = 0;
+  int largest_node = 0;
+
+  void Add(int node) {
+    slots += node;
+    largest_node = std::max(largest_node, node);
+  }
+  bool Holds(const Gang& gang) const {
+    return gang.slots <= (gang.single_node ? largest_node : slots);
+  }
+};
+
+// A resource pool in the middle of a pass.
+struct Pool {
+  std::vector<FreeNode> nodes;
+  Size all;                          // of every node
+  Size accepting;                    // of the nodes that accept work
+  int away = 0;                      // nodes that do not
+  const Gang* holds_back = nullptr;  // the first that did not fit
+
+  int free_slots() const {
+    int sum = 0;
+    for (const FreeNode& node : nodes) sum += static_cast<int>(node.free.size());
+    return sum;
+  }
+};
+
+class Pass {
+ public:
+  explicit Pass(const Snapshot& snapshot) {
+    for (const Node& node : snapshot.nodes) AddNode(node);
+    for (const Gang& gang : snapshot.gangs) {
+      if (gang.running_on.empty()) continue;
+      job_slots_[gang.job] += gang.slots;
+      // Looked up in every pool: a gang keeps its slots even where its agent changed pools.
+      for (auto& [name, pool] : pools_) Take(gang.running_on, pool.nodes);
+    }
+  }
+
+  Plan Run(const std::vector<const Gang*>& waiting) {
+    Plan plan;
+    for (const Gang* gang : waiting) {
+      if (auto reason = CannotRun(*gang)) {
+        plan.waiting.emplace(gang->id, *std::move(reason));
+        continue;
+      }
+      Pool& pool = pools_.at(gang->resource_pool);
+      if (auto reason = MustWait(*gang, pool)) {
+        plan.waiting.emplace(gang->id, *std::move(reason));
+        continue;
+      }
+      auto placements = Fit(*gang, pool.nodes);
+      if (!placements) {
+        plan.waiting.emplace(gang->id, NoCapacity(*gang, pool));
+        if (gang->slots > 0 && pool.holds_back == nullptr && pool.accepting.Holds(*gang)) {
+          pool.holds_back = gang;
+        }
+        continue;
+      }
+      Take(*placements, pool.nodes);
+      job_slots_[gang->job] += gang->slots;
+      plan.assign.emplace(gang->id, *std::move(placements));
+    }
+    return plan;
+  }
+
+ private:
+  void AddNode(const Node& node) {
+    Pool& pool = pools_[node.resource_pool];
+    const int slots = static_cast<int>(node.slots.size());
+    FreeNode free{.id = node.id, .accepts_work = node.accepts_work};
+    if (node.accepts_work) free.free = node.slots;
+    std::sort(free.free.begin(), free.free.end());
+    pool.nodes.push_back(std::move(free));
+    pool.all.Add(slots);
+    if (node.accepts_work) {
+      pool.accepting.Add(slots);
+    } else {
+      ++pool.away;
+    }
+  }
+
+  // What no amount of waiting for slots changes.
+  std::optional<WaitReason> CannotRun(const Gang& gang) const {
+    const auto pool = pools_.find(gang.resource_pool);
+    if (pool == pools_.end()) {
+      const auto name = [](std::string* out, const auto& entry) { out->append(entry.first); };
+      return WaitReason{
+          Kind::kInfeasible,
+          absl::StrCat("no agent is in resource pool \"", gang.resource_pool, "\"; ",
+                       pools_.empty() ? "no agent is connected"
+                                      : absl::StrCat("pools with agents: ",
+                                                     absl::StrJoin(pools_, ", ", name)))};
+    }
+    const std::string needs = absl::StrCat("needs ", Slots(gang.slots));
+    if (gang.single_node && gang.slots > pool->second.all.largest_node) {
+      return WaitReason{Kind::kInfeasible,
+                        absl::StrCat(needs, " on one agent; the largest agent of pool ",
+                                     gang.resource_pool, " has ", pool->second.all.largest_node)};
+    }
+    if (gang.slots > pool->second.all.slots) {
+      return WaitReason{Kind::kInfeasible,
+                        absl::StrCat(needs, "; pool ", gang.resource_pool, " has ",
+                                     pool->second.all.slots, " in all")};
+    }
+    return OverMaxSlots(gang);
+  }
+
+  std::optional<WaitReason> OverMaxSlots(const Gang& gang) const {
+    if (!gang.job_max_slots || gang.slots == 0) return std::nullopt;
+    const int limit = *gang.job_max_slots;
+    if (gang.slots > limit) {
+      return WaitReason{Kind::kInfeasible,
+                        absl::StrCat("needs ", Slots(gang.slots), "; its max_slots is ", limit)};
+    }
+    const auto it = job_slots_.find(gang.job);
+    const int held = it == job_slots_.end() ? 0 : it->second;
+    if (held + gang.slots <= limit) return std::nullopt;
+    return WaitReason{Kind::kOverMaxSlots,
+                      absl::StrCat("needs ", Slots(gang.slots), "; its experiment holds ", held,
+                                   " of max_slots ", limit)};
+  }
+
+  static std::optional<WaitReason> MustWait(const Gang& gang, const Pool& pool) {
+    const Gang* ahead = pool.holds_back;
+    if (gang.slots == 0 || ahead == nullptr || ahead->priority == gang.priority) {
+      return std::nullopt;
+    }
+    return WaitReason{Kind::kBehindHigherPriority,
+                      absl::StrCat("waits behind ", ahead->id.value(), " of priority ",
+                                   ahead->priority, ", which needs ", Slots(ahead->slots))};
+  }
+
+  static WaitReason NoCapacity(const Gang& gang, const Pool& pool) {
+    const std::string away =
+        pool.away == 0
+            ? ""
+            : absl::StrCat("; ", pool.away, pool.away == 1 ? " agent is" : " agents are", " away");
+    if (gang.slots == 0) {
+      return {Kind::kNoCapacity, absl::StrCat("needs an agent of pool ", gang.resource_pool, away)};
+    }
+    if (gang.single_node) {
+      size_t most = 0;
+      for (const FreeNode& node : pool.nodes) most = std::max(most, node.free.size());
+      return {Kind::kNoCapacity,
+              absl::StrCat("needs ", Slots(gang.slots), " on one agent; at most ", most,
+                           " are free on one of pool ", gang.resource_pool, away)};
+    }
+    return {Kind::kNoCapacity,
+            absl::StrCat("needs ", Slots(gang.slots), "; ", pool.free_slots(), " of ",
+                         pool.all.slots, " are free in pool ", gang.resource_pool, away)};
+  }
+
+  std::map<std::string, Pool> pools_;
+  std::map<model::JobId, int> job_slots_;
+};
+
+}  // namespace
+
+Plan Schedule(const Snapshot& snapshot) {
+  Plan plan;
+  Snapshot now = snapshot;
+  // Again until nothing starts: a start may use up its job's max_slots, so that a gang of the same
+  // job that was held to wait for capacity no longer holds anybody back.
+  while (true) {
+    Plan pass = Pass(now).Run(WaitingInOrder(now));
+    plan.waiting = std::move(pass.waiting);
+    if (pass.assign.empty()) return plan;
+    for (Gang& gang : now.gangs) {
+      const auto it = pass.assign.find(gang.id);
+      if (it != pass.assign.end()) gang.running_on = it->second;
+    }
+    plan.assign.merge(pass.assign);
+  }
+}
+
+}  // namespace det::scheduler

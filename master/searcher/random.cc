@@ -1,0 +1,107 @@
+#include "master/searcher/random.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "master/searcher/sampling.h"
+
+namespace det::searcher {
+namespace {
+
+using model::RequestId;
+using model::Value;
+
+CreateTrial MakeTrial(Context context, int64_t number) {
+  base::Rng rng = context.rng.Split(static_cast<uint64_t>(number));
+  CreateTrial trial;
+  trial.request = RequestId(absl::StrCat(number));
+  // 31 bits: some libraries take a seed as a signed integer.
+  trial.seed = static_cast<uint32_t>(rng.UniformInt(0, std::numeric_limits<int32_t>::max()));
+  trial.hparams = Sample(context.space, rng);
+  return trial;
+}
+
+}  // namespace
+
+std::vector<Operation> RandomSearch::Start(Context context) { return Continue(context); }
+
+std::vector<Operation> RandomSearch::OnTrialCreated(Context, const TrialCreated&) { return {}; }
+
+std::vector<Operation> RandomSearch::OnValidation(Context, const ValidationReported&) { return {}; }
+
+std::vector<Operation> RandomSearch::OnTrialExited(Context context, const TrialExited& event) {
+  switch (event.end) {
+    case TrialEnd::kCompleted:
+      ++counts_.completed;
+      break;
+    case TrialEnd::kCanceled:
+      ++counts_.canceled;
+      break;
+    case TrialEnd::kInvalidHp:
+      // Another sample of a single point would be the same invalid one.
+      if (counts_.replaced < options_.max_replacements && !IsSinglePoint(context.space)) {
+        ++counts_.replaced;
+      } else {
+        ++counts_.failed;
+      }
+      break;
+    case TrialEnd::kFailed:
+      ++counts_.failed;
+      break;
+  }
+  return Continue(context);
+}
+
+std::vector<Operation> RandomSearch::Continue(Context context) {
+  std::vector<Operation> operations;
+  const int64_t limit =
+      options_.max_concurrent_trials > 0 ? options_.max_concurrent_trials : options_.max_trials;
+  while (counts_.created - counts_.replaced < options_.max_trials && live() < limit) {
+    operations.emplace_back(MakeTrial(context, ++counts_.created));
+  }
+  if (ended() >= options_.max_trials) {
+    // One good trial makes a good search.
+    const bool fruitless = counts_.completed == 0;
+    operations.emplace_back(Shutdown{.failed = fruitless && counts_.failed > 0,
+                                     .canceled = fruitless && counts_.failed == 0});
+  }
+  return operations;
+}
+
+double RandomSearch::Progress(const std::map<RequestId, double>& trial_progress) const {
+  double done = static_cast<double>(ended());
+  for (const auto& [request, progress] : trial_progress) done += progress;
+  return std::min(1.0, done / static_cast<double>(options_.max_trials));
+}
+
+Value RandomSearch::Snapshot() const {
+  return Value::Object{{"created", counts_.created},
+                       {"replaced", counts_.replaced},
+                       {"completed", counts_.completed},
+                       {"failed", counts_.failed},
+                       {"canceled", counts_.canceled}};
+}
+
+absl::Status RandomSearch::Restore(const Value& snapshot) {
+  Counts counts;
+  const std::pair<const char*, int64_t*> members[] = {{"created", &counts.created},
+                                                      {"replaced", &counts.replaced},
+                                                      {"completed", &counts.completed},
+                                                      {"failed", &counts.failed},
+                                                      {"canceled", &counts.canceled}};
+  for (const auto& [name, count] : members) {
+    const Value* value = snapshot.Find(name);
+    if (value == nullptr || value->AsInt() == nullptr || *value->AsInt() < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("searcher snapshot: the method's ", name, " is missing or no count"));
+    }
+    *count = *value->AsInt();
+  }
+  counts_ = counts;
+  return absl::OkStatus();
+}
+
+}  // namespace det::searcher

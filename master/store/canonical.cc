@@ -1,0 +1,202 @@
+#include "master/store/canonical.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+
+namespace det::store {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+// Length of the well-formed UTF-8 sequence at the start of `text` (Unicode, table 3-7), or 0.
+size_t SequenceLength(std::string_view text) {
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  const auto follows = [&](size_t i, int low = 0x80, int high = 0xBF) {
+    return byte(i) >= low && byte(i) <= high;
+  };
+  const int lead = byte(0);
+  if (lead == 0) return 0;
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    const bool second = follows(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF);
+    return second && follows(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    const bool second = follows(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF);
+    return second && follows(2) && follows(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+void CleanInPlace(std::string& text) { text = CleanText(text); }
+
+template <class Tag>
+void CleanInPlace(base::Id<Tag, std::string>& id) {
+  id = base::Id<Tag, std::string>(CleanText(id.value()));
+}
+
+template <class T>
+void CleanInPlace(std::optional<T>& value) {
+  if constexpr (std::is_same_v<T, absl::Time>) {
+    if (value) value = Canonical(*value);
+  } else {
+    if (value) CleanInPlace(*value);
+  }
+}
+
+void CleanInPlace(absl::Time& time) { time = Canonical(time); }
+void CleanInPlace(model::Value& value) { value = Canonical(value); }
+
+template <class... T>
+void CleanAll(T&... values) {
+  (CleanInPlace(values), ...);
+}
+
+void CleanInPlace(cluster::PutExperiment& put) {
+  experiment::Experiment& e = put.experiment;
+  CleanAll(e.job, e.request_id, e.original_config, e.context_hash, e.reason, e.created_at,
+           e.ended_at);
+}
+
+void CleanInPlace(cluster::PutTrial& put) {
+  experiment::Trial& t = put.trial;
+  CleanAll(t.request, t.task, t.reason, t.allocation, t.latest_checkpoint, t.warm_start,
+           t.runner_state, t.created_at, t.ended_at);
+  t.hparams = *Canonical(model::Value(t.hparams)).AsObject();
+}
+
+void CleanInPlace(cluster::PutAllocation& put) {
+  experiment::Allocation& a = put.allocation;
+  CleanAll(a.id, a.task, a.job, a.preemption_reason, a.deadline, a.reported_message, a.exit_message,
+           a.queued_at, a.started_at, a.ended_at);
+  for (experiment::Share& share : a.shares) CleanAll(share.placement.agent, share.message);
+}
+
+void CleanInPlace(cluster::PutSearcher& put) { CleanAll(put.snapshot); }
+void CleanInPlace(cluster::AddMetrics& add) { add.report = Canonical(std::move(add.report)); }
+void CleanInPlace(cluster::AddLogLine& add) { add.line = Canonical(std::move(add.line)); }
+
+void CleanInPlace(cluster::AddCheckpoint& add) {
+  model::CheckpointRecord& c = add.checkpoint;
+  CleanAll(c.id, c.allocation, c.metadata, c.time);
+  std::map<std::string, int64_t> resources;
+  for (const auto& [path, size] : c.resources) resources.emplace(CleanText(path), size);
+  c.resources = std::move(resources);
+}
+
+}  // namespace
+
+std::string CleanText(std::string_view text) {
+  std::string clean;
+  clean.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = SequenceLength(text);
+    clean.append(length > 0 ? text.substr(0, length) : kReplacement);
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return clean;
+}
+
+std::string CleanJson(const model::Value& value) {
+  std::string json = value.ToJson();
+  if (json.find("\\u0000") == std::string::npos) return json;
+  std::string clean;
+  for (size_t i = 0; i < json.size();) {
+    if (json[i] != '\\') {
+      clean.push_back(json[i++]);
+    } else if (json.compare(i, 6, "\\u0000") == 0) {
+      clean.append(kReplacement);
+      i += 6;
+    } else {
+      clean.append(json, i, 2);
+      i += 2;
+    }
+  }
+  return clean;
+}
+
+model::Value Canonical(const model::Value& value) {
+  absl::StatusOr<model::Value> back = model::Value::FromJson(CleanJson(value));
+  DET_CHECK_OK(back) << "the JSON of a value must be readable";
+  return *std::move(back);
+}
+
+absl::Time Canonical(absl::Time time) {
+  // What a database can hold: the years 1 to 9999, as in protobuf's Timestamp.
+  static const absl::Time kFirst = absl::FromCivil(absl::CivilYear(1), absl::UTCTimeZone());
+  static const absl::Time kEnd = absl::FromCivil(absl::CivilYear(10000), absl::UTCTimeZone());
+  if (time >= kEnd) return absl::InfiniteFuture();
+  if (time < kFirst) return absl::InfinitePast();
+  return absl::FromUnixMicros(absl::ToUnixMicros(time));
+}
+
+cluster::Change Canonical(cluster::Change change) {
+  std::visit([](auto& kind) { CleanInPlace(kind); }, change);
+  return change;
+}
+
+model::MetricReport Canonical(model::MetricReport report) {
+  CleanAll(report.group, report.time, report.metrics, report.batch_metrics);
+  return report;
+}
+
+model::LogLine Canonical(model::LogLine line) {
+  CleanAll(line.task, line.allocation, line.agent, line.time, line.stdtype, line.source, line.text);
+  return line;
+}
+
+std::optional<double> MetricNumber(const model::Value& metrics, const std::string& name) {
+  const model::Value* metric = metrics.Find(name);
+  if (metric == nullptr) return std::nullopt;
+  if (const std::string* text = metric->AsString()) {
+    if (*text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+    if (*text == "Infinity") return std::numeric_limits<double>::infinity();
+    if (*text == "-Infinity") return -std::numeric_limits<double>::infinity();
+    return std::nullopt;
+  }
+  return metric->AsNumber();
+}
+
+int64_t TotalSize(const model::CheckpointRecord& checkpoint) {
+  int64_t size = 0;
+  for (const auto& [path, bytes] : checkpoint.resources) size += bytes;
+  return size;
+}
+
+const CheckpointEntry* FindBest(const std::vector<const CheckpointEntry*>& checkpoints,
+                                bool smaller_is_better) {
+  const CheckpointEntry* best = nullptr;
+  for (const CheckpointEntry* entry : checkpoints) {
+    if (!entry->searcher_metric || std::isnan(*entry->searcher_metric)) continue;
+    if (best != nullptr) {
+      const double mine = *entry->searcher_metric;
+      const double theirs = *best->searcher_metric;
+      const auto order = [](const CheckpointEntry* e) {
+        return std::tie(e->checkpoint.steps_completed, e->checkpoint.id);
+      };
+      const bool earlier = order(entry) < order(best);
+      if (mine == theirs ? !earlier : (mine < theirs) != smaller_is_better) continue;
+    }
+    best = entry;
+  }
+  return best;
+}
+
+Range Resolve(const Window& window, int total) {
+  const int64_t wanted = window.offset < 0 ? int64_t{total} + window.offset : window.offset;
+  const int64_t begin = std::clamp<int64_t>(wanted, 0, total);
+  const int64_t limit = window.limit == 0 ? total : std::max(window.limit, 0);
+  return {static_cast<int>(begin), static_cast<int>(std::min<int64_t>(total, begin + limit))};
+}
+
+}  // namespace det::store

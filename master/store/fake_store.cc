@@ -1,0 +1,489 @@
+#include "master/store/fake_store.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/store/canonical.h"
+
+namespace det::store {
+
+using MetricKey = std::tuple<model::TrialId, std::string, int64_t, int>;  // the last is the run
+
+struct FakeDatabase {
+  std::mutex mutex;
+  int64_t epoch = 0;
+  int64_t commit_seq = 0;
+  std::map<model::ExperimentId, experiment::Experiment> experiments;
+  std::map<model::TrialId, experiment::Trial> trials;
+  std::map<model::AllocationId, experiment::Allocation> allocations;
+  std::map<model::ExperimentId, cluster::PutSearcher> searchers;
+  std::map<MetricKey, model::MetricReport> metrics;
+  std::map<model::CheckpointId, model::CheckpointRecord> checkpoints;
+  std::vector<LogRecord> logs;  // by id, which is the index + 1
+  std::set<std::tuple<model::AllocationId, std::string, int64_t>> log_sequences;
+  std::map<std::string, std::string> contexts;
+  std::map<std::string, UserRecord> users;
+  std::map<std::string, SessionRecord> sessions;
+  std::map<std::string, std::string> properties;
+
+  void Make(const cluster::PutExperiment& put) { experiments[put.experiment.id] = put.experiment; }
+  void Make(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
+  void Make(const cluster::PutAllocation& put) { allocations[put.allocation.id] = put.allocation; }
+  void Make(const cluster::PutSearcher& put) {
+    const auto [it, inserted] = searchers.emplace(put.experiment, put);
+    if (!inserted && it->second.sequence <= put.sequence) it->second = put;
+  }
+  void Make(const cluster::AddMetrics& add) { Add(add.report); }
+  void Make(const cluster::AddCheckpoint& add) { checkpoints[add.checkpoint.id] = add.checkpoint; }
+  void Make(const cluster::AddLogLine& add) { Add(add.line); }
+
+  void Add(const model::MetricReport& r) {
+    metrics.emplace(MetricKey(r.trial, r.group, r.steps_completed, r.run_id), r);
+  }
+  void Add(const model::LogLine& line) {
+    if (line.sequence > 0 &&
+        !log_sequences.emplace(line.allocation, line.agent, line.sequence).second) {
+      return;
+    }
+    logs.push_back({static_cast<int64_t>(logs.size()) + 1, line});
+  }
+
+  // The newest run's report of each step.
+  std::vector<model::MetricReport> Metrics(model::TrialId trial, const std::string& group) const {
+    std::vector<model::MetricReport> found;
+    for (auto it = metrics.lower_bound(MetricKey(trial, group, 0, 0));
+         it != metrics.end() && it->second.trial == trial; ++it) {
+      if (!group.empty() && it->second.group != group) break;
+      const bool again = !found.empty() && found.back().group == it->second.group &&
+                         found.back().steps_completed == it->second.steps_completed;
+      if (again) found.pop_back();
+      found.push_back(it->second);
+    }
+    return found;
+  }
+
+  std::vector<CheckpointEntry> Checkpoints(model::TrialId trial) const;
+  TrialRecord Record(const experiment::Trial& trial) const;
+  ExperimentRecord Record(const experiment::Experiment& experiment) const;
+};
+
+namespace {
+
+bool Contains(const auto& list, const auto& item) {
+  return list.empty() || std::find(list.begin(), list.end(), item) != list.end();
+}
+
+template <class Id>
+absl::Status NoSuch(const char* what, const Id& id) {
+  return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " does not exist"));
+}
+
+// Sorts by key, then by id; items without a key come last in either direction.
+template <class T, class Key, class IdOf>
+void SortBy(std::vector<T>& items, bool descending, const Key& key, const IdOf& id) {
+  std::stable_sort(items.begin(), items.end(), [&](const T& a, const T& b) {
+    const auto x = key(a);
+    const auto y = key(b);
+    if (x.has_value() != y.has_value()) return x.has_value();
+    const T& first = descending ? b : a;
+    const T& second = descending ? a : b;
+    if (x.has_value() && *x != *y) return descending ? *y < *x : *x < *y;
+    return id(first) < id(second);
+  });
+}
+
+template <class T>
+std::vector<T> Cut(std::vector<T> items, const Window& window) {
+  const Range range = Resolve(window, static_cast<int>(items.size()));
+  return {items.begin() + range.begin, items.begin() + range.end};
+}
+
+void Sort(std::vector<ExperimentRecord>& items, const ExperimentQuery& query) {
+  using Record = ExperimentRecord;
+  const auto by = [&](const auto& key) {
+    SortBy(items, query.descending, key, [](const Record& r) { return r.experiment.id; });
+  };
+  using Sort = ExperimentQuery::Sort;
+  switch (query.sort) {
+    case Sort::kId:
+      return by([](const Record& r) { return std::optional(r.experiment.id); });
+    case Sort::kName:
+      return by([](const Record& r) { return std::optional(r.experiment.config->name); });
+    case Sort::kState:
+      return by([](const Record& r) { return std::optional(ToString(r.experiment.state)); });
+    case Sort::kStartTime:
+      return by([](const Record& r) { return std::optional(r.experiment.created_at); });
+    case Sort::kEndTime:
+      return by([](const Record& r) { return r.experiment.ended_at; });
+    case Sort::kNumTrials:
+      return by([](const Record& r) { return std::optional(r.num_trials); });
+    case Sort::kProgress:
+      return by([](const Record& r) { return std::optional(r.experiment.progress); });
+    case Sort::kUser:
+      return by([](const Record& r) { return std::optional(r.username); });
+  }
+}
+
+void Sort(std::vector<TrialRecord>& items, const TrialQuery& query) {
+  using Record = TrialRecord;
+  const auto by = [&](const auto& key) {
+    SortBy(items, query.descending, key, [](const Record& r) { return r.trial.id; });
+  };
+  using Sort = TrialQuery::Sort;
+  switch (query.sort) {
+    case Sort::kId:
+      return by([](const Record& r) { return std::optional(r.trial.id); });
+    case Sort::kState:
+      return by([](const Record& r) { return std::optional(ToString(r.trial.state)); });
+    case Sort::kStartTime:
+      return by([](const Record& r) { return std::optional(r.trial.created_at); });
+    case Sort::kEndTime:
+      return by([](const Record& r) { return r.trial.ended_at; });
+    case Sort::kBestMetric:
+      return by([](const Record& r) { return r.trial.best_metric; });
+    case Sort::kLatestMetric:
+      return by([](const Record& r) { return r.trial.latest_metric; });
+    case Sort::kSteps:
+      return by([](const Record& r) { return std::optional(r.trial.steps_completed); });
+    case Sort::kRestarts:
+      return by([](const Record& r) { return std::optional(r.trial.restarts); });
+  }
+}
+
+bool Matches(const LogQuery& query, const model::LogLine& line) {
+  if (line.task != query.task || !Contains(query.allocations, line.allocation.value()) ||
+      !Contains(query.agents, line.agent) || !Contains(query.levels, line.level) ||
+      !Contains(query.stdtypes, line.stdtype) || !Contains(query.sources, line.source)) {
+    return false;
+  }
+  if (!query.ranks.empty() && !(line.rank && Contains(query.ranks, *line.rank))) return false;
+  if (query.before && line.time >= *query.before) return false;
+  if (query.after && line.time <= *query.after) return false;
+  return absl::StrContains(line.text, query.contains);
+}
+
+}  // namespace
+
+std::vector<CheckpointEntry> FakeDatabase::Checkpoints(model::TrialId trial) const {
+  std::vector<CheckpointEntry> entries;
+  const auto owner = trials.find(trial);
+  if (owner == trials.end()) return entries;
+  const auto experiment = experiments.find(owner->second.experiment);
+  if (experiment == experiments.end()) return entries;
+  for (const auto& [id, checkpoint] : checkpoints) {
+    if (checkpoint.trial != trial) continue;
+    CheckpointEntry entry{checkpoint, experiment->first, owner->second.hparams, {}, {}};
+    for (const model::MetricReport& report : Metrics(trial, "validation")) {
+      if (report.steps_completed == checkpoint.steps_completed) {
+        entry.validation_metrics = report.metrics;
+      }
+    }
+    entry.searcher_metric =
+        MetricNumber(entry.validation_metrics, experiment->second.config->searcher.metric);
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
+  TrialRecord record;
+  record.trial = trial;
+  for (const model::MetricReport& report : Metrics(trial.id, "validation")) {
+    const auto order = std::pair(report.run_id, report.steps_completed);
+    if (!record.latest_validation || order > std::pair(record.latest_validation->run_id,
+                                                       record.latest_validation->steps_completed)) {
+      record.latest_validation = report;
+    }
+    if (trial.best_metric && report.steps_completed == trial.best_steps) {
+      record.best_validation = report;
+    }
+  }
+  const std::vector<CheckpointEntry> entries = Checkpoints(trial.id);
+  std::vector<const CheckpointEntry*> pointers;
+  for (const CheckpointEntry& entry : entries) {
+    pointers.push_back(&entry);
+    ++record.checkpoint_count;
+    record.checkpoint_size += TotalSize(entry.checkpoint);
+  }
+  const auto experiment = experiments.find(trial.experiment);
+  if (experiment == experiments.end()) return record;
+  const bool smaller = experiment->second.config->searcher.smaller_is_better;
+  if (const CheckpointEntry* best = FindBest(pointers, smaller)) {
+    record.best_checkpoint = best->checkpoint;
+  }
+  return record;
+}
+
+ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) const {
+  ExperimentRecord record;
+  record.experiment = experiment;
+  for (const auto& [name, user] : users) {
+    if (user.id == experiment.owner) record.username = name;
+  }
+  for (const auto& [id, trial] : trials) {
+    if (trial.experiment != experiment.id) continue;
+    ++record.num_trials;
+    for (const CheckpointEntry& entry : Checkpoints(id)) {
+      ++record.checkpoint_count;
+      record.checkpoint_size += TotalSize(entry.checkpoint);
+    }
+  }
+  const auto context = contexts.find(experiment.context_hash);
+  if (context != contexts.end()) record.context_size = context->second.size();
+  return record;
+}
+
+std::shared_ptr<FakeDatabase> MakeFakeDatabase() { return std::make_shared<FakeDatabase>(); }
+
+FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database) : database_(std::move(database)) {}
+FakeStore::~FakeStore() = default;
+
+absl::StatusOr<cluster::Image> FakeStore::Load() {
+  std::lock_guard lock(database_->mutex);
+  epoch_ = ++database_->epoch;
+  database_->commit_seq = 0;
+  cluster::Image image;
+  for (const auto& [id, experiment] : database_->experiments) {
+    image.last_experiment = std::max(image.last_experiment, id.value());
+    if (IsTerminal(experiment.state)) continue;
+    image.experiments.push_back(experiment);
+    const auto searcher = database_->searchers.find(id);
+    if (searcher != database_->searchers.end()) image.searchers.insert(*searcher);
+    for (const auto& [trial_id, trial] : database_->trials) {
+      if (trial.experiment == id) image.trials.push_back(trial);
+    }
+  }
+  std::sort(image.trials.begin(), image.trials.end(),
+            [](const auto& a, const auto& b) { return a.id < b.id; });
+  for (const auto& [id, trial] : database_->trials) {
+    image.last_trial = std::max(image.last_trial, id.value());
+  }
+  for (const auto& [id, allocation] : database_->allocations) {
+    image.last_submitted = std::max(image.last_submitted, allocation.submitted);
+    if (allocation.state != model::AllocationState::kTerminated) {
+      image.allocations.push_back(allocation);
+    }
+  }
+  return image;
+}
+
+absl::Status FakeStore::Commit(int64_t sequence, const std::vector<cluster::Change>& changes) {
+  std::lock_guard lock(database_->mutex);
+  if (epoch_ == 0) return absl::FailedPreconditionError("Commit before Load; load first");
+  if (database_->epoch != epoch_) {
+    return absl::AbortedError("another master has taken over this database; end this one");
+  }
+  if (sequence <= database_->commit_seq) return absl::OkStatus();
+  database_->commit_seq = sequence;
+  for (const cluster::Change& change : changes) {
+    std::visit([this](const auto& kind) { database_->Make(kind); }, Canonical(change));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FakeStore::AddMetrics(const std::vector<model::MetricReport>& reports) {
+  std::lock_guard lock(database_->mutex);
+  for (const model::MetricReport& report : reports) database_->Add(Canonical(report));
+  return absl::OkStatus();
+}
+
+absl::Status FakeStore::AddLogLines(const std::vector<model::LogLine>& lines) {
+  std::lock_guard lock(database_->mutex);
+  for (const model::LogLine& line : lines) database_->Add(Canonical(line));
+  return absl::OkStatus();
+}
+
+absl::Status FakeStore::PutContext(const std::string& hash, const std::string& tgz) {
+  std::lock_guard lock(database_->mutex);
+  database_->contexts.emplace(hash, tgz);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> FakeStore::GetContext(const std::string& hash) {
+  std::lock_guard lock(database_->mutex);
+  const auto it = database_->contexts.find(hash);
+  if (it == database_->contexts.end()) {
+    return absl::NotFoundError(absl::StrCat("context ", hash, " does not exist"));
+  }
+  return it->second;
+}
+
+absl::StatusOr<UserRecord> FakeStore::GetUserByName(const std::string& username) {
+  std::lock_guard lock(database_->mutex);
+  const auto it = database_->users.find(username);
+  if (it == database_->users.end()) {
+    return absl::NotFoundError(absl::StrCat("user ", username, " does not exist"));
+  }
+  return it->second;
+}
+
+absl::StatusOr<UserRecord> FakeStore::GetUser(model::UserId id) {
+  std::lock_guard lock(database_->mutex);
+  for (const auto& [name, user] : database_->users) {
+    if (user.id == id) return user;
+  }
+  return NoSuch("user", id);
+}
+
+absl::StatusOr<UserRecord> FakeStore::PutUser(const UserRecord& user) {
+  std::lock_guard lock(database_->mutex);
+  const auto next = static_cast<int32_t>(database_->users.size()) + 1;
+  const auto [it, inserted] = database_->users.emplace(user.username, user);
+  const model::UserId id = inserted ? model::UserId(next) : it->second.id;
+  it->second = user;
+  it->second.id = id;
+  return it->second;
+}
+
+absl::Status FakeStore::PutSession(const SessionRecord& session) {
+  std::lock_guard lock(database_->mutex);
+  database_->sessions[session.token_hash] = session;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SessionRecord> FakeStore::GetSession(const std::string& token_hash, absl::Time now) {
+  std::lock_guard lock(database_->mutex);
+  const auto it = database_->sessions.find(token_hash);
+  const bool known = it != database_->sessions.end();
+  if (!known || (it->second.expires_at && *it->second.expires_at <= now)) {
+    return absl::NotFoundError("no session has this token; log in again");
+  }
+  return it->second;
+}
+
+absl::Status FakeStore::DeleteSession(const std::string& token_hash) {
+  std::lock_guard lock(database_->mutex);
+  database_->sessions.erase(token_hash);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExperimentRecord> FakeStore::GetExperiment(model::ExperimentId id) {
+  std::lock_guard lock(database_->mutex);
+  const auto it = database_->experiments.find(id);
+  if (it == database_->experiments.end()) return NoSuch("experiment", id);
+  return database_->Record(it->second);
+}
+
+absl::StatusOr<ExperimentPage> FakeStore::ListExperiments(const ExperimentQuery& query) {
+  std::lock_guard lock(database_->mutex);
+  std::vector<ExperimentRecord> found;
+  for (const auto& [id, experiment] : database_->experiments) {
+    ExperimentRecord record = database_->Record(experiment);
+    if (!absl::StrContains(absl::AsciiStrToLower(experiment.config->name),
+                           absl::AsciiStrToLower(query.name)) ||
+        !Contains(query.states, experiment.state) || !Contains(query.usernames, record.username)) {
+      continue;
+    }
+    found.push_back(std::move(record));
+  }
+  Sort(found, query);
+  const int total = static_cast<int>(found.size());
+  return ExperimentPage{Cut(std::move(found), query.window), total};
+}
+
+absl::StatusOr<TrialRecord> FakeStore::GetTrial(model::TrialId id) {
+  std::lock_guard lock(database_->mutex);
+  const auto it = database_->trials.find(id);
+  if (it == database_->trials.end()) return NoSuch("trial", id);
+  return database_->Record(it->second);
+}
+
+absl::StatusOr<TrialPage> FakeStore::ListTrials(const TrialQuery& query) {
+  std::lock_guard lock(database_->mutex);
+  std::vector<TrialRecord> found;
+  for (const auto& [id, trial] : database_->trials) {
+    if (trial.experiment != query.experiment || !Contains(query.states, trial.state)) continue;
+    found.push_back(database_->Record(trial));
+  }
+  Sort(found, query);
+  const int total = static_cast<int>(found.size());
+  return TrialPage{Cut(std::move(found), query.window), total};
+}
+
+absl::StatusOr<std::vector<experiment::Allocation>> FakeStore::ListAllocations(
+    const model::TaskId& task) {
+  std::lock_guard lock(database_->mutex);
+  std::vector<experiment::Allocation> found;
+  for (const auto& [id, allocation] : database_->allocations) {
+    if (allocation.task == task) found.push_back(allocation);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.run_id < b.run_id; });
+  return found;
+}
+
+absl::StatusOr<experiment::Allocation> FakeStore::GetAllocation(const model::AllocationId& id) {
+  std::lock_guard lock(database_->mutex);
+  const auto it = database_->allocations.find(id);
+  if (it == database_->allocations.end()) return NoSuch("allocation", id);
+  return it->second;
+}
+
+absl::StatusOr<std::vector<model::MetricReport>> FakeStore::ListMetrics(
+    const std::vector<model::TrialId>& trials, const std::string& group) {
+  std::lock_guard lock(database_->mutex);
+  std::vector<model::MetricReport> found;
+  for (const model::TrialId trial : std::set(trials.begin(), trials.end())) {
+    for (model::MetricReport& report : database_->Metrics(trial, group)) {
+      found.push_back(std::move(report));
+    }
+  }
+  return found;
+}
+
+absl::StatusOr<CheckpointEntry> FakeStore::GetCheckpoint(const model::CheckpointId& id) {
+  std::lock_guard lock(database_->mutex);
+  const auto it = database_->checkpoints.find(id);
+  if (it == database_->checkpoints.end()) return NoSuch("checkpoint", id);
+  for (CheckpointEntry& entry : database_->Checkpoints(it->second.trial)) {
+    if (entry.checkpoint.id == id) return std::move(entry);
+  }
+  return NoSuch("checkpoint", id);
+}
+
+absl::StatusOr<CheckpointPage> FakeStore::ListCheckpoints(const CheckpointQuery& query) {
+  std::lock_guard lock(database_->mutex);
+  std::vector<CheckpointEntry> found;
+  for (const auto& [id, trial] : database_->trials) {
+    if ((query.trial && *query.trial != id) ||
+        (query.experiment && *query.experiment != trial.experiment)) {
+      continue;
+    }
+    for (CheckpointEntry& entry : database_->Checkpoints(id)) found.push_back(std::move(entry));
+  }
+  SortBy(
+      found, query.descending, [](const auto& e) { return std::optional(e.checkpoint.time); },
+      [](const auto& e) { return e.checkpoint.id; });
+  const int total = static_cast<int>(found.size());
+  return CheckpointPage{Cut(std::move(found), query.window), total};
+}
+
+absl::StatusOr<std::vector<LogRecord>> FakeStore::ListLogs(const LogQuery& query) {
+  std::lock_guard lock(database_->mutex);
+  std::vector<LogRecord> found;
+  for (const LogRecord& record : database_->logs) {
+    if (record.id > query.after_id && Matches(query, record.line)) found.push_back(record);
+  }
+  if (query.descending) std::reverse(found.begin(), found.end());
+  const size_t limit = std::max(query.limit, 0);
+  if (found.size() > limit) found.erase(found.begin() + limit, found.end());
+  return found;
+}
+
+absl::StatusOr<std::string> FakeStore::GetOrSetProperty(const std::string& key,
+                                                        const std::string& value_if_absent) {
+  std::lock_guard lock(database_->mutex);
+  return database_->properties.emplace(key, value_if_absent).first->second;
+}
+
+absl::Status FakeStore::Ping() { return absl::OkStatus(); }
+
+}  // namespace det::store

@@ -1,0 +1,64 @@
+// A Store in memory with the semantics of the real one, for tests. Several FakeStores on one
+// FakeDatabase are several masters on one database. Any thread.
+// Never survives the process, never blocks.
+#ifndef MASTER_STORE_FAKE_STORE_H_
+#define MASTER_STORE_FAKE_STORE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "master/store/store.h"
+
+namespace det::store {
+
+// The rows; outlives the stores that are opened on it.
+struct FakeDatabase;
+std::shared_ptr<FakeDatabase> MakeFakeDatabase();
+
+class FakeStore final : public Store {
+ public:
+  FakeStore() : FakeStore(MakeFakeDatabase()) {}
+  explicit FakeStore(std::shared_ptr<FakeDatabase> database);
+  ~FakeStore() override;
+
+  absl::StatusOr<cluster::Image> Load() override;
+  absl::Status Commit(int64_t sequence, const std::vector<cluster::Change>& changes) override;
+
+  absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) override;
+  absl::Status AddLogLines(const std::vector<model::LogLine>& lines) override;
+
+  absl::Status PutContext(const std::string& hash, const std::string& tgz) override;
+  absl::StatusOr<std::string> GetContext(const std::string& hash) override;
+  absl::StatusOr<UserRecord> GetUserByName(const std::string& username) override;
+  absl::StatusOr<UserRecord> GetUser(model::UserId id) override;
+  absl::StatusOr<UserRecord> PutUser(const UserRecord& user) override;
+  absl::Status PutSession(const SessionRecord& session) override;
+  absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override;
+  absl::Status DeleteSession(const std::string& token_hash) override;
+
+  absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
+  absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) override;
+  absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) override;
+  absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) override;
+  absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
+      const model::TaskId& task) override;
+  absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) override;
+  absl::StatusOr<std::vector<model::MetricReport>> ListMetrics(
+      const std::vector<model::TrialId>& trials, const std::string& group) override;
+  absl::StatusOr<CheckpointEntry> GetCheckpoint(const model::CheckpointId& id) override;
+  absl::StatusOr<CheckpointPage> ListCheckpoints(const CheckpointQuery& query) override;
+  absl::StatusOr<std::vector<LogRecord>> ListLogs(const LogQuery& query) override;
+
+  absl::StatusOr<std::string> GetOrSetProperty(const std::string& key,
+                                               const std::string& value_if_absent) override;
+  absl::Status Ping() override;
+
+ private:
+  const std::shared_ptr<FakeDatabase> database_;
+  int64_t epoch_ = 0;  // 0: not loaded
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_FAKE_STORE_H_

@@ -1,0 +1,133 @@
+// A Store whose commits fail by a script, in front of a real one, for tests. Any thread.
+// Never changes what is read.
+#ifndef MASTER_STORE_FAULTY_STORE_H_
+#define MASTER_STORE_FAULTY_STORE_H_
+
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "master/store/store.h"
+
+namespace det::store {
+
+class FaultyStore final : public Store {
+ public:
+  enum class Fault {
+    kNone,       // goes through
+    kUnreached,  // UNAVAILABLE, and nothing was committed
+    kLostAck,    // UNAVAILABLE, and it was committed
+    kRefused,    // INTERNAL, and nothing was committed
+  };
+
+  explicit FaultyStore(Store* store) : store_(*store) {}
+
+  // The next Commits fare as these, one each, after those that wait already.
+  void Script(const std::vector<Fault>& faults) {
+    std::lock_guard lock(mutex_);
+    script_.insert(script_.end(), faults.begin(), faults.end());
+  }
+
+  struct Call {
+    int64_t sequence = 0;
+    std::vector<cluster::Change> changes;
+  };
+  // Every Commit that was tried, in order.
+  std::vector<Call> commits() const {
+    std::lock_guard lock(mutex_);
+    return commits_;
+  }
+
+  absl::Status Commit(int64_t sequence, const std::vector<cluster::Change>& changes) override {
+    Fault fault = Fault::kNone;
+    {
+      std::lock_guard lock(mutex_);
+      commits_.push_back({sequence, changes});
+      if (!script_.empty()) {
+        fault = script_.front();
+        script_.pop_front();
+      }
+    }
+    if (fault == Fault::kRefused) return absl::InternalError("refused by script");
+    if (fault == Fault::kUnreached) return absl::UnavailableError("unreached by script");
+    const absl::Status committed = store_.Commit(sequence, changes);
+    if (fault == Fault::kLostAck) return absl::UnavailableError("answer lost by script");
+    return committed;
+  }
+
+  absl::StatusOr<cluster::Image> Load() override { return store_.Load(); }
+  absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) override {
+    return store_.AddMetrics(reports);
+  }
+  absl::Status AddLogLines(const std::vector<model::LogLine>& lines) override {
+    return store_.AddLogLines(lines);
+  }
+  absl::Status PutContext(const std::string& hash, const std::string& tgz) override {
+    return store_.PutContext(hash, tgz);
+  }
+  absl::StatusOr<std::string> GetContext(const std::string& hash) override {
+    return store_.GetContext(hash);
+  }
+  absl::StatusOr<UserRecord> GetUserByName(const std::string& username) override {
+    return store_.GetUserByName(username);
+  }
+  absl::StatusOr<UserRecord> GetUser(model::UserId id) override { return store_.GetUser(id); }
+  absl::StatusOr<UserRecord> PutUser(const UserRecord& user) override {
+    return store_.PutUser(user);
+  }
+  absl::Status PutSession(const SessionRecord& session) override {
+    return store_.PutSession(session);
+  }
+  absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override {
+    return store_.GetSession(token_hash, now);
+  }
+  absl::Status DeleteSession(const std::string& token_hash) override {
+    return store_.DeleteSession(token_hash);
+  }
+  absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override {
+    return store_.GetExperiment(id);
+  }
+  absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) override {
+    return store_.ListExperiments(query);
+  }
+  absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) override { return store_.GetTrial(id); }
+  absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) override {
+    return store_.ListTrials(query);
+  }
+  absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
+      const model::TaskId& task) override {
+    return store_.ListAllocations(task);
+  }
+  absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) override {
+    return store_.GetAllocation(id);
+  }
+  absl::StatusOr<std::vector<model::MetricReport>> ListMetrics(
+      const std::vector<model::TrialId>& trials, const std::string& group) override {
+    return store_.ListMetrics(trials, group);
+  }
+  absl::StatusOr<CheckpointEntry> GetCheckpoint(const model::CheckpointId& id) override {
+    return store_.GetCheckpoint(id);
+  }
+  absl::StatusOr<CheckpointPage> ListCheckpoints(const CheckpointQuery& query) override {
+    return store_.ListCheckpoints(query);
+  }
+  absl::StatusOr<std::vector<LogRecord>> ListLogs(const LogQuery& query) override {
+    return store_.ListLogs(query);
+  }
+  absl::StatusOr<std::string> GetOrSetProperty(const std::string& key,
+                                               const std::string& value_if_absent) override {
+    return store_.GetOrSetProperty(key, value_if_absent);
+  }
+  absl::Status Ping() override { return store_.Ping(); }
+
+ private:
+  Store& store_;
+  mutable std::mutex mutex_;
+  std::deque<Fault> script_;
+  std::vector<Call> commits_;
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_FAULTY_STORE_H_

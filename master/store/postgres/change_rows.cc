@@ -1,0 +1,203 @@
+// Structs to rows.
+#include <utility>
+#include <variant>
+
+#include "master/store/canonical.h"
+#include "master/store/postgres/params.h"
+#include "master/store/postgres/rows.h"
+
+namespace det::store {
+namespace {
+
+using Statement = Connection::Statement;
+
+constexpr char kInsertExperiment[] = R"sql(
+INSERT INTO experiments (id, name, job, owner, request_id, config, original_config, context_hash,
+  state, reason, progress, best_metric, best_trial, created_at, ended_at)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)
+ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason,
+  progress = excluded.progress, best_metric = excluded.best_metric,
+  best_trial = excluded.best_trial, ended_at = excluded.ended_at)sql";
+
+constexpr char kUpdateExperiment[] = R"sql(
+UPDATE experiments SET state = $2, reason = $3, progress = $4, best_metric = $5, best_trial = $6,
+  ended_at = $7 WHERE id = $1)sql";
+
+constexpr char kPutTrial[] = R"sql(
+INSERT INTO trials (id, experiment, request, task, seed, hparams, state, end_as, reason, restarts,
+  run_id, allocation, latest_checkpoint, warm_start, steps_completed, progress, runner_state,
+  best_metric, latest_metric, best_steps, created_at, ended_at)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22)
+ON CONFLICT (id) DO UPDATE SET state = excluded.state, end_as = excluded.end_as,
+  reason = excluded.reason, restarts = excluded.restarts, run_id = excluded.run_id,
+  allocation = excluded.allocation, latest_checkpoint = excluded.latest_checkpoint,
+  warm_start = excluded.warm_start, steps_completed = excluded.steps_completed,
+  progress = excluded.progress, runner_state = excluded.runner_state,
+  best_metric = excluded.best_metric, latest_metric = excluded.latest_metric,
+  best_steps = excluded.best_steps, ended_at = excluded.ended_at)sql";
+
+constexpr char kPutAllocation[] = R"sql(
+INSERT INTO allocations (id, task, trial, run_id, job, slots, submitted, state, shares,
+  preemption_acked, preemption_reason, deadline, reported, reported_message, exit_reason,
+  exit_message, exit_code, queued_at, started_at, ended_at)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20)
+ON CONFLICT (id) DO UPDATE SET slots = excluded.slots, submitted = excluded.submitted,
+  state = excluded.state, shares = excluded.shares, preemption_acked = excluded.preemption_acked,
+  preemption_reason = excluded.preemption_reason, deadline = excluded.deadline,
+  reported = excluded.reported, reported_message = excluded.reported_message,
+  exit_reason = excluded.exit_reason, exit_message = excluded.exit_message,
+  exit_code = excluded.exit_code, started_at = excluded.started_at,
+  ended_at = excluded.ended_at)sql";
+
+constexpr char kPutSearcher[] = R"sql(
+INSERT INTO searchers (experiment, sequence, snapshot) VALUES ($1,$2,$3)
+ON CONFLICT (experiment) DO UPDATE SET sequence = excluded.sequence, snapshot = excluded.snapshot
+WHERE searchers.sequence <= excluded.sequence)sql";
+
+constexpr char kPutCheckpoint[] = R"sql(
+INSERT INTO checkpoints (id, trial, allocation, steps, resources, size, metadata, time)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8)
+ON CONFLICT (id) DO UPDATE SET trial = excluded.trial, allocation = excluded.allocation,
+  steps = excluded.steps, resources = excluded.resources, size = excluded.size,
+  metadata = excluded.metadata, time = excluded.time)sql";
+
+constexpr char kAddMetrics[] = R"sql(
+INSERT INTO metrics (trial, run_id, group_name, steps, time, metrics, batch)
+SELECT * FROM unnest($1::int[], $2::int[], $3::text[], $4::bigint[], $5::timestamptz[],
+  $6::json[], $7::json[])
+ON CONFLICT DO NOTHING)sql";
+
+constexpr char kAddLogLines[] = R"sql(
+INSERT INTO task_logs (task, allocation, agent, sequence, time, rank, level, stdtype, source, text)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[],
+  $6::int[], $7::smallint[], $8::text[], $9::text[], $10::text[])
+ON CONFLICT DO NOTHING)sql";
+
+// Any number that nothing else in the database locks.
+constexpr char kLockLog[] = "SELECT pg_advisory_xact_lock(7241900301)";
+
+model::Value ToValue(const std::vector<experiment::Share>& shares) {
+  model::Value::List list;
+  for (const experiment::Share& share : shares) {
+    model::Value::List slots;
+    for (const int slot : share.placement.slots) slots.push_back(slot);
+    list.push_back(model::Value::Object{
+        {"agent", share.placement.agent.value()},
+        {"slots", std::move(slots)},
+        {"started", share.started},
+        {"exited", share.exited},
+        {"exit_code", share.exit_code},
+        {"signal", share.signal},
+        {"message", share.message},
+    });
+  }
+  return list;
+}
+
+model::Value ToValue(const std::map<std::string, int64_t>& resources) {
+  model::Value::Object object;
+  for (const auto& [path, size] : resources) object.emplace(path, size);
+  return object;
+}
+
+// The states are enums; their texts are kept.
+template <class State>
+std::string Text(State state) {
+  return std::string(model::ToString(state));
+}
+
+Statement Put(const experiment::Experiment& e, bool known) {
+  if (known) {
+    return {kUpdateExperiment, MakeParams(e.id, Text(e.state), e.reason, e.progress, e.best_metric,
+                                          e.best_trial, e.ended_at)};
+  }
+  return {kInsertExperiment,
+          MakeParams(e.id, e.config->name, e.job, e.owner, e.request_id, model::ToValue(*e.config),
+                     e.original_config, e.context_hash, Text(e.state), e.reason, e.progress,
+                     e.best_metric, e.best_trial, e.created_at, e.ended_at)};
+}
+
+Statement Put(const experiment::Trial& t) {
+  const std::optional<std::string> end_as =
+      t.end_as ? std::optional(Text(*t.end_as)) : std::nullopt;
+  return {
+      kPutTrial,
+      MakeParams(t.id, t.experiment, t.request, t.task, t.seed, model::Value(t.hparams),
+                 Text(t.state), end_as, t.reason, t.restarts, t.run_id, t.allocation,
+                 t.latest_checkpoint, t.warm_start, t.steps_completed, t.progress, t.runner_state,
+                 t.best_metric, t.latest_metric, t.best_steps, t.created_at, t.ended_at)};
+}
+
+Statement Put(const experiment::Allocation& a) {
+  return {kPutAllocation,
+          MakeParams(a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted, Text(a.state),
+                     ToValue(a.shares), a.preemption_acked, a.preemption_reason, a.deadline,
+                     Text(a.reported), a.reported_message, Text(a.exit_reason), a.exit_message,
+                     a.exit_code, a.queued_at, a.started_at, a.ended_at)};
+}
+
+Statement Put(const model::CheckpointRecord& c) {
+  return {kPutCheckpoint, MakeParams(c.id, c.trial, c.allocation, c.steps_completed,
+                                     ToValue(c.resources), TotalSize(c), c.metadata, c.time)};
+}
+
+}  // namespace
+
+Statement ToStatement(const cluster::Change& change, bool known) {
+  struct Visitor {
+    bool known;
+    Statement operator()(const cluster::PutExperiment& put) { return Put(put.experiment, known); }
+    Statement operator()(const cluster::PutTrial& put) { return Put(put.trial); }
+    Statement operator()(const cluster::PutAllocation& put) { return Put(put.allocation); }
+    Statement operator()(const cluster::PutSearcher& put) {
+      return {kPutSearcher, MakeParams(put.experiment, put.sequence, put.snapshot)};
+    }
+    Statement operator()(const cluster::AddMetrics& add) { return InsertMetrics({&add.report}); }
+    Statement operator()(const cluster::AddCheckpoint& add) { return Put(add.checkpoint); }
+    Statement operator()(const cluster::AddLogLine& add) { return InsertLogLines({&add.line}); }
+  };
+  return std::visit(Visitor{known}, change);
+}
+
+Statement InsertMetrics(const std::vector<const model::MetricReport*>& reports) {
+  ArrayBuilder trials, runs, groups, steps, times, metrics, batches;
+  for (const model::MetricReport* r : reports) {
+    trials.Add(ToParam(r->trial));
+    runs.Add(ToParam(r->run_id));
+    groups.Add(ToParam(r->group));
+    steps.Add(ToParam(r->steps_completed));
+    times.Add(ToParam(r->time));
+    metrics.Add(ToParam(r->metrics));
+    batches.Add(r->batch_metrics.is_null() ? Param{} : ToParam(r->batch_metrics));
+  }
+  return {kAddMetrics,
+          {std::move(trials).Finish(), std::move(runs).Finish(), std::move(groups).Finish(),
+           std::move(steps).Finish(), std::move(times).Finish(), std::move(metrics).Finish(),
+           std::move(batches).Finish()}};
+}
+
+Statement InsertLogLines(const std::vector<const model::LogLine*>& lines) {
+  ArrayBuilder tasks, allocations, agents, sequences, times, ranks, levels, stdtypes, sources,
+      texts;
+  for (const model::LogLine* l : lines) {
+    tasks.Add(ToParam(l->task));
+    allocations.Add(ToParam(l->allocation));
+    agents.Add(ToParam(l->agent));
+    sequences.Add(ToParam(l->sequence));
+    times.Add(ToParam(l->time));
+    ranks.Add(ToParam(l->rank));
+    levels.Add(ToParam(static_cast<int>(l->level)));
+    stdtypes.Add(ToParam(l->stdtype));
+    sources.Add(ToParam(l->source));
+    texts.Add(ToParam(l->text));
+  }
+  return {kAddLogLines,
+          {std::move(tasks).Finish(), std::move(allocations).Finish(), std::move(agents).Finish(),
+           std::move(sequences).Finish(), std::move(times).Finish(), std::move(ranks).Finish(),
+           std::move(levels).Finish(), std::move(stdtypes).Finish(), std::move(sources).Finish(),
+           std::move(texts).Finish()}};
+}
+
+Statement LockLog() { return {kLockLog, {}}; }
+
+}  // namespace det::store

@@ -1,0 +1,240 @@
+#include "master/store/postgres/connection.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status_macros.h"
+#include <libpq-fe.h>
+
+namespace det::store {
+namespace {
+
+// Answers are read after so many statements of a pipeline: if both sides only wrote, both would
+// wait for ever once the socket is full.
+constexpr size_t kPipelineDepth = 200;
+
+struct ClearResult {
+  void operator()(PGresult* result) const { ::PQclear(result); }
+};
+using OwnedResult = std::unique_ptr<PGresult, ClearResult>;
+
+// Errors that pass when the server comes back, has room again, or is asked once more.
+bool IsPassing(std::string_view sqlstate) {
+  for (const std::string_view prefix : {"08", "53", "57P", "40001", "40P01", "25006", "55P03"}) {
+    if (sqlstate.substr(0, prefix.size()) == prefix) return true;
+  }
+  return false;
+}
+
+std::string OneLine(std::string line) {
+  absl::StripAsciiWhitespace(&line);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
+}
+
+template <class T>
+T ParseNumber(std::string_view text) {
+  T value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  DET_CHECK(parsed.ec == std::errc() && parsed.ptr == text.data() + text.size())
+      << "the database answered " << text << " where a number was asked for";
+  return value;
+}
+
+// A statement's parameters as libpq wants them.
+struct Pointers {
+  explicit Pointers(const Params& params) {
+    for (const Param& param : params) {
+      values.push_back(param.value ? param.value->c_str() : nullptr);
+      lengths.push_back(param.value ? static_cast<int>(param.value->size()) : 0);
+      formats.push_back(param.binary ? 1 : 0);
+    }
+  }
+  int size() const { return static_cast<int>(values.size()); }
+
+  std::vector<const char*> values;
+  std::vector<int> lengths;
+  std::vector<int> formats;
+};
+
+}  // namespace
+
+void Result::Clear::operator()(pg_result* result) const { ::PQclear(result); }
+
+int Result::rows() const { return ::PQntuples(result_.get()); }
+int Result::columns() const { return ::PQnfields(result_.get()); }
+
+bool Result::IsNull(int row, int column) const {
+  return ::PQgetisnull(result_.get(), row, column) != 0;
+}
+
+std::string_view Result::Text(int row, int column) const {
+  return {::PQgetvalue(result_.get(), row, column),
+          static_cast<size_t>(::PQgetlength(result_.get(), row, column))};
+}
+
+int64_t Result::Int(int row, int column) const { return ParseNumber<int64_t>(Text(row, column)); }
+double Result::Double(int row, int column) const { return ParseNumber<double>(Text(row, column)); }
+
+bool Result::Bool(int row, int column) const { return Text(row, column) == "t"; }
+
+absl::Time Result::Time(int row, int column) const {
+  const std::string_view text = Text(row, column);
+  if (text == "Infinity") return absl::InfiniteFuture();
+  if (text == "-Infinity") return absl::InfinitePast();
+  return absl::FromUnixMicros(Int(row, column));
+}
+
+void Connection::Finish::operator()(pg_conn* connection) const { ::PQfinish(connection); }
+
+absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& connection_string) {
+  // The first are defaults, which the connection string may override; the last are ours.
+  const std::array<const char*, 7> keywords = {"connect_timeout",
+                                               "tcp_user_timeout",
+                                               "keepalives_idle",
+                                               "application_name",
+                                               "dbname",
+                                               "client_encoding",
+                                               nullptr};
+  const std::array<const char*, 7> values = {
+      "5", "10000", "10", "resolute-master", connection_string.c_str(), "UTF8", nullptr};
+  std::unique_ptr<Connection> connection(
+      new Connection(::PQconnectdbParams(keywords.data(), values.data(), /*expand_dbname=*/1)));
+  PGconn* raw = connection->connection_.get();
+  if (::PQstatus(raw) != CONNECTION_OK) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot reach the database: ", OneLine(::PQerrorMessage(raw))));
+  }
+  ::PQsetNoticeProcessor(
+      raw, [](void*, const char*) {}, nullptr);
+  DET_RETURN_IF_ERROR(connection->ExecScript("SET TimeZone = 'UTC'; SET extra_float_digits = 1"));
+  return connection;
+}
+
+bool Connection::alive() const {
+  return connection_ != nullptr && ::PQstatus(connection_.get()) == CONNECTION_OK;
+}
+
+absl::Status Connection::ErrorOf(const pg_result* result) {
+  const char* code = result == nullptr ? nullptr : ::PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  sqlstate_ = code == nullptr ? "" : code;
+  const char* primary =
+      result == nullptr ? nullptr : ::PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  const std::string text = primary != nullptr ? absl::StrCat(primary, " (", sqlstate_, ")")
+                                              : OneLine(::PQerrorMessage(connection_.get()));
+  if (!alive() || IsPassing(sqlstate_)) {
+    return absl::UnavailableError(absl::StrCat("the database does not answer: ", text));
+  }
+  return absl::InternalError(absl::StrCat("the database refused a statement: ", text));
+}
+
+absl::StatusOr<std::string> Connection::Prepare(std::string_view sql) {
+  const auto it = prepared_.find(sql);
+  if (it != prepared_.end()) return it->second;
+  std::string name = absl::StrCat("s", prepared_.size());
+  const std::string text(sql);
+  const OwnedResult result(::PQprepare(connection_.get(), name.c_str(), text.c_str(), 0, nullptr));
+  if (::PQresultStatus(result.get()) != PGRES_COMMAND_OK) return ErrorOf(result.get());
+  prepared_.emplace(text, name);
+  return name;
+}
+
+absl::StatusOr<Result> Connection::Exec(std::string_view sql, const Params& params) {
+  return Exec(sql, params, /*binary=*/false);
+}
+
+absl::StatusOr<Result> Connection::ExecBinary(std::string_view sql, const Params& params) {
+  return Exec(sql, params, /*binary=*/true);
+}
+
+absl::StatusOr<Result> Connection::Exec(std::string_view sql, const Params& params, bool binary) {
+  DET_ASSIGN_OR_RETURN(const std::string name, Prepare(sql));
+  const Pointers pointers(params);
+  Result result(::PQexecPrepared(connection_.get(), name.c_str(), pointers.size(),
+                                 pointers.values.data(), pointers.lengths.data(),
+                                 pointers.formats.data(), binary ? 1 : 0));
+  const ExecStatusType status = ::PQresultStatus(result.result_.get());
+  if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return result;
+  return ErrorOf(result.result_.get());
+}
+
+absl::Status Connection::ExecScript(const std::string& sql) {
+  const OwnedResult result(::PQexec(connection_.get(), sql.c_str()));
+  const ExecStatusType status = ::PQresultStatus(result.get());
+  if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return absl::OkStatus();
+  return ErrorOf(result.get());
+}
+
+absl::Status Connection::Send(const Statement& statement) {
+  const Pointers pointers(statement.params);
+  const std::string& name = prepared_.find(statement.sql)->second;
+  const int sent = ::PQsendQueryPrepared(connection_.get(), name.c_str(), pointers.size(),
+                                         pointers.values.data(), pointers.lengths.data(),
+                                         pointers.formats.data(), 0);
+  return sent == 1 ? absl::OkStatus() : ErrorOf(nullptr);
+}
+
+absl::Status Connection::Receive(size_t count) {
+  absl::Status first;
+  for (size_t i = 0; i < count && alive(); ++i) {
+    // Each statement's results end with a null.
+    while (const OwnedResult result{::PQgetResult(connection_.get())}) {
+      const ExecStatusType status = ::PQresultStatus(result.get());
+      const bool fine = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK ||
+                        status == PGRES_PIPELINE_ABORTED;
+      if (!fine && first.ok()) first = ErrorOf(result.get());
+    }
+  }
+  if (!alive() && first.ok()) first = ErrorOf(nullptr);
+  return first;
+}
+
+absl::Status Connection::Sync() {
+  if (::PQpipelineSync(connection_.get()) != 1) return ErrorOf(nullptr);
+  absl::Status first;
+  while (alive()) {
+    const OwnedResult result(::PQgetResult(connection_.get()));
+    const ExecStatusType status = ::PQresultStatus(result.get());
+    if (result != nullptr && status == PGRES_PIPELINE_SYNC) return first;
+    if (result != nullptr && status == PGRES_FATAL_ERROR && first.ok()) {
+      first = ErrorOf(result.get());
+    }
+  }
+  return first.ok() ? ErrorOf(nullptr) : first;
+}
+
+absl::Status Connection::ExecAll(const std::vector<Statement>& statements) {
+  for (const Statement& statement : statements) {
+    DET_RETURN_IF_ERROR(Prepare(statement.sql).status());
+  }
+  if (::PQenterPipelineMode(connection_.get()) != 1) return ErrorOf(nullptr);
+  absl::Status refused;
+  for (size_t begin = 0; begin < statements.size() && refused.ok(); begin += kPipelineDepth) {
+    const size_t end = std::min(begin + kPipelineDepth, statements.size());
+    absl::Status sent;
+    for (size_t i = begin; i < end && sent.ok(); ++i) sent = Send(statements[i]);
+    if (sent.ok() && ::PQsendFlushRequest(connection_.get()) != 1) sent = ErrorOf(nullptr);
+    if (!sent.ok()) {
+      // A sync would commit what was sent so far.
+      Drop();
+      return sent;
+    }
+    refused = Receive(end - begin);
+  }
+  if (!alive()) return refused;
+  // The transaction ends here: with a commit, or with a rollback if a statement was refused.
+  const std::string sqlstate = sqlstate_;
+  const absl::Status synced = Sync();
+  if (!alive() || ::PQexitPipelineMode(connection_.get()) != 1) Drop();
+  if (refused.ok()) return synced;
+  sqlstate_ = sqlstate;
+  return refused;
+}
+
+}  // namespace det::store

@@ -1,0 +1,234 @@
+// Rows to structs.
+#include "master/store/postgres/rows.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/model/parse/parse.h"
+
+namespace det::store {
+namespace {
+
+// Reads the columns of a row one after the other.
+class Cursor {
+ public:
+  Cursor(const Result& result, int row, int column) : result_(result), row_(row), column_(column) {}
+
+  void Read(std::string& value) { value = std::string(result_.Text(row_, column_++)); }
+  void Read(int& value) { value = static_cast<int>(result_.Int(row_, column_++)); }
+  void Read(uint32_t& value) { value = static_cast<uint32_t>(result_.Int(row_, column_++)); }
+  void Read(int64_t& value) { value = result_.Int(row_, column_++); }
+  void Read(double& value) { value = result_.Double(row_, column_++); }
+  void Read(bool& value) { value = result_.Bool(row_, column_++); }
+  void Read(absl::Time& value) { value = result_.Time(row_, column_++); }
+  void Read(model::Value& value) {
+    absl::StatusOr<model::Value> read = ToValue(result_, row_, column_++);
+    if (read.ok()) {
+      value = *std::move(read);
+    } else {
+      status_ = read.status();
+    }
+  }
+  template <class Tag, class Rep>
+  void Read(base::Id<Tag, Rep>& value) {
+    Rep rep{};
+    Read(rep);
+    value = base::Id<Tag, Rep>(std::move(rep));
+  }
+  template <class T>
+  void Read(std::optional<T>& value) {
+    if (result_.IsNull(row_, column_)) {
+      ++column_;
+    } else {
+      Read(value.emplace());
+    }
+  }
+  // An enum by its text.
+  template <class T>
+  void Read(T& value, std::optional<T> (*parse)(std::string_view)) {
+    const std::string_view text = result_.Text(row_, column_++);
+    if (const std::optional<T> parsed = parse(text)) {
+      value = *parsed;
+    } else {
+      status_ = absl::InternalError(
+          absl::StrCat("the database holds the unknown state ", std::string(text)));
+    }
+  }
+  template <class T>
+  void Read(std::optional<T>& value, std::optional<T> (*parse)(std::string_view)) {
+    if (result_.IsNull(row_, column_)) {
+      ++column_;
+    } else {
+      Read(value.emplace(), parse);
+    }
+  }
+  template <class... T>
+  void ReadAll(T&... values) {
+    (Read(values), ...);
+  }
+
+  const absl::Status& status() const { return status_; }
+
+ private:
+  const Result& result_;
+  const int row_;
+  int column_;
+  absl::Status status_;
+};
+
+int ToInt(const model::Value* value) {
+  const int64_t* number = value == nullptr ? nullptr : value->AsInt();
+  return number == nullptr ? 0 : static_cast<int>(*number);
+}
+
+bool ToBool(const model::Value* value) {
+  const bool* flag = value == nullptr ? nullptr : value->AsBool();
+  return flag != nullptr && *flag;
+}
+
+std::string ToText(const model::Value* value) {
+  const std::string* text = value == nullptr ? nullptr : value->AsString();
+  return text == nullptr ? "" : *text;
+}
+
+std::vector<experiment::Share> ToShares(const model::Value& value) {
+  std::vector<experiment::Share> shares;
+  if (value.AsList() == nullptr) return shares;
+  for (const model::Value& item : *value.AsList()) {
+    experiment::Share share;
+    share.placement.agent = model::AgentId(ToText(item.Find("agent")));
+    if (const model::Value* slots = item.Find("slots"); slots != nullptr && slots->AsList()) {
+      for (const model::Value& slot : *slots->AsList()) {
+        share.placement.slots.push_back(ToInt(&slot));
+      }
+    }
+    share.started = ToBool(item.Find("started"));
+    share.exited = ToBool(item.Find("exited"));
+    share.exit_code = ToInt(item.Find("exit_code"));
+    share.signal = ToInt(item.Find("signal"));
+    share.message = ToText(item.Find("message"));
+    shares.push_back(std::move(share));
+  }
+  return shares;
+}
+
+}  // namespace
+
+const char kExperimentColumns[] =
+    "e.id, e.job, e.owner, e.request_id, e.config, e.original_config, e.context_hash, e.state, "
+    "e.reason, e.progress, e.best_metric, e.best_trial, micros(e.created_at), micros(e.ended_at)";
+
+const char kTrialColumns[] =
+    "t.id, t.experiment, t.request, t.task, t.seed, t.hparams, t.state, t.end_as, t.reason, "
+    "t.restarts, t.run_id, t.allocation, t.latest_checkpoint, t.warm_start, t.steps_completed, "
+    "t.progress, t.runner_state, t.best_metric, t.latest_metric, t.best_steps, "
+    "micros(t.created_at), micros(t.ended_at)";
+
+const char kAllocationColumns[] =
+    "a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted, a.state, a.shares, "
+    "a.preemption_acked, a.preemption_reason, micros(a.deadline), a.reported, a.reported_message, "
+    "a.exit_reason, a.exit_message, a.exit_code, micros(a.queued_at), micros(a.started_at), "
+    "micros(a.ended_at)";
+
+const char kMetricColumns[] =
+    "m.trial, m.run_id, m.group_name, m.steps, micros(m.time), m.metrics, m.batch";
+
+const char kCheckpointColumns[] =
+    "c.id, c.trial, c.allocation, c.steps, c.resources, c.metadata, micros(c.time)";
+
+const char kLogColumns[] =
+    "l.id, l.task, l.allocation, l.agent, l.sequence, micros(l.time), l.rank, l.level, l.stdtype, "
+    "l.source, l.text";
+
+absl::StatusOr<model::Value> ToValue(const Result& result, int row, int column) {
+  if (result.IsNull(row, column)) return model::Value();
+  absl::StatusOr<model::Value> value = model::Value::FromJson(result.Text(row, column));
+  if (value.ok()) return value;
+  return absl::InternalError(
+      absl::StrCat("the database holds a damaged document: ", value.status().message()));
+}
+
+absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int row, int column) {
+  experiment::Experiment e;
+  std::string config;
+  Cursor cursor(result, row, column);
+  cursor.ReadAll(e.id, e.job, e.owner, e.request_id, config, e.original_config, e.context_hash);
+  cursor.Read(e.state, model::ParseExperimentState);
+  cursor.ReadAll(e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at);
+  DET_RETURN_IF_ERROR(cursor.status());
+  absl::StatusOr<model::ExperimentConfig> parsed = model::ExperimentConfigFromJson(config);
+  if (!parsed.ok()) {
+    return absl::InternalError(absl::StrCat("the configuration of experiment ", ToString(e.id),
+                                            " cannot be read: ", parsed.status().message()));
+  }
+  e.config = std::make_shared<const model::ExperimentConfig>(*std::move(parsed));
+  return e;
+}
+
+absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int column) {
+  experiment::Trial t;
+  model::Value hparams;
+  Cursor cursor(result, row, column);
+  cursor.ReadAll(t.id, t.experiment, t.request, t.task, t.seed, hparams);
+  cursor.Read(t.state, model::ParseTrialState);
+  cursor.Read(t.end_as, model::ParseTrialState);
+  cursor.ReadAll(t.reason, t.restarts, t.run_id, t.allocation, t.latest_checkpoint, t.warm_start,
+                 t.steps_completed, t.progress, t.runner_state, t.best_metric, t.latest_metric,
+                 t.best_steps, t.created_at, t.ended_at);
+  DET_RETURN_IF_ERROR(cursor.status());
+  if (hparams.AsObject() != nullptr) t.hparams = std::move(*hparams.MutableObject());
+  return t;
+}
+
+absl::StatusOr<experiment::Allocation> ToAllocation(const Result& result, int row) {
+  experiment::Allocation a;
+  model::Value shares;
+  Cursor cursor(result, row, 0);
+  cursor.ReadAll(a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted);
+  cursor.Read(a.state, model::ParseAllocationState);
+  cursor.ReadAll(shares, a.preemption_acked, a.preemption_reason, a.deadline);
+  cursor.Read(a.reported, model::ParseExitReason);
+  cursor.Read(a.reported_message);
+  cursor.Read(a.exit_reason, model::ParseExitReason);
+  cursor.ReadAll(a.exit_message, a.exit_code, a.queued_at, a.started_at, a.ended_at);
+  DET_RETURN_IF_ERROR(cursor.status());
+  a.shares = ToShares(shares);
+  return a;
+}
+
+absl::StatusOr<model::MetricReport> ToMetricReport(const Result& result, int row) {
+  model::MetricReport r;
+  Cursor cursor(result, row, 0);
+  cursor.ReadAll(r.trial, r.run_id, r.group, r.steps_completed, r.time, r.metrics, r.batch_metrics);
+  DET_RETURN_IF_ERROR(cursor.status());
+  return r;
+}
+
+absl::StatusOr<model::CheckpointRecord> ToCheckpoint(const Result& result, int row) {
+  model::CheckpointRecord c;
+  model::Value resources;
+  Cursor cursor(result, row, 0);
+  cursor.ReadAll(c.id, c.trial, c.allocation, c.steps_completed, resources, c.metadata, c.time);
+  DET_RETURN_IF_ERROR(cursor.status());
+  if (resources.AsObject() != nullptr) {
+    for (const auto& [path, size] : *resources.AsObject()) {
+      if (size.AsInt() != nullptr) c.resources.emplace(path, *size.AsInt());
+    }
+  }
+  return c;
+}
+
+LogRecord ToLogRecord(const Result& result, int row) {
+  LogRecord record;
+  model::LogLine& l = record.line;
+  int level = 0;
+  Cursor cursor(result, row, 0);
+  cursor.ReadAll(record.id, l.task, l.allocation, l.agent, l.sequence, l.time, l.rank, level,
+                 l.stdtype, l.source, l.text);
+  l.level = static_cast<model::LogLevel>(level);
+  return record;
+}
+
+}  // namespace det::store

@@ -1,0 +1,222 @@
+#include "master/store/postgres/sql_store.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/store/postgres/migrations.h"
+#include "master/store/postgres/params.h"
+#include "master/store/postgres/postgres_store.h"
+#include "master/store/postgres/rows.h"
+
+namespace det::store {
+namespace {
+
+constexpr int kReaders = 4;
+constexpr size_t kMostRows = 5000;
+constexpr int kOldestServer = 140000;
+
+constexpr char kTakeOver[] = "UPDATE fencing SET epoch = epoch + 1, commit_seq = 0 RETURNING epoch";
+constexpr char kLive[] = "e.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR')";
+constexpr char kHighest[] =
+    "SELECT coalesce((SELECT max(id) FROM experiments), 0), "
+    "coalesce((SELECT max(id) FROM trials), 0), "
+    "coalesce((SELECT max(submitted) FROM allocations), 0)";
+constexpr char kFence[] = "SELECT fence($1, $2)";
+constexpr char kOtherMaster[] = "RS001";
+constexpr char kCommittedAlready[] = "RS002";
+
+// What a change replaces; none for those that append.
+using Key = std::tuple<size_t, std::string>;
+std::optional<Key> KeyOf(const cluster::Change& change) {
+  struct Visitor {
+    std::optional<std::string> operator()(const cluster::PutExperiment& put) {
+      return ToString(put.experiment.id);
+    }
+    std::optional<std::string> operator()(const cluster::PutTrial& put) {
+      return ToString(put.trial.id);
+    }
+    std::optional<std::string> operator()(const cluster::PutAllocation& put) {
+      return put.allocation.id.value();
+    }
+    std::optional<std::string> operator()(const cluster::PutSearcher& put) {
+      return ToString(put.experiment);
+    }
+    std::optional<std::string> operator()(const cluster::AddMetrics&) { return std::nullopt; }
+    std::optional<std::string> operator()(const cluster::AddCheckpoint&) { return std::nullopt; }
+    std::optional<std::string> operator()(const cluster::AddLogLine&) { return std::nullopt; }
+  };
+  std::optional<std::string> id = std::visit(Visitor(), change);
+  if (!id) return std::nullopt;
+  return Key(change.index(), *std::move(id));
+}
+
+// The changes of a batch without those that a later one of the same row makes again.
+std::vector<const cluster::Change*> Newest(const std::vector<cluster::Change>& changes) {
+  std::vector<const cluster::Change*> newest;
+  std::set<Key> seen;
+  for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
+    std::optional<Key> key = KeyOf(*change);
+    if (!key || seen.insert(*std::move(key)).second) newest.push_back(&*change);
+  }
+  std::reverse(newest.begin(), newest.end());
+  return newest;
+}
+
+}  // namespace
+
+SqlStore::SqlStore(const std::string& connection_string)
+    : committer_(connection_string, 1),
+      writer_(connection_string, 1),
+      readers_(connection_string, kReaders),
+      metrics_(kMostRows,
+               [this](const WriteGroup<model::MetricReport>::Rows& reports) {
+                 return writer_.Run([&](Connection& connection) {
+                   return connection.ExecAll({InsertMetrics(reports)});
+                 });
+               }),
+      logs_(kMostRows, [this](const WriteGroup<model::LogLine>::Rows& lines) {
+        return writer_.Run([&](Connection& connection) {
+          return connection.ExecAll({LockLog(), InsertLogLines(lines)});
+        });
+      }) {}
+
+absl::Status SqlStore::Prepare() {
+  return committer_.Run([](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const Result result,
+                         connection.Exec("SELECT current_setting('server_version_num')::int, "
+                                         "current_setting('server_encoding'), "
+                                         "current_setting('server_version')"));
+    if (result.Int(0, 0) < kOldestServer) {
+      return absl::FailedPreconditionError(absl::StrCat("the database server is PostgreSQL ",
+                                                        std::string(result.Text(0, 2)),
+                                                        "; 14 or newer is needed"));
+    }
+    if (result.Text(0, 1) != "UTF8") {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the database's encoding is ", std::string(result.Text(0, 1)),
+                       "; make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"));
+    }
+    return Migrate(connection, AllMigrations());
+  });
+}
+
+absl::StatusOr<cluster::Image> SqlStore::Load() {
+  return committer_.Run([this](Connection& connection) -> absl::StatusOr<cluster::Image> {
+    DET_RETURN_IF_ERROR(connection.ExecScript("BEGIN"));
+    absl::StatusOr<cluster::Image> image = LoadFrom(connection);
+    const absl::Status ended = connection.ExecScript(image.ok() ? "COMMIT" : "ROLLBACK");
+    if (image.ok() && !ended.ok()) return ended;
+    return image;
+  });
+}
+
+absl::StatusOr<cluster::Image> SqlStore::LoadFrom(Connection& connection) {
+  cluster::Image image;
+  // First: from here on no older master can change what is read below.
+  DET_ASSIGN_OR_RETURN(const Result epoch, connection.Exec(kTakeOver));
+  epoch_ = epoch.Int(0, 0);
+  known_experiments_.clear();
+
+  DET_ASSIGN_OR_RETURN(
+      const Result experiments,
+      connection.Exec(absl::StrCat("SELECT ", kExperimentColumns, " FROM experiments e WHERE ",
+                                   kLive, " ORDER BY e.id")));
+  for (int row = 0; row < experiments.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(image.experiments.emplace_back(), ToExperiment(experiments, row));
+    known_experiments_.insert(image.experiments.back().id);
+  }
+  DET_ASSIGN_OR_RETURN(
+      const Result trials,
+      connection.Exec(absl::StrCat("SELECT ", kTrialColumns, " FROM trials t JOIN experiments e ",
+                                   "ON e.id = t.experiment WHERE ", kLive, " ORDER BY t.id")));
+  for (int row = 0; row < trials.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(image.trials.emplace_back(), ToTrial(trials, row));
+  }
+  DET_ASSIGN_OR_RETURN(
+      const Result allocations,
+      connection.Exec(absl::StrCat("SELECT ", kAllocationColumns, " FROM allocations a ",
+                                   "WHERE a.state <> 'TERMINATED' ORDER BY a.id")));
+  for (int row = 0; row < allocations.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(image.allocations.emplace_back(), ToAllocation(allocations, row));
+  }
+  DET_ASSIGN_OR_RETURN(
+      const Result searchers,
+      connection.Exec(absl::StrCat("SELECT s.experiment, s.sequence, s.snapshot FROM searchers s ",
+                                   "JOIN experiments e ON e.id = s.experiment WHERE ", kLive)));
+  for (int row = 0; row < searchers.rows(); ++row) {
+    const model::ExperimentId id(static_cast<int32_t>(searchers.Int(row, 0)));
+    DET_ASSIGN_OR_RETURN(model::Value snapshot, ToValue(searchers, row, 2));
+    image.searchers[id] = {id, searchers.Int(row, 1), std::move(snapshot)};
+  }
+  DET_ASSIGN_OR_RETURN(const Result highest, connection.Exec(kHighest));
+  image.last_experiment = static_cast<int32_t>(highest.Int(0, 0));
+  image.last_trial = static_cast<int32_t>(highest.Int(0, 1));
+  image.last_submitted = highest.Int(0, 2);
+  return image;
+}
+
+std::vector<Connection::Statement> SqlStore::ToStatements(
+    int64_t sequence, const std::vector<cluster::Change>& changes) const {
+  std::vector<Connection::Statement> statements = {{kFence, MakeParams(epoch_, sequence)}};
+  std::vector<const model::LogLine*> lines;
+  for (const cluster::Change* change : Newest(changes)) {
+    if (const auto* add = std::get_if<cluster::AddLogLine>(change)) {
+      lines.push_back(&add->line);
+      continue;
+    }
+    const auto* put = std::get_if<cluster::PutExperiment>(change);
+    const bool known = put != nullptr && known_experiments_.contains(put->experiment.id);
+    statements.push_back(ToStatement(*change, known));
+  }
+  // Last, so that the lock on the log is held for the shortest time.
+  if (!lines.empty()) {
+    statements.push_back(LockLog());
+    statements.push_back(InsertLogLines(lines));
+  }
+  return statements;
+}
+
+absl::Status SqlStore::Commit(int64_t sequence, const std::vector<cluster::Change>& changes) {
+  if (epoch_ == 0) return absl::FailedPreconditionError("Commit before Load; load first");
+  const std::vector<Connection::Statement> statements = ToStatements(sequence, changes);
+  // Done twice by the pool, if the connection breaks, it is a no-op the second time.
+  const absl::Status status = committer_.Run([&](Connection& connection) {
+    absl::Status done = connection.ExecAll(statements);
+    if (!done.ok() && connection.sqlstate() == kCommittedAlready) return absl::OkStatus();
+    if (!done.ok() && connection.sqlstate() == kOtherMaster) {
+      return absl::AbortedError("another master has taken over this database; end this one");
+    }
+    return done;
+  });
+  if (!status.ok()) return status;
+  for (const cluster::Change& change : changes) {
+    if (const auto* put = std::get_if<cluster::PutExperiment>(&change)) {
+      known_experiments_.insert(put->experiment.id);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SqlStore::AddMetrics(const std::vector<model::MetricReport>& reports) {
+  return metrics_.Write(reports);
+}
+
+absl::Status SqlStore::AddLogLines(const std::vector<model::LogLine>& lines) {
+  return logs_.Write(lines);
+}
+
+absl::Status SqlStore::Ping() {
+  return readers_.Run([](Connection& connection) { return connection.Exec("SELECT 1").status(); });
+}
+
+absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& connection_string) {
+  auto store = std::make_unique<SqlStore>(connection_string);
+  DET_RETURN_IF_ERROR(store->Prepare());
+  return store;
+}
+
+}  // namespace det::store

@@ -1,0 +1,77 @@
+// The class behind OpenPostgresStore, in three files: sql_store.cc (control path and bulk data),
+// reads.cc (answers from the cluster's rows), plain_records.cc (users, sessions, contexts).
+//
+// Commit and Load on the committer's thread, everything else on any; all of them block.
+#ifndef MASTER_STORE_POSTGRES_SQL_STORE_H_
+#define MASTER_STORE_POSTGRES_SQL_STORE_H_
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "master/store/postgres/connection.h"
+#include "master/store/postgres/pool.h"
+#include "master/store/postgres/write_group.h"
+#include "master/store/store.h"
+
+namespace det::store {
+
+class SqlStore final : public Store {
+ public:
+  explicit SqlStore(const std::string& connection_string);
+
+  // Checks the server and migrates.
+  absl::Status Prepare();
+
+  absl::StatusOr<cluster::Image> Load() override;
+  absl::Status Commit(int64_t sequence, const std::vector<cluster::Change>& changes) override;
+
+  absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) override;
+  absl::Status AddLogLines(const std::vector<model::LogLine>& lines) override;
+
+  absl::Status PutContext(const std::string& hash, const std::string& tgz) override;
+  absl::StatusOr<std::string> GetContext(const std::string& hash) override;
+  absl::StatusOr<UserRecord> GetUserByName(const std::string& username) override;
+  absl::StatusOr<UserRecord> GetUser(model::UserId id) override;
+  absl::StatusOr<UserRecord> PutUser(const UserRecord& user) override;
+  absl::Status PutSession(const SessionRecord& session) override;
+  absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override;
+  absl::Status DeleteSession(const std::string& token_hash) override;
+
+  absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
+  absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) override;
+  absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) override;
+  absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) override;
+  absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
+      const model::TaskId& task) override;
+  absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) override;
+  absl::StatusOr<std::vector<model::MetricReport>> ListMetrics(
+      const std::vector<model::TrialId>& trials, const std::string& group) override;
+  absl::StatusOr<CheckpointEntry> GetCheckpoint(const model::CheckpointId& id) override;
+  absl::StatusOr<CheckpointPage> ListCheckpoints(const CheckpointQuery& query) override;
+  absl::StatusOr<std::vector<LogRecord>> ListLogs(const LogQuery& query) override;
+
+  absl::StatusOr<std::string> GetOrSetProperty(const std::string& key,
+                                               const std::string& value_if_absent) override;
+  absl::Status Ping() override;
+
+ private:
+  absl::StatusOr<cluster::Image> LoadFrom(Connection& connection);
+  std::vector<Connection::Statement> ToStatements(
+      int64_t sequence, const std::vector<cluster::Change>& changes) const;
+
+  Pool committer_;  // one connection
+  Pool writer_;     // one connection
+  Pool readers_;
+  WriteGroup<model::MetricReport> metrics_;
+  WriteGroup<model::LogLine> logs_;
+
+  // Of the committer's thread.
+  int64_t epoch_ = 0;  // 0: not loaded
+  std::set<model::ExperimentId> known_experiments_;
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_POSTGRES_SQL_STORE_H_
