@@ -1,10 +1,12 @@
 #include "master/store/fake_store.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <mutex>
 #include <set>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -86,6 +88,13 @@ absl::Status NoSuch(const char* what, const Id& id) {
   return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " does not exist"));
 }
 
+// As PostgreSQL orders: NaN above everything, and equal to itself.
+template <class T>
+bool IsLess(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, double>) return std::isnan(b) ? !std::isnan(a) : a < b;
+  return a < b;
+}
+
 // Sorts by key, then by id; items without a key come last in either direction.
 template <class T, class Key, class IdOf>
 void SortBy(std::vector<T>& items, bool descending, const Key& key, const IdOf& id) {
@@ -95,7 +104,8 @@ void SortBy(std::vector<T>& items, bool descending, const Key& key, const IdOf& 
     if (x.has_value() != y.has_value()) return x.has_value();
     const T& first = descending ? b : a;
     const T& second = descending ? a : b;
-    if (x.has_value() && *x != *y) return descending ? *y < *x : *x < *y;
+    if (x.has_value() && IsLess(*x, *y)) return !descending;
+    if (x.has_value() && IsLess(*y, *x)) return descending;
     return id(first) < id(second);
   });
 }

@@ -81,15 +81,15 @@ model::Value ToValue(const std::vector<experiment::Share>& shares) {
   for (const experiment::Share& share : shares) {
     model::Value::List slots;
     for (const int slot : share.placement.slots) slots.push_back(slot);
-    list.push_back(model::Value::Object{
-        {"agent", share.placement.agent.value()},
-        {"slots", std::move(slots)},
-        {"started", share.started},
-        {"exited", share.exited},
-        {"exit_code", share.exit_code},
-        {"signal", share.signal},
-        {"message", share.message},
-    });
+    model::Value::Object object;
+    object["agent"] = share.placement.agent.value();
+    object["slots"] = std::move(slots);
+    object["started"] = share.started;
+    object["exited"] = share.exited;
+    object["exit_code"] = share.exit_code;
+    object["signal"] = share.signal;
+    object["message"] = share.message;
+    list.push_back(std::move(object));
   }
   return list;
 }

@@ -1,0 +1,195 @@
+#include "master/store/postgres/postgres_store.h"
+
+#include <signal.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "master/store/postgres/connection.h"
+#include "master/store/postgres/migrations.h"
+#include "master/store/postgres/testing/test_server.h"
+#include "master/store/store_contract.h"
+#include "master/store/testing/make.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace det::store {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::unique_ptr<Store> OpenStore(const std::string& connection_string) {
+  absl::StatusOr<std::unique_ptr<Store>> store = OpenPostgresStore(connection_string);
+  EXPECT_TRUE(store.ok()) << store.status();
+  return store.ok() ? *std::move(store) : nullptr;
+}
+
+std::unique_ptr<Connection> Connect(const std::string& connection_string) {
+  absl::StatusOr<std::unique_ptr<Connection>> connection = Connection::Open(connection_string);
+  EXPECT_TRUE(connection.ok()) << connection.status();
+  return connection.ok() ? *std::move(connection) : nullptr;
+}
+
+class PostgresBackend final : public StoreBackend {
+ public:
+  std::unique_ptr<Store> Open() override { return OpenStore(connection_string_); }
+
+ private:
+  const std::string connection_string_ = TestServer::Get().MakeDatabase();
+};
+
+INSTANTIATE_TEST_SUITE_P(Postgres, StoreContractTest,
+                         ::testing::Values([] { return std::make_unique<PostgresBackend>(); }));
+
+// Ends all connections to the database but the one that says so.
+void CutConnections(const std::string& database) {
+  const auto connection = Connect(database);
+  EXPECT_TRUE(connection
+                  ->ExecScript("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                               "WHERE datname = current_database() AND pid <> pg_backend_pid()")
+                  .ok());
+}
+
+TEST(PostgresStoreTest, ConnectsAgainAfterACut) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  const auto store = OpenStore(database);
+  ASSERT_TRUE(store->Load().ok());
+  ASSERT_TRUE(store->Commit(1, {cluster::PutExperiment{MakeExperiment(1)}}).ok());
+  ASSERT_TRUE(store->Ping().ok());
+  ASSERT_TRUE(store->AddLogLines({MakeLine("1.1", 1, "one")}).ok());
+  CutConnections(database);
+  EXPECT_TRUE(store->Ping().ok());
+  EXPECT_TRUE(store->Commit(2, {cluster::PutExperiment{MakeExperiment(2)}}).ok());
+  EXPECT_TRUE(store->AddLogLines({MakeLine("1.1", 2, "two")}).ok());
+  EXPECT_EQ(store->ListExperiments({})->total, 2);
+}
+
+TEST(PostgresStoreTest, IsBackWhenTheServerIs) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  const auto store = OpenStore(database);
+  ASSERT_TRUE(store->Load().ok());
+  ASSERT_TRUE(store->Commit(1, {cluster::PutExperiment{MakeExperiment(1)}}).ok());
+  ASSERT_EQ(::kill(TestServer::Get().pid(), SIGKILL), 0);
+  const std::vector<cluster::Change> next = {cluster::PutExperiment{MakeExperiment(2)}};
+  absl::Status status;
+  while (!(status = store->Commit(2, next)).ok()) {
+    ASSERT_TRUE(absl::IsUnavailable(status)) << status;
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(store->ListExperiments({})->total, 2);
+}
+
+TEST(PostgresStoreTest, IdsOfLogLinesAppearInOrder) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  const auto store = OpenStore(database);
+  ASSERT_TRUE(store->Load().ok());
+  // Lines of the master itself come by commits, those of agents by the writer.
+  constexpr int kLines = 200;
+  std::thread commits([&] {
+    for (int i = 1; i <= kLines; ++i) {
+      EXPECT_TRUE(store->Commit(i, {cluster::AddLogLine{MakeLine("1.1", 0, "own")}}).ok());
+    }
+  });
+  std::thread writes([&] {
+    for (int i = 1; i <= kLines; ++i) {
+      EXPECT_TRUE(store->AddLogLines({MakeLine("1.1", i, "task")}).ok());
+    }
+  });
+  // A follower who asks for what came after the last line that he has seen misses none.
+  LogQuery query = {.task = model::TaskId("1.1")};
+  int seen = 0;
+  while (seen < 2 * kLines) {
+    const std::vector<LogRecord> records = *store->ListLogs(query);
+    for (const LogRecord& record : records) {
+      query.after_id = record.id;
+      ++seen;
+    }
+  }
+  commits.join();
+  writes.join();
+  EXPECT_EQ(seen, 2 * kLines);
+  EXPECT_TRUE(store->ListLogs(query)->empty());
+}
+
+TEST(PostgresStoreTest, TakesAUrl) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  // "host=DIR user=U dbname=postgres dbname=D", of which the last name counts.
+  const std::string host = database.substr(5, database.find(' ') - 5);
+  const std::string name = database.substr(database.rfind('=') + 1);
+  const auto store = OpenStore(absl::StrCat("postgresql://resolute@/", name,
+                                            "?host=", absl::StrReplaceAll(host, {{"/", "%2F"}})));
+  ASSERT_NE(store, nullptr);
+  EXPECT_TRUE(store->Ping().ok());
+}
+
+TEST(PostgresStoreTest, SaysThatNobodyAnswers) {
+  const auto store = OpenPostgresStore("host=/nonexistent dbname=postgres");
+  EXPECT_TRUE(absl::IsUnavailable(store.status())) << store.status();
+  EXPECT_THAT(std::string(store.status().message()), HasSubstr("cannot reach the database"));
+}
+
+TEST(PostgresStoreTest, RefusesAnotherEncoding) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  const auto connection = Connect(database);
+  ASSERT_TRUE(
+      connection->ExecScript("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0").ok());
+  const auto store = OpenPostgresStore(absl::StrCat(database, " dbname=latin"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(store.status())) << store.status();
+  EXPECT_THAT(std::string(store.status().message()), HasSubstr("LATIN1"));
+}
+
+TEST(MigrationsTest, AreAppliedOnceInOrder) {
+  const auto connection = Connect(TestServer::Get().MakeDatabase());
+  const std::vector<Migration> steps = {{1, "first", "CREATE TABLE a (x int)"},
+                                        {2, "second", "ALTER TABLE a ADD COLUMN y int"}};
+  EXPECT_TRUE(Migrate(*connection, {steps[0]}).ok());
+  EXPECT_TRUE(Migrate(*connection, steps).ok());
+  EXPECT_TRUE(Migrate(*connection, steps).ok());
+  EXPECT_TRUE(connection->Exec("SELECT x, y FROM a").ok());
+}
+
+TEST(MigrationsTest, ANewerDatabaseIsRefused) {
+  const auto connection = Connect(TestServer::Get().MakeDatabase());
+  const std::vector<Migration> steps = {{1, "first", "SELECT 1"}, {2, "second", "SELECT 1"}};
+  EXPECT_TRUE(Migrate(*connection, steps).ok());
+  const absl::Status status = Migrate(*connection, {steps[0]});
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("newer master"));
+}
+
+TEST(MigrationsTest, AFailedStepLeavesNothing) {
+  const auto connection = Connect(TestServer::Get().MakeDatabase());
+  const std::vector<Migration> steps = {{1, "half", "CREATE TABLE b (x int); SELECT nonsense"}};
+  const absl::Status status = Migrate(*connection, steps);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("migration 1 (half)"));
+  EXPECT_TRUE(connection->ExecScript("CREATE TABLE b (x int)").ok());
+}
+
+TEST(MigrationsTest, OursAreNumberedFromOne) {
+  int expected = 0;
+  for (const Migration& migration : AllMigrations()) EXPECT_EQ(migration.number, ++expected);
+  EXPECT_GE(expected, 1);
+}
+
+TEST(ConnectionTest, AStatementThatFailsUndoesThoseBeside) {
+  const auto connection = Connect(TestServer::Get().MakeDatabase());
+  ASSERT_TRUE(connection->ExecScript("CREATE TABLE c (x int PRIMARY KEY)").ok());
+  const std::string insert = "INSERT INTO c VALUES ($1)";
+  std::vector<Connection::Statement> statements;
+  for (int i = 0; i < 1000; ++i) statements.push_back({insert, {{absl::StrCat(i)}}});
+  statements.push_back({insert, {{"7"}}});
+  const absl::Status refused = connection->ExecAll(statements);
+  EXPECT_TRUE(absl::IsInternal(refused)) << refused;
+  EXPECT_EQ(connection->sqlstate(), "23505");
+  EXPECT_EQ(connection->Exec("SELECT count(*) FROM c")->Int(0, 0), 0);
+  statements.pop_back();
+  EXPECT_TRUE(connection->ExecAll(statements).ok());
+  EXPECT_EQ(connection->Exec("SELECT count(*) FROM c")->Int(0, 0), 1000);
+}
+
+}  // namespace
+}  // namespace det::store

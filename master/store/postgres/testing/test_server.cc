@@ -1,0 +1,40 @@
+#include "master/store/postgres/testing/test_server.h"
+
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "master/store/postgres/connection.h"
+
+namespace det::store {
+namespace {
+
+template <class T>
+T Checked(absl::StatusOr<T> result) {
+  DET_CHECK_OK(result);
+  return *std::move(result);
+}
+
+}  // namespace
+
+TestServer& TestServer::Get() {
+  static TestServer server;
+  return server;
+}
+
+TestServer::TestServer() : dir_(Checked(base::TempDir::Create("pg"))) {
+  // As root, the server runs as another user, who has to get in.
+  DET_CHECK(::chmod(dir_.path().c_str(), 0755) == 0);
+  postgres_ = Checked(EmbeddedPostgres::Start({.data_dir = dir_.path(), .fsync = false}));
+}
+
+std::string TestServer::MakeDatabase() {
+  const auto connection = Checked(Connection::Open(postgres_->connection_string()));
+  const std::string name = absl::StrCat("test", ++databases_);
+  DET_CHECK_OK(connection->ExecScript(absl::StrCat("CREATE DATABASE ", name)));
+  return absl::StrCat(postgres_->connection_string(), " dbname=", name);
+}
+
+}  // namespace det::store

@@ -1,0 +1,100 @@
+#include "master/store/postgres/write_group.h"
+
+#include <atomic>
+#include <future>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace det::store {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+TEST(WriteGroupTest, OneCallerIsOneWrite) {
+  std::vector<size_t> sizes;
+  WriteGroup<int> group(10, [&](const WriteGroup<int>::Rows& rows) {
+    sizes.push_back(rows.size());
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(group.Write({1, 2, 3}).ok());
+  EXPECT_TRUE(group.Write({}).ok());
+  EXPECT_TRUE(group.Write(std::vector<int>(25)).ok());
+  EXPECT_THAT(sizes, ElementsAre(3, 25));
+}
+
+TEST(WriteGroupTest, AFailureIsEveryCallersOwn) {
+  int calls = 0;
+  WriteGroup<int> group(10, [&](const WriteGroup<int>::Rows&) {
+    return ++calls == 1 ? absl::UnavailableError("away") : absl::OkStatus();
+  });
+  EXPECT_TRUE(absl::IsUnavailable(group.Write({1})));
+  EXPECT_TRUE(group.Write({1}).ok());
+}
+
+TEST(WriteGroupTest, CallersWhoWaitAreWrittenTogether) {
+  std::promise<void> first_is_in;
+  std::promise<void> let_first_go;
+  std::atomic<int> waiting = 0;
+  std::vector<std::vector<int>> writes;
+  WriteGroup<int> group(1000, [&](const WriteGroup<int>::Rows& rows) {
+    std::vector<int> values;
+    for (const int* row : rows) values.push_back(*row);
+    writes.push_back(values);
+    if (writes.size() == 1) {
+      first_is_in.set_value();
+      let_first_go.get_future().wait();
+    }
+    return absl::OkStatus();
+  });
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] { EXPECT_TRUE(group.Write({0}).ok()); });
+  first_is_in.get_future().wait();
+  for (int i = 1; i <= 4; ++i) {
+    threads.emplace_back([&, i] {
+      ++waiting;
+      EXPECT_TRUE(group.Write({i, i}).ok());
+    });
+  }
+  while (waiting < 4) std::this_thread::yield();
+  let_first_go.set_value();
+  for (std::thread& thread : threads) thread.join();
+  // All rows, each once, and the pairs of a caller side by side.
+  std::vector<int> all;
+  for (const auto& write : writes) {
+    if (&write == &writes[0]) continue;
+    for (size_t i = 0; i < write.size(); i += 2) {
+      EXPECT_EQ(write[i], write[i + 1]);
+      all.push_back(write[i]);
+    }
+  }
+  EXPECT_THAT(all, ::testing::UnorderedElementsAre(1, 2, 3, 4));
+}
+
+TEST(WriteGroupTest, AWriteIsBounded) {
+  constexpr int kThreads = 8;
+  std::latch start(kThreads);
+  size_t rows_seen = 0;
+  WriteGroup<std::string> group(4, [&](const WriteGroup<std::string>::Rows& rows) {
+    EXPECT_LE(rows.size(), 4u);
+    rows_seen += rows.size();
+    return absl::OkStatus();
+  });
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      start.arrive_and_wait();
+      for (int n = 0; n < 50; ++n) EXPECT_TRUE(group.Write({"a", "b", "c"}).ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(rows_seen, size_t{kThreads} * 50 * 3);
+}
+
+}  // namespace
+}  // namespace det::store
