@@ -1,0 +1,308 @@
+#include "agent/agent.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <random>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "agent/core/supervisor.h"
+#include "agent/device/detector.h"
+#include "agent/driver/process_driver.h"
+#include "agent/driver/process_table.h"
+#include "agent/journal/journal.h"
+#include "agent/link/context_cache.h"
+#include "agent/link/log_shipper.h"
+#include "agent/link/master_link.h"
+#include "base/event_loop.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+
+namespace det::agent {
+namespace {
+
+// How long the end of the agent waits for the master to acknowledge the last reports.
+constexpr absl::Duration kAckPatience = absl::Seconds(3);
+
+absl::Status CheckId(const std::string& id) {
+  bool good = !id.empty() && id.size() <= 253;
+  for (const char c : id)
+    good = good && (absl::ascii_isalnum(c) || c == '.' || c == '-' || c == '_');
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--id ", id, " is no name for an agent; use letters, digits, '.', '-' and '_'"));
+}
+
+// Ends what an agent that was killed left running. Nothing of it is taken up again.
+absl::Status KillLeftovers(const std::string& work_dir, Journal& journal) {
+  for (const auto& [allocation, entry] : journal.entries()) {
+    const absl::StatusOr<uint64_t> start_time = StartTime(entry.pid);
+    TaskProcesses task{.mark = ProcessMark(work_dir, allocation)};
+    // With another start time the number belongs to somebody else by now.
+    if (start_time.ok() && *start_time == entry.start_time) task.leader = entry.pid;
+    DET_RETURN_IF_ERROR(KillProcesses(task, absl::Seconds(10)));
+  }
+  DET_RETURN_IF_ERROR(
+      KillProcesses({.mark = ProcessMark(work_dir, AllocationId())}, absl::Seconds(10)));
+  std::error_code error;
+  std::filesystem::remove_all(work_dir + "/tasks", error);
+  return journal.Clear();
+}
+
+// The agent once all that can be refused has been checked.
+struct Parts {
+  AgentOptions options;
+  MasterAddress master;
+  Host host;
+  Journal journal;
+};
+
+class RealAgent final : public Agent, private LinkListener, private TaskListener {
+ public:
+  RealAgent(Parts parts, absl::AnyInvocable<void(absl::Status)> on_end)
+      : options_(std::move(parts.options)),
+        host_(std::move(parts.host)),
+        journal_(std::move(parts.journal)),
+        on_end_(std::move(on_end)),
+        loop_(base::MakeAsioEventLoop("agent")),
+        link_(MakeMasterLink({.master = parts.master,
+                              .agent_id = options_.id,
+                              .token = options_.token,
+                              .seed = std::random_device{}()},
+                             loop_.get(), this)),
+        contexts_(options_.work_dir + "/contexts", link_.get()),
+        shipper_(loop_.get(), link_.get(), std::random_device{}()),
+        driver_(MakeProcessDriver(
+            {.work_dir = options_.work_dir, .contexts = &contexts_, .listener = this})) {
+    driver_->SetHost(host_);
+    loop_->Post([this] { link_->Connect(); });
+  }
+
+  ~RealAgent() override {
+    loop_->Stop();  // From here on nobody calls the parts.
+    driver_.reset();
+    link_->Close();
+    (void)::unlink(StateFile().c_str());
+  }
+
+  void Stop() override {
+    loop_->Post([this] {
+      const absl::Duration grace = stopping_ ? absl::ZeroDuration() : options_.stop_grace;
+      BeginStop(absl::OkStatus(), grace);
+    });
+  }
+
+ private:
+  // ---- from the link, on the loop ----
+
+  Registration OnConnecting() override {
+    return {.agent_id = options_.id,
+            .version = kAgentVersion,
+            .resource_pool = options_.resource_pool,
+            .address = options_.address,
+            .devices = host_.devices,
+            .running = supervisor_.Running()};
+  }
+
+  void OnRegistered(const Registered& registered) override {
+    DET_LOG(INFO) << "registered" << base::Field("agent", options_.id)
+                  << base::Field("master", host_.master_url)
+                  << base::Field("cluster", registered.cluster_id)
+                  << base::Field("slots", host_.devices.size());
+    registered_ = true;
+    outage_logged_ = false;
+    host_.cluster_id = registered.cluster_id;
+    driver_->SetHost(host_);
+    const absl::Status written = base::WriteFileAtomically(
+        StateFile(), absl::StrCat("{\"pid\": ", ::getpid(), ", \"id\": \"", options_.id,
+                                  "\", \"registered\": true}\n"));
+    if (!written.ok()) DET_LOG(WARNING) << written.message();
+    for (const Report& report : supervisor_.Unacked()) link_->Send(report);
+    shipper_.TryNow();
+  }
+
+  void OnOrder(const Event& order) override { Handle(order); }
+
+  void OnShutdown(const std::string& reason) override {
+    DET_LOG(ERROR) << "the master ends this agent: " << reason;
+    BeginStop(absl::AbortedError(absl::StrCat("the master ended this agent: ", reason)),
+              options_.stop_grace);
+  }
+
+  void OnDisconnected(const absl::Status& why) override {
+    const bool refused = absl::IsUnauthenticated(why) || absl::IsPermissionDenied(why);
+    if (refused && host_.cluster_id.empty()) {
+      BeginStop(absl::Status(why.code(), absl::StrCat("the master at ", host_.master_url,
+                                                      " refused this agent: ", why.message(),
+                                                      "; give its agent token by --token-file")),
+                options_.stop_grace);
+    } else if (!std::exchange(outage_logged_, true)) {
+      DET_LOG(WARNING) << (registered_ ? "lost the master" : "cannot reach the master")
+                       << "; trying again until it answers"
+                       << base::Field("master", host_.master_url)
+                       << base::Field("why", why.message());
+    }
+    registered_ = false;
+    EndIfDone();
+  }
+
+  // ---- from the driver, on its threads ----
+
+  void OnStarted(const AllocationId& allocation, int pid) override {
+    // Read here, while the process cannot have been reaped.
+    const absl::StatusOr<uint64_t> start_time = StartTime(pid);
+    loop_->Post([this, allocation, pid, start_time = start_time.value_or(0)] {
+      const absl::Status written = journal_.Add(allocation, {pid, start_time});
+      if (!written.ok()) DET_LOG(WARNING) << written.message();
+      DET_LOG(INFO) << "task started" << base::Field("allocation", allocation)
+                    << base::Field("pid", pid);
+      Handle(TaskStarted{allocation, pid});
+    });
+  }
+
+  void OnOutput(const AllocationId& allocation, std::vector<OutputLine> lines) override {
+    loop_->Post([this, allocation, lines = std::move(lines)]() mutable {
+      shipper_.Add(allocation, std::move(lines));
+    });
+  }
+
+  void OnExited(const AllocationId& allocation, const TaskExit& exit) override {
+    loop_->Post([this, allocation, exit] {
+      const absl::Status written = journal_.Remove(allocation);
+      if (!written.ok()) DET_LOG(WARNING) << written.message();
+      DET_LOG(INFO) << "task ended" << base::Field("allocation", allocation)
+                    << base::Field("exit_code", exit.exit_code)
+                    << base::Field("message", exit.message);
+      if (exit.start_failed) Note(allocation, "cannot start the task: " + exit.message);
+      Handle(TaskExited{allocation, exit});
+    });
+  }
+
+  // ---- on the loop ----
+
+  void Handle(const Event& event) {
+    for (const Action& action : supervisor_.Apply(event, loop_->Now())) {
+      std::visit([this](const auto& what) { Perform(what); }, action);
+    }
+    const absl::Time deadline = supervisor_.NextDeadline();
+    if (deadline != deadline_) {
+      if (timer_.has_value()) loop_->Cancel(*timer_);
+      timer_.reset();
+      deadline_ = deadline;
+      if (deadline != absl::InfiniteFuture()) {
+        timer_ = loop_->PostAt(deadline, [this] {
+          timer_.reset();
+          deadline_ = absl::InfiniteFuture();
+          Handle(Tick{});
+        });
+      }
+    }
+    EndIfDone();
+  }
+
+  void Perform(const StartProcess& action) { driver_->Start(action.spec); }
+  void Perform(const SignalProcess& action) { driver_->Signal(action.allocation, action.signal); }
+  void Perform(const FlushLogs& action) {
+    if (stopping_ && !registered_) {
+      // Nobody takes them any more, and waiting would only delay the end.
+      loop_->Post([this, id = action.allocation] { Handle(LogsPosted{id}); });
+      return;
+    }
+    shipper_.Flush(action.allocation, [this, allocation = action.allocation] {
+      loop_->Post([this, allocation] { Handle(LogsPosted{allocation}); });
+    });
+  }
+  void Perform(const SendReport& action) { link_->Send(action.report); }
+
+  // A line of the agent's own in the task's log.
+  void Note(const AllocationId& allocation, std::string text) {
+    OutputLine line;
+    line.time = loop_->Now();
+    line.level = LogLevel::kError;
+    line.stdtype = "stderr";
+    line.source = "agent";
+    line.text = std::move(text);
+    shipper_.Add(allocation, {std::move(line)});
+  }
+
+  void BeginStop(const absl::Status& why, absl::Duration grace) {
+    if (!stopping_) {
+      stopping_ = true;
+      result_ = why;
+      stop_deadline_ = loop_->Now() + grace + Supervisor::kLogPatience + kAckPatience;
+      loop_->PostAt(stop_deadline_, [this] { EndIfDone(); });
+    }
+    Handle(StopAll{grace});
+  }
+
+  void EndIfDone() {
+    if (!stopping_ || on_end_ == nullptr) return;
+    const bool told = supervisor_.Unacked().empty() || !registered_;
+    if ((!supervisor_.Idle() || !told) && loop_->Now() < stop_deadline_) return;
+    std::exchange(on_end_, nullptr)(result_);
+  }
+
+  std::string StateFile() const { return options_.work_dir + "/agent.json"; }
+
+  const AgentOptions options_;
+  Host host_;
+  Journal journal_;
+  Supervisor supervisor_;
+  absl::AnyInvocable<void(absl::Status)> on_end_;
+  bool registered_ = false;
+  bool outage_logged_ = false;
+  bool stopping_ = false;
+  absl::Status result_;
+  absl::Time stop_deadline_ = absl::InfiniteFuture();
+  absl::Time deadline_ = absl::InfiniteFuture();
+  std::optional<base::TimerId> timer_;
+
+  const std::unique_ptr<base::EventLoop> loop_;
+  const std::unique_ptr<MasterLink> link_;
+  ContextCache contexts_;
+  LogShipper shipper_;
+  std::unique_ptr<ProcessDriver> driver_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& given,
+                                                    absl::AnyInvocable<void(absl::Status)> on_end) {
+  AgentOptions options = given;
+  DET_RETURN_IF_ERROR(CheckId(options.id));
+  DET_ASSIGN_OR_RETURN(const MasterAddress master, ParseMasterAddress(options.master));
+  DET_ASSIGN_OR_RETURN(std::vector<Device> devices,
+                       DetectDevices({.artificial_slots = options.slots}));
+  if (options.address.empty()) {
+    DET_ASSIGN_OR_RETURN(options.address, LocalAddressTowards(master));
+  }
+  std::error_code error;
+  options.work_dir = std::filesystem::absolute(options.work_dir, error).lexically_normal();
+  if (const absl::Status made = base::MakeDirs(options.work_dir); !made.ok()) {
+    return absl::Status(made.code(),
+                        absl::StrCat(made.message(), "; choose another folder with --work-dir"));
+  }
+  DET_ASSIGN_OR_RETURN(Journal journal, Journal::Open(options.work_dir));
+  (void)::unlink((options.work_dir + "/agent.json").c_str());
+  DET_RETURN_IF_ERROR(KillLeftovers(options.work_dir, journal));
+  DET_RETURN_IF_ERROR(base::MakeDirs(options.work_dir + "/cache"));
+
+  Host host{.agent_id = options.id,
+            .master_url = master.Url(),
+            .master_host = master.host,
+            .master_port = master.port,
+            .address = options.address,
+            .sdk_dir = options.sdk_dir,
+            .cache_dir = options.work_dir + "/cache",
+            .devices = std::move(devices)};
+  return std::make_unique<RealAgent>(
+      Parts{std::move(options), master, std::move(host), std::move(journal)}, std::move(on_end));
+}
+
+}  // namespace det::agent

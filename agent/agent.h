@@ -1,0 +1,54 @@
+// The agent of one machine: builds its parts, ties them together, starts and ends them.
+//
+//   MasterLink --orders--> Supervisor --actions--> ProcessDriver --news--> Supervisor
+//        ^                     |                        | lines
+//        +------- reports -----+     LogShipper <-------+
+//
+// Made by main and by tests. Its parts meet on one event loop of its own.
+// Never decides anything itself: that is the supervisor's.
+#ifndef AGENT_AGENT_H_
+#define AGENT_AGENT_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace det::agent {
+
+inline constexpr char kAgentVersion[] = "0.1.0";
+
+struct AgentOptions {
+  std::string master;  // http://host:port
+  std::string id;
+  std::string resource_pool = "default";
+  std::optional<int> slots;  // artificial ones; else what the machine has
+  std::string work_dir;
+  std::string token;    // empty: none
+  std::string sdk_dir;  // empty: none
+  std::string address;  // empty: the one that leads to the master
+  absl::Duration stop_grace = absl::Seconds(10);
+};
+
+class Agent {
+ public:
+  // `on_end` runs once, on the agent's thread: OK after Stop, else why the agent cannot go on. It
+  // must not destroy the agent. Refusals name the flag to change.
+  static absl::StatusOr<std::unique_ptr<Agent>> Start(
+      const AgentOptions& options, absl::AnyInvocable<void(absl::Status)> on_end);
+
+  // Kills what still runs.
+  virtual ~Agent() = default;
+
+  // Stops the tasks gently, reports their ends, then calls `on_end`. Called again: kills them now.
+  // Any thread.
+  virtual void Stop() = 0;
+};
+
+}  // namespace det::agent
+
+#endif  // AGENT_AGENT_H_

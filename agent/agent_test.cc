@@ -1,0 +1,281 @@
+// The whole agent with real processes against a fake master.
+#include "agent/agent.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "agent/fake_master.h"
+#include "base/file.h"
+#include <gtest/gtest.h>
+
+namespace det::agent {
+namespace {
+
+bool Exists(const std::string& path) { return std::filesystem::exists(path); }
+
+class AgentTest : public testing::Test {
+ protected:
+  void SetUp() override { dir_.emplace(*base::TempDir::Create("det-agent")); }
+  void TearDown() override { agent_.reset(); }
+
+  std::string work_dir() const { return dir_->path() + "/agent"; }
+
+  AgentOptions Options() const {
+    return {.master = master_.url(), .id = "a1", .slots = 2, .work_dir = work_dir()};
+  }
+
+  void StartAgent(const AgentOptions& options) {
+    auto agent = Agent::Start(options, [this](absl::Status status) {
+      std::lock_guard lock(mutex_);
+      ended_ = std::move(status);
+      changed_.notify_all();
+    });
+    ASSERT_TRUE(agent.ok()) << agent.status();
+    agent_ = *std::move(agent);
+  }
+  void StartAgent() {
+    StartAgent(Options());
+    ASSERT_TRUE(master_.WaitForRegistration());
+  }
+
+  absl::Status WaitForEnd() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::seconds(30), [&] { return ended_.has_value(); })) {
+      return absl::DeadlineExceededError("the agent does not end");
+    }
+    return *ended_;
+  }
+
+  bool WaitForLine(const std::string& text) {
+    return master_.WaitUntil([&](const FakeMaster::Heard& heard) {
+      for (const auto& line : heard.lines) {
+        if (line.text() == text) return true;
+      }
+      return false;
+    });
+  }
+
+  FakeMaster master_;
+  std::optional<base::TempDir> dir_;
+  std::unique_ptr<Agent> agent_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<absl::Status> ended_;
+};
+
+TEST_F(AgentTest, RegistersWithItsSlots) {
+  StartAgent();
+  const v1::Register registration = master_.heard().registrations.at(0);
+  EXPECT_EQ(registration.agent_id(), "a1");
+  EXPECT_EQ(registration.resource_pool(), "default");
+  EXPECT_EQ(registration.address(), "127.0.0.1");
+  EXPECT_EQ(registration.slots_size(), 2);
+  EXPECT_EQ(registration.slots(1).id(), 1);
+  EXPECT_EQ(registration.slots(1).type(), v1::Device::CPU);
+  EXPECT_EQ(registration.running_size(), 0);
+}
+
+TEST_F(AgentTest, ShipsLinesBeforeItReportsTheExit) {
+  StartAgent();
+  master_.StartTask("1.1.0", {"sh", "-c",
+                              "echo \"[rank=1] hello\"; echo 'ERROR: bad' >&2; "
+                              "echo $DET_ALLOCATION_ID $DET_SLOT_IDS $DET_CLUSTER_ID; exit 3"});
+  const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->exit_code(), 3);
+  EXPECT_EQ(exit->signal(), 0);
+  const FakeMaster::Heard heard = master_.heard();
+  ASSERT_NE(heard.Start("1.1.0"), nullptr);
+  EXPECT_GT(heard.Start("1.1.0")->started().pid(), 0);
+  EXPECT_EQ(heard.lines_at_exit, 3u) << absl::StrJoin(heard.Texts(), "|");
+  std::map<std::string, v1::LogLine> lines;
+  std::vector<int64_t> sequences;
+  for (const v1::LogLine& line : heard.lines) {
+    lines[line.text()] = line;
+    sequences.push_back(line.sequence());
+  }
+  EXPECT_EQ(sequences, (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_TRUE(lines["hello"].has_rank());
+  EXPECT_EQ(lines["hello"].rank(), 1);
+  EXPECT_EQ(lines["hello"].stdtype(), "stdout");
+  EXPECT_FALSE(lines["ERROR: bad"].has_rank());
+  EXPECT_EQ(lines["ERROR: bad"].level(), 5);
+  EXPECT_EQ(lines["ERROR: bad"].stdtype(), "stderr");
+  EXPECT_TRUE(lines.contains("1.1.0 [0] cluster"));
+  EXPECT_FALSE(Exists(work_dir() + "/tasks/1.1.0"));
+}
+
+TEST_F(AgentTest, StopsGently) {
+  StartAgent();
+  master_.StartTask(
+      "1.1.0",
+      {"sh", "-c", "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.01; done"});
+  ASSERT_TRUE(WaitForLine("ready"));
+  master_.StopTask("1.1.0", 60);
+  const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->exit_code(), 7);
+  EXPECT_TRUE(WaitForLine("bye"));
+}
+
+TEST_F(AgentTest, StopsHardWhatDoesNotStopGently) {
+  StartAgent();
+  master_.StartTask("1.1.0",
+                    {"sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.01; done"});
+  ASSERT_TRUE(WaitForLine("ready"));
+  master_.StopTask("1.1.0", 0.05);
+  const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->exit_code(), 137);
+  EXPECT_EQ(exit->signal(), 9);
+}
+
+TEST_F(AgentTest, ReportsTheSignalOfAKilledTask) {
+  StartAgent();
+  master_.StartTask("1.1.0", {"sleep", "1000"});
+  ASSERT_TRUE(
+      master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.Start("1.1.0"); }));
+  ASSERT_EQ(::kill(master_.heard().Start("1.1.0")->started().pid(), SIGKILL), 0);
+  const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->exit_code(), 137);
+  EXPECT_EQ(exit->signal(), 9);
+  EXPECT_EQ(exit->message(), "killed by signal 9 (SIGKILL)");
+}
+
+TEST_F(AgentTest, AnswersForWhatIsNotHere) {
+  StartAgent();
+  master_.StopTask("9.9.0", 1);
+  const std::optional<v1::Exited> exit = master_.WaitForExit("9.9.0");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->message(), "not running here");
+}
+
+TEST_F(AgentTest, SaysWhyATaskDidNotStart) {
+  StartAgent();
+  master_.StartTask("1.1.0", {"no-such-program-anywhere"});
+  const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_TRUE(exit->start_failed());
+  EXPECT_NE(exit->message().find("no-such-program-anywhere"), std::string::npos) << exit->message();
+  EXPECT_EQ(master_.heard().lines_at_exit, 1u);
+  EXPECT_EQ(master_.heard().lines.at(0).source(), "agent");
+
+  const std::string hash(64, '0');
+  master_.StartTask("1.1.1", {"true"}, hash);
+  const std::optional<v1::Exited> second = master_.WaitForExit("1.1.1");
+  ASSERT_TRUE(second.has_value());
+  EXPECT_TRUE(second->start_failed());
+  EXPECT_EQ(second->message(), "cannot get the context: no such context");
+}
+
+TEST_F(AgentTest, SendsUnacknowledgedReportsAgain) {
+  master_.SetAutoAck(false);
+  StartAgent();
+  master_.StartTask("1.1.0", {"true"});
+  ASSERT_TRUE(master_.WaitForExit("1.1.0").has_value());
+  master_.StartTask("1.2.0", {"sleep", "1000"});
+  ASSERT_TRUE(
+      master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.Start("1.2.0"); }));
+  const std::vector<v1::TaskReport> first = master_.heard().reports;
+  ASSERT_EQ(first.size(), 3u);
+
+  master_.Drop();
+  ASSERT_TRUE(master_.WaitForRegistration(2));
+  ASSERT_TRUE(
+      master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.reports.size() == 6; }));
+  const FakeMaster::Heard heard = master_.heard();
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(heard.reports[3 + i].SerializeAsString(), first[i].SerializeAsString()) << i;
+  }
+  // The one that has ended counts as living until the master knows better.
+  ASSERT_EQ(heard.registrations[1].running_size(), 2);
+  EXPECT_EQ(heard.registrations[1].running(1).allocation_id(), "1.2.0");
+  EXPECT_EQ(heard.registrations[1].running(1).slots(0), 0);
+}
+
+TEST_F(AgentTest, SurvivesAMasterThatRestarts) {
+  StartAgent();
+  master_.StartTask("1.1.0",
+                    {"sh", "-c", "echo one; while [ ! -e go ]; do sleep 0.01; done; echo two"});
+  ASSERT_TRUE(WaitForLine("one"));
+  master_.Stop();
+  ASSERT_TRUE(base::WriteFileAtomically(work_dir() + "/tasks/1.1.0/work/go", "").ok());
+  master_.Start();
+  ASSERT_TRUE(master_.WaitForRegistration(2));
+  ASSERT_EQ(master_.heard().registrations[1].running_size(), 1);
+  EXPECT_TRUE(WaitForLine("two"));
+  ASSERT_TRUE(master_.WaitForExit("1.1.0").has_value());
+  EXPECT_EQ(master_.WaitForExit("1.1.0")->exit_code(), 0);
+}
+
+TEST_F(AgentTest, AnAgentThatStopsStopsItsTasks) {
+  StartAgent();
+  master_.StartTask("1.1.0", {"sleep", "1000"});
+  ASSERT_TRUE(
+      master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.Start("1.1.0"); }));
+  EXPECT_EQ(*base::ReadFile(work_dir() + "/agent.json"),
+            absl::StrCat("{\"pid\": ", ::getpid(), ", \"id\": \"a1\", \"registered\": true}\n"));
+  agent_->Stop();
+  EXPECT_TRUE(WaitForEnd().ok());
+  const FakeMaster::Heard heard = master_.heard();
+  ASSERT_NE(heard.Exit("1.1.0"), nullptr);
+  EXPECT_EQ(heard.Exit("1.1.0")->exited().signal(), SIGTERM);
+  agent_.reset();
+  EXPECT_FALSE(Exists(work_dir() + "/agent.json"));
+}
+
+TEST_F(AgentTest, EndsWhenTheMasterSaysSo) {
+  StartAgent();
+  v1::MasterMessage message;
+  message.mutable_shutdown()->set_reason("this id is in use with other slots");
+  master_.Send(message);
+  const absl::Status end = WaitForEnd();
+  EXPECT_NE(end.message().find("in use with other slots"), std::string::npos) << end;
+}
+
+TEST_F(AgentTest, ShowsItsToken) {
+  master_.RequireToken("secret");
+  AgentOptions options = Options();
+  options.token = "secret";
+  StartAgent(options);
+  ASSERT_TRUE(master_.WaitForRegistration());
+  master_.StartTask("1.1.0", {"echo", "hi"});
+  EXPECT_TRUE(WaitForLine("hi"));
+}
+
+TEST_F(AgentTest, EndsIfItsTokenIsRefused) {
+  master_.RequireToken("secret");
+  StartAgent(Options());
+  const absl::Status end = WaitForEnd();
+  EXPECT_TRUE(absl::IsUnauthenticated(end)) << end;
+  EXPECT_NE(end.message().find("--token-file"), std::string::npos) << end;
+}
+
+TEST_F(AgentTest, RefusesWhatCannotWork) {
+  const auto start = [](AgentOptions options) {
+    return Agent::Start(options, [](absl::Status) {}).status();
+  };
+  AgentOptions options = Options();
+  options.master = "nonsense";
+  EXPECT_TRUE(absl::IsInvalidArgument(start(options)));
+  options = Options();
+  options.id = "a/b";
+  EXPECT_TRUE(absl::IsInvalidArgument(start(options)));
+  options = Options();
+  options.work_dir = "/dev/null/x";
+  EXPECT_NE(start(options).message().find("--work-dir"), std::string::npos);
+  StartAgent();
+  EXPECT_NE(start(Options()).message().find("another agent uses"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace det::agent

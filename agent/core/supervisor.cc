@@ -1,0 +1,161 @@
+#include "agent/core/supervisor.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace det::agent {
+
+std::vector<Action> Supervisor::Apply(const Event& event, absl::Time now) {
+  Actions actions;
+  std::visit([&](const auto& alternative) { On(alternative, now, actions); }, event);
+  return actions;
+}
+
+std::vector<RunningTask> Supervisor::Running() const {
+  std::map<AllocationId, std::vector<int>> running;
+  for (const auto& [id, task] : tasks_) running.emplace(id, task.slots);
+  // Without these the master would take an end that it has not heard of yet for a loss.
+  for (const Report& report : unacked_) {
+    if (!std::holds_alternative<TaskExit>(report.event)) continue;
+    const auto past = past_.find(report.allocation);
+    if (past != past_.end()) running.emplace(report.allocation, past->second.slots);
+  }
+  std::vector<RunningTask> list;
+  for (auto& [id, slots] : running) list.push_back({id, std::move(slots)});
+  return list;
+}
+
+absl::Time Supervisor::NextDeadline() const {
+  absl::Time next = absl::InfiniteFuture();
+  for (const auto& [id, task] : tasks_) next = std::min({next, task.kill_at, task.report_at});
+  return next;
+}
+
+void Supervisor::On(const StartTask& order, absl::Time now, Actions& actions) {
+  const AllocationId& id = order.spec.allocation;
+  if (const auto known = tasks_.find(id); known != tasks_.end()) {
+    // A task that starts or ends will be reported without being asked for.
+    if (known->second.state == State::kRunning) {
+      Answer(id, now, TaskStart{known->second.pid}, actions);
+    }
+    return;
+  }
+  if (const auto past = past_.find(id); past != past_.end()) {
+    Answer(id, past->second.time, past->second.exit, actions);
+    return;
+  }
+  if (stopping_) {
+    const TaskExit exit{.exit_code = 1, .message = "the agent is stopping", .start_failed = true};
+    Answer(id, now, exit, actions);
+    return;
+  }
+  tasks_[id].slots = order.spec.slots;
+  actions.push_back(StartProcess{order.spec});
+}
+
+void Supervisor::On(const StopTask& order, absl::Time now, Actions& actions) {
+  if (const auto known = tasks_.find(order.allocation); known != tasks_.end()) {
+    Stop(order.allocation, known->second, order.grace, now, actions);
+    return;
+  }
+  if (const auto past = past_.find(order.allocation); past != past_.end()) {
+    Answer(order.allocation, past->second.time, past->second.exit, actions);
+    return;
+  }
+  // The master believes it to be here: without an answer it would wait for ever.
+  Answer(order.allocation, now, TaskExit{.exit_code = 1, .message = "not running here"}, actions);
+}
+
+void Supervisor::On(const AckReports& ack, absl::Time, Actions&) {
+  while (!unacked_.empty() && unacked_.front().sequence <= ack.sequence) unacked_.pop_front();
+}
+
+void Supervisor::On(const TaskStarted& news, absl::Time now, Actions& actions) {
+  const auto known = tasks_.find(news.allocation);
+  if (known == tasks_.end() || known->second.state != State::kStarting) return;
+  known->second.state = State::kRunning;
+  known->second.pid = news.pid;
+  Answer(news.allocation, now, TaskStart{news.pid}, actions);
+}
+
+void Supervisor::On(const TaskExited& news, absl::Time now, Actions& actions) {
+  const auto known = tasks_.find(news.allocation);
+  if (known == tasks_.end() || known->second.state == State::kEnded) return;
+  Task& task = known->second;
+  task.state = State::kEnded;
+  task.exit = news.exit;
+  task.exit_time = now;
+  task.kill_at = absl::InfiniteFuture();
+  task.report_at = now + kLogPatience;
+  actions.push_back(FlushLogs{news.allocation});
+}
+
+void Supervisor::On(const LogsPosted& news, absl::Time, Actions& actions) {
+  const auto known = tasks_.find(news.allocation);
+  if (known == tasks_.end() || known->second.state != State::kEnded) return;
+  Forget(news.allocation, actions);
+}
+
+void Supervisor::On(const StopAll& order, absl::Time now, Actions& actions) {
+  stopping_ = true;
+  for (auto& [id, task] : tasks_) Stop(id, task, order.grace, now, actions);
+}
+
+void Supervisor::On(const Tick&, absl::Time now, Actions& actions) {
+  std::vector<AllocationId> ended;
+  for (auto& [id, task] : tasks_) {
+    if (task.kill_at <= now) Kill(id, task, actions);
+    if (task.report_at <= now) ended.push_back(id);
+  }
+  for (const AllocationId& id : ended) Forget(id, actions);
+}
+
+void Supervisor::Stop(const AllocationId& id, Task& task, absl::Duration grace, absl::Time now,
+                      Actions& actions) {
+  if (task.state == State::kEnded || task.killed) return;
+  if (grace <= absl::ZeroDuration()) {
+    Kill(id, task, actions);
+    return;
+  }
+  // A second SIGTERM means "at once" to many programs, so one is all they get.
+  if (!std::exchange(task.terminated, true)) {
+    actions.push_back(SignalProcess{id, StopSignal::kTerminate});
+  }
+  task.kill_at = std::min(task.kill_at, now + grace);
+}
+
+void Supervisor::Kill(const AllocationId& id, Task& task, Actions& actions) {
+  task.killed = true;
+  task.kill_at = absl::InfiniteFuture();
+  actions.push_back(SignalProcess{id, StopSignal::kKill});
+}
+
+void Supervisor::Forget(const AllocationId& id, Actions& actions) {
+  Task task = std::move(tasks_.at(id));
+  tasks_.erase(id);
+  Remember(id, PastTask{std::move(task.slots), task.exit, task.exit_time});
+  Answer(id, task.exit_time, task.exit, actions);
+}
+
+void Supervisor::Remember(const AllocationId& id, PastTask past) {
+  past_.emplace(id, std::move(past));
+  past_order_.push_back(id);
+  if (past_order_.size() <= kRememberedExits) return;
+  past_.erase(past_order_.front());
+  past_order_.pop_front();
+}
+
+void Supervisor::Answer(const AllocationId& id, absl::Time time,
+                        std::variant<TaskStart, TaskExit> event, Actions& actions) {
+  const auto same = [&](const Report& report) {
+    return report.allocation == id && report.event.index() == event.index();
+  };
+  auto report = std::find_if(unacked_.begin(), unacked_.end(), same);
+  if (report == unacked_.end()) {
+    unacked_.push_back({++last_sequence_, id, time, std::move(event)});
+    report = std::prev(unacked_.end());
+  }
+  actions.push_back(SendReport{*report});
+}
+
+}  // namespace det::agent

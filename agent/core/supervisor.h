@@ -1,0 +1,161 @@
+// Decides what the agent does: (order of the master | news of a process | time) -> actions. Keeps
+// the reports that the master has not acknowledged yet, and remembers how tasks ended.
+// Owned by Agent, called on its loop only. Never starts, signals or sends anything itself.
+//
+//             StartTask                TaskStarted                TaskExited            LogsPosted
+//   (unknown) ---------> [Starting] --------------> [Running] --------------> [Ended] -----------+
+//                             |       TaskExited (it never ran)                  ^     or 10 s   |
+//                             +--------------------------------------------------+               v
+//                                                                   remembered among the last 1000
+//
+// A stop asked for in Starting or Running terminates at once and kills when its grace is over.
+//
+// PURE.
+#ifndef AGENT_CORE_SUPERVISOR_H_
+#define AGENT_CORE_SUPERVISOR_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "agent/core/task.h"
+
+namespace det::agent {
+
+// ---- events ----
+
+struct StartTask {
+  TaskSpec spec;
+};
+struct StopTask {
+  AllocationId allocation;
+  absl::Duration grace;  // zero: kill at once
+};
+// Reports up to here are committed by the master.
+struct AckReports {
+  int64_t sequence = 0;
+};
+struct TaskStarted {
+  AllocationId allocation;
+  int pid = 0;
+};
+// The task's processes are gone, or never were.
+struct TaskExited {
+  AllocationId allocation;
+  TaskExit exit;
+};
+// The last lines of a task that has ended are stored by the master.
+struct LogsPosted {
+  AllocationId allocation;
+};
+// The agent ends: stop all tasks, start no more.
+struct StopAll {
+  absl::Duration grace;
+};
+// NextDeadline() has come.
+struct Tick {};
+
+using Event = std::variant<StartTask, StopTask, AckReports, TaskStarted, TaskExited, LogsPosted,
+                           StopAll, Tick>;
+
+// ---- actions ----
+
+enum class StopSignal { kTerminate, kKill };
+
+struct StartProcess {
+  TaskSpec spec;
+  friend bool operator==(const StartProcess&, const StartProcess&) = default;
+};
+struct SignalProcess {
+  AllocationId allocation;
+  StopSignal signal = StopSignal::kTerminate;
+  friend bool operator==(const SignalProcess&, const SignalProcess&) = default;
+};
+// Answered by LogsPosted.
+struct FlushLogs {
+  AllocationId allocation;
+  friend bool operator==(const FlushLogs&, const FlushLogs&) = default;
+};
+struct SendReport {
+  Report report;
+  friend bool operator==(const SendReport&, const SendReport&) = default;
+};
+
+using Action = std::variant<StartProcess, SignalProcess, FlushLogs, SendReport>;
+
+class Supervisor {
+ public:
+  static constexpr size_t kRememberedExits = 1000;
+  static constexpr absl::Duration kLogPatience = absl::Seconds(10);
+
+  // The only entry that changes anything. Late and repeated events lead to no action or to the same
+  // answer again.
+  std::vector<Action> Apply(const Event& event, absl::Time now);
+
+  // To be sent, in this order, whenever a stream to the master is made.
+  const std::deque<Report>& Unacked() const { return unacked_; }
+
+  // What the master must count as living here: also tasks whose end it has not acknowledged.
+  std::vector<RunningTask> Running() const;
+
+  // When a Tick is due; InfiniteFuture if nothing waits for time.
+  absl::Time NextDeadline() const;
+
+  // No process lives and no exit is held back for its logs.
+  bool Idle() const { return tasks_.empty(); }
+
+ private:
+  enum class State { kStarting, kRunning, kEnded };
+  struct Task {
+    State state = State::kStarting;
+    std::vector<int> slots;
+    int pid = 0;
+    TaskExit exit;
+    absl::Time exit_time;
+    bool terminated = false;  // SIGTERM is on its way
+    bool killed = false;      // SIGKILL is on its way
+    absl::Time kill_at = absl::InfiniteFuture();
+    absl::Time report_at = absl::InfiniteFuture();
+  };
+  // The end of a task that the master has heard of, or will.
+  struct PastTask {
+    std::vector<int> slots;
+    TaskExit exit;
+    absl::Time time;
+  };
+  using Actions = std::vector<Action>;
+
+  void On(const StartTask& order, absl::Time now, Actions& actions);
+  void On(const StopTask& order, absl::Time now, Actions& actions);
+  void On(const AckReports& ack, absl::Time now, Actions& actions);
+  void On(const TaskStarted& news, absl::Time now, Actions& actions);
+  void On(const TaskExited& news, absl::Time now, Actions& actions);
+  void On(const LogsPosted& news, absl::Time now, Actions& actions);
+  void On(const StopAll& order, absl::Time now, Actions& actions);
+  void On(const Tick& tick, absl::Time now, Actions& actions);
+
+  void Stop(const AllocationId& id, Task& task, absl::Duration grace, absl::Time now,
+            Actions& actions);
+  void Kill(const AllocationId& id, Task& task, Actions& actions);
+  // Ended -> remembered; the Exited report goes out.
+  void Forget(const AllocationId& id, Actions& actions);
+  void Remember(const AllocationId& id, PastTask past);
+  // Sends again what is unacknowledged already, else makes a new report.
+  void Answer(const AllocationId& id, absl::Time time, std::variant<TaskStart, TaskExit> event,
+              Actions& actions);
+
+  std::map<AllocationId, Task> tasks_;
+  std::map<AllocationId, PastTask> past_;
+  std::deque<AllocationId> past_order_;  // oldest first
+  std::deque<Report> unacked_;           // by sequence
+  int64_t last_sequence_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace det::agent
+
+#endif  // AGENT_CORE_SUPERVISOR_H_

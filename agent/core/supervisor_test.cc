@@ -1,0 +1,298 @@
+#include "agent/core/supervisor.h"
+
+#include <iostream>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+
+#include "base/rng.h"
+#include <gtest/gtest.h>
+
+namespace det::agent {
+namespace {
+
+const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
+const AllocationId kA("1.1.0");
+
+TaskSpec Spec(const AllocationId& id) {
+  TaskSpec spec;
+  spec.allocation = id;
+  spec.slots = {0, 1};
+  spec.argv = {"true"};
+  return spec;
+}
+
+absl::Time At(double seconds) { return kStart + absl::Seconds(seconds); }
+
+// One line per action, so that a test reads like a transcript.
+std::string Show(const std::vector<Action>& actions) {
+  std::string text;
+  for (const Action& action : actions) {
+    if (!text.empty()) text += "; ";
+    if (const auto* start = std::get_if<StartProcess>(&action)) {
+      text += "start " + start->spec.allocation.value();
+    } else if (const auto* signal = std::get_if<SignalProcess>(&action)) {
+      text += (signal->signal == StopSignal::kKill ? "kill " : "terminate ") +
+              signal->allocation.value();
+    } else if (const auto* flush = std::get_if<FlushLogs>(&action)) {
+      text += "flush " + flush->allocation.value();
+    } else {
+      const Report& report = std::get<SendReport>(action).report;
+      text += "#" + std::to_string(report.sequence) + " " + report.allocation.value();
+      if (const auto* exit = std::get_if<TaskExit>(&report.event)) {
+        text += " exited " + std::to_string(exit->exit_code);
+        if (!exit->message.empty()) text += " (" + exit->message + ")";
+      } else {
+        text += " started " + std::to_string(std::get<TaskStart>(report.event).pid);
+      }
+    }
+  }
+  return text;
+}
+
+struct Step {
+  double at;
+  Event event;
+  std::string actions;
+};
+
+struct Story {
+  std::string name;
+  std::vector<Step> steps;
+};
+
+class SupervisorStories : public testing::TestWithParam<Story> {};
+
+TEST_P(SupervisorStories, Plays) {
+  Supervisor supervisor;
+  for (size_t i = 0; i < GetParam().steps.size(); ++i) {
+    const Step& step = GetParam().steps[i];
+    EXPECT_EQ(Show(supervisor.Apply(step.event, At(step.at))), step.actions) << "step " << i;
+  }
+}
+
+const TaskExit kOk{.exit_code = 0};
+const TaskExit kKilled{.exit_code = 137, .signal = 9};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SupervisorStories,
+    testing::Values(
+        Story{"RunsAndEnds",
+              {{0, StartTask{Spec(kA)}, "start 1.1.0"},
+               {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
+               {2, TaskExited{kA, kOk}, "flush 1.1.0"},
+               {3, LogsPosted{kA}, "#2 1.1.0 exited 0"}}},
+        Story{"ReportsTheEndWithoutItsLogsAfterAWhile",
+              {{0, StartTask{Spec(kA)}, "start 1.1.0"},
+               {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
+               {2, TaskExited{kA, kOk}, "flush 1.1.0"},
+               {11.9, Tick{}, ""},
+               {12, Tick{}, "#2 1.1.0 exited 0"},
+               {13, LogsPosted{kA}, ""}}},
+        Story{"NeverStartsTwice",
+              {{0, StartTask{Spec(kA)}, "start 1.1.0"},
+               {0, StartTask{Spec(kA)}, ""},
+               {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
+               {1, StartTask{Spec(kA)}, "#1 1.1.0 started 42"},
+               {1, AckReports{1}, ""},
+               {1, StartTask{Spec(kA)}, "#2 1.1.0 started 42"},
+               {2, TaskExited{kA, kOk}, "flush 1.1.0"},
+               {2, StartTask{Spec(kA)}, ""},
+               {3, LogsPosted{kA}, "#3 1.1.0 exited 0"},
+               {3, StartTask{Spec(kA)}, "#3 1.1.0 exited 0"},
+               {3, AckReports{3}, ""},
+               {3, StartTask{Spec(kA)}, "#4 1.1.0 exited 0"}}},
+        Story{"FailedStart",
+              {{0, StartTask{Spec(kA)}, "start 1.1.0"},
+               {1, TaskExited{kA, {.exit_code = 1, .message = "no", .start_failed = true}},
+                "flush 1.1.0"},
+               {1, LogsPosted{kA}, "#1 1.1.0 exited 1 (no)"}}},
+        Story{"StopsGentlyThenHard",
+              {{0, StartTask{Spec(kA)}, "start 1.1.0"},
+               {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
+               {2, StopTask{kA, absl::Seconds(10)}, "terminate 1.1.0"},
+               {3, StopTask{kA, absl::Seconds(20)}, ""},
+               {11.9, Tick{}, ""},
+               {12, Tick{}, "kill 1.1.0"},
+               {13, Tick{}, ""},
+               {13, StopTask{kA, absl::ZeroDuration()}, ""},
+               {14, TaskExited{kA, kKilled}, "flush 1.1.0"},
+               {14, StopTask{kA, absl::ZeroDuration()}, ""},
+               {14, LogsPosted{kA}, "#2 1.1.0 exited 137"}}},
+        Story{"ALaterOrderMayHurryButNotDelay",
+              {{0, StartTask{Spec(kA)}, "start 1.1.0"},
+               {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
+               {2, StopTask{kA, absl::Seconds(60)}, "terminate 1.1.0"},
+               {3, StopTask{kA, absl::Seconds(1)}, ""},
+               {4, Tick{}, "kill 1.1.0"}}},
+        Story{"StopsWhatHasNotStartedYet",
+              {{0, StartTask{Spec(kA)}, "start 1.1.0"},
+               {1, StopTask{kA, absl::Seconds(10)}, "terminate 1.1.0"},
+               {2, TaskExited{kA, {.exit_code = 143, .signal = 15}}, "flush 1.1.0"},
+               {2, LogsPosted{kA}, "#1 1.1.0 exited 143"}}},
+        Story{"KillsAtOnce",
+              {{0, StartTask{Spec(kA)}, "start 1.1.0"},
+               {1, StopTask{kA, absl::ZeroDuration()}, "kill 1.1.0"}}},
+        Story{"AnswersForWhatIsNotHere",
+              {{0, StopTask{kA, absl::Seconds(1)}, "#1 1.1.0 exited 1 (not running here)"},
+               {0, StopTask{kA, absl::Seconds(1)}, "#1 1.1.0 exited 1 (not running here)"},
+               {0, AckReports{1}, ""},
+               {0, StopTask{kA, absl::Seconds(1)}, "#2 1.1.0 exited 1 (not running here)"}}},
+        Story{"LateNewsOfNobodyIsIgnored",
+              {{0, TaskStarted{kA, 1}, ""},
+               {0, TaskExited{kA, kOk}, ""},
+               {0, LogsPosted{kA}, ""},
+               {0, AckReports{7}, ""},
+               {0, Tick{}, ""}}},
+        Story{"StopAll",
+              {{0, StartTask{Spec(kA)}, "start 1.1.0"},
+               {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
+               {2, StopAll{absl::Seconds(5)}, "terminate 1.1.0"},
+               {3, StartTask{Spec(AllocationId("2.2.0"))},
+                "#2 2.2.0 exited 1 (the agent is stopping)"},
+               {3, StopAll{absl::ZeroDuration()}, "kill 1.1.0"}}}),
+    [](const testing::TestParamInfo<Story>& story) { return story.param.name; });
+
+TEST(Supervisor, TellsWhenItWantsATick) {
+  Supervisor supervisor;
+  EXPECT_EQ(supervisor.NextDeadline(), absl::InfiniteFuture());
+  supervisor.Apply(StartTask{Spec(kA)}, At(0));
+  EXPECT_EQ(supervisor.NextDeadline(), absl::InfiniteFuture());
+  supervisor.Apply(StopTask{kA, absl::Seconds(5)}, At(1));
+  EXPECT_EQ(supervisor.NextDeadline(), At(6));
+  supervisor.Apply(TaskExited{kA, kOk}, At(2));
+  EXPECT_EQ(supervisor.NextDeadline(), At(2) + Supervisor::kLogPatience);
+  EXPECT_FALSE(supervisor.Idle());
+  supervisor.Apply(LogsPosted{kA}, At(3));
+  EXPECT_EQ(supervisor.NextDeadline(), absl::InfiniteFuture());
+  EXPECT_TRUE(supervisor.Idle());
+}
+
+TEST(Supervisor, AnEndCountsAsRunningUntilItIsAcknowledged) {
+  Supervisor supervisor;
+  supervisor.Apply(StartTask{Spec(kA)}, At(0));
+  const std::vector<RunningTask> running = {{kA, {0, 1}}};
+  EXPECT_EQ(supervisor.Running(), running);
+  supervisor.Apply(TaskStarted{kA, 42}, At(1));
+  supervisor.Apply(TaskExited{kA, kOk}, At(2));
+  supervisor.Apply(LogsPosted{kA}, At(2));
+  EXPECT_EQ(supervisor.Running(), running);
+  EXPECT_EQ(supervisor.Unacked().size(), 2u);
+  supervisor.Apply(AckReports{2}, At(3));
+  EXPECT_TRUE(supervisor.Running().empty());
+  EXPECT_TRUE(supervisor.Unacked().empty());
+}
+
+TEST(Supervisor, ForgetsTheOldestEnd) {
+  Supervisor supervisor;
+  for (size_t i = 0; i <= Supervisor::kRememberedExits; ++i) {
+    const AllocationId id(std::to_string(i));
+    supervisor.Apply(StartTask{Spec(id)}, At(0));
+    supervisor.Apply(TaskExited{id, kOk}, At(0));
+    supervisor.Apply(LogsPosted{id}, At(0));
+  }
+  supervisor.Apply(AckReports{1'000'000}, At(0));
+  const auto start = [&](int i) {
+    return Show(supervisor.Apply(StartTask{Spec(AllocationId(std::to_string(i)))}, At(1)));
+  };
+  EXPECT_EQ(start(1), "#1002 1 exited 0");
+  EXPECT_EQ(start(0), "start 0");
+}
+
+// Random orders, news, lost acknowledgements: whatever comes, each task starts once, no report is
+// lost or numbered twice, and every task that was ended is reported.
+class World {
+ public:
+  explicit World(uint64_t seed) : rng_(seed) {}
+
+  void Play() {
+    for (int step = 0; step < 300; ++step) Do(RandomEvent());
+    Do(StopAll{absl::ZeroDuration()});
+    for (const AllocationId& id : std::set<AllocationId>(alive_)) Do(TaskExited{id, kKilled});
+    now_ += absl::Minutes(10);
+    Do(Tick{});
+    EXPECT_TRUE(supervisor_.Idle());
+    EXPECT_EQ(supervisor_.NextDeadline(), absl::InfiniteFuture());
+    for (const AllocationId& id : started_) EXPECT_TRUE(exited_.contains(id)) << id;
+  }
+
+ private:
+  AllocationId RandomId() { return AllocationId(std::to_string(rng_.UniformInt(0, 7))); }
+
+  Event RandomEvent() {
+    now_ += absl::Seconds(rng_.Uniform01() * 3);
+    switch (rng_.UniformInt(0, 6)) {
+      case 0:
+        return StartTask{Spec(RandomId())};
+      case 1:
+        return StopTask{RandomId(), absl::Seconds(rng_.UniformInt(0, 5))};
+      case 2:
+        return AckReports{rng_.UniformInt(0, last_sequence_)};
+      case 3:
+        return TaskStarted{RandomId(), 1};
+      case 4: {
+        const AllocationId id = RandomId();
+        // A driver speaks only of what it was told to start, and of its end only once.
+        if (!alive_.contains(id)) return Tick{};
+        return TaskExited{id, kOk};
+      }
+      case 5:
+        return LogsPosted{RandomId()};
+      default:
+        return Tick{};
+    }
+  }
+
+  void Do(const Event& event) {
+    if (const auto* exited = std::get_if<TaskExited>(&event)) alive_.erase(exited->allocation);
+    if (const auto* ack = std::get_if<AckReports>(&event)) acked_ = std::max(acked_, ack->sequence);
+    for (const Action& action : supervisor_.Apply(event, now_)) {
+      if (const auto* start = std::get_if<StartProcess>(&action)) {
+        EXPECT_TRUE(started_.insert(start->spec.allocation).second) << "started twice";
+        alive_.insert(start->spec.allocation);
+      } else if (const auto* signal = std::get_if<SignalProcess>(&action)) {
+        EXPECT_TRUE(alive_.contains(signal->allocation)) << "signal to a task that has ended";
+      } else if (const auto* send = std::get_if<SendReport>(&action)) {
+        Hear(send->report);
+      }
+    }
+    int64_t expected = acked_;
+    for (const Report& report : supervisor_.Unacked()) EXPECT_EQ(report.sequence, ++expected);
+    EXPECT_EQ(std::max(expected, acked_), std::max(last_sequence_, acked_)) << "a report is lost";
+    EXPECT_GE(supervisor_.Running().size(), alive_.size());
+  }
+
+  void Hear(const Report& report) {
+    const auto [known, fresh] = reports_.emplace(report.sequence, report);
+    EXPECT_EQ(known->second, report) << "one number for two reports";
+    if (fresh) {
+      EXPECT_EQ(report.sequence, last_sequence_ + 1);
+      last_sequence_ = report.sequence;
+    }
+    if (std::holds_alternative<TaskExit>(report.event)) exited_.insert(report.allocation);
+  }
+
+  base::Rng rng_;
+  Supervisor supervisor_;
+  absl::Time now_ = kStart;
+  int64_t acked_ = 0;
+  int64_t last_sequence_ = 0;
+  std::set<AllocationId> started_;
+  std::set<AllocationId> alive_;
+  std::set<AllocationId> exited_;
+  std::map<int64_t, Report> reports_;
+};
+
+TEST(SupervisorProperty, HoldsForRandomHistories) {
+  const uint64_t seed = std::random_device{}();
+  std::cout << "seed " << seed << "\n";
+  for (uint64_t i = 0; i < 500; ++i) {
+    SCOPED_TRACE("seed " + std::to_string(seed) + " history " + std::to_string(i));
+    World(base::Rng(seed).Split(i).Next()).Play();
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace det::agent

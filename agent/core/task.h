@@ -1,0 +1,100 @@
+// The nouns of the agent: what a task is to run, how it ended, what is reported about it.
+// Used by every part of the agent, on any thread. The wire's twins are converted in
+// link/messages.h.
+//
+// PURE.
+#ifndef AGENT_CORE_TASK_H_
+#define AGENT_CORE_TASK_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "base/id.h"
+
+namespace det::agent {
+
+using AllocationId = base::Id<struct AllocationIdTag, std::string>;
+
+enum class DeviceType { kCpu, kCuda, kRocm };
+
+// A slot that this agent offers.
+struct Device {
+  int id = 0;
+  DeviceType type = DeviceType::kCpu;
+  std::string brand;
+  std::string uuid;
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+// Written below the task's run directory before the start.
+struct RunFile {
+  std::string path;
+  std::string content;
+  uint32_t mode = 0600;
+  friend bool operator==(const RunFile&, const RunFile&) = default;
+};
+
+// This agent's share of an allocation, resolved.
+struct TaskSpec {
+  AllocationId allocation;
+  std::string task_id;
+  std::vector<int> slots;
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> env;
+  std::vector<RunFile> files;
+  std::string context_hash;  // empty: an empty working directory
+  std::string session_token;
+  friend bool operator==(const TaskSpec&, const TaskSpec&) = default;
+};
+
+struct RunningTask {
+  AllocationId allocation;
+  std::vector<int> slots;
+  friend bool operator==(const RunningTask&, const RunningTask&) = default;
+};
+
+struct TaskStart {
+  int pid = 0;
+  friend bool operator==(const TaskStart&, const TaskStart&) = default;
+};
+
+struct TaskExit {
+  int exit_code = 0;    // the code, or 128 + signal
+  int signal = 0;       // not 0 when a signal ended the process
+  std::string message;  // why it never ran, or what is known beyond the code
+  bool start_failed = false;
+  friend bool operator==(const TaskExit&, const TaskExit&) = default;
+};
+
+// Something that happened to a task, as the master hears it.
+struct Report {
+  int64_t sequence = 0;
+  AllocationId allocation;
+  absl::Time time;
+  std::variant<TaskStart, TaskExit> event;
+  friend bool operator==(const Report&, const Report&) = default;
+};
+
+// Same numbers as det.api.v1.LogLevel.
+enum class LogLevel { kUnknown, kTrace, kDebug, kInfo, kWarning, kError, kCritical };
+
+// One line that a task wrote, or that the agent wrote about it.
+struct OutputLine {
+  absl::Time time;
+  std::optional<int> rank;
+  LogLevel level = LogLevel::kInfo;
+  std::string stdtype;          // "stdout" or "stderr"
+  std::string source = "task";  // or "agent"
+  std::string text;             // valid UTF-8 without NUL
+  int64_t sequence = 0;         // given by the shipper
+  friend bool operator==(const OutputLine&, const OutputLine&) = default;
+};
+
+}  // namespace det::agent
+
+#endif  // AGENT_CORE_TASK_H_

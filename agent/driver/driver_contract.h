@@ -1,0 +1,198 @@
+// What every Driver keeps, as tests: a driver's own test instantiates the suite with a harness that
+// says what to run for each behaviour.
+// Included by tests only.
+#ifndef AGENT_DRIVER_DRIVER_CONTRACT_H_
+#define AGENT_DRIVER_DRIVER_CONTRACT_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/driver/driver.h"
+#include <gtest/gtest.h>
+
+namespace det::agent {
+
+// Writes down all that a driver says.
+class Recorder final : public TaskListener {
+ public:
+  struct Record {
+    std::vector<std::string> calls;  // "started", "output", "exited"; output once per run of it
+    std::vector<OutputLine> lines;
+    int pid = 0;
+    TaskExit exit;
+    bool exited() const { return !calls.empty() && calls.back() == "exited"; }
+    bool started() const { return !calls.empty() && calls.front() == "started"; }
+  };
+
+  void OnStarted(const AllocationId& id, int pid) override {
+    std::lock_guard lock(mutex_);
+    records_[id].calls.push_back("started");
+    records_[id].pid = pid;
+    changed_.notify_all();
+  }
+  void OnOutput(const AllocationId& id, std::vector<OutputLine> lines) override {
+    std::lock_guard lock(mutex_);
+    Record& record = records_[id];
+    if (record.calls.empty() || record.calls.back() != "output") record.calls.push_back("output");
+    for (OutputLine& line : lines) record.lines.push_back(std::move(line));
+    changed_.notify_all();
+  }
+  void OnExited(const AllocationId& id, const TaskExit& exit) override {
+    std::lock_guard lock(mutex_);
+    records_[id].calls.push_back("exited");
+    records_[id].exit = exit;
+    changed_.notify_all();
+  }
+
+  // Before an allocation runs once more.
+  void Forget(const AllocationId& id) {
+    std::lock_guard lock(mutex_);
+    records_.erase(id);
+  }
+  Record Get(const AllocationId& id) const {
+    std::lock_guard lock(mutex_);
+    const auto record = records_.find(id);
+    return record == records_.end() ? Record{} : record->second;
+  }
+  bool WaitUntil(const AllocationId& id, const std::function<bool(const Record&)>& condition) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(30),
+                             [&] { return condition(records_[id]); });
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<AllocationId, Record> records_;
+};
+
+// One driver under test.
+class DriverHarness {
+ public:
+  virtual ~DriverHarness() = default;
+  virtual Driver& driver() = 0;
+  virtual void DestroyDriver() = 0;
+  virtual Recorder& recorder() = 0;
+  // Waits, or turns virtual time, until the condition holds.
+  virtual bool Until(const AllocationId& id,
+                     const std::function<bool(const Recorder::Record&)>& condition) = 0;
+
+  // What to run for: one line "hello", then exit code 3; for ever; for ever and deaf to
+  // termination, having said "hello"; what cannot be started.
+  virtual std::vector<std::string> SaysHelloAndExits3() = 0;
+  virtual std::vector<std::string> RunsForEver() = 0;
+  virtual std::vector<std::string> IgnoresTermination() = 0;
+  virtual std::vector<std::string> CannotStart() = 0;
+
+  TaskSpec Spec(const std::string& id, std::vector<std::string> argv) {
+    TaskSpec spec;
+    spec.allocation = AllocationId(id);
+    spec.argv = std::move(argv);
+    return spec;
+  }
+};
+
+using HarnessFactory = std::function<std::unique_ptr<DriverHarness>()>;
+
+class DriverContract : public testing::TestWithParam<HarnessFactory> {
+ protected:
+  using Record = Recorder::Record;
+  void SetUp() override { harness_ = GetParam()(); }
+
+  bool UntilExited(const AllocationId& id) {
+    return harness_->Until(id, [](const Record& record) { return record.exited(); });
+  }
+  bool UntilStarted(const AllocationId& id) {
+    return harness_->Until(id, [](const Record& record) { return record.started(); });
+  }
+  Record Get(const AllocationId& id) { return harness_->recorder().Get(id); }
+
+  std::unique_ptr<DriverHarness> harness_;
+  const AllocationId a_{"1.1.0"};
+  const AllocationId b_{"1.2.0"};
+};
+
+TEST_P(DriverContract, TellsStartOutputAndExitInOrder) {
+  harness_->driver().Start(harness_->Spec("1.1.0", harness_->SaysHelloAndExits3()));
+  ASSERT_TRUE(UntilExited(a_));
+  EXPECT_EQ(Get(a_).calls, (std::vector<std::string>{"started", "output", "exited"}));
+  EXPECT_EQ(Get(a_).exit, (TaskExit{.exit_code = 3}));
+  ASSERT_EQ(Get(a_).lines.size(), 1u);
+  EXPECT_EQ(Get(a_).lines[0].text, "hello");
+  EXPECT_EQ(Get(a_).lines[0].stdtype, "stdout");
+  EXPECT_GT(Get(a_).pid, 0);
+}
+
+TEST_P(DriverContract, AFailedStartIsAnExitWithAReason) {
+  harness_->driver().Start(harness_->Spec("1.1.0", harness_->CannotStart()));
+  ASSERT_TRUE(UntilExited(a_));
+  EXPECT_EQ(Get(a_).calls, std::vector<std::string>{"exited"});
+  EXPECT_TRUE(Get(a_).exit.start_failed);
+  EXPECT_FALSE(Get(a_).exit.message.empty());
+}
+
+TEST_P(DriverContract, Terminates) {
+  harness_->driver().Start(harness_->Spec("1.1.0", harness_->RunsForEver()));
+  ASSERT_TRUE(UntilStarted(a_));
+  harness_->driver().Signal(a_, StopSignal::kTerminate);
+  ASSERT_TRUE(UntilExited(a_));
+  EXPECT_EQ(Get(a_).exit.exit_code, 143);
+  EXPECT_EQ(Get(a_).exit.signal, 15);
+}
+
+TEST_P(DriverContract, KillsWhatIgnoresTermination) {
+  harness_->driver().Start(harness_->Spec("1.1.0", harness_->IgnoresTermination()));
+  ASSERT_TRUE(harness_->Until(a_, [](const Record& record) { return !record.lines.empty(); }));
+  harness_->driver().Signal(a_, StopSignal::kTerminate);
+  harness_->driver().Signal(a_, StopSignal::kKill);
+  ASSERT_TRUE(UntilExited(a_));
+  EXPECT_EQ(Get(a_).exit.exit_code, 137);
+  EXPECT_EQ(Get(a_).exit.signal, 9);
+}
+
+TEST_P(DriverContract, StopsATaskThatHasJustBeenOrdered) {
+  harness_->driver().Start(harness_->Spec("1.1.0", harness_->RunsForEver()));
+  harness_->driver().Signal(a_, StopSignal::kKill);
+  ASSERT_TRUE(UntilExited(a_));
+  EXPECT_EQ(Get(a_).exit.exit_code, 137);
+  EXPECT_FALSE(Get(a_).exit.start_failed);
+}
+
+TEST_P(DriverContract, ASignalToNobodyIsNothing) {
+  harness_->driver().Signal(a_, StopSignal::kKill);
+  harness_->driver().Start(harness_->Spec("1.1.0", harness_->SaysHelloAndExits3()));
+  ASSERT_TRUE(UntilExited(a_));
+  harness_->driver().Signal(a_, StopSignal::kKill);
+  EXPECT_EQ(Get(a_).exit.exit_code, 3);
+}
+
+TEST_P(DriverContract, TasksDoNotTouchEachOther) {
+  harness_->driver().Start(harness_->Spec("1.1.0", harness_->RunsForEver()));
+  harness_->driver().Start(harness_->Spec("1.2.0", harness_->RunsForEver()));
+  ASSERT_TRUE(UntilStarted(a_));
+  ASSERT_TRUE(UntilStarted(b_));
+  harness_->driver().Signal(a_, StopSignal::kKill);
+  ASSERT_TRUE(UntilExited(a_));
+  EXPECT_FALSE(Get(b_).exited());
+}
+
+TEST_P(DriverContract, ItsEndEndsAllTasks) {
+  harness_->driver().Start(harness_->Spec("1.1.0", harness_->RunsForEver()));
+  harness_->driver().Start(harness_->Spec("1.2.0", harness_->IgnoresTermination()));
+  ASSERT_TRUE(UntilStarted(a_));
+  ASSERT_TRUE(UntilStarted(b_));
+  harness_->DestroyDriver();
+  EXPECT_TRUE(Get(a_).exited());
+  EXPECT_TRUE(Get(b_).exited());
+}
+
+}  // namespace det::agent
+
+#endif  // AGENT_DRIVER_DRIVER_CONTRACT_H_

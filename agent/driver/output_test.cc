@@ -1,0 +1,109 @@
+#include "agent/driver/output.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace det::agent {
+namespace {
+
+std::vector<std::string> Split(const std::vector<std::string>& chunks) {
+  LineSplitter splitter;
+  std::vector<std::string> lines;
+  for (const std::string& chunk : chunks) splitter.Feed(chunk, lines);
+  splitter.Finish(lines);
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(LineSplitter, Splits) {
+  EXPECT_EQ(Split({"a\nb\n"}), (Lines{"a", "b"}));
+  EXPECT_EQ(Split({"a", "b\n", "c"}), (Lines{"ab", "c"}));
+  EXPECT_EQ(Split({"\n\na\n"}), (Lines{"", "", "a"}));
+  EXPECT_EQ(Split({"a\r\nb\r", "\nc"}), (Lines{"a", "b", "c"}));
+  EXPECT_EQ(Split({"10%\r20%\r", "30%\n"}), (Lines{"10%", "20%", "30%"}));
+  EXPECT_EQ(Split({"a\r\n\r\nb\n"}), (Lines{"a", "", "b"}));
+  EXPECT_EQ(Split({}), Lines{});
+}
+
+TEST(LineSplitter, CutsLongLinesBetweenCharacters) {
+  const std::string text(LineSplitter::kMaxLine - 1, 'a');
+  const Lines lines = Split({text, "\xC3\xA4 end\n"});
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0], text);
+  EXPECT_EQ(lines[1], "\xC3\xA4 end");
+  const Lines many = Split({std::string(200'000, 'x')});
+  EXPECT_EQ(many.size(), 4u);
+  for (const std::string& line : many) EXPECT_LE(line.size(), LineSplitter::kMaxLine);
+}
+
+struct Case {
+  std::string line;
+  std::optional<int> rank;
+  LogLevel level = LogLevel::kInfo;
+  std::string text;
+};
+
+TEST(ParseLine, RankLevelText) {
+  const Case cases[] = {
+      {"plain", {}, LogLevel::kInfo, "plain"},
+      {"", {}, LogLevel::kInfo, ""},
+      {"[rank=3] hello", 3, LogLevel::kInfo, "hello"},
+      {"[rank=0]", 0, LogLevel::kInfo, ""},
+      {"[rank=x] hello", {}, LogLevel::kInfo, "[rank=x] hello"},
+      {"[rank=-1] hello", {}, LogLevel::kInfo, "[rank=-1] hello"},
+      {"[rank=1] ERROR: bad", 1, LogLevel::kError, "ERROR: bad"},
+      {"ERROR: bad", {}, LogLevel::kError, "ERROR: bad"},
+      {"WARNING:root:careful", {}, LogLevel::kWarning, "WARNING:root:careful"},
+      {"DEBUG: x", {}, LogLevel::kDebug, "DEBUG: x"},
+      {"TRACE: x", {}, LogLevel::kTrace, "TRACE: x"},
+      {"FATAL: x", {}, LogLevel::kCritical, "FATAL: x"},
+      {"[2024-05-01 12:00:00,123 ERROR] x",
+       {},
+       LogLevel::kError,
+       "[2024-05-01 12:00:00,123 ERROR] x"},
+      {"[2024-05-01 12:00:00] WARNING x",
+       {},
+       LogLevel::kWarning,
+       "[2024-05-01 12:00:00] WARNING x"},
+      {"2024-05-01 12:00:00,123 - ERROR - x",
+       {},
+       LogLevel::kError,
+       "2024-05-01 12:00:00,123 - ERROR - x"},
+      {"2024-05-01T12:00:00.123Z CRITICAL x",
+       {},
+       LogLevel::kCritical,
+       "2024-05-01T12:00:00.123Z CRITICAL x"},
+      {"[INFO] x", {}, LogLevel::kInfo, "[INFO] x"},
+      {"[WARN] x", {}, LogLevel::kWarning, "[WARN] x"},
+      {"ERROR in the middle of talk", {}, LogLevel::kInfo, "ERROR in the middle of talk"},
+      {"no ERROR: here", {}, LogLevel::kInfo, "no ERROR: here"},
+      {"ERRORS: 3", {}, LogLevel::kInfo, "ERRORS: 3"},
+      {"[unclosed", {}, LogLevel::kInfo, "[unclosed"},
+  };
+  for (const Case& expected : cases) {
+    const OutputLine line = ParseLine(expected.line);
+    EXPECT_EQ(line.rank, expected.rank) << expected.line;
+    EXPECT_EQ(line.level, expected.level) << expected.line;
+    EXPECT_EQ(line.text, expected.text);
+    EXPECT_EQ(line.source, "task");
+  }
+}
+
+TEST(ToValidText, ReplacesWhatIsNoText) {
+  const std::string bad = "\xEF\xBF\xBD";
+  EXPECT_EQ(ToValidText("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80"),
+            "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80");
+  EXPECT_EQ(ToValidText(std::string("a\0b", 3)), "a" + bad + "b");
+  EXPECT_EQ(ToValidText("\xFF"), bad);
+  EXPECT_EQ(ToValidText("\xC3"), bad);
+  EXPECT_EQ(ToValidText("\xC0\x80"), bad + bad);            // overlong
+  EXPECT_EQ(ToValidText("\xED\xA0\x80"), bad + bad + bad);  // half a surrogate
+  EXPECT_EQ(ToValidText("\xF4\x90\x80\x80"), bad + bad + bad + bad);
+}
+
+}  // namespace
+}  // namespace det::agent

@@ -1,0 +1,49 @@
+// Runs each task as processes of a session of its own, with a private folder
+// <work_dir>/tasks/<allocation>/{work,run} that is removed at the task's end.
+// Made by Agent; Start and Signal on its loop. Each task has a thread, which sleeps until the task
+// writes, ends or is to be stopped. That thread must live as long as the task: with it, or with the
+// agent, the kernel kills the task's first process.
+// Never runs a shell, never shows a task what belongs to another.
+#ifndef AGENT_DRIVER_PROCESS_DRIVER_H_
+#define AGENT_DRIVER_PROCESS_DRIVER_H_
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "agent/driver/driver.h"
+#include "agent/driver/task_env.h"
+#include "base/fd.h"
+
+namespace det::agent {
+
+// Where context archives come from.
+class ContextSource {
+ public:
+  virtual ~ContextSource() = default;
+  // The gzipped tar archive with this hash, open for reading. Waits; CANCELLED once `stop` is set.
+  virtual absl::StatusOr<base::Fd> Open(const std::string& hash, std::stop_token stop) = 0;
+};
+
+struct ProcessDriverOptions {
+  std::string work_dir;
+  ContextSource* contexts = nullptr;
+  TaskListener* listener = nullptr;
+};
+
+class ProcessDriver : public Driver {
+ public:
+  // What the tasks started from now on are told.
+  virtual void SetHost(const Host& host) = 0;
+};
+
+std::unique_ptr<ProcessDriver> MakeProcessDriver(const ProcessDriverOptions& options);
+
+// "DET_RUN_DIR=<...>": what marks the processes of this allocation, or with an empty one, as a
+// prefix, of all that ever ran below `work_dir`.
+std::string ProcessMark(const std::string& work_dir, const AllocationId& allocation);
+
+}  // namespace det::agent
+
+#endif  // AGENT_DRIVER_PROCESS_DRIVER_H_

@@ -1,0 +1,165 @@
+#include "agent/driver/process_table.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+
+namespace det::agent {
+namespace {
+
+struct Process {
+  pid_t pid = 0;
+  char state = '?';
+  pid_t parent = 0;
+  pid_t group = 0;
+  pid_t session = 0;
+  uint64_t start_time = 0;
+};
+
+absl::StatusOr<Process> ReadProcess(pid_t pid) {
+  DET_ASSIGN_OR_RETURN(const std::string text,
+                       base::ReadFile(absl::StrCat("/proc/", pid, "/stat")));
+  // The name in parentheses may hold spaces and parentheses itself.
+  const size_t end = text.rfind(')');
+  if (end == std::string::npos) return absl::NotFoundError("no such process");
+  const std::vector<absl::string_view> fields =
+      absl::StrSplit(absl::string_view(text).substr(end + 1), ' ', absl::SkipEmpty());
+  constexpr size_t kStartTime = 19;  // Field 22, counted from the state, which is field 3.
+  Process process{.pid = pid};
+  if (fields.size() <= kStartTime || fields[0].size() != 1 ||
+      !absl::SimpleAtoi(fields[1], &process.parent) ||
+      !absl::SimpleAtoi(fields[2], &process.group) ||
+      !absl::SimpleAtoi(fields[3], &process.session) ||
+      !absl::SimpleAtoi(fields[kStartTime], &process.start_time)) {
+    return absl::NotFoundError(absl::StrCat("cannot read /proc/", pid, "/stat"));
+  }
+  process.state = fields[0][0];
+  return process;
+}
+
+std::map<pid_t, Process> ReadAll() {
+  std::map<pid_t, Process> all;
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir("/proc"), ::closedir);
+  if (dir == nullptr) return all;
+  while (const dirent* entry = ::readdir(dir.get())) {
+    pid_t pid = 0;
+    if (!absl::SimpleAtoi(entry->d_name, &pid)) continue;
+    if (const absl::StatusOr<Process> process = ReadProcess(pid); process.ok()) {
+      all.emplace(pid, *process);
+    }
+  }
+  return all;
+}
+
+bool HasMark(pid_t pid, const std::string& mark) {
+  if (mark.empty()) return false;
+  const absl::StatusOr<std::string> environ =
+      base::ReadFile(absl::StrCat("/proc/", pid, "/environ"));
+  if (!environ.ok()) return false;
+  for (const absl::string_view entry : absl::StrSplit(*environ, '\0')) {
+    if (entry == mark || (mark.back() == '/' && absl::StartsWith(entry, mark))) return true;
+  }
+  return false;
+}
+
+bool DescendsFrom(const std::map<pid_t, Process>& all, Process process, pid_t ancestor) {
+  // Read while it changed, the table may hold a circle.
+  for (size_t steps = 0; steps <= all.size(); ++steps) {
+    if (process.parent == ancestor) return true;
+    const auto parent = all.find(process.parent);
+    if (parent == all.end()) return false;
+    process = parent->second;
+  }
+  return false;
+}
+
+bool Belongs(const std::map<pid_t, Process>& all, const Process& process,
+             const TaskProcesses& task) {
+  if (process.pid == ::getpid()) return false;
+  if (task.leader > 1 &&
+      (process.pid == task.leader || process.group == task.leader ||
+       process.session == task.leader || DescendsFrom(all, process, task.leader))) {
+    return true;
+  }
+  return HasMark(process.pid, task.mark);
+}
+
+base::Fd OpenPidfd(pid_t pid) {
+  return base::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+// Takes away zombies that became our children, as happens to the first process of a container. The
+// leader is left to whoever started it.
+void ReapOrphans(const std::map<pid_t, Process>& all, const TaskProcesses& task) {
+  for (const auto& [pid, process] : all) {
+    if (process.state == 'Z' && process.parent == ::getpid() && pid != task.leader &&
+        (process.group == task.leader || process.session == task.leader)) {
+      (void)::waitpid(pid, nullptr, WNOHANG);
+    }
+  }
+}
+
+std::vector<pid_t> Living(const std::map<pid_t, Process>& all, const TaskProcesses& task) {
+  std::vector<pid_t> living;
+  for (const auto& [pid, process] : all) {
+    if (process.state == 'Z' || process.state == 'X') continue;
+    if (Belongs(all, process, task)) living.push_back(pid);
+  }
+  return living;
+}
+
+}  // namespace
+
+absl::StatusOr<uint64_t> StartTime(pid_t pid) {
+  DET_ASSIGN_OR_RETURN(const Process process, ReadProcess(pid));
+  return process.start_time;
+}
+
+std::vector<pid_t> FindProcesses(const TaskProcesses& task) { return Living(ReadAll(), task); }
+
+absl::Status KillProcesses(const TaskProcesses& task, absl::Duration patience) {
+  const absl::Time deadline = absl::Now() + patience;
+  while (true) {
+    const std::map<pid_t, Process> all = ReadAll();
+    ReapOrphans(all, task);
+    const std::vector<pid_t> living = Living(all, task);
+    if (living.empty()) return absl::OkStatus();
+    if (absl::Now() >= deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("process ", living.front(), " does not end after SIGKILL"));
+    }
+    std::vector<base::Fd> fds;
+    std::vector<pollfd> polls;
+    for (const pid_t pid : living) {
+      base::Fd fd = OpenPidfd(pid);
+      if (!fd.valid()) continue;  // Gone meanwhile; the next round tells.
+      // Through the descriptor, so that a number that was given out anew meanwhile is not hit...
+      const absl::StatusOr<Process> now = ReadProcess(pid);
+      if (!now.ok() || now->start_time != all.at(pid).start_time) continue;
+      (void)::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0);
+      polls.push_back({.fd = fd.get(), .events = POLLIN, .revents = 0});
+      fds.push_back(std::move(fd));
+    }
+    // ...then until one is gone, or for a moment if one does not go.
+    if (!polls.empty()) (void)::poll(polls.data(), polls.size(), 100);
+  }
+}
+
+}  // namespace det::agent

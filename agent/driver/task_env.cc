@@ -1,0 +1,97 @@
+#include "agent/driver/task_env.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+
+namespace det::agent {
+namespace {
+
+constexpr absl::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
+
+bool IsOfTheMachine(absl::string_view name) {
+  static constexpr absl::string_view kNames[] = {
+      "HOME",       "USER",         "LOGNAME",       "SHELL",      "LANG",
+      "TZ",         "PATH",         "TMPDIR",        "http_proxy", "https_proxy",
+      "no_proxy",   "HTTP_PROXY",   "HTTPS_PROXY",   "NO_PROXY",   "LD_LIBRARY_PATH",
+      "PYTHONPATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "CUDA_HOME",
+  };
+  return absl::StartsWith(name, "LC_") || absl::StartsWith(name, "NCCL_") ||
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+// The devices behind the task's slots, in the order of the slots.
+std::vector<const Device*> DevicesOf(const TaskSpec& spec, const Host& host) {
+  std::vector<const Device*> devices;
+  for (const int slot : spec.slots) {
+    for (const Device& device : host.devices) {
+      if (device.id == slot) devices.push_back(&device);
+    }
+  }
+  return devices;
+}
+
+}  // namespace
+
+std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const TaskFolders& folders,
+                                 const std::map<std::string, std::string>& inherited) {
+  const std::vector<const Device*> devices = DevicesOf(spec, host);
+  const bool cuda = !devices.empty() && devices[0]->type == DeviceType::kCuda;
+
+  std::map<std::string, std::string> env;
+  for (const auto& [name, value] : inherited) {
+    if (IsOfTheMachine(name)) env[name] = value;
+  }
+  // A pipe makes Python hold output back; a task's log should follow the task.
+  env["PYTHONUNBUFFERED"] = "1";
+  // Without this a task that was given no GPU would help itself to all of them.
+  env["CUDA_VISIBLE_DEVICES"] = "";
+  for (const auto& [name, value] : spec.env) env[name] = value;
+
+  if (cuda) {
+    env["CUDA_VISIBLE_DEVICES"] = absl::StrJoin(
+        devices, ",",
+        [](std::string* out, const Device* device) { absl::StrAppend(out, device->uuid); });
+  }
+  if (env["PATH"].empty()) env["PATH"] = std::string(kDefaultPath);
+  if (!host.sdk_dir.empty()) env["PATH"] = absl::StrCat(host.sdk_dir, "/bin:", env["PATH"]);
+  env["DET_MASTER"] = host.master_url;
+  env["DET_MASTER_HOST"] = host.master_host;
+  env["DET_MASTER_PORT"] = absl::StrCat(host.master_port);
+  env["DET_CLUSTER_ID"] = host.cluster_id;
+  env["DET_AGENT_ID"] = host.agent_id;
+  env["DET_NODE_ADDRESS"] = host.address;
+  env["DET_TASK_ID"] = spec.task_id;
+  env["DET_ALLOCATION_ID"] = spec.allocation.value();
+  env["DET_SESSION_TOKEN"] = spec.session_token;
+  env["DET_SLOT_IDS"] = absl::StrCat("[", absl::StrJoin(spec.slots, ","), "]");
+  env["DET_SLOT_TYPE"] = cuda ? "cuda" : "cpu";
+  env["DET_WORKDIR"] = folders.work;
+  env["DET_RUN_DIR"] = folders.run;
+  env["DET_SDK_DIR"] = host.sdk_dir;
+  env["DET_CACHE_DIR"] = host.cache_dir;
+  env["PWD"] = folders.work;
+
+  std::vector<std::string> list;
+  for (const auto& [name, value] : env) list.push_back(absl::StrCat(name, "=", value));
+  return list;
+}
+
+std::map<std::string, std::string> OwnEnv() {
+  std::map<std::string, std::string> own;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const absl::string_view text = *entry;
+    const size_t equals = text.find('=');
+    if (equals != absl::string_view::npos) {
+      own.emplace(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+    }
+  }
+  return own;
+}
+
+}  // namespace det::agent

@@ -1,0 +1,99 @@
+#include "agent/driver/task_env.h"
+
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace det::agent {
+namespace {
+
+std::map<std::string, std::string> Env(const TaskSpec& spec, const Host& host,
+                                       const std::map<std::string, std::string>& inherited) {
+  std::map<std::string, std::string> env;
+  for (const std::string& entry : TaskEnv(
+           spec, host, {.work = "/w/tasks/1.1.0/work", .run = "/w/tasks/1.1.0/run"}, inherited)) {
+    const size_t equals = entry.find('=');
+    env[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
+  return env;
+}
+
+TaskSpec Spec() {
+  TaskSpec spec;
+  spec.allocation = AllocationId("1.1.0");
+  spec.task_id = "1.1";
+  spec.slots = {0, 2};
+  spec.session_token = "token";
+  return spec;
+}
+
+Host OneHost(DeviceType type) {
+  return {.agent_id = "a1",
+          .cluster_id = "c1",
+          .master_url = "http://m:8080",
+          .master_host = "m",
+          .master_port = 8080,
+          .address = "10.0.0.1",
+          .sdk_dir = "/sdk",
+          .cache_dir = "/w/cache",
+          .devices = {{0, type, "", "GPU-a"}, {1, type, "", "GPU-b"}, {2, type, "", "GPU-c"}}};
+}
+
+TEST(TaskEnv, KeepsThePromisesOfTheDocument) {
+  const auto env = Env(Spec(), OneHost(DeviceType::kCpu), {{"PATH", "/usr/bin"}});
+  const std::map<std::string, std::string> promised = {
+      {"DET_MASTER", "http://m:8080"},
+      {"DET_MASTER_HOST", "m"},
+      {"DET_MASTER_PORT", "8080"},
+      {"DET_CLUSTER_ID", "c1"},
+      {"DET_AGENT_ID", "a1"},
+      {"DET_TASK_ID", "1.1"},
+      {"DET_ALLOCATION_ID", "1.1.0"},
+      {"DET_SESSION_TOKEN", "token"},
+      {"DET_SLOT_IDS", "[0,2]"},
+      {"DET_SLOT_TYPE", "cpu"},
+      {"DET_WORKDIR", "/w/tasks/1.1.0/work"},
+      {"DET_RUN_DIR", "/w/tasks/1.1.0/run"},
+      {"DET_SDK_DIR", "/sdk"},
+      {"DET_CACHE_DIR", "/w/cache"},
+      {"DET_NODE_ADDRESS", "10.0.0.1"},
+      {"PATH", "/sdk/bin:/usr/bin"},
+      {"CUDA_VISIBLE_DEVICES", ""},
+  };
+  for (const auto& [name, value] : promised) {
+    ASSERT_TRUE(env.contains(name)) << name;
+    EXPECT_EQ(env.at(name), value) << name;
+  }
+}
+
+TEST(TaskEnv, GpusByTheirUuid) {
+  TaskSpec spec = Spec();
+  spec.env["CUDA_VISIBLE_DEVICES"] = "7";
+  const auto env = Env(spec, OneHost(DeviceType::kCuda), {});
+  EXPECT_EQ(env.at("DET_SLOT_TYPE"), "cuda");
+  EXPECT_EQ(env.at("CUDA_VISIBLE_DEVICES"), "GPU-a,GPU-c");
+}
+
+TEST(TaskEnv, InheritsTheMachineButNoSecrets) {
+  const auto env = Env(Spec(), OneHost(DeviceType::kCpu),
+                       {{"HOME", "/root"}, {"LC_ALL", "C"}, {"AWS_SECRET", "x"}, {"DET_X", "y"}});
+  EXPECT_EQ(env.at("HOME"), "/root");
+  EXPECT_EQ(env.at("LC_ALL"), "C");
+  EXPECT_FALSE(env.contains("AWS_SECRET"));
+  EXPECT_FALSE(env.contains("DET_X"));
+  EXPECT_EQ(env.at("PATH"), "/sdk/bin:/usr/local/bin:/usr/bin:/bin");
+}
+
+TEST(TaskEnv, TheUserSetsWhatIsHis) {
+  TaskSpec spec = Spec();
+  spec.env = {{"LANG", "de"}, {"MINE", "1"}, {"PATH", "/mine"}, {"DET_AGENT_ID", "fake"}};
+  const auto env = Env(spec, OneHost(DeviceType::kCpu), {{"LANG", "en"}, {"PATH", "/usr/bin"}});
+  EXPECT_EQ(env.at("LANG"), "de");
+  EXPECT_EQ(env.at("MINE"), "1");
+  EXPECT_EQ(env.at("PATH"), "/sdk/bin:/mine");
+  EXPECT_EQ(env.at("DET_AGENT_ID"), "a1");
+}
+
+}  // namespace
+}  // namespace det::agent

@@ -1,0 +1,163 @@
+#include "agent/driver/unpack.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+
+namespace det::agent {
+namespace {
+
+using Reader = std::unique_ptr<archive, int (*)(archive*)>;
+using Writer = std::unique_ptr<archive, int (*)(archive*)>;
+
+// How deep below the top `target` leads, read from the folder that holds the link `path`; false as
+// soon as it rises above the top.
+bool LinkStaysInside(absl::string_view path, absl::string_view target) {
+  if (target.empty() || target[0] == '/') return false;
+  const std::vector<absl::string_view> parents = absl::StrSplit(path, '/', absl::SkipEmpty());
+  int depth = -1;  // The link's own name.
+  for (const absl::string_view part : parents) depth += part == "." ? 0 : 1;
+  for (const absl::string_view part : absl::StrSplit(target, '/', absl::SkipEmpty())) {
+    if (part == ".") continue;
+    depth += part == ".." ? -1 : 1;
+    if (depth < 0) return false;
+  }
+  return true;
+}
+
+absl::Status CheckEntry(archive_entry* entry) {
+  const char* path = archive_entry_pathname(entry);
+  if (path == nullptr || !StaysInside(path)) {
+    return absl::InvalidArgumentError(absl::StrCat("the context holds the path ",
+                                                   path == nullptr ? "(unreadable)" : path,
+                                                   ", which leaves its directory"));
+  }
+  const auto type = archive_entry_filetype(entry);
+  const char* hard = archive_entry_hardlink(entry);
+  if (hard != nullptr && !StaysInside(hard)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the context's link ", path, " leads to ", hard, ", outside its directory"));
+  }
+  const char* soft = archive_entry_symlink(entry);
+  if (type == AE_IFLNK && (soft == nullptr || !LinkStaysInside(path, soft))) {
+    return absl::InvalidArgumentError(absl::StrCat("the context's symbolic link ", path,
+                                                   " leads to ", soft == nullptr ? "" : soft,
+                                                   ", outside its directory"));
+  }
+  if (hard == nullptr && type != AE_IFLNK && type != AE_IFREG && type != AE_IFDIR) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the context holds ", path, ", which is no file, directory or link"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Failure(archive* from, absl::string_view doing) {
+  const char* text = archive_error_string(from);
+  return absl::DataLossError(
+      absl::StrCat("cannot ", doing, ": ", text == nullptr ? "unknown error" : text));
+}
+
+absl::Status CopyContent(archive* reader, archive* writer) {
+  while (true) {
+    const void* block = nullptr;
+    size_t size = 0;
+    la_int64_t offset = 0;
+    const int got = archive_read_data_block(reader, &block, &size, &offset);
+    if (got == ARCHIVE_EOF) return absl::OkStatus();
+    if (got < ARCHIVE_WARN) return Failure(reader, "read the context's archive");
+    if (archive_write_data_block(writer, block, size, offset) < ARCHIVE_WARN) {
+      return Failure(writer, "unpack the context");
+    }
+  }
+}
+
+absl::Status CopyEntry(archive* reader, archive* writer, archive_entry* entry,
+                       const std::string& dir) {
+  DET_RETURN_IF_ERROR(CheckEntry(entry));
+  archive_entry_copy_pathname(entry, absl::StrCat(dir, "/", archive_entry_pathname(entry)).c_str());
+  if (const char* hard = archive_entry_hardlink(entry); hard != nullptr) {
+    archive_entry_copy_hardlink(entry, absl::StrCat(dir, "/", hard).c_str());
+  }
+  // The task must be able to read, change and remove what is its own copy.
+  const bool folder = archive_entry_filetype(entry) == AE_IFDIR;
+  archive_entry_set_perm(entry, (archive_entry_perm(entry) & 0755) | (folder ? 0700 : 0600));
+  if (archive_write_header(writer, entry) < ARCHIVE_WARN) {
+    return Failure(writer, "unpack the context");
+  }
+  if (archive_entry_size(entry) > 0) DET_RETURN_IF_ERROR(CopyContent(reader, writer));
+  if (archive_write_finish_entry(writer) < ARCHIVE_WARN) {
+    return Failure(writer, "unpack the context");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool StaysInside(absl::string_view path) {
+  if (path.empty() || path[0] == '/' || absl::StrContains(path, absl::string_view("\0", 1))) {
+    return false;
+  }
+  for (const absl::string_view part : absl::StrSplit(path, '/')) {
+    if (part == "..") return false;
+  }
+  return true;
+}
+
+absl::Status Unpack(base::Fd file, const std::string& dir) {
+  // libarchive refuses links on the way to an entry, and those above `dir` are none of its
+  // business.
+  char real[PATH_MAX];
+  if (::realpath(dir.c_str(), real) == nullptr) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot unpack into ", dir));
+  }
+  const Reader reader(archive_read_new(), archive_read_free);
+  archive_read_support_filter_gzip(reader.get());
+  archive_read_support_format_tar(reader.get());
+  archive_read_support_format_gnutar(reader.get());
+  const Writer writer(archive_write_disk_new(), archive_write_free);
+  archive_write_disk_set_options(writer.get(), ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME |
+                                                   ARCHIVE_EXTRACT_SECURE_SYMLINKS |
+                                                   ARCHIVE_EXTRACT_SECURE_NODOTDOT);
+  if (archive_read_open_fd(reader.get(), file.get(), 64 * 1024) != ARCHIVE_OK) {
+    return Failure(reader.get(), "read the context's archive");
+  }
+  while (true) {
+    archive_entry* entry = nullptr;
+    const int got = archive_read_next_header(reader.get(), &entry);
+    if (got == ARCHIVE_EOF) break;
+    if (got < ARCHIVE_WARN) return Failure(reader.get(), "read the context's archive");
+    DET_RETURN_IF_ERROR(CopyEntry(reader.get(), writer.get(), entry, real));
+  }
+  // Here folders get their final permissions and times.
+  if (archive_write_close(writer.get()) < ARCHIVE_WARN) {
+    return Failure(writer.get(), "unpack the context");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteRunFiles(const std::vector<RunFile>& files, const std::string& dir) {
+  for (const RunFile& file : files) {
+    if (!StaysInside(file.path) || file.path.back() == '/') {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the task's file ", file.path, " leaves its run directory"));
+    }
+    const std::string path = absl::StrCat(dir, "/", file.path);
+    DET_RETURN_IF_ERROR(base::MakeDirs(path.substr(0, path.rfind('/'))));
+    DET_RETURN_IF_ERROR(
+        base::WriteFileAtomically(path, file.content, file.mode == 0 ? 0600 : file.mode & 0777));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace det::agent

@@ -1,0 +1,77 @@
+// Where the master is, and where we are as it sees us.
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "agent/link/master_link.h"
+#include "base/fd.h"
+
+namespace det::agent {
+
+std::string MasterAddress::Target() const {
+  return absl::StrContains(host, ":") ? absl::StrCat("[", host, "]:", port)
+                                      : absl::StrCat(host, ":", port);
+}
+
+std::string MasterAddress::Url() const {
+  return absl::StrCat(tls ? "https://" : "http://", Target());
+}
+
+absl::StatusOr<MasterAddress> ParseMasterAddress(absl::string_view text) {
+  const absl::Status wrong = absl::InvalidArgumentError(
+      absl::StrCat("--master ", text, " is no address; use http://host:port"));
+  MasterAddress address;
+  address.tls = absl::ConsumePrefix(&text, "https://");
+  if (!address.tls) absl::ConsumePrefix(&text, "http://");
+  absl::ConsumeSuffix(&text, "/");
+  const size_t colon = text.rfind(':');
+  if (colon == absl::string_view::npos ||
+      !absl::SimpleAtoi(text.substr(colon + 1), &address.port) || address.port < 1 ||
+      address.port > 65535) {
+    return wrong;
+  }
+  absl::string_view host = text.substr(0, colon);
+  const bool brackets = absl::ConsumePrefix(&host, "[");
+  if (brackets != absl::ConsumeSuffix(&host, "]") || host.empty() ||
+      (!brackets && absl::StrContains(host, ":")) || absl::StrContains(host, "/")) {
+    return wrong;
+  }
+  address.host = std::string(host);
+  return address;
+}
+
+absl::StatusOr<std::string> LocalAddressTowards(const MasterAddress& master) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* list = nullptr;
+  const std::string port = absl::StrCat(master.port);
+  const int error = ::getaddrinfo(master.host.c_str(), port.c_str(), &hints, &list);
+  if (error != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot find the master's host ", master.host, ": ", ::gai_strerror(error)));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(list, ::freeaddrinfo);
+  for (const addrinfo* at = list; at != nullptr; at = at->ai_next) {
+    // Connecting a datagram socket asks the routing table and sends nothing.
+    const base::Fd fd(::socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage local{};
+    socklen_t size = sizeof(local);
+    auto* name = reinterpret_cast<sockaddr*>(&local);
+    std::array<char, NI_MAXHOST> text{};
+    if (fd.valid() && ::connect(fd.get(), at->ai_addr, at->ai_addrlen) == 0 &&
+        ::getsockname(fd.get(), name, &size) == 0 &&
+        ::getnameinfo(name, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0) {
+      return std::string(text.data());
+    }
+  }
+  return absl::UnavailableError(absl::StrCat("no route to the master's host ", master.host));
+}
+
+}  // namespace det::agent

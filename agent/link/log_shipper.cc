@@ -1,0 +1,130 @@
+#include "agent/link/log_shipper.h"
+
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+
+namespace det::agent {
+namespace {
+
+size_t SizeOf(const OutputLine& line) { return sizeof(line) + line.text.size(); }
+
+// What will be refused again however often it is sent.
+bool IsFinal(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
+         absl::IsFailedPrecondition(status) || absl::IsOutOfRange(status) ||
+         absl::IsUnimplemented(status);
+}
+
+OutputLine DroppedNotice(const OutputLine& next, int64_t count, int64_t sequence) {
+  OutputLine notice;
+  notice.time = next.time;
+  notice.level = LogLevel::kWarning;
+  notice.stdtype = "stderr";
+  notice.source = "agent";
+  notice.text =
+      absl::StrCat(count, " lines were dropped here: the master did not take them in time");
+  notice.sequence = sequence;
+  return notice;
+}
+
+}  // namespace
+
+void LogShipper::Add(const AllocationId& allocation, std::vector<OutputLine> lines) {
+  Queue& queue = Get(allocation);
+  for (OutputLine& line : lines) {
+    line.sequence = ++queue.last_sequence;
+    queue.waiting_bytes += SizeOf(line);
+    queue.waiting.push_back(std::move(line));
+  }
+  DropOldest(queue);
+  Post(allocation);
+}
+
+void LogShipper::Flush(const AllocationId& allocation, absl::AnyInvocable<void()> done) {
+  Get(allocation).flushed = std::move(done);
+  Post(allocation);
+}
+
+void LogShipper::TryNow() {
+  std::vector<AllocationId> due;
+  for (auto& [id, queue] : queues_) {
+    queue.backoff.Reset();
+    if (!queue.retry.has_value()) continue;
+    loop_->Cancel(*queue.retry);
+    queue.retry.reset();
+    due.push_back(id);
+  }
+  for (const AllocationId& id : due) Post(id);
+}
+
+LogShipper::Queue& LogShipper::Get(const AllocationId& allocation) {
+  return queues_.try_emplace(allocation, seed_ ^ std::hash<std::string>{}(allocation.value()))
+      .first->second;
+}
+
+void LogShipper::DropOldest(Queue& queue) {
+  while (queue.waiting_bytes > kWaitingBytes && queue.waiting.size() > 1) {
+    queue.waiting_bytes -= SizeOf(queue.waiting.front());
+    queue.waiting.pop_front();
+    ++queue.dropped;
+  }
+}
+
+std::shared_ptr<const std::vector<OutputLine>> LogShipper::TakeBatch(Queue& queue) {
+  auto batch = std::make_shared<std::vector<OutputLine>>();
+  size_t bytes = 0;
+  if (queue.dropped > 0) {
+    const OutputLine& next = queue.waiting.front();
+    // It takes the number of the last line that it stands for.
+    batch->push_back(DroppedNotice(next, std::exchange(queue.dropped, 0), next.sequence - 1));
+  }
+  while (!queue.waiting.empty() && batch->size() < kBatchLines && bytes < kBatchBytes) {
+    const size_t size = SizeOf(queue.waiting.front());
+    bytes += size;
+    queue.waiting_bytes -= size;
+    batch->push_back(std::move(queue.waiting.front()));
+    queue.waiting.pop_front();
+  }
+  return batch;
+}
+
+void LogShipper::Post(const AllocationId& allocation) {
+  Queue& queue = queues_.at(allocation);
+  if (queue.posting || queue.retry.has_value()) return;
+  if (queue.batch == nullptr && !queue.waiting.empty()) queue.batch = TakeBatch(queue);
+  if (queue.batch == nullptr) {
+    if (queue.flushed == nullptr) return;
+    const auto ended = queues_.extract(allocation);
+    ended.mapped().flushed();
+    return;
+  }
+  queue.posting = true;
+  poster_->PostLogs(allocation, queue.batch, [this, allocation](const absl::Status& status) {
+    OnPosted(allocation, status);
+  });
+}
+
+void LogShipper::OnPosted(const AllocationId& allocation, const absl::Status& status) {
+  Queue& queue = queues_.at(allocation);
+  queue.posting = false;
+  if (status.ok() || IsFinal(status)) {
+    if (!status.ok()) {
+      DET_LOG(WARNING) << "the master refused log lines: " << status.message()
+                       << base::Field("allocation", allocation)
+                       << base::Field("lines", queue.batch->size());
+    }
+    queue.batch.reset();
+    queue.backoff.Reset();
+    Post(allocation);
+    return;
+  }
+  queue.retry = loop_->PostAfter(queue.backoff.Next(), [this, allocation] {
+    queues_.at(allocation).retry.reset();
+    Post(allocation);
+  });
+}
+
+}  // namespace det::agent

@@ -1,0 +1,79 @@
+// Brings the lines of tasks to the master: in order, numbered, in batches, until they are stored.
+// Owned by Agent, called on its loop only. A line goes out at once if nothing is under way, else
+// with the next batch; nothing ticks while there is nothing to send. Never holds more than a bound
+// of memory per allocation: the oldest lines go, and a line says so.
+#ifndef AGENT_LINK_LOG_SHIPPER_H_
+#define AGENT_LINK_LOG_SHIPPER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "agent/core/task.h"
+#include "agent/link/backoff.h"
+#include "base/event_loop.h"
+
+namespace det::agent {
+
+class LogPoster {
+ public:
+  using Done = absl::AnyInvocable<void(absl::Status)>;
+  virtual ~LogPoster() = default;
+  // OK once the lines are stored. `done` runs on the loop, never inside this call.
+  virtual void PostLogs(const AllocationId& allocation,
+                        std::shared_ptr<const std::vector<OutputLine>> lines, Done done) = 0;
+};
+
+class LogShipper {
+ public:
+  static constexpr size_t kBatchLines = 1000;
+  static constexpr size_t kBatchBytes = 1 << 20;  // well below what gRPC takes in one message
+  static constexpr size_t kWaitingBytes = 16 << 20;
+
+  LogShipper(base::EventLoop* loop, LogPoster* poster, uint64_t seed)
+      : loop_(loop), poster_(poster), seed_(seed) {}
+
+  void Add(const AllocationId& allocation, std::vector<OutputLine> lines);
+
+  // `done` runs, perhaps inside this call, when all lines added so far are stored or the master has
+  // refused them for good. No lines follow. REQUIRES that it was not called before for this one.
+  void Flush(const AllocationId& allocation, absl::AnyInvocable<void()> done);
+
+  // The master is back: whatever waits for its next attempt is tried now.
+  void TryNow();
+
+ private:
+  struct Queue {
+    explicit Queue(uint64_t seed) : backoff(seed) {}
+    std::deque<OutputLine> waiting;
+    size_t waiting_bytes = 0;
+    int64_t last_sequence = 0;
+    int64_t dropped = 0;
+    std::shared_ptr<const std::vector<OutputLine>> batch;  // under way, or waiting for a retry
+    bool posting = false;
+    std::optional<base::TimerId> retry;
+    Backoff backoff;
+    absl::AnyInvocable<void()> flushed;
+  };
+
+  Queue& Get(const AllocationId& allocation);
+  void DropOldest(Queue& queue);
+  std::shared_ptr<const std::vector<OutputLine>> TakeBatch(Queue& queue);
+  void Post(const AllocationId& allocation);
+  void OnPosted(const AllocationId& allocation, const absl::Status& status);
+
+  base::EventLoop* const loop_;
+  LogPoster* const poster_;
+  const uint64_t seed_;
+  std::map<AllocationId, Queue> queues_;
+};
+
+}  // namespace det::agent
+
+#endif  // AGENT_LINK_LOG_SHIPPER_H_

@@ -1,0 +1,351 @@
+#include "agent/link/master_link.h"
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/time/clock.h"
+#include "agent/link/messages.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "det/agent/v1/agent.grpc.pb.h"
+#include <grpcpp/grpcpp.h>
+
+namespace det::agent {
+namespace {
+
+constexpr absl::Duration kPostDeadline = absl::Seconds(30);
+
+absl::Status ToStatus(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(const MasterAddress& master) {
+  grpc::ChannelArguments arguments;
+  // A master that is gone without a word is noticed by these pings; one that has come back is found
+  // quickly, as the pace of the attempts is ours.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
+  // A proxy of the environment is for the world outside, not for the cluster.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(64 << 20);
+  return grpc::CreateCustomChannel(
+      master.Target(), master.tls ? grpc::SslCredentials({}) : grpc::InsecureChannelCredentials(),
+      arguments);
+}
+
+// gRPC's completions, taken by a thread that sleeps until there is one and passes each on to the
+// loop. (The callback interface would need no thread of ours, but in this version keeps several of
+// its own that wake up every second.)
+class Completions {
+ public:
+  using Function = absl::AnyInvocable<void(bool ok)>;
+
+  explicit Completions(base::EventLoop* loop) : loop_(loop), thread_([this] { Run(); }) {}
+
+  grpc::CompletionQueue* queue() { return &queue_; }
+
+  // A tag for an operation: `fn` runs on the loop when the operation is over. What it owns lives
+  // until then.
+  static void* Tag(Function fn) { return new Function(std::move(fn)); }
+
+  // Waits for all operations. REQUIRES that no new ones are begun.
+  void Close() {
+    queue_.Shutdown();
+    thread_.join();
+  }
+
+ private:
+  void Run() {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+      std::unique_ptr<Function> fn(static_cast<Function*>(tag));
+      loop_->Post([fn = std::move(fn), ok] { (*fn)(ok); });
+    }
+  }
+
+  base::EventLoop* const loop_;
+  grpc::CompletionQueue queue_;
+  std::thread thread_;
+};
+
+// The calls under way, so that Close can end them. Any thread.
+class Calls {
+ public:
+  // False once closed: the call must not be made.
+  bool Begin(grpc::ClientContext* context) {
+    std::lock_guard lock(mutex_);
+    if (!closed_) contexts_.insert(context);
+    return !closed_;
+  }
+  void End(grpc::ClientContext* context) {
+    std::lock_guard lock(mutex_);
+    contexts_.erase(context);
+  }
+  void Cancel() {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    for (grpc::ClientContext* context : contexts_) context->TryCancel();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool closed_ = false;
+  std::set<grpc::ClientContext*> contexts_;
+};
+
+// A context that is among the calls for as long as it lives, which may be longer than the link:
+// what the loop has not run when it stops dies with the loop.
+class CallContext {
+ public:
+  explicit CallContext(const std::shared_ptr<Calls>& calls)
+      : calls_(calls), open_(calls->Begin(&context_)) {}
+  CallContext(const CallContext&) = delete;
+  CallContext& operator=(const CallContext&) = delete;
+  ~CallContext() { calls_->End(&context_); }
+
+  bool open() const { return open_; }
+  grpc::ClientContext& operator*() { return context_; }
+  grpc::ClientContext* operator->() { return &context_; }
+
+ private:
+  const std::shared_ptr<Calls> calls_;
+  grpc::ClientContext context_;
+  const bool open_;
+};
+
+// One control stream, on the loop. Its operations under way keep it alive.
+class ControlStream final : public std::enable_shared_from_this<ControlStream> {
+ public:
+  using OnMessage = std::function<void(const v1::MasterMessage&)>;
+  using OnEnd = std::function<void(const absl::Status&)>;
+
+  ControlStream(const std::shared_ptr<Calls>& calls, OnMessage on_message, OnEnd on_end)
+      : context_(calls), on_message_(std::move(on_message)), on_end_(std::move(on_end)) {}
+
+  CallContext& context() { return context_; }
+
+  void Start(v1::AgentHub::Stub& stub, grpc::CompletionQueue* queue, v1::AgentMessage first) {
+    outgoing_.push_back(std::move(first));
+    call_ = stub.PrepareAsyncConnect(&*context_, queue);
+    call_->StartCall(Completions::Tag([self = shared_from_this()](bool ok) {
+      if (!ok) return self->Finish();
+      self->ReadNext();
+      self->WriteNext();
+    }));
+  }
+
+  void Write(v1::AgentMessage message) {
+    outgoing_.push_back(std::move(message));
+    if (reading_ && !writing_) WriteNext();
+  }
+
+ private:
+  void ReadNext() {
+    reading_ = true;
+    call_->Read(&incoming_, Completions::Tag([self = shared_from_this()](bool ok) {
+      self->reading_ = ok;
+      if (!ok) return self->FinishOnce();
+      self->on_message_(self->incoming_);
+      self->ReadNext();
+    }));
+  }
+
+  void WriteNext() {
+    if (outgoing_.empty()) return;
+    writing_ = true;
+    call_->Write(outgoing_.front(), Completions::Tag([self = shared_from_this()](bool ok) {
+                   self->writing_ = false;
+                   self->outgoing_.pop_front();
+                   // A write that failed is followed by a read that fails.
+                   if (!self->reading_) return self->FinishOnce();
+                   if (ok) self->WriteNext();
+                 }));
+  }
+
+  // Once neither reading nor writing goes on.
+  void FinishOnce() {
+    if (!reading_ && !writing_) Finish();
+  }
+
+  void Finish() {
+    call_->Finish(&status_, Completions::Tag([self = shared_from_this()](bool) {
+      // A master that ends the stream in order has no more to say than one that breaks off.
+      self->on_end_(self->status_.ok() ? absl::UnavailableError("the master ended the stream")
+                                       : ToStatus(self->status_));
+    }));
+  }
+
+  CallContext context_;
+  const OnMessage on_message_;
+  const OnEnd on_end_;
+  std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::AgentMessage, v1::MasterMessage>> call_;
+  v1::MasterMessage incoming_;
+  std::deque<v1::AgentMessage> outgoing_;  // the first is being written if writing_
+  bool reading_ = false;
+  bool writing_ = false;
+  grpc::Status status_;
+};
+
+class GrpcMasterLink final : public MasterLink {
+ public:
+  GrpcMasterLink(const LinkOptions& options, base::EventLoop* loop, LinkListener* listener)
+      : options_(options),
+        loop_(loop),
+        listener_(listener),
+        completions_(loop),
+        stub_(v1::AgentHub::NewStub(MakeChannel(options.master))),
+        backoff_(options.seed) {}
+
+  void Connect() override {
+    DET_CHECK(loop_->RunsHere());
+    auto stream = std::make_shared<ControlStream>(
+        calls_, [this](const v1::MasterMessage& message) { OnMessage(message); },
+        [this](const absl::Status& why) { OnEnd(why); });
+    if (!stream->context().open()) return;
+    Authorize(*stream->context());
+    v1::AgentMessage first;
+    *first.mutable_register_() = ToProto(listener_->OnConnecting());
+    stream_ = std::move(stream);
+    stream_->Start(*stub_, completions_.queue(), std::move(first));
+  }
+
+  void Send(const Report& report) override {
+    if (stream_ == nullptr || !registered_) return;
+    v1::AgentMessage message;
+    *message.mutable_report() = ToProto(report);
+    stream_->Write(std::move(message));
+  }
+
+  void PostLogs(const AllocationId& allocation,
+                std::shared_ptr<const std::vector<OutputLine>> lines, Done done) override {
+    struct Call {
+      explicit Call(const std::shared_ptr<Calls>& calls) : context(calls) {}
+      CallContext context;
+      v1::PostLogsResponse response;
+      grpc::Status status;
+      Done done;
+      std::unique_ptr<grpc::ClientAsyncResponseReader<v1::PostLogsResponse>> reader;
+    };
+    auto call = std::make_shared<Call>(calls_);
+    if (!call->context.open()) return;
+    call->done = std::move(done);
+    Authorize(*call->context);
+    call->context->set_deadline(absl::ToChronoTime(absl::Now() + kPostDeadline));
+    call->reader = stub_->AsyncPostLogs(
+        &*call->context, ToProto(options_.agent_id, allocation, *lines), completions_.queue());
+    call->reader->Finish(&call->response, &call->status,
+                         Completions::Tag([call](bool) { call->done(ToStatus(call->status)); }));
+  }
+
+  absl::Status ReadContext(const std::string& hash, std::stop_token stop, Sink sink) override {
+    CallContext context(calls_);
+    if (!context.open()) return absl::CancelledError("the link is closed");
+    Authorize(*context);
+    const std::stop_callback cancel(stop, [&] { context->TryCancel(); });
+    v1::GetContextRequest request;
+    request.set_hash(hash);
+    const auto reader = stub_->GetContext(&*context, request);
+    v1::GetContextResponse response;
+    absl::Status sunk;
+    while (sunk.ok() && reader->Read(&response)) sunk = sink(response.chunk());
+    if (!sunk.ok()) context->TryCancel();
+    const absl::Status status = ToStatus(reader->Finish());
+    return sunk.ok() ? status : sunk;
+  }
+
+  void Close() override {
+    calls_->Cancel();
+    completions_.Close();
+  }
+
+ private:
+  void Authorize(grpc::ClientContext& context) const {
+    if (!options_.token.empty()) context.AddMetadata("authorization", "Bearer " + options_.token);
+  }
+
+  void OnMessage(const v1::MasterMessage& message) {
+    switch (message.message_case()) {
+      case v1::MasterMessage::kRegistered:
+        OnRegistered(message.registered());
+        break;
+      case v1::MasterMessage::kStart:
+        listener_->OnOrder(StartTask{FromProto(message.start().task())});
+        break;
+      case v1::MasterMessage::kStop:
+        listener_->OnOrder(FromProto(message.stop()));
+        break;
+      case v1::MasterMessage::kAck:
+        listener_->OnOrder(AckReports{message.ack().sequence()});
+        break;
+      case v1::MasterMessage::kShutdown:
+        listener_->OnShutdown(message.shutdown().reason());
+        break;
+      case v1::MasterMessage::MESSAGE_NOT_SET:
+        DET_LOG(WARNING) << "the master sent a message of a kind unknown to this agent";
+        break;
+    }
+  }
+
+  void OnRegistered(const v1::Registered& registered) {
+    registered_ = true;
+    backoff_.Reset();
+    heartbeat_ = absl::Seconds(registered.heartbeat_seconds());
+    ScheduleHeartbeat();
+    listener_->OnRegistered({registered.cluster_id(), registered.master_version()});
+  }
+
+  void OnEnd(const absl::Status& why) {
+    stream_ = nullptr;
+    registered_ = false;
+    if (heartbeat_timer_.has_value()) loop_->Cancel(*heartbeat_timer_);
+    heartbeat_timer_.reset();
+    loop_->PostAfter(backoff_.Next(), [this] { Connect(); });
+    listener_->OnDisconnected(why);
+  }
+
+  void ScheduleHeartbeat() {
+    if (heartbeat_ <= absl::ZeroDuration()) return;
+    if (heartbeat_timer_.has_value()) loop_->Cancel(*heartbeat_timer_);
+    heartbeat_timer_ = loop_->PostAfter(heartbeat_, [this] {
+      heartbeat_timer_.reset();
+      if (stream_ == nullptr) return;
+      v1::AgentMessage message;
+      message.mutable_heartbeat();
+      stream_->Write(std::move(message));
+      ScheduleHeartbeat();
+    });
+  }
+
+  const LinkOptions options_;
+  base::EventLoop* const loop_;
+  LinkListener* const listener_;
+  const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
+  Completions completions_;
+  const std::unique_ptr<v1::AgentHub::Stub> stub_;
+  // On the loop.
+  Backoff backoff_;
+  std::shared_ptr<ControlStream> stream_;
+  bool registered_ = false;
+  absl::Duration heartbeat_;
+  std::optional<base::TimerId> heartbeat_timer_;
+};
+
+}  // namespace
+
+std::unique_ptr<MasterLink> MakeMasterLink(const LinkOptions& options, base::EventLoop* loop,
+                                           LinkListener* listener) {
+  return std::make_unique<GrpcMasterLink>(options, loop, listener);
+}
+
+}  // namespace det::agent

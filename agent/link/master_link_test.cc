@@ -1,0 +1,108 @@
+// The pieces of the link that need no master; with one it is tested in agent_test.
+#include "agent/link/master_link.h"
+
+#include <limits>
+
+#include "agent/link/messages.h"
+#include <gtest/gtest.h>
+
+namespace det::agent {
+namespace {
+
+TEST(MasterAddress, Parses) {
+  struct Case {
+    const char* text;
+    const char* url;
+    const char* host;
+  };
+  for (const Case& good :
+       {Case{"http://m:8080", "http://m:8080", "m"}, Case{"m:8080", "http://m:8080", "m"},
+        Case{"https://m.example.org:443/", "https://m.example.org:443", "m.example.org"},
+        Case{"http://[::1]:80", "http://[::1]:80", "::1"}}) {
+    const auto address = ParseMasterAddress(good.text);
+    ASSERT_TRUE(address.ok()) << address.status();
+    EXPECT_EQ(address->Url(), good.url);
+    EXPECT_EQ(address->host, good.host);
+  }
+  for (const char* bad : {"", "m", "http://m", "http://:80", "http://m:0", "http://m:70000",
+                          "http://m:80/path", "ftp://m:80", "::1:80", "http://[::1:80"}) {
+    const auto address = ParseMasterAddress(bad);
+    EXPECT_TRUE(absl::IsInvalidArgument(address.status())) << bad;
+    EXPECT_NE(address.status().message().find("use http://host:port"), std::string::npos);
+  }
+}
+
+TEST(MasterAddress, OurAddressOnTheWay) {
+  EXPECT_EQ(*LocalAddressTowards({.host = "127.0.0.1", .port = 8080}), "127.0.0.1");
+  const auto lost = LocalAddressTowards({.host = "no-such-host.invalid", .port = 8080});
+  EXPECT_TRUE(absl::IsUnavailable(lost.status()));
+}
+
+TEST(Messages, TaskSpec) {
+  v1::TaskSpec proto;
+  proto.set_allocation_id("1.1.0");
+  proto.set_task_id("1.1");
+  proto.add_slots(3);
+  proto.add_argv("true");
+  (*proto.mutable_env())["A"] = "b";
+  v1::RunFile* file = proto.add_files();
+  file->set_path("info/x");
+  file->set_content("y");
+  proto.set_context_hash("hash");
+  proto.set_session_token("token");
+  const TaskSpec expected{.allocation = AllocationId("1.1.0"),
+                          .task_id = "1.1",
+                          .slots = {3},
+                          .argv = {"true"},
+                          .env = {{"A", "b"}},
+                          .files = {{"info/x", "y", 0600}},
+                          .context_hash = "hash",
+                          .session_token = "token"};
+  EXPECT_EQ(FromProto(proto), expected);
+}
+
+TEST(Messages, GraceIsNeverNonsense) {
+  v1::StopTask proto;
+  for (const double seconds : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
+                               std::numeric_limits<double>::infinity()}) {
+    proto.set_grace_seconds(seconds);
+    EXPECT_EQ(FromProto(proto).grace, absl::ZeroDuration());
+  }
+  proto.set_grace_seconds(1.5);
+  EXPECT_EQ(FromProto(proto).grace, absl::Milliseconds(1500));
+}
+
+TEST(Messages, Report) {
+  Report report{.sequence = 4,
+                .allocation = AllocationId("1.1.0"),
+                .time = absl::FromUnixMillis(1'700'000'000'123),
+                .event = TaskExit{.exit_code = 137, .signal = 9, .message = "m"}};
+  const v1::TaskReport proto = ToProto(report);
+  EXPECT_EQ(proto.sequence(), 4);
+  EXPECT_EQ(proto.time().seconds(), 1'700'000'000);
+  EXPECT_EQ(proto.time().nanos(), 123'000'000);
+  EXPECT_EQ(proto.exited().exit_code(), 137);
+  EXPECT_EQ(proto.exited().signal(), 9);
+  report.event = TaskStart{42};
+  EXPECT_EQ(ToProto(report).started().pid(), 42);
+}
+
+TEST(Messages, LogLine) {
+  OutputLine line;
+  line.time = absl::FromUnixMillis(1'700'000'000'001);
+  line.rank = 0;
+  line.level = LogLevel::kError;
+  line.text = "t";
+  line.sequence = 5;
+  OutputLine bare;
+  const v1::PostLogsRequest proto = ToProto("a1", AllocationId("1.1.0"), {line, bare});
+  EXPECT_EQ(proto.agent_id(), "a1");
+  EXPECT_TRUE(proto.lines(0).has_rank());
+  EXPECT_FALSE(proto.lines(1).has_rank());
+  EXPECT_EQ(proto.lines(0).level(), 5);
+  EXPECT_EQ(proto.lines(0).sequence(), 5);
+  EXPECT_EQ(proto.lines(0).timestamp().nanos(), 1'000'000);
+}
+
+}  // namespace
+}  // namespace det::agent

@@ -1,0 +1,165 @@
+// resolute-agent: flags, signals, one line for what goes wrong.
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <filesystem>
+#include <iostream>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "agent/agent.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include <CLI/CLI.hpp>
+
+namespace det::agent {
+namespace {
+
+struct Flags {
+  AgentOptions agent;
+  std::optional<int> slots;
+  std::string token_file;
+  double stop_grace = 10;
+  bool log_json = false;
+  bool verbose = false;
+};
+
+std::string HostName() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "agent";
+}
+
+// Where the installed Trial API lies beside this program: in a build tree, or installed.
+std::string DefaultSdkDir() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return "";
+  const std::filesystem::path above = self.parent_path().parent_path();
+  for (const char* place : {"trial_api/cpp/sdk", "lib/resolute"}) {
+    if (std::filesystem::is_directory(above / place, error)) return above / place;
+  }
+  return "";
+}
+
+std::string DefaultWorkDir(const std::string& id) {
+  const char* home = ::getenv("HOME");
+  return absl::StrCat(home != nullptr && *home != 0 ? home : "/var/lib",
+                      "/.local/share/resolute/agents/", id);
+}
+
+void Declare(CLI::App& app, Flags& flags) {
+  app.add_option("--master", flags.agent.master, "Address of the master, http://host:port")
+      ->required();
+  app.add_option("--id", flags.agent.id, "Name of this agent (default: the host's name)");
+  app.add_option("--slots", flags.slots,
+                 "Offer this many artificial CPU slots (default: the GPUs, else one CPU slot)");
+  app.add_option("--pool", flags.agent.resource_pool, "Resource pool (default: default)");
+  app.add_option("--work-dir", flags.agent.work_dir,
+                 "Folder for tasks and caches (default: ~/.local/share/resolute/agents/<id>)");
+  app.add_option("--token-file", flags.token_file, "File that holds the agent token");
+  app.add_option("--sdk-dir", flags.agent.sdk_dir, "The installed Trial API");
+  app.add_option("--address", flags.agent.address,
+                 "Address under which other agents' tasks reach this machine");
+  app.add_option("--stop-grace", flags.stop_grace,
+                 "Seconds that tasks are given when the agent stops (default: 10)");
+  app.add_flag("--log-json", flags.log_json, "Log as JSON lines");
+  app.add_flag("--verbose", flags.verbose, "Log more");
+  app.set_version_flag("--version", std::string("resolute-agent ") + kAgentVersion);
+}
+
+absl::Status Complete(Flags& flags) {
+  AgentOptions& agent = flags.agent;
+  agent.slots = flags.slots;
+  if (flags.stop_grace < 0) {
+    return absl::InvalidArgumentError("--stop-grace is a number of seconds, 0 or more");
+  }
+  agent.stop_grace = absl::Seconds(flags.stop_grace);
+  if (agent.id.empty()) agent.id = HostName();
+  if (agent.work_dir.empty()) agent.work_dir = DefaultWorkDir(agent.id);
+  if (agent.sdk_dir.empty()) agent.sdk_dir = DefaultSdkDir();
+  if (!agent.sdk_dir.empty()) {
+    std::error_code error;
+    agent.sdk_dir = std::filesystem::canonical(agent.sdk_dir, error);
+    if (error) {
+      return absl::NotFoundError("--sdk-dir does not exist; give the folder of the Trial API");
+    }
+  }
+  if (flags.token_file.empty()) return absl::OkStatus();
+  DET_ASSIGN_OR_RETURN(agent.token, base::ReadFile(flags.token_file));
+  absl::StripAsciiWhitespace(&agent.token);
+  if (!agent.token.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the token file ", flags.token_file, " is empty"));
+}
+
+// Until the agent has ended; each SIGTERM or SIGINT asks it to.
+absl::Status Run(const AgentOptions& options) {
+  // Before any thread starts, so that all of them leave these signals to us.
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGTERM);
+  ::sigaddset(&signals, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  const base::Fd signal_fd(::signalfd(-1, &signals, SFD_CLOEXEC));
+  const base::Fd end_fd(::eventfd(0, EFD_CLOEXEC));
+
+  std::mutex mutex;
+  absl::Status result;
+  DET_ASSIGN_OR_RETURN(const std::unique_ptr<Agent> agent,
+                       Agent::Start(options, [&](absl::Status status) {
+                         std::lock_guard lock(mutex);
+                         result = std::move(status);
+                         (void)::eventfd_write(end_fd.get(), 1);
+                       }));
+  while (true) {
+    std::array<pollfd, 2> polls = {{{signal_fd.get(), POLLIN, 0}, {end_fd.get(), POLLIN, 0}}};
+    if (::poll(polls.data(), polls.size(), -1) < 0) continue;
+    if (polls[1].revents != 0) {
+      std::lock_guard lock(mutex);
+      return result;
+    }
+    signalfd_siginfo info;
+    if (::read(signal_fd.get(), &info, sizeof(info)) == sizeof(info)) {
+      DET_LOG(INFO) << "stopping" << base::Field("signal", info.ssi_signo);
+      agent->Stop();
+    }
+  }
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app(
+      "The agent of a Resolute cluster: offers this machine's slots and runs tasks on them.",
+      "resolute-agent");
+  Declare(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  base::InitLog({.json = flags.log_json,
+                 .level = flags.verbose ? base::LogLevel::kDebug : base::LogLevel::kInfo});
+  absl::Status status = Complete(flags);
+  if (status.ok()) status = Run(flags.agent);
+  if (status.ok()) return 0;
+  std::cerr << "resolute-agent: " << status.message() << "\n";
+  return 1;
+}
+
+}  // namespace
+}  // namespace det::agent
+
+int main(int argc, char** argv) { return det::agent::Main(argc, argv); }
