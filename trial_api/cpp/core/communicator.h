@@ -1,6 +1,6 @@
-// Collective operations among the ranks of a trial. Every rank calls the same operations in the same
-// order; an operation returns when this rank's part is done. Implementations: Gloo (CPU slots), a
-// single rank's no-op; NCCL (GPU slots) comes behind the same interface.
+// Collective operations among the ranks of a trial. Every rank calls the same operations in the
+// same order; an operation returns when this rank's part is done. Implementations: Gloo (CPU
+// slots), a single rank's no-op; NCCL (GPU slots) comes behind the same interface.
 //
 // One thread at a time. Throws Error when a peer is gone.
 #ifndef TRIAL_API_CPP_CORE_COMMUNICATOR_H_

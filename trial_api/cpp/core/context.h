@@ -1,5 +1,5 @@
-// What a training process knows of its trial and how it speaks to the cluster. The same program runs
-// on the cluster and off it: Context::FromEnvironment gives the twin that fits.
+// What a training process knows of its trial and how it speaks to the cluster. The same program
+// runs on the cluster and off it: Context::FromEnvironment gives the twin that fits.
 //
 // On the cluster, the agent and the launcher have set the variables of docs/task_environment.md.
 // Off it, metrics are printed, checkpoints lie in a directory, nobody preempts.
@@ -27,6 +27,9 @@ struct Length {
   Unit unit = Unit::kBatches;
   int64_t count = 0;
 };
+
+// From "3 epochs", "100 batches", "6000 records" or a bare number of batches. Throws Error.
+Length ParseLength(const std::string& text);
 
 // The parts of the experiment configuration that the training loop obeys.
 struct TrainingConfig {
@@ -65,12 +68,18 @@ class Context {
 
   // Off the cluster: what the command line said instead of a master.
   struct OffCluster {
-    std::string config_path;      // experiment configuration (YAML); empty: defaults
-    std::string hparams_json;     // overrides, "{}" for none
-    std::string checkpoint_dir;   // where to save; empty: ./checkpoints
-    std::string restore;          // a checkpoint's UUID below checkpoint_dir, or empty
+    std::string config_path;     // experiment configuration (YAML); empty: defaults
+    std::string hparams_json;    // overrides, "{}" for none
+    std::string checkpoint_dir;  // where to save; empty: ./checkpoints
+    std::string restore;         // a checkpoint's UUID below checkpoint_dir, or empty
     std::optional<Length> max_length;
+    std::optional<uint32_t> seed;  // else reproducibility.experiment_seed, else 0
   };
+
+  // The flags that every program with a Trial takes: --config FILE, --hparam NAME=VALUE
+  // (repeatable; VALUE as JSON, else as text), --checkpoint-dir DIR, --restore UUID, --max-length
+  // LENGTH, --seed N. Throws Error naming a word that is none of these.
+  static OffCluster ParseArguments(int argc, const char* const* argv);
 
   // On the cluster when $DET_ALLOCATION_ID is set, else off it. Connects the communicator (among
   // $DET_SIZE ranks; one rank when it is not set). Throws Error.

@@ -18,8 +18,8 @@ class Hparams {
   explicit Hparams(std::string_view json = "{}");
 
   bool Has(std::string_view name) const;
-  // T: bool, int, int64_t, float, double, std::string. Throws Error naming the hyperparameter when it
-  // is missing or of another type (an integer may be read as a floating-point number).
+  // T: bool, int, int64_t, float, double, std::string. Throws Error naming the hyperparameter when
+  // it is missing or of another type (an integer may be read as a floating-point number).
   template <class T>
   T Get(std::string_view name) const;
   template <class T>
@@ -33,12 +33,18 @@ class Hparams {
   std::shared_ptr<const Rep> rep_;
 };
 
-template <> bool Hparams::Get<bool>(std::string_view) const;
-template <> int Hparams::Get<int>(std::string_view) const;
-template <> int64_t Hparams::Get<int64_t>(std::string_view) const;
-template <> float Hparams::Get<float>(std::string_view) const;
-template <> double Hparams::Get<double>(std::string_view) const;
-template <> std::string Hparams::Get<std::string>(std::string_view) const;
+template <>
+bool Hparams::Get<bool>(std::string_view) const;
+template <>
+int Hparams::Get<int>(std::string_view) const;
+template <>
+int64_t Hparams::Get<int64_t>(std::string_view) const;
+template <>
+float Hparams::Get<float>(std::string_view) const;
+template <>
+double Hparams::Get<double>(std::string_view) const;
+template <>
+std::string Hparams::Get<std::string>(std::string_view) const;
 
 }  // namespace det
 

@@ -19,8 +19,8 @@ class Metrics {
   virtual ~Metrics() = default;
 
   virtual void ReportTraining(int64_t steps_completed, const MetricMap& metrics) = 0;
-  // Returns once stored; true when it is the best that the experiment has seen. Throws Error when the
-  // master cannot be reached for longer than the retry limit.
+  // Returns once stored; true when it is the best that the experiment has seen. Throws Error when
+  // the master cannot be reached for longer than the retry limit.
   virtual bool ReportValidation(int64_t steps_completed, const MetricMap& metrics) = 0;
   // A group of the user's own; its name holds no '.'.
   virtual void Report(const std::string& group, int64_t steps_completed,

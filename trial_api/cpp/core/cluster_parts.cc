@@ -1,0 +1,83 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "base/file.h"
+#include "trial_api/cpp/core/checkpoints.h"
+#include "trial_api/cpp/core/cluster_metrics.h"
+#include "trial_api/cpp/core/cluster_preemption.h"
+#include "trial_api/cpp/core/context_parts.h"
+#include "trial_api/cpp/core/environment.h"
+#include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/core/exchange.h"
+#include "trial_api/cpp/core/gloo_communicator.h"
+#include "trial_api/cpp/core/single_communicator.h"
+#include "trial_api/cpp/core/trial_client.h"
+#include <nlohmann/json.hpp>
+
+namespace det::core {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kLoopback[] = "127.0.0.1";
+
+// What the master wrote into the run directory.
+struct TrialInfo {
+  ContextParts parts;
+  std::string checkpoint_dir;
+  std::string latest_checkpoint;
+};
+
+TrialInfo ReadTrialInfo() {
+  const std::string path = RequireEnv("DET_RUN_DIR") + "/info/trial.json";
+  const absl::StatusOr<std::string> text = base::ReadFile(path);
+  if (!text.ok()) throw Error(std::string(text.status().message()));
+  try {
+    const Json json = Json::parse(*text);
+    TrialInfo info;
+    info.parts.on_cluster = true;
+    info.parts.experiment_id = json.at("experiment_id");
+    info.parts.trial_id = json.at("trial_id");
+    info.parts.seed = json.at("trial_seed");
+    info.parts.config_json = json.at("config").dump();
+    info.parts.hparams = Hparams(json.at("hparams").dump());
+    info.checkpoint_dir = json.at("checkpoint_dir");
+    const Json latest = json.value("latest_checkpoint", Json());
+    if (latest.is_string()) info.latest_checkpoint = latest;
+    return info;
+  } catch (const Json::exception& e) {
+    throw Error(path + ": " + e.what());
+  }
+}
+
+std::unique_ptr<Communicator> Connect(const Ranks& ranks, std::shared_ptr<TrialClient> client) {
+  if (ranks.size == 1) return MakeSingleCommunicator();
+  const std::string address = ranks.cross_size == 1 ? kLoopback : RequireEnv("DET_NODE_ADDRESS");
+  return ConnectGloo(ranks, address, *MakeMasterExchange(std::move(client)));
+}
+
+}  // namespace
+
+ContextParts GatherClusterParts() {
+  TrialInfo info = ReadTrialInfo();
+  ContextParts parts = std::move(info.parts);
+  const auto client = std::make_shared<TrialClient>(ClientOptionsFromEnvironment());
+  parts.communicator = Connect(RanksFromEnvironment(), client);
+  const bool is_chief = parts.communicator->ranks().is_chief();
+  parts.metrics = is_chief ? MakeClusterMetrics(client) : MakeSilentMetrics();
+  parts.preemption = is_chief ? MakeClusterPreemption(client) : MakeNoPreemption();
+  const std::string owner =
+      EnvOr("DET_CLUSTER_ID", "cluster") + "-trial-" + std::to_string(parts.trial_id);
+  parts.checkpoints = MakeCheckpoints(
+      parts.communicator.get(), storage::MakeSharedFs(info.checkpoint_dir, owner),
+      EnvOr("DET_LATEST_CHECKPOINT", info.latest_checkpoint),
+      [client](const CheckpointReport& checkpoint) { client->ReportCheckpoint(checkpoint); });
+  parts.report_invalid_hp = [client](const std::string& message) {
+    client->ReportEarlyExit(EarlyExit::kInvalidHp, message);
+  };
+  return parts;
+}
+
+}  // namespace det::core

@@ -1,0 +1,202 @@
+// The cluster twin against a master in the test's process.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/file.h"
+#include "gtest/gtest.h"
+#include "trial_api/cpp/core/cluster_metrics.h"
+#include "trial_api/cpp/core/cluster_preemption.h"
+#include "trial_api/cpp/core/context.h"
+#include "trial_api/cpp/core/exchange.h"
+#include "trial_api/cpp/core/fake_master.h"
+#include "trial_api/cpp/core/gloo_communicator.h"
+#include "trial_api/cpp/core/testing.h"
+#include "trial_api/cpp/core/trial_client.h"
+
+namespace det::core {
+namespace {
+
+using Reports = std::vector<std::string>;
+
+class ClusterTest : public testing::Test {
+ protected:
+  std::shared_ptr<TrialClient> Client() {
+    return std::make_shared<TrialClient>(master_.ClientOptions());
+  }
+
+  FakeMaster master_;
+};
+
+TEST_F(ClusterTest, MetricsArriveInOrder) {
+  {
+    const auto metrics = MakeClusterMetrics(Client());
+    for (int step = 1; step <= 250; ++step) metrics->ReportTraining(step, {{"loss", 0.5}});
+    metrics->Report("system", 250, {{"memory", 3}});
+    EXPECT_FALSE(metrics->ReportValidation(250, {{"accuracy", 0.75}}));
+    metrics->ReportProgress(0.5);
+    metrics->Flush();
+    master_.SetBestSoFar(true);
+    EXPECT_TRUE(metrics->ReportValidation(251, {{"accuracy", 0.8}}));
+  }
+  const Reports reports = master_.Reports();
+  ASSERT_EQ(reports.size(), 254u);
+  for (int step = 1; step <= 250; ++step) {
+    EXPECT_EQ(reports[step - 1], "metrics training " + std::to_string(step) + " loss=0.5");
+  }
+  EXPECT_EQ(reports[250], "metrics system 250 memory=3");
+  EXPECT_EQ(reports[251], "metrics validation 250 accuracy=0.75");
+  EXPECT_EQ(reports[252], "progress 0.5");
+  EXPECT_EQ(reports[253], "metrics validation 251 accuracy=0.8");
+}
+
+TEST_F(ClusterTest, ReportingDoesNotWaitForTheMaster) {
+  master_.HoldMetrics(true);
+  const auto metrics = MakeClusterMetrics(Client());
+  for (int step = 1; step <= 1'000; ++step) metrics->ReportTraining(step, {{"loss", 1}});
+  EXPECT_TRUE(master_.Reports().empty());
+  master_.HoldMetrics(false);
+  metrics->Flush();
+  EXPECT_EQ(master_.Reports().size(), 1'000u);
+}
+
+TEST_F(ClusterTest, MasterThatIsAwayIsAskedAgain) {
+  master_.BeAway(3);
+  const auto metrics = MakeClusterMetrics(Client());
+  metrics->ReportTraining(1, {{"loss", 1}});
+  metrics->ReportValidation(1, {{"loss", 2}});
+  EXPECT_EQ(master_.Reports(),
+            (Reports{"metrics training 1 loss=1", "metrics validation 1 loss=2"}));
+}
+
+TEST_F(ClusterTest, PatienceHasAnEnd) {
+  master_.BeAway(1'000'000);
+  TrialClient::Options options = master_.ClientOptions();
+  options.patience = std::chrono::milliseconds(0);
+  TrialClient client(options);
+  EXPECT_THROW(client.AckPreemption(), Unreachable);
+}
+
+TEST_F(ClusterTest, RefusalReachesTheCaller) {
+  master_.Refuse("trial 1 has ended");
+  const auto metrics = MakeClusterMetrics(Client());
+  metrics->ReportTraining(1, {{"loss", 1}});
+  try {
+    metrics->ReportValidation(1, {{"loss", 1}});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("trial 1 has ended"), std::string::npos) << e.what();
+  }
+  EXPECT_THROW(metrics->ReportTraining(2, {{"loss", 1}}), Error);
+}
+
+TEST_F(ClusterTest, WrongTokenIsAnErrorAtOnce) {
+  TrialClient::Options options = master_.ClientOptions();
+  options.token = "other";
+  EXPECT_THROW(TrialClient(options).AckPreemption(), Error);
+}
+
+TEST_F(ClusterTest, PreemptionIsHeardAndAcknowledged) {
+  const auto preemption = MakeClusterPreemption(Client());
+  EXPECT_FALSE(preemption->Requested());
+  master_.Preempt("a job of higher priority");
+  while (!preemption->Requested()) std::this_thread::yield();
+  preemption->Acknowledge();
+  EXPECT_EQ(master_.Reports(), Reports{"ack"});
+}
+
+TEST_F(ClusterTest, WatchTellsWhatWasKnownAndTheEnd) {
+  master_.SendRendezvous({{"agent", "10.0.0.1", 2}});
+  std::promise<std::vector<Node>> nodes;
+  std::promise<std::string> end;
+  TrialClient::Listener listener;
+  listener.on_rendezvous = [&](const std::vector<Node>& told) { nodes.set_value(told); };
+  listener.on_end = [&](const std::string& why) { end.set_value(why); };
+  const auto client = Client();
+  const auto watch = client->WatchAllocation(listener);
+  const std::vector<Node> told = nodes.get_future().get();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].address, "10.0.0.1");
+  EXPECT_EQ(told[0].slots, 2);
+  master_.EndAllocation();
+  EXPECT_EQ(end.get_future().get(), "the allocation has ended");
+}
+
+TEST_F(ClusterTest, RanksFindEachOtherThroughTheMaster) {
+  std::vector<std::thread> threads;
+  std::vector<float> sums(3);
+  for (int rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([&, rank] {
+      const auto exchange = MakeMasterExchange(Client());
+      const auto communicator = ConnectGloo(OneMachine(rank, 3), "127.0.0.1", *exchange);
+      sums[rank] = static_cast<float>(rank + 1);
+      communicator->AllReduceSum(&sums[rank], 1, DType::kFloat32);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(sums, (std::vector<float>{6, 6, 6}));
+}
+
+// Sets variables for the length of a test.
+class Environment {
+ public:
+  explicit Environment(std::map<std::string, std::string> variables)
+      : variables_(std::move(variables)) {
+    for (const auto& [name, value] : variables_) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Environment() {
+    for (const auto& [name, value] : variables_) ::unsetenv(name.c_str());
+  }
+
+ private:
+  const std::map<std::string, std::string> variables_;
+};
+
+TEST_F(ClusterTest, ContextSpeaksToTheMaster) {
+  const base::TempDir dir = *base::TempDir::Create();
+  ASSERT_TRUE(base::MakeDirs(dir.path() + "/info").ok());
+  ASSERT_TRUE(base::WriteFileAtomically(dir.path() + "/info/trial.json",
+                                        R"({"experiment_id": 3, "trial_id": 1, "trial_run_id": 0,
+      "trial_seed": 812, "hparams": {"lr": 0.5}, "config": {"data": {"x": 1}, "scheduling_unit": 5},
+      "latest_checkpoint": null, "steps_completed": 0, "checkpoint_dir": ")" +
+                                            dir.path() + "/store\"}")
+                  .ok());
+  auto variables = master_.Environment();
+  variables["DET_RUN_DIR"] = dir.path();
+  const Environment environment(variables);
+  const std::unique_ptr<Context> context = Context::FromEnvironment({});
+  EXPECT_TRUE(context->on_cluster());
+  EXPECT_EQ(context->experiment_id(), 3);
+  EXPECT_EQ(context->trial_id(), 1);
+  EXPECT_EQ(context->seed(), 812u);
+  EXPECT_EQ(context->hparams().Get<double>("lr"), 0.5);
+  EXPECT_EQ(context->training().reporting_period, 5);
+  EXPECT_EQ(context->data_json(), R"({"x":1})");
+  EXPECT_EQ(context->checkpoints().Latest(), std::nullopt);
+  const auto write = [](const std::string& to) {
+    EXPECT_TRUE(base::WriteFileAtomically(to + "/model.pt", "abc").ok());
+  };
+  const std::string uuid = context->checkpoints().Save(8, "{}", write);
+  context->ReportInvalidHp("lr is too large");
+  const Reports reports = master_.Reports();
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_EQ(reports[0].rfind("checkpoint " + uuid + " 8 manifest.json=", 0), 0u) << reports[0];
+  EXPECT_NE(reports[0].find(" metadata.json=21 model.pt=3"), std::string::npos) << reports[0];
+  EXPECT_EQ(reports[1], "early_exit INVALID_HP lr is too large");
+
+  master_.Refuse("no");
+  EXPECT_THROW(context->checkpoints().Save(9, "{}", write), Error);
+  EXPECT_EQ(*base::ReadFile(context->checkpoints().Open(uuid) + "/model.pt"), "abc");
+}
+
+}  // namespace
+}  // namespace det::core

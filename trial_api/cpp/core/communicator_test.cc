@@ -1,0 +1,162 @@
+// The contract of Communicator, on one rank and on several processes.
+#include "trial_api/cpp/core/communicator.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/file.h"
+#include "gtest/gtest.h"
+#include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/core/exchange.h"
+#include "trial_api/cpp/core/gloo_communicator.h"
+#include "trial_api/cpp/core/single_communicator.h"
+#include "trial_api/cpp/core/testing.h"
+
+namespace det::core {
+namespace {
+
+std::unique_ptr<Communicator> Connect(const Ranks& ranks, const std::string& dir) {
+  if (ranks.size == 1) return MakeSingleCommunicator();
+  return ConnectGloo(ranks, "127.0.0.1", *MakeDirectoryExchange(dir, std::chrono::seconds(30)));
+}
+
+// Ends the rank's process with the line that failed.
+#define REQUIRE_THAT(condition)                                           \
+  do {                                                                    \
+    if (condition) break;                                                 \
+    std::fprintf(stderr, "line %d: %s is false\n", __LINE__, #condition); \
+    return 1;                                                             \
+  } while (false)
+
+template <class T>
+bool SumsUp(Communicator& communicator, DType dtype, size_t count) {
+  const int size = communicator.ranks().size;
+  std::vector<T> values(count);
+  for (size_t i = 0; i < count; ++i) {
+    values[i] = static_cast<T>(i % 7 + static_cast<size_t>(communicator.ranks().rank));
+  }
+  communicator.AllReduceSum(values.data(), count, dtype);
+  for (size_t i = 0; i < count; ++i) {
+    const auto expected =
+        (i % 7) * static_cast<size_t>(size) + static_cast<size_t>(size * (size - 1) / 2);
+    if (values[i] != static_cast<T>(expected)) return false;
+  }
+  return true;
+}
+
+int Contract(Communicator& communicator) {
+  const Ranks& ranks = communicator.ranks();
+  for (const size_t count : {size_t{0}, size_t{1}, size_t{5}, size_t{1000003}}) {
+    REQUIRE_THAT(SumsUp<float>(communicator, DType::kFloat32, count));
+  }
+  REQUIRE_THAT(SumsUp<double>(communicator, DType::kFloat64, 9));
+  REQUIRE_THAT(SumsUp<int32_t>(communicator, DType::kInt32, 9));
+  REQUIRE_THAT(SumsUp<int64_t>(communicator, DType::kInt64, 9));
+  REQUIRE_THAT(SumsUp<uint8_t>(communicator, DType::kUint8, 9));
+
+  const int last = ranks.size - 1;
+  std::vector<int> values(1000, ranks.rank == last ? 42 : 0);
+  communicator.Broadcast(values.data(), values.size() * sizeof(int), last);
+  REQUIRE_THAT(std::accumulate(values.begin(), values.end(), 0) == 42000);
+  communicator.Broadcast(nullptr, 0, 0);
+
+  const std::string mine(static_cast<size_t>(ranks.rank) * 3, static_cast<char>('a' + ranks.rank));
+  const std::vector<std::string> all = communicator.AllGather(mine);
+  REQUIRE_THAT(all.size() == static_cast<size_t>(ranks.size));
+  for (int rank = 0; rank < ranks.size; ++rank) {
+    REQUIRE_THAT(all[rank].size() == static_cast<size_t>(rank) * 3);
+  }
+  REQUIRE_THAT(all[ranks.rank] == mine);
+  REQUIRE_THAT(communicator.AllGather("").front().empty());
+  communicator.Barrier();
+
+  // Two channels at once, each used by its own thread, in any interleaving.
+  const std::unique_ptr<Communicator> second = communicator.Duplicate("second");
+  bool second_ok = true;
+  std::thread other([&] {
+    for (int i = 0; i < 50; ++i) second_ok &= SumsUp<float>(*second, DType::kFloat32, 1001);
+  });
+  bool first_ok = true;
+  for (int i = 0; i < 50; ++i) first_ok &= SumsUp<double>(communicator, DType::kFloat64, 77);
+  other.join();
+  REQUIRE_THAT(first_ok && second_ok);
+  return 0;
+}
+
+class CommunicatorContract : public testing::TestWithParam<int> {};
+
+TEST_P(CommunicatorContract, Holds) {
+  const auto dir = base::TempDir::Create();
+  ASSERT_TRUE(dir.ok());
+  const int size = GetParam();
+  const std::vector<int> ends =
+      RunRanks(size, [&](const Ranks& ranks) { return Contract(*Connect(ranks, dir->path())); });
+  EXPECT_EQ(ends, std::vector<int>(size, 0));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, CommunicatorContract, testing::Values(1, 2, 3, 4));
+
+// What the others throw when rank 1 dies instead of taking part.
+std::string MessageOfSurvivor(const Ranks& ranks, const std::string& dir,
+                              const std::function<void(Communicator&)>& operation) {
+  const std::unique_ptr<Communicator> communicator = Connect(ranks, dir);
+  communicator->Barrier();
+  if (ranks.rank == 1) ::raise(SIGKILL);
+  try {
+    operation(*communicator);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+void ExpectDeathIsNoticed(int size, const std::string& prefix,
+                          const std::function<void(Communicator&)>& operation) {
+  const auto dir = base::TempDir::Create();
+  ASSERT_TRUE(dir.ok());
+  const std::vector<int> ends = RunRanks(size, [&](const Ranks& ranks) {
+    const std::string message = MessageOfSurvivor(ranks, dir->path(), operation);
+    std::fprintf(stderr, "rank %d: %s\n", ranks.rank, message.c_str());
+    // Rank 2 may hear of rank 0, which has gone because of rank 1.
+    const bool named = message.find("rank 1") != std::string::npos || size > 2;
+    return message.rfind(prefix, 0) == 0 && named ? 0 : 1;
+  });
+  for (int rank = 0; rank < size; ++rank) EXPECT_EQ(ends[rank], rank == 1 ? -SIGKILL : 0);
+}
+
+TEST(GlooCommunicatorTest, DeadPeerIsNamedByAllReduce) {
+  ExpectDeathIsNoticed(2, "all-reduce: ", [](Communicator& communicator) {
+    std::vector<float> values(100'000, 1);
+    communicator.AllReduceSum(values.data(), values.size(), DType::kFloat32);
+  });
+}
+
+TEST(GlooCommunicatorTest, DeadPeerIsNamedByBarrier) {
+  ExpectDeathIsNoticed(2, "barrier: ", [](Communicator& c) { c.Barrier(); });
+}
+
+TEST(GlooCommunicatorTest, DeadPeerIsNamedByAllGather) {
+  ExpectDeathIsNoticed(3, "all-gather: ", [](Communicator& c) { c.AllGather("x"); });
+}
+
+TEST(DirectoryExchangeTest, NamesTheRankThatDoesNotCome) {
+  const auto dir = base::TempDir::Create();
+  ASSERT_TRUE(dir.ok());
+  const auto exchange = MakeDirectoryExchange(dir->path(), std::chrono::seconds(0));
+  try {
+    exchange->AllGather("key", OneMachine(0, 2), "x");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("rank 1 did not come"), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace det::core

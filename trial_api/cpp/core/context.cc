@@ -1,0 +1,56 @@
+#include "trial_api/cpp/core/context.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "trial_api/cpp/core/context_parts.h"
+#include "trial_api/cpp/core/environment.h"
+#include "trial_api/cpp/core/training_config.h"
+
+namespace det {
+namespace core {
+namespace {
+
+class PartsContext final : public Context {
+ public:
+  explicit PartsContext(ContextParts parts)
+      : parts_(std::move(parts)),
+        training_(ParseTrainingConfig(parts_.config_json)),
+        data_json_(TopLevelField(parts_.config_json, "data")) {}
+
+  bool on_cluster() const override { return parts_.on_cluster; }
+  int experiment_id() const override { return parts_.experiment_id; }
+  int trial_id() const override { return parts_.trial_id; }
+  uint32_t seed() const override { return parts_.seed; }
+  const Hparams& hparams() const override { return parts_.hparams; }
+  const TrainingConfig& training() const override { return training_; }
+  std::string config_json() const override { return parts_.config_json; }
+  std::string data_json() const override { return data_json_; }
+  const Ranks& ranks() const override { return parts_.communicator->ranks(); }
+  Communicator& communicator() override { return *parts_.communicator; }
+  Metrics& metrics() override { return *parts_.metrics; }
+  Checkpoints& checkpoints() override { return *parts_.checkpoints; }
+  Preemption& preemption() override { return *parts_.preemption; }
+  void ReportInvalidHp(const std::string& message) override { parts_.report_invalid_hp(message); }
+
+ private:
+  const ContextParts parts_;
+  const TrainingConfig training_;
+  const std::string data_json_;
+};
+
+}  // namespace
+
+std::unique_ptr<Context> MakeContext(ContextParts parts) {
+  return std::make_unique<PartsContext>(std::move(parts));
+}
+
+}  // namespace core
+
+std::unique_ptr<Context> Context::FromEnvironment(const OffCluster& off_cluster) {
+  return core::MakeContext(core::OnCluster() ? core::GatherClusterParts()
+                                             : core::GatherOffClusterParts(off_cluster));
+}
+
+}  // namespace det

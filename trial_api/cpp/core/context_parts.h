@@ -1,0 +1,39 @@
+// A context made of its parts, and the two functions that gather them: on the cluster and off it.
+// Called by Context::FromEnvironment, on the thread that trains.
+#ifndef TRIAL_API_CPP_CORE_CONTEXT_PARTS_H_
+#define TRIAL_API_CPP_CORE_CONTEXT_PARTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "trial_api/cpp/core/context.h"
+
+namespace det::core {
+
+struct ContextParts {
+  bool on_cluster = false;
+  int experiment_id = 0;
+  int trial_id = 0;
+  uint32_t seed = 0;
+  std::string config_json;
+  Hparams hparams;
+  std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<Metrics> metrics;
+  std::unique_ptr<Checkpoints> checkpoints;  // after the communicator, which it uses
+  std::unique_ptr<Preemption> preemption;
+  std::function<void(const std::string& message)> report_invalid_hp;
+};
+
+// From $DET_RUN_DIR/info/trial.json and the environment. Throws Error.
+ContextParts GatherClusterParts();
+
+// From the YAML file and the command line. Throws Error.
+ContextParts GatherOffClusterParts(const Context::OffCluster& off_cluster);
+
+std::unique_ptr<Context> MakeContext(ContextParts parts);
+
+}  // namespace det::core
+
+#endif  // TRIAL_API_CPP_CORE_CONTEXT_PARTS_H_

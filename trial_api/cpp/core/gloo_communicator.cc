@@ -1,0 +1,217 @@
+#include "trial_api/cpp/core/gloo_communicator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trial_api/cpp/core/error.h"
+#include <gloo/allgather.h>
+#include <gloo/allreduce.h>
+#include <gloo/barrier.h>
+#include <gloo/broadcast.h>
+#include <gloo/math.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/store.h>
+#include <gloo/transport/tcp/device.h>
+
+namespace det::core {
+namespace {
+
+constexpr std::chrono::minutes kConnectTimeout(2);
+// A rank may be long at work of its own, as a checkpoint; one that dies closes its connections and
+// is noticed at once.
+constexpr std::chrono::hours kOperationTimeout(24);
+
+// Gloo asks for its peers' addresses one by one, under their ranks; one exchange answers all of
+// that. Under other names it counts the ranks of its machine, which only its own statistics use:
+// these are answered without the others.
+class ExchangeStore final : public gloo::rendezvous::Store {
+ public:
+  ExchangeStore(Exchange& exchange, std::string key, const Ranks& ranks)
+      : exchange_(exchange), key_(std::move(key)), ranks_(ranks) {}
+
+  void set(const std::string& key, const std::vector<char>& data) override {
+    if (IsRank(key)) mine_.assign(data.begin(), data.end());
+  }
+  std::vector<char> get(const std::string& key) override {
+    if (!IsRank(key)) return {};
+    if (all_.empty()) all_ = exchange_.AllGather(key_, ranks_, mine_);
+    const std::string& data = all_.at(std::stoul(key));
+    return {data.begin(), data.end()};
+  }
+  // Nothing to wait for: get() does.
+  void wait(const std::vector<std::string>&) override {}
+
+ private:
+  static bool IsRank(const std::string& key) {
+    return key.find_first_not_of("0123456789") == std::string::npos;
+  }
+
+  Exchange& exchange_;
+  const std::string key_;
+  const Ranks ranks_;
+  std::string mine_;
+  std::vector<std::string> all_;
+};
+
+// A second channel's addresses travel over the first.
+class ChannelExchange final : public Exchange {
+ public:
+  explicit ChannelExchange(Communicator& channel) : channel_(channel) {}
+  std::vector<std::string> AllGather(const std::string&, const Ranks&,
+                                     const std::string& mine) override {
+    return channel_.AllGather(mine);
+  }
+
+ private:
+  Communicator& channel_;
+};
+
+class GlooCommunicator final : public Communicator {
+ public:
+  GlooCommunicator(const Ranks& ranks, std::shared_ptr<gloo::transport::Device> device,
+                   const std::string& name, Exchange& exchange)
+      : ranks_(ranks), device_(std::move(device)) {
+    ExchangeStore store(exchange, "gloo." + name, ranks_);
+    auto context = std::make_shared<gloo::rendezvous::Context>(ranks_.rank, ranks_.size);
+    context->setTimeout(kConnectTimeout);
+    context->connectFullMesh(store, device_);
+    context->setTimeout(kOperationTimeout);
+    context_ = std::move(context);
+  }
+
+  const Ranks& ranks() const override { return ranks_; }
+
+  void AllReduceSum(void* data, size_t count, DType dtype) override {
+    if (count == 0) return;
+    Try("all-reduce", [&] {
+      switch (dtype) {
+        case DType::kFloat32:
+          return Sum<float>(data, count);
+        case DType::kFloat64:
+          return Sum<double>(data, count);
+        case DType::kInt32:
+          return Sum<int32_t>(data, count);
+        case DType::kInt64:
+          return Sum<int64_t>(data, count);
+        case DType::kUint8:
+          return Sum<uint8_t>(data, count);
+      }
+    });
+  }
+
+  void Broadcast(void* data, size_t bytes, int root) override {
+    if (bytes == 0) return;
+    Try("broadcast", [&] {
+      gloo::BroadcastOptions options(context_);
+      options.setOutput(static_cast<char*>(data), bytes);
+      options.setRoot(root);
+      gloo::broadcast(options);
+    });
+  }
+
+  std::vector<std::string> AllGather(const std::string& mine) override {
+    std::vector<std::string> all(ranks_.size);
+    Try("all-gather", [&] {
+      std::vector<uint64_t> lengths = Gather<uint64_t>({mine.size()});
+      const uint64_t longest = *std::max_element(lengths.begin(), lengths.end());
+      if (longest == 0) return;
+      std::vector<char> padded(mine.begin(), mine.end());
+      padded.resize(longest);
+      const std::vector<char> texts = Gather<char>(padded);
+      for (int i = 0; i < ranks_.size; ++i) {
+        all[i].assign(texts.data() + i * longest, lengths[i]);
+      }
+    });
+    return all;
+  }
+
+  void Barrier() override {
+    Try("barrier", [&] {
+      gloo::BarrierOptions options(context_);
+      gloo::barrier(options);
+    });
+  }
+
+  std::unique_ptr<Communicator> Duplicate(const std::string& name) override {
+    std::unique_ptr<Communicator> second;
+    ChannelExchange exchange(*this);
+    Try("opening a channel",
+        [&] { second = std::make_unique<GlooCommunicator>(ranks_, device_, name, exchange); });
+    return second;
+  }
+
+ private:
+  template <class T>
+  void Sum(void* data, size_t count) {
+    gloo::AllreduceOptions options(context_);
+    options.setOutput(static_cast<T*>(data), count);
+    options.setReduceFunction(
+        static_cast<void (*)(void*, const void*, const void*, size_t)>(&gloo::sum<T>));
+    gloo::allreduce(options);
+  }
+
+  // Everyone's `mine`, which has the same length on each rank.
+  template <class T>
+  std::vector<T> Gather(std::vector<T> mine) {
+    std::vector<T> all(mine.size() * ranks_.size);
+    gloo::AllgatherOptions options(context_);
+    options.setInput(mine.data(), mine.size());
+    options.setOutput(all.data(), all.size());
+    gloo::allgather(options);
+    return all;
+  }
+
+  template <class Function>
+  void Try(const char* operation, Function function) {
+    try {
+      function();
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& e) {
+      throw Error(std::string(operation) + ": " + WhoIsGone() + ": " + e.what());
+    }
+  }
+
+  // After a failure: a connection that is closed refuses to receive.
+  std::string WhoIsGone() {
+    constexpr uint64_t kUnusedSlot = ~uint64_t{0};
+    std::string gone;
+    for (int peer = 0; peer < ranks_.size; ++peer) {
+      if (peer == ranks_.rank) continue;
+      char byte = 0;
+      auto buffer = context_->createUnboundBuffer(&byte, 1);
+      try {
+        buffer->recv(peer, kUnusedSlot);
+      } catch (const std::exception&) {
+        gone += (gone.empty() ? "rank " : ", rank ") + std::to_string(peer);
+      }
+    }
+    if (gone.empty()) return "rank " + std::to_string(ranks_.rank) + " failed";
+    return gone + (gone.find(',') == std::string::npos ? " is gone" : " are gone");
+  }
+
+  const Ranks ranks_;
+  std::shared_ptr<gloo::transport::Device> device_;
+  std::shared_ptr<gloo::Context> context_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> ConnectGloo(const Ranks& ranks, const std::string& address,
+                                          Exchange& exchange) {
+  try {
+    auto device = gloo::transport::tcp::CreateDevice(address.c_str());
+    return std::make_unique<GlooCommunicator>(ranks, std::move(device), "main", exchange);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw Error("connecting rank " + std::to_string(ranks.rank) + " of " +
+                std::to_string(ranks.size) + " at " + address + ": " + e.what());
+  }
+}
+
+}  // namespace det::core

@@ -1,0 +1,63 @@
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "trial_api/cpp/core/checkpoints.h"
+#include "trial_api/cpp/core/cluster_metrics.h"
+#include "trial_api/cpp/core/cluster_preemption.h"
+#include "trial_api/cpp/core/context_parts.h"
+#include "trial_api/cpp/core/environment.h"
+#include "trial_api/cpp/core/exchange.h"
+#include "trial_api/cpp/core/gloo_communicator.h"
+#include "trial_api/cpp/core/off_cluster_config.h"
+#include "trial_api/cpp/core/printed_metrics.h"
+#include "trial_api/cpp/core/single_communicator.h"
+#include "trial_api/cpp/core/training_config.h"
+
+namespace det::core {
+namespace {
+
+constexpr char kLoopback[] = "127.0.0.1";
+constexpr std::chrono::seconds kRendezvousTimeout(60);
+
+std::unique_ptr<Communicator> Connect(const Ranks& ranks) {
+  if (ranks.size == 1) return MakeSingleCommunicator();
+  const auto exchange = MakeDirectoryExchange(RequireEnv("DET_RENDEZVOUS_DIR"), kRendezvousTimeout);
+  return ConnectGloo(ranks, kLoopback, *exchange);
+}
+
+}  // namespace
+
+ContextParts GatherOffClusterParts(const Context::OffCluster& off_cluster) {
+  const OffClusterConfig config =
+      ReadOffClusterConfig(off_cluster.config_path, off_cluster.hparams_json);
+  const TrainingConfig training = ParseTrainingConfig(config.config_json);
+  ContextParts parts;
+  parts.seed = off_cluster.seed.value_or(config.seed);
+  parts.config_json = config.config_json;
+  parts.hparams = Hparams(config.hparams_json);
+  parts.communicator = Connect(RanksFromEnvironment());
+  const bool is_chief = parts.communicator->ranks().is_chief();
+  parts.metrics =
+      is_chief ? MakePrintedMetrics(std::cout, training.searcher_metric, training.smaller_is_better)
+               : MakeSilentMetrics();
+  parts.preemption = MakeNoPreemption();
+  const std::string dir =
+      off_cluster.checkpoint_dir.empty() ? "checkpoints" : off_cluster.checkpoint_dir;
+  // Runs off the cluster may share a directory and know nothing of each other: no owner whose
+  // leftovers could be told from what another run writes just now.
+  parts.checkpoints =
+      MakeCheckpoints(parts.communicator.get(), storage::MakeSharedFs(dir, ""), off_cluster.restore,
+                      [dir](const CheckpointReport& checkpoint) {
+                        std::cout << "checkpoint steps=" << checkpoint.steps_completed << ' ' << dir
+                                  << '/' << checkpoint.uuid << std::endl;
+                      });
+  parts.report_invalid_hp = [](const std::string& message) {
+    std::cerr << "ERROR: invalid hyperparameters: " << message << std::endl;
+  };
+  return parts;
+}
+
+}  // namespace det::core

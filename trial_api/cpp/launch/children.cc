@@ -1,0 +1,180 @@
+#include "trial_api/cpp/launch/children.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/launch/line_copier.h"
+
+namespace det::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void WriteAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = ::write(fd, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return;  // Nobody reads any more.
+    text.remove_prefix(static_cast<size_t>(wrote));
+  }
+}
+
+// One of the two streams of a child.
+struct Stream {
+  base::Fd fd;
+  LineCopier copier;
+  std::function<void(std::string_view)> listener;
+
+  // Reads what is there; closes at the end.
+  void Drain() {
+    std::array<char, 65536> buffer;
+    while (fd.valid()) {
+      const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0 && errno == EAGAIN) return;
+      if (got <= 0) {
+        fd.Close();
+        return;
+      }
+      const std::string_view text(buffer.data(), static_cast<size_t>(got));
+      if (listener) listener(text);
+      copier.Add(text);
+    }
+  }
+};
+
+Stream MakeStream(base::Fd fd, const std::string& prefix, int to) {
+  ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
+  return {std::move(fd), LineCopier(prefix, [to](std::string_view text) { WriteAll(to, text); }),
+          nullptr};
+}
+
+class Group {
+ public:
+  Group(Signals& signals, std::chrono::milliseconds grace) : signals_(signals), grace_(grace) {}
+  ~Group() {
+    for (const Process& process : processes_) {
+      if (!process.running) continue;
+      ::kill(process.pid, SIGKILL);
+      (void)base::WaitForExit(process.pid);
+    }
+  }
+
+  void Start(const Child& child) {
+    base::SpawnOptions options;
+    options.argv = child.argv;
+    options.env = child.env;
+    options.cwd = child.cwd;
+    options.group = base::ProcessGroup::kInherit;
+    options.out = base::Redirect::Pipe();
+    options.err = base::Redirect::Pipe();
+    options.parent_death_signal = SIGKILL;
+    absl::StatusOr<base::ChildProcess> spawned = base::Spawn(options);
+    if (!spawned.ok()) throw Error(std::string(spawned.status().message()));
+    processes_.push_back({spawned->pid});
+    streams_.push_back(MakeStream(std::move(spawned->out), child.line_prefix, STDOUT_FILENO));
+    streams_.push_back(MakeStream(std::move(spawned->err), child.line_prefix, STDERR_FILENO));
+    streams_.back().listener = child.stderr_listener;
+  }
+
+  Outcome Run() {
+    while (true) {
+      Poll();
+      for (Stream& stream : streams_) stream.Drain();
+      if (const std::optional<int> signal = signals_.Take()) {
+        if (!outcome_.stop_signal) outcome_.stop_signal = signal;
+        // Its grace is up to the sender, who can send SIGKILL.
+        Signal(SIGTERM);
+      }
+      if (TakeExits()) EndAll();
+      if (deadline_ && Clock::now() >= *deadline_) Signal(SIGKILL);
+      if (std::ranges::none_of(processes_, &Process::running)) break;
+    }
+    // Not until the end of the streams: a grandchild may keep them open.
+    for (Stream& stream : streams_) {
+      stream.Drain();
+      stream.copier.Finish();
+    }
+    return outcome_;
+  }
+
+ private:
+  struct Process {
+    pid_t pid = -1;
+    bool running = true;
+  };
+
+  void Poll() {
+    std::vector<pollfd> fds = {{signals_.fd(), POLLIN, 0}};
+    for (const Stream& stream : streams_) {
+      if (stream.fd.valid()) fds.push_back({stream.fd.get(), POLLIN, 0});
+    }
+    int timeout = -1;
+    if (deadline_) {
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - Clock::now());
+      timeout = std::max(0, static_cast<int>(left.count()) + 1);
+    }
+    ::poll(fds.data(), fds.size(), timeout);
+  }
+
+  // Whether the first failure is among them. Of several at once, a signal's victim counts first:
+  // the others failed because of it.
+  bool TakeExits() {
+    bool found = false;
+    for (size_t i = 0; i < processes_.size(); ++i) {
+      if (!processes_[i].running) continue;
+      const auto exit = base::PollExit(processes_[i].pid);
+      if (!exit.ok() || !exit->has_value()) continue;
+      processes_[i].running = false;
+      if ((*exit)->ok() || (outcome_.failed && !found)) continue;
+      if (found && (outcome_.exit.signal != 0 || (*exit)->signal == 0)) continue;
+      found = true;
+      outcome_.failed = i;
+      outcome_.exit = **exit;
+    }
+    return found;
+  }
+
+  void EndAll() {
+    Signal(SIGTERM);
+    deadline_ = Clock::now() + grace_;
+  }
+
+  void Signal(int signal) {
+    for (const Process& process : processes_) {
+      if (process.running) ::kill(process.pid, signal);
+    }
+  }
+
+  Signals& signals_;
+  const std::chrono::milliseconds grace_;
+  std::vector<Process> processes_;
+  std::vector<Stream> streams_;
+  std::optional<Clock::time_point> deadline_;
+  Outcome outcome_;
+};
+
+}  // namespace
+
+Outcome RunChildren(const std::vector<Child>& children, Signals& signals,
+                    std::chrono::milliseconds grace) {
+  Group group(signals, grace);
+  for (const Child& child : children) group.Start(child);
+  return group.Run();
+}
+
+}  // namespace det::launch

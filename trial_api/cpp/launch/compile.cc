@@ -1,0 +1,188 @@
+#include "trial_api/cpp/launch/compile.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "trial_api/cpp/launch/children.h"
+#include "trial_api/cpp/launch/rank_environment.h"
+#include "trial_api/cpp/storage/storage.h"
+
+namespace det::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kEndings[] = {".cc", ".cpp", ".cxx", ".c",   ".h",
+                                         ".hh", ".hpp", ".hxx", ".inl", ".inc"};
+
+std::string ReadOrThrow(const std::string& path) {
+  absl::StatusOr<std::string> text = base::ReadFile(path);
+  if (!text.ok()) throw Error(std::string(text.status().message()));
+  return *std::move(text);
+}
+
+std::string SdkFile(const CompileRequest& request, const std::string& name) {
+  return request.sdk_dir + "/share/" + name;
+}
+
+// Hidden folders, as those of version control, hold no code of the trial.
+std::vector<std::string> CodeFiles(const std::string& context_dir) {
+  std::vector<std::string> files;
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator it(context_dir, options), end; it != end; ++it) {
+    if (it->is_directory() && absl::StartsWith(it->path().filename().string(), ".")) {
+      it.disable_recursion_pending();
+      continue;
+    }
+    const std::string ending = it->path().extension().string();
+    if (it->is_regular_file() && std::ranges::find(kEndings, ending) != std::end(kEndings)) {
+      files.push_back(fs::relative(it->path(), context_dir).string());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::vector<std::string> Flags(const CompileRequest& request) {
+  const std::string text = ReadOrThrow(SdkFile(request, "compile_flags"));
+  return absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+}
+
+std::vector<std::string> CompilerArguments(const CompileRequest& request, const std::string& out) {
+  std::vector<std::string> argv = {request.compiler};
+  for (const std::string& flag : Flags(request)) argv.push_back(flag);
+  const std::string source_dir = fs::path(request.source).parent_path().string();
+  for (const std::string& word :
+       {absl::StrCat("-I", request.sdk_dir, "/include"), std::string("-iquote."),
+        absl::StrCat("-iquote", source_dir.empty() ? "." : source_dir),
+        absl::StrCat("-DDET_TRIAL_SOURCE=\"", request.source, "\""),
+        absl::StrCat("-DDET_TRIAL_CLASS=", request.class_name), SdkFile(request, "trial_main.cc"),
+        std::string("-o"), out, absl::StrCat("-L", request.sdk_dir, "/lib"),
+        absl::StrCat("-Wl,-rpath,", request.sdk_dir, "/lib")}) {
+    argv.push_back(word);
+  }
+  const std::string libraries = ReadOrThrow(SdkFile(request, "link_flags"));
+  for (const absl::string_view word :
+       absl::StrSplit(libraries, absl::ByAnyChar(" \n"), absl::SkipEmpty())) {
+    argv.push_back(std::string(word));
+  }
+  return argv;
+}
+
+void CheckSource(const CompileRequest& request) {
+  const fs::path path = fs::path(request.context_dir) / request.source;
+  if (fs::is_regular_file(path)) return;
+  throw InvalidCode(absl::StrCat("entrypoint: there is no file ", request.source,
+                                 " in the context directory; check `entrypoint: ", request.source,
+                                 ":", request.class_name, "`"));
+}
+
+// A lock among processes; gone with its holder.
+base::Fd Lock(const std::string& path, Signals& signals) {
+  base::Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!fd.valid()) throw Error(absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
+  constexpr int kPauseMs = 100;
+  for (bool told = false; ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0; told = true) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      throw Error(absl::StrCat("cannot lock ", path, ": ", std::strerror(errno)));
+    }
+    if (!told) std::fprintf(stderr, "INFO: another task compiles the same source; waiting\n");
+    signals.WaitOrStop(-1, kPauseMs);
+  }
+  return fd;
+}
+
+void RunCompiler(const CompileRequest& request, const std::string& out, Signals& signals) {
+  std::string said;
+  Child compiler;
+  compiler.argv = CompilerArguments(request, out);
+  compiler.env = CurrentEnvironment();
+  compiler.cwd = request.context_dir;
+  compiler.stderr_listener = [&said](std::string_view text) { said += text; };
+  const Outcome outcome = RunChildren({compiler}, signals);
+  if (outcome.stop_signal) throw Stopped(*outcome.stop_signal);
+  if (!outcome.failed) return;
+  const std::string first = FirstError(said);
+  if (outcome.exit.signal != 0 || first.empty()) {
+    throw Error(absl::StrCat("the compiler ", request.compiler, " failed without an error in ",
+                             request.source, "; is it installed, and is there space?"));
+  }
+  throw InvalidCode(absl::StrCat(request.source, " does not compile as a Trial named ",
+                                 request.class_name, ": ", first));
+}
+
+void CompileInto(const CompileRequest& request, const std::string& program, Signals& signals) {
+  std::fprintf(stderr, "INFO: compiling %s\n", request.source.c_str());
+  const auto start = std::chrono::steady_clock::now();
+  // Beside its final place, so that a rename makes it visible whole.
+  const std::string aside = absl::StrCat(program, ".", ::getpid());
+  try {
+    RunCompiler(request, aside, signals);
+    fs::rename(aside, program);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(aside, ignored);
+    throw;
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  std::fprintf(stderr, "INFO: compiled %s in %.1f s\n", request.source.c_str(), took.count());
+}
+
+}  // namespace
+
+std::string FirstError(const std::string& compiler_output) {
+  for (const absl::string_view line : absl::StrSplit(compiler_output, '\n')) {
+    if (absl::StrContains(line, "error: ") || absl::StrContains(line, "undefined reference")) {
+      return std::string(absl::StripPrefix(line, "./"));
+    }
+  }
+  return "";
+}
+
+std::string CacheKey(const CompileRequest& request) {
+  std::string all = absl::StrCat(ReadOrThrow(SdkFile(request, "version")), "\n", request.sdk_dir,
+                                 "\n", request.compiler, "\n", request.source, "\n",
+                                 request.class_name, "\n", absl::StrJoin(Flags(request), " "));
+  for (const std::string& file : CodeFiles(request.context_dir)) {
+    absl::StrAppend(&all, "\n", file, " ",
+                    storage::Sha256OfFile(absl::StrCat(request.context_dir, "/", file)));
+  }
+  return storage::Sha256OfText(all);
+}
+
+std::string Compile(const CompileRequest& request, Signals& signals) {
+  try {
+    CheckSource(request);
+    const std::string dir = absl::StrCat(request.cache_dir, "/trials/", CacheKey(request));
+    const std::string program = dir + "/trial";
+    if (fs::exists(program)) return program;
+    fs::create_directories(dir);
+    const base::Fd lock = Lock(dir + "/lock", signals);
+    if (!fs::exists(program)) CompileInto(request, program, signals);
+    return program;
+  } catch (const fs::filesystem_error& e) {
+    throw Error(absl::StrCat(e.what(), "; check the cache directory and the context directory"));
+  }
+}
+
+}  // namespace det::launch

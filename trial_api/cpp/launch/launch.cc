@@ -1,0 +1,187 @@
+#include "trial_api/cpp/launch/launch.h"
+
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "trial_api/cpp/core/environment.h"
+#include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/core/trial_client.h"
+#include "trial_api/cpp/launch/children.h"
+#include "trial_api/cpp/launch/compile.h"
+#include "trial_api/cpp/launch/rank_environment.h"
+
+namespace det::launch {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Node;
+using core::TrialClient;
+
+constexpr std::chrono::seconds kTellAfter(10);
+constexpr std::chrono::minutes kRendezvousTimeout(15);
+// The trial ends anyway; it need not wait for a master that is away.
+constexpr std::chrono::seconds kEarlyExitPatience(30);
+
+// The master's word on where the ranks are; it comes while the trial is compiled.
+class RendezvousWait {
+ public:
+  explicit RendezvousWait(TrialClient& client) : event_(::eventfd(0, EFD_CLOEXEC)) {
+    TrialClient::Listener listener;
+    listener.on_rendezvous = [this](const std::vector<Node>& nodes) { Tell(nodes, ""); };
+    listener.on_end = [this](const std::string& why) { Tell({}, why); };
+    watch_ = client.WatchAllocation(std::move(listener));
+  }
+
+  std::vector<Node> Get(Signals& signals) {
+    const auto start = std::chrono::steady_clock::now();
+    for (bool told = false;;) {
+      if (const std::optional<Answer> answer = Look()) {
+        if (answer->nodes.empty()) throw Error("no rendezvous: " + answer->why);
+        return answer->nodes;
+      }
+      const auto waited = std::chrono::steady_clock::now() - start;
+      if (waited >= kRendezvousTimeout) throw Error("no rendezvous within 15 min; giving up");
+      if (!told && waited >= kTellAfter) {
+        std::fprintf(stderr, "INFO: waiting for the other nodes of this trial to start\n");
+        told = true;
+      }
+      const auto next = (told ? kRendezvousTimeout : kTellAfter) - waited;
+      const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(next).count();
+      signals.WaitOrStop(event_.get(), static_cast<int>(ms) + 1);
+    }
+  }
+
+ private:
+  struct Answer {
+    std::vector<Node> nodes;
+    std::string why;
+  };
+
+  void Tell(std::vector<Node> nodes, const std::string& why) {
+    std::lock_guard lock(mutex_);
+    if (answer_) return;
+    answer_ = {std::move(nodes), why};
+    ::eventfd_write(event_.get(), 1);
+  }
+  std::optional<Answer> Look() {
+    std::lock_guard lock(mutex_);
+    return answer_;
+  }
+
+  base::Fd event_;
+  std::mutex mutex_;
+  std::optional<Answer> answer_;  // guarded by mutex_
+  std::unique_ptr<core::AllocationWatch> watch_;
+};
+
+CompileRequest MakeRequest(const Options& options, const std::string& context_dir,
+                           const std::string& source, const std::string& cache_dir) {
+  CompileRequest request;
+  request.context_dir = context_dir;
+  request.source = source;
+  request.class_name = options.class_name;
+  request.sdk_dir = options.sdk_dir;
+  request.cache_dir = cache_dir;
+  request.compiler = core::EnvOr("DET_CXX", request.compiler);
+  return request;
+}
+
+std::vector<Child> MakeChildren(const std::vector<Ranks>& all, const std::vector<std::string>& argv,
+                                const RankExtras& extras) {
+  std::vector<Child> children;
+  for (const Ranks& ranks : all) {
+    Child child;
+    child.argv = argv;
+    child.env = RankEnvironment(ranks, extras);
+    child.line_prefix = absl::StrCat("[rank=", ranks.rank, "] ");
+    children.push_back(std::move(child));
+  }
+  return children;
+}
+
+// Runs the ranks; says on stderr how the first that failed ended.
+int RunRanks(const std::vector<Ranks>& ranks, const std::vector<std::string>& argv,
+             const RankExtras& extras, Signals& signals) {
+  const Outcome outcome = RunChildren(MakeChildren(ranks, argv, extras), signals);
+  if (!outcome.failed) return 0;
+  const int rank = ranks[*outcome.failed].rank;
+  if (const int signal = outcome.exit.signal; signal != 0) {
+    std::fprintf(stderr, "ERROR: rank %d was killed by signal %d (SIG%s)\n", rank, signal,
+                 ::sigabbrev_np(signal) == nullptr ? "?" : ::sigabbrev_np(signal));
+    return 128 + signal;
+  }
+  std::fprintf(stderr, "ERROR: rank %d ended with exit code %d\n", rank, outcome.exit.code);
+  return outcome.exit.code;
+}
+
+// Tells the master that a restart would be useless.
+void ReportInvalidCode(TrialClient::Options client_options, const std::string& message) {
+  try {
+    client_options.patience = kEarlyExitPatience;
+    TrialClient(client_options).ReportEarlyExit(core::EarlyExit::kInvalidCode, message);
+  } catch (const Error& e) {
+    std::fprintf(stderr, "WARNING: %s\n", e.what());
+  }
+}
+
+std::string LocalCacheDir() {
+  const std::string home = core::EnvOr("HOME", "/tmp");
+  return core::EnvOr("DET_CACHE_DIR",
+                     core::EnvOr("XDG_CACHE_HOME", home + "/.cache") + "/resolute");
+}
+
+}  // namespace
+
+int LaunchLocal(const Options& options, Signals& signals) {
+  const fs::path source = fs::absolute(options.source);
+  std::vector<std::string> argv = {Compile(
+      MakeRequest(options, source.parent_path(), source.filename(), LocalCacheDir()), signals)};
+  argv.insert(argv.end(), options.trial_arguments.begin(), options.trial_arguments.end());
+  const absl::StatusOr<base::TempDir> dir = base::TempDir::Create("det-rendezvous");
+  if (!dir.ok()) throw Error(std::string(dir.status().message()));
+  RankExtras extras;
+  extras.rendezvous_dir = dir->path();
+  extras.single_thread = true;
+  const std::vector<Ranks> ranks = RanksOfNode({{"local", "", options.slots}}, "local");
+  return RunRanks(ranks, argv, extras, signals);
+}
+
+int LaunchOnCluster(const Options& options, Signals& signals) {
+  const TrialClient::Options client_options = core::ClientOptionsFromEnvironment();
+  TrialClient client(client_options);
+  RendezvousWait rendezvous(client);
+  std::string program;
+  try {
+    program = Compile(
+        MakeRequest(options, fs::current_path(), options.source, core::RequireEnv("DET_CACHE_DIR")),
+        signals);
+  } catch (const InvalidCode& e) {
+    ReportInvalidCode(client_options, e.what());
+    throw;
+  }
+  const std::vector<Node> nodes = rendezvous.Get(signals);
+  const std::vector<Ranks> ranks = RanksOfNode(nodes, core::RequireEnv("DET_AGENT_ID"));
+  RankExtras extras;
+  extras.node_address = nodes[ranks.front().cross_rank].address;
+  extras.single_thread = core::EnvOr("DET_SLOT_TYPE", "cpu") == "cpu";
+  return RunRanks(ranks, {program}, extras, signals);
+}
+
+}  // namespace det::launch

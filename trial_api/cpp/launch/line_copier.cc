@@ -1,0 +1,45 @@
+#include "trial_api/cpp/launch/line_copier.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace det::launch {
+namespace {
+
+constexpr size_t kLongestLine = 64 << 10;
+
+}  // namespace
+
+LineCopier::LineCopier(std::string prefix, Sink sink)
+    : prefix_(std::move(prefix)), sink_(std::move(sink)) {}
+
+void LineCopier::Add(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const size_t end = bytes.find_first_of("\r\n");
+    if (end == std::string_view::npos) {
+      pending_ += bytes;
+      if (pending_.size() >= kLongestLine) Emit(std::exchange(pending_, ""));
+      break;
+    }
+    pending_ += bytes.substr(0, end);
+    // "\r\n" and the '\r' in front of a progress bar make no empty lines.
+    if (bytes[end] == '\n' || !pending_.empty()) Emit(std::exchange(pending_, ""));
+    const bool pair = bytes.substr(end, 2) == "\r\n";
+    bytes.remove_prefix(end + (pair ? 2 : 1));
+  }
+  if (!out_.empty()) sink_(std::exchange(out_, ""));
+}
+
+void LineCopier::Finish() {
+  if (!pending_.empty()) Emit(std::exchange(pending_, ""));
+  if (!out_.empty()) sink_(std::exchange(out_, ""));
+}
+
+void LineCopier::Emit(std::string_view line) {
+  out_ += prefix_;
+  out_ += line;
+  out_ += '\n';
+}
+
+}  // namespace det::launch

@@ -1,0 +1,224 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/uuid.h"
+#include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/storage/storage.h"
+#include <nlohmann/json.hpp>
+
+namespace det::storage {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr char kMetadata[] = "metadata.json";
+constexpr char kManifest[] = "manifest.json";
+
+void ThrowUnlessOk(const absl::Status& status) {
+  if (!status.ok()) throw Error(std::string(status.message()));
+}
+
+void Sync(const fs::path& path) {
+  base::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid() || ::fsync(fd.get()) != 0) {
+    throw Error("cannot sync " + path.string() + ": " + std::strerror(errno));
+  }
+}
+
+// Runs `step`, whose std::filesystem calls name the file in what they throw.
+template <class Function>
+auto OrError(Function step) {
+  try {
+    return step();
+  } catch (const fs::filesystem_error& e) {
+    throw Error(std::string(e.what()) + "; check the space and the permissions there");
+  }
+}
+
+FileRecord Describe(const fs::path& root, const fs::path& file) {
+  return {fs::relative(file, root).string(), static_cast<int64_t>(fs::file_size(file)),
+          Sha256OfFile(file.string())};
+}
+
+std::string ManifestText(const std::vector<FileRecord>& files) {
+  Json list = Json::array();
+  for (const FileRecord& file : files) {
+    list.push_back({{"path", file.path}, {"size", file.size}, {"sha256", file.sha256}});
+  }
+  return Json{{"files", std::move(list)}}.dump(1) + "\n";
+}
+
+std::vector<FileRecord> ParseManifest(const std::string& path, const std::string& text) {
+  try {
+    std::vector<FileRecord> files;
+    const Json manifest = Json::parse(text);
+    for (const Json& file : manifest.at("files")) {
+      files.push_back({file.at("path"), file.at("size"), file.at("sha256")});
+    }
+    return files;
+  } catch (const Json::exception&) {
+    throw Error(path + " is damaged: it is no manifest; use another checkpoint");
+  }
+}
+
+class SharedFs final : public Storage {
+ public:
+  SharedFs(std::string base, const std::string& owner)
+      : base_(fs::absolute(base)), aside_prefix_(".tmp-" + owner + (owner.empty() ? "" : "-")) {}
+
+  std::string BeginWrite(const std::string& uuid, int rank) override {
+    return OrError([&] {
+      const fs::path dir = RankDir(uuid, rank);
+      fs::create_directories(dir);
+      return dir.string();
+    });
+  }
+
+  std::vector<FileRecord> EndWrite(const std::string& uuid, int rank) override {
+    return OrError([&] {
+      const fs::path dir = RankDir(uuid, rank);
+      std::vector<FileRecord> files;
+      for (const fs::directory_entry& entry : fs::recursive_directory_iterator(dir)) {
+        if (entry.is_directory()) continue;
+        if (entry.is_symlink() || !entry.is_regular_file()) {
+          throw Error("checkpoint file " + entry.path().string() + " is no regular file");
+        }
+        Sync(entry.path());
+        files.push_back(Describe(dir, entry.path()));
+      }
+      return files;
+    });
+  }
+
+  std::vector<FileRecord> Publish(const std::string& uuid,
+                                  const std::vector<std::vector<FileRecord>>& by_rank,
+                                  const std::string& metadata_json) override {
+    return OrError([&] {
+      RefuseDuplicates(by_rank);
+      // Aside the ranks' own folders, so that no file's name can meet theirs.
+      const fs::path merged = Aside(uuid) / "merged";
+      std::vector<FileRecord> files = Merge(uuid, by_rank, merged);
+      WriteSynced(merged / kMetadata, metadata_json);
+      files.push_back(Describe(merged, merged / kMetadata));
+      WriteSynced(merged / kManifest, ManifestText(files));
+      files.push_back(Describe(merged, merged / kManifest));
+      SyncDirs(merged);
+      fs::rename(merged, base_ / uuid);
+      Sync(base_);
+      fs::remove_all(Aside(uuid));
+      return files;
+    });
+  }
+
+  void Remove(const std::string& uuid) override {
+    std::error_code ignored;
+    fs::remove_all(Aside(uuid), ignored);
+    fs::remove_all(base_ / uuid, ignored);
+  }
+
+  void RemoveLeftovers() override {
+    std::error_code ignored;
+    std::vector<fs::path> leftovers;
+    for (fs::directory_iterator it(base_, ignored), end; it != end; it.increment(ignored)) {
+      const std::string name = it->path().filename().string();
+      if (name.rfind(aside_prefix_, 0) == 0 && base::IsUuid(name.substr(aside_prefix_.size()))) {
+        leftovers.push_back(it->path());
+      }
+    }
+    for (const fs::path& path : leftovers) fs::remove_all(path, ignored);
+  }
+
+  std::string Open(const std::string& uuid) override {
+    if (!base::IsUuid(uuid)) throw Error("'" + uuid + "' is no UUID of a checkpoint");
+    const fs::path dir = base_ / uuid;
+    const std::string manifest = (dir / kManifest).string();
+    const absl::StatusOr<std::string> text = base::ReadFile(manifest);
+    if (!text.ok()) {
+      throw Error("checkpoint " + uuid +
+                  " is not complete: " + std::string(text.status().message()));
+    }
+    for (const FileRecord& file : ParseManifest(manifest, *text)) Verify(uuid, dir, file);
+    return dir.string();
+  }
+
+ private:
+  fs::path Aside(const std::string& uuid) const { return base_ / (aside_prefix_ + uuid); }
+  fs::path RankDir(const std::string& uuid, int rank) const {
+    return Aside(uuid) / ("rank-" + std::to_string(rank));
+  }
+
+  static void RefuseDuplicates(const std::vector<std::vector<FileRecord>>& by_rank) {
+    std::set<std::string> names = {kMetadata, kManifest};
+    for (size_t rank = 0; rank < by_rank.size(); ++rank) {
+      for (const FileRecord& file : by_rank[rank]) {
+        if (names.insert(file.path).second) continue;
+        throw Error("checkpoint file '" + file.path + "' of rank " + std::to_string(rank) +
+                    " has a name that is taken; give each rank's files names of their own");
+      }
+    }
+  }
+
+  std::vector<FileRecord> Merge(const std::string& uuid,
+                                const std::vector<std::vector<FileRecord>>& by_rank,
+                                const fs::path& merged) const {
+    fs::create_directories(merged);
+    std::vector<FileRecord> files;
+    for (size_t rank = 0; rank < by_rank.size(); ++rank) {
+      for (const FileRecord& file : by_rank[rank]) {
+        const fs::path to = merged / file.path;
+        fs::create_directories(to.parent_path());
+        fs::rename(RankDir(uuid, static_cast<int>(rank)) / file.path, to);
+        files.push_back(file);
+      }
+    }
+    return files;
+  }
+
+  static void WriteSynced(const fs::path& path, const std::string& text) {
+    ThrowUnlessOk(base::WriteFileAtomically(path.string(), text));
+  }
+
+  static void SyncDirs(const fs::path& root) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
+      if (entry.is_directory()) Sync(entry.path());
+    }
+    Sync(root);
+  }
+
+  static void Verify(const std::string& uuid, const fs::path& dir, const FileRecord& file) {
+    const fs::path path = dir / file.path;
+    const std::string where = "checkpoint " + uuid + ": file " + path.string();
+    std::error_code error;
+    const auto size = fs::file_size(path, error);
+    if (error) throw Error(where + " is missing; use another checkpoint");
+    if (static_cast<int64_t>(size) != file.size || Sha256OfFile(path.string()) != file.sha256) {
+      throw Error(where + " is damaged: it is not what was saved; use another checkpoint");
+    }
+  }
+
+  const fs::path base_;
+  const std::string aside_prefix_;
+};
+
+}  // namespace
+
+std::unique_ptr<Storage> MakeSharedFs(std::string base, std::string owner) {
+  return std::make_unique<SharedFs>(std::move(base), owner);
+}
+
+}  // namespace det::storage

@@ -1,0 +1,164 @@
+#include "trial_api/cpp/torch/controller.h"
+
+#include <string>
+
+#include "trial_api/cpp/core/error.h"
+
+namespace det::trial {
+
+Controller::Controller(TrialContext& context, Trial& trial)
+    : context_(context),
+      trial_(trial),
+      training_loader_(trial.build_training_data_loader()),
+      validation_loader_(trial.build_validation_data_loader()),
+      training_sampler_(MakeSampler(training_loader_, /*training=*/true)),
+      validation_sampler_(MakeSampler(validation_loader_, /*training=*/false)),
+      schedule_(MakeSchedule(context.core().training(), BatchSize(training_loader_),
+                             training_sampler_.batches_per_epoch())) {
+  if (context.models().empty()) {
+    throw Error("the trial wrapped no model: call context.wrap_model() in its constructor");
+  }
+}
+
+int64_t Controller::BatchSize(const DataLoader& loader) const {
+  const int64_t size = loader.options().global_batch_size;
+  return size > 0 ? size : context_.global_batch_size();
+}
+
+Sampler Controller::MakeSampler(const DataLoader& loader, bool training) const {
+  const int64_t batch_size = BatchSize(loader);
+  if (training && batch_size % context_.ranks().size != 0) {
+    throw Error("training batches of " + std::to_string(batch_size) +
+                " records cannot be divided evenly among " +
+                std::to_string(context_.ranks().size) + " slots");
+  }
+  return Sampler({.records = loader.dataset().size(),
+                  .global_batch_size = batch_size,
+                  .shuffle = loader.options().shuffle,
+                  .drop_last = training,
+                  .seed = context_.seed(),
+                  .rank = context_.ranks().rank,
+                  .size = context_.ranks().size});
+}
+
+Controller::End Controller::Run() {
+  Restore();
+  SetTrainMode(true);
+  while (true) {
+    DoDueWork();
+    if (schedule_.Ended(progress_.steps_completed)) return End::kFinished;
+    const bool stop = TrainBatch();
+    // At the very end there is nothing to give up: finish instead.
+    if (stop && !schedule_.Ended(progress_.steps_completed)) {
+      Save();
+      context_.core().preemption().Acknowledge();
+      return End::kPreempted;
+    }
+  }
+}
+
+void Controller::Restore() {
+  Checkpoints& checkpoints = context_.core().checkpoints();
+  if (const std::optional<std::string> uuid = checkpoints.Latest()) {
+    progress_ = LoadState(checkpoints.Open(*uuid), context_, trial_, unreported_);
+    saved_at_ = progress_.steps_completed;
+    // Another batch size since then: go on with the next epoch.
+    if (progress_.batch >= training_sampler_.batches_per_epoch()) {
+      ++progress_.epoch;
+      progress_.batch = 0;
+    }
+  }
+  context_.SetSteps(progress_.steps_completed, schedule_.max_batches);
+}
+
+void Controller::DoDueWork() {
+  const int64_t steps = progress_.steps_completed;
+  if (schedule_.ReportDue(steps) && progress_.reported_at != steps) ReportTraining();
+  bool save = schedule_.CheckpointDue(steps);
+  if (schedule_.ValidationDue(steps) && progress_.validated_at != steps) {
+    save = BestByPolicy(Validate()) || save;
+  }
+  if (save) Save();
+}
+
+bool Controller::TrainBatch() {
+  const Batch batch =
+      Read(training_loader_, training_sampler_, progress_.epoch, progress_.batch);
+  const BatchMetrics metrics = trial_.train_batch(batch, progress_.epoch, progress_.batch);
+  unreported_.Add(metrics, batch.size());
+  ++progress_.steps_completed;
+  if (++progress_.batch == training_sampler_.batches_per_epoch()) {
+    ++progress_.epoch;
+    progress_.batch = 0;
+  }
+  context_.SetSteps(progress_.steps_completed, schedule_.max_batches);
+  return context_.AgreeToStop();
+}
+
+void Controller::ReportTraining() {
+  const int64_t steps = progress_.steps_completed;
+  Metrics& metrics = context_.core().metrics();
+  metrics.ReportTraining(steps, unreported_.Mean(context_.core().communicator()));
+  metrics.ReportProgress(static_cast<double>(steps) /
+                         static_cast<double>(schedule_.max_batches));
+  unreported_.Clear();
+  progress_.reported_at = steps;
+}
+
+bool Controller::Validate() {
+  context_.BroadcastBuffers();
+  SetTrainMode(false);
+  MetricsSum sums;
+  {
+    torch::NoGradGuard no_grad;
+    for (int64_t i = 0; i < validation_sampler_.batches_per_epoch(); ++i) {
+      const Batch batch = Read(validation_loader_, validation_sampler_, 0, i);
+      if (batch.size() > 0) sums.Add(trial_.evaluate_batch(batch), batch.size());
+    }
+  }
+  SetTrainMode(true);
+  progress_.validation = sums.Mean(context_.core().communicator());
+  progress_.validated_at = progress_.steps_completed;
+  return context_.core().metrics().ReportValidation(progress_.steps_completed,
+                                                    progress_.validation);
+}
+
+bool Controller::BestByPolicy(bool best_on_chief) {
+  switch (context_.core().training().checkpoint_policy) {
+    case TrainingConfig::CheckpointPolicy::kAll:
+      return true;
+    case TrainingConfig::CheckpointPolicy::kNone:
+      return false;
+    case TrainingConfig::CheckpointPolicy::kBest: {
+      // Only the chief has heard it from the master.
+      char best = best_on_chief ? 1 : 0;
+      context_.core().communicator().Broadcast(&best, 1, 0);
+      return best != 0;
+    }
+  }
+  return false;
+}
+
+void Controller::Save() {
+  if (saved_at_ == progress_.steps_completed) return;
+  context_.BroadcastBuffers();
+  const std::string metadata = ToJson(progress_);
+  context_.core().checkpoints().Save(
+      progress_.steps_completed, metadata,
+      [this](const std::string& dir) { SaveState(dir, context_, trial_, progress_, unreported_); });
+  saved_at_ = progress_.steps_completed;
+}
+
+Batch Controller::Read(const DataLoader& loader, Sampler& sampler, int64_t epoch, int64_t batch) {
+  const std::span<const int64_t> indices = sampler.Slice(epoch, batch);
+  if (indices.empty()) return {};
+  Batch records = loader.dataset().get_batch(indices);
+  for (torch::Tensor& tensor : records.tensors) tensor = tensor.to(context_.device());
+  return records;
+}
+
+void Controller::SetTrainMode(bool on) {
+  for (const auto& model : context_.models()) model->train(on);
+}
+
+}  // namespace det::trial

@@ -1,0 +1,63 @@
+// The training loop of one rank: train, report, validate, save, stop.
+//
+// What is due is a function of the number of trained batches (schedule.h) and is done before the
+// next batch; the state of a checkpoint says what was done. So a restored run continues exactly as
+// the run that saved it would have.
+//
+// Made by RunTrial, lives on the training thread. All ranks take every decision alike.
+#ifndef TRIAL_API_CPP_TORCH_CONTROLLER_H_
+#define TRIAL_API_CPP_TORCH_CONTROLLER_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "trial_api/cpp/torch/dataset.h"
+#include "trial_api/cpp/torch/metrics_sum.h"
+#include "trial_api/cpp/torch/sampler.h"
+#include "trial_api/cpp/torch/schedule.h"
+#include "trial_api/cpp/torch/training_state.h"
+#include "trial_api/cpp/torch/trial.h"
+
+namespace det::trial {
+
+class Controller {
+ public:
+  enum class End { kFinished, kPreempted };
+
+  Controller(TrialContext& context, Trial& trial);
+
+  // Collective. Returns when training is finished, or saved because of a preemption.
+  End Run();
+
+ private:
+  void Restore();
+  // What the present number of batches asks for, and has not been done yet.
+  void DoDueWork();
+  // Returns whether the ranks agreed to stop.
+  bool TrainBatch();
+  void ReportTraining();
+  // Returns whether it is the best validation that the experiment has seen.
+  bool Validate();
+  bool BestByPolicy(bool best_on_chief);
+  void Save();
+  Batch Read(const DataLoader& loader, Sampler& sampler, int64_t epoch, int64_t batch);
+  Sampler MakeSampler(const DataLoader& loader, bool training) const;
+  int64_t BatchSize(const DataLoader& loader) const;
+  void SetTrainMode(bool on);
+
+  TrialContext& context_;
+  Trial& trial_;
+  DataLoader training_loader_;
+  DataLoader validation_loader_;
+  Sampler training_sampler_;
+  Sampler validation_sampler_;
+  const Schedule schedule_;
+
+  Progress progress_;
+  MetricsSum unreported_;
+  int64_t saved_at_ = -1;
+};
+
+}  // namespace det::trial
+
+#endif  // TRIAL_API_CPP_TORCH_CONTROLLER_H_

@@ -1,0 +1,280 @@
+#include "trial_api/cpp/torch/controller.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/torch/testing/fake_context.h"
+#include "trial_api/cpp/torch/testing/forked_ranks.h"
+
+namespace det::trial {
+namespace {
+
+using testing::FakeContext;
+using testing::RunRanks;
+using Unit = Length::Unit;
+
+constexpr int64_t kRecords = 52;  // six batches of eight; four records remain
+
+TensorDataset LineRecords(int64_t records) {
+  const torch::Tensor x = torch::arange(records * 3, torch::kFloat32).view({records, 3}).sin();
+  return TensorDataset({x, x.matmul(torch::tensor({1.0F, -2.0F, 0.5F})).unsqueeze(1)});
+}
+
+// Fits a line. With `noise`, each batch takes random numbers, as dropout does.
+class LineTrial : public Trial {
+ public:
+  explicit LineTrial(TrialContext& context, bool noise = false)
+      : context_(context),
+        noise_(noise),
+        line_(context.wrap_model(torch::nn::Linear(3, 1))),
+        adam_(context.wrap_optimizer(torch::optim::Adam(line_->parameters(), 0.05))) {}
+
+  DataLoader build_training_data_loader() override {
+    return {LineRecords(kRecords), {.shuffle = true}};
+  }
+  DataLoader build_validation_data_loader() override { return LineRecords(13); }
+
+  BatchMetrics train_batch(const Batch& batch, int64_t epoch, int64_t batch_idx) override {
+    positions += std::to_string(epoch) + "." + std::to_string(batch_idx) + " ";
+    if (on_batch) on_batch(context_.steps_completed());
+    torch::Tensor out = line_(batch.data());
+    if (noise_) out = out + 0.1 * torch::randn_like(out);
+    const torch::Tensor loss = torch::mse_loss(out, batch.target());
+    context_.backward(loss);
+    context_.step_optimizer(adam_);
+    return {{"loss", loss}};
+  }
+
+  BatchMetrics evaluate_batch(const Batch& batch) override {
+    return {{"error", torch::mse_loss(line_(batch.data()), batch.target())}, {"one", 1.0}};
+  }
+
+  std::string Weights() const {
+    std::ostringstream text;
+    for (const torch::Tensor& parameter : line_->parameters()) {
+      for (int64_t i = 0; i < parameter.numel(); ++i) {
+        char number[40];
+        std::snprintf(number, sizeof number, "%a ", parameter.flatten()[i].item<double>());
+        text << number;
+      }
+    }
+    return text.str();
+  }
+
+  std::function<void(int64_t steps_before)> on_batch;
+  std::string positions;
+
+ private:
+  TrialContext& context_;
+  const bool noise_;
+  torch::nn::Linear line_;
+  std::shared_ptr<torch::optim::Adam> adam_;
+};
+
+std::string Join(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "; ";
+  return text;
+}
+
+class ControllerTest : public ::testing::Test {
+ protected:
+  ControllerTest() {
+    std::string pattern = ::testing::TempDir() + "/controller_test.XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+  }
+  ~ControllerTest() override { std::filesystem::remove_all(directory_); }
+
+  FakeContext::Options Options(Length max_length) const {
+    FakeContext::Options options;
+    options.directory = directory_;
+    options.training.max_length = max_length;
+    options.training.reporting_period = 4;
+    options.training.searcher_metric = "error";
+    return options;
+  }
+
+  std::string directory_;
+};
+
+// One process of a run: what it left behind, as text to compare.
+struct Outcome {
+  std::string trace;
+  std::string weights;
+  std::string metrics;
+};
+
+Outcome RunOnce(Communicator& communicator, const FakeContext::Options& options, bool noise,
+                int64_t preempt_before = -1, int preempted_rank = 0) {
+  SeedTorch(options.seed, communicator.ranks().rank);
+  FakeContext core(communicator, options);
+  TrialContext context(core);
+  LineTrial trial(context, noise);
+  trial.on_batch = [&](int64_t steps_before) {
+    core.preempt =
+        steps_before + 1 == preempt_before && communicator.ranks().rank == preempted_rank;
+  };
+  const Controller::End end = Controller(context, trial).Run();
+  std::ostringstream metrics;
+  for (const auto* reports : {&core.training_reports, &core.validation_reports}) {
+    for (const auto& [steps, values] : *reports) {
+      for (const auto& [name, value] : values) {
+        char number[40];
+        std::snprintf(number, sizeof number, "%a", value);
+        metrics << steps << " " << name << " " << number << "; ";
+      }
+    }
+  }
+  core.trace.push_back(end == Controller::End::kFinished ? "finished" : "preempted");
+  core.trace.push_back("steps " + std::to_string(context.steps_completed()));
+  return {Join(core.trace), trial.Weights(), metrics.str()};
+}
+
+TEST_F(ControllerTest, StoryOfOneTrial) {
+  const auto results = RunRanks(1, [&](Communicator& communicator) {
+    FakeContext::Options options = Options({Unit::kEpochs, 2});
+    options.training.checkpoint_policy = TrainingConfig::CheckpointPolicy::kNone;
+    options.training.checkpoint_period = {Unit::kBatches, 5};
+    options.training.initial_validation = true;
+    return RunOnce(communicator, options, false).trace;
+  });
+  EXPECT_EQ(results[0],
+            "validate 0; train 4; save 5; train 6; validate 6; train 8; save 10; train 12; "
+            "validate 12; save 12; finished; steps 12; ");
+}
+
+TEST_F(ControllerTest, PolicyBestSavesWhatIsBetterAndTheEnd) {
+  const auto results = RunRanks(2, [&](Communicator& communicator) {
+    FakeContext::Options options = Options({Unit::kBatches, 9});
+    // An "error" that must grow: the first stays best, since training makes it smaller.
+    options.training.smaller_is_better = false;
+    options.training.validation_period = {Unit::kBatches, 3};
+    options.training.reporting_period = 100;
+    return RunOnce(communicator, options, false).trace;
+  });
+  EXPECT_EQ(results[0],
+            "train 3; validate 3; save 3; train 6; validate 6; train 9; validate 9; save 9; "
+            "finished; steps 9; ");
+}
+
+TEST_F(ControllerTest, TwoRanksTrainAsOneAndValidateEachRecordOnce) {
+  std::vector<std::string> metrics;
+  for (const int size : {1, 2, 4}) {
+    const auto results = RunRanks(size, [&](Communicator& communicator) {
+      FakeContext core(communicator, Options({Unit::kBatches, 50}));
+      SeedTorch(7, communicator.ranks().rank);
+      TrialContext context(core);
+      LineTrial trial(context);
+      Controller(context, trial).Run();
+      const MetricMap& last = core.validation_reports.back().second;
+      const double loss = core.training_reports.back().second.at("loss");
+      char text[80];
+      std::snprintf(text, sizeof text, "%.4e %.4e %g", last.at("error"), loss, last.at("one"));
+      return std::string(text);
+    });
+    for (const std::string& result : results) metrics.push_back(result);
+  }
+  for (const std::string& one : metrics) EXPECT_EQ(one, metrics[0]);
+}
+
+TEST_F(ControllerTest, AResumedRunContinuesToTheLastBit) {
+  for (const int size : {1, 2}) {
+    for (const int64_t stop_at : {1, 6, 8, 15}) {
+      SCOPED_TRACE(std::to_string(size) + " ranks, preempted after " + std::to_string(stop_at));
+      const auto straight = RunRanks(size, [&](Communicator& communicator) {
+        const Outcome outcome = RunOnce(communicator, Options({Unit::kEpochs, 3}), true);
+        return outcome.weights + outcome.metrics;
+      });
+      const auto in_parts = RunRanks(size, [&](Communicator& communicator) {
+        FakeContext::Options options = Options({Unit::kEpochs, 3});
+        const Outcome first = RunOnce(communicator, options, true, stop_at, size - 1);
+        const std::string end = "preempted; steps " + std::to_string(stop_at) + "; ";
+        if (first.trace.find(end) == std::string::npos) return first.trace;
+        options.latest = "steps-" + std::to_string(stop_at);
+        const Outcome second = RunOnce(communicator, options, true);
+        return second.weights + "| " + first.metrics + "| " + second.metrics;
+      });
+      for (int rank = 0; rank < size; ++rank) {
+        const std::string& parts = in_parts[static_cast<size_t>(rank)];
+        const std::string& whole = straight[static_cast<size_t>(rank)];
+        const size_t bar = parts.find('|');
+        ASSERT_NE(bar, std::string::npos) << parts;
+        EXPECT_EQ(whole.substr(0, bar), parts.substr(0, bar));
+        std::istringstream reports(whole.substr(bar));
+        for (std::string report; std::getline(reports, report, ';');) {
+          EXPECT_NE(parts.find(report), std::string::npos) << report;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ControllerTest, AllRanksStopAtTheSameBatch) {
+  const auto results = RunRanks(3, [&](Communicator& communicator) {
+    FakeContext::Options options = Options({Unit::kEpochs, 2});
+    options.hparams = R"({"global_batch_size": 6})";
+    return RunOnce(communicator, options, false, 5, 2).trace;
+  });
+  for (const std::string& result : results) {
+    EXPECT_NE(result.find("preempted; steps 5; "), std::string::npos) << result;
+  }
+  EXPECT_EQ(results[0], "train 4; save 5; acknowledge; preempted; steps 5; ");
+}
+
+TEST_F(ControllerTest, AFinishedTrialIsNotTrainedAgain) {
+  const auto results = RunRanks(1, [&](Communicator& communicator) {
+    FakeContext::Options options = Options({Unit::kBatches, 5});
+    RunOnce(communicator, options, false);
+    options.latest = "steps-5";
+    return RunOnce(communicator, options, false).trace;
+  });
+  EXPECT_EQ(results[0], "finished; steps 5; ");
+}
+
+TEST_F(ControllerTest, FewerSlotsMayGoOn) {
+  RunRanks(2, [&](Communicator& communicator) {
+    return RunOnce(communicator, Options({Unit::kEpochs, 2}), false, 7).trace;
+  });
+  const auto results = RunRanks(1, [&](Communicator& communicator) {
+    FakeContext::Options options = Options({Unit::kEpochs, 2});
+    options.latest = "steps-7";
+    return RunOnce(communicator, options, false).trace;
+  });
+  EXPECT_EQ(results[0], "train 8; train 12; validate 12; save 12; finished; steps 12; ");
+}
+
+TEST_F(ControllerTest, AForeignCheckpointIsRefusedByName) {
+  const auto results = RunRanks(1, [&](Communicator& communicator) {
+    FakeContext::Options options = Options({Unit::kBatches, 2});
+    RunOnce(communicator, options, false);
+    std::filesystem::remove(directory_ + "/steps-2/optimizer_0.pt");
+    options.latest = "steps-2";
+    return RunOnce(communicator, options, false).trace;
+  });
+  EXPECT_NE(results[0].find("steps-2/optimizer_0.pt does not fit this trial"), std::string::npos)
+      << results[0];
+}
+
+TEST_F(ControllerTest, BatchesThatCannotBeDividedAreInvalidHyperparameters) {
+  const auto results = RunRanks(2, [&](Communicator& communicator) -> std::string {
+    FakeContext::Options options = Options({Unit::kBatches, 2});
+    options.hparams = R"({"global_batch_size": 7})";
+    try {
+      return RunOnce(communicator, options, false).trace;
+    } catch (const InvalidHp& error) {
+      return error.what();
+    }
+  });
+  EXPECT_EQ(results[0],
+            "global_batch_size 7 cannot be divided evenly among 2 slots: use a multiple of 2");
+}
+
+}  // namespace
+}  // namespace det::trial

@@ -1,0 +1,218 @@
+#include "trial_api/cpp/torch/gradient_reducer.h"
+
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/utils/lambda_post_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+
+#include "trial_api/cpp/core/error.h"
+
+namespace det::trial {
+namespace {
+
+DType CommunicatorType(const std::string& name, const torch::Tensor& parameter) {
+  if (!parameter.device().is_cpu()) {
+    throw Error("parameter " + name + " lies on " + parameter.device().str() +
+                ": this build averages gradients on CPU slots only");
+  }
+  if (parameter.scalar_type() == torch::kFloat32) return DType::kFloat32;
+  if (parameter.scalar_type() == torch::kFloat64) return DType::kFloat64;
+  throw Error("parameter " + name + " is of type " + torch::toString(parameter.scalar_type()) +
+              ": only float and double gradients can be averaged");
+}
+
+// The part of `flat` from `offset` as a tensor that is no view to autograd, because zero_grad()
+// refuses views.
+torch::Tensor Alias(const torch::Tensor& flat, int64_t offset, const torch::Tensor& like) {
+  torch::NoGradGuard no_grad;
+  torch::Tensor alias = torch::empty({0}, flat.options());
+  alias.set_(flat.storage(), offset, like.sizes(), {});
+  return alias;
+}
+
+}  // namespace
+
+struct GradientReducer::Bucket {
+  torch::Tensor flat;
+  DType dtype;
+  int64_t used = 0;
+  size_t parameters = 0;
+  size_t pending = 0;
+};
+
+struct GradientReducer::Parameter {
+  torch::Tensor tensor;
+  torch::Tensor gradient;  // shares the bucket's memory
+  size_t bucket = 0;
+  std::shared_ptr<torch::autograd::Node> accumulator;
+  uintptr_t hook = 0;
+};
+
+// Buckets [0, ready) may be reduced, [0, done) are. The thread touches a bucket's memory only
+// between the two, the training thread only outside.
+struct GradientReducer::Shared {
+  std::unique_ptr<Communicator> channel;
+  std::vector<Bucket> buckets;
+  double scale = 1.0;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t ready = 0;
+  size_t done = 0;
+  bool closed = false;
+  std::exception_ptr failure;
+
+  void Run();
+};
+
+void GradientReducer::Shared::Run() {
+  std::unique_lock lock(mutex);
+  while (true) {
+    changed.wait(lock, [&] { return closed || done < ready; });
+    if (closed) return;
+    Bucket& bucket = buckets[done];
+    lock.unlock();
+    std::exception_ptr caught;
+    try {
+      torch::NoGradGuard no_grad;
+      channel->AllReduceSum(bucket.flat.data_ptr(), static_cast<size_t>(bucket.flat.numel()),
+                            bucket.dtype);
+      bucket.flat.mul_(scale);
+    } catch (...) {
+      caught = std::current_exception();
+    }
+    lock.lock();
+    if (caught) {
+      failure = caught;
+      changed.notify_all();
+      return;
+    }
+    ++done;
+    if (done == buckets.size()) changed.notify_all();
+  }
+}
+
+GradientReducer::GradientReducer(Communicator& communicator, const NamedParameters& parameters,
+                                 const BucketLimits& limits)
+    : shared_(std::make_shared<Shared>()) {
+  shared_->scale = 1.0 / communicator.ranks().size;
+  FillBuckets(parameters, limits);
+  AddHooks();
+  shared_->channel = communicator.Duplicate("gradients");
+  thread_ = std::thread([shared = shared_] { shared->Run(); });
+}
+
+GradientReducer::~GradientReducer() {
+  for (Parameter& parameter : parameters_) parameter.accumulator->del_post_hook(parameter.hook);
+  bool waits_for_peer = false;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->closed = true;
+    shared_->changed.notify_all();
+    waits_for_peer = !shared_->failure && shared_->done < shared_->ready;
+  }
+  if (waits_for_peer) {
+    thread_.detach();
+  } else {
+    thread_.join();
+  }
+}
+
+void GradientReducer::FillBuckets(const NamedParameters& parameters, const BucketLimits& limits) {
+  std::vector<Bucket>& buckets = shared_->buckets;
+  for (auto it = parameters.rbegin(); it != parameters.rend(); ++it) {
+    const auto& [name, tensor] = *it;
+    if (!tensor.requires_grad()) continue;
+    const DType dtype = CommunicatorType(name, tensor);
+    const int64_t limit = buckets.size() <= 1 ? limits.first_bytes : limits.other_bytes;
+    const int64_t size = tensor.numel();
+    if (buckets.empty() || buckets.back().dtype != dtype ||
+        (buckets.back().used + size) * static_cast<int64_t>(tensor.element_size()) > limit) {
+      buckets.push_back({torch::empty({0}, tensor.options().requires_grad(false)), dtype});
+    }
+    parameters_.push_back({.tensor = tensor, .bucket = buckets.size() - 1});
+    buckets.back().used += size;
+    ++buckets.back().parameters;
+  }
+  if (buckets.empty()) {
+    throw Error("the wrapped models have no parameter that requires a gradient");
+  }
+  for (Bucket& bucket : buckets) {
+    const bool last = &bucket == &buckets.back();
+    bucket.flat = torch::zeros({bucket.used + (last ? 1 : 0)}, bucket.flat.options());
+  }
+  std::vector<int64_t> offsets(buckets.size(), 0);
+  for (Parameter& parameter : parameters_) {
+    int64_t& offset = offsets[parameter.bucket];
+    parameter.gradient = Alias(buckets[parameter.bucket].flat, offset, parameter.tensor);
+    offset += parameter.tensor.numel();
+  }
+}
+
+void GradientReducer::AddHooks() {
+  using torch::autograd::utils::LambdaPostHook;
+  using Variables = std::vector<torch::autograd::Variable>;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Parameter& parameter = parameters_[i];
+    // The tensor holds its accumulator only weakly; ours keeps the hook alive.
+    parameter.accumulator = torch::autograd::impl::grad_accumulator(parameter.tensor);
+    parameter.hook = parameter.accumulator->add_post_hook(
+        std::make_unique<LambdaPostHook>([this, i](const Variables& outputs, const Variables&) {
+          Ready(i);
+          return outputs;
+        }));
+  }
+}
+
+void GradientReducer::Ready(size_t parameter) {
+  std::vector<Bucket>& buckets = shared_->buckets;
+  if (--buckets[parameters_[parameter].bucket].pending > 0) return;
+  const std::lock_guard lock(shared_->mutex);
+  const size_t before = shared_->ready;
+  while (shared_->ready < buckets.size() && buckets[shared_->ready].pending == 0) {
+    ++shared_->ready;
+  }
+  if (shared_->ready != before) shared_->changed.notify_all();
+}
+
+void GradientReducer::Prepare(bool want_stop) {
+  torch::NoGradGuard no_grad;
+  // Users may have put another tensor in place of a gradient, or none.
+  for (Parameter& parameter : parameters_) {
+    torch::Tensor& gradient = parameter.tensor.mutable_grad();
+    if (!gradient.defined()) {
+      parameter.gradient.zero_();
+    } else if (gradient.data_ptr() != parameter.gradient.data_ptr()) {
+      parameter.gradient.copy_(gradient);
+    } else {
+      continue;
+    }
+    gradient = parameter.gradient;
+  }
+  std::vector<Bucket>& buckets = shared_->buckets;
+  buckets.back().flat[buckets.back().used] = want_stop ? 1.0 : 0.0;
+  const std::lock_guard lock(shared_->mutex);
+  for (Bucket& bucket : buckets) bucket.pending = bucket.parameters;
+  shared_->ready = 0;
+  shared_->done = 0;
+}
+
+bool GradientReducer::Finish() {
+  const std::vector<Bucket>& buckets = shared_->buckets;
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->ready != buckets.size()) {
+    shared_->ready = buckets.size();
+    shared_->changed.notify_all();
+  }
+  shared_->changed.wait(lock,
+                        [&] { return shared_->failure || shared_->done == buckets.size(); });
+  if (shared_->failure) std::rethrow_exception(shared_->failure);
+  return buckets.back().flat[buckets.back().used].item<double>() > 0.0;
+}
+
+size_t GradientReducer::num_buckets() const { return shared_->buckets.size(); }
+
+}  // namespace det::trial

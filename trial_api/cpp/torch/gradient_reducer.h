@@ -1,0 +1,69 @@
+// Averages gradients over the ranks while the backward pass still computes them.
+//
+// Gradients live in flat buckets, in the order in which backward makes them ready (the last layers
+// first), as in S. Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel
+// Training", VLDB 2020. A hook behind each gradient counts down its bucket; full buckets go, always
+// in the same order, to a thread of our own that all-reduces them over a channel of its own. One
+// more number in the last bucket carries each rank's wish to stop, so agreeing on it costs nothing.
+//
+// Owned by TrialContext and called on the training thread. Only for two ranks or more.
+#ifndef TRIAL_API_CPP_TORCH_GRADIENT_REDUCER_H_
+#define TRIAL_API_CPP_TORCH_GRADIENT_REDUCER_H_
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "trial_api/cpp/core/communicator.h"
+
+namespace det::trial {
+
+struct BucketLimits {
+  int64_t first_bytes = int64_t{1} << 20;  // small, so that communication starts early
+  int64_t other_bytes = int64_t{25} << 20;
+};
+
+class GradientReducer {
+ public:
+  using NamedParameters = std::vector<std::pair<std::string, torch::Tensor>>;
+
+  // Collective: every rank gives the same parameters in the same order. Throws Error naming a
+  // parameter whose type or device it cannot average.
+  GradientReducer(Communicator& communicator, const NamedParameters& parameters,
+                  const BucketLimits& limits = {});
+  // Does not wait for a peer: an all-reduce under way is left to its thread.
+  ~GradientReducer();
+  GradientReducer(const GradientReducer&) = delete;
+  GradientReducer& operator=(const GradientReducer&) = delete;
+
+  // Around one backward pass. Finish() returns once every gradient is the average over all ranks: a
+  // parameter that took no part in the pass counts as zero. Its result: whether any rank said
+  // `want_stop`. Throws Error when a peer is gone.
+  void Prepare(bool want_stop);
+  bool Finish();
+
+  size_t num_buckets() const;
+
+ private:
+  struct Bucket;
+  struct Shared;
+
+  void FillBuckets(const NamedParameters& parameters, const BucketLimits& limits);
+  void AddHooks();
+  void Ready(size_t parameter);
+
+  // Shared with the thread, which may outlive us.
+  std::shared_ptr<Shared> shared_;
+  struct Parameter;
+  std::vector<Parameter> parameters_;
+  std::thread thread_;
+};
+
+}  // namespace det::trial
+
+#endif  // TRIAL_API_CPP_TORCH_GRADIENT_REDUCER_H_

@@ -1,0 +1,70 @@
+// RunTrialMain: the outermost frame of a trial's process, where exceptions end.
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/torch/controller.h"
+#include "trial_api/cpp/torch/trial.h"
+
+namespace det {
+namespace {
+
+constexpr char kUsage[] =
+    "Trains this trial off the cluster; on the cluster, the experiment decides.\n"
+    "  --config FILE         experiment configuration (YAML)\n"
+    "  --hparam NAME=VALUE   a hyperparameter in place of the configuration's; repeatable\n"
+    "  --max-length LENGTH   \"3 epochs\", \"500 batches\" or \"10000 records\"\n"
+    "  --checkpoint-dir DIR  where checkpoints go (./checkpoints)\n"
+    "  --restore UUID        start from this checkpoint below --checkpoint-dir\n"
+    "  --seed N              in place of the configuration's\n";
+
+void PrintError(const std::string& message) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "ERROR: %s\n", message.c_str());
+  std::fflush(stderr);
+}
+
+void Train(Context& context, const TrialFactory& make_trial) {
+  trial::SeedTorch(context.seed(), context.ranks().rank);
+  TrialContext trial_context(context);
+  const std::unique_ptr<Trial> trial = make_trial(trial_context);
+  trial::Controller(trial_context, *trial).Run();
+  context.metrics().Flush();
+}
+
+int Run(int argc, char** argv, const TrialFactory& make_trial) {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  // One thread per slot computes; a second pool for independent operators would only take turns.
+  at::set_num_interop_threads(1);
+  const std::unique_ptr<Context> context = 
+      Context::FromEnvironment(Context::ParseArguments(argc, argv));
+  try {
+    Train(*context, make_trial);
+  } catch (const InvalidHp& error) {
+    PrintError(std::string("invalid hyperparameters: ") + error.what());
+    context->ReportInvalidHp(error.what());
+  }
+  return 0;
+}
+
+}  // namespace
+
+int RunTrialMain(int argc, char** argv, const TrialFactory& make_trial) {
+  try {
+    return Run(argc, argv, make_trial);
+  } catch (const c10::Error& error) {
+    PrintError(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    PrintError(error.what());
+  }
+  // Not by exit(): a thread may still wait for a peer inside of the communicator.
+  std::_Exit(1);
+}
+
+}  // namespace det

@@ -1,0 +1,46 @@
+#include "trial_api/cpp/torch/schedule.h"
+
+#include <algorithm>
+
+namespace det::trial {
+namespace {
+
+int64_t InBatches(const Length& length, int64_t global_batch_size, int64_t batches_per_epoch) {
+  if (length.count <= 0) return 0;
+  switch (length.unit) {
+    case Length::Unit::kBatches:
+      return length.count;
+    case Length::Unit::kRecords:
+      return std::max<int64_t>(1, length.count / global_batch_size);
+    case Length::Unit::kEpochs:
+      return length.count * batches_per_epoch;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Schedule MakeSchedule(const TrainingConfig& config, int64_t global_batch_size,
+                      int64_t batches_per_epoch) {
+  if (!config.max_length || config.max_length->count <= 0) {
+    throw Error(
+        "searcher.max_length is missing: say how long to train, for example max_length: "
+        "{epochs: 3}");
+  }
+  if (config.records_per_epoch > 0) {
+    batches_per_epoch = std::max<int64_t>(1, config.records_per_epoch / global_batch_size);
+  }
+  const auto in_batches = [&](const Length& length) {
+    return InBatches(length, global_batch_size, batches_per_epoch);
+  };
+  Schedule schedule;
+  schedule.max_batches = in_batches(*config.max_length);
+  schedule.report_every = std::max<int64_t>(1, config.reporting_period);
+  schedule.validate_every = in_batches(config.validation_period);
+  if (schedule.validate_every == 0) schedule.validate_every = batches_per_epoch;
+  schedule.checkpoint_every = in_batches(config.checkpoint_period);
+  schedule.initial_validation = config.initial_validation;
+  return schedule;
+}
+
+}  // namespace det::trial

@@ -1,0 +1,40 @@
+// When to report, validate and save, counted in batches. PURE: a function of the configuration.
+//
+// Called by the controller. A resumed run asks the same questions about the same numbers, so it does
+// what the uninterrupted one would have done.
+#ifndef TRIAL_API_CPP_TORCH_SCHEDULE_H_
+#define TRIAL_API_CPP_TORCH_SCHEDULE_H_
+
+#include <cstdint>
+
+#include "trial_api/cpp/core/context.h"
+
+namespace det::trial {
+
+struct Schedule {
+  int64_t max_batches = 0;
+  int64_t report_every = 0;
+  int64_t validate_every = 0;
+  int64_t checkpoint_every = 0;  // 0: only by policy and at the end
+  bool initial_validation = false;
+
+  bool Ended(int64_t steps) const { return steps >= max_batches; }
+  bool ValidationDue(int64_t steps) const {
+    return steps == 0 ? initial_validation : Ended(steps) || steps % validate_every == 0;
+  }
+  bool CheckpointDue(int64_t steps) const {
+    return Ended(steps) || (steps > 0 && checkpoint_every > 0 && steps % checkpoint_every == 0);
+  }
+  bool ReportDue(int64_t steps) const {
+    return steps > 0 && (ValidationDue(steps) || steps % report_every == 0);
+  }
+};
+
+// A length in records is rounded down to whole global batches, but a length over 0 is at least one
+// batch. No validation period means after every epoch. Throws Error without a max_length.
+Schedule MakeSchedule(const TrainingConfig& config, int64_t global_batch_size,
+                      int64_t batches_per_epoch);
+
+}  // namespace det::trial
+
+#endif  // TRIAL_API_CPP_TORCH_SCHEDULE_H_

@@ -1,0 +1,65 @@
+#include "trial_api/cpp/torch/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace det::trial {
+namespace {
+
+using Unit = Length::Unit;
+
+std::vector<int64_t> ValidationsOf(const Schedule& schedule) {
+  std::vector<int64_t> steps;
+  for (int64_t i = 0; i <= schedule.max_batches; ++i) {
+    if (schedule.ValidationDue(i)) steps.push_back(i);
+  }
+  return steps;
+}
+
+TEST(ScheduleTest, UnitsBecomeBatches) {
+  struct Case {
+    Length length;
+    int64_t batches;
+  };
+  for (const Case& c : {Case{{Unit::kBatches, 7}, 7}, Case{{Unit::kRecords, 70}, 8},
+                        Case{{Unit::kRecords, 3}, 1}, Case{{Unit::kEpochs, 3}, 30}}) {
+    const Schedule schedule = MakeSchedule({.max_length = c.length}, 8, 10);
+    EXPECT_EQ(schedule.max_batches, c.batches) << c.length.count;
+  }
+}
+
+TEST(ScheduleTest, ValidatesEachEpochAndAtTheEndByDefault) {
+  const Schedule schedule = MakeSchedule({.max_length = Length{Unit::kBatches, 25}}, 8, 10);
+  EXPECT_EQ(ValidationsOf(schedule), (std::vector<int64_t>{10, 20, 25}));
+}
+
+TEST(ScheduleTest, PeriodsAndInitialValidation) {
+  TrainingConfig config;
+  config.max_length = Length{Unit::kEpochs, 1};
+  config.validation_period = {Unit::kBatches, 4};
+  config.checkpoint_period = {Unit::kRecords, 24};
+  config.reporting_period = 5;
+  config.initial_validation = true;
+  const Schedule schedule = MakeSchedule(config, 8, 10);
+  EXPECT_EQ(ValidationsOf(schedule), (std::vector<int64_t>{0, 4, 8, 10}));
+  std::string due;
+  for (int64_t i = 0; i <= 10; ++i) {
+    if (schedule.ReportDue(i)) due += "r" + std::to_string(i);
+    if (schedule.CheckpointDue(i)) due += "c" + std::to_string(i);
+  }
+  EXPECT_EQ(due, "c3r4r5c6r8c9r10c10");
+}
+
+TEST(ScheduleTest, RecordsPerEpochOfTheConfigurationWins) {
+  TrainingConfig config;
+  config.max_length = Length{Unit::kEpochs, 2};
+  config.records_per_epoch = 40;
+  EXPECT_EQ(MakeSchedule(config, 8, 10).max_batches, 10);
+}
+
+TEST(ScheduleTest, NeedsAMaxLength) { EXPECT_THROW(MakeSchedule({}, 8, 10), Error); }
+
+}  // namespace
+}  // namespace det::trial

@@ -1,0 +1,104 @@
+// A Context for tests of the training loop: hyperparameters and lengths by hand, checkpoints in a
+// directory, and a trace of everything reported.
+//
+// Called by tests, on one thread.
+#ifndef TRIAL_API_CPP_TORCH_TESTING_FAKE_CONTEXT_H_
+#define TRIAL_API_CPP_TORCH_TESTING_FAKE_CONTEXT_H_
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trial_api/cpp/core/context.h"
+
+namespace det::trial::testing {
+
+class FakeContext : public Context, private Metrics, private Checkpoints, private Preemption {
+ public:
+  struct Options {
+    std::string hparams = R"({"global_batch_size": 8})";
+    TrainingConfig training;
+    std::string directory;              // of checkpoints
+    std::optional<std::string> latest;  // a checkpoint in it
+    uint32_t seed = 7;
+  };
+
+  FakeContext(Communicator& communicator, const Options& options)
+      : communicator_(communicator), options_(options), hparams_(options.hparams) {}
+
+  // "train 10", "validate 10", "save 10", "progress 0.5", "acknowledge": what the chief did.
+  std::vector<std::string> trace;
+  std::vector<std::pair<int64_t, MetricMap>> training_reports;
+  std::vector<std::pair<int64_t, MetricMap>> validation_reports;
+  std::string last_checkpoint;
+  bool preempt = false;  // as this rank knows it
+
+  bool on_cluster() const override { return true; }
+  int experiment_id() const override { return 1; }
+  int trial_id() const override { return 1; }
+  uint32_t seed() const override { return options_.seed; }
+  const Hparams& hparams() const override { return hparams_; }
+  const TrainingConfig& training() const override { return options_.training; }
+  std::string config_json() const override { return "{}"; }
+  std::string data_json() const override { return "{}"; }
+  const Ranks& ranks() const override { return communicator_.ranks(); }
+  Communicator& communicator() override { return communicator_; }
+  Metrics& metrics() override { return *this; }
+  Checkpoints& checkpoints() override { return *this; }
+  Preemption& preemption() override { return *this; }
+  void ReportInvalidHp(const std::string& message) override { Trace("invalid hp: " + message); }
+
+ private:
+  void Trace(const std::string& line) {
+    if (ranks().is_chief()) trace.push_back(line);
+  }
+
+  void ReportTraining(int64_t steps, const MetricMap& metrics) override {
+    Trace("train " + std::to_string(steps));
+    training_reports.emplace_back(steps, metrics);
+  }
+  bool ReportValidation(int64_t steps, const MetricMap& metrics) override {
+    Trace("validate " + std::to_string(steps));
+    validation_reports.emplace_back(steps, metrics);
+    const auto metric = metrics.find(options_.training.searcher_metric);
+    if (!ranks().is_chief() || metric == metrics.end()) return false;
+    const bool best = !best_ || (options_.training.smaller_is_better ? metric->second < *best_
+                                                                     : metric->second > *best_);
+    if (best) best_ = metric->second;
+    return best;
+  }
+  void Report(const std::string& group, int64_t steps, const MetricMap&) override {
+    Trace(group + " " + std::to_string(steps));
+  }
+  void ReportProgress(double fraction) override { progress_ = fraction; }
+  void Flush() override {}
+
+  std::string Save(int64_t steps, const std::string&,
+                   const std::function<void(const std::string& dir)>& write) override {
+    last_checkpoint = "steps-" + std::to_string(steps);
+    const std::string directory = options_.directory + "/" + last_checkpoint;
+    std::filesystem::create_directories(directory);
+    write(directory);
+    communicator_.Barrier();
+    Trace("save " + std::to_string(steps));
+    return last_checkpoint;
+  }
+  std::optional<std::string> Latest() const override { return options_.latest; }
+  std::string Open(const std::string& uuid) override { return options_.directory + "/" + uuid; }
+
+  bool Requested() const override { return preempt; }
+  void Acknowledge() override { Trace("acknowledge"); }
+
+  Communicator& communicator_;
+  const Options options_;
+  const Hparams hparams_;
+  std::optional<double> best_;
+  double progress_ = 0.0;
+};
+
+}  // namespace det::trial::testing
+
+#endif  // TRIAL_API_CPP_TORCH_TESTING_FAKE_CONTEXT_H_

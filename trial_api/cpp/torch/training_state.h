@@ -1,0 +1,52 @@
+// What a checkpoint of a Trial holds, and how it is read and written.
+//
+//   model_<i>.pt      weights and buffers of the i-th wrapped model (chief), for torch::load
+//   optimizer_<i>.pt  state of the i-th wrapped optimizer (chief), for torch::load
+//   trial.pt          what Trial::save_state wrote (chief)
+//   state.json        Progress (chief)
+//   rank_<r>.pt       random state of rank r, and its metrics since the last report
+//
+// No pickle: nothing in a checkpoint is code. Called by the controller; not collective.
+#ifndef TRIAL_API_CPP_TORCH_TRAINING_STATE_H_
+#define TRIAL_API_CPP_TORCH_TRAINING_STATE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "trial_api/cpp/core/metrics.h"
+#include "trial_api/cpp/torch/metrics_sum.h"
+#include "trial_api/cpp/torch/trial.h"
+
+namespace det::trial {
+
+// How far training is.
+struct Progress {
+  int64_t steps_completed = 0;  // batches
+  int64_t epoch = 0;
+  int64_t batch = 0;  // of the epoch; the next to be trained
+  int64_t reported_at = 0;    // steps_completed of the last report of training metrics
+  int64_t validated_at = -1;  // steps_completed of the last validation; -1: none
+  MetricMap validation;       // its metrics
+
+  friend bool operator==(const Progress&, const Progress&) = default;
+};
+
+std::string ToJson(const Progress& progress);
+// Throws Error when `json` is none of ToJson()'s.
+Progress ProgressFromJson(const std::string& json);
+
+// Starts every random number generator of torch anew, differently on each rank.
+void SeedTorch(uint64_t seed, int rank);
+
+// This rank's files into `dir`.
+void SaveState(const std::string& dir, const TrialContext& context, const Trial& trial,
+               const Progress& progress, MetricsSum& unreported);
+
+// Everything that SaveState wrote. A rank that the checkpoint does not know (more slots than before)
+// keeps the random state it has. Throws Error naming the file that does not fit.
+Progress LoadState(const std::string& dir, const TrialContext& context, Trial& trial,
+                   MetricsSum& unreported);
+
+}  // namespace det::trial
+
+#endif  // TRIAL_API_CPP_TORCH_TRAINING_STATE_H_

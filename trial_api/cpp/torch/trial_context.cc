@@ -1,0 +1,111 @@
+#include "trial_api/cpp/torch/trial_context.h"
+
+#include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/torch/device.h"
+#include "trial_api/cpp/torch/gradient_reducer.h"
+
+namespace det {
+
+TrialContext::TrialContext(Context& context)
+    : core_(context), data_(context.data_json()), device_(trial::SlotDevice(context.ranks())) {
+  if (!hparams().Has("global_batch_size")) return;
+  global_batch_size_ = hparam<int64_t>("global_batch_size");
+  const int size = ranks().size;
+  if (global_batch_size_ < 1 || global_batch_size_ % size != 0) {
+    throw InvalidHp("global_batch_size " + std::to_string(global_batch_size_) +
+                    " cannot be divided evenly among " + std::to_string(size) +
+                    " slots: use a multiple of " + std::to_string(size));
+  }
+}
+
+TrialContext::~TrialContext() = default;
+
+int64_t TrialContext::global_batch_size() const {
+  if (global_batch_size_ == 0) {
+    throw Error("hyperparameter global_batch_size is missing: records in one batch of all slots");
+  }
+  return global_batch_size_;
+}
+
+void TrialContext::RegisterModel(std::shared_ptr<torch::nn::Module> model) {
+  if (reducer_) throw Error("wrap_model() after the first backward(): wrap in the constructor");
+  model->to(device_);
+  for (const torch::Tensor& parameter : model->parameters()) BroadcastTensor(parameter);
+  for (const torch::Tensor& buffer : model->buffers()) BroadcastTensor(buffer);
+  models_.push_back(std::move(model));
+}
+
+void TrialContext::BroadcastTensor(torch::Tensor tensor) {
+  if (ranks().size == 1 || tensor.numel() == 0) return;
+  torch::NoGradGuard no_grad;
+  torch::Tensor flat = tensor.detach().to(torch::kCPU).contiguous();
+  core_.communicator().Broadcast(flat.data_ptr(), flat.nbytes(), 0);
+  if (flat.data_ptr() != tensor.data_ptr()) tensor.copy_(flat);
+}
+
+void TrialContext::BroadcastBuffers() {
+  for (const auto& model : models_) {
+    for (const torch::Tensor& buffer : model->buffers()) BroadcastTensor(buffer);
+  }
+}
+
+void TrialContext::backward(const torch::Tensor& loss) {
+  if (ranks().size == 1) {
+    loss.backward();
+    return;
+  }
+  if (!reducer_) {
+    trial::GradientReducer::NamedParameters parameters;
+    for (size_t i = 0; i < models_.size(); ++i) {
+      for (const auto& item : models_[i]->named_parameters()) {
+        parameters.emplace_back(item.key() + " of model " + std::to_string(i), item.value());
+      }
+    }
+    reducer_ = std::make_unique<trial::GradientReducer>(core_.communicator(), parameters);
+  }
+  reducer_->Prepare(core_.preemption().Requested());
+  loss.backward();
+  stop_agreed_ = reducer_->Finish() || stop_agreed_;
+  reduced_since_agreement_ = true;
+}
+
+void TrialContext::step_optimizer(torch::optim::Optimizer& optimizer,
+                                  std::optional<double> max_norm) {
+  if (max_norm) {
+    std::vector<torch::Tensor> parameters;
+    for (const auto& group : optimizer.param_groups()) {
+      parameters.insert(parameters.end(), group.params().begin(), group.params().end());
+    }
+    torch::nn::utils::clip_grad_norm_(parameters, *max_norm);
+  }
+  optimizer.step();
+  torch::NoGradGuard no_grad;
+  for (auto& group : optimizer.param_groups()) {
+    for (torch::Tensor& parameter : group.params()) {
+      if (reducer_) {
+        if (parameter.grad().defined()) parameter.mutable_grad().zero_();
+      } else {
+        // The next backward pass then stores its result where it computed it.
+        parameter.mutable_grad().reset();
+      }
+    }
+  }
+}
+
+void TrialContext::SetSteps(int64_t completed, int64_t max) {
+  steps_completed_ = completed;
+  max_steps_ = max;
+}
+
+bool TrialContext::AgreeToStop() {
+  if (ranks().size == 1) return core_.preemption().Requested();
+  if (!reduced_since_agreement_) {
+    float wish = core_.preemption().Requested() ? 1.0F : 0.0F;
+    core_.communicator().AllReduceSum(&wish, 1, DType::kFloat32);
+    stop_agreed_ = wish > 0.0F;
+  }
+  reduced_since_agreement_ = false;
+  return std::exchange(stop_agreed_, false);
+}
+
+}  // namespace det
