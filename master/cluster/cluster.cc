@@ -12,6 +12,8 @@ Cluster::Cluster(Settings settings) : state_(std::make_unique<State>()) {
 }
 
 Cluster::~Cluster() = default;
+Cluster::Cluster(Cluster&&) noexcept = default;
+Cluster& Cluster::operator=(Cluster&&) noexcept = default;
 
 absl::StatusOr<Outcome> Cluster::Apply(const Event& event, absl::Time now) {
   Step step(*state_, now);

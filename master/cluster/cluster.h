@@ -32,6 +32,8 @@ struct Settings {
 class Cluster {
  public:
   explicit Cluster(Settings settings);
+  Cluster(Cluster&&) noexcept;
+  Cluster& operator=(Cluster&&) noexcept;
   ~Cluster();
 
   // Rebuilds memory from what was committed. INTERNAL when rows contradict each other.

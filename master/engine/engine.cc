@@ -85,6 +85,7 @@ void Engine::Impl::Stop() {
   if (stopped_.exchange(true)) return;
   if (own_commit_loop_ == nullptr) {
     committer_.Stop([] {});
+    timers_.CancelAll();
     return;
   }
   std::promise<void> drained;

@@ -1,82 +1,16 @@
 #include "master/store/fake_store.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <mutex>
 #include <set>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
 #include "master/store/canonical.h"
+#include "master/store/fake_database.h"
 
 namespace det::store {
-
-using MetricKey = std::tuple<model::TrialId, std::string, int64_t, int>;  // the last is the run
-
-struct FakeDatabase {
-  std::mutex mutex;
-  int64_t epoch = 0;
-  int64_t commit_seq = 0;
-  std::map<model::ExperimentId, experiment::Experiment> experiments;
-  std::map<model::TrialId, experiment::Trial> trials;
-  std::map<model::AllocationId, experiment::Allocation> allocations;
-  std::map<model::ExperimentId, cluster::PutSearcher> searchers;
-  std::map<MetricKey, model::MetricReport> metrics;
-  std::map<model::CheckpointId, model::CheckpointRecord> checkpoints;
-  std::vector<LogRecord> logs;  // by id, which is the index + 1
-  std::set<std::tuple<model::AllocationId, std::string, int64_t>> log_sequences;
-  std::map<std::string, std::string> contexts;
-  std::map<std::string, UserRecord> users;
-  std::map<std::string, SessionRecord> sessions;
-  std::map<std::string, std::string> properties;
-
-  void Make(const cluster::PutExperiment& put) { experiments[put.experiment.id] = put.experiment; }
-  void Make(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
-  void Make(const cluster::PutAllocation& put) { allocations[put.allocation.id] = put.allocation; }
-  void Make(const cluster::PutSearcher& put) {
-    const auto [it, inserted] = searchers.emplace(put.experiment, put);
-    if (!inserted && it->second.sequence <= put.sequence) it->second = put;
-  }
-  void Make(const cluster::AddMetrics& add) { Add(add.report); }
-  void Make(const cluster::AddCheckpoint& add) { checkpoints[add.checkpoint.id] = add.checkpoint; }
-  void Make(const cluster::AddLogLine& add) { Add(add.line); }
-
-  void Add(const model::MetricReport& r) {
-    metrics.emplace(MetricKey(r.trial, r.group, r.steps_completed, r.run_id), r);
-  }
-  void Add(const model::LogLine& line) {
-    if (line.sequence > 0 &&
-        !log_sequences.emplace(line.allocation, line.agent, line.sequence).second) {
-      return;
-    }
-    logs.push_back({static_cast<int64_t>(logs.size()) + 1, line});
-  }
-
-  // The newest run's report of each step.
-  std::vector<model::MetricReport> Metrics(model::TrialId trial, const std::string& group) const {
-    std::vector<model::MetricReport> found;
-    for (auto it = metrics.lower_bound(MetricKey(trial, group, 0, 0));
-         it != metrics.end() && it->second.trial == trial; ++it) {
-      if (!group.empty() && it->second.group != group) break;
-      const bool again = !found.empty() && found.back().group == it->second.group &&
-                         found.back().steps_completed == it->second.steps_completed;
-      if (again) found.pop_back();
-      found.push_back(it->second);
-    }
-    return found;
-  }
-
-  std::vector<CheckpointEntry> Checkpoints(model::TrialId trial) const;
-  TrialRecord Record(const experiment::Trial& trial) const;
-  ExperimentRecord Record(const experiment::Experiment& experiment) const;
-};
-
 namespace {
 
 bool Contains(const auto& list, const auto& item) {
@@ -88,84 +22,10 @@ absl::Status NoSuch(const char* what, const Id& id) {
   return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " does not exist"));
 }
 
-// As PostgreSQL orders: NaN above everything, and equal to itself.
-template <class T>
-bool IsLess(const T& a, const T& b) {
-  if constexpr (std::is_same_v<T, double>) return std::isnan(b) ? !std::isnan(a) : a < b;
-  return a < b;
-}
-
-// Sorts by key, then by id; items without a key come last in either direction.
-template <class T, class Key, class IdOf>
-void SortBy(std::vector<T>& items, bool descending, const Key& key, const IdOf& id) {
-  std::stable_sort(items.begin(), items.end(), [&](const T& a, const T& b) {
-    const auto x = key(a);
-    const auto y = key(b);
-    if (x.has_value() != y.has_value()) return x.has_value();
-    const T& first = descending ? b : a;
-    const T& second = descending ? a : b;
-    if (x.has_value() && IsLess(*x, *y)) return !descending;
-    if (x.has_value() && IsLess(*y, *x)) return descending;
-    return id(first) < id(second);
-  });
-}
-
 template <class T>
 std::vector<T> Cut(std::vector<T> items, const Window& window) {
   const Range range = Resolve(window, static_cast<int>(items.size()));
   return {items.begin() + range.begin, items.begin() + range.end};
-}
-
-void Sort(std::vector<ExperimentRecord>& items, const ExperimentQuery& query) {
-  using Record = ExperimentRecord;
-  const auto by = [&](const auto& key) {
-    SortBy(items, query.descending, key, [](const Record& r) { return r.experiment.id; });
-  };
-  using Sort = ExperimentQuery::Sort;
-  switch (query.sort) {
-    case Sort::kId:
-      return by([](const Record& r) { return std::optional(r.experiment.id); });
-    case Sort::kName:
-      return by([](const Record& r) { return std::optional(r.experiment.config->name); });
-    case Sort::kState:
-      return by([](const Record& r) { return std::optional(ToString(r.experiment.state)); });
-    case Sort::kStartTime:
-      return by([](const Record& r) { return std::optional(r.experiment.created_at); });
-    case Sort::kEndTime:
-      return by([](const Record& r) { return r.experiment.ended_at; });
-    case Sort::kNumTrials:
-      return by([](const Record& r) { return std::optional(r.num_trials); });
-    case Sort::kProgress:
-      return by([](const Record& r) { return std::optional(r.experiment.progress); });
-    case Sort::kUser:
-      return by([](const Record& r) { return std::optional(r.username); });
-  }
-}
-
-void Sort(std::vector<TrialRecord>& items, const TrialQuery& query) {
-  using Record = TrialRecord;
-  const auto by = [&](const auto& key) {
-    SortBy(items, query.descending, key, [](const Record& r) { return r.trial.id; });
-  };
-  using Sort = TrialQuery::Sort;
-  switch (query.sort) {
-    case Sort::kId:
-      return by([](const Record& r) { return std::optional(r.trial.id); });
-    case Sort::kState:
-      return by([](const Record& r) { return std::optional(ToString(r.trial.state)); });
-    case Sort::kStartTime:
-      return by([](const Record& r) { return std::optional(r.trial.created_at); });
-    case Sort::kEndTime:
-      return by([](const Record& r) { return r.trial.ended_at; });
-    case Sort::kBestMetric:
-      return by([](const Record& r) { return r.trial.best_metric; });
-    case Sort::kLatestMetric:
-      return by([](const Record& r) { return r.trial.latest_metric; });
-    case Sort::kSteps:
-      return by([](const Record& r) { return std::optional(r.trial.steps_completed); });
-    case Sort::kRestarts:
-      return by([](const Record& r) { return std::optional(r.trial.restarts); });
-  }
 }
 
 bool Matches(const LogQuery& query, const model::LogLine& line) {
@@ -181,75 +41,6 @@ bool Matches(const LogQuery& query, const model::LogLine& line) {
 }
 
 }  // namespace
-
-std::vector<CheckpointEntry> FakeDatabase::Checkpoints(model::TrialId trial) const {
-  std::vector<CheckpointEntry> entries;
-  const auto owner = trials.find(trial);
-  if (owner == trials.end()) return entries;
-  const auto experiment = experiments.find(owner->second.experiment);
-  if (experiment == experiments.end()) return entries;
-  for (const auto& [id, checkpoint] : checkpoints) {
-    if (checkpoint.trial != trial) continue;
-    CheckpointEntry entry{checkpoint, experiment->first, owner->second.hparams, {}, {}};
-    for (const model::MetricReport& report : Metrics(trial, "validation")) {
-      if (report.steps_completed == checkpoint.steps_completed) {
-        entry.validation_metrics = report.metrics;
-      }
-    }
-    entry.searcher_metric =
-        MetricNumber(entry.validation_metrics, experiment->second.config->searcher.metric);
-    entries.push_back(std::move(entry));
-  }
-  return entries;
-}
-
-TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
-  TrialRecord record;
-  record.trial = trial;
-  for (const model::MetricReport& report : Metrics(trial.id, "validation")) {
-    const auto order = std::pair(report.run_id, report.steps_completed);
-    if (!record.latest_validation || order > std::pair(record.latest_validation->run_id,
-                                                       record.latest_validation->steps_completed)) {
-      record.latest_validation = report;
-    }
-    if (trial.best_metric && report.steps_completed == trial.best_steps) {
-      record.best_validation = report;
-    }
-  }
-  const std::vector<CheckpointEntry> entries = Checkpoints(trial.id);
-  std::vector<const CheckpointEntry*> pointers;
-  for (const CheckpointEntry& entry : entries) {
-    pointers.push_back(&entry);
-    ++record.checkpoint_count;
-    record.checkpoint_size += TotalSize(entry.checkpoint);
-  }
-  const auto experiment = experiments.find(trial.experiment);
-  if (experiment == experiments.end()) return record;
-  const bool smaller = experiment->second.config->searcher.smaller_is_better;
-  if (const CheckpointEntry* best = FindBest(pointers, smaller)) {
-    record.best_checkpoint = best->checkpoint;
-  }
-  return record;
-}
-
-ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) const {
-  ExperimentRecord record;
-  record.experiment = experiment;
-  for (const auto& [name, user] : users) {
-    if (user.id == experiment.owner) record.username = name;
-  }
-  for (const auto& [id, trial] : trials) {
-    if (trial.experiment != experiment.id) continue;
-    ++record.num_trials;
-    for (const CheckpointEntry& entry : Checkpoints(id)) {
-      ++record.checkpoint_count;
-      record.checkpoint_size += TotalSize(entry.checkpoint);
-    }
-  }
-  const auto context = contexts.find(experiment.context_hash);
-  if (context != contexts.end()) record.context_size = context->second.size();
-  return record;
-}
 
 std::shared_ptr<FakeDatabase> MakeFakeDatabase() { return std::make_shared<FakeDatabase>(); }
 

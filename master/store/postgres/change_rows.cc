@@ -80,7 +80,7 @@ model::Value ToValue(const std::vector<experiment::Share>& shares) {
   model::Value::List list;
   for (const experiment::Share& share : shares) {
     model::Value::List slots;
-    for (const int slot : share.placement.slots) slots.push_back(slot);
+    for (const int slot : share.placement.slots) slots.emplace_back(slot);
     model::Value::Object object;
     object["agent"] = share.placement.agent.value();
     object["slots"] = std::move(slots);
@@ -89,7 +89,7 @@ model::Value ToValue(const std::vector<experiment::Share>& shares) {
     object["exit_code"] = share.exit_code;
     object["signal"] = share.signal;
     object["message"] = share.message;
-    list.push_back(std::move(object));
+    list.emplace_back(std::move(object));
   }
   return list;
 }

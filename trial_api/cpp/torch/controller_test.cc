@@ -1,8 +1,5 @@
 #include "trial_api/cpp/torch/controller.h"
 
-#include <gtest/gtest.h>
-#include <torch/torch.h>
-
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +9,8 @@
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/testing/fake_context.h"
 #include "trial_api/cpp/torch/testing/forked_ranks.h"
+#include <gtest/gtest.h>
+#include <torch/torch.h>
 
 namespace det::trial {
 namespace {

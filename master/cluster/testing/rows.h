@@ -1,0 +1,39 @@
+// The rows of a database as far as the cluster needs them: what a store keeps of changes, and what
+// it would load. For tests of the cluster and for the simulation.
+#ifndef MASTER_CLUSTER_TESTING_ROWS_H_
+#define MASTER_CLUSTER_TESTING_ROWS_H_
+
+#include <map>
+#include <vector>
+
+#include "master/cluster/change.h"
+#include "master/cluster/image.h"
+
+namespace det::cluster {
+
+class Rows {
+ public:
+  void Apply(const std::vector<Change>& changes);
+  Image Load() const;
+
+  std::map<model::ExperimentId, experiment::Experiment> experiments;
+  std::map<model::TrialId, experiment::Trial> trials;
+  std::map<model::AllocationId, experiment::Allocation> allocations;
+  std::map<model::ExperimentId, PutSearcher> searchers;
+  std::vector<model::MetricReport> metrics;
+  std::map<model::CheckpointId, model::CheckpointRecord> checkpoints;
+  std::vector<model::LogLine> lines;
+
+ private:
+  void Put(const PutExperiment& row) { experiments[row.experiment.id] = row.experiment; }
+  void Put(const PutTrial& row) { trials[row.trial.id] = row.trial; }
+  void Put(const PutAllocation& row) { allocations[row.allocation.id] = row.allocation; }
+  void Put(const PutSearcher& row) { searchers[row.experiment] = row; }
+  void Put(const AddMetrics& row) { metrics.push_back(row.report); }
+  void Put(const AddCheckpoint& row) { checkpoints[row.checkpoint.id] = row.checkpoint; }
+  void Put(const AddLogLine& row) { lines.push_back(row.line); }
+};
+
+}  // namespace det::cluster
+
+#endif  // MASTER_CLUSTER_TESTING_ROWS_H_

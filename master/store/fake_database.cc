@@ -1,0 +1,144 @@
+#include "master/store/fake_database.h"
+
+#include <optional>
+
+#include "master/store/canonical.h"
+
+namespace det::store {
+
+std::vector<model::MetricReport> FakeDatabase::Metrics(model::TrialId trial,
+                                                       const std::string& group) const {
+  std::vector<model::MetricReport> found;
+  for (auto it = metrics.lower_bound(MetricKey(trial, group, 0, 0));
+       it != metrics.end() && it->second.trial == trial; ++it) {
+    if (!group.empty() && it->second.group != group) break;
+    const bool again = !found.empty() && found.back().group == it->second.group &&
+                       found.back().steps_completed == it->second.steps_completed;
+    if (again) found.pop_back();
+    found.push_back(it->second);
+  }
+  return found;
+}
+
+std::vector<CheckpointEntry> FakeDatabase::Checkpoints(model::TrialId trial) const {
+  std::vector<CheckpointEntry> entries;
+  const auto owner = trials.find(trial);
+  if (owner == trials.end()) return entries;
+  const auto experiment = experiments.find(owner->second.experiment);
+  if (experiment == experiments.end()) return entries;
+  for (const auto& [id, checkpoint] : checkpoints) {
+    if (checkpoint.trial != trial) continue;
+    CheckpointEntry entry{checkpoint, experiment->first, owner->second.hparams, {}, {}};
+    for (const model::MetricReport& report : Metrics(trial, "validation")) {
+      if (report.steps_completed == checkpoint.steps_completed) {
+        entry.validation_metrics = report.metrics;
+      }
+    }
+    entry.searcher_metric =
+        MetricNumber(entry.validation_metrics, experiment->second.config->searcher.metric);
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
+  TrialRecord record;
+  record.trial = trial;
+  for (const model::MetricReport& report : Metrics(trial.id, "validation")) {
+    const auto order = std::pair(report.run_id, report.steps_completed);
+    if (!record.latest_validation || order > std::pair(record.latest_validation->run_id,
+                                                       record.latest_validation->steps_completed)) {
+      record.latest_validation = report;
+    }
+    if (trial.best_metric && report.steps_completed == trial.best_steps) {
+      record.best_validation = report;
+    }
+  }
+  const std::vector<CheckpointEntry> entries = Checkpoints(trial.id);
+  std::vector<const CheckpointEntry*> pointers;
+  for (const CheckpointEntry& entry : entries) {
+    pointers.push_back(&entry);
+    ++record.checkpoint_count;
+    record.checkpoint_size += TotalSize(entry.checkpoint);
+  }
+  const auto experiment = experiments.find(trial.experiment);
+  if (experiment == experiments.end()) return record;
+  const bool smaller = experiment->second.config->searcher.smaller_is_better;
+  if (const CheckpointEntry* best = FindBest(pointers, smaller)) {
+    record.best_checkpoint = best->checkpoint;
+  }
+  return record;
+}
+
+ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) const {
+  ExperimentRecord record;
+  record.experiment = experiment;
+  for (const auto& [name, user] : users) {
+    if (user.id == experiment.owner) record.username = name;
+  }
+  for (const auto& [id, trial] : trials) {
+    if (trial.experiment != experiment.id) continue;
+    ++record.num_trials;
+    for (const CheckpointEntry& entry : Checkpoints(id)) {
+      ++record.checkpoint_count;
+      record.checkpoint_size += TotalSize(entry.checkpoint);
+    }
+  }
+  const auto context = contexts.find(experiment.context_hash);
+  if (context != contexts.end()) record.context_size = context->second.size();
+  return record;
+}
+
+void Sort(std::vector<ExperimentRecord>& items, const ExperimentQuery& query) {
+  using Record = ExperimentRecord;
+  const auto by = [&](const auto& key) {
+    SortBy(items, query.descending, key, [](const Record& r) { return r.experiment.id; });
+  };
+  using Sort = ExperimentQuery::Sort;
+  switch (query.sort) {
+    case Sort::kId:
+      return by([](const Record& r) { return std::optional(r.experiment.id); });
+    case Sort::kName:
+      return by([](const Record& r) { return std::optional(r.experiment.config->name); });
+    case Sort::kState:
+      return by([](const Record& r) { return std::optional(ToString(r.experiment.state)); });
+    case Sort::kStartTime:
+      return by([](const Record& r) { return std::optional(r.experiment.created_at); });
+    case Sort::kEndTime:
+      return by([](const Record& r) { return r.experiment.ended_at; });
+    case Sort::kNumTrials:
+      return by([](const Record& r) { return std::optional(r.num_trials); });
+    case Sort::kProgress:
+      return by([](const Record& r) { return std::optional(r.experiment.progress); });
+    case Sort::kUser:
+      return by([](const Record& r) { return std::optional(r.username); });
+  }
+}
+
+void Sort(std::vector<TrialRecord>& items, const TrialQuery& query) {
+  using Record = TrialRecord;
+  const auto by = [&](const auto& key) {
+    SortBy(items, query.descending, key, [](const Record& r) { return r.trial.id; });
+  };
+  using Sort = TrialQuery::Sort;
+  switch (query.sort) {
+    case Sort::kId:
+      return by([](const Record& r) { return std::optional(r.trial.id); });
+    case Sort::kState:
+      return by([](const Record& r) { return std::optional(ToString(r.trial.state)); });
+    case Sort::kStartTime:
+      return by([](const Record& r) { return std::optional(r.trial.created_at); });
+    case Sort::kEndTime:
+      return by([](const Record& r) { return r.trial.ended_at; });
+    case Sort::kBestMetric:
+      return by([](const Record& r) { return r.trial.best_metric; });
+    case Sort::kLatestMetric:
+      return by([](const Record& r) { return r.trial.latest_metric; });
+    case Sort::kSteps:
+      return by([](const Record& r) { return std::optional(r.trial.steps_completed); });
+    case Sort::kRestarts:
+      return by([](const Record& r) { return std::optional(r.trial.restarts); });
+  }
+}
+
+}  // namespace det::store

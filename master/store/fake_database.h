@@ -1,0 +1,97 @@
+// The rows behind FakeStore, and how they are listed. Used by FakeStore alone, which holds the
+// mutex.
+#ifndef MASTER_STORE_FAKE_DATABASE_H_
+#define MASTER_STORE_FAKE_DATABASE_H_
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "master/cluster/change.h"
+#include "master/store/records.h"
+
+namespace det::store {
+
+using MetricKey = std::tuple<model::TrialId, std::string, int64_t, int>;  // the last is the run
+
+struct FakeDatabase {
+  std::mutex mutex;
+  int64_t epoch = 0;
+  int64_t commit_seq = 0;
+  std::map<model::ExperimentId, experiment::Experiment> experiments;
+  std::map<model::TrialId, experiment::Trial> trials;
+  std::map<model::AllocationId, experiment::Allocation> allocations;
+  std::map<model::ExperimentId, cluster::PutSearcher> searchers;
+  std::map<MetricKey, model::MetricReport> metrics;
+  std::map<model::CheckpointId, model::CheckpointRecord> checkpoints;
+  std::vector<LogRecord> logs;  // by id, which is the index + 1
+  std::set<std::tuple<model::AllocationId, std::string, int64_t>> log_sequences;
+  std::map<std::string, std::string> contexts;
+  std::map<std::string, UserRecord> users;
+  std::map<std::string, SessionRecord> sessions;
+  std::map<std::string, std::string> properties;
+
+  void Make(const cluster::PutExperiment& put) { experiments[put.experiment.id] = put.experiment; }
+  void Make(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
+  void Make(const cluster::PutAllocation& put) { allocations[put.allocation.id] = put.allocation; }
+  void Make(const cluster::PutSearcher& put) {
+    const auto [it, inserted] = searchers.emplace(put.experiment, put);
+    if (!inserted && it->second.sequence <= put.sequence) it->second = put;
+  }
+  void Make(const cluster::AddMetrics& add) { Add(add.report); }
+  void Make(const cluster::AddCheckpoint& add) { checkpoints[add.checkpoint.id] = add.checkpoint; }
+  void Make(const cluster::AddLogLine& add) { Add(add.line); }
+
+  void Add(const model::MetricReport& r) {
+    metrics.emplace(MetricKey(r.trial, r.group, r.steps_completed, r.run_id), r);
+  }
+  void Add(const model::LogLine& line) {
+    if (line.sequence > 0 &&
+        !log_sequences.emplace(line.allocation, line.agent, line.sequence).second) {
+      return;
+    }
+    logs.push_back({static_cast<int64_t>(logs.size()) + 1, line});
+  }
+
+  // The newest run's report of each step.
+  std::vector<model::MetricReport> Metrics(model::TrialId trial, const std::string& group) const;
+  std::vector<CheckpointEntry> Checkpoints(model::TrialId trial) const;
+  TrialRecord Record(const experiment::Trial& trial) const;
+  ExperimentRecord Record(const experiment::Experiment& experiment) const;
+};
+
+// As PostgreSQL orders: NaN above everything, and equal to itself.
+template <class T>
+bool IsLess(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, double>) return std::isnan(b) ? !std::isnan(a) : a < b;
+  return a < b;
+}
+
+// Sorts by key, then by id; items without a key come last in either direction.
+template <class T, class Key, class IdOf>
+void SortBy(std::vector<T>& items, bool descending, const Key& key, const IdOf& id) {
+  std::stable_sort(items.begin(), items.end(), [&](const T& a, const T& b) {
+    const auto x = key(a);
+    const auto y = key(b);
+    if (x.has_value() != y.has_value()) return x.has_value();
+    const T& first = descending ? b : a;
+    const T& second = descending ? a : b;
+    if (x.has_value() && IsLess(*x, *y)) return !descending;
+    if (x.has_value() && IsLess(*y, *x)) return descending;
+    return id(first) < id(second);
+  });
+}
+
+void Sort(std::vector<ExperimentRecord>& items, const ExperimentQuery& query);
+void Sort(std::vector<TrialRecord>& items, const TrialQuery& query);
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_FAKE_DATABASE_H_

@@ -1,0 +1,201 @@
+// SqlStore: answers about trials and their checkpoints.
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/store/canonical.h"
+#include "master/store/postgres/params.h"
+#include "master/store/postgres/query.h"
+#include "master/store/postgres/rows.h"
+#include "master/store/postgres/sql_store.h"
+
+namespace det::store {
+namespace {
+
+const char* KeyOf(TrialQuery::Sort sort) {
+  using Sort = TrialQuery::Sort;
+  switch (sort) {
+    case Sort::kId:
+      return "t.id";
+    case Sort::kState:
+      return "t.state";
+    case Sort::kStartTime:
+      return "t.created_at";
+    case Sort::kEndTime:
+      return "t.ended_at";
+    case Sort::kBestMetric:
+      return "t.best_metric";
+    case Sort::kLatestMetric:
+      return "t.latest_metric";
+    case Sort::kSteps:
+      return "t.steps_completed";
+    case Sort::kRestarts:
+      return "t.restarts";
+  }
+  return "t.id";
+}
+
+// Checkpoints with all that an entry holds: the newest run's validation at their step.
+std::string SelectCheckpoints() {
+  return absl::StrCat("SELECT ", kCheckpointColumns,
+                      ", t.experiment, t.hparams, e.config #>> '{searcher,metric}', "
+                      "e.config #>> '{searcher,smaller_is_better}', v.metrics "
+                      "FROM checkpoints c JOIN trials t ON t.id = c.trial "
+                      "JOIN experiments e ON e.id = t.experiment "
+                      "LEFT JOIN LATERAL (SELECT m.metrics FROM metrics m WHERE m.trial = c.trial "
+                      "AND m.group_name = 'validation' AND m.steps = c.steps "
+                      "ORDER BY m.run_id DESC LIMIT 1) v ON true");
+}
+constexpr int kSmallerIsBetterColumn = kNumCheckpointColumns + 3;
+
+absl::StatusOr<CheckpointEntry> ToCheckpointEntry(const Result& result, int row) {
+  CheckpointEntry entry;
+  DET_ASSIGN_OR_RETURN(entry.checkpoint, ToCheckpoint(result, row));
+  const int column = kNumCheckpointColumns;
+  entry.experiment = model::ExperimentId(static_cast<int32_t>(result.Int(row, column)));
+  DET_ASSIGN_OR_RETURN(model::Value hparams, ToValue(result, row, column + 1));
+  if (hparams.AsObject() != nullptr) entry.hparams = std::move(*hparams.MutableObject());
+  DET_ASSIGN_OR_RETURN(entry.validation_metrics, ToValue(result, row, column + 4));
+  entry.searcher_metric =
+      MetricNumber(entry.validation_metrics, std::string(result.Text(row, column + 2)));
+  return entry;
+}
+
+using TrialsById = std::map<model::TrialId, TrialRecord*>;
+
+absl::Status AddValidations(Connection& connection, const Param& ids, const TrialsById& trials) {
+  DET_ASSIGN_OR_RETURN(
+      const Result latest,
+      connection.Exec(absl::StrCat("SELECT DISTINCT ON (m.trial) ", kMetricColumns,
+                                   " FROM metrics m WHERE m.trial = ANY($1::int[]) "
+                                   "AND m.group_name = 'validation' "
+                                   "ORDER BY m.trial, m.run_id DESC, m.steps DESC"),
+                      {ids}));
+  for (int row = 0; row < latest.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(latest, row));
+    trials.at(report.trial)->latest_validation = std::move(report);
+  }
+  DET_ASSIGN_OR_RETURN(
+      const Result best,
+      connection.Exec(absl::StrCat("SELECT DISTINCT ON (m.trial) ", kMetricColumns,
+                                   " FROM trials t JOIN metrics m ON m.trial = t.id "
+                                   "AND m.group_name = 'validation' AND m.steps = t.best_steps "
+                                   "WHERE t.id = ANY($1::int[]) AND t.best_metric IS NOT NULL "
+                                   "ORDER BY m.trial, m.run_id DESC"),
+                      {ids}));
+  for (int row = 0; row < best.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(best, row));
+    trials.at(report.trial)->best_validation = std::move(report);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddCheckpoints(Connection& connection, const Param& ids, const TrialsById& trials) {
+  DET_ASSIGN_OR_RETURN(
+      const Result result,
+      connection.Exec(absl::StrCat(SelectCheckpoints(), " WHERE c.trial = ANY($1::int[])"), {ids}));
+  std::vector<CheckpointEntry> entries;
+  std::map<model::TrialId, bool> smaller_is_better;
+  for (int row = 0; row < result.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(CheckpointEntry entry, ToCheckpointEntry(result, row));
+    smaller_is_better[entry.checkpoint.trial] = result.Text(row, kSmallerIsBetterColumn) == "true";
+    entries.push_back(std::move(entry));
+  }
+  std::map<model::TrialId, std::vector<const CheckpointEntry*>> by_trial;
+  for (const CheckpointEntry& entry : entries) by_trial[entry.checkpoint.trial].push_back(&entry);
+  for (const auto& [id, checkpoints] : by_trial) {
+    TrialRecord& trial = *trials.at(id);
+    trial.checkpoint_count = static_cast<int>(checkpoints.size());
+    for (const CheckpointEntry* entry : checkpoints) {
+      trial.checkpoint_size += TotalSize(entry->checkpoint);
+    }
+    const CheckpointEntry* best = FindBest(checkpoints, smaller_is_better[id]);
+    if (best != nullptr) trial.best_checkpoint = best->checkpoint;
+  }
+  return absl::OkStatus();
+}
+
+// Records from rows of kTrialColumns.
+absl::StatusOr<std::vector<TrialRecord>> ToTrialRecords(Connection& connection,
+                                                        const Result& result) {
+  std::vector<TrialRecord> records(result.rows());
+  std::vector<model::TrialId> ids;
+  TrialsById by_id;
+  for (int row = 0; row < result.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(records[row].trial, ToTrial(result, row));
+    ids.push_back(records[row].trial.id);
+    by_id[ids.back()] = &records[row];
+  }
+  if (ids.empty()) return records;
+  const Param array = ToArray(ids);
+  DET_RETURN_IF_ERROR(AddValidations(connection, array, by_id));
+  DET_RETURN_IF_ERROR(AddCheckpoints(connection, array, by_id));
+  return records;
+}
+
+}  // namespace
+
+absl::StatusOr<TrialRecord> SqlStore::GetTrial(model::TrialId id) {
+  return readers_.Run([&](Connection& connection) -> absl::StatusOr<TrialRecord> {
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec(absl::StrCat("SELECT ", kTrialColumns, " FROM trials t WHERE t.id = $1"),
+                        MakeParams(id)));
+    if (result.rows() == 0) return NoSuch("trial", id);
+    DET_ASSIGN_OR_RETURN(std::vector<TrialRecord> records, ToTrialRecords(connection, result));
+    return std::move(records[0]);
+  });
+}
+
+absl::StatusOr<TrialPage> SqlStore::ListTrials(const TrialQuery& query) {
+  constexpr char kFrom[] =
+      " FROM trials t WHERE t.experiment = $1 AND ($2::text[] IS NULL OR t.state = ANY($2))";
+  const Params params = {ToParam(query.experiment), ToStateFilter(query.states)};
+  return readers_.Run([&](Connection& connection) -> absl::StatusOr<TrialPage> {
+    DET_ASSIGN_OR_RETURN(
+        const WindowRows window,
+        ReadWindow(connection, absl::StrCat("SELECT count(*)", kFrom),
+                   absl::StrCat("SELECT ", kTrialColumns, kFrom,
+                                OrderBy(KeyOf(query.sort), "t.id", query.descending)),
+                   params, query.window));
+    TrialPage page;
+    page.total = window.total;
+    DET_ASSIGN_OR_RETURN(page.trials, ToTrialRecords(connection, window.rows));
+    return page;
+  });
+}
+
+absl::StatusOr<CheckpointEntry> SqlStore::GetCheckpoint(const model::CheckpointId& id) {
+  return readers_.Run([&](Connection& connection) -> absl::StatusOr<CheckpointEntry> {
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec(absl::StrCat(SelectCheckpoints(), " WHERE c.id = $1"), MakeParams(id)));
+    if (result.rows() == 0) return NoSuch("checkpoint", id);
+    return ToCheckpointEntry(result, 0);
+  });
+}
+
+absl::StatusOr<CheckpointPage> SqlStore::ListCheckpoints(const CheckpointQuery& query) {
+  constexpr char kWhere[] =
+      " WHERE ($1::int IS NULL OR t.experiment = $1) AND ($2::int IS NULL OR c.trial = $2)";
+  return readers_.Run([&](Connection& connection) -> absl::StatusOr<CheckpointPage> {
+    DET_ASSIGN_OR_RETURN(const WindowRows window,
+                         ReadWindow(connection,
+                                    absl::StrCat("SELECT count(*) FROM checkpoints c "
+                                                 "JOIN trials t ON t.id = c.trial",
+                                                 kWhere),
+                                    absl::StrCat(SelectCheckpoints(), kWhere,
+                                                 OrderBy("c.time", "c.id", query.descending)),
+                                    MakeParams(query.experiment, query.trial), query.window));
+    CheckpointPage page;
+    page.total = window.total;
+    for (int row = 0; row < window.rows.rows(); ++row) {
+      DET_ASSIGN_OR_RETURN(page.checkpoints.emplace_back(), ToCheckpointEntry(window.rows, row));
+    }
+    return page;
+  });
+}
+
+}  // namespace det::store
