@@ -46,9 +46,8 @@ absl::Status EnsureUsersAndTokens(store::Store& store, const std::string& data_d
     DET_ASSIGN_OR_RETURN(admin.password_hash, HashPassword(admin_password));
     DET_ASSIGN_OR_RETURN(admin, store.PutUser(admin));
   }
-  DET_RETURN_IF_ERROR(EnsureToken(
-      store, data_dir + "/admin.token",
-      {.kind = store::SessionRecord::Kind::kUser, .user = admin.id}));
+  DET_RETURN_IF_ERROR(EnsureToken(store, data_dir + "/admin.token",
+                                  {.kind = store::SessionRecord::Kind::kUser, .user = admin.id}));
   return EnsureToken(store, data_dir + "/agent.token",
                      {.kind = store::SessionRecord::Kind::kAgent, .user = admin.id});
 }

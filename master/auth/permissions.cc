@@ -60,8 +60,8 @@ absl::Status Authorize(std::string_view method, PrincipalKind kind) {
                      "; log in, or send `Authorization: Bearer <token>`"));
   }
   return absl::PermissionDeniedError(absl::StrCat(View(method), " is for ",
-                                                  View(Noun(requirement.kind)), ", this token is of ",
-                                                  View(Noun(kind))));
+                                                  View(Noun(requirement.kind)),
+                                                  ", this token is of ", View(Noun(kind))));
 }
 
 }  // namespace det::auth
