@@ -100,6 +100,8 @@ CompileRequest MakeRequest(const Options& options, const std::string& context_di
   request.sdk_dir = options.sdk_dir;
   request.cache_dir = cache_dir;
   request.compiler = core::EnvOr("DET_CXX", request.compiler);
+  request.more_compile_flags = core::EnvOr("DET_CXXFLAGS", "");
+  request.more_link_flags = core::EnvOr("DET_LDFLAGS", "");
   return request;
 }
 
@@ -122,6 +124,10 @@ int RunRanks(const std::vector<Ranks>& ranks, const std::vector<std::string>& ar
   const Outcome outcome = RunChildren(MakeChildren(ranks, argv, extras), signals);
   if (!outcome.failed) return 0;
   const int rank = ranks[*outcome.failed].rank;
+  if (outcome.stop_signal) {
+    std::fprintf(stderr, "INFO: stopped by signal %d\n", *outcome.stop_signal);
+    return outcome.exit.signal != 0 ? 128 + outcome.exit.signal : outcome.exit.code;
+  }
   if (const int signal = outcome.exit.signal; signal != 0) {
     std::fprintf(stderr, "ERROR: rank %d was killed by signal %d (SIG%s)\n", rank, signal,
                  ::sigabbrev_np(signal) == nullptr ? "?" : ::sigabbrev_np(signal));
@@ -166,7 +172,7 @@ int LaunchLocal(const Options& options, Signals& signals) {
 int LaunchOnCluster(const Options& options, Signals& signals) {
   const TrialClient::Options client_options = core::ClientOptionsFromEnvironment();
   TrialClient client(client_options);
-  RendezvousWait rendezvous(client);
+  std::optional<RendezvousWait> rendezvous(std::in_place, client);
   std::string program;
   try {
     program = Compile(
@@ -176,7 +182,8 @@ int LaunchOnCluster(const Options& options, Signals& signals) {
     ReportInvalidCode(client_options, e.what());
     throw;
   }
-  const std::vector<Node> nodes = rendezvous.Get(signals);
+  const std::vector<Node> nodes = rendezvous->Get(signals);
+  rendezvous.reset();  // The ranks listen for themselves.
   const std::vector<Ranks> ranks = RanksOfNode(nodes, core::RequireEnv("DET_AGENT_ID"));
   RankExtras extras;
   extras.node_address = nodes[ranks.front().cross_rank].address;
