@@ -25,6 +25,7 @@
 #include "master/store/postgres/postgres_store.h"
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/service_type.h>
 
 namespace det::master {
 namespace {

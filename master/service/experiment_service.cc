@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -166,26 +167,32 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* PauseExperiment(grpc::CallbackServerContext* context,
                                             const api::PauseExperimentRequest* request,
                                             api::PauseExperimentResponse*) override {
-    return Submit(context, "det.api.v1.ExperimentService.PauseExperiment",
-                  cluster::PauseExperiment{model::ExperimentId(request->id())});
+    return Submit(context, "det.api.v1.ExperimentService.PauseExperiment", request->id(),
+                  cluster::PauseExperiment{model::ExperimentId(request->id())},
+                  "only ACTIVE experiments can be paused");
   }
   grpc::ServerUnaryReactor* ActivateExperiment(grpc::CallbackServerContext* context,
                                                const api::ActivateExperimentRequest* request,
                                                api::ActivateExperimentResponse*) override {
-    return Submit(context, "det.api.v1.ExperimentService.ActivateExperiment",
-                  cluster::ActivateExperiment{model::ExperimentId(request->id())});
+    return Submit(context, "det.api.v1.ExperimentService.ActivateExperiment", request->id(),
+                  cluster::ActivateExperiment{model::ExperimentId(request->id())},
+                  "only PAUSED experiments can be activated");
   }
   grpc::ServerUnaryReactor* CancelExperiment(grpc::CallbackServerContext* context,
                                              const api::CancelExperimentRequest* request,
                                              api::CancelExperimentResponse*) override {
-    return Submit(context, "det.api.v1.ExperimentService.CancelExperiment",
-                  cluster::CancelExperiment{model::ExperimentId(request->id())});
+    return Submit(context, "det.api.v1.ExperimentService.CancelExperiment", request->id(),
+                  cluster::CancelExperiment{model::ExperimentId(request->id())},
+                  "only ACTIVE or PAUSED experiments can be canceled",
+                  model::ExperimentState::kCanceled);
   }
   grpc::ServerUnaryReactor* KillExperiment(grpc::CallbackServerContext* context,
                                            const api::KillExperimentRequest* request,
                                            api::KillExperimentResponse*) override {
-    return Submit(context, "det.api.v1.ExperimentService.KillExperiment",
-                  cluster::KillExperiment{model::ExperimentId(request->id())});
+    return Submit(context, "det.api.v1.ExperimentService.KillExperiment", request->id(),
+                  cluster::KillExperiment{model::ExperimentId(request->id())},
+                  "only ACTIVE or PAUSED experiments can be killed",
+                  model::ExperimentState::kCanceled);
   }
 
   grpc::ServerUnaryReactor* GetModelDef(grpc::CallbackServerContext* context,
@@ -205,12 +212,33 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   }
 
  private:
+  // `rule` says what a finished experiment, which the cluster has forgotten, lacks for the request;
+  // one that ended as `wanted` is what was asked for.
   grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context, std::string_view method,
-                                   cluster::Event event) {
-    return Unary(edge_, context, method,
-                 [this, event = std::move(event)](const auth::Principal&, Done done) mutable {
-                   SubmitAndFinish(edge_, std::move(event), std::move(done));
-                 });
+                                   int32_t id, cluster::Event event, const char* rule,
+                                   std::optional<model::ExperimentState> wanted = std::nullopt) {
+    return Unary(
+        edge_, context, method,
+        [this, id, event = std::move(event), rule, wanted](const auth::Principal&,
+                                                           Done done) mutable {
+          SubmitAndFinish(
+              edge_, std::move(event),
+              [this, id, rule, wanted, done = std::move(done)](absl::Status status) mutable {
+                if (!absl::IsNotFound(status)) return done(std::move(status));
+                edge_.pool->Post([this, id, rule, wanted, done = std::move(done)]() mutable {
+                  done(JudgeFinished(model::ExperimentId(id), rule, wanted));
+                });
+              });
+        });
+  }
+
+  absl::Status JudgeFinished(model::ExperimentId id, const char* rule,
+                             std::optional<model::ExperimentState> wanted) {
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(id));
+    if (record.experiment.state == wanted) return absl::OkStatus();
+    const std::string_view state = model::ToString(record.experiment.state);
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", id.value(), " is ", std::string(state), "; ", rule));
   }
 
   void Create(const api::CreateExperimentRequest& request, api::CreateExperimentResponse* response,

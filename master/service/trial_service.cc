@@ -92,8 +92,14 @@ class TrialService final : public api::TrialService::CallbackService {
                                       api::KillTrialResponse*) override {
     return Unary(edge_, context, "det.api.v1.TrialService.KillTrial",
                  [this, request](const auth::Principal&, Done done) {
-                   SubmitAndFinish(edge_, cluster::KillTrial{model::TrialId(request->id())},
-                                   std::move(done));
+                   const model::TrialId id(request->id());
+                   SubmitAndFinish(edge_, cluster::KillTrial{id},
+                                   [this, id, done = std::move(done)](absl::Status status) mutable {
+                                     if (!absl::IsNotFound(status)) return done(std::move(status));
+                                     edge_.pool->Post([this, id, done = std::move(done)]() mutable {
+                                       done(JudgeFinished(id));
+                                     });
+                                   });
                  });
   }
 
@@ -136,6 +142,15 @@ class TrialService final : public api::TrialService::CallbackService {
   }
 
  private:
+  // The kill of a trial that the cluster has forgotten: it is over, or never was.
+  absl::Status JudgeFinished(model::TrialId id) {
+    DET_ASSIGN_OR_RETURN(const store::TrialRecord record, edge_.store->GetTrial(id));
+    if (record.trial.state == model::TrialState::kCanceled) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("trial ", id.value(), " is ", std::string(model::ToString(record.trial.state)),
+                     "; only trials that have not ended can be killed"));
+  }
+
   absl::Status Read(int id, const LiveTrials& live, api::GetTrialResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::TrialRecord record,
                          edge_.store->GetTrial(model::TrialId(id)));
