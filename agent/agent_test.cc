@@ -2,7 +2,6 @@
 #include "agent/agent.h"
 
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <condition_variable>

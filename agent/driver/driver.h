@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "agent/core/supervisor.h"
+#include "agent/core/event.h"
 #include "agent/core/task.h"
 
 namespace det::agent {

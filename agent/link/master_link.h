@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "agent/core/supervisor.h"
+#include "agent/core/event.h"
 #include "agent/core/task.h"
 #include "agent/link/context_cache.h"
 #include "agent/link/log_shipper.h"

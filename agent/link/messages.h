@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/core/supervisor.h"
+#include "agent/core/event.h"
 #include "agent/core/task.h"
 #include "agent/link/master_link.h"
 #include "det/agent/v1/agent.pb.h"

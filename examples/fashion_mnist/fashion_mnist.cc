@@ -28,16 +28,16 @@ torch::Tensor ReadIdx(const std::string& path, int64_t header, int64_t count) {
 // converts what it needs.
 det::TensorDataset ReadFashion(const std::string& path, const std::string& part, int64_t records) {
   const std::string prefix = path + "/" + part;
-  torch::Tensor images =
-      ReadIdx(prefix + "-images-idx3-ubyte.gz", 16, records * kPixels * kPixels);
+  torch::Tensor images = ReadIdx(prefix + "-images-idx3-ubyte.gz", 16, records * kPixels * kPixels);
   torch::Tensor kinds = ReadIdx(prefix + "-labels-idx1-ubyte.gz", 8, records);
-  return det::TensorDataset(
-      {images.view({records, 1, kPixels, kPixels}), kinds.to(torch::kInt64)});
+  return det::TensorDataset({images.view({records, 1, kPixels, kPixels}), kinds.to(torch::kInt64)});
 }
 
 struct NetImpl : torch::nn::Module {
   explicit NetImpl(int64_t width)
-      : conv1(Conv(1, width)), conv2(Conv(width, width)), conv3(Conv(width, 2 * width)),
+      : conv1(Conv(1, width)),
+        conv2(Conv(width, width)),
+        conv3(Conv(width, 2 * width)),
         linear(2 * width * 3 * 3, 10) {
     register_module("conv1", conv1);
     register_module("conv2", conv2);

@@ -17,7 +17,9 @@ class PartsContext final : public Context {
   explicit PartsContext(ContextParts parts)
       : parts_(std::move(parts)),
         training_(ParseTrainingConfig(parts_.config_json)),
-        data_json_(TopLevelField(parts_.config_json, "data")) {}
+        data_json_(TopLevelField(parts_.config_json, "data")) {
+    if (parts_.max_length) training_.max_length = parts_.max_length;
+  }
 
   bool on_cluster() const override { return parts_.on_cluster; }
   int experiment_id() const override { return parts_.experiment_id; }
@@ -36,7 +38,7 @@ class PartsContext final : public Context {
 
  private:
   const ContextParts parts_;
-  const TrainingConfig training_;
+  TrainingConfig training_;
   const std::string data_json_;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "trial_api/cpp/core/context.h"
@@ -18,6 +19,7 @@ struct ContextParts {
   int trial_id = 0;
   uint32_t seed = 0;
   std::string config_json;
+  std::optional<Length> max_length;  // in place of the configuration's
   Hparams hparams;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<Metrics> metrics;

@@ -37,6 +37,7 @@ ContextParts GatherOffClusterParts(const Context::OffCluster& off_cluster) {
   ContextParts parts;
   parts.seed = off_cluster.seed.value_or(config.seed);
   parts.config_json = config.config_json;
+  parts.max_length = off_cluster.max_length;
   parts.hparams = Hparams(config.hparams_json);
   parts.communicator = Connect(RanksFromEnvironment());
   const bool is_chief = parts.communicator->ranks().is_chief();

@@ -29,8 +29,8 @@ Sampler Controller::MakeSampler(const DataLoader& loader, bool training) const {
   const int64_t batch_size = BatchSize(loader);
   if (training && batch_size % context_.ranks().size != 0) {
     throw Error("training batches of " + std::to_string(batch_size) +
-                " records cannot be divided evenly among " +
-                std::to_string(context_.ranks().size) + " slots");
+                " records cannot be divided evenly among " + std::to_string(context_.ranks().size) +
+                " slots");
   }
   return Sampler({.records = loader.dataset().size(),
                   .global_batch_size = batch_size,
@@ -82,8 +82,7 @@ void Controller::DoDueWork() {
 }
 
 bool Controller::TrainBatch() {
-  const Batch batch =
-      Read(training_loader_, training_sampler_, progress_.epoch, progress_.batch);
+  const Batch batch = Read(training_loader_, training_sampler_, progress_.epoch, progress_.batch);
   const BatchMetrics metrics = trial_.train_batch(batch, progress_.epoch, progress_.batch);
   unreported_.Add(metrics, batch.size());
   ++progress_.steps_completed;
@@ -99,8 +98,7 @@ void Controller::ReportTraining() {
   const int64_t steps = progress_.steps_completed;
   Metrics& metrics = context_.core().metrics();
   metrics.ReportTraining(steps, unreported_.Mean(context_.core().communicator()));
-  metrics.ReportProgress(static_cast<double>(steps) /
-                         static_cast<double>(schedule_.max_batches));
+  metrics.ReportProgress(static_cast<double>(steps) / static_cast<double>(schedule_.max_batches));
   unreported_.Clear();
   progress_.reported_at = steps;
 }

@@ -5,14 +5,14 @@
 #ifndef TRIAL_API_CPP_TORCH_DATASET_H_
 #define TRIAL_API_CPP_TORCH_DATASET_H_
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include <torch/torch.h>
 
 namespace det {
 
@@ -57,15 +57,14 @@ struct DataLoaderOptions {
   int64_t global_batch_size = 0;
 };
 
-// In training, records that do not fill a last batch are left out of that epoch; in validation every
-// record is seen exactly once.
+// In training, records that do not fill a last batch are left out of that epoch; in validation
+// every record is seen exactly once.
 class DataLoader {
  public:
   DataLoader(std::shared_ptr<const Dataset> dataset, DataLoaderOptions options = {})
       : dataset_(std::move(dataset)), options_(options) {}
   template <class D>
-    requires std::is_base_of_v<Dataset, D>
-  DataLoader(D dataset, DataLoaderOptions options = {})
+  requires std::is_base_of_v<Dataset, D> DataLoader(D dataset, DataLoaderOptions options = {})
       : DataLoader(std::make_shared<const D>(std::move(dataset)), options) {}
 
   const Dataset& dataset() const { return *dataset_; }

@@ -1,10 +1,10 @@
 #include "trial_api/cpp/torch/device.h"
 
 #ifdef DET_CUDA
-#include <torch/cuda.h>
-
 #include <cstdlib>
 #include <string_view>
+
+#include <torch/cuda.h>
 #endif
 
 namespace det::trial {

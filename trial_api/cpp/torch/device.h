@@ -4,9 +4,8 @@
 #ifndef TRIAL_API_CPP_TORCH_DEVICE_H_
 #define TRIAL_API_CPP_TORCH_DEVICE_H_
 
-#include <torch/types.h>
-
 #include "trial_api/cpp/core/ranks.h"
+#include <torch/types.h>
 
 namespace det::trial {
 

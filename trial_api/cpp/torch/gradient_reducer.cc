@@ -1,14 +1,13 @@
 #include "trial_api/cpp/torch/gradient_reducer.h"
 
-#include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/utils/lambda_post_hook.h>
-#include <torch/csrc/autograd/variable.h>
-
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 
 #include "trial_api/cpp/core/error.h"
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/utils/lambda_post_hook.h>
+#include <torch/csrc/autograd/variable.h>
 
 namespace det::trial {
 namespace {
@@ -207,8 +206,7 @@ bool GradientReducer::Finish() {
     shared_->ready = buckets.size();
     shared_->changed.notify_all();
   }
-  shared_->changed.wait(lock,
-                        [&] { return shared_->failure || shared_->done == buckets.size(); });
+  shared_->changed.wait(lock, [&] { return shared_->failure || shared_->done == buckets.size(); });
   if (shared_->failure) std::rethrow_exception(shared_->failure);
   return buckets.back().flat[buckets.back().used].item<double>() > 0.0;
 }

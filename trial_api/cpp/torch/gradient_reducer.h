@@ -10,8 +10,6 @@
 #ifndef TRIAL_API_CPP_TORCH_GRADIENT_REDUCER_H_
 #define TRIAL_API_CPP_TORCH_GRADIENT_REDUCER_H_
 
-#include <torch/types.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,6 +18,7 @@
 #include <vector>
 
 #include "trial_api/cpp/core/communicator.h"
+#include <torch/types.h>
 
 namespace det::trial {
 

@@ -1,12 +1,11 @@
 #include "trial_api/cpp/torch/gradient_reducer.h"
 
-#include <gtest/gtest.h>
-#include <torch/torch.h>
-
 #include <sstream>
 
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/testing/forked_ranks.h"
+#include <gtest/gtest.h>
+#include <torch/torch.h>
 
 namespace det::trial {
 namespace {

@@ -42,11 +42,12 @@ int Run(int argc, char** argv, const TrialFactory& make_trial) {
   }
   // One thread per slot computes; a second pool for independent operators would only take turns.
   at::set_num_interop_threads(1);
-  const std::unique_ptr<Context> context = 
+  const std::unique_ptr<Context> context =
       Context::FromEnvironment(Context::ParseArguments(argc, argv));
   try {
     Train(*context, make_trial);
   } catch (const InvalidHp& error) {
+    if (!context->on_cluster()) throw;
     PrintError(std::string("invalid hyperparameters: ") + error.what());
     context->ReportInvalidHp(error.what());
   }

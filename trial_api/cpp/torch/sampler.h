@@ -18,8 +18,8 @@ class Sampler {
     int64_t records = 0;
     int64_t global_batch_size = 0;
     bool shuffle = false;
-    // Leaves out the last, smaller batch of an epoch. Without it, that batch is divided as evenly as
-    // it goes, and a rank's part may be empty.
+    // Leaves out the last, smaller batch of an epoch. Without it, that batch is divided as evenly
+    // as it goes, and a rank's part may be empty.
     bool drop_last = false;
     uint64_t seed = 0;
     int rank = 0;

@@ -1,19 +1,17 @@
 #include "trial_api/cpp/torch/sampler.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <numeric>
 #include <string>
 
 #include "base/rng.h"
 #include "trial_api/cpp/core/error.h"
+#include <gtest/gtest.h>
 
 namespace det::trial {
 namespace {
 
-std::vector<int64_t> GlobalBatch(Sampler::Options options, int size, int64_t epoch,
-                                 int64_t batch) {
+std::vector<int64_t> GlobalBatch(Sampler::Options options, int size, int64_t epoch, int64_t batch) {
   std::vector<int64_t> records;
   options.size = size;
   for (options.rank = 0; options.rank < size; ++options.rank) {

@@ -1,7 +1,7 @@
 // When to report, validate and save, counted in batches. PURE: a function of the configuration.
 //
-// Called by the controller. A resumed run asks the same questions about the same numbers, so it does
-// what the uninterrupted one would have done.
+// Called by the controller. A resumed run asks the same questions about the same numbers, so it
+// does what the uninterrupted one would have done.
 #ifndef TRIAL_API_CPP_TORCH_SCHEDULE_H_
 #define TRIAL_API_CPP_TORCH_SCHEDULE_H_
 

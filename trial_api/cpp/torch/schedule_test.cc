@@ -1,9 +1,9 @@
 #include "trial_api/cpp/torch/schedule.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace det::trial {
 namespace {

@@ -1,15 +1,14 @@
 #include "trial_api/cpp/torch/training_state.h"
 
-#include <ATen/CPUGeneratorImpl.h>
-
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/rng.h"
 #include "trial_api/cpp/core/error.h"
+#include <ATen/CPUGeneratorImpl.h>
+#include <nlohmann/json.hpp>
 
 namespace det::trial {
 namespace {

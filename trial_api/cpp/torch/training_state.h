@@ -23,7 +23,7 @@ namespace det::trial {
 struct Progress {
   int64_t steps_completed = 0;  // batches
   int64_t epoch = 0;
-  int64_t batch = 0;  // of the epoch; the next to be trained
+  int64_t batch = 0;          // of the epoch; the next to be trained
   int64_t reported_at = 0;    // steps_completed of the last report of training metrics
   int64_t validated_at = -1;  // steps_completed of the last validation; -1: none
   MetricMap validation;       // its metrics
@@ -42,8 +42,8 @@ void SeedTorch(uint64_t seed, int rank);
 void SaveState(const std::string& dir, const TrialContext& context, const Trial& trial,
                const Progress& progress, MetricsSum& unreported);
 
-// Everything that SaveState wrote. A rank that the checkpoint does not know (more slots than before)
-// keeps the random state it has. Throws Error naming the file that does not fit.
+// Everything that SaveState wrote. A rank that the checkpoint does not know (more slots than
+// before) keeps the random state it has. Throws Error naming the file that does not fit.
 Progress LoadState(const std::string& dir, const TrialContext& context, Trial& trial,
                    MetricsSum& unreported);
 

@@ -13,8 +13,6 @@
 #ifndef TRIAL_API_CPP_TORCH_TRIAL_H_
 #define TRIAL_API_CPP_TORCH_TRIAL_H_
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,13 +22,14 @@
 
 #include "trial_api/cpp/torch/dataset.h"
 #include "trial_api/cpp/torch/trial_context.h"
+#include <torch/torch.h>
 
 namespace det {
 
 // One number, still a tensor or not.
 class Metric {
  public:
-  Metric(torch::Tensor value) : tensor_(std::move(value)) {}               // NOLINT: on purpose
+  Metric(torch::Tensor value) : tensor_(std::move(value)) {}  // NOLINT: on purpose
   Metric(double value) : tensor_(torch::scalar_tensor(value, torch::kFloat64)) {}  // NOLINT
 
   const torch::Tensor& tensor() const { return tensor_; }
@@ -49,8 +48,8 @@ class Trial {
   virtual DataLoader build_validation_data_loader() = 0;
 
   // Trains on this rank's part of a global batch: forward, TrialContext::backward and
-  // step_optimizer. The metrics of several batches are averaged. `batch_idx` counts from the start of
-  // `epoch`, both from 0.
+  // step_optimizer. The metrics of several batches are averaged. `batch_idx` counts from the start
+  // of `epoch`, both from 0.
   virtual BatchMetrics train_batch(const Batch& batch, int64_t epoch, int64_t batch_idx) = 0;
 
   // Means over the records of `batch`, in evaluation mode and without gradients. The validation

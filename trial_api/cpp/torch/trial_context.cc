@@ -11,7 +11,11 @@ TrialContext::TrialContext(Context& context)
   if (!hparams().Has("global_batch_size")) return;
   global_batch_size_ = hparam<int64_t>("global_batch_size");
   const int size = ranks().size;
-  if (global_batch_size_ < 1 || global_batch_size_ % size != 0) {
+  if (global_batch_size_ < 1) {
+    throw InvalidHp("global_batch_size " + std::to_string(global_batch_size_) +
+                    ": must be at least 1");
+  }
+  if (global_batch_size_ % size != 0) {
     throw InvalidHp("global_batch_size " + std::to_string(global_batch_size_) +
                     " cannot be divided evenly among " + std::to_string(size) +
                     " slots: use a multiple of " + std::to_string(size));

@@ -6,8 +6,6 @@
 #ifndef TRIAL_API_CPP_TORCH_TRIAL_CONTEXT_H_
 #define TRIAL_API_CPP_TORCH_TRIAL_CONTEXT_H_
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +15,7 @@
 #include <vector>
 
 #include "trial_api/cpp/core/context.h"
+#include <torch/torch.h>
 
 namespace det {
 

@@ -51,9 +51,9 @@ class SharedMemoryCommunicator : public Communicator {
   const Ranks& ranks() const override { return ranks_; }
 
   void AllReduceSum(void* data, size_t count, DType dtype) override {
-    const size_t width = dtype == DType::kUint8                                  ? 1
+    const size_t width = dtype == DType::kUint8                               ? 1
                          : dtype == DType::kFloat32 || dtype == DType::kInt32 ? 4
-                                                                                 : 8;
+                                                                              : 8;
     for (size_t done = 0; done < count * width; done += kSlotBytes) {
       char* const part = static_cast<char*>(data) + done;
       const size_t bytes = std::min(kSlotBytes, count * width - done);
@@ -120,8 +120,8 @@ class SharedMemoryCommunicator : public Communicator {
 };
 
 Region* MakeRegion(int size) {
-  void* const memory = mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory =
+      mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   DET_CHECK(memory != MAP_FAILED);
   Region* const region = static_cast<Region*>(memory);
   pthread_barrierattr_t shared;
@@ -152,8 +152,7 @@ Region* MakeRegion(int size) {
 
 }  // namespace
 
-std::vector<std::string> RunRanks(int size,
-                                  const std::function<std::string(Communicator&)>& body) {
+std::vector<std::string> RunRanks(int size, const std::function<std::string(Communicator&)>& body) {
   DET_CHECK(size <= kMaxRanks);
   Region* const region = MakeRegion(size);
   std::vector<int> outputs;

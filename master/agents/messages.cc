@@ -1,0 +1,130 @@
+#include "master/agents/messages.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace det::agents {
+namespace {
+
+namespace wire = det::agent::v1;
+
+absl::Time FromProto(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+model::DeviceType ToModel(wire::Device::Type type) {
+  switch (type) {
+    case wire::Device::CUDA:
+      return model::DeviceType::kCuda;
+    case wire::Device::ROCM:
+      return model::DeviceType::kRocm;
+    default:
+      return model::DeviceType::kCpu;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<cluster::AgentRegistered> ToEvent(const wire::Register& message, absl::Time now) {
+  if (message.agent_id().empty()) {
+    return absl::InvalidArgumentError("an agent needs a name; give it one with --id");
+  }
+  cluster::AgentRegistered event;
+  event.agent = {
+      .id = model::AgentId(message.agent_id()),
+      .version = message.version(),
+      .address = message.address(),
+      .resource_pool = message.resource_pool().empty() ? "default" : message.resource_pool(),
+      .registered_at = now};
+  std::set<int> seen;
+  for (const wire::Device& device : message.slots()) {
+    if (!seen.insert(device.id()).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("agent ", message.agent_id(), " names slot ", device.id(), " twice"));
+    }
+    event.agent.slots.push_back({.id = device.id(),
+                                 .type = ToModel(device.type()),
+                                 .brand = device.brand(),
+                                 .uuid = device.uuid()});
+  }
+  for (const wire::RunningTask& task : message.running()) {
+    event.running.emplace_back(task.allocation_id());
+  }
+  return event;
+}
+
+std::optional<cluster::Event> ToEvent(const wire::TaskReport& report, const model::AgentId& agent) {
+  const model::AllocationId allocation(report.allocation_id());
+  switch (report.event_case()) {
+    case wire::TaskReport::kStarted:
+      return cluster::ShareStarted{.allocation = allocation, .agent = agent};
+    case wire::TaskReport::kExited:
+      return cluster::ShareExited{.allocation = allocation,
+                                  .agent = agent,
+                                  .exit_code = report.exited().exit_code(),
+                                  .signal = report.exited().signal(),
+                                  .message = report.exited().message(),
+                                  .start_failed = report.exited().start_failed()};
+    case wire::TaskReport::EVENT_NOT_SET:
+      break;
+  }
+  return std::nullopt;
+}
+
+wire::MasterMessage ToMessage(const cluster::StartTask& order, const std::string& session_token) {
+  wire::MasterMessage message;
+  wire::TaskSpec* task = message.mutable_start()->mutable_task();
+  task->set_allocation_id(order.spec.allocation.value());
+  task->set_task_id(order.spec.task.value());
+  for (const int slot : order.spec.slots) task->add_slots(slot);
+  for (const std::string& word : order.spec.argv) task->add_argv(word);
+  task->mutable_env()->insert(order.spec.env.begin(), order.spec.env.end());
+  for (const auto& [path, content] : order.spec.files) {
+    wire::RunFile* file = task->add_files();
+    file->set_path(path);
+    file->set_content(content);
+    file->set_mode(0644);
+  }
+  task->set_context_hash(order.spec.context_hash);
+  task->set_session_token(session_token);
+  return message;
+}
+
+wire::MasterMessage ToMessage(const cluster::StopTask& order) {
+  wire::MasterMessage message;
+  message.mutable_stop()->set_allocation_id(order.allocation.value());
+  message.mutable_stop()->set_grace_seconds(absl::ToDoubleSeconds(order.grace));
+  return message;
+}
+
+model::TaskId TaskOf(const model::AllocationId& allocation) {
+  const std::string& id = allocation.value();
+  return model::TaskId(id.substr(0, id.rfind('.')));
+}
+
+std::vector<model::LogLine> ToLines(const wire::PostLogsRequest& request) {
+  const model::AllocationId allocation(request.allocation_id());
+  const model::TaskId task = TaskOf(allocation);
+  std::vector<model::LogLine> lines;
+  lines.reserve(static_cast<size_t>(request.lines_size()));
+  for (const wire::LogLine& line : request.lines()) {
+    const bool known = line.level() >= 0 && line.level() <= 6;
+    model::LogLine out;
+    out.task = task;
+    out.allocation = allocation;
+    out.agent = request.agent_id();
+    out.sequence = line.sequence();
+    out.time = FromProto(line.timestamp());
+    if (line.has_rank()) out.rank = line.rank();
+    out.level = known ? static_cast<model::LogLevel>(line.level()) : model::LogLevel::kUnknown;
+    out.stdtype = line.stdtype();
+    out.source = line.source();
+    out.text = line.text();
+    lines.push_back(std::move(out));
+  }
+  return lines;
+}
+
+}  // namespace det::agents

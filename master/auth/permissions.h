@@ -1,0 +1,46 @@
+// Who may call which method: one table.
+//
+// Asked by service/call.h and agents/agent_hub.cc for every call, on any thread. PURE.
+#ifndef MASTER_AUTH_PERMISSIONS_H_
+#define MASTER_AUTH_PERMISSIONS_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "master/model/ids.h"
+
+namespace det::auth {
+
+enum class PrincipalKind {
+  kNobody,      // no token
+  kUser,        // a person's session
+  kAgent,       // an agent of the cluster
+  kAllocation,  // a running task, for itself
+};
+
+// Who is asking.
+struct Principal {
+  PrincipalKind kind = PrincipalKind::kNobody;
+  model::UserId user;              // kUser
+  model::AllocationId allocation;  // kAllocation
+  std::string token_hash;          // kUser: of the session
+  friend bool operator==(const Principal&, const Principal&) = default;
+};
+
+// What a method asks for; `method` is its full name, "det.api.v1.TrialService.GetTrial". Nothing of
+// an unknown service is open: it asks for what nobody has.
+struct Requirement {
+  PrincipalKind kind = PrincipalKind::kNobody;
+  bool anyone = false;  // also without a token
+  bool nobody = false;  // refused to all
+};
+Requirement RequirementOf(std::string_view method);
+
+// UNAUTHENTICATED without a token where one is needed; PERMISSION_DENIED for a token of another
+// kind.
+absl::Status Authorize(std::string_view method, PrincipalKind kind);
+
+}  // namespace det::auth
+
+#endif  // MASTER_AUTH_PERMISSIONS_H_

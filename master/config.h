@@ -1,0 +1,37 @@
+// The master's own configuration: its flags.
+//
+// Parsed by main.cc once, before anything starts; read by master.cc.
+#ifndef MASTER_CONFIG_H_
+#define MASTER_CONFIG_H_
+
+#include <string>
+#include <variant>
+
+#include "absl/time/time.h"
+
+namespace det::master {
+
+inline constexpr char kVersion[] = "0.1.0";
+
+struct Config {
+  std::string data_dir;
+  std::string bind = "127.0.0.1";
+  int port = 8080;             // 0: any free one
+  std::string db_url;          // empty: an embedded PostgreSQL
+  std::string checkpoint_dir;  // empty: <data_dir>/checkpoints
+  std::string cluster_name;
+  std::string admin_password;
+  absl::Duration agent_patience = absl::Hours(1);
+  bool log_json = false;
+  std::string log_level = "info";
+};
+
+// What the command line asks for: to run, or to print something and end with a code.
+struct Exit {
+  int code = 0;
+};
+std::variant<Config, Exit> ParseFlags(int argc, char** argv);
+
+}  // namespace det::master
+
+#endif  // MASTER_CONFIG_H_

@@ -1,0 +1,347 @@
+// The gateway over a loopback socket, with a service of the API's shape behind it.
+#include <sys/socket.h>
+
+#include <condition_variable>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "det/api/v1/experiment.grpc.pb.h"
+#include "gtest/gtest.h"
+#include "master/gateway/http_server.h"
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/streambuf.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <grpcpp/grpcpp.h>
+
+namespace det::gateway {
+namespace {
+
+namespace api = det::api::v1;
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+
+// Answers with what it was asked, so that a test sees what arrived.
+class FakeExperiments final : public api::ExperimentService::CallbackService {
+ public:
+  grpc::ServerUnaryReactor* GetExperiment(grpc::CallbackServerContext* context,
+                                          const api::GetExperimentRequest* request,
+                                          api::GetExperimentResponse* response) override {
+    auto* reactor = context->DefaultReactor();
+    if (request->experiment_id() == 404) {
+      reactor->Finish({grpc::StatusCode::NOT_FOUND, "experiment 404 does not exist"});
+      return reactor;
+    }
+    response->mutable_experiment()->set_id(request->experiment_id());
+    const auto it = context->client_metadata().find("authorization");
+    if (it != context->client_metadata().end()) {
+      response->mutable_experiment()->set_name(std::string(it->second.data(), it->second.size()));
+    }
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+
+  grpc::ServerUnaryReactor* CreateExperiment(grpc::CallbackServerContext* context,
+                                             const api::CreateExperimentRequest* request,
+                                             api::CreateExperimentResponse* response) override {
+    response->mutable_experiment()->set_original_config(request->config());
+    response->mutable_experiment()->set_model_definition_size(
+        request->model_definition_size() == 0
+            ? 0
+            : static_cast<int>(request->model_definition(0).content().size()));
+    auto* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+
+  // Sends as many messages as the id says, then ends; 100: goes on until the caller has gone; 7:
+  // two, then an error.
+  grpc::ServerWriteReactor<api::WatchExperimentResponse>* WatchExperiment(
+      grpc::CallbackServerContext*, const api::WatchExperimentRequest* request) override {
+    class Stream final : public grpc::ServerWriteReactor<api::WatchExperimentResponse> {
+     public:
+      Stream(FakeExperiments* fake, int id) : fake_(fake), id_(id) { Go(); }
+      void OnWriteDone(bool) override { Go(); }
+      void OnCancel() override {
+        if (id_ == 100) Finish(grpc::Status::CANCELLED);
+        fake_->canceled.set_value();
+      }
+      void OnDone() override { delete this; }
+
+     private:
+      void Go() {
+        const int count = id_ == 100 ? 1 : id_ == 7 ? 2 : id_;
+        if (sent_ == count) {
+          if (id_ == 100) return;
+          Finish(id_ == 7 ? grpc::Status(grpc::StatusCode::ABORTED, "enough") : grpc::Status::OK);
+          return;
+        }
+        message_.mutable_experiment()->set_id(++sent_);
+        StartWrite(&message_);
+      }
+      FakeExperiments* const fake_;
+      const int id_;
+      int sent_ = 0;
+      api::WatchExperimentResponse message_;
+    };
+    if (request->experiment_id() == 404) {
+      class Refusal final : public grpc::ServerWriteReactor<api::WatchExperimentResponse> {
+       public:
+        Refusal() { Finish({grpc::StatusCode::NOT_FOUND, "experiment 404 does not exist"}); }
+        void OnDone() override { delete this; }
+      };
+      return new Refusal;
+    }
+    return new Stream(this, request->experiment_id());
+  }
+
+  std::promise<void> canceled;
+};
+
+class GatewayTest : public testing::Test {
+ protected:
+  GatewayTest() {
+    grpc::ServerBuilder builder;
+    builder.SetMaxReceiveMessageSize(64 << 20);
+    builder.RegisterService(&fake_);
+    server_ = builder.BuildAndStart();
+    HttpOptions options;
+    options.port = 0;
+    options.about = "what this is\n";
+    options.body_limit = 8 << 20;
+    HttpHooks hooks;
+    hooks.metrics = [](auto reply) { reply("up 1\n"); };
+    const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
+        "det.api.v1.ExperimentService");
+    auto started = HttpServer::Start(options, hooks, server_.get(), {service});
+    EXPECT_TRUE(started.ok()) << started.status();
+    gateway_ = *std::move(started);
+  }
+  ~GatewayTest() override {
+    gateway_->StopAccepting();
+    server_->Shutdown(std::chrono::system_clock::now());
+    gateway_->Stop();
+  }
+
+  tcp::socket Connect() {
+    tcp::socket socket(io_);
+    socket.connect({asio::ip::address_v4::loopback(), static_cast<uint16_t>(gateway_->port())});
+    return socket;
+  }
+
+  struct Answer {
+    int status = 0;
+    std::string body;
+    std::map<std::string, std::string> headers;
+  };
+  static Answer Receive(tcp::socket& socket, bool head = false) {
+    boost::beast::flat_buffer buffer;
+    http::response_parser<http::string_body> parser;
+    parser.skip(head);
+    http::read(socket, buffer, parser);
+    Answer answer{static_cast<int>(parser.get().result_int()), parser.get().body(), {}};
+    for (const auto& field : parser.get()) {
+      answer.headers[std::string(field.name_string())] = std::string(field.value());
+    }
+    return answer;
+  }
+  static void Send(tcp::socket& socket, const std::string& text) {
+    asio::write(socket, asio::buffer(text));
+  }
+  Answer Ask(const std::string& head, const std::string& body = "") {
+    tcp::socket socket = Connect();
+    Send(socket,
+         head + "Host: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    return Receive(socket, head.starts_with("HEAD"));
+  }
+
+  asio::io_context io_;
+  FakeExperiments fake_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<HttpServer> gateway_;
+};
+
+TEST_F(GatewayTest, AnswersAUnaryCallAsJson) {
+  const Answer answer = Ask("GET /api/v1/experiments/42 HTTP/1.1\r\nAuthorization: Bearer abc\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_NE(answer.body.find("\"id\":42"), std::string::npos) << answer.body;
+  EXPECT_NE(answer.body.find("\"name\":\"Bearer abc\""), std::string::npos) << answer.body;
+  EXPECT_EQ(answer.headers.at("Content-Type"), "application/json");
+}
+
+TEST_F(GatewayTest, PassesABodyWithoutContentType) {
+  const Answer answer =
+      Ask("POST /api/v1/experiments HTTP/1.1\r\n", R"({"config": "a: b", "parentId": null})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_NE(answer.body.find("\"originalConfig\":\"a: b\""), std::string::npos) << answer.body;
+}
+
+TEST_F(GatewayTest, SaysErrorsAsJsonWithTheirStatus) {
+  Answer answer = Ask("GET /api/v1/experiments/404 HTTP/1.1\r\n");
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_EQ(answer.body,
+            R"({"error":{"code":5,"error":"experiment 404 does not exist","reason":"NotFound"}})");
+  EXPECT_EQ(Ask("GET /api/v1/experiments/many HTTP/1.1\r\n").status, 400);
+  EXPECT_EQ(Ask("POST /api/v1/experiments HTTP/1.1\r\n", "{").status, 400);
+  EXPECT_EQ(Ask("GET /api/v1/nothing HTTP/1.1\r\n").status, 404);
+  answer = Ask("PUT /api/v1/experiments HTTP/1.1\r\n");
+  EXPECT_EQ(answer.status, 405);
+  EXPECT_NE(answer.body.find("GET, POST"), std::string::npos) << answer.body;
+  // Not served by anybody behind the gateway.
+  EXPECT_EQ(Ask("POST /api/v1/experiments/3/kill HTTP/1.1\r\n").status, 501);
+}
+
+TEST_F(GatewayTest, KeepsTheConnectionForTheNextRequest) {
+  tcp::socket socket = Connect();
+  for (int id : {1, 404, 2}) {
+    Send(socket, "GET /api/v1/experiments/" + std::to_string(id) + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(Receive(socket).status, id == 404 ? 404 : 200);
+  }
+}
+
+TEST_F(GatewayTest, SaysWhatItIsAndItsMetrics) {
+  EXPECT_EQ(Ask("GET / HTTP/1.1\r\n").body, "what this is\n");
+  EXPECT_EQ(Ask("GET /metrics HTTP/1.1\r\n").body, "up 1\n");
+  const Answer head = Ask("HEAD / HTTP/1.1\r\n");
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.headers.at("Content-Length"), "13");
+  EXPECT_EQ(Ask("OPTIONS /api/v1/experiments HTTP/1.1\r\n").status, 204);
+}
+
+TEST_F(GatewayTest, StreamsAsLines) {
+  const Answer answer = Ask("GET /api/v1/experiments/3/watch HTTP/1.1\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.headers.at("Content-Type"), "application/x-ndjson");
+  EXPECT_EQ(std::count(answer.body.begin(), answer.body.end(), '\n'), 3);
+  EXPECT_EQ(answer.body.find("{\"result\":{\"experiment\":{\"id\":1"), 0u) << answer.body;
+}
+
+TEST_F(GatewayTest, StreamsAsServerSentEvents) {
+  const Answer answer =
+      Ask("GET /api/v1/experiments/2/watch HTTP/1.1\r\nAccept: text/event-stream\r\n");
+  EXPECT_EQ(answer.headers.at("Content-Type"), "text/event-stream");
+  EXPECT_EQ(answer.body.find("data: {\"result\":"), 0u);
+  EXPECT_NE(answer.body.find("\n\ndata: "), std::string::npos);
+}
+
+TEST_F(GatewayTest, StreamsToAnHttp10ClientUntilTheEndOfTheConnection) {
+  const Answer answer = Ask("GET /api/v1/experiments/2/watch HTTP/1.0\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(std::count(answer.body.begin(), answer.body.end(), '\n'), 2);
+}
+
+TEST_F(GatewayTest, SaysHowAStreamEnded) {
+  const Answer refused = Ask("GET /api/v1/experiments/404/watch HTTP/1.1\r\n");
+  EXPECT_EQ(refused.status, 404);
+  const Answer broken = Ask("GET /api/v1/experiments/7/watch HTTP/1.1\r\n");
+  EXPECT_EQ(broken.status, 200);
+  EXPECT_NE(broken.body.find("\"reason\":\"Aborted\""), std::string::npos) << broken.body;
+}
+
+TEST_F(GatewayTest, EndsTheCallWhenTheClientGoesAway) {
+  {
+    tcp::socket socket = Connect();
+    Send(socket, "GET /api/v1/experiments/100/watch HTTP/1.1\r\nHost: x\r\n\r\n");
+    asio::streambuf buffer;
+    asio::read_until(socket, buffer, "\n{\"result\"");
+  }
+  fake_.canceled.get_future().wait();
+}
+
+TEST_F(GatewayTest, StopsWhileAStreamIsOpen) {
+  tcp::socket socket = Connect();
+  Send(socket, "GET /api/v1/experiments/100/watch HTTP/1.1\r\nHost: x\r\n\r\n");
+  asio::streambuf buffer;
+  asio::read_until(socket, buffer, "{\"result\"");
+}
+
+TEST_F(GatewayTest, ServesGrpcOnTheSamePort) {
+  const auto channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(gateway_->port()),
+                                           grpc::InsecureChannelCredentials());
+  const auto stub = api::ExperimentService::NewStub(channel);
+  {
+    grpc::ClientContext context;
+    api::GetExperimentRequest request;
+    request.set_experiment_id(5);
+    api::GetExperimentResponse response;
+    const grpc::Status status = stub->GetExperiment(&context, request, &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(response.experiment().id(), 5);
+  }
+  grpc::ClientContext context;
+  api::WatchExperimentRequest request;
+  request.set_experiment_id(3);
+  const auto reader = stub->WatchExperiment(&context, request);
+  api::WatchExperimentResponse response;
+  int count = 0;
+  while (reader->Read(&response)) ++count;
+  EXPECT_EQ(count, 3);
+  EXPECT_TRUE(reader->Finish().ok());
+}
+
+TEST_F(GatewayTest, TakesLargeBodiesAndRefusesTooLargeOnes) {
+  const std::string content(4 << 20, 'A');  // base64 of 3 MiB of zeros
+  const Answer large =
+      Ask("POST /api/v1/experiments HTTP/1.1\r\n",
+          "{\"modelDefinition\":[{\"path\":\"x\",\"content\":\"" + content + "\"}]}");
+  EXPECT_EQ(large.status, 200);
+  EXPECT_NE(large.body.find("\"modelDefinitionSize\":3145728"), std::string::npos);
+  tcp::socket socket = Connect();
+  Send(socket, "POST /api/v1/experiments HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n");
+  EXPECT_EQ(Receive(socket).status, 413);
+}
+
+TEST_F(GatewayTest, GoesOnForClientsThatAskFirst) {
+  tcp::socket socket = Connect();
+  Send(socket,
+       "POST /api/v1/experiments HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+       "Content-Length: 15\r\n\r\n");
+  asio::streambuf buffer;
+  asio::read_until(socket, buffer, "\r\n\r\n");
+  const std::string go(static_cast<const char*>(buffer.data().data()), buffer.size());
+  EXPECT_EQ(go, "HTTP/1.1 100 Continue\r\n\r\n");
+  Send(socket, R"({"config": "c"})");
+  EXPECT_EQ(Receive(socket).status, 200);
+}
+
+TEST_F(GatewayTest, OddClientsHarmNobody) {
+  tcp::socket silent = Connect();  // says nothing
+  tcp::socket slow = Connect();    // one byte of what might be either
+  Send(slow, "P");
+  tcp::socket half = Connect();  // half a request
+  Send(half, "GET /api/v1/exper");
+  tcp::socket noise = Connect();
+  Send(noise, "\x16\x03\x01\x02 this is no HTTP\r\n\r\n");
+  EXPECT_EQ(Receive(noise).status, 400);
+  const Answer control =
+      Ask("GET /api/v1/experiments/1 HTTP/1.1\r\nAuthorization: Bearer \xff\xfe\r\n");
+  EXPECT_EQ(control.status, 401);
+  {
+    tcp::socket gone = Connect();
+    Send(gone, "POST /api/v1/experiments HTTP/1.1\r\nContent-Length: 100\r\n\r\nabc");
+  }
+  EXPECT_EQ(Ask("GET /api/v1/experiments/1 HTTP/1.1\r\n").status, 200);
+  Send(slow, "OST /api/v1/experiments HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}");
+  EXPECT_EQ(Receive(slow).status, 200);
+}
+
+TEST_F(GatewayTest, SaysThatThePortIsTaken) {
+  HttpOptions options;
+  options.port = gateway_->port();
+  const auto second = HttpServer::Start(options, {}, server_.get(), {});
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_NE(second.status().message().find("is in use; choose another with --port"),
+            std::string::npos)
+      << second.status();
+}
+
+}  // namespace
+}  // namespace det::gateway

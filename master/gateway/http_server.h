@@ -1,0 +1,69 @@
+// The master's one public port: HTTP/1.1 (the API as JSON, metrics, a page that says what this is)
+// and gRPC, told apart by their first bytes. gRPC connections are handed to the server in this
+// process; HTTP requests become calls of the same server over a channel in memory, so both pass the
+// same services.
+//
+// Made by master.cc; has threads of its own. Knows no service: it works by descriptors.
+#ifndef MASTER_GATEWAY_HTTP_SERVER_H_
+#define MASTER_GATEWAY_HTTP_SERVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+
+namespace google::protobuf {
+class ServiceDescriptor;
+}  // namespace google::protobuf
+namespace grpc {
+class Server;
+}  // namespace grpc
+
+namespace det::gateway {
+
+struct HttpOptions {
+  std::string bind = "127.0.0.1";
+  int port = 8080;  // 0: any free one
+  int threads = 2;
+  uint64_t body_limit = uint64_t{160} << 20;
+  int connection_limit = 2000;
+  std::string about;  // the text of GET /
+};
+
+struct HttpHooks {
+  // Writes the text of GET /metrics; may answer later, from any thread.
+  std::function<void(absl::AnyInvocable<void(std::string)> reply)> metrics;
+  // After each answer, with its HTTP status; any thread.
+  std::function<void(int status)> on_response;
+};
+
+class HttpServer {
+ public:
+  // Listens and serves. ALREADY_EXISTS when the port is taken. `server` must outlive the result and
+  // carry the services.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(
+      HttpOptions options, HttpHooks hooks, grpc::Server* server,
+      const std::vector<const google::protobuf::ServiceDescriptor*>& services);
+  ~HttpServer();
+
+  int port() const;
+
+  // Accepts no more connections; those that are open go on.
+  void StopAccepting();
+  // Ends all connections. To be called after the gRPC server's Shutdown, which ends the calls that
+  // they wait for.
+  void Stop();
+
+ private:
+  class Impl;
+  explicit HttpServer(std::shared_ptr<Impl> impl);
+  const std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace det::gateway
+
+#endif  // MASTER_GATEWAY_HTTP_SERVER_H_

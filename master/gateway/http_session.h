@@ -1,0 +1,32 @@
+// One connection: finds out what it speaks, then serves its requests one after the other.
+//
+// Started by http_server.cc on one of its threads; a coroutine on a strand of its own.
+#ifndef MASTER_GATEWAY_HTTP_SESSION_H_
+#define MASTER_GATEWAY_HTTP_SESSION_H_
+
+#include <memory>
+
+#include "master/gateway/http_server.h"
+#include "master/gateway/rpc.h"
+#include "master/gateway/transcoder.h"
+#include <boost/asio/awaitable.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+
+namespace det::gateway {
+
+// What all connections share; outlives them.
+struct HttpContext {
+  HttpOptions options;
+  HttpHooks hooks;
+  grpc::Server* server = nullptr;
+  Transcoder transcoder;
+  Rpc rpc;
+};
+
+// Ends when the connection has ended or was handed to gRPC.
+boost::asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> context,
+                                             std::shared_ptr<boost::beast::tcp_stream> stream);
+
+}  // namespace det::gateway
+
+#endif  // MASTER_GATEWAY_HTTP_SESSION_H_

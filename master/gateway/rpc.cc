@@ -1,0 +1,92 @@
+#include "master/gateway/rpc.h"
+
+#include <vector>
+
+#include "master/gateway/await.h"
+
+namespace det::gateway {
+namespace {
+
+namespace asio = boost::asio;
+
+grpc::ByteBuffer ToBuffer(const std::string& bytes) {
+  const grpc::Slice slice(bytes);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+std::string ToString(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  std::string bytes;
+  if (!buffer.Dump(&slices).ok()) return bytes;
+  bytes.reserve(buffer.Length());
+  for (const grpc::Slice& slice : slices) {
+    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return bytes;
+}
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+void SetAuthorization(const std::string& authorization, grpc::ClientContext* context) {
+  if (!authorization.empty()) context->AddMetadata("authorization", authorization);
+}
+
+}  // namespace
+
+asio::awaitable<absl::StatusOr<std::string>> Rpc::Unary(const std::string& path,
+                                                        const std::string& request,
+                                                        const std::string& authorization) {
+  grpc::ClientContext context;
+  SetAuthorization(authorization, &context);
+  const grpc::ByteBuffer in = ToBuffer(request);
+  grpc::ByteBuffer out;
+  auto start = [&](auto done) {
+    stub_.UnaryCall(&context, path, grpc::StubOptions(), &in, &out,
+                    [done](grpc::Status status) { done(FromGrpc(status)); });
+  };
+  const absl::Status status = co_await Await<absl::Status>(start);
+  if (!status.ok()) co_return status;
+  co_return ToString(out);
+}
+
+std::shared_ptr<StreamCall> StreamCall::Start(Rpc& rpc, const std::string& path,
+                                              const std::string& request,
+                                              const std::string& authorization) {
+  std::shared_ptr<StreamCall> call(new StreamCall);
+  call->self_ = call;
+  call->request_ = ToBuffer(request);
+  SetAuthorization(authorization, &call->context_);
+  rpc.stub().PrepareBidiStreamingCall(&call->context_, path, grpc::StubOptions(), call.get());
+  call->AddHold();  // between two reads there is nothing else that would keep it
+  call->StartWriteLast(&call->request_, grpc::WriteOptions());
+  call->StartCall();
+  return call;
+}
+
+asio::awaitable<absl::StatusOr<std::string>> StreamCall::Next() {
+  auto read = [this](auto done) {
+    read_ = done;
+    StartRead(&response_);
+  };
+  if (co_await Await<bool>(read)) co_return ToString(response_);
+  auto finish = [this](auto done) {
+    done_ = done;
+    RemoveHold();
+  };
+  const absl::Status status = co_await Await<absl::Status>(finish);
+  co_return status.ok() ? absl::OutOfRangeError("the end") : status;
+}
+
+void StreamCall::OnReadDone(bool ok) {
+  auto read = std::move(read_);
+  read(ok);
+}
+
+void StreamCall::OnDone(const grpc::Status& status) {
+  const std::shared_ptr<StreamCall> self = std::move(self_);
+  if (done_) done_(FromGrpc(status));
+}
+
+}  // namespace det::gateway

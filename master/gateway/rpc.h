@@ -1,0 +1,66 @@
+// Calls of gRPC methods by name, with serialised messages, awaited by coroutines.
+//
+// Used by http_server.cc on its threads; answers come back to the caller's executor.
+#ifndef MASTER_GATEWAY_RPC_H_
+#define MASTER_GATEWAY_RPC_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include <boost/asio/awaitable.hpp>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+namespace det::gateway {
+
+class Rpc {
+ public:
+  explicit Rpc(std::shared_ptr<grpc::Channel> channel) : stub_(std::move(channel)) {}
+
+  // `authorization`: the value of the header, empty for none.
+  // All must live until it is over.
+  boost::asio::awaitable<absl::StatusOr<std::string>> Unary(const std::string& path,
+                                                            const std::string& request,
+                                                            const std::string& authorization);
+
+  grpc::GenericStub& stub() { return stub_; }
+
+ private:
+  grpc::GenericStub stub_;
+};
+
+// A server stream. Keeps itself alive until gRPC is done with it.
+class StreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                         public std::enable_shared_from_this<StreamCall> {
+ public:
+  static std::shared_ptr<StreamCall> Start(Rpc& rpc, const std::string& path,
+                                           const std::string& request,
+                                           const std::string& authorization);
+
+  // The next message; an error or, at the end, OUT_OF_RANGE. One call at a time, and none after an
+  // error.
+  boost::asio::awaitable<absl::StatusOr<std::string>> Next();
+
+  // Any thread. Next() then ends with CANCELLED.
+  void Cancel() { context_.TryCancel(); }
+
+  void OnReadDone(bool ok) override;
+  void OnDone(const grpc::Status& status) override;
+
+ private:
+  StreamCall() = default;
+
+  grpc::ClientContext context_;
+  grpc::ByteBuffer request_;
+  grpc::ByteBuffer response_;
+  absl::AnyInvocable<void(bool)> read_;
+  absl::AnyInvocable<void(absl::Status)> done_;
+  std::shared_ptr<StreamCall> self_;
+};
+
+}  // namespace det::gateway
+
+#endif  // MASTER_GATEWAY_RPC_H_

@@ -1,0 +1,95 @@
+#include "master/gateway/transcoder.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include <nlohmann/json.hpp>
+
+namespace det::gateway {
+namespace {
+
+struct Code {
+  int http;
+  const char* reason;
+};
+
+// By absl::StatusCode, which is gRPC's.
+constexpr Code kCodes[] = {
+    {200, "OK"},
+    {499, "Canceled"},
+    {500, "Unknown"},
+    {400, "InvalidArgument"},
+    {504, "DeadlineExceeded"},
+    {404, "NotFound"},
+    {409, "AlreadyExists"},
+    {403, "PermissionDenied"},
+    {429, "ResourceExhausted"},
+    {400, "FailedPrecondition"},
+    {409, "Aborted"},
+    {400, "OutOfRange"},
+    {501, "Unimplemented"},
+    {500, "Internal"},
+    {503, "Unavailable"},
+    {500, "DataLoss"},
+    {401, "Unauthenticated"},
+};
+
+const Code& CodeOf(absl::StatusCode code) {
+  const auto index = static_cast<size_t>(code);
+  return kCodes[index < std::size(kCodes) ? index : 2];
+}
+
+std::unique_ptr<google::protobuf::Message> New(const google::protobuf::Descriptor& type) {
+  return std::unique_ptr<google::protobuf::Message>(
+      google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type)->New());
+}
+
+}  // namespace
+
+absl::StatusOr<Transcoder> Transcoder::Make(
+    const std::vector<const google::protobuf::ServiceDescriptor*>& services) {
+  proto::HttpRouter router;
+  for (const auto* service : services) DET_RETURN_IF_ERROR(router.Add(*service));
+  return Transcoder(std::move(router));
+}
+
+absl::StatusOr<Transcoder::Call> Transcoder::Read(std::string_view verb, std::string_view target,
+                                                  std::string_view body) const {
+  const size_t question = target.find('?');
+  DET_ASSIGN_OR_RETURN(const proto::HttpRouter::Match match, router_.Find(verb, target));
+  const std::unique_ptr<google::protobuf::Message> request = New(*match.method->input_type());
+  DET_RETURN_IF_ERROR(proto::HttpRouter::Fill(
+      match, question == std::string_view::npos ? "" : target.substr(question + 1), body,
+      request.get()));
+  Call call;
+  call.path = absl::StrCat("/", match.method->service()->full_name(), "/", match.method->name());
+  call.streams = match.method->server_streaming();
+  call.output = match.method->output_type();
+  call.request = request->SerializeAsString();
+  return call;
+}
+
+absl::StatusOr<std::string> Transcoder::Write(const google::protobuf::Descriptor& output,
+                                              std::string_view response) {
+  const std::unique_ptr<google::protobuf::Message> message = New(output);
+  if (!message->ParseFromArray(response.data(), static_cast<int>(response.size()))) {
+    return absl::InternalError(absl::StrCat("cannot read a ", output.full_name()));
+  }
+  return proto::ToJson(*message);
+}
+
+std::string ErrorJson(const absl::Status& status) {
+  const nlohmann::json error = {{"error",
+                                 {{"code", static_cast<int>(status.code())},
+                                  {"reason", CodeOf(status.code()).reason},
+                                  {"error", std::string(status.message())}}}};
+  return error.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+int HttpStatusOf(absl::StatusCode code) { return CodeOf(code).http; }
+
+}  // namespace det::gateway

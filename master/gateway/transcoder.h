@@ -1,0 +1,50 @@
+// Between HTTP/JSON and the gRPC methods, by descriptors alone: knows no service.
+//
+// Used by http_server.cc on its threads; const after construction. Does no I/O.
+#ifndef MASTER_GATEWAY_TRANSCODER_H_
+#define MASTER_GATEWAY_TRANSCODER_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/http_rule.h"
+
+namespace det::gateway {
+
+class Transcoder {
+ public:
+  // INVALID_ARGUMENT when the services' HTTP rules contradict each other.
+  static absl::StatusOr<Transcoder> Make(
+      const std::vector<const google::protobuf::ServiceDescriptor*>& services);
+
+  struct Call {
+    std::string path;  // gRPC's: "/det.api.v1.TrialService/GetTrial"
+    bool streams = false;
+    const google::protobuf::Descriptor* output = nullptr;
+    std::string request;  // serialised
+  };
+  // `target` with the query. NOT_FOUND: no such path. UNIMPLEMENTED: not by this verb.
+  // INVALID_ARGUMENT: a value cannot be read.
+  absl::StatusOr<Call> Read(std::string_view verb, std::string_view target,
+                            std::string_view body) const;
+
+  // A serialised answer as JSON.
+  static absl::StatusOr<std::string> Write(const google::protobuf::Descriptor& output,
+                                           std::string_view response);
+
+ private:
+  explicit Transcoder(proto::HttpRouter router) : router_(std::move(router)) {}
+
+  proto::HttpRouter router_;
+};
+
+// {"error":{"code":5,"reason":"NotFound","error":"trial 7 does not exist"}}
+std::string ErrorJson(const absl::Status& status);
+int HttpStatusOf(absl::StatusCode code);
+
+}  // namespace det::gateway
+
+#endif  // MASTER_GATEWAY_TRANSCODER_H_

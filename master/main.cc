@@ -1,0 +1,85 @@
+// resolute-master: flags, signals, and the end of the process; all else is in master.cc.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "base/log.h"
+#include "master/config.h"
+#include "master/master.h"
+
+namespace {
+
+// How long a stop may take before the process ends as it is.
+constexpr unsigned kStopSeconds = 20;
+
+int g_wake[2] = {-1, -1};
+std::atomic<bool> g_failed{false};
+
+void Wake() {
+  const char byte = 0;
+  (void)!::write(g_wake[1], &byte, 1);
+}
+
+void OnSignal(int) { Wake(); }
+void OnAlarm(int) { ::_exit(1); }
+
+void WaitForWake() {
+  char byte;
+  while (::read(g_wake[0], &byte, 1) < 0 && errno == EINTR) {
+  }
+}
+
+// Handlers, not a blocked mask: children would inherit a mask.
+void InstallSignals() {
+  if (::pipe2(g_wake, O_CLOEXEC) != 0) ::_exit(1);
+  struct sigaction action = {};
+  action.sa_handler = OnSignal;
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGINT, &action, nullptr);
+  action.sa_handler = OnAlarm;
+  ::sigaction(SIGALRM, &action, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+det::base::LogLevel LevelOf(const std::string& name) {
+  using det::base::LogLevel;
+  if (name == "debug") return LogLevel::kDebug;
+  if (name == "warning") return LogLevel::kWarning;
+  return name == "error" ? LogLevel::kError : LogLevel::kInfo;
+}
+
+void OnFatal(const absl::Status& status) {
+  std::cerr << "resolute-master: " << status.message() << "\n";
+  g_failed = true;
+  Wake();
+}
+
+int Run(const det::master::Config& config) {
+  auto master = det::master::Master::Start(config, OnFatal);
+  if (!master.ok()) {
+    std::cerr << "resolute-master: " << master.status().message() << "\n";
+    return 1;
+  }
+  DET_LOG(INFO) << "master answers" << det::base::Field("url", (*master)->url());
+  WaitForWake();
+  DET_LOG(INFO) << "master stops";
+  ::alarm(kStopSeconds);
+  master->reset();
+  return g_failed ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto parsed = det::master::ParseFlags(argc, argv);
+  if (const auto* exit = std::get_if<det::master::Exit>(&parsed)) return exit->code;
+  const auto& config = std::get<det::master::Config>(parsed);
+  det::base::InitLog({.json = config.log_json, .level = LevelOf(config.log_level)});
+  InstallSignals();
+  return Run(config);
+}

@@ -1,0 +1,237 @@
+#include "master/master.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/event_loop.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "base/thread_pool.h"
+#include "base/uuid.h"
+#include "master/agents/agent_hub.h"
+#include "master/auth/authenticator.h"
+#include "master/auth/first_start.h"
+#include "master/data_dir.h"
+#include "master/engine/engine.h"
+#include "master/gateway/http_server.h"
+#include "master/metrics.h"
+#include "master/service/services.h"
+#include "master/store/postgres/embedded.h"
+#include "master/store/postgres/postgres_store.h"
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/service_type.h>
+
+namespace det::master {
+namespace {
+
+constexpr int kReaders = 4;
+constexpr int kPingMs = 20'000;
+constexpr int kMessageLimit = 160 << 20;
+
+// The services that HTTP reaches.
+constexpr const char* kPublic[] = {
+    "det.api.v1.MasterService",     "det.api.v1.AuthService",  "det.api.v1.ExperimentService",
+    "det.api.v1.TrialService",      "det.api.v1.AgentService", "det.api.v1.TaskService",
+    "det.api.v1.CheckpointService",
+};
+
+std::string UrlOf(const std::string& bind, int port) {
+  const bool all = bind == "0.0.0.0" || bind == "::";
+  const std::string host = all ? "127.0.0.1" : bind;
+  return absl::StrContains(host, ":") ? absl::StrCat("http://[", host, "]:", port)
+                                      : absl::StrCat("http://", host, ":", port);
+}
+
+std::string About() {
+  return absl::StrCat("Resolute master ", kVersion,
+                      "\n\nAPI      /api/v1 (JSON; gRPC on the same port)\nhealth   /health\n"
+                      "metrics  /metrics\n\nUse it with: det -m http://<this address> experiment "
+                      "list\n");
+}
+
+}  // namespace
+
+// Members in the order of the start; destroyed in reverse.
+class Master::Impl {
+ public:
+  ~Impl() { Stop(); }
+
+  absl::Status Start(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal);
+  int port() const { return gateway_->port(); }
+  const std::string& url() const { return url_; }
+
+ private:
+  absl::Status OpenStore(const Config& config);
+  absl::Status FillFacts(const Config& config);
+  absl::Status StartEngine(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal);
+  absl::Status StartServer();
+  absl::Status StartGateway(const Config& config);
+  void Stop();
+
+  std::optional<DataDir> data_dir_;
+  std::unique_ptr<store::EmbeddedPostgres> postgres_;
+  std::unique_ptr<store::Store> store_;
+  base::RealClock clock_;
+  std::unique_ptr<auth::Authenticator> authenticator_;
+  std::unique_ptr<base::EventLoop> loop_;
+  std::unique_ptr<base::ThreadPool> pool_;
+  service::Edge edge_;
+  service::ExperimentWatch experiment_watch_;
+  service::AllGather all_gather_;
+  service::AllocationWatch allocation_watch_{
+      [this](const model::AllocationId& id) { all_gather_.Close(id); }};
+  std::unique_ptr<agents::AgentHub> hub_;
+  std::unique_ptr<engine::Engine> engine_;
+  Metrics metrics_;
+  std::vector<std::unique_ptr<grpc::Service>> services_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<gateway::HttpServer> gateway_;
+  std::string url_;
+};
+
+absl::Status Master::Impl::Start(const Config& config,
+                                 absl::AnyInvocable<void(absl::Status)> fatal) {
+  DET_ASSIGN_OR_RETURN(DataDir data_dir, DataDir::Open(config.data_dir));
+  data_dir_.emplace(std::move(data_dir));
+  DET_RETURN_IF_ERROR(OpenStore(config));
+  DET_RETURN_IF_ERROR(FillFacts(config));
+  DET_RETURN_IF_ERROR(StartEngine(config, std::move(fatal)));
+  DET_RETURN_IF_ERROR(StartServer());
+  DET_RETURN_IF_ERROR(StartGateway(config));
+  hub_->ExpectAgents();
+  return data_dir_->Announce(gateway_->port(), url_);
+}
+
+absl::Status Master::Impl::OpenStore(const Config& config) {
+  std::string connection = config.db_url;
+  if (connection.empty()) {
+    DET_ASSIGN_OR_RETURN(postgres_,
+                         store::EmbeddedPostgres::Start({.data_dir = data_dir_->path()}));
+    connection = postgres_->connection_string();
+  }
+  DET_ASSIGN_OR_RETURN(store_, store::OpenPostgresStore(connection));
+  return auth::EnsureUsersAndTokens(*store_, data_dir_->path(), config.admin_password);
+}
+
+absl::Status Master::Impl::FillFacts(const Config& config) {
+  service::MasterFacts& facts = edge_.facts;
+  DET_ASSIGN_OR_RETURN(facts.cluster_id, store_->GetOrSetProperty("cluster_id", base::NewUuid()));
+  facts.version = kVersion;
+  facts.master_id = base::NewUuid();
+  facts.cluster_name = config.cluster_name;
+  facts.database = config.db_url.empty() ? "embedded" : "external";
+  facts.started_at = clock_.Now();
+  facts.checkpoint_dir =
+      config.checkpoint_dir.empty() ? data_dir_->path() + "/checkpoints" : config.checkpoint_dir;
+  return base::MakeDirs(facts.checkpoint_dir);
+}
+
+absl::Status Master::Impl::StartEngine(const Config& config,
+                                       absl::AnyInvocable<void(absl::Status)> fatal) {
+  DET_ASSIGN_OR_RETURN(const std::string secret,
+                       store_->GetOrSetProperty("task_secret", auth::NewToken()));
+  authenticator_ =
+      std::make_unique<auth::Authenticator>(store_.get(), &clock_, auth::AllocationTokens(secret));
+  loop_ = base::MakeAsioEventLoop("cluster");
+  pool_ = std::make_unique<base::ThreadPool>(kReaders);
+  hub_ = std::make_unique<agents::AgentHub>(
+      agents::HubOptions{.cluster_id = edge_.facts.cluster_id,
+                         .version = kVersion,
+                         .patience = config.agent_patience},
+      agents::HubDeps{.store = store_.get(),
+                      .authenticator = authenticator_.get(),
+                      .pool = pool_.get(),
+                      .loop = loop_.get(),
+                      .logs_arrived = [this](const model::TaskId& task) {
+                        experiment_watch_.LogsArrived(task);
+                      }});
+  engine_ = std::make_unique<engine::Engine>(
+      cluster::Settings{.cluster_id = edge_.facts.cluster_id}, store_.get(), loop_.get(),
+      engine::Sinks{
+          .agents = hub_.get(), .trials = &allocation_watch_, .experiments = &experiment_watch_},
+      std::move(fatal));
+  hub_->SetEngine(engine_.get());
+  edge_.engine = engine_.get();
+  edge_.store = store_.get();
+  edge_.authenticator = authenticator_.get();
+  edge_.pool = pool_.get();
+  edge_.clock = &clock_;
+  edge_.watch = &experiment_watch_;
+  return engine_->Start();
+}
+
+absl::Status Master::Impl::StartServer() {
+  services_.push_back(service::MakeMasterService(edge_));
+  services_.push_back(service::MakeAuthService(edge_));
+  services_.push_back(service::MakeExperimentService(edge_));
+  services_.push_back(service::MakeTrialService(edge_));
+  services_.push_back(service::MakeCheckpointService(edge_));
+  services_.push_back(service::MakeAgentService(edge_));
+  services_.push_back(service::MakeTaskService(edge_));
+  services_.push_back(service::MakeTrialRuntimeService(edge_, allocation_watch_, all_gather_));
+  grpc::ServerBuilder builder;
+  for (const auto& service : services_) builder.RegisterService(service.get());
+  builder.RegisterService(hub_->service());
+  builder.SetMaxReceiveMessageSize(kMessageLimit);
+  builder.SetMaxSendMessageSize(-1);
+  // Half-open connections are found by pings; clients may ping as they like.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingMs / 2);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+  server_ = builder.BuildAndStart();
+  return server_ != nullptr ? absl::OkStatus() : absl::InternalError("gRPC does not start");
+}
+
+absl::Status Master::Impl::StartGateway(const Config& config) {
+  std::vector<const google::protobuf::ServiceDescriptor*> services;
+  for (const char* name : kPublic) {
+    services.push_back(google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name));
+  }
+  gateway::HttpHooks hooks;
+  hooks.metrics = [this](absl::AnyInvocable<void(std::string)> reply) {
+    metrics_.Render(*engine_, std::move(reply));
+  };
+  hooks.on_response = [this](int status) { metrics_.CountResponse(status); };
+  DET_ASSIGN_OR_RETURN(
+      gateway_,
+      gateway::HttpServer::Start(
+          {.bind = config.bind, .port = config.port, .body_limit = kMessageLimit, .about = About()},
+          std::move(hooks), server_.get(), services));
+  url_ = UrlOf(config.bind, gateway_->port());
+  return absl::OkStatus();
+}
+
+void Master::Impl::Stop() {
+  if (gateway_ != nullptr) gateway_->StopAccepting();
+  if (hub_ != nullptr) hub_->Stop();
+  if (server_ != nullptr) {
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
+  }
+  if (gateway_ != nullptr) gateway_->Stop();
+  if (engine_ != nullptr) engine_->Stop();
+  if (pool_ != nullptr) pool_->Stop();
+  if (loop_ != nullptr) loop_->Stop();
+}
+
+absl::StatusOr<std::unique_ptr<Master>> Master::Start(
+    const Config& config, absl::AnyInvocable<void(absl::Status)> fatal) {
+  auto impl = std::make_unique<Impl>();
+  DET_RETURN_IF_ERROR(impl->Start(config, std::move(fatal)));
+  return std::unique_ptr<Master>(new Master(std::move(impl)));
+}
+
+Master::Master(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Master::~Master() = default;
+int Master::port() const { return impl_->port(); }
+const std::string& Master::url() const { return impl_->url(); }
+
+}  // namespace det::master

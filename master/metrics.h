@@ -1,0 +1,32 @@
+// What GET /metrics says, in Prometheus' text format.
+//
+// Counted by the gateway and read from the engine; any thread.
+#ifndef MASTER_METRICS_H_
+#define MASTER_METRICS_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "master/engine/engine.h"
+
+namespace det::master {
+
+class Metrics {
+ public:
+  // An HTTP answer was sent.
+  void CountResponse(int status);
+
+  // `reply` runs on the engine's loop.
+  void Render(engine::Engine& engine, absl::AnyInvocable<void(std::string)> reply);
+
+ private:
+  std::mutex mutex_;
+  std::map<int, int64_t> responses_;  // by HTTP status
+};
+
+}  // namespace det::master
+
+#endif  // MASTER_METRICS_H_

@@ -1,0 +1,174 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/fd.h"
+#include "base/status_macros.h"
+#include "det/api/v1/checkpoint.grpc.pb.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/services.h"
+#include "master/service/stream.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+constexpr size_t kChunk = size_t{1} << 20;
+
+// The folder of a checkpoint on its shared file system.
+std::string FolderOf(const model::ExperimentConfig& config, const model::CheckpointId& id) {
+  const model::CheckpointStorageConfig& storage = config.checkpoint_storage;
+  std::filesystem::path folder = storage.host_path;
+  if (!storage.storage_path.empty()) folder /= storage.storage_path;
+  return (folder / id.value()).string();
+}
+
+// A file of a checkpoint, opened; it must be one that the checkpoint lists, inside its folder.
+absl::StatusOr<base::Fd> OpenFile(const store::CheckpointEntry& entry, const std::string& folder,
+                                  const std::string& path) {
+  const std::string& id = entry.checkpoint.id.value();
+  if (!entry.checkpoint.resources.contains(path) || path.empty() || path.back() == '/') {
+    return absl::NotFoundError(absl::StrCat("checkpoint ", id, " has no file ", path));
+  }
+  std::error_code error;
+  const std::string base = std::filesystem::canonical(folder, error).string();
+  const std::string real =
+      error ? "" : std::filesystem::canonical(std::filesystem::path(folder) / path, error).string();
+  if (error) {
+    return absl::FailedPreconditionError(absl::StrCat("the master cannot reach ", folder, "/", path,
+                                                      ": ", error.message(),
+                                                      "; copy it where the checkpoint lies"));
+  }
+  if (!absl::StartsWith(real, base + "/")) {
+    return absl::NotFoundError(absl::StrCat("checkpoint ", id, ": ", path, " leads out of it"));
+  }
+  base::Fd fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd.valid()) {
+    return absl::FailedPreconditionError(
+        absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", real)).message());
+  }
+  return fd;
+}
+
+// The window, order and range that both lists share.
+template <class Request>
+store::CheckpointQuery ToQuery(const Request& request) {
+  store::CheckpointQuery query;
+  query.window = ToWindow(request.offset(), request.limit());
+  query.descending = request.order_by() == api::ORDER_BY_DESC;
+  return query;
+}
+
+class CheckpointService final : public api::CheckpointService::CallbackService {
+ public:
+  explicit CheckpointService(const Edge& edge) : edge_(edge) {}
+
+  grpc::ServerUnaryReactor* GetCheckpoint(grpc::CallbackServerContext* context,
+                                          const api::GetCheckpointRequest* request,
+                                          api::GetCheckpointResponse* response) override {
+    return UnaryNow(
+        edge_, context, "det.api.v1.CheckpointService.GetCheckpoint",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(
+              const auto entry,
+              edge_.store->GetCheckpoint(model::CheckpointId(request->checkpoint_uuid())));
+          DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
+          const model::ExperimentConfig& config = *experiment.experiment.config;
+          api::Checkpoint* out = response->mutable_checkpoint();
+          *out = ToProto(entry, FolderOf(config, entry.checkpoint.id));
+          *out->mutable_training()->mutable_experiment_config() = ToStruct(model::ToValue(config));
+          return absl::OkStatus();
+        });
+  }
+
+  grpc::ServerUnaryReactor* GetExperimentCheckpoints(
+      grpc::CallbackServerContext* context, const api::GetExperimentCheckpointsRequest* request,
+      api::GetExperimentCheckpointsResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.CheckpointService.GetExperimentCheckpoints",
+                    [this, request, response](const auth::Principal&) {
+                      store::CheckpointQuery query = ToQuery(*request);
+                      query.experiment = model::ExperimentId(request->id());
+                      return List(query, *query.experiment, *request, response);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetTrialCheckpoints(
+      grpc::CallbackServerContext* context, const api::GetTrialCheckpointsRequest* request,
+      api::GetTrialCheckpointsResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.CheckpointService.GetTrialCheckpoints",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      store::CheckpointQuery query = ToQuery(*request);
+                      query.trial = model::TrialId(request->id());
+                      DET_ASSIGN_OR_RETURN(const auto trial, edge_.store->GetTrial(*query.trial));
+                      return List(query, trial.trial.experiment, *request, response);
+                    });
+  }
+
+  grpc::ServerWriteReactor<api::ReadCheckpointFileResponse>* ReadCheckpointFile(
+      grpc::CallbackServerContext* context,
+      const api::ReadCheckpointFileRequest* request) override {
+    return OpenStream<api::ReadCheckpointFileResponse>(
+        edge_, context, "det.api.v1.CheckpointService.ReadCheckpointFile",
+        [this, request = *request](
+            const auth::Principal&,
+            std::shared_ptr<Stream<api::ReadCheckpointFileResponse>> stream) {
+          absl::StatusOr<base::Fd> opened = Open(request);
+          if (!opened.ok()) return stream->Close(opened.status());
+          auto fd = std::make_shared<base::Fd>(*std::move(opened));
+          stream->Start([fd](auto& out) { SendChunk(*fd, out); }, nullptr);
+        });
+  }
+
+ private:
+  // All checkpoints of a list belong to one experiment.
+  template <class Request, class Response>
+  absl::Status List(const store::CheckpointQuery& query, model::ExperimentId id,
+                    const Request& request, Response* response) {
+    DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(id));
+    DET_ASSIGN_OR_RETURN(const auto page, edge_.store->ListCheckpoints(query));
+    for (const store::CheckpointEntry& entry : page.checkpoints) {
+      *response->add_checkpoints() =
+          ToProto(entry, FolderOf(*experiment.experiment.config, entry.checkpoint.id));
+    }
+    *response->mutable_pagination() =
+        ToPagination(request.offset(), request.limit(), response->checkpoints_size(), page.total);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<base::Fd> Open(const api::ReadCheckpointFileRequest& request) {
+    const model::CheckpointId id(request.checkpoint_uuid());
+    DET_ASSIGN_OR_RETURN(const auto entry, edge_.store->GetCheckpoint(id));
+    DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
+    return OpenFile(entry, FolderOf(*experiment.experiment.config, id), request.path());
+  }
+
+  static void SendChunk(const base::Fd& fd, Stream<api::ReadCheckpointFileResponse>& out) {
+    api::ReadCheckpointFileResponse response;
+    std::string& chunk = *response.mutable_chunk();
+    chunk.resize(kChunk);
+    const ssize_t got = ::read(fd.get(), chunk.data(), chunk.size());
+    if (got < 0) return out.Close(absl::ErrnoToStatus(errno, "cannot read the checkpoint's file"));
+    if (got == 0) return out.Close(absl::OkStatus());
+    chunk.resize(static_cast<size_t>(got));
+    out.Send(std::move(response));
+    out.Wake();
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeCheckpointService(const Edge& edge) {
+  return std::make_unique<CheckpointService>(edge);
+}
+
+}  // namespace det::service

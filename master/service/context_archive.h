@@ -1,0 +1,37 @@
+// A context directory as one archive: the same files always give the same bytes, so that its hash
+// says what it holds.
+//
+// Any thread. Works in memory; never touches the file system.
+#ifndef MASTER_SERVICE_CONTEXT_ARCHIVE_H_
+#define MASTER_SERVICE_CONTEXT_ARCHIVE_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "det/api/v1/common.pb.h"
+#include "google/protobuf/repeated_ptr_field.h"
+
+namespace det::service {
+
+constexpr int64_t kContextLimit = int64_t{95} << 20;
+
+struct ContextArchive {
+  std::string hash;             // SHA-256 of tgz, hex
+  std::string tgz;              // empty for no files at all; then the hash is empty, too
+  std::set<std::string> files;  // paths of regular files and links
+};
+
+// INVALID_ARGUMENT naming the path that leaves the directory (by itself or as a link), that stands
+// there twice, or the largest file of a directory over the limit.
+absl::StatusOr<ContextArchive> PackContext(
+    const google::protobuf::RepeatedPtrField<det::api::v1::File>& files);
+
+// "a//./b" -> "a/b". INVALID_ARGUMENT for an absolute path and for one that leads out.
+absl::StatusOr<std::string> NormalizeContextPath(std::string_view path);
+
+}  // namespace det::service
+
+#endif  // MASTER_SERVICE_CONTEXT_ARCHIVE_H_

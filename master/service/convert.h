@@ -1,0 +1,93 @@
+// Between the model and the messages of the API. The only place that knows both shapes.
+//
+// Any thread. Does no I/O.
+#ifndef MASTER_SERVICE_CONVERT_H_
+#define MASTER_SERVICE_CONVERT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "det/api/v1/checkpoint.pb.h"
+#include "det/api/v1/common.pb.h"
+#include "det/api/v1/experiment.pb.h"
+#include "det/api/v1/task.pb.h"
+#include "det/api/v1/trial.pb.h"
+#include "google/protobuf/struct.pb.h"
+#include "google/protobuf/timestamp.pb.h"
+#include "master/experiment/allocation.h"
+#include "master/model/states.h"
+#include "master/model/value.h"
+#include "master/service/live.h"
+#include "master/store/records.h"
+
+namespace det::service {
+
+// ---- values ----
+
+google::protobuf::Timestamp ToProto(absl::Time time);
+absl::Time FromProto(const google::protobuf::Timestamp& time);
+
+// Not-a-number and the infinities become the strings "NaN", "Infinity", "-Infinity", which JSON can
+// carry. A value that is no object becomes an empty Struct.
+google::protobuf::Struct ToStruct(const model::Value& value);
+google::protobuf::Value ToProtoValue(const model::Value& value);
+
+// How numbers of a message, which are all doubles there, come back.
+enum class Numbers {
+  kDoubles,          // metrics; the three strings above become numbers again
+  kIntegersIfWhole,  // free-form data
+};
+model::Value FromStruct(const google::protobuf::Struct& value, Numbers numbers);
+
+// ---- resources ----
+
+// `detail`: also the configuration and the ids of the trials.
+det::api::v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& live,
+                                 absl::Time now, bool detail);
+// `runs`: the trial's allocations, oldest first.
+det::api::v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
+                            const std::vector<experiment::Allocation>& runs, absl::Time now);
+det::api::v1::Allocation ToProto(const experiment::Allocation& allocation,
+                                 const std::string& wait_reason);
+// `storage_path`: the checkpoint's folder.
+det::api::v1::Checkpoint ToProto(const store::CheckpointEntry& entry,
+                                 const std::string& storage_path);
+det::api::v1::MetricsReport ToProto(const model::MetricReport& report);
+det::api::v1::TaskLogsResponse ToTaskLog(const store::LogRecord& record);
+det::api::v1::TrialLogsResponse ToTrialLog(const store::LogRecord& record, model::TrialId trial);
+
+// ---- questions ----
+
+// The states of the model that an API state stands for; several API states share one.
+std::optional<model::ExperimentState> FromProto(det::api::v1::Experiment::State state);
+std::optional<model::TrialState> FromProto(det::api::v1::Trial::State state);
+
+// Window and answer's pagination. `count`: elements in the answer.
+store::Window ToWindow(int offset, int limit);
+det::api::v1::Pagination ToPagination(int offset, int limit, int count, int total);
+
+// The parts that TaskLogsRequest and TrialLogsRequest share.
+template <class Request>
+store::LogQuery ToLogQuery(const Request& request, model::TaskId task) {
+  store::LogQuery query;
+  query.task = std::move(task);
+  query.descending = request.order_by() == det::api::v1::ORDER_BY_DESC;
+  query.allocations.assign(request.allocation_ids().begin(), request.allocation_ids().end());
+  query.agents.assign(request.agent_ids().begin(), request.agent_ids().end());
+  query.ranks.assign(request.rank_ids().begin(), request.rank_ids().end());
+  for (const int level : request.levels()) {
+    query.levels.push_back(static_cast<model::LogLevel>(level));
+  }
+  query.stdtypes.assign(request.stdtypes().begin(), request.stdtypes().end());
+  query.sources.assign(request.sources().begin(), request.sources().end());
+  if (request.has_timestamp_before()) query.before = FromProto(request.timestamp_before());
+  if (request.has_timestamp_after()) query.after = FromProto(request.timestamp_after());
+  query.contains = request.search_text();
+  return query;
+}
+
+}  // namespace det::service
+
+#endif  // MASTER_SERVICE_CONVERT_H_

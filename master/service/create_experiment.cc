@@ -1,0 +1,70 @@
+#include "master/service/create_experiment.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/rng.h"
+#include "base/status_macros.h"
+#include "master/auth/tokens.h"
+#include "master/model/entrypoint.h"
+#include "master/model/parse/parse.h"
+
+namespace det::service {
+namespace {
+
+constexpr int kNewest = 200;
+
+// Different for each submission, and the same for a repeated one.
+uint32_t SeedFor(const Edge& edge, const std::string& request_id) {
+  const std::string text =
+      request_id.empty() ? auth::NewToken() : absl::StrCat(edge.facts.cluster_id, request_id);
+  const std::string hash = auth::Sha256Hex(text);
+  return static_cast<uint32_t>(std::stoul(hash.substr(0, 8), nullptr, 16)) & 0x7fffffff;
+}
+
+absl::Status CheckEntrypoint(const model::ExperimentConfig& config, const ContextArchive& context) {
+  const auto trial = model::ParseTrialEntrypoint(config.entrypoint);
+  if (!trial) return absl::OkStatus();
+  DET_ASSIGN_OR_RETURN(const std::string path, NormalizeContextPath(trial->file));
+  if (context.files.contains(path)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("entrypoint: ", trial->file, " is not in the context directory"));
+}
+
+}  // namespace
+
+absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
+                                             const det::api::v1::CreateExperimentRequest& request,
+                                             model::UserId owner) {
+  model::ConfigDefaults defaults;
+  defaults.checkpoint_host_path = edge.facts.checkpoint_dir;
+  defaults.experiment_seed = SeedFor(edge, request.request_id());
+  DET_ASSIGN_OR_RETURN(
+      model::ExperimentConfig config,
+      model::ParseExperimentConfig(request.config(), request.config_path(), {}, defaults));
+  Submission submission;
+  DET_ASSIGN_OR_RETURN(submission.context, PackContext(request.model_definition()));
+  DET_RETURN_IF_ERROR(CheckEntrypoint(config, submission.context));
+  submission.event = {.config = std::make_shared<const model::ExperimentConfig>(std::move(config)),
+                      .original_config = request.config(),
+                      .context_hash = submission.context.hash,
+                      .owner = owner,
+                      .request_id = request.request_id(),
+                      .activate = request.activate()};
+  return submission;
+}
+
+absl::StatusOr<std::optional<model::ExperimentId>> FindByRequestId(store::Store& store,
+                                                                   const std::string& request_id) {
+  if (request_id.empty()) return std::nullopt;
+  DET_ASSIGN_OR_RETURN(
+      const store::ExperimentPage page,
+      store.ListExperiments({.window = {.offset = 0, .limit = kNewest}, .descending = true}));
+  for (const store::ExperimentRecord& record : page.experiments) {
+    if (record.experiment.request_id == request_id) return record.experiment.id;
+  }
+  return std::nullopt;
+}
+
+}  // namespace det::service

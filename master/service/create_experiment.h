@@ -1,0 +1,35 @@
+// What CreateExperiment checks and stores before the cluster hears of it.
+//
+// Called by experiment_service.cc on the pool; blocks.
+#ifndef MASTER_SERVICE_CREATE_EXPERIMENT_H_
+#define MASTER_SERVICE_CREATE_EXPERIMENT_H_
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "det/api/v1/experiment.pb.h"
+#include "master/cluster/event.h"
+#include "master/service/context_archive.h"
+#include "master/service/edge.h"
+
+namespace det::service {
+
+struct Submission {
+  cluster::CreateExperiment event;
+  ContextArchive context;
+};
+
+// INVALID_ARGUMENT with every problem of the configuration, or the first of the context directory.
+// Stores nothing.
+absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
+                                             const det::api::v1::CreateExperimentRequest& request,
+                                             model::UserId owner);
+
+// The experiment that an earlier call with this request id made; it looks at the newest ones, as a
+// client retries soon.
+absl::StatusOr<std::optional<model::ExperimentId>> FindByRequestId(store::Store& store,
+                                                                   const std::string& request_id);
+
+}  // namespace det::service
+
+#endif  // MASTER_SERVICE_CREATE_EXPERIMENT_H_

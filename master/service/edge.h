@@ -1,0 +1,41 @@
+// What every service needs, in one hand. Filled by master.cc before the first call; the services
+// hold a pointer to it.
+#ifndef MASTER_SERVICE_EDGE_H_
+#define MASTER_SERVICE_EDGE_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "base/thread_pool.h"
+#include "master/auth/authenticator.h"
+#include "master/engine/engine.h"
+#include "master/service/experiment_watch.h"
+#include "master/store/store.h"
+
+namespace det::service {
+
+// Facts that the answers show.
+struct MasterFacts {
+  std::string version;
+  std::string master_id;  // of this process
+  std::string cluster_id;
+  std::string cluster_name;
+  std::string database;  // "embedded" or "external"
+  absl::Time started_at;
+  std::string checkpoint_dir;  // default of checkpoint_storage.host_path
+};
+
+struct Edge {
+  engine::Engine* engine = nullptr;
+  store::Store* store = nullptr;
+  auth::Authenticator* authenticator = nullptr;
+  base::ThreadPool* pool = nullptr;  // for whatever blocks
+  const base::Clock* clock = nullptr;
+  ExperimentWatch* watch = nullptr;
+  MasterFacts facts;
+};
+
+}  // namespace det::service
+
+#endif  // MASTER_SERVICE_EDGE_H_

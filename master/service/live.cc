@@ -1,0 +1,42 @@
+#include "master/service/live.h"
+
+#include <memory>
+#include <utility>
+
+namespace det::service {
+namespace {
+
+LiveTrials Gather(const cluster::Cluster& cluster, std::optional<model::ExperimentId> experiment) {
+  LiveTrials live;
+  for (const experiment::Allocation* allocation : cluster.live_allocations()) {
+    const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
+    if (trial == nullptr || (experiment && trial->experiment != *experiment)) continue;
+    LiveTrial& entry = live[allocation->trial];
+    entry.experiment = trial->experiment;
+    entry.allocation = allocation->id;
+    entry.state = allocation->state;
+    const scheduler::WaitReason* reason = cluster.FindWaitReason(allocation->id);
+    if (reason != nullptr) entry.wait_reason = reason->text;
+  }
+  return live;
+}
+
+}  // namespace
+
+void ReadLive(const Edge& edge, std::optional<model::ExperimentId> experiment,
+              absl::AnyInvocable<void(absl::StatusOr<LiveTrials>)> then) {
+  auto live = std::make_shared<LiveTrials>();
+  edge.engine->Query(
+      [live, experiment](const cluster::Cluster& cluster) { *live = Gather(cluster, experiment); },
+      [&edge, live, then = std::move(then)](const absl::Status& status) mutable {
+        edge.pool->Post([live, status, then = std::move(then)]() mutable {
+          if (status.ok()) {
+            then(std::move(*live));
+          } else {
+            then(status);
+          }
+        });
+      });
+}
+
+}  // namespace det::service

@@ -1,0 +1,82 @@
+// Logs of a task as a stream: what is stored, and with `follow` what comes until the trial is over.
+//
+// Opened by the trial and the task service on the pool. Woken by new lines and by changes of the
+// experiment; never polls.
+#ifndef MASTER_SERVICE_LOG_STREAM_H_
+#define MASTER_SERVICE_LOG_STREAM_H_
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "master/model/states.h"
+#include "master/service/edge.h"
+#include "master/service/stream.h"
+#include "master/store/records.h"
+
+namespace det::service {
+
+struct LogQuestion {
+  store::LogQuery query;
+  model::TrialId trial;
+  model::ExperimentId experiment;
+  int limit = 0;  // 0: all
+  bool follow = false;
+};
+
+// What has been sent, and the next portion of it.
+class LogCursor {
+ public:
+  LogCursor(const Edge& edge, LogQuestion question)
+      : edge_(edge), question_(std::move(question)), left_(question_.limit) {}
+
+  struct Portion {
+    std::vector<store::LogRecord> lines;
+    bool last = false;  // nothing will follow
+  };
+  absl::StatusOr<Portion> Next();
+
+  const LogQuestion& question() const { return question_; }
+
+ private:
+  const Edge& edge_;
+  LogQuestion question_;
+  int left_;
+};
+
+template <class Response>
+void ServeLogs(const Edge& edge, std::shared_ptr<Stream<Response>> stream, LogQuestion question,
+               std::function<Response(const store::LogRecord&)> convert) {
+  auto cursor = std::make_shared<LogCursor>(edge, std::move(question));
+  const auto task = cursor->question().query.task;
+  const auto experiment = cursor->question().experiment;
+  std::function<void()> on_over;
+  if (cursor->question().follow) {
+    const std::weak_ptr<Stream<Response>> weak = stream;
+    const auto wake = [weak] {
+      if (const auto held = weak.lock()) held->Wake();
+    };
+    // Before the first look, so that nothing falls between the two.
+    const int64_t lines = edge.watch->logs().Subscribe(task, wake);
+    const int64_t changes = edge.watch->experiments().Subscribe(experiment, wake);
+    on_over = [&edge, task, experiment, lines, changes] {
+      edge.watch->logs().Unsubscribe(task, lines);
+      edge.watch->experiments().Unsubscribe(experiment, changes);
+    };
+  }
+  stream->Start(
+      [cursor, convert = std::move(convert)](Stream<Response>& out) {
+        absl::StatusOr<LogCursor::Portion> portion = cursor->Next();
+        if (!portion.ok()) return out.Close(portion.status());
+        for (const store::LogRecord& line : portion->lines) out.Send(convert(line));
+        if (portion->last) return out.Close(absl::OkStatus());
+        if (!portion->lines.empty()) out.Wake();
+      },
+      std::move(on_over));
+}
+
+}  // namespace det::service
+
+#endif  // MASTER_SERVICE_LOG_STREAM_H_

@@ -1,0 +1,34 @@
+// The gRPC services of the API and of running trials. Thin: admit, validate, convert, then submit
+// to the engine or read from the store.
+//
+// Made by master.cc, which registers them with the server; `edge` must outlive them. Their methods
+// run on gRPC's threads and on the edge's pool.
+#ifndef MASTER_SERVICE_SERVICES_H_
+#define MASTER_SERVICE_SERVICES_H_
+
+#include <memory>
+#include <vector>
+
+#include "master/service/all_gather.h"
+#include "master/service/allocation_watch.h"
+#include "master/service/edge.h"
+
+namespace grpc {
+class Service;
+}  // namespace grpc
+
+namespace det::service {
+
+std::unique_ptr<grpc::Service> MakeMasterService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeAuthService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeExperimentService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeTrialService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeCheckpointService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeAgentService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeTaskService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeTrialRuntimeService(const Edge& edge, AllocationWatch& watch,
+                                                       AllGather& all_gather);
+
+}  // namespace det::service
+
+#endif  // MASTER_SERVICE_SERVICES_H_

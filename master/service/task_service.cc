@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/status_macros.h"
+#include "det/api/v1/task.grpc.pb.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/log_stream.h"
+#include "master/service/services.h"
+#include "master/service/stream.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+// The trial of the task "<experiment>.<trial>".
+absl::StatusOr<store::TrialRecord> TrialOf(const Edge& edge, const std::string& task) {
+  const std::vector<std::string> parts = absl::StrSplit(task, '.');
+  int trial = 0;
+  if (parts.size() == 2 && absl::SimpleAtoi(parts[1], &trial)) {
+    absl::StatusOr<store::TrialRecord> record = edge.store->GetTrial(model::TrialId(trial));
+    if (!record.ok() && !absl::IsNotFound(record.status())) return record;
+    if (record.ok() && record->trial.task.value() == task) return record;
+  }
+  return absl::NotFoundError(absl::StrCat("task ", task, " does not exist"));
+}
+
+class TaskService final : public api::TaskService::CallbackService {
+ public:
+  explicit TaskService(const Edge& edge) : edge_(edge) {}
+
+  grpc::ServerUnaryReactor* GetTask(grpc::CallbackServerContext* context,
+                                    const api::GetTaskRequest* request,
+                                    api::GetTaskResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.TaskService.GetTask",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record, TrialOf(edge_, request->task_id()));
+                      DET_ASSIGN_OR_RETURN(const auto runs,
+                                           edge_.store->ListAllocations(record.trial.task));
+                      api::Task* task = response->mutable_task();
+                      task->set_task_id(request->task_id());
+                      task->set_task_type(api::Task::TASK_TYPE_TRIAL);
+                      for (const auto& run : runs) *task->add_allocations() = ToProto(run, "");
+                      *task->mutable_start_time() = ToProto(record.trial.created_at);
+                      if (record.trial.ended_at) {
+                        *task->mutable_end_time() = ToProto(*record.trial.ended_at);
+                      }
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetAllocation(grpc::CallbackServerContext* context,
+                                          const api::GetAllocationRequest* request,
+                                          api::GetAllocationResponse* response) override {
+    return Unary(
+        edge_, context, "det.api.v1.TaskService.GetAllocation",
+        [this, request, response](const auth::Principal&, Done done) {
+          const model::AllocationId id(request->allocation_id());
+          auto reason = std::make_shared<std::string>();
+          edge_.engine->Query(
+              [id, reason](const cluster::Cluster& cluster) {
+                const auto* found = cluster.FindWaitReason(id);
+                if (found != nullptr) *reason = found->text;
+              },
+              [this, id, reason, response,
+               done = std::move(done)](const absl::Status& status) mutable {
+                if (!status.ok()) return done(status);
+                edge_.pool->Post([this, id, reason, response, done = std::move(done)]() mutable {
+                  const auto allocation = edge_.store->GetAllocation(id);
+                  if (allocation.ok()) {
+                    *response->mutable_allocation() = ToProto(*allocation, *reason);
+                  }
+                  done(allocation.status());
+                });
+              });
+        });
+  }
+
+  grpc::ServerWriteReactor<api::TaskLogsResponse>* TaskLogs(
+      grpc::CallbackServerContext* context, const api::TaskLogsRequest* request) override {
+    return OpenStream<api::TaskLogsResponse>(
+        edge_, context, "det.api.v1.TaskService.TaskLogs",
+        [this, request = *request](const auth::Principal&,
+                                   std::shared_ptr<Stream<api::TaskLogsResponse>> stream) {
+          const auto record = TrialOf(edge_, request.task_id());
+          if (!record.ok()) return stream->Close(record.status());
+          ServeLogs<api::TaskLogsResponse>(edge_, std::move(stream),
+                                           {.query = ToLogQuery(request, record->trial.task),
+                                            .trial = record->trial.id,
+                                            .experiment = record->trial.experiment,
+                                            .limit = std::max(0, request.limit()),
+                                            .follow = request.follow()},
+                                           ToTaskLog);
+        });
+  }
+
+ private:
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeTaskService(const Edge& edge) {
+  return std::make_unique<TaskService>(edge);
+}
+
+}  // namespace det::service

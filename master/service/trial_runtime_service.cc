@@ -1,0 +1,395 @@
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "base/uuid.h"
+#include "det/trial/v1/trial.grpc.pb.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/services.h"
+#include "master/service/stream.h"
+
+namespace det::service {
+namespace {
+
+namespace trial = det::trial::v1;
+using trial::AllocationUpdate;
+
+// What the cluster knows of the caller's allocation.
+struct Standing {
+  bool live = false;
+  model::TrialId trial;
+  int run_id = 0;
+  std::vector<AllocationUpdate> news;  // that it should have heard already
+};
+
+// Nothing before every share has started and every agent's address is known: the cluster announces
+// it then.
+std::optional<cluster::AnnounceRendezvous> RendezvousOf(const cluster::Cluster& cluster,
+                                                        const experiment::Allocation& allocation) {
+  cluster::AnnounceRendezvous news{.allocation = allocation.id};
+  for (const experiment::Share& share : allocation.shares) {
+    const auto agent = cluster.agents().find(share.placement.agent);
+    if (!share.started || agent == cluster.agents().end() || agent->second.address.empty()) {
+      return std::nullopt;
+    }
+    news.nodes.push_back({.agent = share.placement.agent,
+                          .address = agent->second.address,
+                          .slots = static_cast<int>(share.placement.slots.size())});
+  }
+  return news;
+}
+
+std::optional<model::ExitReason> FromProto(trial::ReportEarlyExitRequest::Reason reason) {
+  switch (reason) {
+    case trial::ReportEarlyExitRequest::INVALID_HP:
+      return model::ExitReason::kInvalidHp;
+    case trial::ReportEarlyExitRequest::INVALID_CODE:
+      return model::ExitReason::kInvalidCode;
+    case trial::ReportEarlyExitRequest::FAILED:
+      return model::ExitReason::kNone;  // the exit code decides; the message explains it
+    default:
+      return std::nullopt;
+  }
+}
+
+Standing StandingOf(const cluster::Cluster& cluster, const model::AllocationId& id) {
+  using State = model::AllocationState;
+  Standing standing;
+  const experiment::Allocation* allocation = cluster.FindAllocation(id);
+  if (allocation == nullptr || allocation->state == State::kTerminated) return standing;
+  standing.live = true;
+  standing.trial = allocation->trial;
+  standing.run_id = allocation->run_id;
+  if (allocation->state == State::kRunning || allocation->state == State::kPreempting) {
+    if (const auto news = RendezvousOf(cluster, *allocation)) {
+      standing.news.push_back(ToUpdate(*news));
+    }
+  }
+  if (allocation->state == State::kPreempting) {
+    standing.news.push_back(ToUpdate(cluster::AnnouncePreemption{
+        .allocation = id,
+        .reason = allocation->preemption_reason,
+        .deadline = allocation->deadline.value_or(absl::InfiniteFuture())}));
+  }
+  return standing;
+}
+
+absl::Status CheckOwn(const auth::Principal& principal, const std::string& allocation) {
+  if (principal.allocation.value() == allocation) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("the token of allocation ",
+                                                  principal.allocation.value(),
+                                                  " is not good for allocation ", allocation));
+}
+
+absl::Status Ended(const std::string& allocation) {
+  return absl::FailedPreconditionError(absl::StrCat("allocation ", allocation, " has ended"));
+}
+
+absl::StatusOr<model::MetricReport> ToModel(const trial::ReportMetricsRequest& request,
+                                            const trial::MetricReport& report, absl::Time now) {
+  if (report.group().empty() || report.group().find('.') != std::string::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("metric group \"", report.group(), "\" must be a name without a dot"));
+  }
+  if (report.steps_completed() < 0) {
+    return absl::InvalidArgumentError("steps_completed must not be negative");
+  }
+  model::MetricReport out;
+  out.trial = model::TrialId(request.trial_id());
+  out.run_id = request.trial_run_id();
+  out.group = report.group();
+  out.steps_completed = report.steps_completed();
+  out.time = report.has_report_time() ? FromProto(report.report_time()) : now;
+  out.metrics = FromStruct(report.metrics(), Numbers::kDoubles);
+  if (report.batch_metrics_size() > 0) {
+    model::Value::List batches;
+    for (const auto& batch : report.batch_metrics()) {
+      batches.push_back(FromStruct(batch, Numbers::kDoubles));
+    }
+    out.batch_metrics = std::move(batches);
+  }
+  return out;
+}
+
+class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
+ public:
+  TrialRuntimeService(const Edge& edge, AllocationWatch& watch, service::AllGather& all_gather)
+      : edge_(edge), watch_(watch), all_gather_(all_gather) {}
+
+  grpc::ServerWriteReactor<AllocationUpdate>* WatchAllocation(
+      grpc::CallbackServerContext* context, const trial::WatchAllocationRequest* request) override {
+    return OpenStream<AllocationUpdate>(
+        edge_, context, "det.trial.v1.TrialRuntime.WatchAllocation",
+        [this, id = request->allocation_id()](const auth::Principal& principal,
+                                              std::shared_ptr<Stream<AllocationUpdate>> stream) {
+          const absl::Status own = CheckOwn(principal, id);
+          if (!own.ok()) return stream->Close(own);
+          Watch(principal.allocation, std::move(stream));
+        });
+  }
+
+  // Not through Unary(): it must notice that a waiting caller has gone.
+  grpc::ServerUnaryReactor* AllGather(grpc::CallbackServerContext* context,
+                                      const trial::AllGatherRequest* request,
+                                      trial::AllGatherResponse* response) override {
+    auto* const call = new GatherCall(&all_gather_, response);
+    edge_.pool->Post([this, call, request, header = AuthorizationOf(*context)] {
+      const auto principal =
+          edge_.authenticator->Admit("det.trial.v1.TrialRuntime.AllGather", header);
+      absl::Status status = principal.status();
+      if (status.ok()) status = CheckOwn(*principal, request->allocation_id());
+      if (!status.ok()) return call->Finish(ToGrpc(status));
+      WithStanding(request->allocation_id(), [call, request](absl::StatusOr<Standing> standing) {
+        if (!standing.ok()) return call->Finish(ToGrpc(standing.status()));
+        call->Join(*request);
+      });
+    });
+    return call;
+  }
+
+  grpc::ServerUnaryReactor* ReportMetrics(grpc::CallbackServerContext* context,
+                                          const trial::ReportMetricsRequest* request,
+                                          trial::ReportMetricsResponse* response) override {
+    return OfOwnTrial(
+        context, "det.trial.v1.TrialRuntime.ReportMetrics", request,
+        [this, request, response](Done done) { AddMetrics(*request, response, std::move(done)); });
+  }
+
+  grpc::ServerUnaryReactor* ReportProgress(grpc::CallbackServerContext* context,
+                                           const trial::ReportProgressRequest* request,
+                                           trial::ReportProgressResponse*) override {
+    return OfOwnTrial(
+        context, "det.trial.v1.TrialRuntime.ReportProgress", request, [this, request](Done done) {
+          SubmitAndFinish(edge_,
+                          cluster::ProgressReported{.allocation = Id(*request),
+                                                    .trial = model::TrialId(request->trial_id()),
+                                                    .progress = request->progress(),
+                                                    .runner_state = request->runner_state()},
+                          std::move(done));
+        });
+  }
+
+  grpc::ServerUnaryReactor* ReportCheckpoint(grpc::CallbackServerContext* context,
+                                             const trial::ReportCheckpointRequest* request,
+                                             trial::ReportCheckpointResponse*) override {
+    return OfOwnTrial(
+        context, "det.trial.v1.TrialRuntime.ReportCheckpoint", request, [this, request](Done done) {
+          if (!base::IsUuid(request->uuid())) {
+            return done(absl::InvalidArgumentError(
+                absl::StrCat("checkpoint \"", request->uuid(), "\" is not a UUID in lower case")));
+          }
+          cluster::CheckpointReported event{.allocation = Id(*request)};
+          event.checkpoint = {
+              .id = model::CheckpointId(request->uuid()),
+              .trial = model::TrialId(request->trial_id()),
+              .allocation = Id(*request),
+              .steps_completed = request->steps_completed(),
+              .resources = {request->resources().begin(), request->resources().end()},
+              .metadata = FromStruct(request->metadata(), Numbers::kIntegersIfWhole),
+              .time = request->has_report_time() ? FromProto(request->report_time())
+                                                 : edge_.clock->Now()};
+          SubmitAndFinish(edge_, std::move(event), std::move(done));
+        });
+  }
+
+  grpc::ServerUnaryReactor* AckPreemption(grpc::CallbackServerContext* context,
+                                          const trial::AckPreemptionRequest* request,
+                                          trial::AckPreemptionResponse*) override {
+    return OfOwn(context, "det.trial.v1.TrialRuntime.AckPreemption", request,
+                 [this, request](Done done) {
+                   SubmitAndFinish(edge_, cluster::PreemptionAcked{Id(*request)}, std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* ReportEarlyExit(grpc::CallbackServerContext* context,
+                                            const trial::ReportEarlyExitRequest* request,
+                                            trial::ReportEarlyExitResponse*) override {
+    return OfOwn(
+        context, "det.trial.v1.TrialRuntime.ReportEarlyExit", request, [this, request](Done done) {
+          const std::optional<model::ExitReason> reason = FromProto(request->reason());
+          if (!reason) {
+            return done(absl::InvalidArgumentError(
+                "the reason must be INVALID_HP, INVALID_CODE or FAILED"));
+          }
+          SubmitAndFinish(
+              edge_,
+              cluster::EarlyExitReported{
+                  .allocation = Id(*request), .reason = *reason, .message = request->message()},
+              std::move(done));
+        });
+  }
+
+ private:
+  // A waiting rank.
+  class GatherCall final : public grpc::ServerUnaryReactor {
+   public:
+    GatherCall(service::AllGather* all_gather, trial::AllGatherResponse* response)
+        : all_gather_(all_gather), response_(response) {}
+
+    void Join(const trial::AllGatherRequest& request) {
+      const model::AllocationId allocation(request.allocation_id());
+      // Held until both the answer and the ticket are dealt with: the answer may come first.
+      auto place = place_;
+      place->allocation = allocation;
+      const int64_t ticket = all_gather_->Join(
+          allocation, request.key(), request.rank(), request.num_peers(), request.data(),
+          [this](const absl::StatusOr<std::vector<std::string>>& everything) {
+            if (everything.ok()) {
+              for (const std::string& data : *everything) response_->add_data(data);
+            }
+            Finish(ToGrpc(everything.status()));
+          });
+      std::unique_lock lock(place->mutex);
+      place->ticket = ticket;
+      const bool gone = place->gone;
+      lock.unlock();
+      if (gone) place->all_gather->Abandon(allocation, ticket);
+    }
+    void OnCancel() override {
+      std::unique_lock lock(place_->mutex);
+      place_->gone = true;
+      const std::optional<int64_t> ticket = place_->ticket;
+      lock.unlock();
+      if (ticket) all_gather_->Abandon(place_->allocation, *ticket);
+    }
+    void OnDone() override { delete this; }
+
+   private:
+    struct Place {
+      service::AllGather* all_gather;
+      model::AllocationId allocation;
+      std::mutex mutex;
+      std::optional<int64_t> ticket;
+      bool gone = false;
+    };
+    service::AllGather* const all_gather_;
+    trial::AllGatherResponse* const response_;
+    const std::shared_ptr<Place> place_{new Place{.all_gather = all_gather_}};
+  };
+
+  template <class Request>
+  static model::AllocationId Id(const Request& request) {
+    return model::AllocationId(request.allocation_id());
+  }
+
+  // `then` runs on the pool, for a live allocation.
+  void WithStanding(const std::string& allocation,
+                    absl::AnyInvocable<void(absl::StatusOr<Standing>)> then) {
+    auto standing = std::make_shared<Standing>();
+    edge_.engine->Query(
+        [standing, id = model::AllocationId(allocation)](const cluster::Cluster& cluster) {
+          *standing = StandingOf(cluster, id);
+        },
+        [this, allocation, standing, then = std::move(then)](const absl::Status& status) mutable {
+          edge_.pool->Post([allocation, standing, status, then = std::move(then)]() mutable {
+            if (!status.ok()) return then(status);
+            if (!standing->live) return then(Ended(allocation));
+            then(std::move(*standing));
+          });
+        });
+  }
+
+  // For calls about the caller's own allocation.
+  template <class Request>
+  grpc::ServerUnaryReactor* OfOwn(grpc::CallbackServerContext* context, std::string_view method,
+                                  const Request* request, absl::AnyInvocable<void(Done)> work) {
+    return Unary(
+        edge_, context, method,
+        [request, work = std::move(work)](const auth::Principal& principal, Done done) mutable {
+          const absl::Status own = CheckOwn(principal, request->allocation_id());
+          if (!own.ok()) return done(own);
+          work(std::move(done));
+        });
+  }
+
+  // For calls that name a trial, too: it must be the allocation's, and the allocation must live.
+  template <class Request>
+  grpc::ServerUnaryReactor* OfOwnTrial(grpc::CallbackServerContext* context,
+                                       std::string_view method, const Request* request,
+                                       absl::AnyInvocable<void(Done)> work) {
+    return OfOwn(
+        context, method, request, [this, request, work = std::move(work)](Done done) mutable {
+          WithStanding(request->allocation_id(),
+                       [request, work = std::move(work),
+                        done = std::move(done)](const absl::StatusOr<Standing>& standing) mutable {
+                         if (!standing.ok()) return done(standing.status());
+                         if (standing->trial.value() != request->trial_id()) {
+                           return done(absl::PermissionDeniedError(
+                               absl::StrCat("allocation ", request->allocation_id(),
+                                            " is not of trial ", request->trial_id())));
+                         }
+                         work(std::move(done));
+                       });
+        });
+  }
+
+  void Watch(const model::AllocationId& id, std::shared_ptr<Stream<AllocationUpdate>> stream) {
+    // Before the look at what is known, so that nothing falls between the two. What comes twice is
+    // the same news.
+    const std::weak_ptr<Stream<AllocationUpdate>> weak = stream;
+    const int64_t subscription = watch_.Subscribe(id, {.update =
+                                                           [weak](const AllocationUpdate& update) {
+                                                             if (const auto held = weak.lock())
+                                                               held->Send(update);
+                                                           },
+                                                       .closed =
+                                                           [weak] {
+                                                             if (const auto held = weak.lock())
+                                                               held->Close(absl::OkStatus());
+                                                           }});
+    stream->Start(nullptr, [this, id, subscription] { watch_.Unsubscribe(id, subscription); });
+    WithStanding(id.value(), [stream](const absl::StatusOr<Standing>& standing) {
+      if (!standing.ok()) return stream->Close(standing.status());
+      for (const AllocationUpdate& update : standing->news) stream->Send(update);
+    });
+  }
+
+  // Validations go through the cluster, because the searcher reads them; the rest straight to the
+  // store. Answered when all are durable.
+  void AddMetrics(const trial::ReportMetricsRequest& request,
+                  trial::ReportMetricsResponse* response, Done done) {
+    std::vector<model::MetricReport> bulk;
+    std::vector<model::MetricReport> validations;
+    for (const trial::MetricReport& report : request.reports()) {
+      auto converted = ToModel(request, report, edge_.clock->Now());
+      if (!converted.ok()) return done(converted.status());
+      (converted->group == "validation" ? validations : bulk).push_back(*std::move(converted));
+    }
+    if (!bulk.empty()) {
+      const absl::Status stored = edge_.store->AddMetrics(bulk);
+      if (!stored.ok()) return done(stored);
+    }
+    SubmitValidations(Id(request), std::move(validations), 0, response, std::move(done));
+  }
+
+  void SubmitValidations(const model::AllocationId& id, std::vector<model::MetricReport> reports,
+                         size_t next, trial::ReportMetricsResponse* response, Done done) {
+    if (next == reports.size()) return done(absl::OkStatus());
+    cluster::ValidationReported event{.allocation = id, .report = reports[next]};
+    edge_.engine->Submit(
+        std::move(event),
+        [this, id, reports = std::move(reports), next, response,
+         done = std::move(done)](const absl::StatusOr<engine::Applied>& applied) mutable {
+          if (!applied.ok()) return done(applied.status());
+          if (applied->best_so_far) response->set_best_so_far(true);
+          SubmitValidations(id, std::move(reports), next + 1, response, std::move(done));
+        });
+  }
+
+  const Edge& edge_;
+  AllocationWatch& watch_;
+  service::AllGather& all_gather_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeTrialRuntimeService(const Edge& edge, AllocationWatch& watch,
+                                                       AllGather& all_gather) {
+  return std::make_unique<TrialRuntimeService>(edge, watch, all_gather);
+}
+
+}  // namespace det::service

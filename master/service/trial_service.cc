@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/trial.grpc.pb.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/live.h"
+#include "master/service/log_stream.h"
+#include "master/service/services.h"
+#include "master/service/stream.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+store::TrialQuery ToQuery(const api::GetExperimentTrialsRequest& request) {
+  using Sort = store::TrialQuery::Sort;
+  store::TrialQuery query;
+  query.experiment = model::ExperimentId(request.experiment_id());
+  query.window = ToWindow(request.offset(), request.limit());
+  query.descending = request.order_by() == api::ORDER_BY_DESC;
+  for (const int state : request.states()) {
+    const auto known = FromProto(static_cast<api::Trial::State>(state));
+    if (known) query.states.push_back(*known);
+  }
+  switch (request.sort_by()) {
+    case api::GetExperimentTrialsRequest::SORT_BY_START_TIME:
+      query.sort = Sort::kStartTime;
+      break;
+    case api::GetExperimentTrialsRequest::SORT_BY_END_TIME:
+      query.sort = Sort::kEndTime;
+      break;
+    case api::GetExperimentTrialsRequest::SORT_BY_STATE:
+      query.sort = Sort::kState;
+      break;
+    case api::GetExperimentTrialsRequest::SORT_BY_BEST_VALIDATION_METRIC:
+      query.sort = Sort::kBestMetric;
+      break;
+    case api::GetExperimentTrialsRequest::SORT_BY_LATEST_VALIDATION_METRIC:
+      query.sort = Sort::kLatestMetric;
+      break;
+    case api::GetExperimentTrialsRequest::SORT_BY_BATCHES_PROCESSED:
+      query.sort = Sort::kSteps;
+      break;
+    case api::GetExperimentTrialsRequest::SORT_BY_RESTARTS:
+      query.sort = Sort::kRestarts;
+      break;
+    default:
+      query.sort = Sort::kId;
+  }
+  return query;
+}
+
+class TrialService final : public api::TrialService::CallbackService {
+ public:
+  explicit TrialService(const Edge& edge) : edge_(edge) {}
+
+  grpc::ServerUnaryReactor* GetTrial(grpc::CallbackServerContext* context,
+                                     const api::GetTrialRequest* request,
+                                     api::GetTrialResponse* response) override {
+    return Unary(
+        edge_, context, "det.api.v1.TrialService.GetTrial",
+        [this, request, response](const auth::Principal&, Done done) {
+          ReadLive(edge_, std::nullopt,
+                   [this, request, response,
+                    done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
+                     done(live.ok() ? Read(request->trial_id(), *live, response) : live.status());
+                   });
+        });
+  }
+
+  grpc::ServerUnaryReactor* GetExperimentTrials(
+      grpc::CallbackServerContext* context, const api::GetExperimentTrialsRequest* request,
+      api::GetExperimentTrialsResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.TrialService.GetExperimentTrials",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   ReadLive(edge_, model::ExperimentId(request->experiment_id()),
+                            [this, request, response, done = std::move(done)](
+                                const absl::StatusOr<LiveTrials>& live) mutable {
+                              done(live.ok() ? List(*request, *live, response) : live.status());
+                            });
+                 });
+  }
+
+  grpc::ServerUnaryReactor* KillTrial(grpc::CallbackServerContext* context,
+                                      const api::KillTrialRequest* request,
+                                      api::KillTrialResponse*) override {
+    return Unary(edge_, context, "det.api.v1.TrialService.KillTrial",
+                 [this, request](const auth::Principal&, Done done) {
+                   const model::TrialId id(request->id());
+                   SubmitAndFinish(edge_, cluster::KillTrial{id},
+                                   [this, id, done = std::move(done)](absl::Status status) mutable {
+                                     if (!absl::IsNotFound(status)) return done(std::move(status));
+                                     edge_.pool->Post([this, id, done = std::move(done)]() mutable {
+                                       done(JudgeFinished(id));
+                                     });
+                                   });
+                 });
+  }
+
+  grpc::ServerWriteReactor<api::TrialLogsResponse>* TrialLogs(
+      grpc::CallbackServerContext* context, const api::TrialLogsRequest* request) override {
+    return OpenStream<api::TrialLogsResponse>(
+        edge_, context, "det.api.v1.TrialService.TrialLogs",
+        [this, request = *request](const auth::Principal&,
+                                   std::shared_ptr<Stream<api::TrialLogsResponse>> stream) {
+          const model::TrialId id(request.trial_id());
+          const auto record = edge_.store->GetTrial(id);
+          if (!record.ok()) return stream->Close(record.status());
+          ServeLogs<api::TrialLogsResponse>(
+              edge_, std::move(stream),
+              {.query = ToLogQuery(request, record->trial.task),
+               .trial = id,
+               .experiment = record->trial.experiment,
+               .limit = std::max(0, request.limit()),
+               .follow = request.follow()},
+              [id](const store::LogRecord& line) { return ToTrialLog(line, id); });
+        });
+  }
+
+  grpc::ServerWriteReactor<api::GetMetricsResponse>* GetMetrics(
+      grpc::CallbackServerContext* context, const api::GetMetricsRequest* request) override {
+    return OpenStream<api::GetMetricsResponse>(
+        edge_, context, "det.api.v1.TrialService.GetMetrics",
+        [this, request = *request](const auth::Principal&,
+                                   std::shared_ptr<Stream<api::GetMetricsResponse>> stream) {
+          auto next = std::make_shared<int>(0);
+          // A trial at a time, so that memory holds no more than one trial's metrics.
+          stream->Start(
+              [this, request, next](Stream<api::GetMetricsResponse>& out) {
+                if (*next == request.trial_ids_size()) return out.Close(absl::OkStatus());
+                SendMetrics(model::TrialId(request.trial_ids((*next)++)), request.group(), out);
+                out.Wake();
+              },
+              nullptr);
+        });
+  }
+
+ private:
+  // The kill of a trial that the cluster has forgotten: it is over, or never was.
+  absl::Status JudgeFinished(model::TrialId id) {
+    DET_ASSIGN_OR_RETURN(const store::TrialRecord record, edge_.store->GetTrial(id));
+    if (record.trial.state == model::TrialState::kCanceled) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("trial ", id.value(), " is ", std::string(model::ToString(record.trial.state)),
+                     "; only trials that have not ended can be killed"));
+  }
+
+  absl::Status Read(int id, const LiveTrials& live, api::GetTrialResponse* response) {
+    DET_ASSIGN_OR_RETURN(const store::TrialRecord record,
+                         edge_.store->GetTrial(model::TrialId(id)));
+    DET_ASSIGN_OR_RETURN(const auto runs, edge_.store->ListAllocations(record.trial.task));
+    *response->mutable_trial() = ToProto(record, live, runs, edge_.clock->Now());
+    return absl::OkStatus();
+  }
+
+  absl::Status List(const api::GetExperimentTrialsRequest& request, const LiveTrials& live,
+                    api::GetExperimentTrialsResponse* response) {
+    DET_RETURN_IF_ERROR(
+        edge_.store->GetExperiment(model::ExperimentId(request.experiment_id())).status());
+    DET_ASSIGN_OR_RETURN(const store::TrialPage page, edge_.store->ListTrials(ToQuery(request)));
+    for (const store::TrialRecord& record : page.trials) {
+      *response->add_trials() = ToProto(record, live, {}, edge_.clock->Now());
+    }
+    *response->mutable_pagination() =
+        ToPagination(request.offset(), request.limit(), response->trials_size(), page.total);
+    return absl::OkStatus();
+  }
+
+  void SendMetrics(model::TrialId trial, const std::string& group,
+                   Stream<api::GetMetricsResponse>& out) {
+    constexpr int kPerMessage = 500;
+    const auto reports = edge_.store->ListMetrics({trial}, group);
+    if (!reports.ok()) return out.Close(reports.status());
+    api::GetMetricsResponse response;
+    for (const model::MetricReport& report : *reports) {
+      *response.add_metrics() = ToProto(report);
+      if (response.metrics_size() < kPerMessage) continue;
+      out.Send(std::move(response));
+      response.Clear();
+    }
+    if (response.metrics_size() > 0) out.Send(std::move(response));
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeTrialService(const Edge& edge) {
+  return std::make_unique<TrialService>(edge);
+}
+
+}  // namespace det::service

@@ -1,0 +1,161 @@
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "base/status_macros.h"
+#include "google/api/annotations.pb.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "proto/field_text.h"
+#include "proto/http_path.h"
+#include "proto/http_rule.h"
+#include "proto/rule_pattern.h"
+
+namespace det::proto {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+struct Target {
+  const google::protobuf::MethodDescriptor* method = nullptr;
+  std::string body;
+  std::vector<PathSegment> segments;
+};
+
+}  // namespace
+
+// A trie over segments: at each level a literal goes before one segment of any text, that before
+// all that remain.
+struct HttpRouter::Tree {
+  std::map<std::string, std::unique_ptr<Tree>, std::less<>> literals;
+  std::unique_ptr<Tree> any;
+  std::unique_ptr<Tree> rest;
+  std::map<std::string, Target, std::less<>> targets;  // by verb
+
+  Tree* Child(const PathSegment& segment) {
+    std::unique_ptr<Tree>& child = segment.field.empty() ? literals[segment.literal]
+                                   : segment.rest        ? rest
+                                                         : any;
+    if (child == nullptr) child = std::make_unique<Tree>();
+    return child.get();
+  }
+
+  // The target of `verb` for segments[i...]; verbs that the path has instead go to `others`.
+  const Target* Find(const std::vector<std::string>& segments, size_t i, std::string_view verb,
+                     std::set<std::string>* others) const {
+    if (i == segments.size()) {
+      const auto it = targets.find(verb);
+      if (it != targets.end()) return &it->second;
+      for (const auto& [other, unused] : targets) others->insert(other);
+      return nullptr;
+    }
+    const auto literal = literals.find(segments[i]);
+    const Target* found = nullptr;
+    if (literal != literals.end()) found = literal->second->Find(segments, i + 1, verb, others);
+    if (found == nullptr && any != nullptr && !segments[i].empty()) {
+      found = any->Find(segments, i + 1, verb, others);
+    }
+    if (found == nullptr && rest != nullptr) {
+      found = rest->Find(segments, segments.size(), verb, others);
+    }
+    return found;
+  }
+};
+
+HttpRouter::HttpRouter() : tree_(std::make_unique<Tree>()) {}
+HttpRouter::~HttpRouter() = default;
+HttpRouter::HttpRouter(HttpRouter&&) noexcept = default;
+
+absl::Status HttpRouter::Add(const google::protobuf::ServiceDescriptor& service) {
+  for (int i = 0; i < service.method_count(); ++i) {
+    const google::protobuf::MethodDescriptor* method = service.method(i);
+    const google::api::HttpRule& rule = method->options().GetExtension(google::api::http);
+    std::vector<RulePattern> patterns = {PatternOf(rule)};
+    for (const google::api::HttpRule& more : rule.additional_bindings()) {
+      patterns.push_back(PatternOf(more));
+    }
+    for (const RulePattern& pattern : patterns) {
+      if (pattern.verb.empty()) continue;
+      Target target{method, pattern.body, {}};
+      DET_ASSIGN_OR_RETURN(target.segments, ParsePathTemplate(pattern.path));
+      Tree* node = tree_.get();
+      for (const PathSegment& segment : target.segments) node = node->Child(segment);
+      const auto [it, added] = node->targets.emplace(pattern.verb, std::move(target));
+      if (!added) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(method->full_name(), " and ", it->second.method->full_name(),
+                         " have the same HTTP rule: ", pattern.verb, " ", pattern.path));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<HttpRouter::Match> HttpRouter::Find(std::string_view verb,
+                                                   std::string_view path) const {
+  path = path.substr(0, path.find('?'));
+  if (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  std::vector<std::string> segments;
+  if (path.size() > 1) {
+    for (absl::string_view part :
+         absl::StrSplit(absl::string_view(path.data() + 1, path.size() - 1), '/')) {
+      segments.push_back(PercentDecode({part.data(), part.size()}, /*query=*/false));
+    }
+  }
+  std::set<std::string> others;
+  const Target* target = tree_->Find(segments, 0, verb, &others);
+  const absl::string_view shown(path.data(), path.size());
+  if (target == nullptr && !others.empty()) {
+    return absl::UnimplementedError(absl::StrCat(shown, " takes ", absl::StrJoin(others, ", ")));
+  }
+  if (target == nullptr) return absl::NotFoundError(absl::StrCat("there is nothing at ", shown));
+  Match match;
+  match.method = target->method;
+  match.body_field = target->body;
+  for (size_t i = 0; i < target->segments.size(); ++i) {
+    const PathSegment& segment = target->segments[i];
+    if (segment.field.empty()) continue;
+    match.path_fields[segment.field] =
+        segment.rest
+            ? absl::StrJoin(segments.begin() + static_cast<int64_t>(i), segments.end(), "/")
+            : segments[i];
+  }
+  return match;
+}
+
+absl::Status HttpRouter::Fill(const Match& match, std::string_view query, std::string_view body,
+                              Message* message) {
+  if (!match.body_field.empty() && !body.empty()) {
+    Message* into = message;
+    if (match.body_field != "*") {
+      const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(match.body_field);
+      if (field == nullptr || field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE ||
+          field->is_repeated()) {
+        return absl::InternalError(
+            absl::StrCat("body field ", match.body_field, " is not a message"));
+      }
+      into = message->GetReflection()->MutableMessage(message, field);
+    }
+    DET_RETURN_IF_ERROR(FromJson(body, into));
+  }
+  if (match.body_field != "*") {
+    for (const auto& [name, value] : ParseQuery(query)) {
+      const absl::Status status = SetFieldFromText(name, value, message);
+      if (!status.ok() && !absl::IsNotFound(status)) return status;
+    }
+  }
+  // Last, so that nothing else decides which object the request is about.
+  for (const auto& [name, value] : match.path_fields) {
+    DET_RETURN_IF_ERROR(SetFieldFromText(name, value, message));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace det::proto

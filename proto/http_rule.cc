@@ -1,0 +1,105 @@
+#include "proto/http_rule.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "google/api/annotations.pb.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "proto/field_text.h"
+#include "proto/http_path.h"
+#include "proto/rule_pattern.h"
+
+namespace det::proto {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+// The path with the values of `message`, which lose their place in it.
+absl::StatusOr<std::string> TakePath(const std::string& pattern, const std::string& method,
+                                     Message* message) {
+  DET_ASSIGN_OR_RETURN(const std::vector<PathSegment> segments, ParsePathTemplate(pattern));
+  std::string path;
+  for (const PathSegment& segment : segments) {
+    absl::StrAppend(&path, "/");
+    if (segment.field.empty()) {
+      path += segment.literal;
+      continue;
+    }
+    const absl::StatusOr<std::string> text = FieldToText(segment.field, *message);
+    if (!text.ok() || text->empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(method, " needs ", segment.field));
+    }
+    path += PercentEncode(*text, segment.rest ? "/" : "");
+  }
+  for (const PathSegment& segment : segments) ClearFieldAt(segment.field, message);
+  return path.empty() ? "/" : path;
+}
+
+absl::StatusOr<std::string> TakeBody(const std::string& name, Message* message) {
+  if (name == "*") {
+    DET_ASSIGN_OR_RETURN(std::string body, ToJson(*message));
+    message->Clear();
+    return body;
+  }
+  const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(name);
+  if (field == nullptr || field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE ||
+      field->is_repeated()) {
+    return absl::InvalidArgumentError(absl::StrCat("body field ", name, " is not a message"));
+  }
+  DET_ASSIGN_OR_RETURN(std::string body,
+                       ToJson(message->GetReflection()->GetMessage(*message, field)));
+  message->GetReflection()->ClearField(message, field);
+  return body;
+}
+
+}  // namespace
+
+RulePattern PatternOf(const google::api::HttpRule& rule) {
+  switch (rule.pattern_case()) {
+    case google::api::HttpRule::kGet:
+      return {"GET", rule.get(), rule.body()};
+    case google::api::HttpRule::kPut:
+      return {"PUT", rule.put(), rule.body()};
+    case google::api::HttpRule::kPost:
+      return {"POST", rule.post(), rule.body()};
+    case google::api::HttpRule::kDelete:
+      return {"DELETE", rule.delete_(), rule.body()};
+    case google::api::HttpRule::kPatch:
+      return {"PATCH", rule.patch(), rule.body()};
+    case google::api::HttpRule::kCustom:
+      return {rule.custom().kind(), rule.custom().path(), rule.body()};
+    case google::api::HttpRule::PATTERN_NOT_SET:
+      break;
+  }
+  return {};
+}
+
+absl::StatusOr<HttpRequest> ToHttp(const google::protobuf::MethodDescriptor& method,
+                                   const Message& message) {
+  const RulePattern pattern = PatternOf(method.options().GetExtension(google::api::http));
+  if (pattern.verb.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(method.full_name(), " has no HTTP rule"));
+  }
+  const std::unique_ptr<Message> rest(message.New());
+  rest->CopyFrom(message);
+  HttpRequest request;
+  request.verb = pattern.verb;
+  DET_ASSIGN_OR_RETURN(request.path, TakePath(pattern.path, method.full_name(), rest.get()));
+  if (!pattern.body.empty()) {
+    DET_ASSIGN_OR_RETURN(request.body, TakeBody(pattern.body, rest.get()));
+  }
+  DET_ASSIGN_OR_RETURN(const auto query, FieldsToQuery(*rest));
+  if (!query.empty()) {
+    absl::StrAppend(&request.path, "?", absl::StrJoin(query, "&", [](std::string* out, auto& item) {
+      absl::StrAppend(out, PercentEncode(item.first), "=", PercentEncode(item.second));
+    }));
+  }
+  return request;
+}
+
+}  // namespace det::proto

@@ -1,0 +1,224 @@
+#include "proto/http_rule.h"
+
+#include <string>
+#include <vector>
+
+#include "det/api/v1/auth.pb.h"
+#include "det/api/v1/checkpoint.pb.h"
+#include "det/api/v1/experiment.pb.h"
+#include "det/api/v1/master.pb.h"
+#include "det/api/v1/trial.pb.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "gtest/gtest.h"
+
+namespace det::proto {
+namespace {
+
+namespace api = det::api::v1;
+using google::protobuf::MethodDescriptor;
+using google::protobuf::util::MessageDifferencer;
+
+const google::protobuf::ServiceDescriptor& Service(const std::string& name) {
+  const auto* file =
+      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName("det.api.v1." + name);
+  EXPECT_NE(file, nullptr) << name;
+  return *file;
+}
+
+const MethodDescriptor& Method(const std::string& service, const std::string& method) {
+  return *Service(service).FindMethodByName(method);
+}
+
+class HttpRuleTest : public testing::Test {
+ protected:
+  HttpRuleTest() {
+    // Linked in by use of their messages.
+    api::GetMasterRequest().GetDescriptor();
+    for (const char* name : {"ExperimentService", "TrialService", "CheckpointService",
+                             "MasterService", "AuthService"}) {
+      EXPECT_TRUE(router_.Add(Service(name)).ok()) << name;
+    }
+  }
+
+  // What a client builds from `message` is what a server reads, whole.
+  template <class M>
+  void ExpectRoundTrip(const MethodDescriptor& method, const M& message) {
+    const auto request = ToHttp(method, message);
+    ASSERT_TRUE(request.ok()) << request.status();
+    const size_t question = request->path.find('?');
+    const auto match = router_.Find(request->verb, request->path);
+    ASSERT_TRUE(match.ok()) << match.status() << " " << request->path;
+    EXPECT_EQ(match->method, &method);
+    M back;
+    const std::string query =
+        question == std::string::npos ? "" : request->path.substr(question + 1);
+    const absl::Status filled = HttpRouter::Fill(*match, query, request->body, &back);
+    ASSERT_TRUE(filled.ok()) << filled;
+    EXPECT_TRUE(MessageDifferencer::Equals(message, back)) << message.DebugString() << "\nbecame\n"
+                                                           << back.DebugString() << request->path;
+  }
+
+  HttpRouter router_;
+};
+
+TEST_F(HttpRuleTest, BuildsPathQueryAndBody) {
+  api::TrialLogsRequest logs;
+  logs.set_trial_id(3);
+  logs.set_follow(true);
+  logs.set_search_text("a b&c");
+  const auto request = ToHttp(Method("TrialService", "TrialLogs"), logs);
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request->verb, "GET");
+  EXPECT_EQ(request->path, "/api/v1/trials/3/logs?follow=true&searchText=a%20b%26c");
+  EXPECT_EQ(request->body, "");
+
+  api::KillExperimentRequest kill;
+  kill.set_id(7);
+  EXPECT_EQ(ToHttp(Method("ExperimentService", "KillExperiment"), kill)->path,
+            "/api/v1/experiments/7/kill");
+}
+
+TEST_F(HttpRuleTest, NamesTheFieldThatThePathNeeds) {
+  const auto request =
+      ToHttp(Method("TrialService", "GetTrial"), api::GetTrialRequest::default_instance());
+  EXPECT_EQ(request.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(request.status().message().find("trial_id"), std::string::npos);
+}
+
+TEST_F(HttpRuleTest, RoundTrips) {
+  api::TrialLogsRequest logs;
+  logs.set_trial_id(12);
+  logs.set_limit(-1);
+  logs.set_order_by(api::ORDER_BY_DESC);
+  logs.add_allocation_ids("1.2.0");
+  logs.add_allocation_ids("a/b c%20ü");
+  logs.add_rank_ids(0);
+  logs.add_rank_ids(1);
+  logs.add_levels(api::LOG_LEVEL_ERROR);
+  logs.mutable_timestamp_after()->set_seconds(1700000000);
+  logs.mutable_timestamp_after()->set_nanos(120000000);
+  ExpectRoundTrip(Method("TrialService", "TrialLogs"), logs);
+
+  api::CreateExperimentRequest create;
+  create.set_config("name: x\nlist: [1, 2]\n");
+  create.set_activate(true);
+  create.set_request_id("r\"1");
+  auto* file = create.add_model_definition();
+  file->set_path("dir/file.cc");
+  file->set_content(std::string("\0\xff\x01 bytes", 9));
+  file->set_mtime(1700000000123);
+  file->set_type(48);
+  ExpectRoundTrip(Method("ExperimentService", "CreateExperiment"), create);
+
+  api::ReadCheckpointFileRequest read;
+  read.set_checkpoint_uuid("0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60");
+  read.set_path("state/rank 0/model%.pt");
+  ExpectRoundTrip(Method("CheckpointService", "ReadCheckpointFile"), read);
+
+  api::GetExperimentsRequest list;
+  list.set_archived(false);  // optional: set, though false
+  list.add_states(api::Experiment::STATE_ACTIVE);
+  ExpectRoundTrip(Method("ExperimentService", "GetExperiments"), list);
+
+  api::LoginRequest login;
+  login.set_username("admin");
+  ExpectRoundTrip(Method("AuthService", "Login"), login);
+}
+
+TEST_F(HttpRuleTest, PrefersLiteralsAndSaysWhichVerbsAPathTakes) {
+  const auto metrics = router_.Find("GET", "/api/v1/trials/metrics/trial_metrics");
+  ASSERT_TRUE(metrics.ok());
+  EXPECT_EQ(metrics->method->name(), "GetMetrics");
+  EXPECT_EQ(router_.Find("GET", "/api/v1/trials/5/")->method->name(), "GetTrial");
+  EXPECT_EQ(router_.Find("GET", "/api/v1/experiments")->method->name(), "GetExperiments");
+  EXPECT_EQ(router_.Find("POST", "/api/v1/experiments?x=y")->method->name(), "CreateExperiment");
+
+  const auto verb = router_.Find("DELETE", "/api/v1/experiments");
+  EXPECT_EQ(verb.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_NE(verb.status().message().find("GET, POST"), std::string::npos) << verb.status();
+  EXPECT_EQ(router_.Find("GET", "/api/v1/nothing").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(router_.Find("GET", "/api/v1/trials//logs").status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(router_.Find("GET", "/").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(router_.Find("GET", "").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(HttpRuleTest, RefusesTheSameRuleTwice) {
+  EXPECT_EQ(router_.Add(Service("TrialService")).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(HttpRuleTest, ReadsQueriesOfOldClients) {
+  const auto match = router_.Find("GET", "/api/v1/trials/9/logs");
+  ASSERT_TRUE(match.ok());
+  api::TrialLogsRequest logs;
+  const absl::Status status = HttpRouter::Fill(
+      *match, "follow=1&unknown=x&orderBy=2&rank_ids=3&rankIds=4&levels=LOG_LEVEL_INFO&a.b=c", "",
+      &logs);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(logs.follow());
+  EXPECT_EQ(logs.order_by(), api::ORDER_BY_DESC);
+  ASSERT_EQ(logs.rank_ids_size(), 2);
+  EXPECT_EQ(logs.rank_ids(1), 4);
+  EXPECT_EQ(logs.levels(0), api::LOG_LEVEL_INFO);
+}
+
+TEST_F(HttpRuleTest, NamesTheFieldWhoseValueCannotBeRead) {
+  api::TrialLogsRequest logs;
+  const auto match = router_.Find("GET", "/api/v1/trials/9/logs");
+  for (const char* query : {"limit=many", "follow=perhaps", "orderBy=SIDEWAYS",
+                            "timestampAfter=yesterday", "limit=99999999999"}) {
+    const absl::Status status = HttpRouter::Fill(*match, query, "", &logs);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << query;
+    const std::string field = std::string(query).substr(0, std::string(query).find('='));
+    EXPECT_NE(status.message().find(field), std::string::npos) << status;
+  }
+  const auto word = router_.Find("GET", "/api/v1/trials/nine/logs");
+  EXPECT_EQ(HttpRouter::Fill(*word, "", "", &logs).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(HttpRuleTest, ReadsBodiesOfOldClients) {
+  const auto match = router_.Find("POST", "/api/v1/experiments");
+  api::CreateExperimentRequest create;
+  const absl::Status status = HttpRouter::Fill(
+      *match, "",
+      R"({"config": "a: b", "parentId": null, "template": null, "modelDefinition": null,
+          "validate_only": true, "whatever": {"x": [1]}})",
+      &create);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(create.config(), "a: b");
+  EXPECT_TRUE(create.validate_only());
+  EXPECT_EQ(HttpRouter::Fill(*match, "", "{\"config\": ", &create).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(HttpRouter::Fill(*match, "", "{\"activate\": \"often\"}", &create).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(HttpRuleTest, PathDecidesOverTheBody) {
+  const auto match = router_.Find("GET", "/api/v1/trials/9");
+  api::GetTrialRequest get;
+  ASSERT_TRUE(HttpRouter::Fill(*match, "trialId=4", "", &get).ok());
+  EXPECT_EQ(get.trial_id(), 9);
+}
+
+TEST(JsonTest, WritesDefaultsInLowerCamelCase) {
+  api::GetMasterResponse master;
+  master.set_version("1");
+  const auto json = ToJson(master);
+  ASSERT_TRUE(json.ok());
+  EXPECT_NE(json->find("\"clusterName\":\"\""), std::string::npos) << *json;
+  EXPECT_NE(json->find("\"rbacEnabled\":false"), std::string::npos) << *json;
+  EXPECT_NE(json->find("\"featureSwitches\":[]"), std::string::npos) << *json;
+
+  api::GetExperimentResponse experiment;
+  (*experiment.mutable_config()->mutable_fields())["lr"].set_number_value(0.5);
+  experiment.mutable_experiment()->set_checkpoint_size(1LL << 40);
+  experiment.mutable_experiment()->set_state(api::Experiment::STATE_QUEUED);
+  const auto text = ToJson(experiment);
+  EXPECT_NE(text->find("\"checkpointSize\":\"1099511627776\""), std::string::npos) << *text;
+  EXPECT_NE(text->find("\"state\":\"STATE_QUEUED\""), std::string::npos) << *text;
+  EXPECT_NE(text->find("\"config\":{\"lr\":0.5}"), std::string::npos) << *text;
+}
+
+}  // namespace
+}  // namespace det::proto

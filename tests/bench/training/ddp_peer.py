@@ -1,0 +1,94 @@
+"""The example's net in Python's DistributedDataParallel over Gloo, timed like training_bench.cc.
+
+Started by `run` beside this, with $RANK, $WORLD_SIZE and a file for rendezvous; one process alone
+trains without DistributedDataParallel. Arguments: samples per slot and width of the net.
+"""
+
+import gzip
+import os
+import signal
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+PATH = "/usr/share/datasets/fashion-mnist"
+
+
+def read_idx(name, header):
+    with gzip.open(f"{PATH}/{name}") as file:
+        return torch.frombuffer(bytearray(file.read()[header:]), dtype=torch.uint8)
+
+
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, width, 3, padding=1)
+        self.conv2 = nn.Conv2d(width, width, 3, padding=1)
+        self.conv3 = nn.Conv2d(width, 2 * width, 3, padding=1)
+        self.linear = nn.Linear(2 * width * 3 * 3, 10)
+
+    def forward(self, images):
+        x = images.float().sub_(72.94).div_(90.02)
+        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
+        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
+        x = F.max_pool2d(F.relu(self.conv3(x)), 2)
+        return self.linear(x.flatten(1))
+
+
+class Window:
+    """Counts the batches that lie whole inside of the window."""
+
+    def __init__(self, samples):
+        self.samples = samples
+        self.begin = float(os.environ["BENCH_BEGIN"])
+        self.end = float(os.environ["BENCH_END"])
+        self.early = False
+        self.first = self.last = 0.0
+        self.batches = 0
+
+    def tick(self):
+        now = time.time()
+        if now < self.begin:
+            self.early = True
+        elif self.first == 0.0:
+            if not self.early:
+                sys.exit("the window began before the first batch: start it later")
+            self.first = now
+        elif now < self.end:
+            self.batches += 1
+            self.last = now
+        else:
+            rate = self.batches * self.samples / (self.last - self.first)
+            print(f"samples_per_second {rate:.3f}", flush=True)
+            signal.pause()
+
+
+def main():
+    batch_size, width = int(sys.argv[1]), int(sys.argv[2])
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    images = read_idx("train-images-idx3-ubyte.gz", 16).view(-1, 1, 28, 28)
+    kinds = read_idx("train-labels-idx1-ubyte.gz", 8).long()
+    net = Net(width)
+    if size > 1:
+        torch.distributed.init_process_group(
+            "gloo", init_method="file://" + os.environ["BENCH_RENDEZVOUS"], rank=rank, world_size=size)
+        net = nn.parallel.DistributedDataParallel(net, gradient_as_bucket_view=True)
+    adam = torch.optim.Adam(net.parameters(), 0.002)
+    window = Window(batch_size)
+    while True:
+        order = torch.randperm(len(images))
+        for begin in range(rank * batch_size, len(images) - size * batch_size, size * batch_size):
+            window.tick()
+            rows = order[begin:begin + batch_size]
+            loss = F.cross_entropy(net(images[rows]), kinds[rows])
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+
+
+main()
