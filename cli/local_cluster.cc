@@ -136,8 +136,10 @@ std::string LocalCluster::Path(const std::string& name) const {
 }
 
 absl::StatusOr<std::optional<ClusterState>> LocalCluster::Running() const {
+  // Also where the data directory could never be; Up() says so.
+  std::error_code error;
+  if (!fs::exists(Path("cluster.json"), error)) return std::nullopt;
   absl::StatusOr<ClusterState> state = ReadClusterFile(Path("cluster.json"));
-  if (absl::IsNotFound(state.status())) return std::nullopt;
   DET_RETURN_IF_ERROR(state);
   if (!state->AnyAlive() && !FindPostgres(data_dir_)) return std::nullopt;
   return *std::move(state);

@@ -103,7 +103,8 @@ class CommandJobTest(harness.ClusterTestCase):
         context = self.home.context({"once.sh": "echo begun; test -e $FLAG || sleep 600\n"})
         flag = os.path.join(self.home.folder, "flag")
         experiment = self.home.create(
-            job(entrypoint="sh once.sh",
+            # The script does not listen, so this long it may go on.
+            job(entrypoint="sh once.sh", preemption_timeout=1,
                 environment={"environment_variables": ["FLAG=" + flag]}), context)
         self.begun(experiment)
         self.home.det("experiment", "pause", experiment)
