@@ -89,7 +89,7 @@ void World::PlanMachines() {
 void World::Ask(const cluster::Event& request, const Master::Reply& reply) {
   auto answered = std::make_shared<bool>(false);
   master_.Submit(request, [this, answered, reply](const absl::StatusOr<cluster::Outcome>& outcome) {
-    if (std::exchange(*answered, true) || stage_.Fault(0.05)) return;
+    if (stage_.Fault(0.05) || std::exchange(*answered, true)) return;
     reply(outcome);
   });
   stage_.After(absl::Seconds(2), [this, answered, request, reply] {
