@@ -52,16 +52,16 @@ absl::Status World::Run() {
 
 void World::Plan() {
   PlanMachines();
-  wanted_ = static_cast<size_t>(stage_.Pick(1, 4));
+  wanted_ = static_cast<size_t>(stage_.Pick(1, 6));
   for (size_t i = 0; i < wanted_; ++i) {
     stage_.After(stage_.Ms(0, 60'000),
                  [this, i] { Create(MakeConfig(stage_), absl::StrCat("request-", i)); });
   }
-  const int64_t wishes = stage_.Pick(0, 10);
+  const int64_t wishes = stage_.Pick(0, 25);
   for (int64_t i = 0; i < wishes; ++i) {
     stage_.After(stage_.Ms(0, 180'000), [this] { Meddle(); });
   }
-  const int64_t troubles = stage_.Pick(0, 12);
+  const int64_t troubles = stage_.Pick(0, 30);
   for (int64_t i = 0; i < troubles; ++i) {
     stage_.After(stage_.Ms(0, 170'000), [this] { Trouble(); });
   }
@@ -112,18 +112,20 @@ void World::Create(const std::shared_ptr<const model::ExperimentConfig>& config,
 }
 
 void World::Meddle() {
-  const model::ExperimentId id(static_cast<int32_t>(stage_.Pick(1, 5)));
+  const model::ExperimentId id(static_cast<int32_t>(stage_.Pick(1, 7)));
   const auto wish = [&]() -> cluster::Event {
-    switch (stage_.Pick(0, 9)) {
+    switch (stage_.Pick(0, 14)) {
       case 0:
         return cluster::CancelExperiment{id};
       case 1:
         return cluster::KillExperiment{id};
       case 2:
-        return cluster::KillTrial{model::TrialId(static_cast<int32_t>(stage_.Pick(1, 10)))};
+        return cluster::KillTrial{model::TrialId(static_cast<int32_t>(stage_.Pick(1, 12)))};
       case 3:
       case 4:
       case 5:
+      case 6:
+      case 7:
         return cluster::ActivateExperiment{id};
       default:
         return cluster::PauseExperiment{id};
