@@ -25,6 +25,7 @@ struct Counts {
   int reboots = 0;  // of agents
   int lost_agents = 0;
   int overlaps = 0;  // a task on slots where one that was given up still runs
+  int double_creations = 0;
   int preemptions = 0;
   int restarts = 0;   // of trials
   int completed = 0;  // experiments, by their end

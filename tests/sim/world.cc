@@ -192,6 +192,8 @@ void World::CheckEnd() {
       stage_.Fail(absl::StrCat("a user was told of experiment ", id.value(), ", which is lost"));
     }
   }
+  // A repeated request is known by its id as long as its experiment lives.
+  stage_.counts.double_creations += static_cast<int>(rows.experiments.size() - wanted_);
   for (const auto& [id, trial] : rows.trials) stage_.counts.restarts += trial.restarts;
   for (const auto& [id, experiment] : rows.experiments) {
     stage_.counts.completed += experiment.state == model::ExperimentState::kCompleted;
