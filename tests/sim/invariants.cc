@@ -1,0 +1,234 @@
+#include "tests/sim/invariants.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace det::sim {
+namespace {
+
+using model::AllocationState;
+using model::TrialState;
+
+absl::Status Broken(const std::string& what) { return absl::InternalError(what); }
+
+absl::Status CheckGang(const experiment::Allocation& a,
+                       std::set<std::pair<model::AgentId, int>>& taken) {
+  if (a.shares.empty()) {
+    if (a.state == AllocationState::kQueued) return absl::OkStatus();
+    return Broken(absl::StrCat(a.id.value(), " is not queued and has no shares"));
+  }
+  int slots = 0;
+  std::set<model::AgentId> agents;
+  for (const experiment::Share& share : a.shares) {
+    if (!agents.insert(share.placement.agent).second) {
+      return Broken(absl::StrCat(a.id.value(), " has two shares on one agent"));
+    }
+    slots += static_cast<int>(share.placement.slots.size());
+    if (share.exited) continue;
+    for (const int slot : share.placement.slots) {
+      if (taken.emplace(share.placement.agent, slot).second) continue;
+      return Broken(absl::StrCat("slot ", slot, " of ", share.placement.agent.value(),
+                                 " is used twice, by ", a.id.value()));
+    }
+  }
+  if (slots == a.slots) return absl::OkStatus();
+  return Broken(absl::StrCat(a.id.value(), " has ", slots, " slots of ", a.slots));
+}
+
+absl::Status CheckTrial(const experiment::Trial& trial, const experiment::Allocation* allocation) {
+  const auto broken = [&](const char* what) {
+    return Broken(absl::StrCat("trial ", trial.id.value(), " is ",
+                               std::string(model::ToString(trial.state)), " and ", what));
+  };
+  const bool queued = allocation != nullptr && allocation->state == AllocationState::kQueued;
+  switch (trial.state) {
+    case TrialState::kQueued:
+      return queued ? absl::OkStatus() : broken("has no queued allocation");
+    case TrialState::kRunning:
+      if (trial.end_as) return broken("has an end in view");
+      return allocation != nullptr && !queued ? absl::OkStatus() : broken("holds no slots");
+    case TrialState::kStopping:
+      if (!trial.end_as) return broken("has no end in view");
+      return allocation != nullptr && !queued ? absl::OkStatus() : broken("holds no slots");
+    default:
+      return allocation == nullptr ? absl::OkStatus() : broken("has a live allocation");
+  }
+}
+
+struct NamedAllocation {
+  const cluster::Cluster& cluster;
+
+  bool Live(const model::AllocationId& id) const { return cluster.FindAllocation(id) != nullptr; }
+  bool operator()(const cluster::StartTask& e) const { return Live(e.spec.allocation); }
+  bool operator()(const cluster::AnnounceRendezvous& e) const { return Live(e.allocation); }
+  bool operator()(const cluster::AnnouncePreemption& e) const { return Live(e.allocation); }
+  bool operator()(const cluster::SetDeadline& e) const { return Live(e.allocation); }
+  bool operator()(const cluster::CloseAllocation& e) const { return !Live(e.allocation); }
+  bool operator()(const cluster::StopTask&) const { return true; }
+  bool operator()(const cluster::ScheduleSoon&) const { return true; }
+  bool operator()(const cluster::ExperimentChanged&) const { return true; }
+};
+
+// What must be committed before an effect may leave.
+struct Committed {
+  const cluster::Rows& rows;
+
+  const experiment::Allocation* Find(const model::AllocationId& id) const {
+    const auto it = rows.allocations.find(id);
+    return it == rows.allocations.end() ? nullptr : &it->second;
+  }
+  const experiment::Share* Share(const model::AllocationId& id, const model::AgentId& agent) const {
+    const experiment::Allocation* a = Find(id);
+    if (a == nullptr) return nullptr;
+    for (const experiment::Share& share : a->shares) {
+      if (share.placement.agent == agent) return &share;
+    }
+    return nullptr;
+  }
+  bool operator()(const cluster::StartTask& e) const {
+    const experiment::Share* share = Share(e.spec.allocation, e.agent);
+    return share != nullptr && share->placement.slots == e.spec.slots;
+  }
+  bool operator()(const cluster::StopTask& e) const {
+    const experiment::Allocation* a = Find(e.allocation);
+    const experiment::Share* share = Share(e.allocation, e.agent);
+    return a == nullptr || a->state == AllocationState::kStopping ||
+           a->state == AllocationState::kTerminated || share == nullptr || share->exited;
+  }
+  bool operator()(const cluster::AnnounceRendezvous& e) const {
+    const experiment::Allocation* a = Find(e.allocation);
+    if (a == nullptr || a->shares.size() != e.nodes.size()) return false;
+    return std::all_of(a->shares.begin(), a->shares.end(),
+                       [](const experiment::Share& share) { return share.started; });
+  }
+  bool operator()(const cluster::AnnouncePreemption& e) const {
+    const experiment::Allocation* a = Find(e.allocation);
+    return a != nullptr && !a->preemption_reason.empty();
+  }
+  bool operator()(const cluster::CloseAllocation& e) const {
+    const experiment::Allocation* a = Find(e.allocation);
+    return a != nullptr && a->state == AllocationState::kTerminated;
+  }
+  bool operator()(const cluster::SetDeadline& e) const { return Find(e.allocation) != nullptr; }
+  bool operator()(const cluster::ScheduleSoon&) const { return true; }
+  bool operator()(const cluster::ExperimentChanged& e) const {
+    return rows.experiments.contains(e.id);
+  }
+};
+
+absl::Status CheckTrialEnd(const cluster::Rows& rows, const experiment::Trial& trial,
+                           int failures) {
+  const auto broken = [&](const std::string& what) {
+    return Broken(absl::StrCat("trial ", trial.id.value(), " ", what));
+  };
+  if (!model::IsTerminal(trial.state)) return broken("has not ended");
+  const int max_restarts = rows.experiments.at(trial.experiment).config->max_restarts;
+  if (trial.restarts > max_restarts) return broken("was restarted too often");
+  if (failures > max_restarts + 1) return broken("was run again after its last restart");
+  if (trial.restarts <= failures) return absl::OkStatus();
+  return broken("counts restarts that no failure caused");
+}
+
+// Trials of invalid hyperparameters are replaced and do not count.
+absl::Status CheckBudget(const experiment::Experiment& e, int trials, int invalid) {
+  if (!model::IsTerminal(e.state)) {
+    return Broken(absl::StrCat("experiment ", e.id.value(), " has not ended"));
+  }
+  const int64_t budget = e.config->searcher.name == "single" ? 1 : e.config->searcher.max_trials;
+  if (trials - invalid <= budget) return absl::OkStatus();
+  return Broken(absl::StrCat("experiment ", e.id.value(), " has ", trials, " trials, ", invalid,
+                             " of them invalid; its budget is ", budget));
+}
+
+}  // namespace
+
+std::string Difference(const cluster::Image& a, const cluster::Image& b) {
+  std::string text;
+  const auto note = [&](bool same, const char* part) {
+    if (!same) absl::StrAppend(&text, text.empty() ? "" : ", ", part);
+  };
+  note(a.experiments == b.experiments, "experiments");
+  note(a.trials == b.trials, "trials");
+  note(a.allocations == b.allocations, "allocations");
+  note(a.searchers == b.searchers, "searchers");
+  note(a.last_experiment == b.last_experiment, "last_experiment");
+  note(a.last_trial == b.last_trial, "last_trial");
+  note(a.last_submitted == b.last_submitted, "last_submitted");
+  return text;
+}
+
+absl::Status CheckImage(const cluster::Image& image) {
+  std::set<std::pair<model::AgentId, int>> taken;
+  std::map<model::TrialId, const experiment::Allocation*> of_trial;
+  for (const experiment::Allocation& allocation : image.allocations) {
+    DET_RETURN_IF_ERROR(CheckGang(allocation, taken));
+    if (!of_trial.emplace(allocation.trial, &allocation).second) {
+      return Broken(absl::StrCat("trial ", allocation.trial.value(), " has two live allocations"));
+    }
+  }
+  for (const experiment::Trial& trial : image.trials) {
+    const auto it = of_trial.find(trial.id);
+    DET_RETURN_IF_ERROR(CheckTrial(trial, it == of_trial.end() ? nullptr : it->second));
+    of_trial.erase(trial.id);
+  }
+  if (of_trial.empty()) return absl::OkStatus();
+  return Broken(absl::StrCat("an allocation of trial ", of_trial.begin()->first.value(),
+                             " outlives its experiment"));
+}
+
+absl::Status CheckEffects(const cluster::Cluster& cluster,
+                          const std::vector<cluster::Effect>& effects) {
+  for (const cluster::Effect& effect : effects) {
+    if (std::visit(NamedAllocation{cluster}, effect)) continue;
+    return Broken(absl::StrCat("effect number ", effect.index(),
+                               " of the variant is about an allocation that it cannot be about"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCommitted(const cluster::Rows& rows, const cluster::Effect& effect) {
+  if (std::visit(Committed{rows}, effect)) return absl::OkStatus();
+  return Broken(absl::StrCat("effect number ", effect.index(),
+                             " of the variant left before what it tells was committed"));
+}
+
+absl::Status CheckEnd(const cluster::Rows& rows) {
+  std::map<model::TrialId, int> failures, invalid;
+  for (const auto& [id, a] : rows.allocations) {
+    if (a.state != AllocationState::kTerminated) {
+      return Broken(absl::StrCat(id.value(), " has not ended"));
+    }
+    failures[a.trial] += a.exit_reason == model::ExitReason::kFailed;
+    invalid[a.trial] += a.exit_reason == model::ExitReason::kInvalidHp;
+  }
+  std::map<model::ExperimentId, int> trials_of, invalid_of;
+  for (const auto& [id, trial] : rows.trials) {
+    DET_RETURN_IF_ERROR(CheckTrialEnd(rows, trial, failures[id]));
+    ++trials_of[trial.experiment];
+    invalid_of[trial.experiment] += invalid[id];
+  }
+  for (const auto& [id, e] : rows.experiments) {
+    DET_RETURN_IF_ERROR(CheckBudget(e, trials_of[id], invalid_of[id]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDurable(const cluster::Cluster& cluster, const cluster::Image& rows) {
+  const cluster::Image memory = cluster.Dump();
+  if (memory != rows) {
+    return Broken(absl::StrCat("memory differs from its rows in ", Difference(memory, rows)));
+  }
+  cluster::Cluster other(cluster::Settings{});
+  DET_RETURN_IF_ERROR(other.Restore(rows));
+  const cluster::Image restored = other.Dump();
+  if (restored == rows) return absl::OkStatus();
+  return Broken(absl::StrCat("rows restore to another memory in ", Difference(restored, rows)));
+}
+
+}  // namespace det::sim

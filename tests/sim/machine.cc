@@ -1,0 +1,184 @@
+#include "tests/sim/machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace det::sim {
+namespace {
+
+model::AllocationId Mine(const agent::AllocationId& id) { return model::AllocationId(id.value()); }
+agent::AllocationId Its(const model::AllocationId& id) { return agent::AllocationId(id.value()); }
+
+}  // namespace
+
+Machine::Machine(Stage& stage, Master& master, std::string id, int slots, Begun begun)
+    : stage_(stage), master_(master), begun_(std::move(begun)) {
+  self_.id = model::AgentId(std::move(id));
+  self_.address = absl::StrCat("10.0.0.", self_.id.value());
+  self_.resource_pool = "default";
+  for (int i = 0; i < slots; ++i) self_.slots.push_back({.id = i, .brand = "", .uuid = ""});
+}
+
+int64_t Machine::LifeOf(const model::AllocationId& id) const {
+  const auto it = processes_.find(id);
+  return it == processes_.end() ? 0 : it->second.life;
+}
+
+void Machine::After(absl::Duration delay, std::function<void()> act) {
+  stage_.After(delay, [this, boot = boot_, act = std::move(act)] {
+    if (boot == boot_) act();
+  });
+}
+
+// ---- the stream ----
+
+void Machine::Up(std::function<void()> arrive) {
+  const absl::Duration delay = stage_.Fault(0.05) ? stage_.Ms(100, 3'000) : stage_.Ms(1, 30);
+  last_up_ = std::max(last_up_, stage_.now() + delay);
+  // Not bound to this life: what was sent may arrive after the sender is gone.
+  stage_.After(last_up_ - stage_.now(), std::move(arrive));
+}
+
+void Machine::Connect() {
+  if (stream_ != 0) return;
+  if (stage_.now() < away_until_) {
+    return After(away_until_ - stage_.now(), [this] { Connect(); });
+  }
+  stream_ = stage_.NextNumber();
+  last_up_ = last_down_ = stage_.now();
+  std::vector<model::AllocationId> running;
+  for (const agent::RunningTask& task : supervisor_.Running()) {
+    running.push_back(Mine(task.allocation));
+  }
+  Up([this, stream = stream_, running = std::move(running)] {
+    master_.Register(stream, self_, running,
+                     [this, stream](const Down& message) { OnDown(stream, message); });
+  });
+}
+
+void Machine::OnDown(int64_t stream, const Down& message) {
+  if (stream != stream_) return;
+  const absl::Duration delay = stage_.Fault(0.05) ? stage_.Ms(100, 3'000) : stage_.Ms(1, 30);
+  last_down_ = std::max(last_down_, stage_.now() + delay);
+  stage_.After(last_down_ - stage_.now(), [this, stream, message] { Take(stream, message); });
+}
+
+void Machine::Take(int64_t stream, const Down& message) {
+  if (stream != stream_) return;
+  if (std::holds_alternative<Closed>(message)) return BreakStream();
+  if (const auto* order = std::get_if<agent::Event>(&message)) return Handle(*order);
+  registered_ = true;
+  for (const agent::Report& report : supervisor_.Unacked()) Send(report);
+}
+
+void Machine::BreakStream() {
+  if (stream_ == 0) return;
+  ++stage_.counts.broken_streams;
+  const int64_t broken = std::exchange(stream_, 0);
+  registered_ = false;
+  stage_.After(stage_.Ms(0, 5'000), [this, broken] { master_.NoticeBreak(broken, id()); });
+  After(std::max(stage_.Ms(50, 3'000), away_until_ - stage_.now()), [this] { Connect(); });
+}
+
+void Machine::Part(absl::Duration away) {
+  stage_.Note(absl::StrCat(id().value(), ": away for ", absl::FormatDuration(away)));
+  away_until_ = stage_.now() + away;
+  BreakStream();
+}
+
+void Machine::Reboot(absl::Duration away) {
+  stage_.Note(absl::StrCat(id().value(), ": reboot, away for ", absl::FormatDuration(away)));
+  ++stage_.counts.reboots;
+  ++boot_;
+  away_until_ = stage_.now() + away;
+  processes_.clear();
+  supervisor_ = agent::Supervisor();
+  tick_ = absl::InfiniteFuture();
+  if (stream_ != 0) return BreakStream();
+  After(away, [this] { Connect(); });
+}
+
+// ---- the agent ----
+
+void Machine::Handle(const agent::Event& event) {
+  for (const agent::Action& action : supervisor_.Apply(event, stage_.now())) {
+    std::visit([this](const auto& kind) { Do(kind); }, action);
+  }
+  const absl::Time next = supervisor_.NextDeadline();
+  if (next == tick_ || next == absl::InfiniteFuture()) return;
+  tick_ = next;
+  After(std::max(next - stage_.now(), absl::ZeroDuration()), [this, next] {
+    if (tick_ == next) tick_ = absl::InfiniteFuture();
+    Handle(agent::Tick{});
+  });
+}
+
+void Machine::Do(const agent::StartProcess& action) {
+  const agent::AllocationId allocation = action.spec.allocation;
+  After(stage_.Ms(5, 800), [this, allocation, slots = action.spec.slots] {
+    if (stage_.Fault(0.03)) {
+      return Handle(agent::TaskExited{
+          allocation, {.exit_code = 1, .message = "no such program", .start_failed = true}});
+    }
+    const model::AllocationId id = Mine(allocation);
+    CheckSlots(id, slots);
+    processes_[id] = {slots, stage_.NextNumber()};
+    stage_.Note(absl::StrCat(self_.id.value(), ": runs ", id.value()));
+    begun_(*this, id);
+    Handle(agent::TaskStarted{allocation, 1});
+  });
+}
+
+void Machine::Do(const agent::SignalProcess& action) {
+  const model::AllocationId id = Mine(action.allocation);
+  const bool kill = action.signal == agent::StopSignal::kKill;
+  // A signal to what is still being started arrives once it has.
+  const absl::Duration delay = kill ? stage_.Ms(1'000, 1'200) : stage_.Ms(10, 4'000);
+  if (!kill && stage_.Chance(0.2)) return;  // deaf
+  After(delay, [this, id, kill] { Exit(id, kill ? 137 : 143, kill ? 9 : 15); });
+}
+
+void Machine::Do(const agent::FlushLogs& action) {
+  if (stage_.Fault(0.03)) return;
+  After(stage_.Ms(1, 200), [this, id = action.allocation] { Handle(agent::LogsPosted{id}); });
+}
+
+void Machine::Do(const agent::SendReport& action) {
+  Send(action.report);
+  if (stage_.Fault(0.05)) Send(action.report);
+}
+
+void Machine::Send(const agent::Report& report) {
+  if (stream_ == 0 || !registered_) return;
+  Up([this, stream = stream_, report] { master_.Report(stream, id(), report); });
+}
+
+void Machine::Exit(const model::AllocationId& id, int code, int signal) {
+  if (processes_.erase(id) == 0) return;
+  stage_.Note(absl::StrCat(self_.id.value(), ": ", id.value(), " ended with ", code));
+  Handle(agent::TaskExited{Its(id), {.exit_code = code, .signal = signal, .message = ""}});
+}
+
+// A slot may be given away before its process is gone only where the master counts that as lost.
+void Machine::CheckSlots(const model::AllocationId& id, const std::vector<int>& slots) {
+  for (const auto& [other, process] : processes_) {
+    const bool clash = std::any_of(slots.begin(), slots.end(), [&](int slot) {
+      return std::count(process.slots.begin(), process.slots.end(), slot) > 0;
+    });
+    if (!clash) continue;
+    const auto row = master_.committed().allocations.find(other);
+    if (row != master_.committed().allocations.end() &&
+        std::any_of(row->second.shares.begin(), row->second.shares.end(), [&](const auto& share) {
+          return share.placement.agent == self_.id && share.exited;
+        })) {
+      ++stage_.counts.overlaps;
+      continue;
+    }
+    stage_.Fail(absl::StrCat(id.value(), " and ", other.value(), " run on the same slots of ",
+                             self_.id.value()));
+  }
+}
+
+}  // namespace det::sim

@@ -1,0 +1,78 @@
+// A machine with an agent: the real agent::Supervisor, processes that only exist as entries, and a
+// stream to the master that breaks. A reboot forgets everything; the processes die with it.
+//
+// Owned by World. What its processes do is Programs' affair.
+#ifndef TESTS_SIM_MACHINE_H_
+#define TESTS_SIM_MACHINE_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "agent/core/supervisor.h"
+#include "master/model/agent.h"
+#include "tests/sim/master.h"
+#include "tests/sim/stage.h"
+
+namespace det::sim {
+
+class Machine {
+ public:
+  // `begun`: a process of this allocation runs here from now on.
+  using Begun = std::function<void(Machine&, const model::AllocationId&)>;
+  Machine(Stage& stage, Master& master, std::string id, int slots, Begun begun);
+
+  const model::AgentId& id() const { return self_.id; }
+  size_t slots() const { return self_.slots.size(); }
+  bool Lives(const model::AllocationId& id) const { return processes_.contains(id); }
+  bool Idle() const { return processes_.empty() && supervisor_.Idle(); }
+  // Tells one process of an allocation from another; 0: none lives here.
+  int64_t LifeOf(const model::AllocationId& id) const;
+
+  void Connect();
+  // The process ends by itself.
+  void Exit(const model::AllocationId& id, int code, int signal = 0);
+
+  // Faults.
+  void BreakStream();
+  void Reboot(absl::Duration away);
+  void Part(absl::Duration away);  // alive, but out of the master's reach
+
+ private:
+  struct Process {
+    std::vector<int> slots;
+    int64_t life = 0;
+  };
+
+  // A message takes its time and overtakes no other of its stream.
+  void Up(std::function<void()> arrive);
+  void OnDown(int64_t stream, const Down& message);
+  void Take(int64_t stream, const Down& message);
+  void Handle(const agent::Event& event);
+  void Do(const agent::StartProcess& action);
+  void Do(const agent::SignalProcess& action);
+  void Do(const agent::FlushLogs& action);
+  void Do(const agent::SendReport& action);
+  void Send(const agent::Report& report);
+  void CheckSlots(const model::AllocationId& id, const std::vector<int>& slots);
+  // Runs in this life of the agent only.
+  void After(absl::Duration delay, std::function<void()> act);
+
+  Stage& stage_;
+  Master& master_;
+  const Begun begun_;
+  model::Agent self_;
+  agent::Supervisor supervisor_;
+  std::map<model::AllocationId, Process> processes_;
+  int64_t boot_ = 0;
+  int64_t stream_ = 0;  // 0: none
+  bool registered_ = false;
+  absl::Time away_until_;
+  absl::Time last_up_, last_down_;
+  absl::Time tick_ = absl::InfiniteFuture();
+};
+
+}  // namespace det::sim
+
+#endif  // TESTS_SIM_MACHINE_H_

@@ -1,0 +1,77 @@
+// Where one history is played: virtual time, chance from one seed, and the first thing that went
+// wrong. Everything of a simulation holds a reference to its stage.
+//
+// Single-threaded; nothing sleeps.
+#ifndef TESTS_SIM_STAGE_H_
+#define TESTS_SIM_STAGE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "base/rng.h"
+
+namespace det::sim {
+
+// How much happened, to see that a seed exercises what it should.
+struct Counts {
+  int events = 0;
+  int commits = 0;
+  int crashes = 0;  // of the master
+  int broken_streams = 0;
+  int reboots = 0;  // of agents
+  int lost_agents = 0;
+  int overlaps = 0;  // a task on slots where one that was given up still runs
+  int double_creations = 0;
+  int preemptions = 0;
+  int restarts = 0;   // of trials
+  int completed = 0;  // experiments, by their end
+  int canceled = 0;
+  int failed = 0;
+};
+
+class Stage {
+ public:
+  explicit Stage(uint64_t seed, bool verbose) : rng_(seed), verbose_(verbose) {}
+
+  absl::Time now() const { return now_; }
+  void After(absl::Duration delay, std::function<void()> act);
+  // Lets the next thing happen; false when nothing is left or something went wrong.
+  bool Step();
+
+  bool Chance(double probability) { return rng_.Uniform01() < probability; }
+  // Never the same twice.
+  int64_t NextNumber() { return ++last_number_; }
+  // Something that only happens until the faults stop.
+  bool Fault(double probability) { return Chance(probability) && !calm; }
+  int64_t Pick(int64_t lo, int64_t hi) { return rng_.UniformInt(lo, hi); }
+  absl::Duration Ms(int64_t lo, int64_t hi) { return absl::Milliseconds(Pick(lo, hi)); }
+
+  // The first failure counts.
+  void Fail(const std::string& what);
+  void Check(const absl::Status& status);
+  const absl::Status& status() const { return status_; }
+  // A line of the history, printed when it was asked for.
+  void Note(const std::string& what) const;
+
+  bool calm = false;
+  Counts counts;
+
+ private:
+  std::string Clock() const;
+
+  base::Rng rng_;
+  const bool verbose_;
+  absl::Time now_ = absl::FromUnixSeconds(1'000'000);
+  const absl::Time start_ = now_;
+  std::multimap<absl::Time, std::function<void()>> agenda_;
+  absl::Status status_;
+  int64_t last_number_ = 0;
+};
+
+}  // namespace det::sim
+
+#endif  // TESTS_SIM_STAGE_H_

@@ -1,0 +1,205 @@
+#include "tests/sim/world.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/invariants.h"
+
+namespace det::sim {
+namespace {
+
+// Faults and users stop then; all work must end by kEnd.
+constexpr absl::Duration kTroubled = absl::Minutes(3);
+constexpr absl::Duration kEnd = absl::Hours(3);
+
+std::shared_ptr<const model::ExperimentConfig> MakeConfig(Stage& stage) {
+  auto config = std::make_shared<model::ExperimentConfig>();
+  config->name = "sim";
+  config->entrypoint = "train";
+  config->checkpoint_storage.host_path = "/checkpoints";
+  config->searcher.metric = "loss";
+  config->searcher.name = stage.Chance(0.5) ? "single" : "random";
+  if (config->searcher.name == "random") {
+    config->searcher.max_trials = stage.Pick(1, 4);
+    config->searcher.max_concurrent_trials = stage.Pick(0, 3);
+    config->hyperparameters["lr"] = {model::DoubleHparam{0, 1, std::nullopt}};
+  }
+  config->experiment_seed = static_cast<uint32_t>(stage.Pick(0, 1'000'000));
+  config->resources.slots_per_trial = static_cast<int>(stage.Pick(1, 4));
+  if (stage.Chance(0.5)) config->resources.priority = static_cast<int>(stage.Pick(1, 99));
+  config->max_restarts = static_cast<int>(stage.Pick(0, 3));
+  config->preemption_timeout_seconds = stage.Pick(1, 30);
+  return config;
+}
+
+}  // namespace
+
+World::World(uint64_t seed, bool verbose)
+    : stage_(seed, verbose),
+      master_(stage_, [this](const cluster::Effect& effect) { programs_.Hear(effect); }),
+      programs_(stage_, master_, machines_) {}
+
+absl::Status World::Run() {
+  Plan();
+  const absl::Time end = stage_.now() + kEnd;
+  while (stage_.Step()) {
+    if (stage_.calm && AllEnded()) break;
+    if (stage_.now() > end) stage_.Fail("work does not end");
+  }
+  CheckEnd();
+  return stage_.status();
+}
+
+void World::Plan() {
+  PlanMachines();
+  wanted_ = static_cast<size_t>(stage_.Pick(1, 6));
+  for (size_t i = 0; i < wanted_; ++i) {
+    stage_.After(stage_.Ms(0, 60'000),
+                 [this, i] { Create(MakeConfig(stage_), absl::StrCat("request-", i)); });
+  }
+  const int64_t wishes = stage_.Pick(0, 25);
+  for (int64_t i = 0; i < wishes; ++i) {
+    stage_.After(stage_.Ms(0, 180'000), [this] { Meddle(); });
+  }
+  const int64_t troubles = stage_.Pick(0, 30);
+  for (int64_t i = 0; i < troubles; ++i) {
+    stage_.After(stage_.Ms(0, 170'000), [this] { Trouble(); });
+  }
+  stage_.After(kTroubled, [this] { CalmDown(); });
+}
+
+void World::PlanMachines() {
+  const int64_t count = stage_.Pick(2, 4);
+  size_t slots = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    int mine = static_cast<int>(stage_.Pick(1, 4));
+    // The largest gang fits once all is free.
+    if (i == count - 1 && slots + mine < 4) mine = static_cast<int>(4 - slots);
+    slots += mine;
+    machines_.push_back(std::make_unique<Machine>(
+        stage_, master_, absl::StrCat("agent-", i), mine,
+        [this](Machine& machine, const model::AllocationId& id) { programs_.Begin(machine, id); }));
+    stage_.After(stage_.Ms(0, 10'000), [machine = machines_.back().get()] { machine->Connect(); });
+  }
+}
+
+// ---- users ----
+
+// A request is repeated until it is answered.
+void World::Ask(const cluster::Event& request, const Master::Reply& reply) {
+  auto answered = std::make_shared<bool>(false);
+  master_.Submit(request, [this, answered, reply](const absl::StatusOr<cluster::Outcome>& outcome) {
+    if (stage_.Fault(0.05) || std::exchange(*answered, true)) return;
+    reply(outcome);
+  });
+  stage_.After(absl::Seconds(2), [this, answered, request, reply] {
+    if (!std::exchange(*answered, true)) Ask(request, reply);
+  });
+}
+
+void World::Create(const std::shared_ptr<const model::ExperimentConfig>& config,
+                   const std::string& request) {
+  cluster::CreateExperiment event;
+  event.config = config;
+  event.context_hash = "hash";
+  event.request_id = request;
+  event.activate = stage_.Chance(0.8);
+  Ask(event, [this, request](const absl::StatusOr<cluster::Outcome>& outcome) {
+    if (!outcome.ok() || !outcome->created) return stage_.Fail("a creation was refused");
+    created_[request] = *outcome->created;
+    stage_.Note(absl::StrCat("user: created experiment ", outcome->created->value()));
+  });
+}
+
+void World::Meddle() {
+  const model::ExperimentId id(static_cast<int32_t>(stage_.Pick(1, 7)));
+  const auto wish = [&]() -> cluster::Event {
+    switch (stage_.Pick(0, 14)) {
+      case 0:
+        return cluster::CancelExperiment{id};
+      case 1:
+        return cluster::KillExperiment{id};
+      case 2:
+        return cluster::KillTrial{model::TrialId(static_cast<int32_t>(stage_.Pick(1, 12)))};
+      case 3:
+      case 4:
+      case 5:
+      case 6:
+      case 7:
+        return cluster::ActivateExperiment{id};
+      default:
+        return cluster::PauseExperiment{id};
+    }
+  };
+  const cluster::Event event = wish();
+  stage_.Note(absl::StrCat("user: request ", event.index(), " on experiment ", id.value()));
+  // A refusal is an answer too.
+  Ask(event, [](const absl::StatusOr<cluster::Outcome>&) {});
+}
+
+// ---- faults ----
+
+void World::Trouble() {
+  Machine& machine = *machines_[stage_.Pick(0, static_cast<int64_t>(machines_.size()) - 1)];
+  const absl::Duration away =
+      stage_.Chance(0.3) ? stage_.Ms(20'000, 60'000) : stage_.Ms(100, 9'000);
+  switch (stage_.Pick(0, 5)) {
+    case 0:
+      return master_.Crash();
+    case 1:
+      return machine.Reboot(away);
+    case 2:
+      return machine.Part(away);
+    default:
+      return machine.BreakStream();
+  }
+}
+
+void World::CalmDown() {
+  stage_.Note("all faults stop");
+  stage_.calm = true;
+  // Machines and master come back by themselves; those who paused something go on with it.
+  for (int32_t id = 1; id <= static_cast<int32_t>(wanted_) + 1; ++id) {
+    stage_.After(absl::Minutes(2), [this, id] {
+      Ask(cluster::ActivateExperiment{model::ExperimentId(id)},
+          [](const absl::StatusOr<cluster::Outcome>&) {});
+    });
+  }
+}
+
+// ---- the end ----
+
+bool World::AllEnded() const {
+  if (created_.size() < wanted_ || !master_.AtRest()) return false;
+  for (const auto& [id, experiment] : master_.committed().experiments) {
+    if (!model::IsTerminal(experiment.state)) return false;
+  }
+  for (const auto& machine : machines_) {
+    if (!machine->Idle()) return false;
+  }
+  return true;
+}
+
+void World::CheckEnd() {
+  if (!stage_.status().ok()) return;
+  if (!AllEnded()) return stage_.Fail("nothing happens any more, and work has not ended");
+  programs_.CheckAnswered();
+  const cluster::Rows& rows = master_.committed();
+  stage_.Check(sim::CheckEnd(rows));
+  for (const auto& [request, id] : created_) {
+    const auto row = rows.experiments.find(id);
+    if (row == rows.experiments.end() || row->second.request_id != request) {
+      stage_.Fail(absl::StrCat("a user was told of experiment ", id.value(), ", which is lost"));
+    }
+  }
+  // A repeated request is known by its id as long as its experiment lives.
+  stage_.counts.double_creations += static_cast<int>(rows.experiments.size() - wanted_);
+  for (const auto& [id, trial] : rows.trials) stage_.counts.restarts += trial.restarts;
+  for (const auto& [id, experiment] : rows.experiments) {
+    stage_.counts.completed += experiment.state == model::ExperimentState::kCompleted;
+    stage_.counts.canceled += experiment.state == model::ExperimentState::kCanceled;
+    stage_.counts.failed += experiment.state == model::ExperimentState::kError;
+  }
+}
+
+}  // namespace det::sim
