@@ -26,15 +26,16 @@ struct Standing {
   std::vector<AllocationUpdate> news;  // that it should have heard already
 };
 
-// The address of an agent that has gone in between stays empty; the rendezvous is announced again
-// when it returns.
-cluster::AnnounceRendezvous RendezvousOf(const cluster::Cluster& cluster,
-                                         const experiment::Allocation& allocation) {
+// Nothing while an agent's address is not known (it has not come back since a restart): the
+// rendezvous is announced when it registers.
+std::optional<cluster::AnnounceRendezvous> RendezvousOf(const cluster::Cluster& cluster,
+                                                        const experiment::Allocation& allocation) {
   cluster::AnnounceRendezvous news{.allocation = allocation.id};
   for (const experiment::Share& share : allocation.shares) {
     const auto agent = cluster.agents().find(share.placement.agent);
+    if (agent == cluster.agents().end() || agent->second.address.empty()) return std::nullopt;
     news.nodes.push_back({.agent = share.placement.agent,
-                          .address = agent == cluster.agents().end() ? "" : agent->second.address,
+                          .address = agent->second.address,
                           .slots = static_cast<int>(share.placement.slots.size())});
   }
   return news;
@@ -49,7 +50,8 @@ Standing StandingOf(const cluster::Cluster& cluster, const model::AllocationId& 
   standing.trial = allocation->trial;
   standing.run_id = allocation->run_id;
   if (allocation->state == State::kRunning || allocation->state == State::kPreempting) {
-    standing.news.push_back(ToUpdate(RendezvousOf(cluster, *allocation)));
+    const auto rendezvous = RendezvousOf(cluster, *allocation);
+    if (rendezvous) standing.news.push_back(ToUpdate(*rendezvous));
   }
   if (allocation->state == State::kPreempting) {
     standing.news.push_back(ToUpdate(cluster::AnnouncePreemption{
