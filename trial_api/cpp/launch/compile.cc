@@ -63,14 +63,23 @@ std::vector<std::string> CodeFiles(const std::string& context_dir) {
   return files;
 }
 
-std::vector<std::string> Flags(const CompileRequest& request) {
-  const std::string text = ReadOrThrow(SdkFile(request, "compile_flags"));
+// The SDK's flags of one kind, then the user's.
+std::vector<std::string> Flags(const CompileRequest& request, const std::string& file,
+                               const std::string& more) {
+  const std::string text = absl::StrCat(ReadOrThrow(SdkFile(request, file)), " ", more);
   return absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+}
+
+std::vector<std::string> CompileFlags(const CompileRequest& request) {
+  return Flags(request, "compile_flags", request.more_compile_flags);
+}
+std::vector<std::string> LinkFlags(const CompileRequest& request) {
+  return Flags(request, "link_flags", request.more_link_flags);
 }
 
 std::vector<std::string> CompilerArguments(const CompileRequest& request, const std::string& out) {
   std::vector<std::string> argv = {request.compiler};
-  for (const std::string& flag : Flags(request)) argv.push_back(flag);
+  for (const std::string& flag : CompileFlags(request)) argv.push_back(flag);
   const std::string source_dir = fs::path(request.source).parent_path().string();
   for (const std::string& word :
        {absl::StrCat("-I", request.sdk_dir, "/include"), std::string("-iquote."),
@@ -81,11 +90,7 @@ std::vector<std::string> CompilerArguments(const CompileRequest& request, const 
         absl::StrCat("-Wl,-rpath,", request.sdk_dir, "/lib")}) {
     argv.push_back(word);
   }
-  const std::string libraries = ReadOrThrow(SdkFile(request, "link_flags"));
-  for (const absl::string_view word :
-       absl::StrSplit(libraries, absl::ByAnyChar(" \n"), absl::SkipEmpty())) {
-    argv.push_back(std::string(word));
-  }
+  for (const std::string& flag : LinkFlags(request)) argv.push_back(flag);
   return argv;
 }
 
@@ -160,9 +165,10 @@ std::string FirstError(const std::string& compiler_output) {
 }
 
 std::string CacheKey(const CompileRequest& request) {
-  std::string all = absl::StrCat(ReadOrThrow(SdkFile(request, "version")), "\n", request.sdk_dir,
-                                 "\n", request.compiler, "\n", request.source, "\n",
-                                 request.class_name, "\n", absl::StrJoin(Flags(request), " "));
+  std::string all = absl::StrCat(
+      ReadOrThrow(SdkFile(request, "version")), "\n", request.sdk_dir, "\n", request.compiler, "\n",
+      request.source, "\n", request.class_name, "\n", absl::StrJoin(CompileFlags(request), " "),
+      "\n", absl::StrJoin(LinkFlags(request), " "));
   for (const std::string& file : CodeFiles(request.context_dir)) {
     absl::StrAppend(&all, "\n", file, " ",
                     storage::Sha256OfFile(absl::StrCat(request.context_dir, "/", file)));

@@ -25,6 +25,8 @@ struct CompileRequest {
   std::string sdk_dir;
   std::string cache_dir;
   std::string compiler = "g++";
+  std::string more_compile_flags;  // of the user, parted by spaces
+  std::string more_link_flags;
 };
 
 // The path of the program. What the compiler says goes to stderr as it is. Throws InvalidCode when

@@ -1,0 +1,179 @@
+#include "cli/api_client.h"
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "base/status_macros.h"
+#include "cli/http_client.h"
+#include "cli/interrupt.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "nlohmann/json.hpp"
+#include "proto/http_rule.h"
+
+namespace det::cli {
+namespace {
+
+using google::protobuf::DescriptorPool;
+using google::protobuf::Message;
+using google::protobuf::MethodDescriptor;
+
+absl::StatusCode CodeOfHttp(int http) {
+  switch (http) {
+    case 400:
+    case 413:
+      return absl::StatusCode::kInvalidArgument;
+    case 401:
+      return absl::StatusCode::kUnauthenticated;
+    case 403:
+      return absl::StatusCode::kPermissionDenied;
+    case 404:
+      return absl::StatusCode::kNotFound;
+    case 409:
+    case 412:
+      return absl::StatusCode::kFailedPrecondition;
+    case 501:
+      return absl::StatusCode::kUnimplemented;
+    case 502:
+    case 503:
+    case 504:
+      return absl::StatusCode::kUnavailable;
+    default:
+      return absl::StatusCode::kInternal;
+  }
+}
+
+// The text that an error body carries: {"error": {"error": "text"}}, or what is like it.
+std::string ErrorText(const std::string& body) {
+  const auto value = nlohmann::json::parse(body, nullptr, false);
+  if (!value.is_object()) return "";
+  const nlohmann::json* at = &value;
+  for (const char* key : {"error", "error"}) {
+    if (at->is_object() && at->contains(key)) at = &at->at(key);
+  }
+  if (at->is_string()) return at->get<std::string>();
+  if (at->is_object() && at->contains("message") && at->at("message").is_string()) {
+    return at->at("message").get<std::string>();
+  }
+  return "";
+}
+
+absl::Status ErrorOf(int http, const std::string& body) {
+  std::string text = ErrorText(body);
+  if (text.empty()) text = absl::StrCat("the master answered HTTP ", http);
+  return absl::Status(CodeOfHttp(http), text);
+}
+
+absl::StatusOr<HttpCall> MakeCall(absl::string_view name, const Message& request) {
+  const MethodDescriptor* method =
+      DescriptorPool::generated_pool()->FindMethodByName(absl::StrCat("det.api.v1.", name));
+  if (method == nullptr) return absl::InternalError(absl::StrCat("no such method: ", name));
+  DET_ASSIGN_OR_RETURN(proto::HttpRequest http, proto::ToHttp(*method, request));
+  HttpCall call;
+  call.verb = std::move(http.verb);
+  call.target = std::move(http.path);
+  call.body = std::move(http.body);
+  return call;
+}
+
+// One line of a stream: {"result": {...}}, or an error.
+absl::Status ReadElement(absl::string_view line, Message* message) {
+  absl::string_view result = line;
+  if (absl::ConsumePrefix(&result, "{\"result\":") && absl::ConsumeSuffix(&result, "}")) {
+    message->Clear();
+    return proto::FromJson({result.data(), result.size()}, message);
+  }
+  const std::string text = ErrorText(std::string(line));
+  return absl::UnknownError(text.empty() ? "the master sent a line that is no result" : text);
+}
+
+}  // namespace
+
+absl::Status ApiClient::Explain(absl::Status status) const {
+  if (absl::IsUnavailable(status)) {
+    return absl::UnavailableError(absl::StrCat(
+        "cannot reach the master at ", url_, " (", absl::AsciiStrToLower(status.message()),
+        "); start one with `det deploy local up`, or name another with -m or DET_MASTER"));
+  }
+  if (absl::IsAborted(status)) {
+    return absl::AbortedError(
+        absl::StrCat("the connection to the master at ", url_, " broke (", status.message(), ")"));
+  }
+  if (absl::IsDeadlineExceeded(status)) {
+    return absl::DeadlineExceededError(absl::StrCat("the master at ", url_, " does not answer"));
+  }
+  return status;
+}
+
+absl::Status ApiClient::CallOnce(absl::string_view method, const Message& request,
+                                 Message* response) const {
+  DET_ASSIGN_OR_RETURN(HttpCall call, MakeCall(method, request));
+  call.url = url_;
+  call.token = token_;
+  std::string body;
+  const absl::StatusOr<int> http = CallHttp(call, [&](int, absl::string_view piece) {
+    absl::StrAppend(&body, piece);
+    return absl::OkStatus();
+  });
+  if (!http.ok()) return Explain(http.status());
+  if (*http == 401) {
+    return absl::UnauthenticatedError(absl::StrCat(
+        "the master at ", url_, " does not know who you are (", ErrorText(body),
+        "); set DET_USER_TOKEN, for a local cluster to the content of DATA_DIR/admin.token"));
+  }
+  if (*http / 100 != 2) return ErrorOf(*http, body);
+  return proto::FromJson(body, response);
+}
+
+absl::Status ApiClient::Call(absl::string_view method, const Message& request,
+                             Message* response) const {
+  absl::Duration pause = absl::Milliseconds(100);
+  bool reached = false;
+  while (true) {
+    absl::Status status = CallOnce(method, request, response);
+    const bool refused =
+        absl::IsUnavailable(status) && absl::StartsWith(status.message(), "cannot reach");
+    const bool passing = absl::IsUnavailable(status) || absl::IsAborted(status);
+    reached = reached || !refused;
+    if (!passing || !reached || pause > absl::Seconds(4)) return status;
+    if (const absl::Status waited = WaitFor(-1, 0, pause); absl::IsCancelled(waited)) return waited;
+    pause *= 2;
+  }
+}
+
+absl::Status ApiClient::Stream(absl::string_view method, const Message& request, Message* message,
+                               absl::FunctionRef<bool()> each) const {
+  DET_ASSIGN_OR_RETURN(HttpCall call, MakeCall(method, request));
+  call.url = url_;
+  call.token = token_;
+  call.timeout = absl::InfiniteDuration();
+  std::string pending;
+  bool ended = false;
+  const auto take = [&](int http, absl::string_view piece) -> absl::Status {
+    absl::StrAppend(&pending, piece);
+    if (http != 200) return absl::OkStatus();
+    size_t start = 0;
+    for (size_t end; (end = pending.find('\n', start)) != pending.npos; start = end + 1) {
+      const absl::string_view line =
+          absl::StripAsciiWhitespace(absl::string_view(pending).substr(start, end - start));
+      if (line.empty()) continue;
+      DET_RETURN_IF_ERROR(ReadElement(line, message));
+      if (each()) continue;
+      ended = true;
+      return absl::CancelledError("enough");
+    }
+    pending.erase(0, start);
+    return absl::OkStatus();
+  };
+  const absl::StatusOr<int> http = CallHttp(call, take);
+  if (ended) return absl::OkStatus();
+  if (!http.ok()) return Explain(http.status());
+  if (*http != 200) return ErrorOf(*http, pending);
+  return absl::OkStatus();
+}
+
+}  // namespace det::cli

@@ -1,0 +1,195 @@
+#include "cli/arguments.h"
+
+#include <algorithm>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/status_macros.h"
+
+namespace det::cli {
+namespace {
+
+constexpr char kUsagePayload[] = "det/usage";
+
+int EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<int> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+absl::StatusOr<const Option*> FindLong(const std::vector<Option>& options, absl::string_view name) {
+  std::vector<std::string> names;
+  for (const Option& option : options) {
+    if (option.name == name) return &option;
+    names.push_back(option.name);
+  }
+  const std::optional<std::string> near = Nearest(name, names);
+  return UsageError(absl::StrCat("unknown option --", name,
+                                 near ? absl::StrCat("; did you mean --", *near, "?") : ""));
+}
+
+absl::StatusOr<const Option*> FindLetter(const std::vector<Option>& options, char letter) {
+  for (const Option& option : options) {
+    if (option.letter == letter) return &option;
+  }
+  return UsageError(absl::StrCat("unknown option -", std::string(1, letter)));
+}
+
+// One word that begins with a dash; takes its value from `argv` if it needs the next word.
+absl::Status TakeOption(const std::vector<Option>& options, const std::vector<std::string>& argv,
+                        size_t* index, Arguments* out) {
+  const std::string& word = argv[*index];
+  const bool is_long = absl::StartsWith(word, "--");
+  const size_t equals = word.find('=');
+  const Option* option = nullptr;
+  std::optional<std::string> value;
+  if (is_long) {
+    DET_ASSIGN_OR_RETURN(option,
+                         FindLong(options, absl::string_view(word).substr(
+                                               2, equals == word.npos ? word.npos : equals - 2)));
+    if (equals != word.npos) value = word.substr(equals + 1);
+  } else {
+    // -fx is -f -x for switches, and -f x otherwise.
+    for (size_t i = 1; i < word.size(); ++i) {
+      DET_ASSIGN_OR_RETURN(option, FindLetter(options, word[i]));
+      if (!option->value.empty()) {
+        if (i + 1 < word.size()) value = word.substr(i + 1);
+        break;
+      }
+      if (i + 1 < word.size()) out->options[option->name].emplace_back();
+    }
+  }
+  if (option->value.empty() && value) {
+    return UsageError(absl::StrCat("--", option->name, " takes no value"));
+  }
+  if (!option->value.empty() && !value) {
+    if (*index + 1 >= argv.size()) {
+      return UsageError(absl::StrCat("--", option->name, " needs a value: ", option->value));
+    }
+    value = argv[++*index];
+  }
+  out->options[option->name].push_back(value.value_or(""));
+  return absl::OkStatus();
+}
+
+absl::Status AssignWords(const std::vector<Positional>& positionals,
+                         const std::vector<std::string>& words, Arguments* out) {
+  size_t next = 0;
+  for (const Positional& positional : positionals) {
+    if (next >= words.size()) {
+      if (positional.optional) continue;
+      return UsageError(absl::StrCat("missing ", positional.name));
+    }
+    do {
+      out->words[positional.name].push_back(words[next++]);
+    } while (positional.repeated && next < words.size());
+  }
+  if (next < words.size()) {
+    return UsageError(absl::StrCat("unexpected word \"", words[next], "\""));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status UsageError(absl::string_view message) {
+  absl::Status status = absl::InvalidArgumentError(message);
+  status.SetPayload(kUsagePayload, absl::Cord("1"));
+  return status;
+}
+
+bool IsUsageError(const absl::Status& status) {
+  return status.GetPayload(kUsagePayload).has_value();
+}
+
+std::optional<std::string> Arguments::Get(absl::string_view option) const {
+  const auto found = options.find(std::string(option));
+  if (found == options.end()) return std::nullopt;
+  return found->second.back();
+}
+
+std::vector<std::string> Arguments::GetAll(absl::string_view option) const {
+  const auto found = options.find(std::string(option));
+  return found == options.end() ? std::vector<std::string>() : found->second;
+}
+
+absl::StatusOr<int> Arguments::GetInt(absl::string_view option, int fallback, int least,
+                                      int most) const {
+  const std::optional<std::string> text = Get(option);
+  if (!text) return fallback;
+  int value = 0;
+  if (!absl::SimpleAtoi(*text, &value) || value < least || value > most) {
+    return UsageError(absl::StrCat("--", option, ": expected an integer from ", least, " to ", most,
+                                   ", found \"", *text, "\""));
+  }
+  return value;
+}
+
+std::string Arguments::Word(absl::string_view positional) const {
+  const auto found = words.find(std::string(positional));
+  return found == words.end() ? "" : found->second.front();
+}
+
+std::vector<std::string> Arguments::Words(absl::string_view positional) const {
+  const auto found = words.find(std::string(positional));
+  return found == words.end() ? std::vector<std::string>() : found->second;
+}
+
+absl::StatusOr<int> Arguments::Id(absl::string_view positional) const {
+  const std::string word = Word(positional);
+  int id = 0;
+  if (!absl::SimpleAtoi(word, &id) || id < 1) {
+    return UsageError(
+        absl::StrCat(positional, ": expected an id such as 42, found \"", word, "\""));
+  }
+  return id;
+}
+
+absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
+                                         const std::vector<Positional>& positionals,
+                                         const std::vector<std::string>& argv) {
+  Arguments out;
+  std::vector<std::string> words;
+  bool only_words = false;
+  for (size_t i = 0; i < argv.size(); ++i) {
+    if (only_words || argv[i].size() < 2 || argv[i][0] != '-') {
+      words.push_back(argv[i]);
+    } else if (argv[i] == "--") {
+      only_words = true;
+    } else {
+      DET_RETURN_IF_ERROR(TakeOption(options, argv, &i, &out));
+    }
+  }
+  // Who asks for help need not know the words yet.
+  if (out.Has("help")) return out;
+  DET_RETURN_IF_ERROR(AssignWords(positionals, words, &out));
+  return out;
+}
+
+std::optional<std::string> Nearest(absl::string_view word,
+                                   const std::vector<std::string>& candidates) {
+  std::optional<std::string> best;
+  int best_distance = std::max<int>(2, static_cast<int>(word.size()) / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const int distance = EditDistance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace det::cli

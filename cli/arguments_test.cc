@@ -1,0 +1,87 @@
+#include "cli/arguments.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace det::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::vector<Option> kOptions = {
+    {"follow", 'f', "", ""}, {"config", 'c', "K=V", ""}, {"json", 'j', "", ""}};
+const std::vector<Positional> kWords = {{"CONFIG", ""}, {"DIR", "", true}};
+
+absl::StatusOr<Arguments> Parse(const std::vector<std::string>& argv) {
+  return ParseArguments(kOptions, kWords, argv);
+}
+
+TEST(ArgumentsTest, TakesOptionsAndWordsInAnyOrder) {
+  const auto args = Parse({"-f", "a.yaml", "--config", "x=1", "dir", "--config=y=2"});
+  ASSERT_TRUE(args.ok()) << args.status();
+  EXPECT_TRUE(args->Has("follow"));
+  EXPECT_FALSE(args->Has("json"));
+  EXPECT_EQ(args->Word("CONFIG"), "a.yaml");
+  EXPECT_EQ(args->Word("DIR"), "dir");
+  EXPECT_THAT(args->GetAll("config"), ElementsAre("x=1", "y=2"));
+  EXPECT_EQ(args->Get("config"), "y=2");
+}
+
+TEST(ArgumentsTest, LettersMayStandTogether) {
+  const auto args = Parse({"a", "-fjc", "x=1"});
+  ASSERT_TRUE(args.ok()) << args.status();
+  EXPECT_TRUE(args->Has("follow"));
+  EXPECT_TRUE(args->Has("json"));
+  EXPECT_EQ(args->Get("config"), "x=1");
+  EXPECT_EQ(Parse({"a", "-cx=1"})->Get("config"), "x=1");
+}
+
+TEST(ArgumentsTest, AfterTwoDashesAllAreWords) {
+  const auto args = Parse({"--", "-f", "--json"});
+  ASSERT_TRUE(args.ok()) << args.status();
+  EXPECT_EQ(args->Word("CONFIG"), "-f");
+  EXPECT_EQ(args->Word("DIR"), "--json");
+}
+
+TEST(ArgumentsTest, SaysWhatIsWrong) {
+  const struct {
+    std::vector<std::string> argv;
+    const char* said;
+  } kRows[] = {
+      {{}, "missing CONFIG"},
+      {{"a", "b", "c"}, "unexpected word \"c\""},
+      {{"a", "--folow"}, "unknown option --folow; did you mean --follow?"},
+      {{"a", "--zzzzzzzz"}, "unknown option --zzzzzzzz"},
+      {{"a", "-x"}, "unknown option -x"},
+      {{"a", "--config"}, "--config needs a value: K=V"},
+      {{"a", "--follow=yes"}, "--follow takes no value"},
+  };
+  for (const auto& row : kRows) {
+    const auto args = Parse(row.argv);
+    EXPECT_THAT(std::string(args.status().message()), HasSubstr(row.said));
+    EXPECT_TRUE(IsUsageError(args.status())) << row.said;
+  }
+}
+
+TEST(ArgumentsTest, NumbersAreChecked) {
+  const std::vector<Option> options = {{"port", 0, "P", ""}};
+  const auto parse = [&](const std::string& text) {
+    return ParseArguments(options, {{"ID", ""}}, {"7", "--port", text});
+  };
+  EXPECT_EQ(*parse("80")->GetInt("port", 1, 1, 100), 80);
+  EXPECT_EQ(*parse("80")->Id("ID"), 7);
+  for (const char* bad : {"x", "0", "101", "", "8 0"}) {
+    EXPECT_TRUE(IsUsageError(parse(bad)->GetInt("port", 1, 1, 100).status())) << bad;
+  }
+  EXPECT_EQ(*Parse({"a"})->GetInt("port", 42, 1, 100), 42);
+  EXPECT_TRUE(IsUsageError(Parse({"a"})->Id("CONFIG").status()));
+}
+
+TEST(NearestTest, FindsWhatIsNearAndNothingElse) {
+  EXPECT_EQ(Nearest("expriment", {"agent", "experiment"}), "experiment");
+  EXPECT_EQ(Nearest("zebra", {"agent", "experiment"}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace det::cli

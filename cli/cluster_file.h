@@ -1,0 +1,37 @@
+// What runs of a local cluster, as a small file: <data dir>/cluster.json.
+// Called by local_cluster. Never looks at processes.
+#ifndef CLI_CLUSTER_FILE_H_
+#define CLI_CLUSTER_FILE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/process.h"
+
+namespace det::cli {
+
+struct ClusterMember {
+  std::string name;  // "master", "agent-0"
+  Process process;
+  std::string log;  // path
+};
+
+struct ClusterState {
+  std::string url;
+  int agents = 0;
+  int slots = 0;                       // of each agent
+  std::vector<ClusterMember> members;  // the master first
+
+  bool AllAlive() const;
+  bool AnyAlive() const;
+};
+
+// NOT_FOUND without a file, DATA_LOSS for one that cannot be read.
+absl::StatusOr<ClusterState> ReadClusterFile(const std::string& path);
+
+absl::Status WriteClusterFile(const std::string& path, const ClusterState& state);
+
+}  // namespace det::cli
+
+#endif  // CLI_CLUSTER_FILE_H_

@@ -1,0 +1,184 @@
+#include "cli/command.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "cli/connection.h"
+#include "cli/json_text.h"
+#include "cli/table.h"
+#include "proto/http_rule.h"
+
+namespace det::cli {
+namespace {
+
+const std::map<std::string, std::string>& Aliases() {
+  static const auto& aliases = *new std::map<std::string, std::string>{
+      {"a", "agent"},      {"c", "checkpoint"}, {"d", "deploy"},
+      {"e", "experiment"}, {"m", "master"},     {"s", "slot"},
+      {"t", "trial"},      {"ls", "list"},      {"unpause", "activate"},
+  };
+  return aliases;
+}
+
+// The commands whose path goes on as `word` says at `depth`.
+absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within, size_t depth,
+                                      const std::string& word) {
+  std::set<std::string> names;
+  for (const Command* command : within) {
+    if (command->path.size() > depth) names.insert(command->path[depth]);
+  }
+  if (names.contains(word)) return word;
+  if (const auto alias = Aliases().find(word); alias != Aliases().end()) {
+    if (names.contains(alias->second)) return alias->second;
+  }
+  std::vector<std::string> longer;
+  for (const std::string& name : names) {
+    if (absl::StartsWith(name, word)) longer.push_back(name);
+  }
+  if (longer.size() == 1) return longer[0];
+  std::vector<std::string> prefix(within[0]->path.begin(), within[0]->path.begin() + depth);
+  const std::string group = absl::StrJoin(prefix, " ");
+  const std::string what =
+      absl::StrCat("unknown command \"", group, group.empty() ? "" : " ", word, "\"");
+  if (longer.size() > 1) {
+    return UsageError(absl::StrCat("\"", word, "\" may be ", absl::StrJoin(longer, " or ")));
+  }
+  const std::optional<std::string> near = Nearest(word, {names.begin(), names.end()});
+  if (near) {
+    return UsageError(
+        absl::StrCat(what, "; did you mean `det ", group, group.empty() ? "" : " ", *near, "`?"));
+  }
+  return UsageError(absl::StrCat(what, "; there are: ", absl::StrJoin(names, ", ")));
+}
+
+std::string UsageOf(const Command& command) {
+  std::string usage = absl::StrCat("det ", absl::StrJoin(command.path, " "));
+  for (const Positional& word : command.positionals) {
+    absl::StrAppend(&usage, word.optional ? " [" : " ", word.name, word.repeated ? "..." : "",
+                    word.optional ? "]" : "");
+  }
+  return usage;
+}
+
+std::string OptionText(const Option& option) {
+  return absl::StrCat(
+      option.letter != 0 ? absl::StrCat("-", std::string(1, option.letter), ", ") : "    ", "--",
+      option.name, option.value.empty() ? "" : " ", option.value);
+}
+
+std::string Section(const std::string& title,
+                    const std::vector<std::pair<std::string, std::string>>& lines,
+                    const Style& style) {
+  size_t width = 0;
+  for (const auto& line : lines) width = std::max(width, line.first.size());
+  std::string out = absl::StrCat("\n", Painted(title, Paint::kBold, style), "\n");
+  for (const auto& [name, text] : lines) {
+    absl::StrAppend(&out, "  ", name, std::string(width - name.size() + 2, ' '), text, "\n");
+  }
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<ApiClient*> Invocation::Api() {
+  if (!api_) {
+    DET_ASSIGN_OR_RETURN(const Connection connection, FindMaster(args.Get("master")));
+    api_.emplace(connection.url, connection.token);
+  }
+  return &*api_;
+}
+
+absl::Status Invocation::PrintJson(const google::protobuf::Message& message) {
+  DET_ASSIGN_OR_RETURN(const std::string text, proto::ToJson(message));
+  screen->Print(Indented(text) + "\n");
+  return absl::OkStatus();
+}
+
+const std::vector<Option>& CommonOptions() {
+  static const auto& options = *new std::vector<Option>{
+      {"master", 'm', "URL", "the master to talk to; else $DET_MASTER, else the local cluster"},
+      {"json", 0, "", "print the API's JSON"},
+      {"help", 'h', "", "this text"},
+  };
+  return options;
+}
+
+std::vector<Command> AllCommands() {
+  std::vector<Command> all;
+  for (const auto& commands : {ExperimentCommands(), TrialCommands(), CheckpointCommands(),
+                               AgentCommands(), MasterCommands(), DeployCommands()}) {
+    all.insert(all.end(), commands.begin(), commands.end());
+  }
+  return all;
+}
+
+absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
+                                         const std::vector<std::string>& words) {
+  std::vector<const Command*> within;
+  for (const Command& command : commands) within.push_back(&command);
+  size_t depth = 0;
+  while (true) {
+    const auto done = std::find_if(within.begin(), within.end(), [&](const Command* command) {
+      return command->path.size() == depth;
+    });
+    if (done != within.end()) return FoundCommand{*done, depth};
+    if (depth >= words.size() || absl::StartsWith(words[depth], "-")) break;
+    DET_ASSIGN_OR_RETURN(const std::string name, MatchWord(within, depth, words[depth]));
+    std::erase_if(within, [&](const Command* command) {
+      return command->path.size() <= depth || command->path[depth] != name;
+    });
+    ++depth;
+  }
+  // A group alone lists what it is about.
+  for (const Command* command : within) {
+    if (depth > 0 && command->path.size() == depth + 1 && command->path.back() == "list") {
+      return FoundCommand{command, depth};
+    }
+  }
+  std::set<std::string> next;
+  for (const Command* command : within) next.insert(command->path[depth]);
+  return UsageError(absl::StrCat(
+      "`det", depth > 0 ? " " : "", absl::StrJoin(words.begin(), words.begin() + depth, " "),
+      depth > 0 ? " " : "", "needs one of: ", absl::StrJoin(next, ", ")));
+}
+
+std::string HelpText(const std::vector<Command>& commands, const std::vector<std::string>& group,
+                     const Style& style) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const Command& command : commands) {
+    if (command.path.size() < group.size() ||
+        !std::equal(group.begin(), group.end(), command.path.begin())) {
+      continue;
+    }
+    lines.emplace_back(UsageOf(command), command.summary);
+  }
+  std::vector<std::pair<std::string, std::string>> common;
+  for (const Option& option : CommonOptions()) common.emplace_back(OptionText(option), option.help);
+  return absl::StrCat("det: experiments on a Resolute cluster\n",
+                      Section("Commands (may be shortened: det e ls)", lines, style),
+                      Section("Options of every command", common, style), "\n",
+                      "`det COMMAND --help` says more about one. Exit codes: 0 success, 1 error, 2 "
+                      "wrong usage, 3 interrupted.\n");
+}
+
+std::string HelpText(const Command& command, const Style& style) {
+  std::vector<std::pair<std::string, std::string>> words;
+  for (const Positional& word : command.positionals) words.emplace_back(word.name, word.help);
+  std::vector<std::pair<std::string, std::string>> options;
+  for (const Option& option : command.options) {
+    options.emplace_back(OptionText(option), option.help);
+  }
+  for (const Option& option : CommonOptions())
+    options.emplace_back(OptionText(option), option.help);
+  return absl::StrCat("Usage: ", UsageOf(command), " [options]\n\n", command.summary, ".\n",
+                      words.empty() ? "" : Section("Arguments", words, style),
+                      Section("Options", options, style),
+                      command.notes.empty() ? "" : absl::StrCat("\n", command.notes, "\n"));
+}
+
+}  // namespace det::cli

@@ -1,0 +1,89 @@
+// One command of `det`, and the table of all.
+// The table is read by main; `run` is called on the main thread with what was given.
+#ifndef CLI_COMMAND_H_
+#define CLI_COMMAND_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/api_client.h"
+#include "cli/arguments.h"
+#include "cli/terminal.h"
+
+namespace google::protobuf {
+class Message;
+}
+
+namespace det::cli {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitError = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitInterrupted = 3;
+
+// One run of one command.
+class Invocation {
+ public:
+  Invocation(Arguments args, Screen* screen) : args(std::move(args)), screen(screen) {}
+
+  bool json() const { return args.Has("json"); }
+
+  // The master that -m, the environment or a running local cluster names. FAILED_PRECONDITION says
+  // how to start or name one.
+  absl::StatusOr<ApiClient*> Api();
+
+  // The API's own JSON, indented, on stdout.
+  absl::Status PrintJson(const google::protobuf::Message& message);
+
+  const Arguments args;
+  Screen* const screen;
+
+ private:
+  std::optional<ApiClient> api_;
+};
+
+struct Command {
+  std::vector<std::string> path;  // {"experiment", "create"}
+  std::string summary;            // one line, no full stop
+  std::vector<Positional> positionals;
+  std::vector<Option> options;
+  // The exit code, or why it failed; CANCELLED when interrupted.
+  absl::StatusOr<int> (*run)(Invocation&) = nullptr;
+  std::string notes;  // further help, if any
+};
+
+// Every command takes these as well.
+const std::vector<Option>& CommonOptions();
+
+std::vector<Command> ExperimentCommands();
+std::vector<Command> TrialCommands();
+std::vector<Command> CheckpointCommands();
+std::vector<Command> AgentCommands();
+std::vector<Command> MasterCommands();
+std::vector<Command> DeployCommands();
+
+// All of them, in the order in which help shows them.
+std::vector<Command> AllCommands();
+
+// The command that the words begin with, and how many of them its path took. Accepts aliases ("e"),
+// unambiguous beginnings ("exp desc"), and a group alone for its list. INVALID_ARGUMENT names the
+// nearest command.
+struct FoundCommand {
+  const Command* command = nullptr;
+  size_t words = 0;
+};
+absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
+                                         const std::vector<std::string>& words);
+
+// Help of the whole, of a group ({"experiment"}), and of one command.
+std::string HelpText(const std::vector<Command>& commands, const std::vector<std::string>& group,
+                     const Style& style);
+std::string HelpText(const Command& command, const Style& style);
+
+}  // namespace det::cli
+
+#endif  // CLI_COMMAND_H_

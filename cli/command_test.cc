@@ -1,0 +1,72 @@
+#include "cli/command.h"
+
+#include <set>
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace det::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Found(const std::string& line) {
+  static const auto& commands = *new std::vector<Command>(AllCommands());
+  const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+  const auto found = FindCommand(commands, words);
+  if (!found.ok()) return std::string(found.status().message());
+  return absl::StrJoin(found->command->path, " ");
+}
+
+TEST(FindCommandTest, AcceptsWholeWordsAliasesAndBeginnings) {
+  const std::pair<const char*, const char*> kRows[] = {
+      {"experiment create a b", "experiment create"},
+      {"e create", "experiment create"},
+      {"exp desc 3", "experiment describe"},
+      {"e ls", "experiment list"},
+      {"experiment", "experiment list"},
+      {"t logs 4 -f", "trial logs"},
+      {"c download x", "checkpoint download"},
+      {"a", "agent list"},
+      {"s", "slot list"},
+      {"m info", "master info"},
+      {"d local up", "deploy local up"},
+      {"version", "version"},
+      {"experiment --json", "experiment list"},
+  };
+  for (const auto& [line, path] : kRows) EXPECT_EQ(Found(line), path) << line;
+}
+
+TEST(FindCommandTest, NamesTheNearestOrAll) {
+  EXPECT_THAT(Found("expriment list"), HasSubstr("did you mean `det experiment`"));
+  EXPECT_THAT(Found("experiment lits"), HasSubstr("did you mean `det experiment list`"));
+  EXPECT_THAT(Found("zebra"), HasSubstr("there are: agent, checkpoint"));
+  EXPECT_THAT(Found("experiment c"), HasSubstr("may be cancel or create"));
+  EXPECT_THAT(Found("deploy"), HasSubstr("needs one of: local"));
+  EXPECT_THAT(Found("deploy local"), HasSubstr("needs one of: down, status, up"));
+}
+
+TEST(CommandsTest, EachHasHelpAndNoOptionTwice) {
+  std::set<std::string> paths;
+  for (const Command& command : AllCommands()) {
+    const std::string path = absl::StrJoin(command.path, " ");
+    EXPECT_TRUE(paths.insert(path).second) << path;
+    EXPECT_NE(command.run, nullptr) << path;
+    EXPECT_FALSE(command.summary.empty()) << path;
+    std::set<std::string> names;
+    std::set<char> letters;
+    for (const auto& options : {command.options, CommonOptions()}) {
+      for (const Option& option : options) {
+        EXPECT_TRUE(names.insert(option.name).second) << path << " --" << option.name;
+        EXPECT_TRUE(option.letter == 0 || letters.insert(option.letter).second) << path;
+        EXPECT_FALSE(option.help.empty()) << path << " --" << option.name;
+      }
+    }
+    EXPECT_THAT(HelpText(command, Style()), HasSubstr("Usage: det " + path));
+  }
+}
+
+}  // namespace
+}  // namespace det::cli

@@ -1,0 +1,235 @@
+// det experiment list|describe|logs|wait|kill|pause|activate|cancel
+#include "cli/commands/experiment.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/trial.h"
+#include "cli/follow.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "det/api/v1/experiment.pb.h"
+#include "det/api/v1/trial.pb.h"
+
+namespace det::cli {
+namespace {
+
+using api::v1::Experiment;
+using api::v1::Trial;
+
+const Positional kExperiment = {"EXPERIMENT", "its id"};
+
+std::string StateName(const Experiment& experiment) {
+  return Experiment::State_Name(experiment.state());
+}
+
+absl::StatusOr<int> RunList(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int limit, run.args.GetInt("limit", 100, 0, 1'000'000));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetExperimentsRequest request;
+  request.set_sort_by(api::v1::GetExperimentsRequest::SORT_BY_ID);
+  request.set_order_by(api::v1::ORDER_BY_DESC);
+  request.set_limit(limit);
+  api::v1::GetExperimentsResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiments", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+    return kExitOk;
+  }
+  if (response.experiments().empty()) {
+    run.screen->Note("no experiments yet; make one: det experiment create CONFIG CONTEXT_DIR");
+    return kExitOk;
+  }
+  Table table({{"ID", true},
+               {"NAME", false, true},
+               {"STATE"},
+               {"PROGRESS", true},
+               {"TRIALS", true},
+               {"BEST", true},
+               {"STARTED"},
+               {"OWNER", false, true}});
+  for (const Experiment& each : response.experiments()) {
+    table.AddRow(
+        {absl::StrCat(each.id()), each.name(), StateCell(StateName(each)), Percent(each.progress()),
+         absl::StrCat(each.num_trials()),
+         each.has_best_trial_searcher_metric() ? Number(each.best_trial_searcher_metric()) : "-",
+         Ago(each.start_time(), absl::Now()), each.username()});
+  }
+  run.screen->Print(table.Render(run.screen->out()));
+  const int total = response.pagination().total();
+  if (total > response.experiments_size()) {
+    run.screen->Note(absl::StrCat(response.experiments_size(), " of ", total,
+                                  " experiments; more with --limit"));
+  }
+  return kExitOk;
+}
+
+std::string Description(const Experiment& each, const Style& style) {
+  std::vector<std::pair<std::string, Cell>> fields = {
+      {"experiment", absl::StrCat(each.id(), "  ", each.name())},
+      {"state", StateCell(StateName(each))}};
+  if (!each.state_reason().empty()) fields.emplace_back("because", each.state_reason());
+  fields.emplace_back("progress", Percent(each.progress()));
+  fields.emplace_back("searcher",
+                      absl::StrCat(each.searcher_type(), " by ", each.searcher_metric()));
+  if (each.has_best_trial_searcher_metric()) {
+    fields.emplace_back("best", absl::StrCat(Number(each.best_trial_searcher_metric()), " (trial ",
+                                             each.best_trial_id(), ")"));
+  }
+  fields.emplace_back("checkpoints",
+                      absl::StrCat(each.checkpoint_count(), ", ", Bytes(each.checkpoint_size())));
+  fields.emplace_back("started", Exact(each.start_time()));
+  fields.emplace_back("ended", Exact(each.end_time()));
+  fields.emplace_back("owner", each.username());
+  return RenderFields(fields, style);
+}
+
+absl::StatusOr<int> RunDescribe(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetExperimentRequest request;
+  request.set_experiment_id(id);
+  api::v1::GetExperimentResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiment", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+    return kExitOk;
+  }
+  api::v1::GetExperimentTrialsRequest trials_request;
+  trials_request.set_experiment_id(id);
+  trials_request.set_sort_by(api::v1::GetExperimentTrialsRequest::SORT_BY_ID);
+  api::v1::GetExperimentTrialsResponse trials;
+  DET_RETURN_IF_ERROR(api->Call("TrialService.GetExperimentTrials", trials_request, &trials));
+  const Style& style = run.screen->out();
+  run.screen->Print(
+      absl::StrCat(Description(response.experiment(), style), "\n", TrialTable(trials, style)));
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunLogs(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  const bool follow = run.args.Has("follow");
+  DET_ASSIGN_OR_RETURN(const int trial, FirstTrial(*api, id, follow));
+  if (trial == 0) {
+    run.screen->Note(absl::StrCat("experiment ", id, " has no trial",
+                                  follow ? "" : " yet; wait for it with -f"));
+    return kExitOk;
+  }
+  api::v1::TrialLogsRequest request;
+  request.set_trial_id(trial);
+  request.set_follow(follow);
+  DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json(), run.screen));
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunWait(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const Experiment last,
+                       FollowExperiment(*api, id, run.screen, [](const Experiment&) {}));
+  if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(last));
+  return ReportEnd(last, run);
+}
+
+// The methods that change a state all take an id and answer nothing.
+template <class Request, class Response>
+absl::StatusOr<int> Ask(Invocation& run, const char* method, const char* said) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  Request request;
+  request.set_id(id);
+  Response response;
+  DET_RETURN_IF_ERROR(api->Call(absl::StrCat("ExperimentService.", method), request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+  } else {
+    run.screen->Print(absl::StrCat(said, " experiment ", id, "\n"));
+  }
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunKill(Invocation& run) {
+  return Ask<api::v1::KillExperimentRequest, api::v1::KillExperimentResponse>(run, "KillExperiment",
+                                                                              "killed");
+}
+
+absl::StatusOr<int> RunPause(Invocation& run) {
+  return Ask<api::v1::PauseExperimentRequest, api::v1::PauseExperimentResponse>(
+      run, "PauseExperiment", "paused");
+}
+
+absl::StatusOr<int> RunActivate(Invocation& run) {
+  return Ask<api::v1::ActivateExperimentRequest, api::v1::ActivateExperimentResponse>(
+      run, "ActivateExperiment", "activated");
+}
+
+absl::StatusOr<int> RunCancel(Invocation& run) {
+  return Ask<api::v1::CancelExperimentRequest, api::v1::CancelExperimentResponse>(
+      run, "CancelExperiment", "canceled");
+}
+
+}  // namespace
+
+absl::StatusOr<int> ReportEnd(const Experiment& last, Invocation& run) {
+  if (last.state() == Experiment::STATE_COMPLETED) return kExitOk;
+  run.screen->Note(absl::StrCat("det: experiment ", last.id(), " ended in state ",
+                                StateWord(StateName(last)), last.state_reason().empty() ? "" : ": ",
+                                last.state_reason(), "; see `det experiment logs ", last.id(),
+                                "`"));
+  return kExitError;
+}
+
+std::vector<Command> ExperimentCommands() {
+  std::vector<Command> commands = {ExperimentCreateCommand()};
+  const std::vector<Command> rest = {
+      {{"experiment", "list"},
+       "list experiments, the newest first",
+       {},
+       {{"limit", 0, "N", "at most so many (100); 0: all"}},
+       RunList,
+       ""},
+      {{"experiment", "describe"},
+       "show an experiment and its trials",
+       {kExperiment},
+       {},
+       RunDescribe,
+       ""},
+      {{"experiment", "logs"},
+       "print what its first trial wrote",
+       {kExperiment},
+       {{"follow", 'f', "", "go on until the trial has ended"}},
+       RunLogs,
+       "Of other trials: `det trial logs TRIAL`."},
+      {{"experiment", "wait"},
+       "wait until an experiment has ended",
+       {kExperiment},
+       {},
+       RunWait,
+       "Exit code 0 only if it is COMPLETED."},
+      {{"experiment", "kill"}, "end an experiment at once", {kExperiment}, {}, RunKill, ""},
+      {{"experiment", "cancel"},
+       "end an experiment after its trials saved a checkpoint",
+       {kExperiment},
+       {},
+       RunCancel,
+       ""},
+      {{"experiment", "pause"},
+       "free the slots of an experiment; it goes on from its checkpoints",
+       {kExperiment},
+       {},
+       RunPause,
+       ""},
+      {{"experiment", "activate"},
+       "let a paused experiment go on",
+       {kExperiment},
+       {},
+       RunActivate,
+       ""},
+  };
+  commands.insert(commands.end(), rest.begin(), rest.end());
+  return commands;
+}
+
+}  // namespace det::cli

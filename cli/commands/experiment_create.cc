@@ -1,0 +1,114 @@
+// det experiment create
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "base/uuid.h"
+#include "cli/command.h"
+#include "cli/commands/experiment.h"
+#include "cli/config_overrides.h"
+#include "cli/context_dir.h"
+#include "cli/follow.h"
+#include "det/api/v1/common.pb.h"
+#include "det/api/v1/experiment.pb.h"
+
+namespace det::cli {
+namespace {
+
+// File.type: as in a tar header.
+int TypeOf(ContextEntry::Kind kind) {
+  switch (kind) {
+    case ContextEntry::Kind::kLink:
+      return '2';
+    case ContextEntry::Kind::kDirectory:
+      return '5';
+    case ContextEntry::Kind::kFile:
+      break;
+  }
+  return '0';
+}
+
+absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& run) {
+  api::v1::CreateExperimentRequest request;
+  const std::string path = run.args.Word("CONFIG");
+  const absl::StatusOr<std::string> text = base::ReadFile(path);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("configuration: ", text.status().message()));
+  }
+  DET_ASSIGN_OR_RETURN(*request.mutable_config(),
+                       ApplyOverrides(path, *text, run.args.GetAll("config")));
+  request.set_config_path(path);
+  request.set_activate(!run.args.Has("paused"));
+  request.set_validate_only(run.args.Has("validate-only"));
+  request.set_request_id(base::NewUuid());
+  DET_ASSIGN_OR_RETURN(std::vector<ContextEntry> entries,
+                       ReadContextDir(run.args.Word("CONTEXT_DIR")));
+  for (ContextEntry& entry : entries) {
+    api::v1::File* file = request.add_model_definition();
+    file->set_path(std::move(entry.path));
+    file->set_type(TypeOf(entry.kind));
+    file->set_content(std::move(entry.content));
+    file->set_mtime(entry.mtime);
+    file->set_mode(entry.mode);
+  }
+  return request;
+}
+
+absl::StatusOr<int> Follow(Invocation& run, const ApiClient& api, int id) {
+  const absl::StatusOr<api::v1::Experiment> last = FollowWithLogs(api, id, run.screen);
+  if (absl::IsCancelled(last.status())) {
+    run.screen->Note(absl::StrCat("det: experiment ", id,
+                                  " goes on; follow it with `det experiment logs -f ", id,
+                                  "`, end it with `det experiment kill ", id, "`"));
+  }
+  DET_RETURN_IF_ERROR(last);
+  if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(*last));
+  return ReportEnd(*last, run);
+}
+
+absl::StatusOr<int> RunCreate(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const api::v1::CreateExperimentRequest request, MakeRequest(run));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::CreateExperimentResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ExperimentService.CreateExperiment", request, &response));
+  const bool follow = run.args.Has("follow");
+  if (request.validate_only()) {
+    if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(response));
+    if (!run.json()) run.screen->Print(absl::StrCat(request.config_path(), " is valid\n"));
+    return kExitOk;
+  }
+  const int id = response.experiment().id();
+  if (follow) {
+    run.screen->Note(absl::StrCat("created experiment ", id));
+    return Follow(run, *api, id);
+  }
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+    return kExitOk;
+  }
+  run.screen->Print(absl::StrCat("created experiment ", id, "\n"));
+  run.screen->Hint(absl::StrCat("det experiment logs -f ", id));
+  return kExitOk;
+}
+
+}  // namespace
+
+Command ExperimentCreateCommand() {
+  return {
+      {"experiment", "create"},
+      "make an experiment of a configuration and a directory",
+      {{"CONFIG", "a YAML file"},
+       {"CONTEXT_DIR", "what the trials need to run: copied, with links as links"}},
+      {{"follow", 'f', "", "stay with it: the first trial's log on stdout, progress on stderr"},
+       {"config", 0, "KEY=VALUE",
+        "a setting instead of the file's, as searcher.max_trials=4; "
+        "may be repeated"},
+       {"paused", 0, "", "do not start it before `det experiment activate`"},
+       {"validate-only", 0, "", "only say whether the configuration is valid"}},
+      RunCreate,
+      "Left out of the directory: .git, __pycache__, *.pyc, .DS_Store, .ipynb_checkpoints, "
+      "bazel-*, and\nwhat a .detignore file names, in the manner of .gitignore. Limit: 95 MiB.\n"
+      "With -f the exit code is 0 only if the experiment is COMPLETED; Ctrl-C leaves it running "
+      "(exit code 3)."};
+}
+
+}  // namespace det::cli

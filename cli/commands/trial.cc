@@ -1,0 +1,175 @@
+// det trial describe|logs|kill
+#include "cli/commands/trial.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/follow.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "det/api/v1/trial.pb.h"
+#include "google/protobuf/struct.pb.h"
+#include "proto/http_rule.h"
+
+namespace det::cli {
+namespace {
+
+using api::v1::Trial;
+
+const Positional kTrial = {"TRIAL", "its id"};
+
+std::string ValueText(const google::protobuf::Value& value) {
+  if (value.has_string_value()) return value.string_value();
+  if (value.has_number_value()) {
+    const double number = value.number_value();
+    return number == static_cast<int64_t>(number) ? absl::StrCat(static_cast<int64_t>(number))
+                                                  : absl::StrCat(number);
+  }
+  return proto::ToJson(value).value_or("?");
+}
+
+std::string StructText(const google::protobuf::Struct& values) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : values.fields()) {
+    parts.push_back(absl::StrCat(name, "=", ValueText(value)));
+  }
+  // A map of the wire is in no order.
+  std::sort(parts.begin(), parts.end());
+  return parts.empty() ? "-" : absl::StrJoin(parts, "  ");
+}
+
+std::string ValidationText(const api::v1::MetricsWorkload& validation) {
+  return absl::StrCat(StructText(validation.metrics().avg_metrics()), "  (batch ",
+                      validation.total_batches(), ")");
+}
+
+std::string RunTable(const Trial& trial, const Style& style) {
+  Table table({{"RUN", true},
+               {"STARTED"},
+               {"TOOK", true},
+               {"AGENTS"},
+               {"SLOTS", true},
+               {"EXIT", true},
+               {"REASON", false, true}});
+  for (const api::v1::TrialRun& run : trial.runs()) {
+    const bool began = run.start_time().seconds() != 0;
+    const bool over = run.end_time().seconds() != 0;
+    const absl::Time end = over ? ToTime(run.end_time()) : absl::Now();
+    table.AddRow({absl::StrCat(run.run_id()), Exact(run.start_time()),
+                  began ? Span(end - ToTime(run.start_time())) : "-",
+                  absl::StrJoin(run.agent_ids(), ","), absl::StrCat(run.slots()),
+                  run.has_exit_code() ? absl::StrCat(run.exit_code()) : "-",
+                  !run.exit_reason().empty() ? run.exit_reason()
+                  : over                     ? "-"
+                                             : "runs"});
+  }
+  return table.empty() ? "" : absl::StrCat("\n", table.Render(style));
+}
+
+std::string Description(const Trial& trial, const Style& style) {
+  std::vector<std::pair<std::string, Cell>> fields = {
+      {"trial", absl::StrCat(trial.id(), "  of experiment ", trial.experiment_id())},
+      {"state", StateCell(Trial::State_Name(trial.state()))}};
+  if (!trial.state_reason().empty()) fields.emplace_back("because", trial.state_reason());
+  fields.emplace_back("progress", absl::StrCat(Percent(trial.progress()), ", ",
+                                               trial.total_batches_processed(), " batches"));
+  fields.emplace_back("restarts", absl::StrCat(trial.restarts()));
+  fields.emplace_back("hyperparameters", StructText(trial.hparams()));
+  if (trial.has_best_validation()) {
+    fields.emplace_back("best validation", ValidationText(trial.best_validation()));
+  }
+  if (trial.has_latest_validation()) {
+    fields.emplace_back("last validation", ValidationText(trial.latest_validation()));
+  }
+  if (!trial.latest_checkpoint_uuid().empty()) {
+    fields.emplace_back("last checkpoint", trial.latest_checkpoint_uuid());
+  }
+  fields.emplace_back("checkpoints", absl::StrCat(trial.checkpoint_count(), ", ",
+                                                  Bytes(trial.total_checkpoint_size())));
+  fields.emplace_back("started", Exact(trial.start_time()));
+  fields.emplace_back("ended", Exact(trial.end_time()));
+  return absl::StrCat(RenderFields(fields, style), RunTable(trial, style));
+}
+
+absl::StatusOr<int> RunDescribe(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetTrialRequest request;
+  request.set_trial_id(id);
+  api::v1::GetTrialResponse response;
+  DET_RETURN_IF_ERROR(api->Call("TrialService.GetTrial", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+  } else {
+    run.screen->Print(Description(response.trial(), run.screen->out()));
+  }
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunLogs(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::TrialLogsRequest request;
+  request.set_trial_id(id);
+  request.set_follow(run.args.Has("follow"));
+  DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json(), run.screen));
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunKill(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::KillTrialRequest request;
+  request.set_id(id);
+  api::v1::KillTrialResponse response;
+  DET_RETURN_IF_ERROR(api->Call("TrialService.KillTrial", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+  } else {
+    run.screen->Print(absl::StrCat("killed trial ", id, "\n"));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+std::string TrialTable(const api::v1::GetExperimentTrialsResponse& trials, const Style& style) {
+  if (trials.trials().empty()) return "no trials yet\n";
+  Table table({{"TRIAL", true},
+               {"STATE"},
+               {"BATCHES", true},
+               {"BEST", true},
+               {"RESTARTS", true},
+               {"STARTED"},
+               {"HYPERPARAMETERS", false, true}});
+  for (const Trial& trial : trials.trials()) {
+    table.AddRow({absl::StrCat(trial.id()), StateCell(Trial::State_Name(trial.state())),
+                  absl::StrCat(trial.total_batches_processed()),
+                  trial.has_searcher_metric_value() ? Number(trial.searcher_metric_value()) : "-",
+                  absl::StrCat(trial.restarts()), Ago(trial.start_time(), absl::Now()),
+                  StructText(trial.hparams())});
+  }
+  return table.Render(style);
+}
+
+std::vector<Command> TrialCommands() {
+  return {
+      {{"trial", "describe"},
+       "show a trial, its metrics and each time it was started",
+       {kTrial},
+       {},
+       RunDescribe,
+       ""},
+      {{"trial", "logs"},
+       "print what a trial wrote",
+       {kTrial},
+       {{"follow", 'f', "", "go on until the trial has ended"}},
+       RunLogs,
+       ""},
+      {{"trial", "kill"}, "end a trial at once", {kTrial}, {}, RunKill, ""},
+  };
+}
+
+}  // namespace det::cli

@@ -1,0 +1,148 @@
+#include "cli/context_dir.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "cli/format.h"
+#include "cli/ignore.h"
+
+namespace det::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Whether a link at `path` (relative to the directory) with this target stays inside, judged by the
+// words alone: the target may be on another machine when it is followed.
+bool StaysInside(const std::string& path, const std::string& target) {
+  if (target.empty() || target[0] == '/') return false;
+  const fs::path resolved = (fs::path(path).parent_path() / target).lexically_normal();
+  return resolved.empty() || *resolved.begin() != "..";
+}
+
+class Reader {
+ public:
+  Reader(std::string root, int64_t limit)
+      : root_(std::move(root)), limit_(limit), rules_(IgnoreRules::BuiltIn()) {}
+
+  absl::StatusOr<std::vector<ContextEntry>> Read() {
+    struct stat info = {};
+    if (stat(root_.c_str(), &info) != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("context directory ", root_, ": ", strerror(errno)));
+    }
+    if (!S_ISDIR(info.st_mode)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("context directory ", root_, " is not a directory"));
+    }
+    const auto ignore = base::ReadFile(absl::StrCat(root_, "/.detignore"));
+    if (ignore.ok()) rules_.Add(*ignore);
+    DET_RETURN_IF_ERROR(Walk(""));
+    if (total_ > limit_) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "context directory ", root_, " holds ", Bytes(total_), ", more than the limit of ",
+          Bytes(limit_), "; its largest file is ", largest_, " (", Bytes(largest_size_),
+          "): leave out what a trial does not need with a .detignore file"));
+    }
+    std::sort(entries_.begin(), entries_.end(),
+              [](const ContextEntry& a, const ContextEntry& b) { return a.path < b.path; });
+    return std::move(entries_);
+  }
+
+ private:
+  absl::Status Walk(const std::string& folder) {
+    std::error_code error;
+    fs::directory_iterator each(absl::StrCat(root_, "/", folder), error);
+    for (; !error && each != fs::directory_iterator(); each.increment(error)) {
+      const std::string name = each->path().filename().string();
+      DET_RETURN_IF_ERROR(Take(folder.empty() ? name : absl::StrCat(folder, "/", name)));
+    }
+    if (!error) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("context directory ", root_, ": cannot read ",
+                                                   folder.empty() ? "it" : folder, ": ",
+                                                   error.message()));
+  }
+
+  absl::Status Take(const std::string& path) {
+    const std::string full = absl::StrCat(root_, "/", path);
+    struct stat info = {};
+    if (lstat(full.c_str(), &info) != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("context directory ", root_, ": ", path, ": ", strerror(errno)));
+    }
+    if (rules_.Ignores(path, S_ISDIR(info.st_mode))) return absl::OkStatus();
+    ContextEntry entry;
+    entry.path = path;
+    entry.mtime = info.st_mtime;
+    entry.mode = info.st_mode & 07777;
+    if (S_ISDIR(info.st_mode)) {
+      entry.kind = ContextEntry::Kind::kDirectory;
+      entries_.push_back(std::move(entry));
+      return Walk(path);
+    }
+    if (S_ISLNK(info.st_mode)) return TakeLink(full, std::move(entry));
+    if (!S_ISREG(info.st_mode)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "context directory ", root_, ": ", path,
+          " is neither a file, a folder nor a link; remove it or name it in .detignore"));
+    }
+    return TakeFile(full, info.st_size, std::move(entry));
+  }
+
+  absl::Status TakeLink(const std::string& full, ContextEntry entry) {
+    std::error_code error;
+    entry.kind = ContextEntry::Kind::kLink;
+    entry.content = fs::read_symlink(full, error).string();
+    if (!StaysInside(entry.path, entry.content)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "context directory ", root_, ": the link ", entry.path, " leaves it (to ", entry.content,
+          "); copy the file into the directory or name the link in .detignore"));
+    }
+    entries_.push_back(std::move(entry));
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeFile(const std::string& full, int64_t size, ContextEntry entry) {
+    total_ += size;
+    if (size > largest_size_) {
+      largest_size_ = size;
+      largest_ = entry.path;
+    }
+    // Past the limit only the sizes matter.
+    if (total_ > limit_) return absl::OkStatus();
+    absl::StatusOr<std::string> content = base::ReadFile(full);
+    if (!content.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("context directory ", root_, ": ", content.status().message()));
+    }
+    entry.content = *std::move(content);
+    entries_.push_back(std::move(entry));
+    return absl::OkStatus();
+  }
+
+  const std::string root_;
+  const int64_t limit_;
+  IgnoreRules rules_;
+  std::vector<ContextEntry> entries_;
+  int64_t total_ = 0;
+  int64_t largest_size_ = -1;
+  std::string largest_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<ContextEntry>> ReadContextDir(const std::string& directory,
+                                                         int64_t limit) {
+  std::string root = directory;
+  while (root.size() > 1 && absl::EndsWith(root, "/")) root.pop_back();
+  return Reader(std::move(root), limit).Read();
+}
+
+}  // namespace det::cli

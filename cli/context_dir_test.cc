@@ -1,0 +1,167 @@
+#include "cli/context_dir.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "cli/config_overrides.h"
+#include "cli/ignore.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace det::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ContextDirTest : public ::testing::Test {
+ protected:
+  std::string Path(const std::string& name) { return dir_.path() + "/" + name; }
+
+  void Write(const std::string& name, const std::string& content = "x") {
+    const std::string path = Path(name);
+    ASSERT_TRUE(base::MakeDirs(path.substr(0, path.rfind('/'))).ok());
+    ASSERT_TRUE(base::WriteFileAtomically(path, content).ok());
+  }
+
+  std::vector<std::string> Names() {
+    std::vector<std::string> names;
+    const auto entries = ReadContextDir(dir_.path());
+    EXPECT_TRUE(entries.ok()) << entries.status();
+    if (!entries.ok()) return names;
+    for (const ContextEntry& entry : *entries) names.push_back(entry.path);
+    return names;
+  }
+
+  std::string Refusal(int64_t limit = kContextLimit) {
+    const auto entries = ReadContextDir(dir_.path(), limit);
+    EXPECT_EQ(entries.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(entries.status().message());
+  }
+
+  base::TempDir dir_ = *base::TempDir::Create();
+};
+
+TEST_F(ContextDirTest, ReadsFilesFoldersAndLinks) {
+  Write("b/run.sh", "echo\n");
+  Write("a.txt", "hello");
+  ASSERT_EQ(chmod(Path("b/run.sh").c_str(), 0755), 0);
+  ASSERT_EQ(symlink("../a.txt", Path("b/link").c_str()), 0);
+  const auto entries = ReadContextDir(dir_.path() + "/");
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  ASSERT_EQ(entries->size(), 4u);
+  EXPECT_EQ((*entries)[0].content, "hello");
+  EXPECT_EQ((*entries)[1].kind, ContextEntry::Kind::kDirectory);
+  EXPECT_EQ((*entries)[2].path, "b/link");
+  EXPECT_EQ((*entries)[2].kind, ContextEntry::Kind::kLink);
+  EXPECT_EQ((*entries)[2].content, "../a.txt");
+  EXPECT_EQ((*entries)[3].mode, 0755u);
+}
+
+TEST_F(ContextDirTest, LeavesOutWhatIsIgnored) {
+  Write(".detignore", "*.bin\n/data/\n!keep.bin\n");
+  for (const char* name : {".git/config", "a.pyc", "__pycache__/x", "big.bin", "keep.bin", "data/x",
+                           "sub/data/y", "bazel-out/z", "main.cc"}) {
+    Write(name);
+  }
+  EXPECT_THAT(Names(),
+              ElementsAre(".detignore", "keep.bin", "main.cc", "sub", "sub/data", "sub/data/y"));
+}
+
+TEST_F(ContextDirTest, RefusesLinksThatLeave) {
+  Write("sub/x");
+  ASSERT_EQ(symlink("x/../../..", Path("sub/out").c_str()), 0);
+  EXPECT_THAT(Refusal(), HasSubstr("sub/out leaves it"));
+  ASSERT_EQ(unlink(Path("sub/out").c_str()), 0);
+  ASSERT_EQ(symlink(dir_.path().c_str(), Path("absolute").c_str()), 0);
+  EXPECT_THAT(Refusal(), HasSubstr("absolute leaves it"));
+}
+
+TEST_F(ContextDirTest, RefusesWhatIsNoFile) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(Refusal(), HasSubstr("pipe is neither"));
+}
+
+TEST_F(ContextDirTest, OverTheLimitNamesTheLargestAndTheTotal) {
+  Write("small", std::string(1024, 'x'));
+  Write("large", std::string(3072, 'x'));
+  EXPECT_TRUE(ReadContextDir(dir_.path(), 4096).ok());
+  const std::string said = Refusal(4095);
+  EXPECT_THAT(said, HasSubstr("4.0 KiB"));
+  EXPECT_THAT(said, HasSubstr("large (3.0 KiB)"));
+}
+
+TEST_F(ContextDirTest, NamesADirectoryThatIsNone) {
+  Write("file");
+  EXPECT_THAT(std::string(ReadContextDir(Path("file")).status().message()),
+              HasSubstr("is not a directory"));
+  EXPECT_THAT(std::string(ReadContextDir(Path("nowhere")).status().message()),
+              HasSubstr("nowhere: No such file"));
+}
+
+TEST(IgnoreRulesTest, PatternsMeanWhatGitignoreSays) {
+  const struct {
+    const char* rules;
+    const char* path;
+    bool ignored;
+  } kRows[] = {
+      {"*.o", "a.o", true},
+      {"*.o", "sub/a.o", true},
+      {"*.o", "a.out", false},
+      {"/a.o", "sub/a.o", false},
+      {"sub/*.o", "sub/a.o", true},
+      {"sub/*.o", "sub/deep/a.o", false},
+      {"sub/**/a.o", "sub/a.o", true},
+      {"sub/**/a.o", "sub/x/y/a.o", true},
+      {"**/a.o", "x/a.o", true},
+      {"a?c", "abc", true},
+      {"a?c", "a/c", false},
+      {"[a-c]x", "bx", true},
+      {"[!a-c]x", "bx", false},
+      {"dir/", "dir", false},
+      {"# a.o", "a.o", false},
+      {"*.o\n!a.o", "a.o", false},
+      {"!a.o\n*.o", "a.o", true},
+      {"\\!a", "!a", true},
+  };
+  for (const auto& row : kRows) {
+    IgnoreRules rules;
+    rules.Add(row.rules);
+    EXPECT_EQ(rules.Ignores(row.path, false), row.ignored) << row.rules << " on " << row.path;
+  }
+}
+
+TEST(ConfigOverridesTest, SetsWhatTheyNameAndKeepTheRest) {
+  const auto text = ApplyOverrides(
+      "a.yaml", "name: x\nsearcher:\n  name: single\n",
+      {"searcher.max_trials=4", "resources.slots_per_trial=2", "labels=[a, b]", "name=a=b"});
+  ASSERT_TRUE(text.ok()) << text.status();
+  for (const char* line : {"name: a=b\n", "max_trials: 4", "slots_per_trial: 2", "name: single"}) {
+    EXPECT_THAT(*text, HasSubstr(line));
+  }
+  EXPECT_EQ(*ApplyOverrides("a.yaml", "not: [parsed", {}), "not: [parsed");
+}
+
+TEST(ConfigOverridesTest, SaysWhichOneCannotBeApplied) {
+  const struct {
+    const char* yaml;
+    const char* override_text;
+    const char* said;
+  } kRows[] = {
+      {"name: x", "name", "--config name: expected a.b.c=VALUE"},
+      {"name: x", "name.sub=1", "--config name.sub=1: name is no map"},
+      {"name: x", "name=[1", "--config name=[1: "},
+      {"a: [1", "name=x", "a.yaml:"},
+      {"- x", "name=x", "a.yaml:1: expected a map"},
+  };
+  for (const auto& row : kRows) {
+    const auto text = ApplyOverrides("a.yaml", row.yaml, {row.override_text});
+    EXPECT_THAT(std::string(text.status().message()), HasSubstr(row.said));
+  }
+}
+
+}  // namespace
+}  // namespace det::cli

@@ -1,0 +1,97 @@
+#include "cli/format.h"
+
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "google/protobuf/timestamp.pb.h"
+
+namespace det::cli {
+namespace {
+
+struct Look {
+  absl::string_view mark;
+  Paint paint;
+};
+
+Look LookOf(absl::string_view word) {
+  if (word == "COMPLETED") return {"✓", Paint::kDone};
+  if (word == "ERROR" || word == "DELETE_FAILED") return {"✕", Paint::kFailed};
+  if (word == "CANCELED" || word == "DELETED" || word == "KILLED") return {"■", Paint::kPaused};
+  if (word == "PAUSED") return {"‖", Paint::kPaused};
+  if (word == "QUEUED" || word == "PULLING" || word == "STARTING" || word == "UNSPECIFIED") {
+    return {"◔", Paint::kWaiting};
+  }
+  return {"●", Paint::kRunning};
+}
+
+}  // namespace
+
+absl::string_view StateWord(absl::string_view name) {
+  absl::ConsumePrefix(&name, "STATE_");
+  return name;
+}
+
+Cell StateCell(absl::string_view name) {
+  const Look look = LookOf(StateWord(name));
+  return Cell(absl::StrCat(look.mark, " ", StateWord(name)), look.paint);
+}
+
+absl::string_view StateMark(absl::string_view name) { return LookOf(StateWord(name)).mark; }
+
+bool IsTerminal(absl::string_view name) {
+  const absl::string_view word = StateWord(name);
+  return word == "COMPLETED" || word == "ERROR" || word == "CANCELED" || word == "DELETED";
+}
+
+absl::Time ToTime(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+std::string Ago(const google::protobuf::Timestamp& time, absl::Time now) {
+  if (time.seconds() == 0) return "-";
+  const absl::Duration age = now - ToTime(time);
+  if (age < absl::Seconds(2)) return "now";
+  return absl::StrCat(Span(age), " ago");
+}
+
+std::string Exact(const google::protobuf::Timestamp& time) {
+  if (time.seconds() == 0) return "-";
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez", ToTime(time), absl::LocalTimeZone());
+}
+
+std::string Span(absl::Duration span) {
+  const int64_t seconds = std::llround(absl::ToDoubleSeconds(span));
+  if (seconds < 60) return absl::StrCat(seconds, " s");
+  if (seconds < 3600) return absl::StrCat(seconds / 60, " min");
+  if (seconds < 48 * 3600)
+    return absl::StrFormat("%d h %02d min", seconds / 3600, seconds / 60 % 60);
+  return absl::StrCat(seconds / 86400, " d");
+}
+
+std::string Bytes(int64_t bytes) {
+  if (bytes < 1024) return absl::StrCat(bytes, " B");
+  double value = static_cast<double>(bytes);
+  for (const char* unit : {"KiB", "MiB", "GiB", "TiB"}) {
+    value /= 1024;
+    if (value < 1000) return absl::StrFormat("%.1f %s", value, unit);
+  }
+  return absl::StrFormat("%.1f PiB", value / 1024);
+}
+
+std::string Number(double value) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+  const double size = std::fabs(value);
+  if (size != 0 && (size < 1e-3 || size >= 1e6)) return absl::StrFormat("%.3e", value);
+  return absl::StrFormat("%.4f", value);
+}
+
+std::string Percent(double fraction) {
+  // Not 100 % before it is done.
+  return absl::StrFormat("%d %%", static_cast<int>(std::floor(fraction * 100 + 1e-6)));
+}
+
+}  // namespace det::cli

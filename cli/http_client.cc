@@ -1,0 +1,190 @@
+#include "cli/http_client.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "base/fd.h"
+#include "base/status_macros.h"
+#include "boost/asio/buffer.hpp"
+#include "boost/beast/core/flat_buffer.hpp"
+#include "boost/beast/http.hpp"
+#include "cli/interrupt.h"
+
+namespace det::cli {
+namespace {
+
+namespace http = boost::beast::http;
+using ErrorCode = boost::system::error_code;
+
+// A socket as Beast reads it, whose every wait can be interrupted. The reason of a failed wait is
+// kept beside the error code, which cannot hold it.
+class InterruptibleStream {
+ public:
+  InterruptibleStream(int fd, absl::Duration timeout) : fd_(fd), timeout_(timeout) {}
+
+  // Beast's concept asks for these two, which throw; nobody calls them.
+  template <class Buffers>
+  size_t read_some(const Buffers& buffers);
+  template <class Buffers>
+  size_t write_some(const Buffers& buffers);
+
+  template <class Buffers>
+  size_t read_some(const Buffers& buffers, ErrorCode& error) {
+    const boost::asio::mutable_buffer buffer(*boost::asio::buffer_sequence_begin(buffers));
+    while (true) {
+      const ssize_t got = recv(fd_, buffer.data(), buffer.size(), 0);
+      if (got > 0) return static_cast<size_t>(got);
+      if (got == 0) {
+        error = boost::asio::error::eof;
+        return 0;
+      }
+      if (!Retry(POLLIN, error)) return 0;
+    }
+  }
+
+  template <class Buffers>
+  size_t write_some(const Buffers& buffers, ErrorCode& error) {
+    const boost::asio::const_buffer buffer(*boost::asio::buffer_sequence_begin(buffers));
+    while (true) {
+      const ssize_t sent = send(fd_, buffer.data(), buffer.size(), MSG_NOSIGNAL);
+      if (sent >= 0) return static_cast<size_t>(sent);
+      if (!Retry(POLLOUT, error)) return 0;
+    }
+  }
+
+  absl::Status Failure(const ErrorCode& error) const {
+    if (!failure_.ok()) return failure_;
+    return absl::AbortedError(error.message());
+  }
+
+ private:
+  // After a call that failed: waits if it only would have blocked.
+  bool Retry(short events, ErrorCode& error) {
+    if (errno == EINTR) return true;
+    if (errno != EAGAIN) {
+      error = ErrorCode(errno, boost::system::system_category());
+      return false;
+    }
+    failure_ = WaitFor(fd_, events, timeout_);
+    if (!failure_.ok()) error = boost::asio::error::operation_aborted;
+    return failure_.ok();
+  }
+
+  const int fd_;
+  const absl::Duration timeout_;
+  absl::Status failure_;
+};
+
+struct Address {
+  std::string host;
+  std::string port;
+};
+
+Address Split(absl::string_view url) {
+  absl::ConsumePrefix(&url, "http://");
+  const size_t colon = url.rfind(':');
+  absl::string_view host = url.substr(0, colon);
+  if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
+  return {std::string(host), std::string(url.substr(colon + 1))};
+}
+
+absl::Status ConnectTo(int fd, const addrinfo& address) {
+  if (connect(fd, address.ai_addr, address.ai_addrlen) == 0) return absl::OkStatus();
+  if (errno != EINPROGRESS) return absl::UnavailableError(strerror(errno));
+  absl::Status waited = WaitFor(fd, POLLOUT, absl::Seconds(10));
+  if (absl::IsDeadlineExceeded(waited)) return absl::UnavailableError("no answer in 10 s");
+  DET_RETURN_IF_ERROR(waited);
+  int error = 0;
+  socklen_t size = sizeof(error);
+  getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+  return error == 0 ? absl::OkStatus() : absl::UnavailableError(strerror(error));
+}
+
+absl::StatusOr<base::Fd> Connect(const std::string& url) {
+  const Address address = Split(url);
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int failed = getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &found);
+  if (failed != 0) return absl::UnavailableError(gai_strerror(failed));
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
+  absl::Status status;
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    base::Fd fd(socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd.valid()) continue;
+    const int on = 1;
+    setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    status = ConnectTo(fd.get(), *each);
+    if (status.ok()) return fd;
+    if (absl::IsCancelled(status)) return status;
+  }
+  return status.ok() ? absl::UnavailableError("no address") : status;
+}
+
+http::request<http::string_body> MakeRequest(const HttpCall& call) {
+  http::request<http::string_body> request;
+  request.method_string(call.verb);
+  request.target(call.target);
+  request.version(11);
+  request.set(http::field::host, call.url.substr(strlen("http://")));
+  request.set(http::field::user_agent, "det");
+  request.set(http::field::accept, "application/json");
+  request.set(http::field::connection, "close");
+  if (!call.token.empty()) {
+    request.set(http::field::authorization, absl::StrCat("Bearer ", call.token));
+  }
+  if (!call.body.empty()) request.set(http::field::content_type, "application/json");
+  request.body() = call.body;
+  request.prepare_payload();
+  return request;
+}
+
+absl::StatusOr<int> ReadResponse(InterruptibleStream& stream, BodySink sink) {
+  boost::beast::flat_buffer buffer;
+  http::response_parser<http::buffer_body> parser;
+  parser.body_limit(boost::none);
+  ErrorCode error;
+  http::read_header(stream, buffer, parser, error);
+  if (error) return stream.Failure(error);
+  const int status = parser.get().result_int();
+  std::vector<char> piece(64 * 1024);
+  while (!parser.is_done()) {
+    parser.get().body().data = piece.data();
+    parser.get().body().size = piece.size();
+    // One read of the socket at most, so that a line of a stream is seen when it comes.
+    http::read_some(stream, buffer, parser, error);
+    const size_t filled = piece.size() - parser.get().body().size;
+    if (filled > 0) DET_RETURN_IF_ERROR(sink(status, {piece.data(), filled}));
+    if (error && error != http::error::need_buffer) return stream.Failure(error);
+  }
+  return status;
+}
+
+}  // namespace
+
+absl::StatusOr<int> CallHttp(const HttpCall& call, BodySink sink) {
+  DET_ASSIGN_OR_RETURN(const base::Fd fd, Connect(call.url));
+  InterruptibleStream stream(fd.get(), call.timeout);
+  ErrorCode error;
+  const http::request<http::string_body> request = MakeRequest(call);
+  http::write(stream, request, error);
+  // A refusal may arrive before all was sent; then it is there to be read.
+  if (error && error != boost::asio::error::broken_pipe &&
+      error != boost::asio::error::connection_reset) {
+    return stream.Failure(error);
+  }
+  return ReadResponse(stream, sink);
+}
+
+}  // namespace det::cli

@@ -1,0 +1,35 @@
+// One HTTP/1.1 request on a connection of its own.
+// Called by api_client, on any thread, which waits. Every wait ends when det is interrupted.
+// Never retries, never follows redirects, never looks into a body.
+#ifndef CLI_HTTP_CLIENT_H_
+#define CLI_HTTP_CLIENT_H_
+
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace det::cli {
+
+struct HttpCall {
+  std::string url;  // "http://host:port"
+  std::string verb;
+  std::string target;  // path and query
+  std::string token;   // for "Authorization: Bearer"; empty: none
+  std::string body;    // JSON
+  // Longest silence; a stream may be silent as long as it likes.
+  absl::Duration timeout = absl::Minutes(1);
+};
+
+// Receives a body as it comes. An error ends the call and becomes its result.
+using BodySink = absl::FunctionRef<absl::Status(int http_status, absl::string_view piece)>;
+
+// The HTTP status. UNAVAILABLE when nobody answers at the address, ABORTED when the connection
+// broke later, CANCELLED when interrupted, DEADLINE_EXCEEDED after `timeout` of silence.
+absl::StatusOr<int> CallHttp(const HttpCall& call, BodySink sink);
+
+}  // namespace det::cli
+
+#endif  // CLI_HTTP_CLIENT_H_

@@ -1,0 +1,29 @@
+#include "cli/json_text.h"
+
+#include "absl/strings/string_view.h"
+#include "nlohmann/json.hpp"
+
+namespace det::cli {
+
+using Json = nlohmann::ordered_json;
+
+std::string Indented(absl::string_view json) {
+  const Json value = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded()) return std::string(json);
+  return value.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<std::string> MemberOf(absl::string_view json, absl::string_view member) {
+  const Json value = Json::parse(json, nullptr, false);
+  if (!value.is_object()) return std::nullopt;
+  const auto found = value.find(std::string(member));
+  if (found == value.end()) return std::nullopt;
+  if (found->is_string()) return found->get<std::string>();
+  return found->dump();
+}
+
+std::string Quoted(absl::string_view text) {
+  return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace det::cli

@@ -1,0 +1,91 @@
+#include "cli/table.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+
+namespace det::cli {
+namespace {
+
+constexpr int kGap = 2;
+constexpr int kLeastShrunk = 8;
+
+// Text from outside must not move the cursor.
+std::string OneLine(absl::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return line;
+}
+
+std::string Padded(const Cell& cell, int width, bool right, bool last, const Style& style) {
+  const std::string text = Shortened(OneLine(cell.text), width);
+  const std::string fill(std::max(0, width - DisplayWidth(text)), ' ');
+  const std::string painted = Painted(text, cell.paint, style);
+  if (right) return fill + painted;
+  return last ? painted : painted + fill;
+}
+
+}  // namespace
+
+std::vector<int> Table::Widths(const Style& style) const {
+  std::vector<int> widths;
+  int total = 0;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    int width = DisplayWidth(columns_[i].title);
+    for (const auto& row : rows_) width = std::max(width, DisplayWidth(row[i].text));
+    widths.push_back(width);
+    total += width + (i > 0 ? kGap : 0);
+  }
+  while (style.width > 0 && total > style.width) {
+    int widest = -1;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (!columns_[i].shrink || widths[i] <= kLeastShrunk) continue;
+      if (widest < 0 || widths[i] > widths[widest]) widest = static_cast<int>(i);
+    }
+    if (widest < 0) break;
+    --widths[widest];
+    --total;
+  }
+  return widths;
+}
+
+std::string Table::Render(const Style& style) const {
+  const std::vector<int> widths = Widths(style);
+  std::string out;
+  const auto append = [&](const std::vector<Cell>& row) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      const bool last = i + 1 == row.size();
+      absl::StrAppend(&out, i > 0 ? std::string(kGap, ' ') : "",
+                      Padded(row[i], widths[i], columns_[i].right, last, style));
+    }
+    absl::StrAppend(&out, "\n");
+  };
+  std::vector<Cell> header;
+  for (const Column& column : columns_) header.emplace_back(column.title, Paint::kBold);
+  append(header);
+  for (const auto& row : rows_) append(row);
+  return out;
+}
+
+std::string RenderFields(const std::vector<std::pair<std::string, Cell>>& fields,
+                         const Style& style) {
+  int width = 0;
+  for (const auto& field : fields) width = std::max(width, DisplayWidth(field.first));
+  std::string out;
+  for (const auto& [name, cell] : fields) {
+    const std::string fill(width - DisplayWidth(name) + kGap, ' ');
+    // Further lines of a value stand below its first.
+    const std::string indent = absl::StrCat("\n", std::string(width + kGap, ' '));
+    absl::StrAppend(&out, Painted(name, Paint::kFaint, style), fill,
+                    Painted(absl::StrReplaceAll(cell.text, {{"\n", indent}}), cell.paint, style),
+                    "\n");
+  }
+  return out;
+}
+
+}  // namespace det::cli

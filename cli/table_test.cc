@@ -1,0 +1,78 @@
+#include "cli/table.h"
+
+#include "cli/format.h"
+#include "google/protobuf/timestamp.pb.h"
+#include "gtest/gtest.h"
+
+namespace det::cli {
+namespace {
+
+Table Sample() {
+  Table table({{"ID", true}, {"NAME", false, true}, {"STATE"}});
+  table.AddRow({"7", "short", StateCell("STATE_RUNNING")});
+  table.AddRow({"128", "a-name-that-is-rather-long", StateCell("STATE_ERROR")});
+  return table;
+}
+
+TEST(TableTest, AlignsWithoutColourInAPipe) {
+  EXPECT_EQ(Sample().Render(Style()),
+            " ID  NAME                        STATE\n"
+            "  7  short                       ● RUNNING\n"
+            "128  a-name-that-is-rather-long  ✕ ERROR\n");
+}
+
+TEST(TableTest, ShortensTheMiddleOnANarrowTerminal) {
+  EXPECT_EQ(Sample().Render(Style{.width = 28}),
+            " ID  NAME          STATE\n"
+            "  7  short         ● RUNNING\n"
+            "128  a-name…-long  ✕ ERROR\n");
+}
+
+TEST(TableTest, PaintsHeaderAndStatesOnATerminal) {
+  const std::string text = Sample().Render(Style{.colour = true});
+  EXPECT_NE(text.find("\x1b[1mSTATE\x1b[0m"), std::string::npos);
+  EXPECT_NE(text.find("\x1b[31m✕ ERROR\x1b[0m"), std::string::npos);
+}
+
+TEST(TableTest, TextFromOutsideCannotMoveTheCursor) {
+  Table table({{"A"}, {"B"}});
+  table.AddRow({"x\x1b[2Jy\nz", "b"});
+  const std::string text = table.Render(Style());
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+}
+
+TEST(TableTest, FieldsStandBelowEachOther) {
+  EXPECT_EQ(RenderFields({{"a", "1"}, {"long", "two\nlines"}}, Style()),
+            "a     1\nlong  two\n      lines\n");
+}
+
+TEST(TerminalTest, CountsColumnsNotBytes) {
+  EXPECT_EQ(DisplayWidth("● é…"), 4);
+  EXPECT_EQ(Shortened("abcdefgh", 5), "ab…gh");
+  EXPECT_EQ(Shortened("äöüßäöüß", 5), "äö…üß");
+  EXPECT_EQ(Shortened("abc", 3), "abc");
+  EXPECT_EQ(Shortened("abc", 1), "…");
+}
+
+TEST(FormatTest, SaysValuesAsPeopleReadThem) {
+  EXPECT_EQ(Bytes(512), "512 B");
+  EXPECT_EQ(Bytes(95 << 20), "95.0 MiB");
+  EXPECT_EQ(Span(absl::Seconds(59)), "59 s");
+  EXPECT_EQ(Span(absl::Minutes(64)), "1 h 04 min");
+  EXPECT_EQ(Span(absl::Hours(72)), "3 d");
+  EXPECT_EQ(Number(0.91317), "0.9132");
+  EXPECT_EQ(Number(1e-7), "1.000e-07");
+  EXPECT_EQ(Percent(0.999), "99 %");
+  EXPECT_EQ(Percent(0.29), "29 %");
+  EXPECT_EQ(StateWord("STATE_STOPPING_KILLED"), "STOPPING_KILLED");
+  EXPECT_TRUE(IsTerminal("STATE_CANCELED"));
+  EXPECT_FALSE(IsTerminal("STATE_STOPPING_CANCELED"));
+  google::protobuf::Timestamp time;
+  EXPECT_EQ(Ago(time, absl::FromUnixSeconds(1)), "-");
+  time.set_seconds(1'000'000);
+  EXPECT_EQ(Ago(time, absl::FromUnixSeconds(1'000'240)), "4 min ago");
+}
+
+}  // namespace
+}  // namespace det::cli

@@ -1,0 +1,148 @@
+#include "cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace det::cli {
+namespace {
+
+const char* Code(Paint paint) {
+  switch (paint) {
+    case Paint::kBold:
+      return "1";
+    case Paint::kFaint:
+      return "2";
+    case Paint::kRunning:
+      return "34";
+    case Paint::kDone:
+      return "32";
+    case Paint::kWaiting:
+      return "33";
+    case Paint::kPaused:
+      return "90";
+    case Paint::kFailed:
+      return "31";
+    case Paint::kPlain:
+      break;
+  }
+  return "";
+}
+
+bool StartsCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
+// Bytes of the first `columns` characters.
+size_t BytesOf(absl::string_view text, int columns) {
+  size_t i = 0;
+  for (; i < text.size(); ++i) {
+    if (StartsCharacter(text[i]) && columns-- == 0) break;
+  }
+  return i;
+}
+
+void Write(std::FILE* file, absl::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fflush(file);
+}
+
+}  // namespace
+
+Style Style::ForStream(int fd) {
+  Style style;
+  if (isatty(fd) == 0) return style;
+  const char* term = std::getenv("TERM");
+  const bool dumb = term == nullptr || absl::string_view(term) == "dumb";
+  const char* no_colour = std::getenv("NO_COLOR");
+  style.in_place = !dumb;
+  style.colour = !dumb && (no_colour == nullptr || *no_colour == '\0');
+  winsize size = {};
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = size.ws_col;
+  int columns = 0;
+  const char* set = std::getenv("COLUMNS");
+  if (set != nullptr && absl::SimpleAtoi(set, &columns) && columns > 0) style.width = columns;
+  return style;
+}
+
+std::string Painted(absl::string_view text, Paint paint, const Style& style) {
+  if (!style.colour || paint == Paint::kPlain || text.empty()) return std::string(text);
+  return absl::StrCat("\x1b[", Code(paint), "m", text, "\x1b[0m");
+}
+
+int DisplayWidth(absl::string_view text) {
+  int width = 0;
+  for (const char c : text) width += StartsCharacter(c) ? 1 : 0;
+  return width;
+}
+
+std::string Shortened(absl::string_view text, int width) {
+  const int has = DisplayWidth(text);
+  if (has <= width) return std::string(text);
+  if (width <= 1) return width == 1 ? "…" : "";
+  const int head = width / 2;
+  const int tail = width - 1 - head;
+  return absl::StrCat(text.substr(0, BytesOf(text, head)), "…",
+                      text.substr(BytesOf(text, has - tail)));
+}
+
+void Screen::Print(absl::string_view text) {
+  const std::lock_guard lock(mutex_);
+  EraseProgressLocked();
+  Write(stdout, text);
+  DrawProgressLocked();
+}
+
+void Screen::Note(absl::string_view line) {
+  const std::lock_guard lock(mutex_);
+  EraseProgressLocked();
+  Write(stderr, absl::StrCat(line, "\n"));
+  DrawProgressLocked();
+}
+
+void Screen::Hint(absl::string_view line) {
+  if (err_.in_place) Note(Painted(line, Paint::kFaint, err_));
+}
+
+void Screen::Progress(absl::string_view line) {
+  const std::lock_guard lock(mutex_);
+  if (line == progress_) return;
+  EraseProgressLocked();
+  progress_ = std::string(line);
+  if (err_.in_place) {
+    DrawProgressLocked();
+  } else {
+    Write(stderr, absl::StrCat(line, "\n"));
+  }
+}
+
+void Screen::EndProgress(bool keep) {
+  const std::lock_guard lock(mutex_);
+  if (drawn_ && keep) {
+    Write(stderr, "\n");
+    drawn_ = false;
+  }
+  EraseProgressLocked();
+  progress_.clear();
+}
+
+void Screen::EraseProgressLocked() {
+  if (!drawn_) return;
+  Write(stderr, "\r\x1b[K");
+  drawn_ = false;
+}
+
+void Screen::DrawProgressLocked() {
+  if (progress_.empty() || !err_.in_place) return;
+  // A longer line would wrap, and could not be taken back.
+  Write(stderr, err_.width > 0 && DisplayWidth(progress_) >= err_.width && !err_.colour
+                    ? Shortened(progress_, err_.width - 1)
+                    : progress_);
+  drawn_ = true;
+}
+
+}  // namespace det::cli

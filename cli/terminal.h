@@ -1,0 +1,70 @@
+// What can be shown where: colours, width, and one progress line that other output does not tear.
+// Made by main, used by every command; Screen from any thread.
+// Never writes an escape sequence to what is no terminal.
+#ifndef CLI_TERMINAL_H_
+#define CLI_TERMINAL_H_
+
+#include <mutex>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace det::cli {
+
+enum class Paint { kPlain, kBold, kFaint, kRunning, kDone, kWaiting, kPaused, kFailed };
+
+// How one stream shows things.
+struct Style {
+  bool colour = false;
+  bool in_place = false;  // A line can be written again: a terminal.
+  int width = 0;          // Columns; 0: no limit.
+
+  // From the stream itself and NO_COLOR, TERM, COLUMNS.
+  static Style ForStream(int fd);
+};
+
+std::string Painted(absl::string_view text, Paint paint, const Style& style);
+
+// Columns that UTF-8 text takes.
+int DisplayWidth(absl::string_view text);
+
+// `text` in at most `width` columns, with "…" for the middle that is left out.
+std::string Shortened(absl::string_view text, int width);
+
+// stdout for results, stderr for progress and errors, both perhaps the same terminal.
+class Screen {
+ public:
+  Screen(Style out, Style err) : out_(out), err_(err) {}
+
+  const Style& out() const { return out_; }
+  const Style& err() const { return err_; }
+
+  // A result. `text` ends with a newline.
+  void Print(absl::string_view text);
+
+  // A line on stderr, without a newline at its end.
+  void Note(absl::string_view line);
+
+  // The next command to try: a faint note on a terminal, nothing in a pipe.
+  void Hint(absl::string_view line);
+
+  // Progress: updated in place on a terminal; in a pipe a line of its own when it has changed.
+  void Progress(absl::string_view line);
+
+  // Ends the progress line: what comes later stands below it. `keep` leaves it there.
+  void EndProgress(bool keep);
+
+ private:
+  void EraseProgressLocked();
+  void DrawProgressLocked();
+
+  const Style out_;
+  const Style err_;
+  std::mutex mutex_;
+  std::string progress_;
+  bool drawn_ = false;
+};
+
+}  // namespace det::cli
+
+#endif  // CLI_TERMINAL_H_

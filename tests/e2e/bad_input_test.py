@@ -1,0 +1,108 @@
+#!/usr/bin/env -S python3 -B
+"""Input that is wrong: one message with file, line and path, exit code 1, nothing stored."""
+import os
+
+import harness
+from harness import job
+
+GOOD = """name: good
+entrypoint: "true"
+searcher:
+  name: single
+  metric: loss
+resources:
+  slots_per_trial: 1
+"""
+
+
+class BadInputTest(harness.ClusterTestCase):
+    def refused(self, config, *words, context=None, options=()):
+        """Creates, expects a refusal that says all the words, and that nothing was stored."""
+        before = len(self.home.json("experiment", "list")["experiments"])
+        path = self.home.write("bad.yaml", config)
+        said = self.home.det("experiment", "create", path, context or self.home.context(), *options,
+                             code=1)
+        self.assertEqual("", said.stdout)
+        for word in words:
+            self.assertIn(word, said.stderr)
+        self.assertTrue(said.stderr.startswith("det: "), said.stderr)
+        self.assertEqual(before, len(self.home.json("experiment", "list")["experiments"]))
+        return said.stderr
+
+    def test_the_good_one_is_valid(self):
+        path = self.home.write("good.yaml", GOOD)
+        self.home.det("experiment", "create", path, self.home.context(), "--validate-only")
+
+    def test_yaml_that_does_not_parse(self):
+        self.refused("name: x\nsearcher: {name: single\n", "bad.yaml:")
+
+    def test_an_unknown_key(self):
+        self.refused(GOOD + "  slots_per_trail: 2\n", "bad.yaml:8", "slots_per_trail",
+                     "slots_per_trial")
+
+    def test_a_wrong_type(self):
+        self.refused(GOOD.replace("slots_per_trial: 1", "slots_per_trial: two"), "bad.yaml:7",
+                     "resources.slots_per_trial", "two")
+
+    def test_a_missing_field(self):
+        self.refused(GOOD.replace("  metric: loss\n", ""), "bad.yaml", "searcher.metric")
+
+    def test_every_problem_at_once(self):
+        said = self.refused(GOOD.replace("slots_per_trial: 1", "slots_per_trial: -1") +
+                            "max_restarts: many\n", "resources.slots_per_trial", "max_restarts")
+        self.assertIn("bad.yaml:7", said)
+        self.assertIn("bad.yaml:8", said)
+
+    def test_an_override_of_an_unknown_key(self):
+        self.refused(GOOD, "nonsense", options=("--config", "nonsense=1"))
+
+    def test_an_entrypoint_that_is_not_in_the_context(self):
+        self.refused(job(entrypoint="missing.cc:Trial"), "missing.cc")
+
+    def test_a_configuration_file_that_is_not_there(self):
+        said = self.home.det("experiment", "create", "nowhere.yaml", self.home.context(), code=1)
+        self.assertIn("nowhere.yaml", said.stderr)
+
+    def test_a_context_directory_that_is_not_there(self):
+        self.refused(GOOD, "nowhere", context=os.path.join(self.home.folder, "nowhere"))
+
+    def test_a_link_that_leaves_the_context(self):
+        for name, target in (("out", "../../etc/passwd"), ("absolute", "/etc/passwd")):
+            context = self.home.context({"sub/file": "x"})
+            os.symlink(target, os.path.join(context, "sub", name))
+            self.refused(GOOD, f"sub/{name}", "leaves", context=context)
+
+    def test_a_link_that_leaves_is_no_harm_if_it_is_left_out(self):
+        context = self.home.context({".detignore": "out\n"})
+        os.symlink("/etc/passwd", os.path.join(context, "out"))
+        self.home.finish(self.home.create(GOOD, context))
+
+    def test_a_context_over_the_limit(self):
+        context = self.home.context({"small": "x"})
+        for name, size in (("big.bin", 60 << 20), ("bigger.bin", 70 << 20)):
+            with open(os.path.join(context, name), "wb") as f:
+                f.truncate(size)
+        self.refused(GOOD, "bigger.bin", "130.0 MiB", "95.0 MiB", context=context)
+
+    def test_ids_that_do_not_exist(self):
+        for args in (["experiment", "describe", 999], ["experiment", "kill", 999],
+                     ["experiment", "wait", 999], ["trial", "describe", 999],
+                     ["trial", "logs", 999], ["checkpoint", "list", 999]):
+            said = self.home.det(*args, code=1).stderr
+            self.assertIn("999", said, args)
+            self.assertEqual(1, len(said.strip().splitlines()), said)
+        unknown = "00000000-0000-4000-8000-000000000000"
+        self.assertIn(unknown, self.home.det("checkpoint", "download", unknown, code=1).stderr)
+
+    def test_a_wrong_token(self):
+        env = dict(self.home.env)
+        try:
+            self.home.env["DET_USER_TOKEN"] = "wrong"
+            said = self.home.det("experiment", "list", code=1).stderr
+        finally:
+            self.home.env = env
+        self.assertIn("DET_USER_TOKEN", said)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,169 @@
+#!/usr/bin/env -S python3 -B
+"""Experiments whose trials are plain commands: from `create` to their end, by every way."""
+import json
+import os
+import signal
+import unittest
+
+import harness
+from harness import job
+
+
+class CommandJobTest(harness.ClusterTestCase):
+    def test_a_job_completes(self):
+        experiment = self.home.create(job(name="simple"))
+        self.home.det("experiment", "wait", experiment)
+        described = self.home.experiment(experiment)
+        self.assert_state(described, "COMPLETED")
+        self.assertEqual("simple", described["name"])
+        self.assertEqual(1, described["numTrials"])
+        text = self.home.det("experiment", "describe", experiment).stdout
+        self.assertIn("✓ COMPLETED", text)
+        self.assertNotIn("\x1b", text)
+        listed = self.home.json("experiment", "list")["experiments"]
+        self.assertIn(experiment, [e["id"] for e in listed])
+
+    def test_follow_prints_the_log_on_stdout_and_the_progress_on_stderr(self):
+        path = self.home.write("follow.yaml", job(entrypoint="echo one; echo two >&2"))
+        said = self.home.det("experiment", "create", path, self.home.context(), "-f")
+        self.assertIn("one", said.stdout)
+        self.assertIn("two", said.stdout)
+        self.assertIn("COMPLETED", said.stderr)
+
+    def test_a_job_sees_its_context_and_its_environment(self):
+        context = self.home.context({"hello.txt": "hello", "sub/x.sh": "cat hello.txt\n",
+                                     "junk.pyc": "x", ".detignore": "secret\n", "secret": "x"})
+        os.symlink("hello.txt", os.path.join(context, "link"))
+        experiment = self.home.create(
+            job(entrypoint="sh sub/x.sh; cat link; echo; ls -a; echo trial=$DET_TRIAL_ID "
+                           "own=$OWN; test -L link",
+                environment={"environment_variables": ["OWN=value"]}), context)
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        trial = self.home.first_trial(experiment)
+        log = self.home.trial_log(trial["id"])
+        self.assertIn("hellohello", log)
+        self.assertIn(f"trial={trial['id']} own=value", log)
+        self.assertNotIn("secret", log)
+        self.assertNotIn("junk.pyc", log)
+
+    def test_an_override_goes_before_the_file(self):
+        experiment = self.home.create(job(entrypoint="exit 1"), None, "--config",
+                                      "entrypoint=echo instead", "--config", "name=other")
+        described = self.home.finish(experiment)
+        self.assert_state(described, "COMPLETED")
+        self.assertEqual("other", described["name"])
+
+    def test_a_failing_job_is_restarted_then_ends_with_the_reason(self):
+        experiment = self.home.create(job(entrypoint="echo attempt; exit 7", max_restarts=2))
+        waited = self.home.det("experiment", "wait", experiment, code=1)
+        self.assertIn("ERROR", waited.stderr)
+        described = self.home.experiment(experiment)
+        self.assert_state(described, "ERROR")
+        self.assertNotEqual("", described["stateReason"])
+        trial = self.home.first_trial(experiment)
+        self.assertEqual(2, trial["restarts"])
+        self.assertEqual([7, 7, 7], [run["exitCode"] for run in trial["runs"]])
+        self.assertEqual(3, self.home.trial_log(trial["id"]).count("attempt"))
+
+    def test_a_killed_job_ends_at_once(self):
+        experiment = self.home.create(job(entrypoint="echo begun; sleep 600"))
+        self.begun(experiment)
+        self.home.det("experiment", "kill", experiment)
+        self.home.det("experiment", "wait", experiment, code=1)
+        self.assert_state(self.home.experiment(experiment), "CANCELED")
+        self.assertEqual([], [p for p in harness.processes_below(self.home.data)
+                              if "sleep 600" in p[1]])
+        self.home.det("experiment", "kill", experiment, code=None)
+
+    def begun(self, experiment, word="begun"):
+        trial = self.home.first_trial(experiment)["id"]
+        harness.eventually(lambda: word in self.home.trial_log(trial), f"{word} in the log")
+        return trial
+
+    def test_a_followed_job_survives_ctrl_c(self):
+        path = self.home.write("long.yaml", job(entrypoint="echo begun; sleep 600"))
+        before = {e["id"] for e in self.home.json("experiment", "list")["experiments"]}
+        with self.home.popen("experiment", "create", path, self.home.context(), "-f") as follow:
+            for line in follow.stdout:
+                if "begun" in line:
+                    break
+            follow.send_signal(signal.SIGINT)
+            _, err = follow.communicate(timeout=harness.PATIENCE)
+        self.assertEqual(3, follow.returncode)
+        self.assertIn("goes on", err)
+        made = {e["id"] for e in self.home.json("experiment", "list")["experiments"]} - before
+        self.assertEqual(1, len(made))
+        experiment = made.pop()
+        self.assertIn(self.home.experiment(experiment)["state"],
+                      ("STATE_RUNNING", "STATE_ACTIVE"))
+        self.home.det("experiment", "kill", experiment)
+        self.home.finish(experiment)
+
+    def test_pause_and_activate(self):
+        context = self.home.context({"once.sh": "echo begun; test -e $FLAG || sleep 600\n"})
+        flag = os.path.join(self.home.folder, "flag")
+        experiment = self.home.create(
+            # The script does not listen, so this long it may go on.
+            job(entrypoint="sh once.sh", preemption_timeout=1,
+                environment={"environment_variables": ["FLAG=" + flag]}), context)
+        self.begun(experiment)
+        self.home.det("experiment", "pause", experiment)
+        harness.eventually(lambda: not [p for p in harness.processes_below(self.home.data)
+                                        if "sleep 600" in p[1]], "the job's end")
+        self.assert_state(self.home.experiment(experiment), "PAUSED")
+        self.home.write("flag", "")
+        self.home.det("experiment", "activate", experiment)
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+
+    def test_more_slots_than_there_are_wait_with_the_reason(self):
+        experiment = self.home.create(job(resources={"slots_per_trial": 64}))
+        reason = harness.eventually(lambda: self.home.experiment(experiment)["stateReason"],
+                                    "a reason to wait")
+        self.assertIn("64", reason)
+        self.home.det("experiment", "kill", experiment)
+        self.home.finish(experiment)
+
+    def test_slots_show_what_runs_on_them(self):
+        experiment = self.home.create(job(entrypoint="echo begun; sleep 600",
+                                          resources={"slots_per_trial": 2}))
+        self.begun(experiment)
+        text = self.home.det("slot", "list").stdout
+        self.assertEqual(2, text.count("● used"))
+        self.home.det("experiment", "kill", experiment)
+        self.home.finish(experiment)
+        harness.eventually(lambda: "● used" not in self.home.det("slot", "list").stdout,
+                           "free slots")
+
+    def test_random_search_makes_its_trials(self):
+        experiment = self.home.create(job(
+            searcher={"name": "random", "metric": "loss", "max_trials": 5},
+            hyperparameters={"x": {"type": "double", "minval": 0, "maxval": 1}}))
+        described = self.home.finish(experiment)
+        self.assert_state(described, "COMPLETED")
+        self.assertEqual(5, described["numTrials"])
+
+    def test_json_is_the_api_s(self):
+        for args in (["experiment", "list"], ["agent", "list"], ["slot", "list"],
+                     ["master", "info"], ["version"], ["deploy", "local", "status"]):
+            self.assertIsInstance(self.home.json(*args), dict, args)
+        experiment = self.home.create(job(entrypoint="echo a line"))
+        self.home.finish(experiment)
+        lines = self.home.det("experiment", "logs", experiment, "--json").stdout.splitlines()
+        self.assertIn("a line", [json.loads(line)["log"].strip() for line in lines])
+
+
+class RecoveryTest(harness.ClusterTestCase):
+    def test_a_running_experiment_goes_on_after_down_and_up(self):
+        flag = os.path.join(self.home.folder, "flag")
+        experiment = self.home.create(job(
+            entrypoint=f"echo begun; test -e {flag} || sleep 600", max_restarts=1))
+        trial = self.home.first_trial(experiment)["id"]
+        harness.eventually(lambda: "begun" in self.home.trial_log(trial), "the job's start")
+        self.home.det("deploy", "local", "down")
+        self.home.write("flag", "")
+        self.home.up(self.agents, self.slots)
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+
+
+if __name__ == "__main__":
+    harness.main()

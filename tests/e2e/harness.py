@@ -1,0 +1,243 @@
+"""A real cluster in a folder of its own, for tests that go through `det` alone.
+
+Every test file: classes of ClusterTestCase, and harness.main() at the end. A cluster is started once
+per class by `det deploy local up` and stopped by `down`; a process that is left fails the class.
+"""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree as ET
+
+ROOT = os.getcwd()  # Bazel starts a test in the tree of its data.
+DET = os.path.join(ROOT, "cli/det")
+PATIENCE = 120  # Seconds for what should take few: a bound against hanging, not an expectation.
+
+TRUE_JOB = {
+    "name": "true-job",
+    "entrypoint": "true",
+    "searcher": {"name": "single", "metric": "loss"},
+    "resources": {"slots_per_trial": 1},
+    "max_restarts": 0,
+}
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def job(**changes):
+    return {**TRUE_JOB, **changes}
+
+
+def processes_below(folder):
+    """(pid, command) of live processes that work in the folder or were told of it."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                command = f.read().replace(b"\0", b" ").decode(errors="replace")
+            cwd = os.readlink(f"/proc/{pid}/cwd")
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+                state = f.read().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        mine = int(pid) == os.getpid()
+        if state not in "ZX" and not mine and (folder in command or cwd.startswith(folder)):
+            found.append((int(pid), command.strip()))
+    return found
+
+
+def eventually(condition, what, patience=PATIENCE):
+    """Waits for something that only can be looked at; the result of the condition."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"did not happen within {patience} s: {what}")
+
+
+class Home:
+    """A folder with the environment of one user and one cluster."""
+
+    def __init__(self):
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="det-e2e-", dir="/tmp"))
+        os.chmod(self.folder, 0o755)  # PostgreSQL may run as a user of its own.
+        self.data = os.path.join(self.folder, "data")
+        self.port = free_port()
+        self.env = {k: v for k, v in os.environ.items()
+                    if not k.startswith(("DET_", "XDG_", "TEST_"))}
+        self.env.update(HOME=os.path.join(self.folder, "home"), DET_DATA_DIR=self.data,
+                        NO_COLOR="1")
+        os.makedirs(self.env["HOME"])
+
+    def popen(self, *args, **options):
+        return subprocess.Popen([DET, *map(str, args)], env=self.env, cwd=self.folder,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, encoding="utf-8", **options)
+
+    def det(self, *args, code=0):
+        """Runs det, checks its exit code, gives its result."""
+        with self.popen(*args) as process:
+            try:
+                out, err = process.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise AssertionError(f"det {args} hangs") from None
+        if code is not None and process.returncode != code:
+            raise AssertionError(f"det {' '.join(map(str, args))}: exit code {process.returncode}, "
+                                 f"not {code}\nstdout: {out}\nstderr: {err}\n{self.logs()}")
+        return subprocess.CompletedProcess(args, process.returncode, out, err)
+
+    def json(self, *args, code=0):
+        return json.loads(self.det(*args, "--json", code=code).stdout)
+
+    def up(self, agents=1, slots=2, code=0):
+        return self.det("deploy", "local", "up", "--port", self.port, "--agents", agents,
+                        "--slots", slots, code=code)
+
+    def logs(self):
+        """The ends of the daemons' logs, for the message of a failure."""
+        parts = []
+        folder = os.path.join(self.data, "log")
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as f:
+                parts.append(f"--- {name}\n" + "".join(f.readlines()[-15:]))
+        return "\n".join(parts)
+
+    def close(self):
+        """Stops and removes everything; what was left running, which should be nothing."""
+        self.det("deploy", "local", "down", code=None)
+        left = processes_below(self.folder)
+        for pid, _ in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return left
+
+    # ---- experiments
+
+    def write(self, path, content):
+        full = os.path.join(self.folder, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as f:
+            f.write(content if isinstance(content, str) else json.dumps(content, indent=1))
+        return full
+
+    def context(self, files=None):
+        folder = tempfile.mkdtemp(prefix="context-", dir=self.folder)
+        for path, content in (files or {}).items():
+            self.write(os.path.join(folder, path), content)
+        return folder
+
+    def create(self, config, context=None, *options):
+        """The id of a new experiment; the configuration is a dict (JSON is YAML) or a text."""
+        path = self.write("config.yaml", config)
+        made = self.json("experiment", "create", path, context or self.context(), *options)
+        return made["experiment"]["id"]
+
+    def experiment(self, experiment):
+        return self.json("experiment", "describe", experiment)["experiment"]
+
+    def first_trial(self, experiment):
+        def look():
+            ids = self.experiment(experiment).get("trialIds")
+            return ids and ids[0]
+        return self.json("trial", "describe", eventually(look, "a first trial"))["trial"]
+
+    def finish(self, experiment):
+        """Waits for its end; the experiment as described then."""
+        self.det("experiment", "wait", experiment, code=None)
+        return self.experiment(experiment)
+
+    def trial_log(self, trial):
+        return self.det("trial", "logs", trial).stdout
+
+
+class ClusterTestCase(unittest.TestCase):
+    agents, slots = 1, 2
+
+    @classmethod
+    def setUpClass(cls):
+        cls.home = Home()
+        try:
+            cls.home.up(cls.agents, cls.slots)
+        except BaseException:
+            cls.home.close()
+            raise
+
+    @classmethod
+    def tearDownClass(cls):
+        left = cls.home.close()
+        if left:
+            raise AssertionError(f"still running after `down`: {left}")
+
+    def assert_state(self, experiment, state):
+        self.assertEqual("STATE_" + state, experiment["state"],
+                         f"{experiment.get('stateReason')}\n{self.home.logs()}")
+
+
+class _Report(unittest.TextTestResult):
+    """Also notes each case for the XML report that Bazel reads."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.cases = []
+        self._began = 0.0
+
+    def startTest(self, test):
+        self._began = time.monotonic()
+        super().startTest(test)
+
+    def _note(self, test, kind=None, text=""):
+        name = test.id().rpartition(".")
+        self.cases.append((name[0], name[2], time.monotonic() - self._began, kind, text))
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self._note(test)
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self._note(test, "failure", self._exc_info_to_string(err, test))
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self._note(test, "error", self._exc_info_to_string(err, test))
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self._note(test, "skipped", reason)
+
+    def write(self, path):
+        suite = ET.Element("testsuite", name=os.path.basename(sys.argv[0]))
+        for classname, name, seconds, kind, text in self.cases:
+            case = ET.SubElement(suite, "testcase", classname=classname, name=name,
+                                 time=f"{seconds:.3f}")
+            if kind:
+                ET.SubElement(case, kind, message=text.strip().splitlines()[-1][:300]).text = text
+        ET.ElementTree(suite).write(path)
+
+
+def main():
+    runner = unittest.TextTestRunner(resultclass=_Report, verbosity=2)
+    argv = [sys.argv[0], *sys.argv[1:]]
+    only = os.environ.get("TESTBRIDGE_TEST_ONLY")  # bazel test --test_filter
+    if only:
+        argv += ["-k", only]
+    result = unittest.main(module="__main__", argv=argv, testRunner=runner, exit=False).result
+    if os.environ.get("XML_OUTPUT_FILE"):
+        result.write(os.environ["XML_OUTPUT_FILE"])
+    sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,0 +1,104 @@
+#!/usr/bin/env -S python3 -B
+"""C++ Trials on the cluster: two slots, checkpoints, killed ranks, sources that do not compile."""
+import os
+import shutil
+import signal
+
+import harness
+
+EXAMPLE = os.path.join(harness.ROOT, "examples/fashion_mnist")
+
+
+def ranks_of(home):
+    """pid of each rank that runs, by rank."""
+    found = {}
+    for pid, _ in harness.processes_below(home.data):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                env = dict(x.split(b"=", 1) for x in f.read().split(b"\0") if b"=" in x)
+        except OSError:
+            continue
+        if b"DET_RANK" in env:
+            found[int(env[b"DET_RANK"])] = pid
+    return found
+
+
+class TrainingTest(harness.ClusterTestCase):
+    def example(self):
+        """The example's sources, without what only its build needs."""
+        context = self.home.context()
+        for name in os.listdir(EXAMPLE):
+            if name.endswith((".cc", ".h", ".yaml")):
+                shutil.copy(os.path.join(EXAMPLE, name), context)
+        return context
+
+    def create(self, batches, *overrides, context=None):
+        context = context or self.example()
+        options = [f"searcher.max_length={{batches: {batches}}}", "resources.slots_per_trial=2",
+                   *overrides]
+        made = self.home.json("experiment", "create", os.path.join(context, "const.yaml"), context,
+                              *[x for o in options for x in ("--config", o)])
+        return made["experiment"]["id"]
+
+    def test_it_trains_on_two_slots_and_leaves_a_checkpoint(self):
+        experiment = self.create(200)
+        described = self.home.finish(experiment)
+        trial = self.home.first_trial(experiment)
+        self.assertEqual("STATE_COMPLETED", described["state"], self.home.trial_log(trial["id"]))
+        self.assertEqual(200, trial["totalBatchesProcessed"])
+        accuracy = trial["bestValidation"]["metrics"]["avgMetrics"]["accuracy"]
+        self.assertGreater(accuracy, 0.5)
+        checkpoints = self.home.json("checkpoint", "list", experiment)["checkpoints"]
+        self.assertTrue(checkpoints)
+        uuid = checkpoints[0]["uuid"]
+        target = os.path.join(self.home.folder, "downloaded")
+        self.home.det("checkpoint", "download", uuid, "-o", target)
+        for path, size in checkpoints[0]["resources"].items():
+            if not path.endswith("/"):
+                self.assertEqual(int(size), os.path.getsize(os.path.join(target, path)), path)
+        self.assertIn("exists", self.home.det("checkpoint", "download", uuid, "-o", target,
+                                              code=1).stderr)
+
+    def test_a_killed_rank_stops_the_other_and_the_trial_restarts_from_its_checkpoint(self):
+        experiment = self.create(300, "min_checkpoint_period={batches: 50}", "max_restarts=2")
+        harness.eventually(lambda: self.home.json("checkpoint", "list", experiment)["checkpoints"],
+                           "a first checkpoint")
+        ranks = harness.eventually(lambda: len(ranks_of(self.home)) == 2 and ranks_of(self.home),
+                                   "two ranks")
+        os.kill(ranks[1], signal.SIGKILL)
+        harness.eventually(lambda: not os.path.exists(f"/proc/{ranks[0]}"), "the other rank's end",
+                           patience=15)
+        described = self.home.finish(experiment)
+        trial = self.home.first_trial(experiment)
+        self.assertEqual("STATE_COMPLETED", described["state"], self.home.trial_log(trial["id"]))
+        self.assertEqual(1, trial["restarts"])
+        self.assertEqual(300, trial["totalBatchesProcessed"])
+        self.assertIn("SIGKILL", trial["runs"][0]["exitReason"])
+        text = self.home.det("trial", "describe", trial["id"]).stdout
+        self.assertIn("restarts", text)
+        self.assertIn("SIGKILL", text)
+
+    def test_past_max_restarts_it_ends_in_error(self):
+        experiment = self.create(100000, "max_restarts=0")
+        ranks = harness.eventually(lambda: len(ranks_of(self.home)) == 2 and ranks_of(self.home),
+                                   "two ranks")
+        os.kill(ranks[0], signal.SIGKILL)
+        described = self.home.finish(experiment)
+        self.assert_state(described, "ERROR")
+        self.assertIn("SIGKILL", described["stateReason"])
+
+    def test_a_source_that_does_not_compile_ends_at_once(self):
+        context = self.example()
+        with open(os.path.join(context, "fashion_mnist.cc"), "a", encoding="utf-8") as f:
+            f.write("\nint broken = undeclared_name;\n")
+        experiment = self.create(100, "max_restarts=5", context=context)
+        described = self.home.finish(experiment)
+        self.assert_state(described, "ERROR")
+        trial = self.home.first_trial(experiment)
+        self.assertEqual(0, trial["restarts"])
+        self.assertEqual(1, len(trial["runs"]))
+        self.assertIn("undeclared_name", self.home.trial_log(trial["id"]))
+
+
+if __name__ == "__main__":
+    harness.main()

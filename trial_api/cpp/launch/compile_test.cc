@@ -1,0 +1,156 @@
+#include "trial_api/cpp/launch/compile.h"
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "trial_api/cpp/core/testing.h"
+#include "trial_api/cpp/launch/testing.h"
+
+namespace det::launch {
+namespace {
+
+class CompileTest : public testing::Test {
+ protected:
+  CompileRequest Request() const {
+    CompileRequest request;
+    request.context_dir = sdk_.Path("context");
+    request.source = "trial.cc";
+    request.class_name = "MyTrial";
+    request.sdk_dir = sdk_.Path("sdk");
+    request.cache_dir = sdk_.Path("cache");
+    return request;
+  }
+
+  // What InvalidCode says; the compiler's own words in `said_`.
+  std::string Refusal(const CompileRequest& request) {
+    testing::internal::CaptureStderr();
+    std::string message = "no error";
+    try {
+      Compile(request, signals_);
+    } catch (const InvalidCode& e) {
+      message = e.what();
+    }
+    said_ = testing::internal::GetCapturedStderr();
+    return message;
+  }
+
+  FakeSdk sdk_;
+  Signals signals_;
+  std::string said_;
+};
+
+void ExpectContains(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST_F(CompileTest, MakesAProgramThatRunsTheClass) {
+  const std::string program = Compile(Request(), signals_);
+  const int status = std::system((program + " x").c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 43);
+}
+
+TEST_F(CompileTest, SourceInAFolderFindsItsHeaders) {
+  sdk_.Write("context/src/trial.cc",
+             "#include \"near.h\"\n#include \"far/far.h\"\n"
+             "namespace a { struct T { int Run(int, char**) { return kNear + kFar; } }; }\n");
+  sdk_.Write("context/src/near.h", "constexpr int kNear = 3;\n");
+  sdk_.Write("context/far/far.h", "constexpr int kFar = 4;\n");
+  CompileRequest request = Request();
+  request.source = "src/trial.cc";
+  request.class_name = "a::T";
+  EXPECT_EQ(WEXITSTATUS(std::system(Compile(request, signals_).c_str())), 7);
+}
+
+TEST_F(CompileTest, SecondTimeNothingIsCompiled) {
+  CompileRequest request = Request();
+  request.compiler = sdk_.CountingCompiler();
+  const std::string program = Compile(request, signals_);
+  EXPECT_EQ(Compile(request, signals_), program);
+  EXPECT_EQ(sdk_.Read("calls"), "call\n");
+}
+
+TEST_F(CompileTest, SeveralAtOnceCompileOnce) {
+  CompileRequest request = Request();
+  request.compiler = sdk_.CountingCompiler();
+  const auto compile = [&](const Ranks&) { return Compile(request, signals_).empty() ? 1 : 0; };
+  EXPECT_EQ(core::RunRanks(4, compile), std::vector<int>(4, 0));
+  EXPECT_EQ(sdk_.Read("calls"), "call\n");
+}
+
+TEST_F(CompileTest, KeyIsTheContent) {
+  const std::string key = CacheKey(Request());
+  sdk_.Write("context/config.yaml", "name: x\n");
+  sdk_.Write("context/.git/hook.cc", "x");
+  EXPECT_EQ(CacheKey(Request()), key);
+  const auto changes = [&](const std::string& file, const std::string& text) {
+    const std::string before = sdk_.Read(file);
+    sdk_.Write(file, text);
+    EXPECT_NE(CacheKey(Request()), key) << file;
+    sdk_.Write(file, before);
+  };
+  changes("context/trial.cc", "// other\n");
+  changes("context/folder/header.h", "// other\n");
+  changes("sdk/share/version", "2\n");
+  changes("sdk/share/compile_flags", "-O1\n");
+  CompileRequest other = Request();
+  other.class_name = "Other";
+  EXPECT_NE(CacheKey(other), CacheKey(Request()));
+  other = Request();
+  other.more_link_flags = "-lm";
+  EXPECT_NE(CacheKey(other), CacheKey(Request()));
+}
+
+TEST_F(CompileTest, ErrorIsTheUsersAndKeepsTheCompilersWords) {
+  sdk_.Write("context/trial.cc", "struct MyTrial {\n  int Run(int, char**) { return x; }\n};\n");
+  const std::string message = Refusal(Request());
+  ExpectContains(message, "trial.cc does not compile");
+  ExpectContains(message, "trial.cc:2:");
+  ExpectContains(message, "'x' was not declared");
+  ExpectContains(said_, "error: 'x' was not declared");
+  // And so the second time.
+  ExpectContains(Refusal(Request()), "'x' was not declared");
+}
+
+TEST_F(CompileTest, MissingClassIsNamed) {
+  CompileRequest request = Request();
+  request.class_name = "Absent";
+  ExpectContains(Refusal(request), "a Trial named Absent");
+}
+
+TEST_F(CompileTest, MissingSourceIsNamed) {
+  CompileRequest request = Request();
+  request.source = "absent.cc";
+  ExpectContains(Refusal(request), "no file absent.cc");
+}
+
+TEST_F(CompileTest, UnresolvedFunctionIsTheUsersError) {
+  sdk_.Write("context/trial.cc",
+             "int f();\nstruct MyTrial { int Run(int, char**) { return f(); } };\n");
+  ExpectContains(Refusal(Request()), "undefined reference to `f()'");
+}
+
+TEST_F(CompileTest, MissingCompilerIsNotTheUsersFault) {
+  CompileRequest request = Request();
+  request.compiler = "/no/such/compiler";
+  try {
+    Compile(request, signals_);
+    FAIL();
+  } catch (const InvalidCode& e) {
+    FAIL() << e.what();
+  } catch (const Error& e) {
+    ExpectContains(e.what(), "/no/such/compiler");
+  }
+}
+
+TEST(FirstErrorTest, SkipsWarningsAndNotes) {
+  EXPECT_EQ(FirstError("In file included from a\n./t.cc:1:2: warning: x\n./t.cc:3:4: error: y\n"),
+            "t.cc:3:4: error: y");
+  EXPECT_EQ(FirstError("warning: x\n"), "");
+}
+
+}  // namespace
+}  // namespace det::launch

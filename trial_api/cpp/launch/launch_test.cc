@@ -1,0 +1,149 @@
+// The launcher as a program, with an SDK without torch: off the cluster and as a task of a master
+// in the test's process.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/subprocess.h"
+#include "gtest/gtest.h"
+#include "trial_api/cpp/core/fake_master.h"
+#include "trial_api/cpp/launch/rank_environment.h"
+#include "trial_api/cpp/launch/testing.h"
+
+namespace det::launch {
+namespace {
+
+struct Result {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+class LaunchTest : public testing::Test {
+ protected:
+  LaunchTest() {
+    variables_["DET_CACHE_DIR"] = sdk_.Path("cache");
+    variables_["PATH"] = std::getenv("PATH");
+  }
+
+  void WriteTrial(const std::string& body) {
+    sdk_.Write("context/trial.cc",
+               "#include <csignal>\n#include <string>\n#include <unistd.h>\n"
+               "std::string Env(const char* n) { return getenv(n) ? getenv(n) : \"-\"; }\n"
+               "struct MyTrial { int Run(int argc, char** argv) {\n" +
+                   body + "\n(void)argc; (void)argv; return 0; } };\n");
+  }
+
+  Result Launch(const std::vector<std::string>& more = {}) {
+    base::SpawnOptions options;
+    options.argv = {
+        std::string(std::getenv("TEST_SRCDIR")) + "/resolute/trial_api/cpp/launch/resolute-launch",
+        "--source=trial.cc", "--class=MyTrial", "--sdk-dir=" + sdk_.Path("sdk")};
+    options.argv.insert(options.argv.end(), more.begin(), more.end());
+    options.env.emplace();
+    for (const auto& [name, value] : variables_) options.env->push_back(name + "=" + value);
+    options.cwd = sdk_.Path("context");
+    options.out = base::Redirect::File(sdk_.Path("out"));
+    options.err = base::Redirect::File(sdk_.Path("err"));
+    std::remove(sdk_.Path("out").c_str());
+    std::remove(sdk_.Path("err").c_str());
+    const base::ChildProcess child = *base::Spawn(options);
+    const base::ProcessExit exit = *base::WaitForExit(child.pid);
+    return {exit.signal == 0 ? exit.code : -exit.signal, sdk_.Read("out"), sdk_.Read("err")};
+  }
+
+  FakeSdk sdk_;
+  std::map<std::string, std::string> variables_;
+};
+
+void ExpectContains(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST_F(LaunchTest, LocalRanksGetTheirPlacesAndArguments) {
+  WriteTrial(
+      "printf(\"%s/%s omp=%s dir=%d argc=%d %s\\n\", Env(\"DET_RANK\").c_str(), "
+      "Env(\"DET_SIZE\").c_str(), Env(\"OMP_NUM_THREADS\").c_str(), "
+      "Env(\"DET_RENDEZVOUS_DIR\") != \"-\", argc, argv[1]);");
+  const Result result = Launch(
+      {"--local", "--slots=2", "--hparam", "a=1", "--hparam=b=x y", "--max-length", "3 epochs"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  ExpectContains(result.out, "[rank=0] 0/2 omp=1 dir=1 argc=4 --hparam=a=1\n");
+  ExpectContains(result.out, "[rank=1] 1/2 omp=1 dir=1 argc=4 --hparam=a=1\n");
+}
+
+TEST_F(LaunchTest, KilledRankTakesTheOtherDown) {
+  WriteTrial("if (Env(\"DET_RANK\") == \"1\") raise(SIGKILL); pause();");
+  const Result result = Launch({"--local", "--slots=2"});
+  EXPECT_EQ(result.code, 128 + SIGKILL);
+  ExpectContains(result.err, "rank 1 was killed by signal 9 (SIGKILL)");
+}
+
+TEST_F(LaunchTest, ExitCodeOfTheFirstThatFails) {
+  WriteTrial("if (Env(\"DET_RANK\") == \"0\") return 7; pause();");
+  const Result result = Launch({"--local", "--slots=2"});
+  EXPECT_EQ(result.code, 7);
+  ExpectContains(result.err, "rank 0 ended with exit code 7");
+}
+
+TEST_F(LaunchTest, WrongUsageIsCodeTwo) {
+  EXPECT_EQ(Launch({"--what"}).code, 2);
+  EXPECT_EQ(Launch({"--seed=1"}).code, 2);  // needs --local
+}
+
+class LaunchOnClusterTest : public LaunchTest {
+ protected:
+  LaunchOnClusterTest() {
+    for (const auto& [name, value] : master_.Environment()) variables_[name] = value;
+  }
+
+  core::FakeMaster master_;
+};
+
+TEST_F(LaunchOnClusterTest, RendezvousPlacesTheRanks) {
+  WriteTrial(
+      "printf(\"%s of %s at %s\\n\", Env(\"DET_RANK\").c_str(), Env(\"DET_SIZE\").c_str(), "
+      "Env(\"DET_NODE_ADDRESS\").c_str());");
+  master_.SendRendezvous({{"other", "10.0.0.1", 1}, {"agent", "10.0.0.2", 2}});
+  const Result result = Launch();
+  EXPECT_EQ(result.code, 0) << result.err;
+  ExpectContains(result.out, "[rank=1] 1 of 3 at 10.0.0.2\n");
+  ExpectContains(result.out, "[rank=2] 2 of 3 at 10.0.0.2\n");
+}
+
+TEST_F(LaunchOnClusterTest, CompileErrorIsReportedAsInvalidCode) {
+  WriteTrial("return nonsense;");
+  const Result result = Launch();
+  EXPECT_EQ(result.code, 1);
+  ExpectContains(result.err, "error: 'nonsense' was not declared in this scope");
+  const std::vector<std::string> reports = master_.Reports();
+  ASSERT_EQ(reports.size(), 1u);
+  ExpectContains(reports[0], "early_exit INVALID_CODE trial.cc does not compile");
+  ExpectContains(reports[0], "'nonsense' was not declared");
+}
+
+TEST_F(LaunchOnClusterTest, MissingSourceIsReportedAsInvalidCode) {
+  EXPECT_EQ(Launch({"--source=absent.cc"}).code, 2);  // given twice
+  std::remove(sdk_.Path("context/trial.cc").c_str());
+  EXPECT_EQ(Launch().code, 1);
+  const std::vector<std::string> reports = master_.Reports();
+  ASSERT_EQ(reports.size(), 1u);
+  ExpectContains(reports[0], "early_exit INVALID_CODE entrypoint: there is no file trial.cc");
+}
+
+TEST_F(LaunchOnClusterTest, AllocationThatEndsEndsTheLauncher) {
+  WriteTrial("");
+  master_.EndAllocation();
+  const Result result = Launch();
+  EXPECT_EQ(result.code, 1);
+  ExpectContains(result.err, "no rendezvous: the allocation has ended");
+}
+
+}  // namespace
+}  // namespace det::launch
