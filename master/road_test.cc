@@ -603,7 +603,7 @@ TEST(PermissionsTest, HoldAtTheServices) {
         wait();
         // Each request has what its method looks at first.
         trial::WatchAllocationRequest own;
-        if (kind == auth::PrincipalKind::kAllocation) own.set_allocation_id("1.1.0");
+        if (service->name() == "TrialRuntime") own.set_allocation_id("1.1.0");
         const grpc::Slice slice(own.SerializeAsString());
         if (!service->method(i)->client_streaming()) {
           call->WriteLast(grpc::ByteBuffer(&slice, 1), {}, nullptr);

@@ -148,6 +148,8 @@ class AgentHub::Impl : public std::enable_shared_from_this<Impl> {
   };
 
   void Register(const std::shared_ptr<Connection>& connection, const wire::Register& message);
+  // The registration is committed, or refused.
+  void Welcome(Connection& connection, const absl::Status& applied) const;
   void Gone(const Connection* connection);
   void Lost(const model::AgentId& agent);
   // REQUIRES the lock.
@@ -291,51 +293,51 @@ void AgentHub::Impl::Register(const std::shared_ptr<Connection>& connection,
   absl::StatusOr<cluster::AgentRegistered> event = ToEvent(message, deps_.loop->Now());
   if (!event.ok()) return connection->Refuse(event.status());
   const model::AgentId id = event->agent.id;
-  std::shared_ptr<Connection> replaced;
-  {
-    std::lock_guard lock(mutex_);
-    if (stopped_) return connection->Close(absl::UnavailableError("the master is stopping"));
-    Entry& entry = agents_[id];
-    if (entry.connection != nullptr && entry.connection->slots != event->agent.slots) {
-      return connection->Refuse(absl::AlreadyExistsError(
-          absl::StrCat("agent id ", id.value(),
-                       " is in use by an agent with other slots; choose another with --id")));
-    }
-    connection->agent = id;
-    connection->slots = event->agent.slots;
-    replaced = std::exchange(entry.connection, connection);
-    if (entry.patience) deps_.loop->Cancel(*std::exchange(entry.patience, std::nullopt));
+  // Held while submitting, so that comings and goings reach the cluster in the order in which the
+  // hub saw them.
+  std::lock_guard lock(mutex_);
+  if (stopped_) return connection->Close(absl::UnavailableError("the master is stopping"));
+  Entry& entry = agents_[id];
+  if (entry.connection != nullptr && entry.connection->slots != event->agent.slots) {
+    return connection->Refuse(absl::AlreadyExistsError(
+        absl::StrCat("agent id ", id.value(),
+                     " is in use by an agent with other slots; choose another with --id")));
   }
-  if (replaced != nullptr) {
+  connection->agent = id;
+  connection->slots = event->agent.slots;
+  if (const auto replaced = std::exchange(entry.connection, connection); replaced != nullptr) {
     replaced->Close(absl::AbortedError(absl::StrCat("agent ", id.value(), " has connected again")));
   }
+  if (entry.patience) deps_.loop->Cancel(*std::exchange(entry.patience, std::nullopt));
   DET_LOG(INFO) << "agent registered" << base::Field("agent", id)
                 << base::Field("slots", event->agent.slots.size())
                 << base::Field("running", event->running.size());
-  engine_->Submit(*std::move(event), [this, self = shared_from_this(),
+  engine_->Submit(*std::move(event), [self = shared_from_this(),
                                       connection](const absl::StatusOr<engine::Applied>& applied) {
-    if (absl::IsUnavailable(applied.status())) return connection->Close(applied.status());
-    if (!applied.ok()) return connection->Refuse(applied.status());
-    wire::MasterMessage message;
-    message.mutable_registered()->set_cluster_id(options_.cluster_id);
-    message.mutable_registered()->set_master_version(options_.version);
-    // Half-open connections are found by gRPC's own pings.
-    message.mutable_registered()->set_heartbeat_seconds(0);
-    connection->Open(std::move(message));
+    self->Welcome(*connection, applied.status());
   });
+}
+
+void AgentHub::Impl::Welcome(Connection& connection, const absl::Status& applied) const {
+  if (absl::IsUnavailable(applied)) return connection.Close(applied);
+  if (!applied.ok()) return connection.Refuse(applied);
+  wire::MasterMessage message;
+  message.mutable_registered()->set_cluster_id(options_.cluster_id);
+  message.mutable_registered()->set_master_version(options_.version);
+  // Half-open connections are found by gRPC's own pings.
+  message.mutable_registered()->set_heartbeat_seconds(0);
+  connection.Open(std::move(message));
 }
 
 void AgentHub::Impl::Gone(const Connection* connection) {
   if (connection->agent.value().empty()) return;
-  {
-    std::lock_guard lock(mutex_);
-    const auto it = agents_.find(connection->agent);
-    if (stopped_ || it == agents_.end() || it->second.connection.get() != connection) return;
-    it->second.connection = nullptr;
-    StartPatience(it->first, it->second);
-  }
+  std::lock_guard lock(mutex_);
+  const auto it = agents_.find(connection->agent);
+  if (stopped_ || it == agents_.end() || it->second.connection.get() != connection) return;
+  it->second.connection = nullptr;
   DET_LOG(WARNING) << "agent disconnected" << base::Field("agent", connection->agent);
   engine_->Submit(cluster::AgentDisconnected{connection->agent});
+  StartPatience(it->first, it->second);
 }
 
 void AgentHub::Impl::StartPatience(const model::AgentId& agent, Entry& entry) {
@@ -345,15 +347,13 @@ void AgentHub::Impl::StartPatience(const model::AgentId& agent, Entry& entry) {
 }
 
 void AgentHub::Impl::Lost(const model::AgentId& agent) {
-  {
-    std::lock_guard lock(mutex_);
-    const auto it = agents_.find(agent);
-    if (stopped_ || it == agents_.end() || it->second.connection != nullptr) return;
-    agents_.erase(it);
-  }
+  std::lock_guard lock(mutex_);
+  const auto it = agents_.find(agent);
+  if (stopped_ || it == agents_.end() || it->second.connection != nullptr) return;
   DET_LOG(WARNING) << "agent lost" << base::Field("agent", agent)
                    << base::Field("after", absl::FormatDuration(options_.patience));
   engine_->Submit(cluster::AgentLost{agent});
+  agents_.erase(it);
 }
 
 void AgentHub::Impl::ExpectAgents() {
