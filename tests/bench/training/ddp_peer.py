@@ -86,7 +86,7 @@ def main():
         torch.distributed.init_process_group(
             "gloo", init_method="file://" + os.environ["BENCH_RENDEZVOUS"], rank=rank, world_size=size)
         net = nn.parallel.DistributedDataParallel(net, gradient_as_bucket_view=True)
-    adam = torch.optim.Adam(net.parameters(), 0.002)
+    adam = torch.optim.Adam(net.parameters(), 0.003)
     window = Window(batch_size)
     while True:
         order = torch.randperm(len(images))

@@ -96,7 +96,7 @@ void RunBare(int64_t batch_size, int64_t width) {
   at::set_num_interop_threads(1);
   torch::manual_seed(1);
   Net net(width);
-  torch::optim::Adam adam(net->parameters(), 0.002);
+  torch::optim::Adam adam(net->parameters(), 0.003);
   Window window(batch_size);
   while (true) {
     const torch::Tensor order = torch::randperm(kTrainRecords, torch::kInt64);
