@@ -2,6 +2,7 @@
 // engine, cluster and agent hub on a store in memory, with an agent and a trial played by the test.
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -148,10 +149,7 @@ class Agent {
   }
   ~Agent() {
     context_.TryCancel();
-    wire::MasterMessage rest;
-    while (stream_->Read(&rest)) {
-    }
-    (void)stream_->Finish();
+    if (!ended_) (void)End();
   }
 
   // The next order that is no acknowledgement.
@@ -163,6 +161,7 @@ class Agent {
     return {};
   }
   grpc::Status End() {
+    ended_ = true;
     wire::MasterMessage rest;
     while (stream_->Read(&rest)) {
     }
@@ -211,6 +210,7 @@ class Agent {
   std::unique_ptr<wire::AgentHub::Stub> stub_;
   std::unique_ptr<grpc::ClientReaderWriter<wire::AgentMessage, wire::MasterMessage>> stream_;
   int64_t sequence_ = 0;
+  bool ended_ = false;
 };
 
 class RoadTest : public testing::Test {
@@ -651,7 +651,9 @@ TEST(LoginTest, WithThePasswordUntilLogout) {
     As context(response.token());
     api::GetMeResponse user;
     const grpc::Status status = auth->GetMe(&context, {}, &user);
-    if (status.ok()) EXPECT_EQ(user.user().username(), "admin");
+    if (status.ok()) {
+      EXPECT_EQ(user.user().username(), "admin");
+    }
     return status.error_code();
   };
   EXPECT_EQ(me(), grpc::StatusCode::OK);

@@ -73,9 +73,9 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event) {
   StopStrays(step, id, running);
   for (const model::AllocationId& allocation_id : running) {
     const auto it = step.s.allocations.find(allocation_id);
-    if (it == step.s.allocations.end()) continue;
-    const experiment::AllocationActions actions = experiment::ShareStarted(it->second, id);
-    if (actions.announce) Do(step, it->second, actions);
+    const Share* share = it == step.s.allocations.end() ? nullptr : FindShare(it->second, id);
+    if (share == nullptr || share->started) continue;
+    Do(step, it->second, experiment::ShareStarted(it->second, id));
   }
   step.Reschedule();
   // What was ordered while it was away, and the news that waited for its address.
@@ -90,8 +90,6 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentDisconnected& event) {
   const auto it = step.s.agents.find(event.id);
   if (it == step.s.agents.end() || !it->second.connected) return step.Finish();
   it->second.connected = false;
-  // Nothing of it is running, so nothing is to be waited for.
-  if (AllocationsOn(step, event.id).empty()) step.s.agents.erase(it);
   step.Reschedule();
   return step.Finish();
 }

@@ -18,7 +18,7 @@ constexpr absl::Duration kRepeatedStopGrace = absl::Seconds(2);
 std::vector<Effect> EffectsOf(const Cluster::State& state, const Allocation& a,
                               const model::AgentId* agent) {
   std::vector<Effect> effects;
-  if (a.shares.empty()) return effects;
+  if (a.shares.empty() || a.state == AllocationState::kTerminated) return effects;
   for (const Share& share : a.shares) {
     if (share.exited || (agent != nullptr && share.placement.agent != *agent)) continue;
     if (a.state == AllocationState::kStopping) {

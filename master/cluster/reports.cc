@@ -62,7 +62,6 @@ absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event) {
   const model::MetricReport& report = event.report;
   const std::string& name = entry.experiment.config->searcher.metric;
   step.Change(AddMetrics{report});
-  trial.steps_completed = std::max(trial.steps_completed, report.steps_completed);
   step.Touch(trial);
   const std::optional<double> metric = Number(report.metrics.Find(name));
   if (!metric) {
@@ -83,10 +82,14 @@ absl::StatusOr<Outcome> Apply(Step& step, const CheckpointReported& event) {
   if (allocation == nullptr || allocation->trial != checkpoint.trial) return step.Finish();
   Trial& trial = step.s.trials.at(allocation->trial);
   if (trial.latest_checkpoint == checkpoint.id) return step.Finish();
-  trial.latest_checkpoint = checkpoint.id;
-  trial.steps_completed = std::max(trial.steps_completed, checkpoint.steps_completed);
-  step.Touch(trial);
   step.Change(AddCheckpoint{checkpoint});
+  // A report that was delayed or repeated must not take the trial back.
+  if (trial.latest_checkpoint && checkpoint.steps_completed < trial.steps_completed) {
+    return step.Finish();
+  }
+  trial.latest_checkpoint = checkpoint.id;
+  trial.steps_completed = checkpoint.steps_completed;
+  step.Touch(trial);
   return step.Finish();
 }
 

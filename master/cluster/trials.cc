@@ -70,7 +70,6 @@ void OnEnded(Step& step, Trial& trial) {
   if (Searching(entry.experiment)) {
     Tell(step, entry, searcher::TrialExited{trial.request, EndOf(step, trial)});
   }
-  entry.searcher.SetTrialProgress(trial.request, 1);
   entry.experiment.progress = std::max(entry.experiment.progress, entry.searcher.Progress());
   step.Touch(entry.experiment);
   EndIfDone(step, entry);

@@ -129,6 +129,17 @@ class EngineTest : public ::testing::Test {
     return image;
   }
 
+  // A trial that runs and is then asked to save and exit.
+  void RunThenPause() {
+    Submit(Register("agent-0", 1), "register");
+    Submit(Create("a"), "create");
+    Settle();
+    Submit(cluster::ShareStarted{model::AllocationId("1.1.0"), model::AgentId("agent-0")}, "");
+    Submit(cluster::PauseExperiment{model::ExperimentId(1)}, "pause");
+    Settle();
+    recorder_.log.clear();
+  }
+
   base::FakeEventLoop loop_;
   base::FakeEventLoop commits_;
   store::FakeStore fake_;
@@ -272,33 +283,25 @@ TEST_F(EngineTest, TasksStartOnceTheirAssignmentIsDurable) {
 }
 
 TEST_F(EngineTest, DeadlinesComeDue) {
-  Submit(Register("agent-0", 1), "register");
-  Submit(Create("a"), "create");
-  Settle();
-  Submit(cluster::ShareStarted{model::AllocationId("1.1.0"), model::AgentId("agent-0")}, "started");
-  Submit(cluster::KillExperiment{model::ExperimentId(1)}, "kill");
-  Settle();
-  recorder_.log.clear();
-  // The agent does not say that it ended: after the grace it is told again, without any.
-  Advance(absl::Minutes(1));
-  EXPECT_THAT(recorder_.log, ::testing::Each(HasSubstr("stop 1.1.0 grace 0")));
-  EXPECT_THAT(recorder_.log, ::testing::Not(IsEmpty()));
+  RunThenPause();
+  Advance(store::MakeConfig("")->preemption_timeout_seconds * absl::Seconds(1) - absl::Seconds(1));
+  EXPECT_THAT(recorder_.log, IsEmpty());
+  // Still not gone when its time is over.
+  Advance(absl::Seconds(1));
+  EXPECT_THAT(recorder_.log, ElementsAre("stop 1.1.0 grace 15"));
+  EXPECT_EQ(loop_.NextTimer(), absl::InfiniteFuture());
 }
 
 TEST_F(EngineTest, DeadlinesOutliveAnOutage) {
-  Submit(Register("agent-0", 1), "register");
-  Submit(Create("a"), "create");
-  Settle();
-  Submit(cluster::ShareStarted{model::AllocationId("1.1.0"), model::AgentId("agent-0")}, "started");
-  Submit(cluster::KillExperiment{model::ExperimentId(1)}, "kill");
-  Settle();
-  recorder_.log.clear();
-  store_.Script(std::vector(60, FaultyStore::Fault::kUnreached));
+  RunThenPause();
+  Advance(store::MakeConfig("")->preemption_timeout_seconds * absl::Seconds(1) - absl::Minutes(1));
+  store_.Script(std::vector(120, FaultyStore::Fault::kUnreached));
   Submit(Create("held"), "held");
-  Advance(absl::Seconds(30));
+  Advance(absl::Seconds(90));
   EXPECT_THAT(recorder_.log, IsEmpty());
   Advance(absl::Minutes(5));
-  EXPECT_THAT(recorder_.log, ::testing::Contains("stop 1.1.0 grace 0"));
+  Advance(absl::Seconds(1));
+  EXPECT_THAT(recorder_.log, ElementsAre("held OK", "stop 1.1.0 grace 15"));
 }
 
 TEST_F(EngineTest, AnIdleEngineSetsNoTimer) {

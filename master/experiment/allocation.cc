@@ -106,6 +106,7 @@ AllocationActions EndShare(Allocation& a, Share& share, ExitReason fault, absl::
   if (fault != ExitReason::kNone && Move(a, AllocationEvent::kStop)) {
     return StopRest(a, kPeerGrace, now);
   }
+  if (AllStarted(a) && Move(a, AllocationEvent::kAllStarted)) actions.announce = true;
   return actions;
 }
 
@@ -140,9 +141,12 @@ AllocationActions ShareExited(Allocation& a, const model::AgentId& agent, const 
   share->exit_code = exit.exit_code;
   share->signal = exit.signal;
   share->message = exit.message;
+  // It ran, even if the news of its start was lost: its peers need not wait for that.
+  if (!exit.start_failed) share->started = true;
   const bool failed = exit.exit_code != 0 || exit.signal != 0 || exit.start_failed;
   // While it is being stopped, a bad exit is what was asked for.
   const bool expected = a.state == AllocationState::kStopping;
+  if (failed && expected && !a.exit_code) a.exit_code = exit.exit_code;
   return EndShare(a, *share, failed && !expected ? ExitReason::kFailed : ExitReason::kNone, now);
 }
 

@@ -40,7 +40,7 @@ struct Trial {
   std::optional<model::AllocationId> allocation;  // of the present run
   std::optional<model::CheckpointId> latest_checkpoint;
   std::optional<model::CheckpointId> warm_start;
-  int64_t steps_completed = 0;
+  int64_t steps_completed = 0;  // at the latest checkpoint: where the next run resumes
   double progress = 0;
   std::string runner_state;
   // The searcher's metric: best (by direction) and latest.

@@ -47,10 +47,10 @@ enum class ExitReason {
   kFinished,     // exit code 0
   kPreempted,    // exit code 0 after the preemption was acknowledged
   kStopped,      // we killed it, as asked
-  kFailed,       // its own fault: a non-zero code, a signal
+  kFailed,       // its own fault: a non-zero code, a signal, a program that cannot be started
   kInvalidHp,    // the trial said so
   kInvalidCode,  // the trial's source does not compile or is not there
-  kNodeLost,     // not its fault: agent gone, start refused by the agent
+  kNodeLost,     // not its fault: the agent is gone, or came back without the task
 };
 
 std::string_view ToString(ExperimentState state);  // "ACTIVE"

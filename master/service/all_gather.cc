@@ -23,12 +23,12 @@ absl::Status Validate(const std::string& key, int rank, int num_peers) {
 int64_t AllGather::Join(const model::AllocationId& allocation, const std::string& key, int rank,
                         int num_peers, std::string data, Reply reply) {
   // What to answer once the lock is released.
-  absl::StatusOr<std::vector<std::string>> result = Validate(key, rank, num_peers);
+  absl::StatusOr<std::vector<std::string>> result = std::vector<std::string>();
   std::vector<Reply> answered;
   Reply replaced;
   int64_t ticket = 0;
-  if (!result.ok()) {
-    reply(std::move(result));
+  if (const absl::Status valid = Validate(key, rank, num_peers); !valid.ok()) {
+    reply(valid);
     return ticket;
   }
   {

@@ -26,18 +26,34 @@ struct Standing {
   std::vector<AllocationUpdate> news;  // that it should have heard already
 };
 
-// The address of an agent that has gone in between stays empty; the rendezvous is announced again
-// when it returns.
-cluster::AnnounceRendezvous RendezvousOf(const cluster::Cluster& cluster,
-                                         const experiment::Allocation& allocation) {
+// Nothing before every share has started and every agent's address is known: the cluster announces
+// it then.
+std::optional<cluster::AnnounceRendezvous> RendezvousOf(const cluster::Cluster& cluster,
+                                                        const experiment::Allocation& allocation) {
   cluster::AnnounceRendezvous news{.allocation = allocation.id};
   for (const experiment::Share& share : allocation.shares) {
     const auto agent = cluster.agents().find(share.placement.agent);
+    if (!share.started || agent == cluster.agents().end() || agent->second.address.empty()) {
+      return std::nullopt;
+    }
     news.nodes.push_back({.agent = share.placement.agent,
-                          .address = agent == cluster.agents().end() ? "" : agent->second.address,
+                          .address = agent->second.address,
                           .slots = static_cast<int>(share.placement.slots.size())});
   }
   return news;
+}
+
+std::optional<model::ExitReason> FromProto(trial::ReportEarlyExitRequest::Reason reason) {
+  switch (reason) {
+    case trial::ReportEarlyExitRequest::INVALID_HP:
+      return model::ExitReason::kInvalidHp;
+    case trial::ReportEarlyExitRequest::INVALID_CODE:
+      return model::ExitReason::kInvalidCode;
+    case trial::ReportEarlyExitRequest::FAILED:
+      return model::ExitReason::kNone;  // the exit code decides; the message explains it
+    default:
+      return std::nullopt;
+  }
 }
 
 Standing StandingOf(const cluster::Cluster& cluster, const model::AllocationId& id) {
@@ -49,7 +65,9 @@ Standing StandingOf(const cluster::Cluster& cluster, const model::AllocationId& 
   standing.trial = allocation->trial;
   standing.run_id = allocation->run_id;
   if (allocation->state == State::kRunning || allocation->state == State::kPreempting) {
-    standing.news.push_back(ToUpdate(RendezvousOf(cluster, *allocation)));
+    if (const auto news = RendezvousOf(cluster, *allocation)) {
+      standing.news.push_back(ToUpdate(*news));
+    }
   }
   if (allocation->state == State::kPreempting) {
     standing.news.push_back(ToUpdate(cluster::AnnouncePreemption{
@@ -192,18 +210,15 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
                                             trial::ReportEarlyExitResponse*) override {
     return OfOwn(
         context, "det.trial.v1.TrialRuntime.ReportEarlyExit", request, [this, request](Done done) {
-          if (request->reason() != trial::ReportEarlyExitRequest::INVALID_HP &&
-              request->reason() != trial::ReportEarlyExitRequest::INVALID_CODE) {
-            return done(
-                absl::InvalidArgumentError("the reason must be INVALID_HP or INVALID_CODE"));
+          const std::optional<model::ExitReason> reason = FromProto(request->reason());
+          if (!reason) {
+            return done(absl::InvalidArgumentError(
+                "the reason must be INVALID_HP, INVALID_CODE or FAILED"));
           }
-          const bool code = request->reason() == trial::ReportEarlyExitRequest::INVALID_CODE;
           SubmitAndFinish(
               edge_,
               cluster::EarlyExitReported{
-                  .allocation = Id(*request),
-                  .reason = code ? model::ExitReason::kInvalidCode : model::ExitReason::kInvalidHp,
-                  .message = request->message()},
+                  .allocation = Id(*request), .reason = *reason, .message = request->message()},
               std::move(done));
         });
   }

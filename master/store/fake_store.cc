@@ -180,7 +180,8 @@ absl::StatusOr<ExperimentPage> FakeStore::ListExperiments(const ExperimentQuery&
     ExperimentRecord record = database_->Record(experiment);
     if (!absl::StrContains(absl::AsciiStrToLower(experiment.config->name),
                            absl::AsciiStrToLower(query.name)) ||
-        !Contains(query.states, experiment.state) || !Contains(query.usernames, record.username)) {
+        !Contains(query.states, experiment.state) || !Contains(query.usernames, record.username) ||
+        (!query.request_id.empty() && query.request_id != experiment.request_id)) {
       continue;
     }
     found.push_back(std::move(record));

@@ -54,6 +54,7 @@ struct ExperimentQuery {
   std::string name;  // contained in the name, any case
   std::vector<model::ExperimentState> states;
   std::vector<std::string> usernames;
+  std::string request_id;  // exactly; empty: any
 };
 struct ExperimentPage {
   std::vector<ExperimentRecord> experiments;

@@ -270,6 +270,8 @@ TEST_P(StoreContractTest, ExperimentsAreListedByFilterSortAndWindow) {
   EXPECT_THAT(list({.name = "%"}), IsEmpty());
   EXPECT_THAT(list({.states = {model::ExperimentState::kCompleted}}), ElementsAre(4, 5));
   EXPECT_THAT(list({.usernames = {"bob"}}), ElementsAre(2, 4));
+  EXPECT_THAT(list({.request_id = "request-3"}), ElementsAre(3));
+  EXPECT_THAT(list({.request_id = "request"}), IsEmpty());
   EXPECT_THAT(list({.window = {1, 2}}), ElementsAre(2, 3));
   EXPECT_THAT(list({.window = {-2, 0}}), ElementsAre(4, 5));
   EXPECT_THAT(list({.window = {-2, 1}}), ElementsAre(4));

@@ -218,7 +218,6 @@ std::vector<std::string> EmbeddedPostgres::Impl::Command() const {
   if (!fsync_) {
     set("fsync=off");
     set("full_page_writes=off");
-    set("synchronous_commit=off");
   }
   return argv;
 }

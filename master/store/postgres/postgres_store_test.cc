@@ -68,6 +68,16 @@ TEST(PostgresStoreTest, ConnectsAgainAfterACut) {
   EXPECT_EQ(store->ListExperiments({})->total, 2);
 }
 
+// Asks until the server is back; only UNAVAILABLE may come before.
+template <class Call>
+void AwaitOk(const Call& call) {
+  absl::Status status;
+  while (!(status = call()).ok()) {
+    ASSERT_TRUE(absl::IsUnavailable(status)) << status;
+    std::this_thread::yield();
+  }
+}
+
 TEST(PostgresStoreTest, IsBackWhenTheServerIs) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto store = OpenStore(database);
@@ -75,12 +85,11 @@ TEST(PostgresStoreTest, IsBackWhenTheServerIs) {
   ASSERT_TRUE(store->Commit(1, {cluster::PutExperiment{MakeExperiment(1)}}).ok());
   ASSERT_EQ(::kill(TestServer::Get().pid(), SIGKILL), 0);
   const std::vector<cluster::Change> next = {cluster::PutExperiment{MakeExperiment(2)}};
-  absl::Status status;
-  while (!(status = store->Commit(2, next)).ok()) {
-    ASSERT_TRUE(absl::IsUnavailable(status)) << status;
-    std::this_thread::yield();
-  }
+  AwaitOk([&] { return store->Commit(2, next); });
+  AwaitOk([&] { return store->AddLogLines({MakeLine("1.1", 1, "one")}); });
+  AwaitOk([&] { return store->ListExperiments({}).status(); });
   EXPECT_EQ(store->ListExperiments({})->total, 2);
+  EXPECT_EQ(store->ListLogs({.task = model::TaskId("1.1")})->size(), 1u);
 }
 
 TEST(PostgresStoreTest, IdsOfLogLinesAppearInOrder) {

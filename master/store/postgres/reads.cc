@@ -80,9 +80,11 @@ absl::StatusOr<ExperimentRecord> SqlStore::GetExperiment(model::ExperimentId id)
 absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& query) {
   constexpr char kWhere[] =
       " WHERE strpos(lower(e.name), lower($1)) > 0 AND ($2::text[] IS NULL OR e.state = ANY($2)) "
-      "AND ($3::text[] IS NULL OR coalesce(u.username, '') = ANY($3))";
+      "AND ($3::text[] IS NULL OR coalesce(u.username, '') = ANY($3)) "
+      "AND ($4::text IS NULL OR e.request_id = $4)";
   const Params params = {ToParam(query.name), ToStateFilter(query.states),
-                         ToFilter(query.usernames)};
+                         ToFilter(query.usernames),
+                         query.request_id.empty() ? Param{} : ToParam(query.request_id)};
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,

@@ -266,8 +266,17 @@ void TrialClient::AckPreemption() {
 void TrialClient::ReportEarlyExit(EarlyExit reason, const std::string& message) {
   pb::ReportEarlyExitRequest request;
   request.set_allocation_id(rep_->options.allocation_id);
-  request.set_reason(reason == EarlyExit::kInvalidHp ? pb::ReportEarlyExitRequest::INVALID_HP
-                                                     : pb::ReportEarlyExitRequest::INVALID_CODE);
+  switch (reason) {
+    case EarlyExit::kInvalidHp:
+      request.set_reason(pb::ReportEarlyExitRequest::INVALID_HP);
+      break;
+    case EarlyExit::kInvalidCode:
+      request.set_reason(pb::ReportEarlyExitRequest::INVALID_CODE);
+      break;
+    case EarlyExit::kFailed:
+      request.set_reason(pb::ReportEarlyExitRequest::FAILED);
+      break;
+  }
   request.set_message(message);
   rep_->Call("ReportEarlyExit", &pb::TrialRuntime::Stub::ReportEarlyExit, request);
 }

@@ -45,7 +45,7 @@ struct Node {
   int slots = 0;
 };
 
-enum class EarlyExit { kInvalidHp, kInvalidCode };
+enum class EarlyExit { kInvalidHp, kInvalidCode, kFailed };
 
 // A running WatchAllocation; ends with its destructor. Reconnects by itself.
 class AllocationWatch {

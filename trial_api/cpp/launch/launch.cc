@@ -118,30 +118,42 @@ std::vector<Child> MakeChildren(const std::vector<Ranks>& all, const std::vector
   return children;
 }
 
+// How the ranks ended: an exit code, and in words which of them failed first, if one did by itself.
+struct RanksExit {
+  int code = 0;
+  std::string failure;
+};
+
 // Runs the ranks; says on stderr how the first that failed ended.
-int RunRanks(const std::vector<Ranks>& ranks, const std::vector<std::string>& argv,
-             const RankExtras& extras, Signals& signals) {
+RanksExit RunRanks(const std::vector<Ranks>& ranks, const std::vector<std::string>& argv,
+                   const RankExtras& extras, Signals& signals) {
   const Outcome outcome = RunChildren(MakeChildren(ranks, argv, extras), signals);
-  if (!outcome.failed) return 0;
+  if (!outcome.failed) return {};
   const int rank = ranks[*outcome.failed].rank;
   if (outcome.stop_signal) {
     std::fprintf(stderr, "INFO: stopped by signal %d\n", *outcome.stop_signal);
-    return outcome.exit.signal != 0 ? 128 + outcome.exit.signal : outcome.exit.code;
+    return {outcome.exit.signal != 0 ? 128 + outcome.exit.signal : outcome.exit.code, ""};
   }
+  RanksExit exit;
   if (const int signal = outcome.exit.signal; signal != 0) {
-    std::fprintf(stderr, "ERROR: rank %d was killed by signal %d (SIG%s)\n", rank, signal,
-                 ::sigabbrev_np(signal) == nullptr ? "?" : ::sigabbrev_np(signal));
-    return 128 + signal;
+    const char* name = ::sigabbrev_np(signal);
+    exit.code = 128 + signal;
+    exit.failure = absl::StrCat("rank ", rank, " was killed by signal ", signal, " (SIG",
+                                name == nullptr ? "?" : name, ")");
+  } else {
+    exit.code = outcome.exit.code;
+    exit.failure = absl::StrCat("rank ", rank, " ended with exit code ", exit.code);
   }
-  std::fprintf(stderr, "ERROR: rank %d ended with exit code %d\n", rank, outcome.exit.code);
-  return outcome.exit.code;
+  std::fprintf(stderr, "ERROR: %s\n", exit.failure.c_str());
+  return exit;
 }
 
-// Tells the master that a restart would be useless.
-void ReportInvalidCode(TrialClient::Options client_options, const std::string& message) {
+// Tells the master what the exit code cannot.
+void Report(TrialClient::Options client_options, core::EarlyExit reason,
+            const std::string& message) {
   try {
     client_options.patience = kEarlyExitPatience;
-    TrialClient(client_options).ReportEarlyExit(core::EarlyExit::kInvalidCode, message);
+    TrialClient(client_options).ReportEarlyExit(reason, message);
   } catch (const Error& e) {
     std::fprintf(stderr, "WARNING: %s\n", e.what());
   }
@@ -166,7 +178,7 @@ int LaunchLocal(const Options& options, Signals& signals) {
   extras.rendezvous_dir = dir->path();
   extras.single_thread = true;
   const std::vector<Ranks> ranks = RanksOfNode({{"local", "", options.slots}}, "local");
-  return RunRanks(ranks, argv, extras, signals);
+  return RunRanks(ranks, argv, extras, signals).code;
 }
 
 int LaunchOnCluster(const Options& options, Signals& signals) {
@@ -179,7 +191,7 @@ int LaunchOnCluster(const Options& options, Signals& signals) {
         MakeRequest(options, fs::current_path(), options.source, core::RequireEnv("DET_CACHE_DIR")),
         signals);
   } catch (const InvalidCode& e) {
-    ReportInvalidCode(client_options, e.what());
+    Report(client_options, core::EarlyExit::kInvalidCode, e.what());
     throw;
   }
   const std::vector<Node> nodes = rendezvous->Get(signals);
@@ -188,7 +200,9 @@ int LaunchOnCluster(const Options& options, Signals& signals) {
   RankExtras extras;
   extras.node_address = nodes[ranks.front().cross_rank].address;
   extras.single_thread = core::EnvOr("DET_SLOT_TYPE", "cpu") == "cpu";
-  return RunRanks(ranks, {program}, extras, signals);
+  const RanksExit exit = RunRanks(ranks, {program}, extras, signals);
+  if (!exit.failure.empty()) Report(client_options, core::EarlyExit::kFailed, exit.failure);
+  return exit.code;
 }
 
 }  // namespace det::launch

@@ -163,24 +163,41 @@ TEST_F(ControllerTest, PolicyBestSavesWhatIsBetterAndTheEnd) {
             "finished; steps 9; ");
 }
 
-TEST_F(ControllerTest, TwoRanksTrainAsOneAndValidateEachRecordOnce) {
-  std::vector<std::string> metrics;
-  for (const int size : {1, 2, 4}) {
-    const auto results = RunRanks(size, [&](Communicator& communicator) {
-      FakeContext core(communicator, Options({Unit::kBatches, 50}));
-      SeedTorch(7, communicator.ranks().rank);
-      TrialContext context(core);
-      LineTrial trial(context);
-      Controller(context, trial).Run();
-      const MetricMap& last = core.validation_reports.back().second;
-      const double loss = core.training_reports.back().second.at("loss");
-      char text[80];
-      std::snprintf(text, sizeof text, "%.4e %.4e %g", last.at("error"), loss, last.at("one"));
-      return std::string(text);
-    });
-    for (const std::string& result : results) metrics.push_back(result);
+TEST_F(ControllerTest, ManyRanksTrainAsOneAndValidateEachRecordOnce) {
+  struct Numbers {
+    double loss = 0.0, error = 0.0, one = 0.0;
+  };
+  const auto train = [&](int size) {
+    std::vector<Numbers> all;
+    for (const std::string& result : RunRanks(size, [&](Communicator& communicator) {
+           FakeContext::Options options = Options({Unit::kBatches, 50});
+           options.training.reporting_period = 1;
+           FakeContext core(communicator, options);
+           SeedTorch(7, communicator.ranks().rank);
+           TrialContext context(core);
+           LineTrial trial(context);
+           Controller(context, trial).Run();
+           const MetricMap& last = core.validation_reports.back().second;
+           std::ostringstream text;
+           text.precision(17);
+           text << core.training_reports.back().second.at("loss") << " " << last.at("error") << " "
+                << last.at("one");
+           return text.str();
+         })) {
+      Numbers& numbers = all.emplace_back();
+      std::istringstream(result) >> numbers.loss >> numbers.error >> numbers.one;
+    }
+    return all;
+  };
+  const Numbers alone = train(1)[0];
+  ASSERT_GT(alone.loss, 0.0);
+  for (const int size : {2, 4}) {
+    for (const Numbers& numbers : train(size)) {
+      EXPECT_NEAR(numbers.loss, alone.loss, 1e-4 * alone.loss);
+      EXPECT_NEAR(numbers.error, alone.error, 1e-4 * alone.error);
+      EXPECT_EQ(numbers.one, 1.0);
+    }
   }
-  for (const std::string& one : metrics) EXPECT_EQ(one, metrics[0]);
 }
 
 TEST_F(ControllerTest, AResumedRunContinuesToTheLastBit) {

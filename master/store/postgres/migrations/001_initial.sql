@@ -78,6 +78,8 @@ CREATE TABLE experiments (
 CREATE INDEX experiments_live ON experiments (id)
   WHERE state NOT IN ('COMPLETED', 'CANCELED', 'ERROR');
 
+CREATE INDEX experiments_request ON experiments (request_id) WHERE request_id <> '';
+
 CREATE TABLE searchers (
   experiment int PRIMARY KEY,
   sequence   bigint NOT NULL,

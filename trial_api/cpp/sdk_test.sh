@@ -1,0 +1,20 @@
+#!/bin/bash
+# The installed Trial API compiles a source that uses it, with the precompiled header and not past it.
+set -euo pipefail
+sdk=trial_api/cpp/sdk
+cat > "$TEST_TMPDIR/use.cc" <<'CC'
+#include "det/trial.h"
+torch::Tensor Twice(const torch::Tensor& x) { return 2 * x; }
+CC
+# shellcheck disable=SC2046
+said=$(g++ $(cat "$sdk/share/compile_flags") -I"$sdk/include" -Winvalid-pch -Werror -H \
+  -fsyntax-only "$TEST_TMPDIR/use.cc" 2>&1) || { echo "$said" | tail -20; exit 1; }
+if ! grep -q '^! .*trial.h.gch' <<< "$said"; then
+  echo "the precompiled header was not used:"
+  head -5 <<< "$said"
+  exit 1
+fi
+nm -DC "$sdk/lib/libdet_trial.so" > "$TEST_TMPDIR/symbols"
+for symbol in 'T det::RunTrialMain(' 'T det::Context::FromEnvironment(' 'det::Hparams::Get<double>('; do
+  grep -qF "$symbol" "$TEST_TMPDIR/symbols" || { echo "libdet_trial.so lacks $symbol"; exit 1; }
+done
