@@ -21,6 +21,7 @@
 #include "agent/link/master_link.h"
 #include "base/event_loop.h"
 #include "base/file.h"
+#include "base/install.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 
@@ -103,7 +104,7 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
 
   Registration OnConnecting() override {
     return {.agent_id = options_.id,
-            .version = kAgentVersion,
+            .version = base::kVersion,
             .resource_pool = options_.resource_pool,
             .address = options_.address,
             .devices = host_.devices,

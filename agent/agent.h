@@ -20,8 +20,6 @@
 
 namespace det::agent {
 
-inline constexpr char kAgentVersion[] = "0.1.0";
-
 struct AgentOptions {
   std::string master;  // http://host:port
   std::string id;

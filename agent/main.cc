@@ -21,6 +21,7 @@
 #include "agent/agent.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/install.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include <CLI/CLI.hpp>
@@ -55,9 +56,7 @@ std::string DefaultSdkDir() {
 }
 
 std::string DefaultWorkDir(const std::string& id) {
-  const char* home = ::getenv("HOME");
-  return absl::StrCat(home != nullptr && *home != 0 ? home : "/var/lib",
-                      "/.local/share/resolute/agents/", id);
+  return absl::StrCat(base::DefaultDataDir(), "/agents/", id);
 }
 
 void Declare(CLI::App& app, Flags& flags) {
@@ -68,7 +67,7 @@ void Declare(CLI::App& app, Flags& flags) {
                  "Offer this many artificial CPU slots (default: the GPUs, else one CPU slot)");
   app.add_option("--pool", flags.agent.resource_pool, "Resource pool (default: default)");
   app.add_option("--work-dir", flags.agent.work_dir,
-                 "Folder for tasks and caches (default: ~/.local/share/resolute/agents/<id>)");
+                 "Folder for tasks and caches (default: agents/<id> below the data directory)");
   app.add_option("--token-file", flags.token_file, "File that holds the agent token");
   app.add_option("--sdk-dir", flags.agent.sdk_dir, "The installed Trial API");
   app.add_option("--address", flags.agent.address,
@@ -77,7 +76,7 @@ void Declare(CLI::App& app, Flags& flags) {
                  "Seconds that tasks are given when the agent stops (default: 10)");
   app.add_flag("--log-json", flags.log_json, "Log as JSON lines");
   app.add_flag("--verbose", flags.verbose, "Log more");
-  app.set_version_flag("--version", std::string("resolute-agent ") + kAgentVersion);
+  app.set_version_flag("--version", std::string("resolute-agent ") + base::kVersion);
 }
 
 absl::Status Complete(Flags& flags) {

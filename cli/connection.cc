@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
+#include "base/install.h"
 #include "base/status_macros.h"
 #include "cli/json_text.h"
 #include "nlohmann/json.hpp"
@@ -40,7 +41,7 @@ std::string AuthFile() {
 
 // The address of the master that runs on the default data directory.
 std::optional<std::string> LocalMaster() {
-  const auto text = base::ReadFile(absl::StrCat(DefaultDataDir(), "/master.json"));
+  const auto text = base::ReadFile(absl::StrCat(base::DefaultDataDir(), "/master.json"));
   if (!text.ok()) return std::nullopt;
   int pid = 0;
   if (!absl::SimpleAtoi(MemberOf(*text, "pid").value_or(""), &pid) || pid <= 0) return std::nullopt;
@@ -56,7 +57,7 @@ std::string RememberedToken(const std::string& url) {
 }
 
 std::string LocalToken() {
-  const auto text = base::ReadFile(absl::StrCat(DefaultDataDir(), "/admin.token"));
+  const auto text = base::ReadFile(absl::StrCat(base::DefaultDataDir(), "/admin.token"));
   return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
 }
 
@@ -120,11 +121,6 @@ absl::Status RememberToken(const std::string& url, const std::string& token) {
   }
   DET_RETURN_IF_ERROR(base::MakeDirs(path.substr(0, path.rfind('/'))));
   return base::WriteFileAtomically(path, tokens.dump(2) + "\n", 0600);
-}
-
-std::string DefaultDataDir() {
-  if (std::string dir = FromEnvironment("DET_DATA_DIR"); !dir.empty()) return dir;
-  return absl::StrCat(Home(), "/.local/share/resolute");
 }
 
 }  // namespace det::cli

@@ -30,9 +30,6 @@ absl::StatusOr<std::string> CanonicalUrl(absl::string_view text);
 // an empty token forgets it.
 absl::Status RememberToken(const std::string& url, const std::string& token);
 
-// $DET_DATA_DIR, or ~/.local/share/resolute.
-std::string DefaultDataDir();
-
 }  // namespace det::cli
 
 #endif  // CLI_CONNECTION_H_

@@ -1,19 +1,12 @@
 #include "master/config.h"
 
-#include <cstdlib>
 #include <iostream>
 
+#include "base/install.h"
 #include <CLI/CLI.hpp>
 
 namespace det::master {
 namespace {
-
-std::string DefaultDataDir() {
-  const char* xdg = std::getenv("XDG_DATA_HOME");
-  if (xdg != nullptr && *xdg == '/') return std::string(xdg) + "/resolute";
-  const char* home = std::getenv("HOME");
-  return std::string(home == nullptr ? "" : home) + "/.local/share/resolute";
-}
 
 // CLI11 reports by exceptions; they end here.
 Exit Report(const CLI::App& app, const CLI::ParseError& error) {
@@ -26,13 +19,13 @@ Exit Report(const CLI::App& app, const CLI::ParseError& error) {
 
 std::variant<Config, Exit> ParseFlags(int argc, char** argv) {
   Config config;
-  config.data_dir = DefaultDataDir();
+  config.data_dir = base::DefaultDataDir();
   double patience = absl::ToDoubleSeconds(config.agent_patience);
   CLI::App app(
       "The master of a Resolute cluster: keeps experiments, schedules trials, serves the "
       "API.",
       "resolute-master");
-  app.set_version_flag("--version", std::string("resolute-master ") + kVersion);
+  app.set_version_flag("--version", std::string("resolute-master ") + base::kVersion);
   app.add_option("--data-dir", config.data_dir, "Everything this master keeps")
       ->capture_default_str();
   app.add_option("--port", config.port, "HTTP and gRPC; 0: any free one")

@@ -11,8 +11,6 @@
 
 namespace det::master {
 
-inline constexpr char kVersion[] = "0.1.0";
-
 struct Config {
   std::string data_dir;
   std::string bind = "127.0.0.1";

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/event_loop.h"
 #include "base/file.h"
+#include "base/install.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
@@ -49,7 +50,7 @@ std::string UrlOf(const std::string& bind, int port) {
 }
 
 std::string About() {
-  return absl::StrCat("Resolute master ", kVersion,
+  return absl::StrCat("Resolute master ", base::kVersion,
                       "\n\nAPI      /api/v1 (JSON; gRPC on the same port)\nhealth   /health\n"
                       "metrics  /metrics\n\nUse it with: det -m http://<this address> experiment "
                       "list\n");
@@ -122,7 +123,7 @@ absl::Status Master::Impl::OpenStore(const Config& config) {
 absl::Status Master::Impl::FillFacts(const Config& config) {
   service::MasterFacts& facts = edge_.facts;
   DET_ASSIGN_OR_RETURN(facts.cluster_id, store_->GetOrSetProperty("cluster_id", base::NewUuid()));
-  facts.version = kVersion;
+  facts.version = base::kVersion;
   facts.master_id = base::NewUuid();
   facts.cluster_name = config.cluster_name;
   facts.database = config.db_url.empty() ? "embedded" : "external";
@@ -142,7 +143,7 @@ absl::Status Master::Impl::StartEngine(const Config& config,
   pool_ = std::make_unique<base::ThreadPool>(kReaders);
   hub_ = std::make_unique<agents::AgentHub>(
       agents::HubOptions{.cluster_id = edge_.facts.cluster_id,
-                         .version = kVersion,
+                         .version = base::kVersion,
                          .patience = config.agent_patience},
       agents::HubDeps{.store = store_.get(),
                       .authenticator = authenticator_.get(),

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/install.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/connection.h"
@@ -16,10 +17,10 @@ namespace {
 
 const Option kDataDir = {"data-dir", 0, "DIR",
                          "where the cluster keeps everything; else $DET_DATA_DIR, else "
-                         "~/.local/share/resolute"};
+                         "/var/lib/resolute (root) or ~/.local/share/resolute"};
 
 LocalCluster ClusterOf(const Invocation& run) {
-  return LocalCluster(run.args.Get("data-dir").value_or(DefaultDataDir()));
+  return LocalCluster(run.args.Get("data-dir").value_or(base::DefaultDataDir()));
 }
 
 std::string ToJsonText(const LocalCluster& cluster, const ClusterState* state) {
@@ -64,7 +65,8 @@ absl::StatusOr<int> RunUp(Invocation& run) {
       state->agents == 1 ? " agent, " : " agents, ", state->agents * state->slots, " slots",
       already ? "" : absl::StrCat("  (", Number(absl::ToDoubleSeconds(absl::Now() - start)), " s)"),
       "\n"));
-  const bool found_by_default = cluster.data_dir() == LocalCluster(DefaultDataDir()).data_dir();
+  const bool found_by_default =
+      cluster.data_dir() == LocalCluster(base::DefaultDataDir()).data_dir();
   run.screen->Hint(found_by_default ? "det experiment create CONFIG CONTEXT_DIR -f"
                                     : absl::StrCat("export DET_MASTER=", state->url));
   return kExitOk;

@@ -1,12 +1,12 @@
 // det master info, det version
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/install.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/format.h"
 #include "cli/json_text.h"
 #include "cli/table.h"
-#include "cli/version.h"
 #include "det/api/v1/master.pb.h"
 
 namespace det::cli {
@@ -52,14 +52,14 @@ absl::StatusOr<int> RunVersion(Invocation& run) {
     why = "none running";
   }
   if (run.json()) {
-    run.screen->Print(Indented(absl::StrCat("{\"client\":", Quoted(kVersion), ",\"master\":",
+    run.screen->Print(Indented(absl::StrCat("{\"client\":", Quoted(base::kVersion), ",\"master\":",
                                             master.empty() ? "null" : Quoted(master), "}")) +
                       "\n");
     return kExitOk;
   }
-  run.screen->Print(RenderFields({{"det", kVersion}, {"master", master.empty() ? why : master}},
-                                 run.screen->out()));
-  if (!master.empty() && master != kVersion) {
+  run.screen->Print(RenderFields(
+      {{"det", base::kVersion}, {"master", master.empty() ? why : master}}, run.screen->out()));
+  if (!master.empty() && master != base::kVersion) {
     run.screen->Note("det and the master have different versions; some commands may be refused");
   }
   return kExitOk;

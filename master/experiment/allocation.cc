@@ -1,8 +1,7 @@
 #include "master/experiment/allocation.h"
 
-#include <string.h>
-
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -33,7 +33,7 @@ TEST(StateMachinesTest, TheCommittedPageIsWrittenFromTheTables) {
   const auto page = base::ReadFile("docs/state_machines.md");
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(*page, StateMachinesText())
-      << "run: bazel run //master/experiment:state_machines_doc > docs/state_machines.md";
+      << "run: bazel run //tools:state_machines_doc > docs/state_machines.md";
 }
 
 TEST(AllocationTest, RunsOnceEveryShareHasStarted) {

@@ -18,7 +18,7 @@ std::string Table(const base::Transition<State, Event> (&table)[kRows]) {
 std::string StateMachinesText() {
   return absl::StrCat(
       "# State machines\n\nWritten from the tables in `master/experiment/tables.h` by "
-      "`bazel run //master/experiment:state_machines_doc`;\na test keeps this page equal to them. "
+      "`bazel run //tools:state_machines_doc`;\na test keeps this page equal to them. "
       "An event that has no row for a state changes nothing there.\n\n"
       "## Experiment\n\n",
       Table(kExperimentTable), "\n## Trial\n\n", Table(kTrialTable), "\n## Allocation\n\n",

@@ -43,7 +43,7 @@ std::optional<cluster::AnnounceRendezvous> RendezvousOf(const cluster::Cluster& 
   return news;
 }
 
-std::optional<model::ExitReason> FromProto(trial::ReportEarlyExitRequest::Reason reason) {
+std::optional<model::ExitReason> ToExitReason(trial::ReportEarlyExitRequest::Reason reason) {
   switch (reason) {
     case trial::ReportEarlyExitRequest::INVALID_HP:
       return model::ExitReason::kInvalidHp;
@@ -210,7 +210,7 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
                                             trial::ReportEarlyExitResponse*) override {
     return OfOwn(
         context, "det.trial.v1.TrialRuntime.ReportEarlyExit", request, [this, request](Done done) {
-          const std::optional<model::ExitReason> reason = FromProto(request->reason());
+          const std::optional<model::ExitReason> reason = ToExitReason(request->reason());
           if (!reason) {
             return done(absl::InvalidArgumentError(
                 "the reason must be INVALID_HP, INVALID_CODE or FAILED"));

@@ -63,6 +63,8 @@ FOLDERS = {
     "trial_api/cpp/storage": ["trial_api/cpp/core/error.h"],
     "trial_api/cpp/core": ["trial_api/cpp/storage/", PROTO],
     "trial_api/cpp/torch": ["trial_api/cpp/core/", "trial_api/cpp/storage/"],
+    # The umbrella header users include.
+    "trial_api/cpp/torch/det": ["trial_api/cpp/torch/"],
     "trial_api/cpp/launch": ["trial_api/cpp/core/", "trial_api/cpp/storage/"],
 }
 # Single files under a stricter rule than their folder's.

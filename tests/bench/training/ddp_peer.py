@@ -43,19 +43,18 @@ class Window:
 
     def __init__(self, samples):
         self.samples = samples
-        self.begin = float(os.environ["BENCH_BEGIN"])
-        self.end = float(os.environ["BENCH_END"])
-        self.early = False
-        self.first = self.last = 0.0
+        self.path = os.environ["BENCH_WINDOW"]
+        self.ready = False
+        self.begin = self.end = self.first = self.last = 0.0
         self.batches = 0
 
     def tick(self):
         now = time.time()
-        if now < self.begin:
-            self.early = True
+        if self.end == 0.0:
+            self.wait()
+        elif now < self.begin:
+            return
         elif self.first == 0.0:
-            if not self.early:
-                sys.exit("the window began before the first batch: start it later")
             self.first = now
         elif now < self.end:
             self.batches += 1
@@ -63,7 +62,16 @@ class Window:
         else:
             rate = self.batches * self.samples / (self.last - self.first)
             print(f"samples_per_second {rate:.3f}", flush=True)
-            signal.pause()
+            while True:
+                signal.pause()
+
+    def wait(self):
+        if not self.ready:
+            print("ready", flush=True)
+            self.ready = True
+        if os.path.exists(self.path):
+            with open(self.path) as file:
+                self.begin, self.end = map(float, file.read().split())
 
 
 def main():

@@ -1,12 +1,14 @@
 // One process of the training benchmarks: the example's trial, timed under the controller or in a
-// bare libtorch loop. Started by `run` beside this, which tells by the environment when to count:
-// $BENCH_BEGIN and $BENCH_END, in seconds since 1970. Prints samples per second of this process in
-// that window, then waits to be killed, so that a peer is never left alone while it counts.
+// bare libtorch loop. Started by `run` beside this, which waits for "ready" from every process and
+// then says in the file $BENCH_WINDOW from when to when to count, in seconds since 1970. Prints
+// samples per second of this process in that window, then waits to be killed, so that a peer is
+// never left alone while it counts.
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -20,29 +22,23 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-double SecondsFromEnvironment(const char* name) {
-  const char* const text = std::getenv(name);
-  if (text == nullptr) throw det::Error(std::string("$") + name + " is missing: use `run`");
-  return std::atof(text);
-}
-
 // Counts the batches that lie whole inside of the window.
 class Window {
  public:
-  explicit Window(int64_t samples_per_batch)
-      : samples_(samples_per_batch),
-        begin_(SecondsFromEnvironment("BENCH_BEGIN")),
-        end_(SecondsFromEnvironment("BENCH_END")) {}
+  explicit Window(int64_t samples_per_batch) : samples_(samples_per_batch) {
+    const char* const path = std::getenv("BENCH_WINDOW");
+    if (path == nullptr) throw det::Error("$BENCH_WINDOW is missing: use tests/bench/training/run");
+    path_ = path;
+  }
 
   // At the start of every batch.
   void Tick() {
     const double now = Now();
-    if (now < begin_) {
-      early_ = true;
+    if (end_ == 0.0) {
+      Await();
+    } else if (now < begin_) {
       return;
-    }
-    if (first_ == 0.0) {
-      if (!early_) throw det::Error("the window began before the first batch: start it later");
+    } else if (first_ == 0.0) {
       first_ = now;
     } else if (now < end_) {
       ++batches_;
@@ -56,10 +52,21 @@ class Window {
   }
 
  private:
+  void Await() {
+    if (!ready_) {
+      std::printf("ready\n");
+      std::fflush(stdout);
+      ready_ = true;
+    }
+    std::ifstream file(path_);
+    if (file) file >> begin_ >> end_;
+  }
+
   const int64_t samples_;
-  const double begin_;
-  const double end_;
-  bool early_ = false;
+  std::string path_;
+  bool ready_ = false;
+  double begin_ = 0.0;
+  double end_ = 0.0;
   double first_ = 0.0;
   double last_ = 0.0;
   int64_t batches_ = 0;

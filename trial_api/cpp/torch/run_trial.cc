@@ -1,4 +1,6 @@
 // RunTrialMain: the outermost frame of a trial's process, where exceptions end.
+#include <malloc.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -27,6 +29,13 @@ void PrintError(const std::string& message) {
   std::fflush(stderr);
 }
 
+// Every step takes and frees the same megabytes for activations. By default, the C library gives
+// them back to the kernel and gets them again, zeroed, page by page: a sixth of the example's time.
+void KeepFreedMemory() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the greatest it takes
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
+
 void Train(Context& context, const TrialFactory& make_trial) {
   trial::SeedTorch(context.seed(), context.ranks().rank);
   TrialContext trial_context(context);
@@ -40,6 +49,7 @@ int Run(int argc, char** argv, const TrialFactory& make_trial) {
     std::fputs(kUsage, stdout);
     return 0;
   }
+  KeepFreedMemory();
   // One thread per slot computes; a second pool for independent operators would only take turns.
   at::set_num_interop_threads(1);
   const std::unique_ptr<Context> context =
