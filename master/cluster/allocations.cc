@@ -19,9 +19,9 @@ void StartShares(Step& step, const Allocation& a) {
                                   absl::StrJoin(share.placement.slots, ", "), ")"));
   }
   const experiment::Trial& trial = step.s.trials.at(a.trial);
-  step.Log(
-      trial, a.id, model::LogLevel::kInfo,
-      absl::StrCat("run ", a.run_id, " got ", a.slots, " slots on ", absl::StrJoin(places, ", ")));
+  step.Log(trial, a.id, model::LogLevel::kInfo,
+           absl::StrCat("run ", a.run_id, " got ", a.slots,
+                        a.slots == 1 ? " slot on " : " slots on ", absl::StrJoin(places, ", ")));
 }
 
 void OnTerminated(Step& step, Allocation& a) {
