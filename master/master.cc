@@ -164,6 +164,7 @@ absl::Status Master::Impl::StartEngine(const Config& config,
   edge_.pool = pool_.get();
   edge_.clock = &clock_;
   edge_.watch = &experiment_watch_;
+  edge_.on_call = [this](absl::StatusCode code) { metrics_.CountCall(code); };
   return engine_->Start();
 }
 

@@ -1,6 +1,6 @@
 // What GET /metrics says, in Prometheus' text format.
 //
-// Counted by the gateway and read from the engine; any thread.
+// Counted by the gateway and the services, read from the engine; any thread.
 #ifndef MASTER_METRICS_H_
 #define MASTER_METRICS_H_
 
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include "master/engine/engine.h"
 
 namespace det::master {
@@ -18,6 +19,8 @@ class Metrics {
  public:
   // An HTTP answer was sent.
   void CountResponse(int status);
+  // A unary call has ended.
+  void CountCall(absl::StatusCode code);
 
   // `reply` runs on the engine's loop.
   void Render(engine::Engine& engine, absl::AnyInvocable<void(std::string)> reply);
@@ -25,6 +28,7 @@ class Metrics {
  private:
   std::mutex mutex_;
   std::map<int, int64_t> responses_;  // by HTTP status
+  std::map<absl::StatusCode, int64_t> calls_;
 };
 
 }  // namespace det::master

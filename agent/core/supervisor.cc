@@ -1,6 +1,7 @@
 #include "agent/core/supervisor.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace det::agent {
@@ -50,7 +51,8 @@ void Supervisor::On(const StartTask& order, absl::Time now, Actions& actions) {
     return;
   }
   tasks_[id].slots = order.spec.slots;
-  actions.push_back(StartProcess{order.spec});
+  held_.push_back(order.spec);
+  StartHeld(actions);
 }
 
 void Supervisor::On(const StopTask& order, absl::Time now, Actions& actions) {
@@ -80,7 +82,7 @@ void Supervisor::On(const TaskStarted& news, absl::Time now, Actions& actions) {
 
 void Supervisor::On(const TaskExited& news, absl::Time now, Actions& actions) {
   const auto known = tasks_.find(news.allocation);
-  if (known == tasks_.end() || known->second.state == State::kEnded) return;
+  if (known == tasks_.end() || !HasProcess(known->second)) return;
   Task& task = known->second;
   task.state = State::kEnded;
   task.exit = news.exit;
@@ -88,6 +90,7 @@ void Supervisor::On(const TaskExited& news, absl::Time now, Actions& actions) {
   task.kill_at = absl::InfiniteFuture();
   task.report_at = now + kLogPatience;
   actions.push_back(FlushLogs{news.allocation});
+  StartHeld(actions);
 }
 
 void Supervisor::On(const LogsPosted& news, absl::Time, Actions& actions) {
@@ -98,6 +101,7 @@ void Supervisor::On(const LogsPosted& news, absl::Time, Actions& actions) {
 
 void Supervisor::On(const StopAll& order, absl::Time now, Actions& actions) {
   stopping_ = true;
+  for (const TaskSpec& spec : std::exchange(held_, {})) Drop(spec.allocation, now, actions);
   for (auto& [id, task] : tasks_) Stop(id, task, order.grace, now, actions);
 }
 
@@ -112,6 +116,11 @@ void Supervisor::On(const Tick&, absl::Time now, Actions& actions) {
 
 void Supervisor::Stop(const AllocationId& id, Task& task, absl::Duration grace, absl::Time now,
                       Actions& actions) {
+  if (task.state == State::kHeld) {
+    std::erase_if(held_, [&](const TaskSpec& spec) { return spec.allocation == id; });
+    Drop(id, now, actions);
+    return StartHeld(actions);
+  }
   if (task.state == State::kEnded || task.killed) return;
   if (grace <= absl::ZeroDuration()) {
     Kill(id, task, actions);
@@ -128,6 +137,33 @@ void Supervisor::Kill(const AllocationId& id, Task& task, Actions& actions) {
   task.killed = true;
   task.kill_at = absl::InfiniteFuture();
   actions.push_back(SignalProcess{id, StopSignal::kKill});
+}
+
+void Supervisor::StartHeld(Actions& actions) {
+  std::set<int> taken;
+  for (const auto& [id, task] : tasks_) {
+    if (HasProcess(task)) taken.insert(task.slots.begin(), task.slots.end());
+  }
+  std::vector<TaskSpec> waiting;
+  for (TaskSpec& spec : std::exchange(held_, {})) {
+    const bool free = std::none_of(spec.slots.begin(), spec.slots.end(),
+                                   [&](int slot) { return taken.contains(slot); });
+    taken.insert(spec.slots.begin(), spec.slots.end());
+    if (free) {
+      tasks_.at(spec.allocation).state = State::kStarting;
+      actions.emplace_back(StartProcess{std::move(spec)});
+    } else {
+      waiting.push_back(std::move(spec));
+    }
+  }
+  held_ = std::move(waiting);
+}
+
+void Supervisor::Drop(const AllocationId& id, absl::Time now, Actions& actions) {
+  Task& task = tasks_.at(id);
+  task.exit = {.exit_code = 1, .message = "stopped before it started", .start_failed = true};
+  task.exit_time = now;
+  Forget(id, actions);
 }
 
 void Supervisor::Forget(const AllocationId& id, Actions& actions) {

@@ -4,11 +4,15 @@
 //
 //             StartTask                TaskStarted                TaskExited            LogsPosted
 //   (unknown) ---------> [Starting] --------------> [Running] --------------> [Ended] -----------+
-//                             |       TaskExited (it never ran)                  ^     or 10 s   |
-//                             +--------------------------------------------------+               v
+//       |                  ^  |       TaskExited (it never ran)                  ^     or 10 s   |
+//       |       slots free |  +--------------------------------------------------+               |
+//       +--------------> [Held] -----------------------------------------------------------------+
+//     slots in use                                StopTask                                       v
 //                                                                   remembered among the last 1000
 //
 // A stop asked for in Starting or Running terminates at once and kills when its grace is over.
+// Held: a process of another task still has one of the slots, or an earlier held task wants it. So
+// it is when the master gave that other task up while this agent was out of its reach.
 //
 // PURE.
 #ifndef AGENT_CORE_SUPERVISOR_H_
@@ -48,9 +52,9 @@ class Supervisor {
   bool Idle() const { return tasks_.empty(); }
 
  private:
-  enum class State { kStarting, kRunning, kEnded };
+  enum class State { kHeld, kStarting, kRunning, kEnded };
   struct Task {
-    State state = State::kStarting;
+    State state = State::kHeld;
     std::vector<int> slots;
     int pid = 0;
     TaskExit exit;
@@ -60,6 +64,9 @@ class Supervisor {
     absl::Time kill_at = absl::InfiniteFuture();
     absl::Time report_at = absl::InfiniteFuture();
   };
+  static bool HasProcess(const Task& task) {
+    return task.state == State::kStarting || task.state == State::kRunning;
+  }
   // The end of a task that the master has heard of, or will.
   struct PastTask {
     std::vector<int> slots;
@@ -80,6 +87,10 @@ class Supervisor {
   void Stop(const AllocationId& id, Task& task, absl::Duration grace, absl::Time now,
             Actions& actions);
   void Kill(const AllocationId& id, Task& task, Actions& actions);
+  // Starts what waits and whose slots are free; earlier orders go first.
+  void StartHeld(Actions& actions);
+  // Held -> remembered.
+  void Drop(const AllocationId& id, absl::Time now, Actions& actions);
   // Ended -> remembered; the Exited report goes out.
   void Forget(const AllocationId& id, Actions& actions);
   void Remember(const AllocationId& id, PastTask past);
@@ -88,6 +99,7 @@ class Supervisor {
               Actions& actions);
 
   std::map<AllocationId, Task> tasks_;
+  std::vector<TaskSpec> held_;  // in the order of their arrival
   std::map<AllocationId, PastTask> past_;
   std::deque<AllocationId> past_order_;  // oldest first
   std::deque<Report> unacked_;           // by sequence

@@ -14,11 +14,13 @@ namespace {
 
 const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
 const AllocationId kA("1.1.0");
+const AllocationId kB("2.2.0");
+const AllocationId kC("3.3.0");
 
-TaskSpec Spec(const AllocationId& id) {
+TaskSpec Spec(const AllocationId& id, std::vector<int> slots = {0, 1}) {
   TaskSpec spec;
   spec.allocation = id;
-  spec.slots = {0, 1};
+  spec.slots = std::move(slots);
   spec.argv = {"true"};
   return spec;
 }
@@ -145,12 +147,50 @@ INSTANTIATE_TEST_SUITE_P(
                {0, LogsPosted{kA}, ""},
                {0, AckReports{7}, ""},
                {0, Tick{}, ""}}},
+        Story{"WaitsForTheSlotsOfATaskThatIsDying",
+              {{0, StartTask{Spec(kA, {0, 1})}, "start 1.1.0"},
+               {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
+               {2, StopTask{kA, absl::Seconds(5)}, "terminate 1.1.0"},
+               {2, StartTask{Spec(kB, {1, 2})}, ""},
+               {2, StartTask{Spec(kB, {1, 2})}, ""},
+               {7, Tick{}, "kill 1.1.0"},
+               {8, TaskExited{kA, kKilled}, "flush 1.1.0; start 2.2.0"},
+               {8, LogsPosted{kA}, "#2 1.1.0 exited 137"},
+               {9, TaskStarted{kB, 43}, "#3 2.2.0 started 43"}}},
+        Story{"WaitsForATaskThatIsStillStarting",
+              {{0, StartTask{Spec(kA, {0})}, "start 1.1.0"},
+               {0, StartTask{Spec(kB, {0})}, ""},
+               {1, StopTask{kA, absl::ZeroDuration()}, "kill 1.1.0"},
+               {2, TaskExited{kA, kKilled}, "flush 1.1.0; start 2.2.0"}}},
+        Story{"OtherSlotsDoNotWait",
+              {{0, StartTask{Spec(kA, {0})}, "start 1.1.0"},
+               {0, StartTask{Spec(kB, {1})}, "start 2.2.0"},
+               {0, StartTask{Spec(kC, {})}, "start 3.3.0"}}},
+        Story{"WaitsForEachOfItsSlotsInTheOrderOfTheOrders",
+              {{0, StartTask{Spec(kA, {0})}, "start 1.1.0"},
+               {0, StartTask{Spec(kB, {0, 1})}, ""},
+               {0, StartTask{Spec(kC, {1})}, ""},
+               {1, TaskExited{kA, kOk}, "flush 1.1.0; start 2.2.0"},
+               {2, TaskExited{kB, kOk}, "flush 2.2.0; start 3.3.0"}}},
+        Story{"WhatWaitsIsStoppedAtOnceAndHoldsNobodyBack",
+              {{0, StartTask{Spec(kA, {0})}, "start 1.1.0"},
+               {0, StartTask{Spec(kB, {0, 1})}, ""},
+               {0, StartTask{Spec(kC, {1})}, ""},
+               {1, StopTask{kB, absl::Seconds(9)},
+                "#1 2.2.0 exited 1 (stopped before it started); start 3.3.0"},
+               {2, StartTask{Spec(kB, {0, 1})}, "#1 2.2.0 exited 1 (stopped before it started)"},
+               {3, TaskExited{kA, kOk}, "flush 1.1.0"}}},
+        Story{"StopAllDropsWhatWaits",
+              {{0, StartTask{Spec(kA)}, "start 1.1.0"},
+               {0, StartTask{Spec(kB)}, ""},
+               {1, StopAll{absl::Seconds(5)},
+                "#1 2.2.0 exited 1 (stopped before it started); terminate 1.1.0"},
+               {2, TaskExited{kA, kOk}, "flush 1.1.0"}}},
         Story{"StopAll",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
                {2, StopAll{absl::Seconds(5)}, "terminate 1.1.0"},
-               {3, StartTask{Spec(AllocationId("2.2.0"))},
-                "#2 2.2.0 exited 1 (the agent is stopping)"},
+               {3, StartTask{Spec(kB)}, "#2 2.2.0 exited 1 (the agent is stopping)"},
                {3, StopAll{absl::ZeroDuration()}, "kill 1.1.0"}}}),
     [](const testing::TestParamInfo<Story>& story) { return story.param.name; });
 
@@ -167,6 +207,16 @@ TEST(Supervisor, TellsWhenItWantsATick) {
   supervisor.Apply(LogsPosted{kA}, At(3));
   EXPECT_EQ(supervisor.NextDeadline(), absl::InfiniteFuture());
   EXPECT_TRUE(supervisor.Idle());
+}
+
+TEST(Supervisor, WhatWaitsCountsAsRunning) {
+  Supervisor supervisor;
+  supervisor.Apply(StartTask{Spec(kA, {0})}, At(0));
+  supervisor.Apply(StartTask{Spec(kB, {0})}, At(0));
+  const std::vector<RunningTask> running = {{kA, {0}}, {kB, {0}}};
+  EXPECT_EQ(supervisor.Running(), running);
+  EXPECT_EQ(supervisor.NextDeadline(), absl::InfiniteFuture());
+  EXPECT_FALSE(supervisor.Idle());
 }
 
 TEST(Supervisor, AnEndCountsAsRunningUntilItIsAcknowledged) {
@@ -201,7 +251,7 @@ TEST(Supervisor, ForgetsTheOldestEnd) {
 }
 
 // Random orders, news, lost acknowledgements: whatever comes, each task starts once, no report is
-// lost or numbered twice, and every task that was ended is reported.
+// lost or numbered twice, no slot has two processes, and every task that was ended is reported.
 class World {
  public:
   explicit World(uint64_t seed) : rng_(seed) {}
@@ -212,6 +262,7 @@ class World {
     for (const AllocationId& id : std::set<AllocationId>(alive_)) Do(TaskExited{id, kKilled});
     now_ += absl::Minutes(10);
     Do(Tick{});
+    EXPECT_TRUE(alive_.empty()) << "started after all was stopped";
     EXPECT_TRUE(supervisor_.Idle());
     EXPECT_EQ(supervisor_.NextDeadline(), absl::InfiniteFuture());
     for (const AllocationId& id : started_) EXPECT_TRUE(exited_.contains(id)) << id;
@@ -220,11 +271,19 @@ class World {
  private:
   AllocationId RandomId() { return AllocationId(std::to_string(rng_.UniformInt(0, 7))); }
 
+  std::vector<int> RandomSlots() {
+    std::vector<int> slots;
+    for (int slot = 0; slot < 4; ++slot) {
+      if (rng_.UniformInt(0, 2) == 0) slots.push_back(slot);
+    }
+    return slots;
+  }
+
   Event RandomEvent() {
     now_ += absl::Seconds(rng_.Uniform01() * 3);
     switch (rng_.UniformInt(0, 6)) {
       case 0:
-        return StartTask{Spec(RandomId())};
+        return StartTask{Spec(RandomId(), RandomSlots())};
       case 1:
         return StopTask{RandomId(), absl::Seconds(rng_.UniformInt(0, 5))};
       case 2:
@@ -245,12 +304,18 @@ class World {
   }
 
   void Do(const Event& event) {
-    if (const auto* exited = std::get_if<TaskExited>(&event)) alive_.erase(exited->allocation);
+    if (const auto* exited = std::get_if<TaskExited>(&event)) {
+      alive_.erase(exited->allocation);
+      std::erase_if(users_, [&](const auto& user) { return user.second == exited->allocation; });
+    }
     if (const auto* ack = std::get_if<AckReports>(&event)) acked_ = std::max(acked_, ack->sequence);
     for (const Action& action : supervisor_.Apply(event, now_)) {
       if (const auto* start = std::get_if<StartProcess>(&action)) {
         EXPECT_TRUE(started_.insert(start->spec.allocation).second) << "started twice";
         alive_.insert(start->spec.allocation);
+        for (const int slot : start->spec.slots) {
+          EXPECT_TRUE(users_.emplace(slot, start->spec.allocation).second) << "a slot used twice";
+        }
       } else if (const auto* signal = std::get_if<SignalProcess>(&action)) {
         EXPECT_TRUE(alive_.contains(signal->allocation)) << "signal to a task that has ended";
       } else if (const auto* send = std::get_if<SendReport>(&action)) {
@@ -281,6 +346,7 @@ class World {
   std::set<AllocationId> started_;
   std::set<AllocationId> alive_;
   std::set<AllocationId> exited_;
+  std::map<int, AllocationId> users_;  // of slots
   std::map<int64_t, Report> reports_;
 };
 

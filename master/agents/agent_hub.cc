@@ -1,6 +1,5 @@
 #include "master/agents/agent_hub.h"
 
-#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "det/agent/v1/agent.grpc.pb.h"
+#include "master/agents/connection.h"
 #include "master/agents/messages.h"
 #include <grpcpp/grpcpp.h>
 
@@ -20,17 +20,6 @@ namespace {
 namespace wire = det::agent::v1;
 
 constexpr size_t kChunk = size_t{1} << 20;
-
-grpc::Status ToGrpc(const absl::Status& status) {
-  if (status.ok()) return grpc::Status::OK;
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
-}
-
-std::string AuthorizationOf(const grpc::CallbackServerContext& context) {
-  const auto it = context.client_metadata().find("authorization");
-  return it == context.client_metadata().end() ? ""
-                                               : std::string(it->second.data(), it->second.size());
-}
 
 // The bytes of a context in chunks, one on its way at a time.
 class ContextStream final : public grpc::ServerWriteReactor<wire::GetContextResponse> {
@@ -66,7 +55,7 @@ class ContextStream final : public grpc::ServerWriteReactor<wire::GetContextResp
 }  // namespace
 
 // Held by the hub and by every stream, which may outlive it.
-class AgentHub::Impl : public std::enable_shared_from_this<Impl> {
+class AgentHub::Impl final : public ConnectionOwner, public std::enable_shared_from_this<Impl> {
  public:
   Impl(HubOptions options, HubDeps deps)
       : options_(std::move(options)), deps_(std::move(deps)), service_(this) {}
@@ -81,47 +70,6 @@ class AgentHub::Impl : public std::enable_shared_from_this<Impl> {
   }
 
  private:
-  // One agent's stream. Orders wait until Open(), so that Registered is the first message down.
-  class Connection final : public grpc::ServerBidiReactor<wire::AgentMessage, wire::MasterMessage>,
-                           public std::enable_shared_from_this<Connection> {
-   public:
-    explicit Connection(std::shared_ptr<Impl> hub) : hub_(std::move(hub)) {}
-
-    // Keeps itself alive until gRPC is done with it.
-    void Begin(const grpc::CallbackServerContext& context);
-    void Open(wire::MasterMessage registered);
-    void Send(wire::MasterMessage message);
-    // Ends the stream after what was sent; later calls do nothing.
-    void Close(const absl::Status& status);
-    // Tells the agent to end.
-    void Refuse(const absl::Status& reason);
-
-    void OnReadDone(bool ok) override;
-    void OnWriteDone(bool ok) override;
-    void OnCancel() override { Close(absl::CancelledError("the agent has gone")); }
-    void OnDone() override;
-
-    // Set once by the first message, before anybody else can see the connection.
-    model::AgentId agent;
-    std::vector<model::Device> slots;
-
-   private:
-    void Hear(const wire::AgentMessage& message);
-    void Report(const wire::TaskReport& report);
-    // REQUIRES the lock.
-    void MaybeWrite();
-
-    const std::shared_ptr<Impl> hub_;
-    wire::AgentMessage in_;
-    std::mutex mutex_;
-    std::shared_ptr<Connection> self_;
-    std::deque<wire::MasterMessage> queue_;
-    std::optional<absl::Status> closed_;
-    bool open_ = false;
-    bool writing_ = false;
-    bool finished_ = false;
-  };
-
   class Service final : public wire::AgentHub::CallbackService {
    public:
     explicit Service(Impl* hub) : hub_(hub) {}
@@ -147,10 +95,18 @@ class AgentHub::Impl : public std::enable_shared_from_this<Impl> {
     std::optional<base::TimerId> patience;
   };
 
-  void Register(const std::shared_ptr<Connection>& connection, const wire::Register& message);
+  // As the owner of the streams.
+  void Admit(std::string authorization, absl::AnyInvocable<void(absl::Status)> done) override;
+  void Register(const std::shared_ptr<Connection>& connection,
+                const wire::Register& message) override;
+  void Submit(cluster::Event report,
+              absl::AnyInvocable<void(absl::StatusOr<engine::Applied>)> reply) override {
+    engine_->Submit(std::move(report), std::move(reply));
+  }
+  void Gone(const Connection* connection) override;
+
   // The registration is committed, or refused.
   void Welcome(Connection& connection, const absl::Status& applied) const;
-  void Gone(const Connection* connection);
   void Lost(const model::AgentId& agent);
   // REQUIRES the lock.
   void StartPatience(const model::AgentId& agent, Entry& entry);
@@ -164,129 +120,14 @@ class AgentHub::Impl : public std::enable_shared_from_this<Impl> {
   std::map<model::AgentId, Entry> agents_;
 };
 
-// ---- a stream ----
-
-void AgentHub::Impl::Connection::Begin(const grpc::CallbackServerContext& context) {
-  self_ = shared_from_this();
-  hub_->deps_.pool->Post([self = self_, header = AuthorizationOf(context)] {
-    const auto principal =
-        self->hub_->deps_.authenticator->Admit("det.agent.v1.AgentHub.Connect", header);
-    if (!principal.ok()) return self->Close(principal.status());
-    self->StartRead(&self->in_);
-  });
-}
-
-void AgentHub::Impl::Connection::Open(wire::MasterMessage registered) {
-  std::lock_guard lock(mutex_);
-  queue_.push_front(std::move(registered));
-  open_ = true;
-  MaybeWrite();
-}
-
-void AgentHub::Impl::Connection::Send(wire::MasterMessage message) {
-  std::lock_guard lock(mutex_);
-  if (closed_) return;
-  queue_.push_back(std::move(message));
-  MaybeWrite();
-}
-
-void AgentHub::Impl::Connection::Close(const absl::Status& status) {
-  std::lock_guard lock(mutex_);
-  if (closed_) return;
-  closed_ = status;
-  MaybeWrite();
-}
-
-void AgentHub::Impl::Connection::Refuse(const absl::Status& reason) {
-  DET_LOG(WARNING) << "agent refused" << base::Field("agent", agent)
-                   << base::Field("reason", reason.message());
-  wire::MasterMessage message;
-  message.mutable_shutdown()->set_reason(std::string(reason.message()));
-  Open(std::move(message));
-  Close(reason);
-}
-
-void AgentHub::Impl::Connection::MaybeWrite() {
-  if (writing_ || finished_) return;
-  if (open_ && !queue_.empty()) {
-    writing_ = true;
-    StartWrite(&queue_.front());
-  } else if (closed_) {
-    finished_ = true;
-    Finish(ToGrpc(*closed_));
-  }
-}
-
-void AgentHub::Impl::Connection::OnWriteDone(bool ok) {
-  std::lock_guard lock(mutex_);
-  writing_ = false;
-  queue_.pop_front();
-  if (!ok) {
-    queue_.clear();
-    if (!closed_) closed_ = absl::UnavailableError("the connection is broken");
-  }
-  MaybeWrite();
-}
-
-void AgentHub::Impl::Connection::OnReadDone(bool ok) {
-  if (!ok) return Close(absl::OkStatus());  // the agent has said its last
-  Hear(in_);
-  StartRead(&in_);
-}
-
-void AgentHub::Impl::Connection::OnDone() {
-  std::shared_ptr<Connection> self;
-  {
-    std::lock_guard lock(mutex_);
-    self = std::move(self_);
-  }
-  hub_->Gone(this);
-}
-
-void AgentHub::Impl::Connection::Hear(const wire::AgentMessage& message) {
-  switch (message.message_case()) {
-    case wire::AgentMessage::kRegister:
-      if (!agent.value().empty()) {
-        return Close(absl::InvalidArgumentError("an agent registers once per stream"));
-      }
-      return hub_->Register(shared_from_this(), message.register_());
-    case wire::AgentMessage::kReport:
-      if (agent.value().empty()) {
-        return Close(absl::FailedPreconditionError("the first message must be Register"));
-      }
-      return Report(message.report());
-    case wire::AgentMessage::kHeartbeat:
-    case wire::AgentMessage::MESSAGE_NOT_SET:
-      return;
-  }
-}
-
-void AgentHub::Impl::Connection::Report(const wire::TaskReport& report) {
-  std::optional<cluster::Event> event = ToEvent(report, agent);
-  const auto acknowledge = [self = shared_from_this(), sequence = report.sequence()] {
-    wire::MasterMessage message;
-    message.mutable_ack()->set_sequence(sequence);
-    self->Send(std::move(message));
-  };
-  if (!event) return acknowledge();
-  hub_->engine_->Submit(*std::move(event), [self = shared_from_this(), acknowledge,
-                                            report = report.ShortDebugString()](
-                                               const absl::StatusOr<engine::Applied>& applied) {
-    if (absl::IsUnavailable(applied.status())) {
-      // Nothing was applied. The agent comes again with all that was not acknowledged; nothing
-      // later may be acknowledged before that.
-      return self->Close(applied.status());
-    }
-    if (!applied.ok()) {
-      DET_LOG(WARNING) << "report refused" << base::Field("agent", self->agent)
-                       << base::Field("report", report)
-                       << base::Field("reason", applied.status().message());
-    }
-    acknowledge();
-  });
-}
-
 // ---- the hub ----
+
+void AgentHub::Impl::Admit(std::string authorization, absl::AnyInvocable<void(absl::Status)> done) {
+  deps_.pool->Post([self = shared_from_this(), header = std::move(authorization),
+                    done = std::move(done)]() mutable {
+    done(self->deps_.authenticator->Admit("det.agent.v1.AgentHub.Connect", header).status());
+  });
+}
 
 void AgentHub::Impl::Register(const std::shared_ptr<Connection>& connection,
                               const wire::Register& message) {

@@ -1,6 +1,6 @@
 // Between the agent protocol's messages and the model.
 //
-// Called by agent_hub.cc, on any thread. Does no I/O.
+// Called by agent_hub.cc and connection.cc, on any thread. Does no I/O.
 #ifndef MASTER_AGENTS_MESSAGES_H_
 #define MASTER_AGENTS_MESSAGES_H_
 

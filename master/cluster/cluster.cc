@@ -43,6 +43,12 @@ std::vector<const experiment::Allocation*> Cluster::live_allocations() const {
   return live;
 }
 
+std::vector<const experiment::Experiment*> Cluster::live_experiments() const {
+  std::vector<const experiment::Experiment*> live;
+  for (const auto& [id, entry] : state_->experiments) live.push_back(&entry.experiment);
+  return live;
+}
+
 const scheduler::WaitReason* Cluster::FindWaitReason(const model::AllocationId& id) const {
   const auto it = state_->waiting.find(id);
   return it == state_->waiting.end() ? nullptr : &it->second;

@@ -54,6 +54,7 @@ class Cluster {
   const experiment::Allocation* FindAllocation(const model::AllocationId& id) const;
   const std::map<model::AgentId, model::Agent>& agents() const;
   std::vector<const experiment::Allocation*> live_allocations() const;
+  std::vector<const experiment::Experiment*> live_experiments() const;
   // Why a queued allocation waits, as of the last ScheduleTick.
   const scheduler::WaitReason* FindWaitReason(const model::AllocationId& id) const;
 

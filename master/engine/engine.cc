@@ -1,7 +1,9 @@
 #include "master/engine/engine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <future>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -39,16 +41,21 @@ class Engine::Impl {
 
   absl::Status Start();
   void Stop();
-  void Apply(const cluster::Event& event, Reply reply);
+  void Apply(const cluster::Event& event, absl::Time submitted, Reply reply);
   void Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
              absl::AnyInvocable<void(absl::Status)> done);
 
   base::EventLoop& loop() { return loop_; }
   const Committer& committer() const { return committer_; }
+  Histogram commit_latency() const {
+    std::lock_guard lock(latency_mutex_);
+    return commit_latency_;
+  }
 
  private:
   bool Fire(const cluster::Event& event);
   absl::Status Accepts() const;
+  void NoteLatency(absl::Time submitted);
   // Runs `fn` on the loop and waits for it; returns too when the loop has stopped and drops it.
   void RunAndWait(absl::AnyInvocable<void()> fn);
 
@@ -56,6 +63,8 @@ class Engine::Impl {
   base::EventLoop& loop_;
   const std::unique_ptr<base::EventLoop> own_commit_loop_;
   std::atomic<bool> stopped_ = false;
+  mutable std::mutex latency_mutex_;
+  Histogram commit_latency_;
 
   // Touched on the loop alone, once Start has returned.
   cluster::Cluster cluster_;
@@ -105,7 +114,14 @@ absl::Status Engine::Impl::Accepts() const {
   return absl::UnavailableError(stopped_ ? kStopped : kAway);
 }
 
-void Engine::Impl::Apply(const cluster::Event& event, Reply reply) {
+void Engine::Impl::NoteLatency(absl::Time submitted) {
+  // The system's clock may have been set meanwhile.
+  const absl::Duration took = std::max(loop_.Now() - submitted, absl::ZeroDuration());
+  std::lock_guard lock(latency_mutex_);
+  commit_latency_.Add(absl::ToDoubleSeconds(took));
+}
+
+void Engine::Impl::Apply(const cluster::Event& event, absl::Time submitted, Reply reply) {
   DET_CHECK(loop_.RunsHere()) << "events are applied on the engine's loop alone";
   if (absl::Status status = Accepts(); !status.ok()) {
     if (reply) reply(std::move(status));
@@ -124,18 +140,20 @@ void Engine::Impl::Apply(const cluster::Event& event, Reply reply) {
   } else {
     answer = std::move(outcome).status();
   }
-  committer_.Add(std::move(changes),
-                 [this, effects = std::move(effects), answer = std::move(answer),
-                  reply = std::move(reply)](const absl::Status& durable) mutable {
-                   if (durable.ok()) dispatcher_.Dispatch(effects);
-                   if (!reply) return;
-                   reply(durable.ok() ? std::move(answer) : absl::StatusOr<Applied>(durable));
-                 });
+  const bool changed = !changes.empty();
+  committer_.Add(std::move(changes), [this, changed, submitted, effects = std::move(effects),
+                                      answer = std::move(answer), reply = std::move(reply)](
+                                         const absl::Status& durable) mutable {
+    if (durable.ok() && changed) NoteLatency(submitted);
+    if (durable.ok()) dispatcher_.Dispatch(effects);
+    if (!reply) return;
+    reply(durable.ok() ? std::move(answer) : absl::StatusOr<Applied>(durable));
+  });
 }
 
 bool Engine::Impl::Fire(const cluster::Event& event) {
   if (!committer_.accepting()) return stopped_;  // stopped: it will not be taken later either
-  Apply(event, [](const absl::StatusOr<Applied>& applied) {
+  Apply(event, loop_.Now(), [](const absl::StatusOr<Applied>& applied) {
     if (applied.ok()) return;
     DET_LOG(WARNING) << "a timer's event was refused"
                      << base::Field("reason", applied.status().message());
@@ -162,9 +180,8 @@ void Engine::Stop() { impl_->Stop(); }
 
 void Engine::Submit(cluster::Event event, Reply reply) {
   impl_->loop().Post(
-      [impl = impl_.get(), event = std::move(event), reply = std::move(reply)]() mutable {
-        impl->Apply(event, std::move(reply));
-      });
+      [impl = impl_.get(), event = std::move(event), submitted = impl_->loop().Now(),
+       reply = std::move(reply)]() mutable { impl->Apply(event, submitted, std::move(reply)); });
 }
 
 void Engine::Submit(cluster::Event event) {
@@ -184,5 +201,6 @@ void Engine::Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
 
 bool Engine::healthy() const { return impl_->committer().healthy(); }
 CommitStats Engine::stats() const { return impl_->committer().stats(); }
+Histogram Engine::commit_latency() const { return impl_->commit_latency(); }
 
 }  // namespace det::engine

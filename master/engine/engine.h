@@ -18,6 +18,7 @@
 #include "master/cluster/cluster.h"
 #include "master/cluster/event.h"
 #include "master/cluster/outcome.h"
+#include "master/engine/histogram.h"
 #include "master/engine/sinks.h"
 #include "master/store/store.h"
 
@@ -66,6 +67,8 @@ class Engine {
   // True while commits go through.
   bool healthy() const;
   CommitStats stats() const;
+  // Of events that changed something: from Submit to the release after their commit.
+  Histogram commit_latency() const;
 
  private:
   class Impl;

@@ -226,6 +226,8 @@ TEST_F(EngineTest, TheSameBatchIsTriedAgainWhileTheDatabaseIsAway) {
     EXPECT_EQ(calls[i].changes, calls[0].changes);
   }
   EXPECT_EQ(engine_->stats().retries, 2);
+  // The first waited for both pauses.
+  EXPECT_GE(engine_->commit_latency().sum, absl::ToDoubleSeconds(3 * Committer::kFirstPause));
   EXPECT_THAT(fatal_, IsEmpty());
 }
 

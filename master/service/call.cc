@@ -25,14 +25,16 @@ grpc::ServerUnaryReactor* Unary(
                    work = std::move(work)]() mutable {
     const absl::StatusOr<auth::Principal> principal = edge.authenticator->Admit(method, header);
     if (!principal.ok()) {
+      if (edge.on_call) edge.on_call(principal.status().code());
       reactor->Finish(ToGrpc(principal.status()));
       return;
     }
-    work(*principal, [reactor, method](absl::Status status) {
+    work(*principal, [&edge, reactor, method](absl::Status status) {
       if (absl::IsInternal(status)) {
         DET_LOG(ERROR) << "call failed" << base::Field("method", method)
                        << base::Field("error", status.message());
       }
+      if (edge.on_call) edge.on_call(status.code());
       reactor->Finish(ToGrpc(status));
     });
   });

@@ -13,8 +13,6 @@
 namespace det::service {
 namespace {
 
-constexpr int kNewest = 200;
-
 // Different for each submission, and the same for a repeated one.
 uint32_t SeedFor(const Edge& edge, const std::string& request_id) {
   const std::string text =
@@ -60,11 +58,9 @@ absl::StatusOr<std::optional<model::ExperimentId>> FindByRequestId(store::Store&
   if (request_id.empty()) return std::nullopt;
   DET_ASSIGN_OR_RETURN(
       const store::ExperimentPage page,
-      store.ListExperiments({.window = {.offset = 0, .limit = kNewest}, .descending = true}));
-  for (const store::ExperimentRecord& record : page.experiments) {
-    if (record.experiment.request_id == request_id) return record.experiment.id;
-  }
-  return std::nullopt;
+      store.ListExperiments({.window = {.offset = 0, .limit = 1}, .request_id = request_id}));
+  if (page.experiments.empty()) return std::nullopt;
+  return page.experiments.front().experiment.id;
 }
 
 }  // namespace det::service

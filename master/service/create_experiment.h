@@ -25,8 +25,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                              const det::api::v1::CreateExperimentRequest& request,
                                              model::UserId owner);
 
-// The experiment that an earlier call with this request id made; it looks at the newest ones, as a
-// client retries soon.
+// The experiment that an earlier call with this request id made.
 absl::StatusOr<std::optional<model::ExperimentId>> FindByRequestId(store::Store& store,
                                                                    const std::string& request_id);
 

@@ -3,8 +3,10 @@
 #ifndef MASTER_SERVICE_EDGE_H_
 #define MASTER_SERVICE_EDGE_H_
 
+#include <functional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/thread_pool.h"
@@ -34,6 +36,7 @@ struct Edge {
   const base::Clock* clock = nullptr;
   ExperimentWatch* watch = nullptr;
   MasterFacts facts;
+  std::function<void(absl::StatusCode)> on_call;  // after each unary call; any thread; may be null
 };
 
 }  // namespace det::service

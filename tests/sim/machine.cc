@@ -161,21 +161,13 @@ void Machine::Exit(const model::AllocationId& id, int code, int signal) {
   Handle(agent::TaskExited{Its(id), {.exit_code = code, .signal = signal, .message = ""}});
 }
 
-// A slot may be given away before its process is gone only where the master counts that as lost.
+// Also where the master gave the other task up while this machine was out of its reach.
 void Machine::CheckSlots(const model::AllocationId& id, const std::vector<int>& slots) {
   for (const auto& [other, process] : processes_) {
     const bool clash = std::any_of(slots.begin(), slots.end(), [&](int slot) {
       return std::count(process.slots.begin(), process.slots.end(), slot) > 0;
     });
     if (!clash) continue;
-    const auto row = master_.committed().allocations.find(other);
-    if (row != master_.committed().allocations.end() &&
-        std::any_of(row->second.shares.begin(), row->second.shares.end(), [&](const auto& share) {
-          return share.placement.agent == self_.id && share.exited;
-        })) {
-      ++stage_.counts.overlaps;
-      continue;
-    }
     stage_.Fail(absl::StrCat(id.value(), " and ", other.value(), " run on the same slots of ",
                              self_.id.value()));
   }

@@ -32,7 +32,6 @@ TEST(SimTest, HoldsItsInvariants) {
     all.broken_streams += c.broken_streams;
     all.reboots += c.reboots;
     all.lost_agents += c.lost_agents;
-    all.overlaps += c.overlaps;
     all.double_creations += c.double_creations;
     all.preemptions += c.preemptions;
     all.restarts += c.restarts;
@@ -43,10 +42,9 @@ TEST(SimTest, HoldsItsInvariants) {
   std::cout << seeds << " seeds: " << all.events << " events, " << all.commits << " commits, "
             << all.crashes << " crashes of the master, " << all.broken_streams
             << " broken streams, " << all.reboots << " reboots, " << all.lost_agents
-            << " lost agents, " << all.overlaps << " overlaps, " << all.double_creations
-            << " double creations, " << all.preemptions << " preemptions, " << all.restarts
-            << " restarts; experiments: " << all.completed << " completed, " << all.canceled
-            << " canceled, " << all.failed << " failed\n";
+            << " lost agents, " << all.double_creations << " double creations, " << all.preemptions
+            << " preemptions, " << all.restarts << " restarts; experiments: " << all.completed
+            << " completed, " << all.canceled << " canceled, " << all.failed << " failed\n";
   // A simulation in which nothing happens proves nothing.
   if (seeds < 100 || broken > 0) return;
   EXPECT_GT(all.crashes, 0);

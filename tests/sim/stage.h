@@ -24,7 +24,6 @@ struct Counts {
   int broken_streams = 0;
   int reboots = 0;  // of agents
   int lost_agents = 0;
-  int overlaps = 0;  // a task on slots where one that was given up still runs
   int double_creations = 0;
   int preemptions = 0;
   int restarts = 0;   // of trials

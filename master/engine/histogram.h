@@ -1,0 +1,28 @@
+// How long things took, in buckets.
+// Kept by Engine under a lock of its own, read by Metrics as a copy. PURE.
+#ifndef MASTER_ENGINE_HISTOGRAM_H_
+#define MASTER_ENGINE_HISTOGRAM_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace det::engine {
+
+struct Histogram {
+  // Upper bounds, in seconds; the last bucket has none.
+  static constexpr std::array kBounds = {0.001, 0.0025, 0.005, 0.01, 0.025,
+                                         0.05,  0.1,    0.25,  1.,   10.};
+
+  void Add(double seconds) {
+    ++counts[std::lower_bound(kBounds.begin(), kBounds.end(), seconds) - kBounds.begin()];
+    sum += seconds;
+  }
+
+  std::array<int64_t, kBounds.size() + 1> counts = {};
+  double sum = 0;
+};
+
+}  // namespace det::engine
+
+#endif  // MASTER_ENGINE_HISTOGRAM_H_
