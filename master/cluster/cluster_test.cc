@@ -136,6 +136,19 @@ TEST_F(ClusterTest, AFailureRestartsFromTheLatestCheckpoint) {
   EXPECT_EQ(orders[0].spec.env.at("DET_STEPS_COMPLETED"), "100");
 }
 
+TEST_F(ClusterTest, ATrialThatRecoversDoesNotKeepTheReasonOfItsRestart) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  Exit("1.1.0", 1);
+  EXPECT_THAT(trial(1).reason, HasSubstr("exit code 1"));
+  Tick();
+  EXPECT_EQ(trial(1).reason, "");
+  Exit("1.1.1", 0);
+  EXPECT_EQ(trial(1).state, TrialState::kCompleted);
+  EXPECT_EQ(trial(1).reason, "");
+}
+
 TEST_F(ClusterTest, PastMaxRestartsTheExperimentEndsInErrorWithTheReason) {
   AddAgent("a", 1);
   auto config = MakeConfig();
@@ -252,6 +265,7 @@ TEST_F(ClusterTest, ALostAgentCostsNoRestart) {
   EXPECT_EQ(trial(1).state, TrialState::kQueued);
   EXPECT_EQ(trial(1).restarts, 0);
   EXPECT_EQ(trial(1).run_id, 1);
+  EXPECT_EQ(allocation("1.1.0").exit_code, std::nullopt) << "nobody knows it";
 }
 
 TEST_F(ClusterTest, ARegistrationIsReconciled) {

@@ -83,7 +83,8 @@ void Terminate(Allocation& a, absl::Time now) {
       a.exit_reason != ExitReason::kNodeLost) {
     a.exit_message = a.reported_message;
   }
-  if (!a.exit_code && !a.shares.empty()) a.exit_code = 0;
+  const bool known = a.exit_reason != ExitReason::kNodeLost;
+  if (!a.exit_code && !a.shares.empty() && known) a.exit_code = 0;
   Move(a, a.shares.empty() ? AllocationEvent::kWithdraw : AllocationEvent::kAllExited);
   a.deadline.reset();
   a.ended_at = now;

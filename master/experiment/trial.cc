@@ -102,6 +102,8 @@ TrialActions OnReleased(Trial& trial, absl::Time now) {
 TrialActions OnAssigned(Trial& trial) {
   TrialActions actions;
   actions.changed = Move(trial, TrialEvent::kAssigned);
+  // Why the run before it ended stands with that run.
+  if (actions.changed) trial.reason.clear();
   return actions;
 }
 

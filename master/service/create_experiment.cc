@@ -21,13 +21,15 @@ uint32_t SeedFor(const Edge& edge, const std::string& request_id) {
   return static_cast<uint32_t>(std::stoul(hash.substr(0, 8), nullptr, 16)) & 0x7fffffff;
 }
 
-absl::Status CheckEntrypoint(const model::ExperimentConfig& config, const ContextArchive& context) {
+absl::Status CheckEntrypoint(const model::ExperimentConfig& config, const ContextArchive& context,
+                             const det::api::v1::CreateExperimentRequest& request) {
   const auto trial = model::ParseTrialEntrypoint(config.entrypoint);
   if (!trial) return absl::OkStatus();
   DET_ASSIGN_OR_RETURN(const std::string path, NormalizeContextPath(trial->file));
   if (context.files.contains(path)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("entrypoint: ", trial->file, " is not in the context directory"));
+      absl::StrCat(model::LocateInConfig(request.config(), request.config_path(), "entrypoint"),
+                   ": entrypoint: ", trial->file, " is not in the context directory"));
 }
 
 }  // namespace
@@ -43,7 +45,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
       model::ParseExperimentConfig(request.config(), request.config_path(), {}, defaults));
   Submission submission;
   DET_ASSIGN_OR_RETURN(submission.context, PackContext(request.model_definition()));
-  DET_RETURN_IF_ERROR(CheckEntrypoint(config, submission.context));
+  DET_RETURN_IF_ERROR(CheckEntrypoint(config, submission.context, request));
   submission.event = {.config = std::make_shared<const model::ExperimentConfig>(std::move(config)),
                       .original_config = request.config(),
                       .context_hash = submission.context.hash,

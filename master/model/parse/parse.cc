@@ -155,6 +155,14 @@ absl::StatusOr<ExperimentConfig> ParseExperimentConfig(std::string_view yaml,
   return FromTree(std::move(root), source, defaults);
 }
 
+std::string LocateInConfig(std::string_view yaml, const std::string& path,
+                           std::string_view member) {
+  const std::string source = path.empty() ? "configuration" : path;
+  const absl::StatusOr<ConfigNode> root = ReadYaml(yaml, source, true);
+  const ConfigNode* node = root.ok() ? root->FindPath(member) : nullptr;
+  return node == nullptr ? source : node->where;
+}
+
 absl::StatusOr<ExperimentConfig> ExperimentConfigFromJson(std::string_view json) {
   DET_ASSIGN_OR_RETURN(const Value value, Value::FromJson(json));
   const std::string source = "configuration";

@@ -31,6 +31,10 @@ absl::StatusOr<ExperimentConfig> ParseExperimentConfig(std::string_view yaml,
                                                        const std::vector<std::string>& overrides,
                                                        const ConfigDefaults& defaults);
 
+// Where the member "a.b.c" stands in a text that was read before: "const.yaml:12". The path alone
+// where it stands nowhere. For what is found wrong only later.
+std::string LocateInConfig(std::string_view yaml, const std::string& path, std::string_view member);
+
 // The inverse of ToValue(config).ToJson().
 absl::StatusOr<ExperimentConfig> ExperimentConfigFromJson(std::string_view json);
 

@@ -398,5 +398,12 @@ hyperparameters: {<<: *d, lr: {type: log, minval: -4, maxval: -1}}
   }
 }
 
+TEST(LocateInConfigTest, FindsTheLineOfAMember) {
+  const char* yaml = "name: x\nsearcher:\n  metric: loss\n";
+  EXPECT_EQ(LocateInConfig(yaml, "a.yaml", "searcher.metric"), "a.yaml:3");
+  EXPECT_EQ(LocateInConfig(yaml, "a.yaml", "entrypoint"), "a.yaml");
+  EXPECT_EQ(LocateInConfig("[", "", "entrypoint"), "configuration");
+}
+
 }  // namespace
 }  // namespace det::model
