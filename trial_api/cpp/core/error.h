@@ -21,6 +21,13 @@ class InvalidHp : public Error {
   using Error::Error;
 };
 
+// A collective operation failed, as a rule because a peer is gone. It is the consequence of what
+// ended the peer, and so never the reason that a trial reports.
+class PeerGone : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace det
 
 #endif  // TRIAL_API_CPP_CORE_ERROR_H_
