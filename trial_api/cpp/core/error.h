@@ -15,7 +15,7 @@ class Error : public std::runtime_error {
 };
 
 // Throw it from a Trial when the hyperparameters make no sense together: the trial ends, the search
-// goes on with others, nothing is restarted.
+// goes on with others, nothing is restarted. Thrown as well for one that is missing or unreadable.
 class InvalidHp : public Error {
  public:
   using Error::Error;
