@@ -77,6 +77,10 @@ ContextParts GatherClusterParts() {
   parts.report_invalid_hp = [client](const std::string& message) {
     client->ReportEarlyExit(EarlyExit::kInvalidHp, message);
   };
+  parts.report_failure = [client](const std::string& message) {
+    client->GiveUpSoon();  // The peers wait for this process to end.
+    client->ReportEarlyExit(EarlyExit::kFailed, message);
+  };
   return parts;
 }
 

@@ -187,11 +187,13 @@ TEST_F(ClusterTest, ContextSpeaksToTheMaster) {
   };
   const std::string uuid = context->checkpoints().Save(8, "{}", write);
   context->ReportInvalidHp("lr is too large");
+  context->ReportFailure("boom");
   const Reports reports = master_.Reports();
-  ASSERT_EQ(reports.size(), 2u);
+  ASSERT_EQ(reports.size(), 3u);
   EXPECT_EQ(reports[0].rfind("checkpoint " + uuid + " 8 manifest.json=", 0), 0u) << reports[0];
   EXPECT_NE(reports[0].find(" metadata.json=21 model.pt=3"), std::string::npos) << reports[0];
   EXPECT_EQ(reports[1], "early_exit INVALID_HP lr is too large");
+  EXPECT_EQ(reports[2], "early_exit FAILED rank 0: boom");
 
   master_.Refuse("no");
   EXPECT_THROW(context->checkpoints().Save(9, "{}", write), Error);

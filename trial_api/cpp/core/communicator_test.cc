@@ -111,7 +111,7 @@ std::string MessageOfSurvivor(const Ranks& ranks, const std::string& dir,
   if (ranks.rank == 1) ::raise(SIGKILL);
   try {
     operation(*communicator);
-  } catch (const Error& e) {
+  } catch (const PeerGone& e) {
     return e.what();
   }
   return "nothing was thrown";

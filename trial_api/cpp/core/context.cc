@@ -1,5 +1,6 @@
 #include "trial_api/cpp/core/context.h"
 
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,6 +36,15 @@ class PartsContext final : public Context {
   Checkpoints& checkpoints() override { return *parts_.checkpoints; }
   Preemption& preemption() override { return *parts_.preemption; }
   void ReportInvalidHp(const std::string& message) override { parts_.report_invalid_hp(message); }
+  void ReportFailure(const std::string& message) override {
+    if (!parts_.report_failure) return;
+    try {
+      parts_.report_failure("rank " + std::to_string(ranks().rank) + ": " + message);
+    } catch (const Error& error) {
+      // The process fails anyway; the launcher then says that it did.
+      std::fprintf(stderr, "WARNING: %s\n", error.what());
+    }
+  }
 
  private:
   const ContextParts parts_;

@@ -65,6 +65,9 @@ class Context {
 
   // Tells the master that this trial's hyperparameters are invalid; the process should then exit.
   virtual void ReportInvalidHp(const std::string& message) = 0;
+  // Tells the master why this process is about to fail. Any rank may; the master keeps the first
+  // word. Not for PeerGone. Does nothing off the cluster; never throws.
+  virtual void ReportFailure(const std::string& message) = 0;
 
   // Off the cluster: what the command line said instead of a master.
   struct OffCluster {

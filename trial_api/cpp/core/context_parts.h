@@ -26,6 +26,7 @@ struct ContextParts {
   std::unique_ptr<Checkpoints> checkpoints;  // after the communicator, which it uses
   std::unique_ptr<Preemption> preemption;
   std::function<void(const std::string& message)> report_invalid_hp;
+  std::function<void(const std::string& message)> report_failure;  // empty: nobody to tell
 };
 
 // From $DET_RUN_DIR/info/trial.json and the environment. Throws Error.

@@ -15,8 +15,15 @@ class Error : public std::runtime_error {
 };
 
 // Throw it from a Trial when the hyperparameters make no sense together: the trial ends, the search
-// goes on with others, nothing is restarted.
+// goes on with others, nothing is restarted. Thrown as well for one that is missing or unreadable.
 class InvalidHp : public Error {
+ public:
+  using Error::Error;
+};
+
+// A collective operation failed, as a rule because a peer is gone. It is the consequence of what
+// ended the peer, and so never the reason that a trial reports.
+class PeerGone : public Error {
  public:
   using Error::Error;
 };

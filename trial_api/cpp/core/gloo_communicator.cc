@@ -172,7 +172,7 @@ class GlooCommunicator final : public Communicator {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& e) {
-      throw Error(std::string(operation) + ": " + WhoIsGone() + ": " + e.what());
+      throw PeerGone(std::string(operation) + ": " + WhoIsGone() + ": " + e.what());
     }
   }
 

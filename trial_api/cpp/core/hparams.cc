@@ -31,13 +31,14 @@ const Json* Find(const Json& values, std::string_view name) {
 }
 
 [[noreturn]] void ThrowType(std::string_view name, const Json& value, const char* wanted) {
-  throw Error("hyperparameter '" + std::string(name) + "' is " + value.dump() + ", not " + wanted);
+  throw InvalidHp("hyperparameter '" + std::string(name) + "' is " + value.dump() + ", not " +
+                  wanted);
 }
 
 const Json& Require(const Json& values, std::string_view name) {
   if (const Json* found = Find(values, name)) return *found;
-  throw Error("hyperparameter '" + std::string(name) +
-              "' is missing; add it to `hyperparameters` in the experiment configuration");
+  throw InvalidHp("hyperparameter '" + std::string(name) +
+                  "' is missing; add it to `hyperparameters` in the experiment configuration");
 }
 
 int64_t GetInt(const Json& values, std::string_view name, int64_t least, int64_t most) {

@@ -18,8 +18,8 @@ class Hparams {
   explicit Hparams(std::string_view json = "{}");
 
   bool Has(std::string_view name) const;
-  // T: bool, int, int64_t, float, double, std::string. Throws Error naming the hyperparameter when
-  // it is missing or of another type (an integer may be read as a floating-point number).
+  // T: bool, int, int64_t, float, double, std::string. Throws InvalidHp naming the hyperparameter
+  // when it is missing or of another type (an integer may be read as a floating-point number).
   template <class T>
   T Get(std::string_view name) const;
   template <class T>

@@ -12,7 +12,7 @@ template <class T>
 std::string ErrorOf(const Hparams& hparams, const std::string& name) {
   try {
     hparams.Get<T>(name);
-  } catch (const Error& e) {
+  } catch (const InvalidHp& e) {
     return e.what();
   }
   return "no error";

@@ -169,6 +169,9 @@ std::string LocalCacheDir() {
 
 int LaunchLocal(const Options& options, Signals& signals) {
   const fs::path source = fs::absolute(options.source);
+  if (!fs::is_regular_file(source)) {
+    throw Error(absl::StrCat("there is no file ", options.source, "; check --source"));
+  }
   std::vector<std::string> argv = {Compile(
       MakeRequest(options, source.parent_path(), source.filename(), LocalCacheDir()), signals)};
   argv.insert(argv.end(), options.trial_arguments.begin(), options.trial_arguments.end());

@@ -95,6 +95,12 @@ TEST_F(LaunchTest, ExitCodeOfTheFirstThatFails) {
 TEST_F(LaunchTest, WrongUsageIsCodeTwo) {
   EXPECT_EQ(Launch({"--what"}).code, 2);
   EXPECT_EQ(Launch({"--seed=1"}).code, 2);  // needs --local
+  const Result no_slots = Launch({"--local", "--slots=0"});
+  EXPECT_EQ(no_slots.code, 2);
+  EXPECT_EQ(no_slots.err, "ERROR: --slots 0: give a number of processes from 1\n");
+  const Result nowhere = Launch();
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_EQ(nowhere.err, "ERROR: not on a cluster: add --local\n");
 }
 
 class LaunchOnClusterTest : public LaunchTest {

@@ -9,6 +9,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "trial_api/cpp/core/environment.h"
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/launch/launch.h"
 #include "trial_api/cpp/launch/signals.h"
@@ -54,13 +55,20 @@ int Main(int argc, char** argv) {
   app.add_option("--sdk-dir", options.sdk_dir, "The installed Trial API (default: beside this)");
   app.add_flag("--local", options.local, "Run here, without a cluster");
   app.add_option("--slots", options.slots, "With --local: number of processes")
-      ->check(CLI::PositiveNumber)
       ->needs("--local");
   AddTrialFlags(&app, &options.trial_arguments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : kWrongUsage;
+  }
+  if (options.slots < 1) {
+    std::fprintf(stderr, "ERROR: --slots %d: give a number of processes from 1\n", options.slots);
+    return kWrongUsage;
+  }
+  if (!options.local && !core::OnCluster()) {
+    std::fprintf(stderr, "ERROR: not on a cluster: add --local\n");
+    return kWrongUsage;
   }
   if (options.sdk_dir.empty()) options.sdk_dir = OwnSdk();
   try {

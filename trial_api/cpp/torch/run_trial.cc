@@ -60,6 +60,14 @@ int Run(int argc, char** argv, const TrialFactory& make_trial) {
     if (!context->on_cluster()) throw;
     PrintError(std::string("invalid hyperparameters: ") + error.what());
     context->ReportInvalidHp(error.what());
+  } catch (const PeerGone&) {
+    throw;  // What ended the peer is the reason.
+  } catch (const c10::Error& error) {
+    context->ReportFailure(error.what_without_backtrace());
+    throw;
+  } catch (const std::exception& error) {
+    context->ReportFailure(error.what());
+    throw;
   }
   return 0;
 }

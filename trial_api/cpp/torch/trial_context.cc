@@ -26,7 +26,8 @@ TrialContext::~TrialContext() = default;
 
 int64_t TrialContext::global_batch_size() const {
   if (global_batch_size_ == 0) {
-    throw Error("hyperparameter global_batch_size is missing: records in one batch of all slots");
+    throw InvalidHp(
+        "hyperparameter global_batch_size is missing: records in one batch of all slots");
   }
   return global_batch_size_;
 }

@@ -50,6 +50,7 @@ class FakeContext : public Context, private Metrics, private Checkpoints, privat
   Checkpoints& checkpoints() override { return *this; }
   Preemption& preemption() override { return *this; }
   void ReportInvalidHp(const std::string& message) override { Trace("invalid hp: " + message); }
+  void ReportFailure(const std::string& message) override { Trace("failure: " + message); }
 
  private:
   void Trace(const std::string& line) {
