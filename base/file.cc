@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/fd.h"
 #include "base/status_macros.h"
 
@@ -88,6 +89,24 @@ absl::Status MakeDirs(const std::string& path) {
     return absl::AlreadyExistsError(absl::StrCat("cannot make folder ", path, ": a file is there"));
   }
   return absl::OkStatus();
+}
+
+bool LinkStaysInside(absl::string_view path, absl::string_view target) {
+  if (target.empty() || target.front() == '/') return false;
+  int depth = -1;  // The link's own name.
+  for (const absl::string_view part : absl::StrSplit(path, '/', absl::SkipEmpty())) {
+    depth += part == "." ? 0 : 1;
+  }
+  bool named = false;
+  for (const absl::string_view part : absl::StrSplit(target, '/', absl::SkipEmpty())) {
+    if (part == ".") continue;
+    if (part != "..") {
+      named = true;
+    } else if (named || --depth < 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 absl::StatusOr<TempDir> TempDir::Create(absl::string_view prefix) {

@@ -24,6 +24,11 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
 // Makes a folder and those above it; one that exists is fine.
 absl::Status MakeDirs(const std::string& path);
 
+// Whether a symbolic link at `path`, relative to some directory and with no link on the way to it,
+// stays inside of that directory, judged by the words alone. ".." behind a name counts as leaving:
+// the name may be a link itself, and then leads anywhere.
+bool LinkStaysInside(absl::string_view path, absl::string_view target);
+
 // A folder of its own below the system's temporary one ($TMPDIR, or /tmp), removed with all in it
 // when this dies.
 class TempDir {

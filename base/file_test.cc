@@ -64,5 +64,15 @@ TEST(File, TempDirGoesWithAllInIt) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST(LinkStaysInside, JudgesByTheWordsAlone) {
+  for (const char* target : {"b", "./b", "../b", "../../b", "c/d", "../x/y"}) {
+    EXPECT_TRUE(LinkStaysInside("a/b/link", target)) << target;
+  }
+  for (const char* target : {"", "/etc", "../../../b", "x/../../../..", "c/../d", "../c/.."}) {
+    EXPECT_FALSE(LinkStaysInside("a/b/link", target)) << target;
+  }
+  EXPECT_FALSE(LinkStaysInside("link", ".."));
+}
+
 }  // namespace
 }  // namespace det::base

@@ -19,14 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether a link at `path` (relative to the directory) with this target stays inside, judged by the
-// words alone: the target may be on another machine when it is followed.
-bool StaysInside(const std::string& path, const std::string& target) {
-  if (target.empty() || target[0] == '/') return false;
-  const fs::path resolved = (fs::path(path).parent_path() / target).lexically_normal();
-  return resolved.empty() || *resolved.begin() != "..";
-}
-
 class Reader {
  public:
   Reader(std::string root, int64_t limit)
@@ -100,7 +92,7 @@ class Reader {
     std::error_code error;
     entry.kind = ContextEntry::Kind::kLink;
     entry.content = fs::read_symlink(full, error).string();
-    if (!StaysInside(entry.path, entry.content)) {
+    if (!base::LinkStaysInside(entry.path, entry.content)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "context directory ", root_, ": the link ", entry.path, " leaves it (to ", entry.content,
           "); copy the file into the directory or name the link in .detignore"));

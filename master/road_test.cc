@@ -343,13 +343,22 @@ TEST_F(RoadTest, BadInputIsRefusedAndNothingStored) {
   request.set_config_path("const.yaml");
   status = Create(request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "entrypoint: net.cc is not in the context directory");
+  EXPECT_EQ(status.error_message(),
+            "const.yaml:1: entrypoint: net.cc is not in the context directory");
   auto* file = request.add_model_definition();
   file->set_path("net.cc");
   file->set_type(48);
   request.set_validate_only(true);
   status = Create(request, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(world_.store().ListExperiments({})->total, 0);
+}
+
+TEST_F(RoadTest, ARequestIdTooLongForItsIndexIsRefused) {
+  auto request = Request();
+  request.set_request_id(std::string(27'000, 'r'));
+  api::CreateExperimentResponse response;
+  EXPECT_EQ(Create(request, &response).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(world_.store().ListExperiments({})->total, 0);
 }
 

@@ -21,21 +21,6 @@ namespace {
 using Reader = std::unique_ptr<archive, int (*)(archive*)>;
 using Writer = std::unique_ptr<archive, int (*)(archive*)>;
 
-// How deep below the top `target` leads, read from the folder that holds the link `path`; false as
-// soon as it rises above the top.
-bool LinkStaysInside(absl::string_view path, absl::string_view target) {
-  if (target.empty() || target[0] == '/') return false;
-  const std::vector<absl::string_view> parents = absl::StrSplit(path, '/', absl::SkipEmpty());
-  int depth = -1;  // The link's own name.
-  for (const absl::string_view part : parents) depth += part == "." ? 0 : 1;
-  for (const absl::string_view part : absl::StrSplit(target, '/', absl::SkipEmpty())) {
-    if (part == ".") continue;
-    depth += part == ".." ? -1 : 1;
-    if (depth < 0) return false;
-  }
-  return true;
-}
-
 absl::Status CheckEntry(archive_entry* entry) {
   const char* path = archive_entry_pathname(entry);
   if (path == nullptr || !StaysInside(path)) {
@@ -50,7 +35,7 @@ absl::Status CheckEntry(archive_entry* entry) {
         absl::StrCat("the context's link ", path, " leads to ", hard, ", outside its directory"));
   }
   const char* soft = archive_entry_symlink(entry);
-  if (type == AE_IFLNK && (soft == nullptr || !LinkStaysInside(path, soft))) {
+  if (type == AE_IFLNK && (soft == nullptr || !base::LinkStaysInside(path, soft))) {
     return absl::InvalidArgumentError(absl::StrCat("the context's symbolic link ", path,
                                                    " leads to ", soft == nullptr ? "" : soft,
                                                    ", outside its directory"));

@@ -290,12 +290,18 @@ TEST_F(GatewayTest, ServesGrpcOnTheSamePort) {
 TEST_F(GatewayTest, TakesLargeBodiesAndRefusesTooLargeOnes) {
   const std::string content(4 << 20, 'A');  // base64 of 3 MiB of zeros
   const Answer large =
-      Ask("POST /api/v1/experiments HTTP/1.1\r\n",
+      Ask("POST /api/v1/experiments HTTP/1.1\r\nAuthorization: Bearer abc\r\n",
           "{\"modelDefinition\":[{\"path\":\"x\",\"content\":\"" + content + "\"}]}");
   EXPECT_EQ(large.status, 200);
   EXPECT_NE(large.body.find("\"modelDefinitionSize\":3145728"), std::string::npos);
   tcp::socket socket = Connect();
   Send(socket, "POST /api/v1/experiments HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n");
+  EXPECT_EQ(Receive(socket).status, 413);
+}
+
+TEST_F(GatewayTest, TakesLittleFromWhoeverDoesNotSayWhoHeIs) {
+  tcp::socket socket = Connect();
+  Send(socket, "POST /api/v1/experiments HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\n\r\n");
   EXPECT_EQ(Receive(socket).status, 413);
 }
 

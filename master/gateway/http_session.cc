@@ -298,6 +298,9 @@ asio::awaitable<void> Exchange::ServeStream(const Transcoder::Call& call,
   co_await asio::async_write(*stream_, last, Catch(error));
 }
 
+// Whoever does not say who he is gets little of our memory: enough for a login.
+constexpr uint64_t kAnonymousBody = 64 << 10;
+
 // What to say to a request that cannot be read; nullopt when nobody is there to hear it.
 std::optional<Response> AnswerUnreadable(const error_code& error, uint64_t limit) {
   const bool large = error == http::error::body_limit;
@@ -326,6 +329,12 @@ asio::awaitable<std::optional<Request>> ReadRequest(HttpContext& context,
   error_code error;
   co_await http::async_read_header(*stream, buffer, parser, Catch(error));
   stream->expires_after(kTransfer);
+  uint64_t limit = context.options.body_limit;
+  if (!error && parser.get()[http::field::authorization].empty()) {
+    limit = std::min(limit, kAnonymousBody);
+    if (parser.content_length_remaining().value_or(0) > limit) error = http::error::body_limit;
+    parser.body_limit(limit);
+  }
   const auto expect = error ? "" : parser.get()[http::field::expect];
   if (absl::EqualsIgnoreCase(absl::string_view(expect.data(), expect.size()), "100-continue")) {
     static constexpr char kGoOn[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -334,7 +343,7 @@ asio::awaitable<std::optional<Request>> ReadRequest(HttpContext& context,
   }
   if (!error) co_await http::async_read(*stream, buffer, parser, Catch(error));
   if (!error) co_return parser.release();
-  std::optional<Response> answer = AnswerUnreadable(error, context.options.body_limit);
+  std::optional<Response> answer = AnswerUnreadable(error, limit);
   if (answer) co_await http::async_write(*stream, *answer, Catch(error));
   co_return std::nullopt;
 }

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -31,6 +32,21 @@ std::string FolderOf(const model::ExperimentConfig& config, const model::Checkpo
   return (folder / id.value()).string();
 }
 
+// Never follows a link out: the folder itself may be one that a task has made. Never waits: a task
+// may have left a pipe where a file should be.
+absl::StatusOr<base::Fd> OpenRegular(const std::string& real) {
+  base::Fd fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat info = {};
+  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
+    return absl::FailedPreconditionError(
+        absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", real)).message());
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return absl::FailedPreconditionError(absl::StrCat(real, " is not a regular file"));
+  }
+  return fd;
+}
+
 // A file of a checkpoint, opened; it must be one that the checkpoint lists, inside its folder.
 absl::StatusOr<base::Fd> OpenFile(const store::CheckpointEntry& entry, const std::string& folder,
                                   const std::string& path) {
@@ -39,7 +55,9 @@ absl::StatusOr<base::Fd> OpenFile(const store::CheckpointEntry& entry, const std
     return absl::NotFoundError(absl::StrCat("checkpoint ", id, " has no file ", path));
   }
   std::error_code error;
-  const std::string base = std::filesystem::canonical(folder, error).string();
+  const std::filesystem::path place(folder);
+  const std::string base =
+      (std::filesystem::canonical(place.parent_path(), error) / place.filename()).string();
   const std::string real =
       error ? "" : std::filesystem::canonical(std::filesystem::path(folder) / path, error).string();
   if (error) {
@@ -50,12 +68,7 @@ absl::StatusOr<base::Fd> OpenFile(const store::CheckpointEntry& entry, const std
   if (!absl::StartsWith(real, base + "/")) {
     return absl::NotFoundError(absl::StrCat("checkpoint ", id, ": ", path, " leads out of it"));
   }
-  base::Fd fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.valid()) {
-    return absl::FailedPreconditionError(
-        absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", real)).message());
-  }
-  return fd;
+  return OpenRegular(real);
 }
 
 // The window, order and range that both lists share.

@@ -21,6 +21,9 @@ uint32_t SeedFor(const Edge& edge, const std::string& request_id) {
   return static_cast<uint32_t>(std::stoul(hash.substr(0, 8), nullptr, 16)) & 0x7fffffff;
 }
 
+// It is looked up by an index, whose entries are bounded.
+constexpr size_t kRequestIdLimit = 128;
+
 absl::Status CheckEntrypoint(const model::ExperimentConfig& config, const ContextArchive& context,
                              const det::api::v1::CreateExperimentRequest& request) {
   const auto trial = model::ParseTrialEntrypoint(config.entrypoint);
@@ -37,6 +40,11 @@ absl::Status CheckEntrypoint(const model::ExperimentConfig& config, const Contex
 absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                              const det::api::v1::CreateExperimentRequest& request,
                                              model::UserId owner) {
+  if (request.request_id().size() > kRequestIdLimit) {
+    return absl::InvalidArgumentError(absl::StrCat("request_id: ", request.request_id().size(),
+                                                   " bytes; at most ", kRequestIdLimit,
+                                                   " are allowed"));
+  }
   model::ConfigDefaults defaults;
   defaults.checkpoint_host_path = edge.facts.checkpoint_dir;
   defaults.experiment_seed = SeedFor(edge, request.request_id());

@@ -89,11 +89,16 @@ absl::Status Ended(const std::string& allocation) {
   return absl::FailedPreconditionError(absl::StrCat("allocation ", allocation, " has ended"));
 }
 
+// The name is part of an index, whose entries are bounded.
+constexpr size_t kGroupLimit = 200;
+
 absl::StatusOr<model::MetricReport> ToModel(const trial::ReportMetricsRequest& request,
                                             const trial::MetricReport& report, absl::Time now) {
-  if (report.group().empty() || report.group().find('.') != std::string::npos) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("metric group \"", report.group(), "\" must be a name without a dot"));
+  if (report.group().empty() || report.group().size() > kGroupLimit ||
+      report.group().find('.') != std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat("metric group \"", report.group(),
+                                                   "\" must be a name without a dot, of at most ",
+                                                   kGroupLimit, " bytes"));
   }
   if (report.steps_completed() < 0) {
     return absl::InvalidArgumentError("steps_completed must not be negative");

@@ -46,7 +46,11 @@ struct FakeDatabase {
     if (!inserted && it->second.sequence <= put.sequence) it->second = put;
   }
   void Make(const cluster::AddMetrics& add) { Add(add.report); }
-  void Make(const cluster::AddCheckpoint& add) { checkpoints[add.checkpoint.id] = add.checkpoint; }
+  void Make(const cluster::AddCheckpoint& add) {
+    // Nobody takes over the checkpoint of another trial by naming it.
+    const auto [it, inserted] = checkpoints.emplace(add.checkpoint.id, add.checkpoint);
+    if (!inserted && it->second.trial == add.checkpoint.trial) it->second = add.checkpoint;
+  }
   void Make(const cluster::AddLogLine& add) { Add(add.line); }
 
   void Add(const model::MetricReport& r) {

@@ -279,6 +279,15 @@ TEST_P(StoreContractTest, ExperimentsAreListedByFilterSortAndWindow) {
   EXPECT_EQ(store_->ListExperiments({.window = {9, 3}, .name = "mnist"})->total, 4);
 }
 
+TEST_P(StoreContractTest, ACheckpointStaysItsTrials) {
+  Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutTrial{MakeTrial(1, 1)},
+          cluster::PutTrial{MakeTrial(2, 1)}, cluster::AddCheckpoint{MakeCheckpoint("a", 1, 10)}});
+  Commit({cluster::AddCheckpoint{MakeCheckpoint("a", 2, 99)}});
+  const CheckpointEntry entry = *store_->GetCheckpoint(model::CheckpointId("a"));
+  EXPECT_EQ(entry.checkpoint.trial, model::TrialId(1));
+  EXPECT_EQ(entry.checkpoint.steps_completed, 10);
+}
+
 TEST_P(StoreContractTest, AnExperimentCountsWhatItHas) {
   const UserRecord alice = *store_->PutUser({.username = "alice"});
   ASSERT_TRUE(store_->PutContext("abc", std::string(1000, 'x')).ok());

@@ -57,9 +57,10 @@ WHERE searchers.sequence <= excluded.sequence)sql";
 constexpr char kPutCheckpoint[] = R"sql(
 INSERT INTO checkpoints (id, trial, allocation, steps, resources, size, metadata, time)
 VALUES ($1,$2,$3,$4,$5,$6,$7,$8)
-ON CONFLICT (id) DO UPDATE SET trial = excluded.trial, allocation = excluded.allocation,
+ON CONFLICT (id) DO UPDATE SET allocation = excluded.allocation,
   steps = excluded.steps, resources = excluded.resources, size = excluded.size,
-  metadata = excluded.metadata, time = excluded.time)sql";
+  metadata = excluded.metadata, time = excluded.time
+WHERE checkpoints.trial = excluded.trial)sql";
 
 constexpr char kAddMetrics[] = R"sql(
 INSERT INTO metrics (trial, run_id, group_name, steps, time, metrics, batch)
