@@ -144,7 +144,7 @@ absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
   for (const Command* command : within) next.insert(command->path[depth]);
   return UsageError(absl::StrCat(
       "`det", depth > 0 ? " " : "", absl::StrJoin(words.begin(), words.begin() + depth, " "),
-      depth > 0 ? " " : "", "needs one of: ", absl::StrJoin(next, ", ")));
+      "` needs one of: ", absl::StrJoin(next, ", ")));
 }
 
 std::string HelpText(const std::vector<Command>& commands, const std::vector<std::string>& group,
