@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/format.h"
@@ -102,16 +103,17 @@ absl::StatusOr<Experiment> FollowExperiment(const ApiClient& api, int id, Screen
   return last;
 }
 
-absl::StatusOr<Experiment> FollowWithLogs(const ApiClient& api, int id, Screen* screen) {
+absl::StatusOr<Experiment> FollowWithLogs(const ApiClient& api, int id, LogForm form,
+                                          Screen* screen) {
   std::thread logs;
   std::atomic<bool> started = false;
   const auto start_logs = [&](int trial_id) {
     started = true;
-    logs = std::thread([&api, screen, trial_id] {
+    logs = std::thread([&api, form, screen, trial_id] {
       api::v1::TrialLogsRequest request;
       request.set_trial_id(trial_id);
       request.set_follow(true);
-      const absl::Status status = PrintLogs(api, request, /*json=*/false, screen);
+      const absl::Status status = PrintLogs(api, request, form, screen);
       if (!status.ok() && !absl::IsCancelled(status)) {
         screen->Note(absl::StrCat("det: the log ends here: ", status.message()));
       }
@@ -138,12 +140,16 @@ std::string LogText(const api::v1::TrialLogsResponse& line, const Style& style) 
                       Painted(text, alarm ? Paint::kFailed : Paint::kPlain, style), end);
 }
 
-absl::Status PrintLogs(const ApiClient& api, const api::v1::TrialLogsRequest& request, bool json,
+absl::Status PrintLogs(const ApiClient& api, const api::v1::TrialLogsRequest& request, LogForm form,
                        Screen* screen) {
   api::v1::TrialLogsResponse line;
   absl::Status printed;
   const absl::Status streamed = api.Stream("TrialService.TrialLogs", request, &line, [&] {
-    if (!json) {
+    if (form == LogForm::kAside) {
+      screen->Note(absl::StripSuffix(LogText(line, Style()), "\n"));
+      return true;
+    }
+    if (form == LogForm::kText) {
       screen->Print(LogText(line, screen->out()));
       return true;
     }

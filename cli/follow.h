@@ -16,6 +16,10 @@
 
 namespace det::cli {
 
+// How log lines are shown: on stdout as text or as the API's JSON, or beside a JSON result on
+// stderr.
+enum class LogForm { kText, kJson, kAside };
+
 // "● 42 mnist-asha   62 %  7 running  64 done  best 0.913 (trial 117)   ETA 6 min"
 std::string ProgressLine(const api::v1::Experiment& experiment, absl::Time now, const Style& style);
 
@@ -25,14 +29,15 @@ absl::StatusOr<api::v1::Experiment> FollowExperiment(
     const ApiClient& api, int id, Screen* screen,
     absl::FunctionRef<void(const api::v1::Experiment&)> changed);
 
-// The same with the lines of the experiment's first trial on stdout.
-absl::StatusOr<api::v1::Experiment> FollowWithLogs(const ApiClient& api, int id, Screen* screen);
+// The same with the lines of the experiment's first trial.
+absl::StatusOr<api::v1::Experiment> FollowWithLogs(const ApiClient& api, int id, LogForm form,
+                                                   Screen* screen);
 
 // A line of a log as shown: "[time] [rank=0] text".
 std::string LogText(const api::v1::TrialLogsResponse& line, const Style& style);
 
-// The trial's lines on stdout, with `follow` until it has ended. `json`: one object per line.
-absl::Status PrintLogs(const ApiClient& api, const api::v1::TrialLogsRequest& request, bool json,
+// The trial's lines, with `follow` until it has ended. kJson: one object per line.
+absl::Status PrintLogs(const ApiClient& api, const api::v1::TrialLogsRequest& request, LogForm form,
                        Screen* screen);
 
 // Waits until the experiment has a trial, and its first one's id; 0 if it ended without.

@@ -120,7 +120,8 @@ absl::StatusOr<int> RunLogs(Invocation& run) {
   api::v1::TrialLogsRequest request;
   request.set_trial_id(trial);
   request.set_follow(follow);
-  DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json(), run.screen));
+  DET_RETURN_IF_ERROR(
+      PrintLogs(*api, request, run.json() ? LogForm::kJson : LogForm::kText, run.screen));
   return kExitOk;
 }
 

@@ -54,7 +54,8 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
 }
 
 absl::StatusOr<int> Follow(Invocation& run, const ApiClient& api, int id) {
-  const absl::StatusOr<api::v1::Experiment> last = FollowWithLogs(api, id, run.screen);
+  const absl::StatusOr<api::v1::Experiment> last =
+      FollowWithLogs(api, id, run.json() ? LogForm::kAside : LogForm::kText, run.screen);
   if (absl::IsCancelled(last.status())) {
     run.screen->Note(absl::StrCat("det: experiment ", id,
                                   " goes on; follow it with `det experiment logs -f ", id,

@@ -114,7 +114,8 @@ absl::StatusOr<int> RunLogs(Invocation& run) {
   api::v1::TrialLogsRequest request;
   request.set_trial_id(id);
   request.set_follow(run.args.Has("follow"));
-  DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json(), run.screen));
+  DET_RETURN_IF_ERROR(
+      PrintLogs(*api, request, run.json() ? LogForm::kJson : LogForm::kText, run.screen));
   return kExitOk;
 }
 
