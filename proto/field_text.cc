@@ -101,27 +101,22 @@ std::optional<T> ParseNumber(std::string_view text) {
   return std::nullopt;
 }
 
-bool SetMessage(const Message& holder, const FieldDescriptor& field, std::string_view text,
-                Message* message) {
-  const bool repeated = field.is_repeated();
-  const Reflection* reflection = holder.GetReflection();
+// Time: Timestamp or Duration.
+template <class Time>
+bool SetTime(const FieldDescriptor& field, std::string_view text, Message* message) {
+  Time value;
+  if (!TimeUtil::FromString(std::string(text), &value)) return false;
+  const Reflection* reflection = message->GetReflection();
+  (field.is_repeated() ? reflection->AddMessage(message, &field)
+                       : reflection->MutableMessage(message, &field))
+      ->CopyFrom(value);
+  return true;
+}
+
+bool SetMessage(const FieldDescriptor& field, std::string_view text, Message* message) {
   const std::string name = field.message_type()->full_name();
-  if (name == "google.protobuf.Timestamp") {
-    Timestamp value;
-    if (!TimeUtil::FromString(std::string(text), &value)) return false;
-    (repeated ? reflection->AddMessage(message, &field)
-              : reflection->MutableMessage(message, &field))
-        ->CopyFrom(value);
-    return true;
-  }
-  if (name == "google.protobuf.Duration") {
-    Duration value;
-    if (!TimeUtil::FromString(std::string(text), &value)) return false;
-    (repeated ? reflection->AddMessage(message, &field)
-              : reflection->MutableMessage(message, &field))
-        ->CopyFrom(value);
-    return true;
-  }
+  if (name == "google.protobuf.Timestamp") return SetTime<Timestamp>(field, text, message);
+  if (name == "google.protobuf.Duration") return SetTime<Duration>(field, text, message);
   return false;
 }
 
@@ -166,7 +161,7 @@ bool SetText(const FieldDescriptor& field, std::string_view text, Message* m) {
       return true;
     }
     case FieldDescriptor::CPPTYPE_MESSAGE:
-      return SetMessage(*m, field, text, m);
+      return SetMessage(field, text, m);
   }
   return false;
 }

@@ -32,8 +32,7 @@ std::string FolderOf(const model::ExperimentConfig& config, const model::Checkpo
   return (folder / id.value()).string();
 }
 
-// Never follows a link out: the folder itself may be one that a task has made. Never waits: a task
-// may have left a pipe where a file should be.
+// Never waits: a task may have left a pipe where a file should be.
 absl::StatusOr<base::Fd> OpenRegular(const std::string& real) {
   base::Fd fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info = {};
@@ -55,6 +54,7 @@ absl::StatusOr<base::Fd> OpenFile(const store::CheckpointEntry& entry, const std
     return absl::NotFoundError(absl::StrCat("checkpoint ", id, " has no file ", path));
   }
   std::error_code error;
+  // A task writes here too: the checkpoint's own folder may be a link that leads anywhere.
   const std::filesystem::path place(folder);
   const std::string base =
       (std::filesystem::canonical(place.parent_path(), error) / place.filename()).string();

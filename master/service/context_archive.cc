@@ -28,18 +28,19 @@ constexpr int kDirectory = '5';
 
 using Entries = std::map<std::string, const File*>;
 
-// The parts of `path` taken from the folder `from`; nullopt-like error when they lead out.
-absl::StatusOr<std::string> Resolve(std::vector<std::string> from, absl::string_view path) {
+// `path` without "." and ".."; an error when it leads out of the context.
+absl::StatusOr<std::string> Resolve(absl::string_view path) {
+  std::vector<std::string> parts;
   for (const absl::string_view part : absl::StrSplit(path, '/')) {
     if (part.empty() || part == ".") continue;
     if (part == "..") {
-      if (from.empty()) return absl::InvalidArgumentError("it leaves the context directory");
-      from.pop_back();
+      if (parts.empty()) return absl::InvalidArgumentError("it leaves the context directory");
+      parts.pop_back();
     } else {
-      from.emplace_back(part);
+      parts.emplace_back(part);
     }
   }
-  return absl::StrJoin(from, "/");
+  return absl::StrJoin(parts, "/");
 }
 
 absl::Status CheckLink(const std::string& path, const std::string& target) {
@@ -139,7 +140,7 @@ absl::StatusOr<std::string> NormalizeContextPath(std::string_view path) {
     return absl::InvalidArgumentError(
         absl::StrCat("context: \"", shown, "\" is not a relative path"));
   }
-  absl::StatusOr<std::string> normal = Resolve({}, shown);
+  absl::StatusOr<std::string> normal = Resolve(shown);
   if (normal.ok()) return normal;
   return absl::InvalidArgumentError(
       absl::StrCat("context: path ", shown, ": ", normal.status().message()));
