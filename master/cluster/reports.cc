@@ -52,6 +52,21 @@ bool NoteMetric(Step& step, Entry& entry, Trial& trial, int64_t steps, double me
          trial.best_steps == steps;
 }
 
+// In the searcher's own terms. A length that the report does not say is its number of batches.
+searcher::ValidationReported MakeValidation(const Entry& entry, const Trial& trial,
+                                            const model::MetricReport& report) {
+  const model::SearcherConfig& config = entry.experiment.config->searcher;
+  const auto batches = static_cast<double>(report.steps_completed);
+  searcher::ValidationReported validation{trial.request, report.steps_completed, batches, {}};
+  const std::string unit = model::LengthMetric(config);
+  validation.length = Number(report.metrics.Find(unit)).value_or(batches);
+  for (const model::Objective& objective : model::Objectives(config)) {
+    validation.metrics.push_back(
+        Number(report.metrics.Find(objective.metric)).value_or(std::nan("")));
+  }
+  return validation;
+}
+
 }  // namespace
 
 absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event) {
@@ -72,7 +87,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event) {
     return step.Finish();
   }
   step.out.best_so_far = NoteMetric(step, entry, trial, report.steps_completed, *metric);
-  Tell(step, entry, searcher::ValidationReported{trial.request, report.steps_completed, *metric});
+  Tell(step, entry, MakeValidation(entry, trial, report));
   return step.Finish();
 }
 

@@ -12,13 +12,6 @@ struct Overloaded : Fs... {
 template <class... Fs>
 Overloaded(Fs...) -> Overloaded<Fs...>;
 
-Value ToValue(const Length& length) {
-  const char* unit = "batches";
-  if (length.unit == Length::Unit::kRecords) unit = "records";
-  if (length.unit == Length::Unit::kEpochs) unit = "epochs";
-  return Value::Object{{unit, length.count}};
-}
-
 template <class T>
 Value ToValue(const std::optional<T>& value) {
   if (!value) return Value();
@@ -59,18 +52,12 @@ Value ToRange(const char* type, const T& range) {
   return object;
 }
 
-Value ToValue(const SearcherConfig& searcher) {
-  Value::Object object{
-      {"name", searcher.name},
-      {"metric", searcher.metric},
-      {"smaller_is_better", searcher.smaller_is_better},
-      {"max_length", ToValue(searcher.max_length)},
-  };
-  if (searcher.name != "single") {
-    object["max_trials"] = searcher.max_trials;
-    object["max_concurrent_trials"] = searcher.max_concurrent_trials;
-  }
-  return object;
+Value ToValue(const Condition& condition) {
+  if (!condition.any_of.empty()) return condition.any_of;
+  Value::Object range;
+  if (condition.minval) range["minval"] = *condition.minval;
+  if (condition.maxval) range["maxval"] = *condition.maxval;
+  return range;
 }
 
 Value ToValue(const ResourcesConfig& resources) {
@@ -98,23 +85,28 @@ Value ToValue(const CheckpointStorageConfig& storage) {
 }  // namespace
 
 Value ToValue(const Hyperparameter& hparam) {
-  return std::visit(Overloaded{
-                        [](const ConstHparam& h) -> Value {
-                          return Value::Object{{"type", "const"}, {"val", h.val}};
-                        },
-                        [](const IntHparam& h) { return ToRange("int", h); },
-                        [](const DoubleHparam& h) { return ToRange("double", h); },
-                        [](const LogHparam& h) {
-                          Value value = ToRange("log", h);
-                          value.MutableObject()->emplace("base", h.base);
-                          return value;
-                        },
-                        [](const CategoricalHparam& h) -> Value {
-                          return Value::Object{{"type", "categorical"}, {"vals", h.vals}};
-                        },
-                        [](const NestedHparam& h) { return ToValue(h.members); },
-                    },
-                    hparam.kind);
+  Value value = std::visit(Overloaded{
+                               [](const ConstHparam& h) -> Value {
+                                 return Value::Object{{"type", "const"}, {"val", h.val}};
+                               },
+                               [](const IntHparam& h) { return ToRange("int", h); },
+                               [](const DoubleHparam& h) { return ToRange("double", h); },
+                               [](const LogHparam& h) {
+                                 Value log = ToRange("log", h);
+                                 log.MutableObject()->emplace("base", h.base);
+                                 return log;
+                               },
+                               [](const CategoricalHparam& h) -> Value {
+                                 return Value::Object{{"type", "categorical"}, {"vals", h.vals}};
+                               },
+                               [](const NestedHparam& h) { return ToValue(h.members); },
+                           },
+                           hparam.kind);
+  if (hparam.when.empty()) return value;
+  Value::Object when;
+  for (const Condition& condition : hparam.when) when.emplace(condition.path, ToValue(condition));
+  value.MutableObject()->emplace("when", std::move(when));
+  return value;
 }
 
 Value ToValue(const SearchSpace& space) {

@@ -11,28 +11,12 @@
 #include <variant>
 #include <vector>
 
+#include "master/model/length.h"
 #include "master/model/search_space.h"
+#include "master/model/searcher_config.h"
 #include "master/model/value.h"
 
 namespace det::model {
-
-// A length of training in the user's unit.
-struct Length {
-  enum class Unit { kBatches, kRecords, kEpochs };
-  Unit unit = Unit::kBatches;
-  int64_t count = 0;
-  friend bool operator==(const Length&, const Length&) = default;
-};
-
-struct SearcherConfig {
-  std::string name;    // "single", "random"
-  std::string metric;  // of a validation
-  bool smaller_is_better = true;
-  std::optional<Length> max_length;
-  int64_t max_trials = 1;
-  int64_t max_concurrent_trials = 16;  // 0: no limit
-  friend bool operator==(const SearcherConfig&, const SearcherConfig&) = default;
-};
 
 struct ResourcesConfig {
   int slots_per_trial = 1;

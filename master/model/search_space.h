@@ -1,6 +1,10 @@
 // What a searcher may choose from: one Hyperparameter per name, nested as in the configuration.
 // Facts of the format: integers include both bounds; a `log` is base^x with x in [min, max].
 //
+// A hyperparameter with conditions is present only where all of them hold:
+//   momentum: {type: double, minval: 0, maxval: 1, when: {optimizer: sgd}}
+//   width_3: {type: int, minval: 8, maxval: 64, when: {layers: {minval: 3}}}
+//
 // PURE.
 #ifndef MASTER_MODEL_SEARCH_SPACE_H_
 #define MASTER_MODEL_SEARCH_SPACE_H_
@@ -52,9 +56,20 @@ struct NestedHparam {
   friend bool operator==(const NestedHparam&, const NestedHparam&);
 };
 
+// Holds where the hyperparameter at `path` is present and its value is one of `any_of`, or a number
+// between the bounds, both included.
+struct Condition {
+  std::string path;  // "optimizer.name", from the root of the space
+  std::vector<Value> any_of;
+  std::optional<double> minval;
+  std::optional<double> maxval;
+  friend bool operator==(const Condition&, const Condition&) = default;
+};
+
 struct Hyperparameter {
   std::variant<ConstHparam, IntHparam, DoubleHparam, LogHparam, CategoricalHparam, NestedHparam>
       kind;
+  std::vector<Condition> when = {};  // empty: always present
   friend bool operator==(const Hyperparameter&, const Hyperparameter&) = default;
 };
 inline bool operator==(const NestedHparam& a, const NestedHparam& b) {

@@ -3,37 +3,57 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "master/searcher/random.h"
+#include "base/status_macros.h"
+#include "master/searcher/full_length.h"
 
 namespace det::searcher {
 namespace {
 
+using Method = absl::StatusOr<std::unique_ptr<SearchMethod>>;
+using model::SearcherConfig;
+
 // Enough to get past an unlucky region, few enough to notice a space without a valid point.
 constexpr int64_t kMinReplacements = 16;
 
-std::unique_ptr<SearchMethod> MakeSingle(const model::SearcherConfig&) {
-  return std::make_unique<RandomSearch>(
-      RandomSearch::Options{.max_trials = 1, .max_concurrent_trials = 1, .max_replacements = 0});
+Method MakeFullLength(const SearcherConfig& config, const std::string& sampler) {
+  DET_ASSIGN_OR_RETURN(std::unique_ptr<Sampler> points, MakeSampler(sampler, config));
+  return std::make_unique<FullLengthSearch>(
+      FullLengthSearch::Options{.max_trials = config.max_trials,
+                                .max_concurrent_trials = config.max_concurrent_trials,
+                                .max_replacements = std::max(kMinReplacements, config.max_trials),
+                                .max_length = model::MaxLength(config)},
+      std::move(points));
 }
 
-std::unique_ptr<SearchMethod> MakeRandom(const model::SearcherConfig& config) {
-  return std::make_unique<RandomSearch>(
-      RandomSearch::Options{.max_trials = config.max_trials,
-                            .max_concurrent_trials = config.max_concurrent_trials,
-                            .max_replacements = std::max(kMinReplacements, config.max_trials)});
+Method MakeSingle(const SearcherConfig& config) {
+  DET_ASSIGN_OR_RETURN(std::unique_ptr<Sampler> points, MakeSampler("random", config));
+  return std::make_unique<FullLengthSearch>(
+      FullLengthSearch::Options{.max_trials = 1,
+                                .max_concurrent_trials = 1,
+                                .max_replacements = 0,
+                                .max_length = model::MaxLength(config)},
+      std::move(points));
 }
+
+Method MakeRandom(const SearcherConfig& config) { return MakeFullLength(config, config.sampler); }
 
 struct Entry {
   const char* name;
-  std::unique_ptr<SearchMethod> (*make)(const model::SearcherConfig&);
+  Method (*make)(const SearcherConfig&);
 };
 constexpr Entry kMethods[] = {{"random", MakeRandom}, {"single", MakeSingle}};
 
 }  // namespace
+
+absl::StatusOr<std::vector<Operation>> SearchMethod::OnPosted(Context, const OperationsPosted&) {
+  return absl::FailedPreconditionError(
+      "this search is driven by its own method; only searcher.name custom takes operations");
+}
 
 std::vector<std::string> SearchMethodNames() {
   std::vector<std::string> names;
@@ -41,8 +61,7 @@ std::vector<std::string> SearchMethodNames() {
   return names;
 }
 
-absl::StatusOr<std::unique_ptr<SearchMethod>> MakeSearchMethod(
-    const model::SearcherConfig& config) {
+Method MakeSearchMethod(const SearcherConfig& config) {
   for (const Entry& entry : kMethods) {
     if (config.name == entry.name) return entry.make(config);
   }

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,34 @@ namespace det::searcher {
 // which others end.
 struct Context {
   const model::SearchSpace& space;
-  base::Rng& rng;
+  const base::Rng& rng;
 };
+
+// A validation as methods hear it: every loss is to be made small, and what was not finite is
+// infinite, that is worst. As many losses as the experiment has objectives.
+struct Report {
+  model::RequestId request;
+  double length = 0;
+  std::vector<double> losses;
+};
+
+// One rung of a bracket, for people to look at.
+struct Rung {
+  double length = 0;
+  int64_t reported = 0;   // trials that have come so far
+  int64_t continued = 0;  // of these, let go on
+  std::optional<double> best_loss;
+};
+using Bracket = std::vector<Rung>;
+
+// So many trials run to this length and end there.
+struct PlannedTrials {
+  int64_t trials = 0;
+  int64_t length = 0;
+  friend bool operator==(const PlannedTrials&, const PlannedTrials&) = default;
+};
+// For each bracket; a method without rungs has one.
+using Plan = std::vector<std::vector<PlannedTrials>>;
 
 class SearchMethod {
  public:
@@ -35,13 +62,26 @@ class SearchMethod {
   virtual std::vector<Operation> Start(Context context) = 0;
 
   // Each is called once per event, in the order of the journal, and only for a trial that was asked
-  // for and has not exited; exits may come without creation, validations with any metric.
-  virtual std::vector<Operation> OnTrialCreated(Context context, const TrialCreated& event) = 0;
-  virtual std::vector<Operation> OnValidation(Context context, const ValidationReported& event) = 0;
+  // for and has not exited; exits may come without creation. Reports come only of trials that were
+  // not told to stop or pause, in rising order of steps, with any length.
+  virtual std::vector<Operation> OnTrialCreated(Context, const TrialCreated&) { return {}; }
+  virtual std::vector<Operation> OnReport(Context context, const Report& report) = 0;
   virtual std::vector<Operation> OnTrialExited(Context context, const TrialExited& event) = 0;
+  // FAILED_PRECONDITION unless the method is driven from outside; a refusal changes nothing.
+  virtual absl::StatusOr<std::vector<Operation>> OnPosted(Context context,
+                                                          const OperationsPosted& event);
 
   // 0..1, given how far each live trial says it is.
   virtual double Progress(const std::map<model::RequestId, double>& trial_progress) const = 0;
+
+  // Where the search stands, bracket by bracket; empty for methods without rungs.
+  virtual std::vector<Bracket> Brackets() const { return {}; }
+
+  // The lengths at which it wants to hear of a trial, ascending; empty: whenever the trial likes.
+  virtual std::vector<int64_t> ReportLengths(const model::RequestId&) const { return {}; }
+
+  // What the search will do, if no trial fails.
+  virtual Plan Preview(const model::SearchSpace& space) const = 0;
 
   // Everything needed to go on; Restore(Snapshot()) continues in the same way.
   virtual model::Value Snapshot() const = 0;

@@ -87,16 +87,26 @@ class HostileWorld {
                                     std::numeric_limits<double>::max()});
   }
 
+  ValidationReported Validation(const model::RequestId& request) {
+    ValidationReported report{request, rng_.UniformInt(0, 1000), 0, {}};
+    report.length = static_cast<double>(report.steps_completed) / 2;
+    for (size_t i = 0; i < model::Objectives(case_.config.searcher).size(); ++i) {
+      report.metrics.push_back(Metric());
+    }
+    if (rng_.UniformInt(0, 9) == 0) report.metrics.clear();
+    return report;
+  }
+
   Event Next() {
     switch (rng_.UniformInt(0, 5)) {
       case 0:
         return TrialCreated{Pick(asked_)};  // often repeated, sometimes for a trial that is over
       case 1:
-        return ValidationReported{Pick(asked_), rng_.UniformInt(0, 1000), Metric()};
+        return Validation(Pick(asked_));
       case 2:
         return TrialExited{model::RequestId("never asked for"), TrialEnd::kFailed};
       case 3:
-        return ValidationReported{Pick(live_), rng_.UniformInt(0, 1000), Metric()};
+        return Validation(Pick(live_));
       default:
         return Exit();
     }

@@ -1,5 +1,7 @@
 #include "master/searcher/searcher.h"
 
+#include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -24,12 +26,15 @@ bool IsTrue(const Value* value) {
 
 }  // namespace
 
-Searcher::Searcher(model::SearchSpace space, std::unique_ptr<SearchMethod> method, base::Rng rng)
-    : space_(std::move(space)), method_(std::move(method)), rng_(rng) {}
+Searcher::Searcher(const model::ExperimentConfig& config, std::unique_ptr<SearchMethod> method)
+    : space_(config.hyperparameters),
+      objectives_(model::Objectives(config.searcher)),
+      method_(std::move(method)),
+      rng_(config.experiment_seed) {}
 
 absl::StatusOr<Searcher> Searcher::Make(const model::ExperimentConfig& config) {
   DET_ASSIGN_OR_RETURN(auto method, MakeSearchMethod(config.searcher));
-  return Searcher(config.hyperparameters, std::move(method), base::Rng(config.experiment_seed));
+  return Searcher(config, std::move(method));
 }
 
 absl::StatusOr<Searcher> Searcher::Restore(const model::ExperimentConfig& config,
@@ -58,6 +63,8 @@ absl::Status Searcher::RestoreTrials(const Value& trials) {
   for (const auto& [id, saved] : *trials.AsObject()) {
     LiveTrial& trial = live_[RequestId(id)];
     trial.created = IsTrue(saved.Find("created"));
+    trial.paused = IsTrue(saved.Find("paused"));
+    trial.stopped = IsTrue(saved.Find("stopped"));
     const Value* last = saved.Find("last_validation");
     if (last == nullptr) return BadSnapshot(absl::StrCat("trial ", id, " has no last_validation"));
     if (const int64_t* steps = last->AsInt()) trial.last_validation = *steps;
@@ -68,10 +75,12 @@ absl::Status Searcher::RestoreTrials(const Value& trials) {
 Value Searcher::Snapshot() const {
   Value::Object trials;
   for (const auto& [id, trial] : live_) {
-    trials.emplace(id.value(), Value::Object{{"created", trial.created},
-                                             {"last_validation", trial.last_validation
-                                                                     ? Value(*trial.last_validation)
-                                                                     : Value()}});
+    Value::Object saved{
+        {"created", trial.created},
+        {"last_validation", trial.last_validation ? Value(*trial.last_validation) : Value()}};
+    if (trial.paused) saved["paused"] = true;
+    if (trial.stopped) saved["stopped"] = true;
+    trials.emplace(id.value(), std::move(saved));
   }
   Value shutdown;
   if (shutdown_) {
@@ -83,51 +92,85 @@ Value Searcher::Snapshot() const {
                        {"shutdown", std::move(shutdown)}};
 }
 
-std::vector<Operation> Searcher::Start() {
-  return Record(method_->Start(Context{.space = space_, .rng = rng_}));
-}
+std::vector<Operation> Searcher::Start() { return Record(method_->Start(context())); }
 
 std::vector<Operation> Searcher::Handle(const Event& event) {
-  const RequestId& request =
-      std::visit([](const auto& e) -> const RequestId& { return e.request; }, event);
-  const auto it = live_.find(request);
-  if (it == live_.end()) return {};
-  if (std::holds_alternative<TrialCreated>(event)) {
-    if (std::exchange(it->second.created, true)) return {};
-  } else if (const auto* validation = std::get_if<ValidationReported>(&event)) {
-    std::optional<int64_t>& last = it->second.last_validation;
-    if (last && validation->steps_completed <= *last) return {};
-    last = validation->steps_completed;
-  } else {
-    progress_.erase(request);
-    live_.erase(it);
+  if (const auto* created = std::get_if<TrialCreated>(&event)) return HandleCreated(*created);
+  if (const auto* validation = std::get_if<ValidationReported>(&event)) {
+    return HandleValidation(*validation);
   }
-  if (shutdown_) return {};
-  return Record(Dispatch(event));
+  if (const auto* exited = std::get_if<TrialExited>(&event)) return HandleExited(*exited);
+  return Post(std::get<OperationsPosted>(event)).value_or(std::vector<Operation>());
 }
 
-std::vector<Operation> Searcher::Dispatch(const Event& event) {
-  const Context context{.space = space_, .rng = rng_};
-  if (const auto* created = std::get_if<TrialCreated>(&event)) {
-    return method_->OnTrialCreated(context, *created);
+absl::StatusOr<std::vector<Operation>> Searcher::Post(const OperationsPosted& event) {
+  if (shutdown_) return std::vector<Operation>();
+  DET_ASSIGN_OR_RETURN(std::vector<Operation> operations, method_->OnPosted(context(), event));
+  return Record(std::move(operations));
+}
+
+std::vector<Operation> Searcher::HandleCreated(const TrialCreated& event) {
+  const auto it = live_.find(event.request);
+  if (it == live_.end() || std::exchange(it->second.created, true) || shutdown_) return {};
+  return Record(method_->OnTrialCreated(context(), event));
+}
+
+std::vector<Operation> Searcher::HandleValidation(const ValidationReported& event) {
+  const auto it = live_.find(event.request);
+  if (it == live_.end() || it->second.paused || it->second.stopped) return {};
+  std::optional<int64_t>& last = it->second.last_validation;
+  if (last && event.steps_completed <= *last) return {};
+  last = event.steps_completed;
+  if (shutdown_) return {};
+  return Record(method_->OnReport(context(), MakeReport(event)));
+}
+
+std::vector<Operation> Searcher::HandleExited(const TrialExited& event) {
+  if (live_.erase(event.request) == 0) return {};
+  progress_.erase(event.request);
+  if (shutdown_) return {};
+  return Record(method_->OnTrialExited(context(), event));
+}
+
+Report Searcher::MakeReport(const ValidationReported& event) const {
+  Report report{.request = event.request, .length = event.length, .losses = {}};
+  for (size_t i = 0; i < objectives_.size(); ++i) {
+    const double metric = i < event.metrics.size() ? event.metrics[i] : std::nan("");
+    report.losses.push_back(!std::isfinite(metric) ? std::numeric_limits<double>::infinity()
+                            : objectives_[i].smaller_is_better ? metric
+                                                               : -metric);
   }
-  if (const auto* validation = std::get_if<ValidationReported>(&event)) {
-    return method_->OnValidation(context, *validation);
-  }
-  return method_->OnTrialExited(context, std::get<TrialExited>(event));
+  return report;
 }
 
 std::vector<Operation> Searcher::Record(std::vector<Operation> operations) {
-  for (const Operation& operation : operations) {
+  // True where it means something: about a trial that lives and is not on its way to its end.
+  const auto note = [this](const Operation& operation) {
     DET_CHECK(!shutdown_) << "a search method asked for more after its Shutdown";
+    if (const auto* shutdown = std::get_if<Shutdown>(&operation)) {
+      shutdown_ = *shutdown;
+      return true;
+    }
     if (const auto* create = std::get_if<CreateTrial>(&operation)) {
       DET_CHECK(live_.emplace(create->request, LiveTrial{}).second)
           << "a search method asked twice for trial " << create->request;
-    } else if (const auto* shutdown = std::get_if<Shutdown>(&operation)) {
-      shutdown_ = *shutdown;
+      return true;
     }
+    const auto* stop = std::get_if<StopTrial>(&operation);
+    const auto* pause = std::get_if<PauseTrial>(&operation);
+    const RequestId& request = stop    ? stop->request
+                               : pause ? pause->request
+                                       : std::get<ResumeTrial>(operation).request;
+    const auto it = live_.find(request);
+    if (it == live_.end() || it->second.stopped) return false;
+    if (stop != nullptr) return it->second.stopped = true;
+    return std::exchange(it->second.paused, pause != nullptr) != (pause != nullptr);
+  };
+  std::vector<Operation> noted;
+  for (Operation& operation : operations) {
+    if (note(operation)) noted.push_back(std::move(operation));
   }
-  return operations;
+  return noted;
 }
 
 void Searcher::SetTrialProgress(const RequestId& request, double progress) {

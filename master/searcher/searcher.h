@@ -31,8 +31,11 @@ class Searcher {
   std::vector<Operation> Start();
   // A repeated or late event changes nothing and asks for nothing: a trial created or exited twice,
   // anything about a trial that has exited or was never asked for, a validation not later than the
-  // last one of its trial. After Shutdown nothing is asked for.
+  // last one of its trial, or of a trial that was told to pause or stop. After Shutdown nothing is
+  // asked for. An OperationsPosted that is refused changes nothing.
   std::vector<Operation> Handle(const Event& event);
+  // As Handle, for whoever wants to know why it was refused.
+  absl::StatusOr<std::vector<Operation>> Post(const OperationsPosted& event);
 
   // Not a part of the snapshot: trials report their progress again.
   void SetTrialProgress(const model::RequestId& request, double progress);
@@ -43,23 +46,37 @@ class Searcher {
   bool failed() const { return shutdown_ && shutdown_->failed; }
   bool canceled() const { return shutdown_ && shutdown_->canceled; }
 
-  // As large as the number of live trials, whatever the number of those that are over.
+  // Where the search stands, and what it plans for a trial; see search_method.h.
+  std::vector<Bracket> Brackets() const { return method_->Brackets(); }
+  std::vector<int64_t> ReportLengths(const model::RequestId& request) const {
+    return method_->ReportLengths(request);
+  }
+  Plan Preview() const { return method_->Preview(space_); }
+
   model::Value Snapshot() const;
 
  private:
   // A trial that was asked for and has not exited.
   struct LiveTrial {
     bool created = false;
+    bool paused = false;
+    bool stopped = false;
     std::optional<int64_t> last_validation;  // steps completed
   };
 
-  Searcher(model::SearchSpace space, std::unique_ptr<SearchMethod> method, base::Rng rng);
+  Searcher(const model::ExperimentConfig& config, std::unique_ptr<SearchMethod> method);
 
-  std::vector<Operation> Dispatch(const Event& event);
+  Context context() const { return Context{.space = space_, .rng = rng_}; }
+  std::vector<Operation> HandleCreated(const TrialCreated& event);
+  std::vector<Operation> HandleValidation(const ValidationReported& event);
+  std::vector<Operation> HandleExited(const TrialExited& event);
+  Report MakeReport(const ValidationReported& event) const;
+  // Notes what was asked for, and leaves out what no longer means anything.
   std::vector<Operation> Record(std::vector<Operation> operations);
   absl::Status RestoreTrials(const model::Value& trials);
 
   model::SearchSpace space_;
+  std::vector<model::Objective> objectives_;
   std::unique_ptr<SearchMethod> method_;
   base::Rng rng_;
   std::map<model::RequestId, LiveTrial> live_;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "master/searcher/sampling.h"
 #include "master/searcher/search_method_contract.h"
+#include "master/searcher/space.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -145,7 +145,7 @@ TEST(SearcherTest, SingleMakesOneTrialAndEndsWithIt) {
     ASSERT_EQ(start.size(), 1u);
     const model::RequestId id = std::get<CreateTrial>(start[0]).request;
     EXPECT_TRUE(searcher.Handle(TrialCreated{id}).empty());
-    EXPECT_TRUE(searcher.Handle(ValidationReported{id, 10, 0.5}).empty());
+    EXPECT_TRUE(searcher.Handle(ValidationReported{id, 10, 10, {0.5}}).empty());
     EXPECT_EQ(searcher.Handle(TrialExited{id, end}),
               (std::vector<Operation>{Shutdown{failed, canceled}}));
   }

@@ -93,6 +93,12 @@ constexpr Field kFields[] = {
      .min = 0,
      .max = 1'000'000,
      .searcher = "random"},
+    {.path = "searcher.sampler",
+     .description = "How the hyperparameters of the next trial are chosen.",
+     .target = DET_AT(searcher.sampler),
+     .default_json = "\"random\"",
+     .choices = "random",
+     .searcher = "random"},
     Unsupported("searcher.source_trial_id"),
     Unsupported("searcher.source_checkpoint_uuid"),
 

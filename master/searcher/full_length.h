@@ -1,18 +1,22 @@
-// Random search: max_trials independent samples, at most max_concurrent_trials at once. `single` is
-// the same with one trial. Made by MakeSearchMethod; see search_method.h for how it is called.
+// Every trial in full: max_trials points of a sampler, at most max_concurrent_trials at once. With
+// independent samples it is `random`, with one trial `single`, with a model `tpe` and `bayesian`.
+// Made by MakeSearchMethod; see search_method.h for how it is called.
 // PURE.
-#ifndef MASTER_SEARCHER_RANDOM_H_
-#define MASTER_SEARCHER_RANDOM_H_
+#ifndef MASTER_SEARCHER_FULL_LENGTH_H_
+#define MASTER_SEARCHER_FULL_LENGTH_H_
 
 #include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "master/searcher/sampler.h"
 #include "master/searcher/search_method.h"
 
 namespace det::searcher {
 
-class RandomSearch final : public SearchMethod {
+class FullLengthSearch final : public SearchMethod {
  public:
   struct Options {
     int64_t max_trials = 1;
@@ -20,14 +24,16 @@ class RandomSearch final : public SearchMethod {
     // How many trials with invalid hyperparameters are replaced by new samples, beyond max_trials.
     // Bounded, because a space may hold no valid point at all.
     int64_t max_replacements = 0;
+    int64_t max_length = 0;
   };
-  explicit RandomSearch(const Options& options) : options_(options) {}
+  FullLengthSearch(const Options& options, std::unique_ptr<Sampler> sampler)
+      : options_(options), sampler_(std::move(sampler)) {}
 
   std::vector<Operation> Start(Context context) override;
-  std::vector<Operation> OnTrialCreated(Context context, const TrialCreated& event) override;
-  std::vector<Operation> OnValidation(Context context, const ValidationReported& event) override;
+  std::vector<Operation> OnReport(Context context, const Report& report) override;
   std::vector<Operation> OnTrialExited(Context context, const TrialExited& event) override;
   double Progress(const std::map<model::RequestId, double>& trial_progress) const override;
+  Plan Preview(const model::SearchSpace& space) const override;
   model::Value Snapshot() const override;
   absl::Status Restore(const model::Value& snapshot) override;
 
@@ -46,9 +52,10 @@ class RandomSearch final : public SearchMethod {
   std::vector<Operation> Continue(Context context);
 
   Options options_;
+  std::unique_ptr<Sampler> sampler_;
   Counts counts_;
 };
 
 }  // namespace det::searcher
 
-#endif  // MASTER_SEARCHER_RANDOM_H_
+#endif  // MASTER_SEARCHER_FULL_LENGTH_H_

@@ -1,12 +1,12 @@
-#include "master/searcher/random.h"
+#include "master/searcher/full_length.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "master/searcher/sampling.h"
+#include "base/status_macros.h"
+#include "master/searcher/space.h"
 
 namespace det::searcher {
 namespace {
@@ -14,25 +14,17 @@ namespace {
 using model::RequestId;
 using model::Value;
 
-CreateTrial MakeTrial(Context context, int64_t number) {
-  base::Rng rng = context.rng.Split(static_cast<uint64_t>(number));
-  CreateTrial trial;
-  trial.request = RequestId(absl::StrCat(number));
-  // 31 bits: some libraries take a seed as a signed integer.
-  trial.seed = static_cast<uint32_t>(rng.UniformInt(0, std::numeric_limits<int32_t>::max()));
-  trial.hparams = Sample(context.space, rng);
-  return trial;
-}
-
 }  // namespace
 
-std::vector<Operation> RandomSearch::Start(Context context) { return Continue(context); }
+std::vector<Operation> FullLengthSearch::Start(Context context) { return Continue(context); }
 
-std::vector<Operation> RandomSearch::OnTrialCreated(Context, const TrialCreated&) { return {}; }
+std::vector<Operation> FullLengthSearch::OnReport(Context, const Report& report) {
+  sampler_->OnReport(report);
+  return {};
+}
 
-std::vector<Operation> RandomSearch::OnValidation(Context, const ValidationReported&) { return {}; }
-
-std::vector<Operation> RandomSearch::OnTrialExited(Context context, const TrialExited& event) {
+std::vector<Operation> FullLengthSearch::OnTrialExited(Context context, const TrialExited& event) {
+  sampler_->OnExited(event.request, event.end);
   switch (event.end) {
     case TrialEnd::kCompleted:
       ++counts_.completed;
@@ -55,12 +47,12 @@ std::vector<Operation> RandomSearch::OnTrialExited(Context context, const TrialE
   return Continue(context);
 }
 
-std::vector<Operation> RandomSearch::Continue(Context context) {
+std::vector<Operation> FullLengthSearch::Continue(Context context) {
   std::vector<Operation> operations;
   const int64_t limit =
       options_.max_concurrent_trials > 0 ? options_.max_concurrent_trials : options_.max_trials;
   while (counts_.created - counts_.replaced < options_.max_trials && live() < limit) {
-    operations.emplace_back(MakeTrial(context, ++counts_.created));
+    operations.emplace_back(MakeTrial(context, *sampler_, ++counts_.created));
   }
   if (ended() >= options_.max_trials) {
     // One good trial makes a good search.
@@ -71,21 +63,23 @@ std::vector<Operation> RandomSearch::Continue(Context context) {
   return operations;
 }
 
-double RandomSearch::Progress(const std::map<RequestId, double>& trial_progress) const {
+double FullLengthSearch::Progress(const std::map<RequestId, double>& trial_progress) const {
   double done = static_cast<double>(ended());
   for (const auto& [request, progress] : trial_progress) done += progress;
   return std::min(1.0, done / static_cast<double>(options_.max_trials));
 }
 
-Value RandomSearch::Snapshot() const {
-  return Value::Object{{"created", counts_.created},
-                       {"replaced", counts_.replaced},
-                       {"completed", counts_.completed},
-                       {"failed", counts_.failed},
-                       {"canceled", counts_.canceled}};
+Value FullLengthSearch::Snapshot() const {
+  return Value::Object{{"created", counts_.created},     {"replaced", counts_.replaced},
+                       {"completed", counts_.completed}, {"failed", counts_.failed},
+                       {"canceled", counts_.canceled},   {"sampler", sampler_->Snapshot()}};
 }
 
-absl::Status RandomSearch::Restore(const Value& snapshot) {
+Plan FullLengthSearch::Preview(const model::SearchSpace&) const {
+  return {{{.trials = options_.max_trials, .length = options_.max_length}}};
+}
+
+absl::Status FullLengthSearch::Restore(const Value& snapshot) {
   Counts counts;
   const std::pair<const char*, int64_t*> members[] = {{"created", &counts.created},
                                                       {"replaced", &counts.replaced},
@@ -100,6 +94,11 @@ absl::Status RandomSearch::Restore(const Value& snapshot) {
     }
     *count = *value->AsInt();
   }
+  const Value* sampler = snapshot.Find("sampler");
+  if (sampler == nullptr) {
+    return absl::InvalidArgumentError("searcher snapshot: the method's sampler is missing");
+  }
+  DET_RETURN_IF_ERROR(sampler_->Restore(*sampler));
   counts_ = counts;
   return absl::OkStatus();
 }
