@@ -74,11 +74,10 @@ absl::Status TakeOption(const std::vector<Option>& options, const std::vector<st
   if (option->value.empty() && value) {
     return UsageError(absl::StrCat("--", option->name, " takes no value"));
   }
-  if (!option->value.empty() && !value) {
-    if (*index + 1 >= argv.size()) {
-      return UsageError(absl::StrCat("--", option->name, " needs a value: ", option->value));
-    }
-    value = argv[++*index];
+  if (!option->value.empty() && !value && *index + 1 < argv.size()) value = argv[++*index];
+  // An empty one is most often a variable of the shell that is not set.
+  if (!option->value.empty() && value.value_or("").empty()) {
+    return UsageError(absl::StrCat("--", option->name, " needs a value: ", option->value));
   }
   out->options[option->name].push_back(value.value_or(""));
   return absl::OkStatus();

@@ -25,6 +25,26 @@ const std::map<std::string, std::string>& Aliases() {
   return aliases;
 }
 
+// {"deploy", "local"} as it is typed.
+std::string Spoken(const std::vector<std::string>& path) {
+  return absl::StrCat("det", path.empty() ? "" : " ", absl::StrJoin(path, " "));
+}
+
+// Where else among the commands the word stands: {"det experiment logs", "det trial logs"} for a
+// "logs" that lacks what goes before.
+std::set<std::string> DeeperPlaces(const std::vector<const Command*>& within, size_t depth,
+                                   const std::string& word) {
+  std::set<std::string> places;
+  for (const Command* command : within) {
+    const auto begin = command->path.begin();
+    const auto found =
+        std::find(begin + static_cast<std::ptrdiff_t>(depth), command->path.end(), word);
+    if (found != command->path.end())
+      places.insert(absl::StrCat("`", Spoken({begin, found + 1}), "`"));
+  }
+  return places;
+}
+
 // The commands whose path goes on as `word` says at `depth`.
 absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within, size_t depth,
                                       const std::string& word) {
@@ -48,6 +68,9 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
   if (longer.size() > 1) {
     return UsageError(absl::StrCat("\"", word, "\" may be ", absl::StrJoin(longer, " or ")));
   }
+  if (const auto places = DeeperPlaces(within, depth, word); !places.empty()) {
+    return UsageError(absl::StrCat(what, "; did you mean ", absl::StrJoin(places, " or "), "?"));
+  }
   const std::optional<std::string> near = Nearest(word, {names.begin(), names.end()});
   if (near) {
     return UsageError(
@@ -56,8 +79,21 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
   return UsageError(absl::StrCat(what, "; there are: ", absl::StrJoin(names, ", ")));
 }
 
+// The commands of a group; of {} all.
+std::vector<const Command*> Within(const std::vector<Command>& commands,
+                                   const std::vector<std::string>& group) {
+  std::vector<const Command*> within;
+  for (const Command& command : commands) {
+    if (command.path.size() >= group.size() &&
+        std::equal(group.begin(), group.end(), command.path.begin())) {
+      within.push_back(&command);
+    }
+  }
+  return within;
+}
+
 std::string UsageOf(const Command& command) {
-  std::string usage = absl::StrCat("det ", absl::StrJoin(command.path, " "));
+  std::string usage = Spoken(command.path);
   for (const Positional& word : command.positionals) {
     absl::StrAppend(&usage, word.optional ? " [" : " ", word.name, word.repeated ? "..." : "",
                     word.optional ? "]" : "");
@@ -119,48 +155,42 @@ std::vector<Command> AllCommands() {
 
 absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
                                          const std::vector<std::string>& words) {
-  std::vector<const Command*> within;
-  for (const Command& command : commands) within.push_back(&command);
-  size_t depth = 0;
+  std::vector<const Command*> within = Within(commands, {});
+  FoundCommand found;
   while (true) {
+    const size_t depth = found.path.size();
     const auto done = std::find_if(within.begin(), within.end(), [&](const Command* command) {
       return command->path.size() == depth;
     });
-    if (done != within.end()) return FoundCommand{*done, depth};
-    if (depth >= words.size() || absl::StartsWith(words[depth], "-")) break;
-    DET_ASSIGN_OR_RETURN(const std::string name, MatchWord(within, depth, words[depth]));
-    std::erase_if(within, [&](const Command* command) {
-      return command->path.size() <= depth || command->path[depth] != name;
-    });
-    ++depth;
-  }
-  // A group alone lists what it is about.
-  for (const Command* command : within) {
-    if (depth > 0 && command->path.size() == depth + 1 && command->path.back() == "list") {
-      return FoundCommand{command, depth};
+    if (done != within.end()) found.command = *done;
+    if (found.command != nullptr || depth >= words.size() || absl::StartsWith(words[depth], "-")) {
+      return found;
     }
+    DET_ASSIGN_OR_RETURN(const std::string name, MatchWord(within, depth, words[depth]));
+    found.path.push_back(name);
+    within = Within(commands, found.path);
   }
+}
+
+absl::Status NeedsCommand(const std::vector<Command>& commands,
+                          const std::vector<std::string>& group) {
   std::set<std::string> next;
-  for (const Command* command : within) next.insert(command->path[depth]);
-  return UsageError(absl::StrCat(
-      "`det", depth > 0 ? " " : "", absl::StrJoin(words.begin(), words.begin() + depth, " "),
-      "` needs one of: ", absl::StrJoin(next, ", ")));
+  for (const Command* command : Within(commands, group)) next.insert(command->path[group.size()]);
+  return UsageError(
+      absl::StrCat("`", Spoken(group), "` needs one of: ", absl::StrJoin(next, ", ")));
 }
 
 std::string HelpText(const std::vector<Command>& commands, const std::vector<std::string>& group,
                      const Style& style) {
   std::vector<std::pair<std::string, std::string>> lines;
-  for (const Command& command : commands) {
-    if (command.path.size() < group.size() ||
-        !std::equal(group.begin(), group.end(), command.path.begin())) {
-      continue;
-    }
-    lines.emplace_back(UsageOf(command), command.summary);
+  for (const Command* command : Within(commands, group)) {
+    lines.emplace_back(UsageOf(*command), command->summary);
   }
   std::vector<std::pair<std::string, std::string>> common;
   for (const Option& option : CommonOptions()) common.emplace_back(OptionText(option), option.help);
-  return absl::StrCat("det: experiments on a Resolute cluster\n",
-                      Section("Commands (may be shortened: det e ls)", lines, style),
+  const std::string title = group.empty() ? "Commands (may be shortened: det e ls)"
+                                          : absl::StrCat("Commands of ", Spoken(group));
+  return absl::StrCat("det: experiments on a Resolute cluster\n", Section(title, lines, style),
                       Section("Options of every command", common, style), "\n",
                       "`det COMMAND --help` says more about one. Exit codes: 0 success, 1 error, 2 "
                       "wrong usage, 3 interrupted.\n");

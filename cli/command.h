@@ -69,17 +69,21 @@ std::vector<Command> DeployCommands();
 // All of them, in the order in which help shows them.
 std::vector<Command> AllCommands();
 
-// The command that the words begin with, and how many of them its path took. Accepts aliases ("e"),
-// unambiguous beginnings ("exp desc"), and a group alone for its list. INVALID_ARGUMENT names the
-// nearest command.
+// The command that the words begin with, or the group where they stop ("deploy local"; {} for no
+// word at all), in `path` as the table spells it. Accepts aliases ("e") and unambiguous beginnings
+// ("exp desc"). INVALID_ARGUMENT names the nearest command.
 struct FoundCommand {
-  const Command* command = nullptr;
-  size_t words = 0;
+  const Command* command = nullptr;  // nullptr: a group
+  std::vector<std::string> path;     // of as many words as were taken
 };
 absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
                                          const std::vector<std::string>& words);
 
-// Help of the whole, of a group ({"experiment"}), and of one command.
+// What a group ({"experiment"}) lacks: its commands.
+absl::Status NeedsCommand(const std::vector<Command>& commands,
+                          const std::vector<std::string>& group);
+
+// Help of the whole ({}), of a group, and of one command.
 std::string HelpText(const std::vector<Command>& commands, const std::vector<std::string>& group,
                      const Style& style);
 std::string HelpText(const Command& command, const Style& style);

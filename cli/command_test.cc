@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
@@ -11,13 +12,17 @@ namespace det::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Found(const std::string& line) {
   static const auto& commands = *new std::vector<Command>(AllCommands());
   const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
   const auto found = FindCommand(commands, words);
   if (!found.ok()) return std::string(found.status().message());
-  return absl::StrJoin(found->command->path, " ");
+  const std::string path = absl::StrJoin(found->path, " ");
+  if (found->command == nullptr) return absl::StrCat("group ", path);
+  EXPECT_EQ(absl::StrJoin(found->command->path, " "), path);
+  return path;
 }
 
 TEST(FindCommandTest, AcceptsWholeWordsAliasesAndBeginnings) {
@@ -26,15 +31,19 @@ TEST(FindCommandTest, AcceptsWholeWordsAliasesAndBeginnings) {
       {"e create", "experiment create"},
       {"exp desc 3", "experiment describe"},
       {"e ls", "experiment list"},
-      {"experiment", "experiment list"},
+      {"experiment", "group experiment"},
+      {"", "group "},
+      {"e --help", "group experiment"},
+      {"deploy", "group deploy"},
+      {"d loc", "group deploy local"},
       {"t logs 4 -f", "trial logs"},
       {"c download x", "checkpoint download"},
-      {"a", "agent list"},
-      {"s", "slot list"},
+      {"a ls", "agent list"},
+      {"s l", "slot list"},
       {"m info", "master info"},
       {"d local up", "deploy local up"},
       {"version", "version"},
-      {"experiment --json", "experiment list"},
+      {"experiment --json", "group experiment"},
   };
   for (const auto& [line, path] : kRows) EXPECT_EQ(Found(line), path) << line;
 }
@@ -43,9 +52,25 @@ TEST(FindCommandTest, NamesTheNearestOrAll) {
   EXPECT_THAT(Found("expriment list"), HasSubstr("did you mean `det experiment`"));
   EXPECT_THAT(Found("experiment lits"), HasSubstr("did you mean `det experiment list`"));
   EXPECT_THAT(Found("zebra"), HasSubstr("there are: agent, checkpoint"));
+  EXPECT_THAT(Found("up"), HasSubstr("did you mean `det deploy local up`?"));
+  EXPECT_THAT(Found("deploy up"), HasSubstr("did you mean `det deploy local up`?"));
+  EXPECT_THAT(Found("local up"), HasSubstr("did you mean `det deploy local`?"));
+  EXPECT_THAT(Found("logs"), HasSubstr("`det experiment logs` or `det trial logs`?"));
   EXPECT_THAT(Found("experiment c"), HasSubstr("may be cancel or create"));
-  EXPECT_THAT(Found("deploy"), HasSubstr("needs one of: local"));
-  EXPECT_THAT(Found("deploy local"), HasSubstr("needs one of: down, status, up"));
+}
+
+TEST(HelpTextTest, AGroupListsItsCommandsAndNoOthers) {
+  const std::vector<Command> commands = AllCommands();
+  const std::string experiment = HelpText(commands, {"experiment"}, Style());
+  for (const char* part : {"det experiment create CONFIG CONTEXT_DIR", "det experiment logs",
+                           "wait until an experiment has ended", "--json"}) {
+    EXPECT_THAT(experiment, HasSubstr(part));
+  }
+  EXPECT_THAT(experiment, Not(HasSubstr("det trial")));
+  EXPECT_THAT(HelpText(commands, {"deploy", "local"}, Style()), HasSubstr("det deploy local up"));
+  EXPECT_THAT(std::string(NeedsCommand(commands, {"deploy", "local"}).message()),
+              HasSubstr("`det deploy local` needs one of: down, status, up"));
+  EXPECT_THAT(std::string(NeedsCommand(commands, {}).message()), HasSubstr("`det` needs one of: "));
 }
 
 TEST(CommandsTest, EachHasHelpAndNoOptionTwice) {

@@ -89,6 +89,10 @@ std::string Number(double value) {
   return absl::StrFormat("%.4f", value);
 }
 
+std::string Counted(int64_t count, absl::string_view noun) {
+  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
+
 std::string Percent(double fraction) {
   // Not 100 % before it is done.
   return absl::StrFormat("%d %%", static_cast<int>(std::floor(fraction * 100 + 1e-6)));

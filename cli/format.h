@@ -43,6 +43,9 @@ std::string Bytes(int64_t bytes);
 // A metric with the digits that tell: "0.9132".
 std::string Number(double value);
 
+// "1 slot", "2 slots".
+std::string Counted(int64_t count, absl::string_view noun);
+
 // 0.62 -> "62 %".
 std::string Percent(double fraction);
 

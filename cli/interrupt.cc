@@ -19,10 +19,14 @@ namespace {
 std::atomic<bool> interrupted = false;
 int wake_pipe[2] = {-1, -1};
 
-void OnSignal(int signal) {
-  if (interrupted.exchange(true) && signal == SIGINT) _exit(3);
+void Wake() {
   const char byte = 0;
   [[maybe_unused]] const ssize_t written = write(wake_pipe[1], &byte, 1);
+}
+
+void OnSignal(int signal) {
+  if (interrupted.exchange(true) && signal == SIGINT) _exit(3);
+  Wake();
 }
 
 }  // namespace
@@ -38,6 +42,11 @@ void InstallInterrupt() {
     if (present.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
   }
   signal(SIGPIPE, SIG_IGN);
+}
+
+void Interrupt() {
+  interrupted = true;
+  Wake();
 }
 
 bool Interrupted() { return interrupted.load(); }

@@ -13,6 +13,9 @@ namespace det::cli {
 // process at once.
 void InstallInterrupt();
 
+// As Ctrl-C does: every wait ends.
+void Interrupt();
+
 bool Interrupted();
 
 // Becomes readable, and stays so, once Interrupted(). -1 before InstallInterrupt().

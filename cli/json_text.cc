@@ -1,5 +1,6 @@
 #include "cli/json_text.h"
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
 
@@ -20,6 +21,19 @@ std::optional<std::string> MemberOf(absl::string_view json, absl::string_view me
   if (found == value.end()) return std::nullopt;
   if (found->is_string()) return found->get<std::string>();
   return found->dump();
+}
+
+bool IsUtf8(absl::string_view text) {
+  try {
+    Json(std::string(text)).dump();
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+std::string Legible(absl::string_view text) {
+  return IsUtf8(text) ? std::string(text) : absl::CHexEscape(text);
 }
 
 std::string Quoted(absl::string_view text) {

@@ -16,6 +16,12 @@ std::string Indented(absl::string_view json);
 // The string (or number, as text) at a member of the top object; nullopt without.
 std::optional<std::string> MemberOf(absl::string_view json, absl::string_view member);
 
+// Whether `text` is UTF-8 from its beginning to its end, as all text of the API must be.
+bool IsUtf8(absl::string_view text);
+
+// `text` for a message: bytes that are no UTF-8 as \xE9.
+std::string Legible(absl::string_view text);
+
 // "text" with its quotes and escapes.
 std::string Quoted(absl::string_view text);
 

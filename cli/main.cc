@@ -1,12 +1,18 @@
 // det: the command line. Finds the command in the table, runs it, and says how it ended: results on
 // stdout, one line on stderr for an error, the exit code.
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
@@ -45,48 +51,75 @@ std::vector<std::string> CommandFirst(const std::vector<std::string>& words) {
   return out;
 }
 
-int Run(const std::vector<std::string>& given) {
-  Screen screen(Style::ForStream(STDOUT_FILENO), Style::ForStream(STDERR_FILENO));
+// Help for who asks for it and for who gives no command; wrong usage, where options follow.
+int EndInGroup(const std::vector<Command>& commands, const std::vector<std::string>& group,
+               const std::vector<std::string>& words, Screen& screen) {
+  const bool asked = AsksForHelp(words);
+  if (!asked && words.size() > group.size()) return Fail(screen, NeedsCommand(commands, group));
+  screen.Print(HelpText(commands, group, screen.out()));
+  return asked ? kExitOk : kExitUsage;
+}
+
+int RunCommand(const Command& command, const std::vector<std::string>& rest, Screen& screen) {
+  if (AsksForHelp(rest)) {
+    screen.Print(HelpText(command, screen.out()));
+    return kExitOk;
+  }
+  std::vector<Option> options = command.options;
+  options.insert(options.end(), CommonOptions().begin(), CommonOptions().end());
+  const absl::StatusOr<Arguments> args = ParseArguments(options, command.positionals, rest);
+  const std::string path = absl::StrJoin(command.path, " ");
+  if (!args.ok()) {
+    const absl::string_view said = args.status().message();
+    return Fail(screen, UsageError(absl::StrCat(path, ": ", said,
+                                                absl::EndsWith(said, "?") ? " See" : "; see",
+                                                " `det ", path, " --help`")));
+  }
+  Invocation run(*args, &screen);
+  const absl::StatusOr<int> code = command.run(run);
+  return code.ok() ? *code : Fail(screen, code.status());
+}
+
+int Run(std::vector<std::string> words, Screen& screen) {
   const std::vector<Command> commands = AllCommands();
-  std::vector<std::string> words = CommandFirst(given);
+  words = CommandFirst(words);
   if (!words.empty() && words[0] == "help") {
     words.erase(words.begin());
     words.push_back("--help");
   }
-  if (words.empty() || words[0] == "-h" || words[0] == "--help") {
-    screen.Print(HelpText(commands, {}, screen.out()));
-    return words.empty() ? kExitUsage : kExitOk;
-  }
-  if (words[0] == "--version") words = {"version"};
+  if (!words.empty() && words[0] == "--version") words = {"version"};
   const absl::StatusOr<FoundCommand> found = FindCommand(commands, words);
-  if (!found.ok() && AsksForHelp(words)) {
-    screen.Print(HelpText(commands, {}, screen.out()));
-    return kExitOk;
-  }
   if (!found.ok()) return Fail(screen, found.status());
-  if (AsksForHelp(words)) {
-    screen.Print(HelpText(*found->command, screen.out()));
-    return kExitOk;
+  if (found->command == nullptr) return EndInGroup(commands, found->path, words, screen);
+  const auto rest = words.begin() + static_cast<std::ptrdiff_t>(found->path.size());
+  return RunCommand(*found->command, {rest, words.end()}, screen);
+}
+
+// The exit code of a run whose results may not all have gone out.
+int End(int code, Screen& screen) {
+  const int error = screen.output_error();
+  if (error == 0) return code;
+  // A reader that has gone, as in `det experiment list | head`, needs no words.
+  if (error != EPIPE) screen.Note(absl::StrCat("det: cannot write to stdout: ", strerror(error)));
+  return kExitError;
+}
+
+// What det opens must not become the stdout of one that was started without.
+void FillStandardFds() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // Whoever writes to it hears of it: it is only to be read.
+    if (fcntl(fd, F_GETFD) < 0) (void)open("/dev/null", O_RDONLY);
   }
-  std::vector<Option> options = found->command->options;
-  options.insert(options.end(), CommonOptions().begin(), CommonOptions().end());
-  const absl::StatusOr<Arguments> args =
-      ParseArguments(options, found->command->positionals,
-                     {words.begin() + static_cast<std::ptrdiff_t>(found->words), words.end()});
-  const std::string path = absl::StrJoin(found->command->path, " ");
-  if (!args.ok()) {
-    return Fail(screen, UsageError(absl::StrCat(path, ": ", args.status().message(), "; see `det ",
-                                                path, " --help`")));
-  }
-  Invocation run(*args, &screen);
-  const absl::StatusOr<int> code = found->command->run(run);
-  return code.ok() ? *code : Fail(screen, code.status());
 }
 
 }  // namespace
 }  // namespace det::cli
 
 int main(int argc, char** argv) {
+  det::cli::FillStandardFds();
   det::cli::InstallInterrupt();
-  return det::cli::Run({argv + 1, argv + argc});
+  det::cli::Screen screen(det::cli::Style::ForStream(STDOUT_FILENO),
+                          det::cli::Style::ForStream(STDERR_FILENO));
+  const int code = det::cli::Run({argv + 1, argv + argc}, screen);
+  return det::cli::End(code, screen);
 }

@@ -13,15 +13,6 @@ namespace {
 constexpr int kGap = 2;
 constexpr int kLeastShrunk = 8;
 
-// Text from outside must not move the cursor.
-std::string OneLine(absl::string_view text) {
-  std::string line(text);
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return line;
-}
-
 std::string Padded(const Cell& cell, int width, bool right, bool last, const Style& style) {
   const std::string text = Shortened(OneLine(cell.text), width);
   const std::string fill(std::max(0, width - DisplayWidth(text)), ' ');

@@ -1,6 +1,7 @@
 #include "cli/table.h"
 
 #include "cli/format.h"
+#include "cli/json_text.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "gtest/gtest.h"
 
@@ -55,6 +56,27 @@ TEST(TerminalTest, CountsColumnsNotBytes) {
   EXPECT_EQ(Shortened("abc", 1), "…");
 }
 
+TEST(TerminalTest, CutsOffTheEndAndTheColourWithIt) {
+  EXPECT_EQ(CutOff("abcdef", 6), "abcdef");
+  EXPECT_EQ(CutOff("abcdefg", 6), "abcde…");
+  EXPECT_EQ(CutOff("äöüß", 3), "äö…");
+  EXPECT_EQ(CutOff("\x1b[34m●\x1b[0m ab", 4), "\x1b[34m●\x1b[0m ab");
+  EXPECT_EQ(CutOff("\x1b[34m●\x1b[0m abc", 4), "\x1b[34m●\x1b[0m a…\x1b[0m");
+  EXPECT_EQ(CutOff("\x1b[34mabc\x1b[0m", 2), "\x1b[34ma…\x1b[0m");
+  EXPECT_EQ(CutOff("abc", 1), "…");
+  EXPECT_EQ(CutOff("abc", 0), "");
+}
+
+TEST(JsonTextTest, KnowsWhatIsNoUtf8) {
+  EXPECT_TRUE(IsUtf8(""));
+  EXPECT_TRUE(IsUtf8("caf\xc3\xa9 … \xf0\x9f\x98\x80"));
+  for (const char* bad : {"caf\xe9", "\xff\xfe", "\xc0\xaf", "\xed\xa0\x80", "\xc3"}) {
+    EXPECT_FALSE(IsUtf8(bad)) << Legible(bad);
+  }
+  EXPECT_EQ(Legible("caf\xe9.txt"), "caf\\xe9.txt");
+  EXPECT_EQ(Legible("caf\xc3\xa9"), "caf\xc3\xa9");
+}
+
 TEST(FormatTest, SaysValuesAsPeopleReadThem) {
   EXPECT_EQ(Bytes(512), "512 B");
   EXPECT_EQ(Bytes(95 << 20), "95.0 MiB");
@@ -64,6 +86,8 @@ TEST(FormatTest, SaysValuesAsPeopleReadThem) {
   EXPECT_EQ(Number(0.91317), "0.9132");
   EXPECT_EQ(Number(1e-7), "1.000e-07");
   EXPECT_EQ(Percent(0.999), "99 %");
+  EXPECT_EQ(Counted(1, "slot"), "1 slot");
+  EXPECT_EQ(Counted(0, "slot"), "0 slots");
   EXPECT_EQ(Percent(0.29), "29 %");
   EXPECT_EQ(StateWord("STATE_STOPPING_KILLED"), "STOPPING_KILLED");
   EXPECT_TRUE(IsTerminal("STATE_CANCELED"));

@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -46,9 +47,18 @@ size_t BytesOf(absl::string_view text, int columns) {
   return i;
 }
 
-void Write(std::FILE* file, absl::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), file);
-  std::fflush(file);
+// False with errno when it did not all go out.
+bool Write(std::FILE* file, absl::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+}
+
+// Bytes of the escape sequence that `text` begins with; 0: none.
+size_t EscapeSize(absl::string_view text) {
+  if (text.size() < 2 || text[0] != '\x1b' || text[1] != '[') return 0;
+  for (size_t i = 2; i < text.size(); ++i) {
+    if (text[i] >= 0x40 && text[i] <= 0x7e) return i + 1;
+  }
+  return text.size();
 }
 
 }  // namespace
@@ -90,11 +100,44 @@ std::string Shortened(absl::string_view text, int width) {
                       text.substr(BytesOf(text, has - tail)));
 }
 
+std::string CutOff(absl::string_view painted, int width) {
+  if (width <= 0) return "";
+  std::string out;
+  size_t whole = 0;  // What of it still leaves room for the "…".
+  int columns = 0;
+  for (size_t i = 0; i < painted.size();) {
+    const size_t escape = EscapeSize(painted.substr(i));
+    const size_t size = escape > 0 ? escape : BytesOf(painted.substr(i), 1);
+    if (escape == 0 && ++columns > width) {
+      out.resize(whole);
+      return absl::StrCat(out, "…", out.find('\x1b') == out.npos ? "" : "\x1b[0m");
+    }
+    absl::StrAppend(&out, painted.substr(i, size));
+    if (columns < width) whole = out.size();
+    i += size;
+  }
+  return out;
+}
+
+std::string OneLine(absl::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return line;
+}
+
 void Screen::Print(absl::string_view text) {
   const std::lock_guard lock(mutex_);
+  if (output_error_ != 0) return;
   EraseProgressLocked();
-  Write(stdout, text);
+  if (!Write(stdout, text)) output_error_ = errno;
   DrawProgressLocked();
+}
+
+int Screen::output_error() const {
+  const std::lock_guard lock(mutex_);
+  return output_error_;
 }
 
 void Screen::Note(absl::string_view line) {
@@ -139,9 +182,7 @@ void Screen::EraseProgressLocked() {
 void Screen::DrawProgressLocked() {
   if (progress_.empty() || !err_.in_place) return;
   // A longer line would wrap, and could not be taken back.
-  Write(stderr, err_.width > 0 && DisplayWidth(progress_) >= err_.width && !err_.colour
-                    ? Shortened(progress_, err_.width - 1)
-                    : progress_);
+  Write(stderr, err_.width > 0 ? CutOff(progress_, err_.width - 1) : progress_);
   drawn_ = true;
 }
 

@@ -31,6 +31,13 @@ int DisplayWidth(absl::string_view text);
 // `text` in at most `width` columns, with "…" for the middle that is left out.
 std::string Shortened(absl::string_view text, int width);
 
+// The beginning of painted text in at most `width` columns, with "…" for the rest. What it leaves
+// out takes no colour with it.
+std::string CutOff(absl::string_view painted, int width);
+
+// `text` without what could move the cursor, for words from outside.
+std::string OneLine(absl::string_view text);
+
 // stdout for results, stderr for progress and errors, both perhaps the same terminal.
 class Screen {
  public:
@@ -39,8 +46,11 @@ class Screen {
   const Style& out() const { return out_; }
   const Style& err() const { return err_; }
 
-  // A result. `text` ends with a newline.
+  // A result. `text` ends with a newline. After a write that failed: nothing.
   void Print(absl::string_view text);
+
+  // The errno of the first result that could not be written; 0: all are out.
+  int output_error() const;
 
   // A line on stderr, without a newline at its end.
   void Note(absl::string_view line);
@@ -60,9 +70,10 @@ class Screen {
 
   const Style out_;
   const Style err_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::string progress_;
   bool drawn_ = false;
+  int output_error_ = 0;
 };
 
 }  // namespace det::cli
