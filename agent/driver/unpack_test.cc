@@ -99,6 +99,22 @@ TEST_F(UnpackTest, RefusesWhatLeavesTheFolder) {
   EXPECT_FALSE(std::filesystem::exists(dir_->path() + "/out"));
 }
 
+// a -> b -> outside, and the chain whose links lead inside each by itself.
+TEST_F(UnpackTest, RefusesLinksThatLeaveTogether) {
+  const std::pair<std::vector<Entry>, std::string> cases[] = {
+      {{{"a", "", AE_IFLNK, "b"}, {"b", "", AE_IFLNK, "../outside"}}, "link b leads"},
+      {{{"b", "", AE_IFLNK, "../outside"}, {"a", "", AE_IFLNK, "b"}}, "link b leads"},
+      {{{"sub/deep/b", "", AE_IFLNK, "../.."}, {"a", "", AE_IFLNK, "sub/deep/b/../outside"}},
+       "link a leads"},
+  };
+  for (const auto& [entries, named] : cases) {
+    Pack(entries);
+    const absl::Status status = UnpackIt();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_NE(status.message().find(named), std::string::npos) << status;
+  }
+}
+
 TEST_F(UnpackTest, NeverWritesThroughALink) {
   // A link that its words keep inside, but that another link leads out, and a file behind it.
   ASSERT_TRUE(base::MakeDirs(dir_->path() + "/outside").ok());

@@ -126,7 +126,9 @@ bool WriteEntry(archive* writer, const std::string& path, const File& file) {
     archive_entry_set_perm(entry.get(), executable ? 0755 : 0644);
     archive_entry_set_size(entry.get(), static_cast<int64_t>(file.content().size()));
   }
-  if (archive_write_header(writer, entry.get()) != ARCHIVE_OK) return false;
+  // It warns of names that are not ASCII, which it cannot translate without a locale, and writes
+  // their bytes as they are: UTF-8 already.
+  if (archive_write_header(writer, entry.get()) < ARCHIVE_WARN) return false;
   if (file.type() == kDirectory || file.type() == kLink || file.content().empty()) return true;
   return archive_write_data(writer, file.content().data(), file.content().size()) ==
          static_cast<la_ssize_t>(file.content().size());

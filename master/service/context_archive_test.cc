@@ -61,6 +61,17 @@ TEST(ContextArchiveTest, HoldsTheFilesAndSaysWhichByItsHash) {
   EXPECT_NE(PackContext(files)->hash, context->hash);
 }
 
+TEST(ContextArchiveTest, KeepsNamesThatAreNotAscii) {
+  Files files;
+  Add(&files, "données/é.txt", "x");
+  Add(&files, "lünk", "données/é.txt", 50);
+  const auto context = PackContext(files);
+  ASSERT_TRUE(context.ok()) << context.status();
+  const auto unpacked = Unpack(context->tgz);
+  EXPECT_EQ(unpacked.at("données/é.txt"), "x");
+  EXPECT_EQ(unpacked.at("lünk"), "-> données/é.txt");
+}
+
 TEST(ContextArchiveTest, NoFilesAreNoContext) {
   const auto context = PackContext({});
   ASSERT_TRUE(context.ok());
@@ -88,6 +99,18 @@ TEST(ContextArchiveTest, RefusesWhatLeavesTheDirectoryAndNamesIt) {
     EXPECT_EQ(context.status().code(), absl::StatusCode::kInvalidArgument) << row.path;
     EXPECT_NE(context.status().message().find(row.path), std::string::npos) << context.status();
   }
+}
+
+// a -> b -> outside, and the chain whose links lead inside each by itself.
+TEST(ContextArchiveTest, RefusesLinksThatLeaveTogether) {
+  Files chain;
+  Add(&chain, "a", "b", 50);
+  Add(&chain, "b", "../outside", 50);
+  EXPECT_NE(PackContext(chain).status().message().find("link b -> ../outside"), std::string::npos);
+  Files round;
+  Add(&round, "sub/deep/b", "../..", 50);
+  Add(&round, "a", "sub/deep/b/../outside", 50);
+  EXPECT_NE(PackContext(round).status().message().find("link a -> sub/deep/b"), std::string::npos);
 }
 
 TEST(ContextArchiveTest, RefusesAPathTwiceAndAPathThroughALink) {
