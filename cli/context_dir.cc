@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "cli/format.h"
 #include "cli/ignore.h"
+#include "cli/json_text.h"
 
 namespace det::cli {
 namespace {
@@ -70,6 +71,7 @@ class Reader {
           absl::StrCat("context directory ", root_, ": ", path, ": ", strerror(errno)));
     }
     if (rules_.Ignores(path, S_ISDIR(info.st_mode))) return absl::OkStatus();
+    DET_RETURN_IF_ERROR(CheckName(path, path));
     ContextEntry entry;
     entry.path = path;
     entry.mtime = info.st_mtime;
@@ -88,10 +90,21 @@ class Reader {
     return TakeFile(full, info.st_size, std::move(entry));
   }
 
+  // The API's names are UTF-8; other bytes would be lost on the way.
+  absl::Status CheckName(const std::string& path, const std::string& name) const {
+    if (IsUtf8(name)) return absl::OkStatus();
+    const bool target = path != name;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "context directory ", root_, ": ", target ? "the target of the link " : "the name ",
+        Legible(path), target ? absl::StrCat(", ", Legible(name), ",") : "",
+        " is not UTF-8; rename it or leave it out with a .detignore file"));
+  }
+
   absl::Status TakeLink(const std::string& full, ContextEntry entry) {
     std::error_code error;
     entry.kind = ContextEntry::Kind::kLink;
     entry.content = fs::read_symlink(full, error).string();
+    DET_RETURN_IF_ERROR(CheckName(entry.path, entry.content));
     if (!base::LinkStaysInside(entry.path, entry.content)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "context directory ", root_, ": the link ", entry.path, " leaves it (to ", entry.content,

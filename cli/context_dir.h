@@ -24,8 +24,8 @@ struct ContextEntry {
 };
 
 // All entries that .detignore and the built-in rules leave, in order of path. INVALID_ARGUMENT
-// names the path: no directory, a link that leaves it, a file that is none (a socket), or, over the
-// limit, the largest file and the total.
+// names the path: no directory, a link that leaves it, a file that is none (a socket), a name that
+// is not UTF-8, or, over the limit, the largest file and the total.
 absl::StatusOr<std::vector<ContextEntry>> ReadContextDir(const std::string& directory,
                                                          int64_t limit = kContextLimit);
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/file.h"
-#include "cli/config_overrides.h"
+#include "cli/config_file.h"
 #include "cli/ignore.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -80,6 +80,32 @@ TEST_F(ContextDirTest, RefusesLinksThatLeave) {
   EXPECT_THAT(Refusal(), HasSubstr("absolute leaves it"));
 }
 
+// a -> b -> outside: a stays inside by its own words, but what it leads to does not.
+TEST_F(ContextDirTest, RefusesLinksThatLeaveTogether) {
+  ASSERT_EQ(symlink("b", Path("a").c_str()), 0);
+  ASSERT_EQ(symlink("../outside", Path("b").c_str()), 0);
+  EXPECT_THAT(Refusal(), HasSubstr("the link b leaves it"));
+  // Each of them alone leads to a folder inside.
+  ASSERT_EQ(unlink(Path("b").c_str()), 0);
+  Write("sub/deep/x");
+  ASSERT_EQ(symlink("../..", Path("sub/deep/b").c_str()), 0);
+  ASSERT_EQ(unlink(Path("a").c_str()), 0);
+  ASSERT_EQ(symlink("sub/deep/b/../outside", Path("a").c_str()), 0);
+  EXPECT_THAT(Refusal(), HasSubstr("the link a leaves it"));
+  ASSERT_EQ(unlink(Path("a").c_str()), 0);
+  ASSERT_EQ(symlink("sub/deep/b/sub", Path("a").c_str()), 0);
+  EXPECT_THAT(Names(), ElementsAre("a", "sub", "sub/deep", "sub/deep/b", "sub/deep/x"));
+}
+
+TEST_F(ContextDirTest, RefusesNamesThatAreNotUtf8) {
+  Write("sub/caf\xe9.txt");
+  EXPECT_THAT(Refusal(), HasSubstr("the name sub/caf\\xe9.txt is not UTF-8"));
+  Write(".detignore", "*.txt\n");
+  EXPECT_THAT(Names(), ElementsAre(".detignore", "sub"));
+  ASSERT_EQ(symlink("caf\xe9", Path("link").c_str()), 0);
+  EXPECT_THAT(Refusal(), HasSubstr("the target of the link link, caf\\xe9, is not UTF-8"));
+}
+
 TEST_F(ContextDirTest, RefusesWhatIsNoFile) {
   ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
   EXPECT_THAT(Refusal(), HasSubstr("pipe is neither"));
@@ -132,6 +158,21 @@ TEST(IgnoreRulesTest, PatternsMeanWhatGitignoreSays) {
     rules.Add(row.rules);
     EXPECT_EQ(rules.Ignores(row.path, false), row.ignored) << row.rules << " on " << row.path;
   }
+}
+
+TEST(ConfigFileTest, NamesTheLineThatIsNotUtf8) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string path = dir.path() + "/c.yaml";
+  ASSERT_TRUE(base::WriteFileAtomically(path, "a: 1\nname: caf\xe9\n").ok());
+  const absl::Status status = ReadConfig(path, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("c.yaml:2: is not UTF-8"));
+  ASSERT_TRUE(base::WriteFileAtomically(path, "name: caf\xc3\xa9\n").ok());
+  EXPECT_EQ(*ReadConfig(path, {}), "name: caf\xc3\xa9\n");
+  EXPECT_THAT(std::string(ReadConfig(path, {"name=\xff"}).status().message()),
+              HasSubstr("--config name=\\xff: is not UTF-8"));
+  EXPECT_THAT(std::string(ReadConfig(dir.path() + "/\xff", {}).status().message()),
+              HasSubstr("\\xff is not UTF-8; rename it"));
 }
 
 TEST(ConfigOverridesTest, SetsWhatTheyNameAndKeepTheRest) {

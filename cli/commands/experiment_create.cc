@@ -1,11 +1,10 @@
 // det experiment create
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
 #include "cli/command.h"
 #include "cli/commands/experiment.h"
-#include "cli/config_overrides.h"
+#include "cli/config_file.h"
 #include "cli/context_dir.h"
 #include "cli/follow.h"
 #include "det/api/v1/common.pb.h"
@@ -30,12 +29,7 @@ int TypeOf(ContextEntry::Kind kind) {
 absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& run) {
   api::v1::CreateExperimentRequest request;
   const std::string path = run.args.Word("CONFIG");
-  const absl::StatusOr<std::string> text = base::ReadFile(path);
-  if (!text.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("configuration: ", text.status().message()));
-  }
-  DET_ASSIGN_OR_RETURN(*request.mutable_config(),
-                       ApplyOverrides(path, *text, run.args.GetAll("config")));
+  DET_ASSIGN_OR_RETURN(*request.mutable_config(), ReadConfig(path, run.args.GetAll("config")));
   request.set_config_path(path);
   request.set_activate(!run.args.Has("paused"));
   request.set_validate_only(run.args.Has("validate-only"));

@@ -1,6 +1,8 @@
 #!/usr/bin/env -S python3 -B
 """Input that is wrong: one message with file, line and path, exit code 1, nothing stored."""
 import os
+import subprocess
+import unittest
 
 import harness
 from harness import job
@@ -102,6 +104,52 @@ class BadInputTest(harness.ClusterTestCase):
         finally:
             self.home.env = env
         self.assertIn("DET_USER_TOKEN", said)
+
+
+    def test_what_is_not_utf8(self):
+        config = os.path.join(self.home.folder, "latin.yaml")
+        with open(config, "wb") as f:
+            f.write(GOOD.replace("good", "caf\udce9").encode("utf-8", "surrogateescape"))
+        self.not_utf8("latin.yaml:1: is not UTF-8; save", config, self.home.context())
+        good = self.home.write("good.yaml", GOOD)
+        context = self.home.context()
+        open(os.path.join(os.fsencode(context), b"caf\xe9.txt"), "wb").close()
+        self.not_utf8("caf\\xe9.txt is not UTF-8; rename", good, context)
+
+    def not_utf8(self, expected, *words):
+        said = self.home.det("experiment", "create", *words, code=1).stderr
+        self.assertIn(expected, said)
+        self.assertEqual(1, len(said.strip().splitlines()), said)
+
+
+class OutputTest(unittest.TestCase):
+    """Where results cannot be written."""
+
+    def run_det(self, words, stdout):
+        home = harness.Home()
+        try:
+            return subprocess.run([harness.DET, *words], env=home.env, stdout=stdout,
+                                  stderr=subprocess.PIPE, encoding="utf-8", check=False,
+                                  timeout=harness.PATIENCE)
+        finally:
+            self.assertEqual([], home.close())
+
+    def test_a_full_disk(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            for words in (["--help"], ["version"], ["deploy", "local", "--help"]):
+                ended = self.run_det(words, full)
+                self.assertEqual(1, ended.returncode, words)
+                self.assertEqual("det: cannot write to stdout: No space left on device\n",
+                                 ended.stderr)
+
+    def test_a_reader_that_has_gone(self):
+        reading, writing = os.pipe()
+        os.close(reading)
+        try:
+            ended = self.run_det(["--help"], writing)
+        finally:
+            os.close(writing)
+        self.assertEqual((1, ""), (ended.returncode, ended.stderr))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,20 @@
-#include "cli/config_overrides.h"
+#include "cli/config_file.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/file.h"
 #include "base/status_macros.h"
+#include "cli/json_text.h"
 #include "yaml-cpp/yaml.h"
 
 namespace det::cli {
 namespace {
 
 absl::Status ApplyOne(const std::string& text, YAML::Node root) {
+  if (!IsUtf8(text)) {
+    return absl::InvalidArgumentError(absl::StrCat("--config ", Legible(text), ": is not UTF-8"));
+  }
   const size_t equals = text.find('=');
   if (equals == text.npos || equals == 0) {
     return absl::InvalidArgumentError(
@@ -38,7 +43,35 @@ absl::Status ApplyOne(const std::string& text, YAML::Node root) {
   return absl::OkStatus();
 }
 
+// The line of the first bytes that are no UTF-8, counted from 1; 0 if there are none.
+int LineThatIsNoText(const std::string& text) {
+  if (IsUtf8(text)) return 0;
+  int number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    if (!IsUtf8(line)) return number;
+  }
+  return number;
+}
+
 }  // namespace
+
+absl::StatusOr<std::string> ReadConfig(const std::string& path,
+                                       const std::vector<std::string>& overrides) {
+  if (!IsUtf8(path)) {
+    return absl::InvalidArgumentError(absl::StrCat("configuration: the name of the file ",
+                                                   Legible(path), " is not UTF-8; rename it"));
+  }
+  const absl::StatusOr<std::string> text = base::ReadFile(path);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("configuration: ", text.status().message()));
+  }
+  if (const int line = LineThatIsNoText(*text); line > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ":", line, ": is not UTF-8; save the file as UTF-8"));
+  }
+  return ApplyOverrides(path, *text, overrides);
+}
 
 absl::StatusOr<std::string> ApplyOverrides(const std::string& path, const std::string& yaml,
                                            const std::vector<std::string>& overrides) {
