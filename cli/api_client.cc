@@ -22,6 +22,8 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 
+constexpr absl::string_view kUnreached = "cannot reach";
+
 absl::StatusCode CodeOfHttp(int http) {
   switch (http) {
     case 400:
@@ -36,6 +38,8 @@ absl::StatusCode CodeOfHttp(int http) {
     case 409:
     case 412:
       return absl::StatusCode::kFailedPrecondition;
+    case 499:  // A master that stops cancels what it has begun.
+      return absl::StatusCode::kAborted;
     case 501:
       return absl::StatusCode::kUnimplemented;
     case 502:
@@ -62,12 +66,6 @@ std::string ErrorText(const std::string& body) {
   return "";
 }
 
-absl::Status ErrorOf(int http, const std::string& body) {
-  std::string text = ErrorText(body);
-  if (text.empty()) text = absl::StrCat("the master answered HTTP ", http);
-  return absl::Status(CodeOfHttp(http), text);
-}
-
 absl::StatusOr<HttpCall> MakeCall(absl::string_view name, const Message& request) {
   const MethodDescriptor* method =
       DescriptorPool::generated_pool()->FindMethodByName(absl::StrCat("det.api.v1.", name));
@@ -80,6 +78,19 @@ absl::StatusOr<HttpCall> MakeCall(absl::string_view name, const Message& request
   return call;
 }
 
+// The code of an error in a stream, {"error": {"code": 14}}, where there is no HTTP status any
+// more.
+absl::StatusCode CodeInStream(const std::string& line) {
+  const auto value = nlohmann::json::parse(line, nullptr, false);
+  const auto at = nlohmann::json::json_pointer("/error/code");
+  if (!value.is_object() || !value.contains(at) || !value.at(at).is_number_integer()) {
+    return absl::StatusCode::kUnknown;
+  }
+  const auto code = static_cast<absl::StatusCode>(value.at(at).get<int>());
+  if (code == absl::StatusCode::kOk) return absl::StatusCode::kUnknown;
+  return code == absl::StatusCode::kCancelled ? absl::StatusCode::kAborted : code;
+}
+
 // One line of a stream: {"result": {...}}, or an error.
 absl::Status ReadElement(absl::string_view line, Message* message) {
   absl::string_view result = line;
@@ -88,15 +99,31 @@ absl::Status ReadElement(absl::string_view line, Message* message) {
     return proto::FromJson({result.data(), result.size()}, message);
   }
   const std::string text = ErrorText(std::string(line));
-  return absl::UnknownError(text.empty() ? "the master sent a line that is no result" : text);
+  return absl::Status(CodeInStream(std::string(line)),
+                      text.empty() ? "the master sent a line that is no result" : text);
 }
 
 }  // namespace
 
+bool NobodyAnswered(const absl::Status& status) {
+  return absl::IsUnavailable(status) && absl::StartsWith(status.message(), kUnreached);
+}
+
+absl::Status ApiClient::Refusal(int http, const std::string& body) const {
+  std::string text = ErrorText(body);
+  if (http == 401) {
+    return absl::UnauthenticatedError(absl::StrCat(
+        "the master at ", url_, " does not know who you are (", text,
+        "); set DET_USER_TOKEN, for a local cluster to the content of DATA_DIR/admin.token"));
+  }
+  if (text.empty()) text = absl::StrCat("the master answered HTTP ", http);
+  return absl::Status(CodeOfHttp(http), text);
+}
+
 absl::Status ApiClient::Explain(absl::Status status) const {
   if (absl::IsUnavailable(status)) {
     return absl::UnavailableError(absl::StrCat(
-        "cannot reach the master at ", url_, " (", absl::AsciiStrToLower(status.message()),
+        kUnreached, " the master at ", url_, " (", absl::AsciiStrToLower(status.message()),
         "); start one with `det deploy local up`, or name another with -m or DET_MASTER"));
   }
   if (absl::IsAborted(status)) {
@@ -120,12 +147,7 @@ absl::Status ApiClient::CallOnce(absl::string_view method, const Message& reques
     return absl::OkStatus();
   });
   if (!http.ok()) return Explain(http.status());
-  if (*http == 401) {
-    return absl::UnauthenticatedError(absl::StrCat(
-        "the master at ", url_, " does not know who you are (", ErrorText(body),
-        "); set DET_USER_TOKEN, for a local cluster to the content of DATA_DIR/admin.token"));
-  }
-  if (*http / 100 != 2) return ErrorOf(*http, body);
+  if (*http / 100 != 2) return Refusal(*http, body);
   return proto::FromJson(body, response);
 }
 
@@ -135,10 +157,8 @@ absl::Status ApiClient::Call(absl::string_view method, const Message& request,
   bool reached = false;
   while (true) {
     absl::Status status = CallOnce(method, request, response);
-    const bool refused =
-        absl::IsUnavailable(status) && absl::StartsWith(status.message(), "cannot reach");
     const bool passing = absl::IsUnavailable(status) || absl::IsAborted(status);
-    reached = reached || !refused;
+    reached = reached || !NobodyAnswered(status);
     if (!passing || !reached || pause > absl::Seconds(4)) return status;
     if (const absl::Status waited = WaitFor(-1, 0, pause); absl::IsCancelled(waited)) return waited;
     pause *= 2;
@@ -153,6 +173,7 @@ absl::Status ApiClient::Stream(absl::string_view method, const Message& request,
   call.timeout = absl::InfiniteDuration();
   std::string pending;
   bool ended = false;
+  absl::Status sent;  // An error that the master sent as an element.
   const auto take = [&](int http, absl::string_view piece) -> absl::Status {
     absl::StrAppend(&pending, piece);
     if (http != 200) return absl::OkStatus();
@@ -161,7 +182,8 @@ absl::Status ApiClient::Stream(absl::string_view method, const Message& request,
       const absl::string_view line =
           absl::StripAsciiWhitespace(absl::string_view(pending).substr(start, end - start));
       if (line.empty()) continue;
-      DET_RETURN_IF_ERROR(ReadElement(line, message));
+      sent = ReadElement(line, message);
+      DET_RETURN_IF_ERROR(sent);
       if (each()) continue;
       ended = true;
       return absl::CancelledError("enough");
@@ -171,8 +193,9 @@ absl::Status ApiClient::Stream(absl::string_view method, const Message& request,
   };
   const absl::StatusOr<int> http = CallHttp(call, take);
   if (ended) return absl::OkStatus();
+  DET_RETURN_IF_ERROR(sent);
   if (!http.ok()) return Explain(http.status());
-  if (*http != 200) return ErrorOf(*http, pending);
+  if (*http != 200) return Refusal(*http, pending);
   return absl::OkStatus();
 }
 

@@ -17,6 +17,9 @@ class Message;
 
 namespace det::cli {
 
+// Whether an error of ApiClient says that no connection came about.
+bool NobodyAnswered(const absl::Status& status);
+
 class ApiClient {
  public:
   // `url` as by CanonicalUrl; an empty token for nobody.
@@ -30,7 +33,7 @@ class ApiClient {
                     google::protobuf::Message* response) const;
 
   // A method that streams. `message` is filled again for each element, then `each` is called; false
-  // ends the stream, which is OK.
+  // ends the stream, which is OK. ABORTED when the connection or the master ended it.
   absl::Status Stream(absl::string_view method, const google::protobuf::Message& request,
                       google::protobuf::Message* message, absl::FunctionRef<bool()> each) const;
 
@@ -40,6 +43,7 @@ class ApiClient {
   absl::Status CallOnce(absl::string_view method, const google::protobuf::Message& request,
                         google::protobuf::Message* response) const;
   absl::Status Explain(absl::Status status) const;
+  absl::Status Refusal(int http, const std::string& body) const;
 
   std::string url_;
   std::string token_;

@@ -1,18 +1,11 @@
 #include "cli/api_client.h"
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "base/fd.h"
 #include "cli/connection.h"
+#include "cli/fake_server.h"
 #include "det/api/v1/experiment.pb.h"
 #include "det/api/v1/trial.pb.h"
 #include "gmock/gmock.h"
@@ -23,74 +16,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// Answers each connection with the next of some prepared texts, and keeps what was asked.
-class FakeServer {
- public:
-  explicit FakeServer(std::vector<std::string> answers)
-      : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    EXPECT_EQ(bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(listen(listener_.get(), 8), 0);
-    getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-    thread_ = std::thread([this, answers = std::move(answers)] {
-      for (const std::string& answer : answers) {
-        const base::Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        requests.push_back(ReadRequest(fd.get()));
-        EXPECT_EQ(write(fd.get(), answer.data(), answer.size()),
-                  static_cast<ssize_t>(answer.size()));
-      }
-    });
-  }
-  ~FakeServer() { thread_.join(); }
-
-  std::string url() const { return absl::StrCat("http://127.0.0.1:", port_); }
-
-  // Read after the server's end only, or after the answer to the last.
-  std::vector<std::string> requests;
-
- private:
-  static std::string ReadRequest(int fd) {
-    std::string text;
-    char buffer[4096];
-    while (true) {
-      const size_t end = text.find("\r\n\r\n");
-      if (end != text.npos) {
-        size_t length = 0;
-        const size_t header = text.find("Content-Length: ");
-        if (header != text.npos) {
-          const size_t begin = header + 16;
-          EXPECT_TRUE(
-              absl::SimpleAtoi(text.substr(begin, text.find('\r', begin) - begin), &length));
-        }
-        if (text.size() >= end + 4 + length) return text;
-      }
-      const ssize_t got = read(fd, buffer, sizeof(buffer));
-      if (got <= 0) return text;
-      text.append(buffer, static_cast<size_t>(got));
-    }
-  }
-
-  base::Fd listener_;
-  int port_ = 0;
-  std::thread thread_;
-};
-
-std::string Answer(const std::string& status, const std::string& body) {
-  return absl::StrCat("HTTP/1.1 ", status, "\r\nContent-Length: ", body.size(), "\r\n\r\n", body);
-}
-
-std::string Chunked(const std::vector<std::string>& pieces) {
-  std::string text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-  for (const std::string& piece : pieces) {
-    absl::StrAppend(&text, absl::Hex(piece.size()), "\r\n", piece, "\r\n");
-  }
-  return text + "0\r\n\r\n";
-}
 
 TEST(ApiClientTest, BuildsTheRequestFromTheMethodsRule) {
   FakeServer server({Answer("200 OK", R"({"experiment":{"id":7,"name":"x"},"unknown":1})")});
@@ -192,6 +117,24 @@ TEST(ApiClientTest, AStreamEndsWhenTheCallerHasEnoughAndWhenItFails) {
         return true;
       });
   EXPECT_EQ(status.message(), "the trial is gone");
+}
+
+// A master that stops cancels its streams: that is no end of what was streamed.
+TEST(ApiClientTest, AStreamThatTheMasterCancelsIsBroken) {
+  api::v1::TrialLogsRequest request;
+  request.set_trial_id(3);
+  api::v1::TrialLogsResponse line;
+  const std::string canceled =
+      R"({"error":{"code":1,"reason":"Canceled","error":"the master stops"}})";
+  FakeServer server({Chunked({canceled + "\n"}), Answer("499 Canceled", canceled)});
+  for (int i = 0; i < 2; ++i) {
+    const absl::Status status =
+        ApiClient(server.url(), "").Stream("TrialService.TrialLogs", request, &line, [] {
+          return true;
+        });
+    EXPECT_EQ(status.code(), absl::StatusCode::kAborted) << status;
+    EXPECT_EQ(status.message(), "the master stops");
+  }
 }
 
 TEST(CanonicalUrlTest, CompletesAddressesAndRefusesOthers) {

@@ -37,20 +37,67 @@ Paint PaintOf(const Style& style, absl::string_view word) {
   return StateCell(word).paint;
 }
 
+// Hears of the experiment's states, the present one first, until `more` says false.
+absl::Status Watch(const ApiClient& api, int id, Screen* screen,
+                   absl::FunctionRef<bool(const Experiment&)> more) {
+  api::v1::WatchExperimentRequest request;
+  request.set_experiment_id(id);
+  api::v1::WatchExperimentResponse update;
+  Patience patience(screen);
+  bool enough = false;
+  while (true) {
+    absl::Status watched = api.Stream("ExperimentService.WatchExperiment", request, &update, [&] {
+      patience.Answered();
+      enough = !more(update.experiment());
+      return !enough;
+    });
+    if (enough) return absl::OkStatus();
+    if (watched.ok()) watched = absl::AbortedError("the master ended the watch");
+    // What was missed comes with the next stream's first element.
+    DET_RETURN_IF_ERROR(patience.Pause(watched));
+  }
+}
+
+absl::Status PrintLine(const api::v1::TrialLogsResponse& line, LogForm form, Screen* screen) {
+  if (form == LogForm::kJson) {
+    DET_ASSIGN_OR_RETURN(const std::string text, proto::ToJson(line));
+    screen->Print(text + "\n");
+  } else if (form == LogForm::kText) {
+    screen->Print(LogText(line, screen->out()));
+  } else {
+    screen->Note(absl::StripSuffix(LogText(line, Style()), "\n"));
+  }
+  return absl::OkStatus();
+}
+
+// The name in what the terminal has left besides `rest` columns and the "…" of what is cut off.
+std::string FittingName(const Experiment& experiment, int rest, const Style& style) {
+  const std::string name = OneLine(experiment.name());
+  return style.width > 0 ? Shortened(name, std::max(1, style.width - 2 - rest)) : name;
+}
+
 }  // namespace
+
+std::string ProgressText(const Experiment& experiment) {
+  const std::string name = StateName(experiment);
+  const bool failed = absl::EndsWith(name, "ERROR") || absl::EndsWith(name, "CANCELED") ||
+                      absl::EndsWith(name, "KILLED");
+  return failed && experiment.progress() >= 1 ? "-" : Percent(experiment.progress());
+}
 
 std::string ProgressLine(const Experiment& experiment, absl::Time now, const Style& style) {
   const std::string name = StateName(experiment);
   const bool over = IsTerminal(name);
-  std::string line = absl::StrCat(Painted(StateMark(name), PaintOf(style, name), style), " ",
-                                  experiment.id(), " ", experiment.name(), "   ");
-  if (over) {
-    absl::StrAppend(&line, StateWord(name));
-  } else {
-    absl::StrAppend(&line, Percent(experiment.progress()), "  ",
-                    absl::AsciiStrToLower(StateWord(name)));
+  const std::string state =
+      over ? std::string(StateWord(name))
+           : absl::StrCat(ProgressText(experiment), "  ", absl::AsciiStrToLower(StateWord(name)));
+  const std::string id = absl::StrCat(" ", experiment.id(), " ");
+  const int rest = 1 + DisplayWidth(id) + 3 + DisplayWidth(state);
+  std::string line = absl::StrCat(Painted(StateMark(name), PaintOf(style, name), style), id,
+                                  FittingName(experiment, rest, style), "   ", state);
+  if (experiment.num_trials() > 1) {
+    absl::StrAppend(&line, "  ", Counted(experiment.num_trials(), "trial"));
   }
-  if (experiment.num_trials() > 1) absl::StrAppend(&line, "  ", experiment.num_trials(), " trials");
   if (experiment.has_best_trial_searcher_metric()) {
     absl::StrAppend(
         &line, "  best ",
@@ -64,42 +111,22 @@ std::string ProgressLine(const Experiment& experiment, absl::Time now, const Sty
   }
   if (!over) absl::StrAppend(&line, Eta(experiment, now));
   if (!experiment.state_reason().empty() && !over) {
-    absl::StrAppend(&line, "   ", experiment.state_reason());
+    absl::StrAppend(&line, "   ", OneLine(experiment.state_reason()));
   }
   return line;
 }
 
 absl::StatusOr<Experiment> FollowExperiment(const ApiClient& api, int id, Screen* screen,
                                             absl::FunctionRef<void(const Experiment&)> changed) {
-  api::v1::WatchExperimentRequest request;
-  request.set_experiment_id(id);
-  api::v1::WatchExperimentResponse update;
   Experiment last;
-  absl::Duration pause = absl::Milliseconds(100);
-  while (true) {
-    const absl::Status watched =
-        api.Stream("ExperimentService.WatchExperiment", request, &update, [&] {
-          last = update.experiment();
-          pause = absl::Milliseconds(100);
-          screen->Progress(ProgressLine(last, absl::Now(), screen->err()));
-          changed(last);
-          return !IsTerminal(StateName(last));
-        });
-    if (IsTerminal(StateName(last))) break;
-    const bool passing = watched.ok() || absl::IsAborted(watched) ||
-                         (last.id() != 0 && absl::IsUnavailable(watched));
-    if (!passing || pause > absl::Seconds(30)) {
-      screen->EndProgress(/*keep=*/true);
-      return watched.ok() ? absl::AbortedError("the master ended the watch") : watched;
-    }
-    // The master restarts, or the stream broke: what was missed comes with its first element.
-    if (const absl::Status waited = WaitFor(-1, 0, pause); absl::IsCancelled(waited)) {
-      screen->EndProgress(true);
-      return waited;
-    }
-    pause *= 2;
-  }
-  screen->EndProgress(true);
+  const absl::Status watched = Watch(api, id, screen, [&](const Experiment& experiment) {
+    last = experiment;
+    screen->Progress(ProgressLine(last, absl::Now(), screen->err()));
+    changed(last);
+    return !IsTerminal(StateName(last));
+  });
+  screen->EndProgress(/*keep=*/true);
+  DET_RETURN_IF_ERROR(watched);
   return last;
 }
 
@@ -113,16 +140,20 @@ absl::StatusOr<Experiment> FollowWithLogs(const ApiClient& api, int id, LogForm 
       api::v1::TrialLogsRequest request;
       request.set_trial_id(trial_id);
       request.set_follow(true);
-      const absl::Status status = PrintLogs(api, request, form, screen);
+      Patience quiet(nullptr);  // The other thread says that it waits.
+      quiet.Answered();
+      const absl::Status status = PrintLogs(api, request, form, screen, quiet);
       if (!status.ok() && !absl::IsCancelled(status)) {
         screen->Note(absl::StrCat("det: the log ends here: ", status.message()));
       }
+      // Nobody reads on: the other thread need not wait for the experiment's end.
+      if (screen->output_error() != 0) Interrupt();
     });
   };
   absl::StatusOr<Experiment> last =
       FollowExperiment(api, id, screen, [&](const Experiment& experiment) {
         if (started || experiment.num_trials() == 0) return;
-        const absl::StatusOr<int> trial = FirstTrial(api, id, /*wait=*/false);
+        const absl::StatusOr<int> trial = FirstTrial(api, id, /*wait=*/false, screen);
         if (trial.ok() && *trial != 0) start_logs(*trial);
       });
   // A followed log ends by itself with its trial, and with an interrupt.
@@ -141,27 +172,27 @@ std::string LogText(const api::v1::TrialLogsResponse& line, const Style& style) 
 }
 
 absl::Status PrintLogs(const ApiClient& api, const api::v1::TrialLogsRequest& request, LogForm form,
-                       Screen* screen) {
+                       Screen* screen, Patience patience) {
   api::v1::TrialLogsResponse line;
+  int64_t last_id = 0;
   absl::Status printed;
-  const absl::Status streamed = api.Stream("TrialService.TrialLogs", request, &line, [&] {
-    if (form == LogForm::kAside) {
-      screen->Note(absl::StripSuffix(LogText(line, Style()), "\n"));
-      return true;
-    }
-    if (form == LogForm::kText) {
-      screen->Print(LogText(line, screen->out()));
-      return true;
-    }
-    const absl::StatusOr<std::string> text = proto::ToJson(line);
-    printed = text.status();
-    if (text.ok()) screen->Print(*text + "\n");
-    return printed.ok();
-  });
-  return printed.ok() ? streamed : printed;
+  const auto take = [&] {
+    // After a restart the master begins again with the first line.
+    if (line.id() <= last_id) return true;
+    last_id = line.id();
+    patience.Answered();
+    printed = PrintLine(line, form, screen);
+    return printed.ok() && screen->output_error() == 0;
+  };
+  while (true) {
+    const absl::Status streamed = api.Stream("TrialService.TrialLogs", request, &line, take);
+    DET_RETURN_IF_ERROR(printed);
+    if (streamed.ok()) return absl::OkStatus();
+    DET_RETURN_IF_ERROR(patience.Pause(streamed));
+  }
 }
 
-absl::StatusOr<int> FirstTrial(const ApiClient& api, int experiment_id, bool wait) {
+absl::StatusOr<int> FirstTrial(const ApiClient& api, int experiment_id, bool wait, Screen* screen) {
   const auto ask = [&]() -> absl::StatusOr<int> {
     api::v1::GetExperimentTrialsRequest request;
     request.set_experiment_id(experiment_id);
@@ -173,11 +204,8 @@ absl::StatusOr<int> FirstTrial(const ApiClient& api, int experiment_id, bool wai
   };
   DET_ASSIGN_OR_RETURN(int trial, ask());
   if (trial != 0 || !wait) return trial;
-  api::v1::WatchExperimentRequest request;
-  request.set_experiment_id(experiment_id);
-  api::v1::WatchExperimentResponse update;
-  DET_RETURN_IF_ERROR(api.Stream("ExperimentService.WatchExperiment", request, &update, [&] {
-    return update.experiment().num_trials() == 0 && !IsTerminal(StateName(update.experiment()));
+  DET_RETURN_IF_ERROR(Watch(api, experiment_id, screen, [](const Experiment& experiment) {
+    return experiment.num_trials() == 0 && !IsTerminal(StateName(experiment));
   }));
   return ask();
 }

@@ -1,6 +1,7 @@
 // Staying with an experiment or a trial: progress, logs, the final state.
 // Called by `experiment create -f`, `wait`, `logs`, on the main thread, which waits.
-// Ends with CANCELLED when interrupted; the experiment goes on.
+// A master that restarts meanwhile is waited for (patience.h). Ends with CANCELLED when
+// interrupted; the experiment goes on.
 #ifndef CLI_FOLLOW_H_
 #define CLI_FOLLOW_H_
 
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/api_client.h"
+#include "cli/patience.h"
 #include "cli/terminal.h"
 #include "det/api/v1/experiment.pb.h"
 #include "det/api/v1/trial.pb.h"
@@ -20,7 +22,11 @@ namespace det::cli {
 // stderr.
 enum class LogForm { kText, kJson, kAside };
 
-// "● 42 mnist-asha   62 %  7 running  64 done  best 0.913 (trial 117)   ETA 6 min"
+// "62 %"; "-" for one that failed, whose searcher is done all the same.
+std::string ProgressText(const api::v1::Experiment& experiment);
+
+// "● 42 mnist-asha   62 %  7 running  64 done  best 0.913 (trial 117)   ETA 6 min". A long name
+// gives way to state and progress where the terminal is narrow.
 std::string ProgressLine(const api::v1::Experiment& experiment, absl::Time now, const Style& style);
 
 // Shows progress on stderr until the experiment is terminal, and that last state. `changed` hears
@@ -36,12 +42,13 @@ absl::StatusOr<api::v1::Experiment> FollowWithLogs(const ApiClient& api, int id,
 // A line of a log as shown: "[time] [rank=0] text".
 std::string LogText(const api::v1::TrialLogsResponse& line, const Style& style);
 
-// The trial's lines, with `follow` until it has ended. kJson: one object per line.
+// The trial's lines, each once, oldest first; with `follow` until it has ended. kJson: one object
+// per line. Ends early, OK, when stdout takes no more: Screen::output_error().
 absl::Status PrintLogs(const ApiClient& api, const api::v1::TrialLogsRequest& request, LogForm form,
-                       Screen* screen);
+                       Screen* screen, Patience patience);
 
-// Waits until the experiment has a trial, and its first one's id; 0 if it ended without.
-absl::StatusOr<int> FirstTrial(const ApiClient& api, int experiment_id, bool wait);
+// The id of the experiment's first trial; 0 if it has none, with `wait` if it ended without.
+absl::StatusOr<int> FirstTrial(const ApiClient& api, int experiment_id, bool wait, Screen* screen);
 
 }  // namespace det::cli
 

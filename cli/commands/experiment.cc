@@ -51,7 +51,7 @@ absl::StatusOr<int> RunList(Invocation& run) {
                {"OWNER", false, true}});
   for (const Experiment& each : response.experiments()) {
     table.AddRow(
-        {absl::StrCat(each.id()), each.name(), StateCell(StateName(each)), Percent(each.progress()),
+        {absl::StrCat(each.id()), each.name(), StateCell(StateName(each)), ProgressText(each),
          absl::StrCat(each.num_trials()),
          each.has_best_trial_searcher_metric() ? Number(each.best_trial_searcher_metric()) : "-",
          Ago(each.start_time(), absl::Now()), each.username()});
@@ -70,7 +70,7 @@ std::string Description(const Experiment& each, const Style& style) {
       {"experiment", absl::StrCat(each.id(), "  ", each.name())},
       {"state", StateCell(StateName(each))}};
   if (!each.state_reason().empty()) fields.emplace_back("because", each.state_reason());
-  fields.emplace_back("progress", Percent(each.progress()));
+  fields.emplace_back("progress", ProgressText(each));
   fields.emplace_back("searcher",
                       absl::StrCat(each.searcher_type(), " by ", each.searcher_metric()));
   if (each.has_best_trial_searcher_metric()) {
@@ -111,7 +111,7 @@ absl::StatusOr<int> RunLogs(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   const bool follow = run.args.Has("follow");
-  DET_ASSIGN_OR_RETURN(const int trial, FirstTrial(*api, id, follow));
+  DET_ASSIGN_OR_RETURN(const int trial, FirstTrial(*api, id, follow, run.screen));
   if (trial == 0) {
     run.screen->Note(absl::StrCat("experiment ", id, " has no trial",
                                   follow ? "" : " yet; wait for it with -f"));
@@ -120,8 +120,10 @@ absl::StatusOr<int> RunLogs(Invocation& run) {
   api::v1::TrialLogsRequest request;
   request.set_trial_id(trial);
   request.set_follow(follow);
+  Patience patience(run.screen);
+  patience.Answered();
   DET_RETURN_IF_ERROR(
-      PrintLogs(*api, request, run.json() ? LogForm::kJson : LogForm::kText, run.screen));
+      PrintLogs(*api, request, run.json() ? LogForm::kJson : LogForm::kText, run.screen, patience));
   return kExitOk;
 }
 

@@ -73,8 +73,9 @@ std::string Description(const Trial& trial, const Style& style) {
       {"trial", absl::StrCat(trial.id(), "  of experiment ", trial.experiment_id())},
       {"state", StateCell(Trial::State_Name(trial.state()))}};
   if (!trial.state_reason().empty()) fields.emplace_back("because", trial.state_reason());
-  fields.emplace_back("progress", absl::StrCat(Percent(trial.progress()), ", ",
-                                               trial.total_batches_processed(), " batches"));
+  fields.emplace_back("progress",
+                      absl::StrCat(Percent(trial.progress()), ", ", trial.total_batches_processed(),
+                                   trial.total_batches_processed() == 1 ? " batch" : " batches"));
   fields.emplace_back("restarts", absl::StrCat(trial.restarts()));
   fields.emplace_back("hyperparameters", StructText(trial.hparams()));
   if (trial.has_best_validation()) {
@@ -114,8 +115,8 @@ absl::StatusOr<int> RunLogs(Invocation& run) {
   api::v1::TrialLogsRequest request;
   request.set_trial_id(id);
   request.set_follow(run.args.Has("follow"));
-  DET_RETURN_IF_ERROR(
-      PrintLogs(*api, request, run.json() ? LogForm::kJson : LogForm::kText, run.screen));
+  DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json() ? LogForm::kJson : LogForm::kText,
+                                run.screen, Patience(run.screen)));
   return kExitOk;
 }
 

@@ -2,6 +2,7 @@
 """Experiments whose trials are plain commands: from `create` to their end, by every way."""
 import json
 import os
+import re
 import signal
 import unittest
 
@@ -32,16 +33,19 @@ class CommandJobTest(harness.ClusterTestCase):
 
     def test_a_job_sees_its_context_and_its_environment(self):
         context = self.home.context({"hello.txt": "hello", "sub/x.sh": "cat hello.txt\n",
-                                     "junk.pyc": "x", ".detignore": "secret\n", "secret": "x"})
+                                     "junk.pyc": "x", ".detignore": "secret\n", "secret": "x",
+                                     "données/é": "umlaut"})
         os.symlink("hello.txt", os.path.join(context, "link"))
+        os.symlink("données/é", os.path.join(context, "länk"))
         experiment = self.home.create(
             job(entrypoint="sh sub/x.sh; cat link; echo; ls -a; echo trial=$DET_TRIAL_ID "
-                           "own=$OWN; test -L link",
+                           "own=$OWN; cat länk; echo; test -L link",
                 environment={"environment_variables": ["OWN=value"]}), context)
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         trial = self.home.first_trial(experiment)
         log = self.home.trial_log(trial["id"])
         self.assertIn("hellohello", log)
+        self.assertIn("umlaut", log)
         self.assertIn(f"trial={trial['id']} own=value", log)
         self.assertNotIn("secret", log)
         self.assertNotIn("junk.pyc", log)
@@ -163,6 +167,43 @@ class RecoveryTest(harness.ClusterTestCase):
         self.home.write("flag", "")
         self.home.up(self.agents, self.slots)
         self.assert_state(self.home.finish(experiment), "COMPLETED")
+
+    def test_who_follows_survives_a_restart_of_the_master(self):
+        flag = os.path.join(self.home.folder, "on")
+        config = self.home.write("followed.yaml", job(entrypoint=(
+            f"for i in 1 2 3; do echo line-$i; done; while ! test -e {flag}; do sleep 0.1; done; "
+            "for i in 4 5 6; do echo line-$i; done")))
+        created = self.home.popen("experiment", "create", config, self.home.context(), "-f")
+        for line in created.stdout:
+            if "line-3" in line:
+                break
+        experiment = self.home.json("experiment", "list")["experiments"][0]["id"]
+        trial = self.home.first_trial(experiment)["id"]
+        logs = [self.home.popen("experiment", "logs", "-f", experiment),
+                self.home.popen("trial", "logs", "-f", trial)]
+        for process in logs:
+            for line in process.stdout:
+                if "line-3" in line:
+                    break
+        waiting = self.home.popen("experiment", "wait", experiment)
+        waiting.stderr.readline()  # Its first progress line: it has reached the master.
+        members = self.home.json("deploy", "local", "status")["members"]
+        os.kill([m["pid"] for m in members if m["name"] == "master"][0], signal.SIGKILL)
+        followers = [created, waiting, *logs]
+        said = {process: process.stderr.readline() for process in logs}
+        for process in logs:
+            self.assertIn("waiting for it", said[process])
+        self.home.up(self.agents, self.slots)
+        self.home.write("on", "")
+        for process in followers:
+            out, err = process.communicate(timeout=harness.PATIENCE)
+            self.assertEqual(0, process.returncode, err)
+            if process is waiting:
+                self.assertIn("COMPLETED", err)
+                continue
+            # What came before was read above.
+            self.assertEqual(["line-4", "line-5", "line-6"], re.findall("line-[0-9]", out), err)
+            self.assertNotIn("waiting for it", err if process in said else "")
 
 
 if __name__ == "__main__":
