@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/status_macros.h"
@@ -12,14 +13,31 @@ namespace det::cli {
 using Json = nlohmann::ordered_json;
 
 bool ClusterState::AllAlive() const {
-  return !members.empty() && std::all_of(members.begin(), members.end(), [](const auto& member) {
-    return IsAlive(member.process);
-  });
+  // A master and the agents.
+  return static_cast<int>(members.size()) > agents &&
+         std::all_of(members.begin(), members.end(),
+                     [](const auto& member) { return IsAlive(member.process); });
 }
 
 bool ClusterState::AnyAlive() const {
   return std::any_of(members.begin(), members.end(),
                      [](const auto& member) { return IsAlive(member.process); });
+}
+
+const ClusterMember* ClusterState::Find(const std::string& name) const {
+  const auto found = std::find_if(members.begin(), members.end(),
+                                  [&](const auto& member) { return member.name == name; });
+  return found == members.end() ? nullptr : &*found;
+}
+
+bool ClusterState::Lives(const std::string& name) const {
+  const ClusterMember* member = Find(name);
+  return member != nullptr && IsAlive(member->process);
+}
+
+int ClusterState::port() const {
+  int port = 0;
+  return absl::SimpleAtoi(url.substr(url.rfind(':') + 1), &port) ? port : 0;
 }
 
 absl::StatusOr<ClusterState> ReadClusterFile(const std::string& path) {
@@ -37,9 +55,11 @@ absl::StatusOr<ClusterState> ReadClusterFile(const std::string& path) {
            member.at("log").get<std::string>()});
     }
     return state;
-  } catch (const nlohmann::json::exception& error) {
-    return absl::DataLossError(absl::StrCat(path, " is damaged (", error.what(),
-                                            "); stop what it names by hand, then remove it"));
+  } catch (const nlohmann::json::exception&) {
+    const std::string folder = path.substr(0, path.rfind('/'));
+    return absl::DataLossError(absl::StrCat(
+        path, " is damaged, so what runs of this cluster is not known; find it with `pgrep -af ",
+        folder, "`, end it with `kill`, the master last, then remove the file"));
   }
 }
 

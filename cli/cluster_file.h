@@ -23,11 +23,14 @@ struct ClusterState {
   int slots = 0;                       // of each agent
   std::vector<ClusterMember> members;  // the master first
 
-  bool AllAlive() const;
+  bool AllAlive() const;  // and none is missing
   bool AnyAlive() const;
+  const ClusterMember* Find(const std::string& name) const;  // nullptr: none
+  bool Lives(const std::string& name) const;
+  int port() const;  // of `url`; 0 without one
 };
 
-// NOT_FOUND without a file, DATA_LOSS for one that cannot be read.
+// NOT_FOUND without a file, DATA_LOSS for one that is damaged, which says what to do.
 absl::StatusOr<ClusterState> ReadClusterFile(const std::string& path);
 
 absl::Status WriteClusterFile(const std::string& path, const ClusterState& state);

@@ -10,10 +10,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -34,8 +36,11 @@ namespace fs = std::filesystem;
 
 constexpr absl::Duration kStartLimit = absl::Seconds(60);
 constexpr absl::Duration kLook = absl::Milliseconds(5);
+constexpr absl::Duration kLookAtLock = absl::Milliseconds(50);
+constexpr int kPort = 8080;
 // An agent gives its tasks time to save a checkpoint, a master its PostgreSQL to write its pages.
 constexpr absl::Duration kAgentPatience = absl::Seconds(20);
+constexpr absl::Duration kTaskPatience = absl::Seconds(5);  // without an agent
 constexpr absl::Duration kMasterPatience = absl::Seconds(30);
 
 // The program beside this one: in one folder when installed, in the folder of its target when
@@ -70,8 +75,8 @@ absl::Status CheckPortIsFree(int port) {
       absl::StrCat("cannot listen on port ", port, ": ", strerror(errno)));
 }
 
-// Held while `up` or `down` is at work on a data directory.
-absl::StatusOr<base::Fd> LockDataDir(const std::string& data_dir) {
+// Held while `up` or `down` is at work on a data directory; waits for another.
+absl::StatusOr<base::Fd> LockDataDir(const std::string& data_dir, LocalCluster::Progress progress) {
   const std::string path = absl::StrCat(data_dir, "/deploy.lock");
   base::Fd fd(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
   if (!fd.valid()) {
@@ -79,9 +84,33 @@ absl::StatusOr<base::Fd> LockDataDir(const std::string& data_dir) {
                                                     " is not writable (", strerror(errno),
                                                     "); choose another with --data-dir"));
   }
-  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    progress(absl::StrCat("waiting for another `det deploy local` on ", data_dir));
+    DET_RETURN_IF_ERROR(CheckInterrupt());
+    WaitFor(-1, 0, kLookAtLock).IgnoreError();
+  }
+  return fd;
+}
+
+// What `options` ask for and the running cluster has not; OK if there is nothing.
+absl::Status CheckSame(const std::string& data_dir, const ClusterState& state,
+                       const ClusterOptions& options) {
+  std::vector<std::string> has;
+  std::vector<std::string> asked;
+  const auto compare = [&](absl::string_view flag, int is, std::optional<int> wanted) {
+    if (!wanted || *wanted == is) return;
+    has.push_back(absl::StrCat(flag, " ", is));
+    asked.push_back(absl::StrCat(flag, " ", *wanted));
+  };
+  compare("--port", state.port(), options.port);
+  compare("--agents", state.agents, options.agents);
+  compare("--slots", state.slots, options.slots);
+  if (has.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("another `det deploy local` is at work on ", data_dir, "; wait for its end"));
+      absl::StrCat("the cluster in ", data_dir, " runs with ", absl::StrJoin(has, " "), ", not ",
+                   absl::StrJoin(asked, " "),
+                   "; stop it first with `det deploy local down`, or leave it as it "
+                   "is with `up` without these options"));
 }
 
 // The last thing that a program wrote, without its name and the log's prefix.
@@ -100,19 +129,10 @@ std::string LastWords(const std::string& log) {
   return std::string(words);
 }
 
-// The server process of the data directory's own PostgreSQL, if it lives: it works in its
-// directory.
-std::optional<Process> FindPostgres(const std::string& data_dir) {
-  std::error_code error;
-  for (const char* folder : {"postgres", "postgres/data"}) {
-    const std::string data = absl::StrCat(data_dir, "/", folder);
-    const auto text = base::ReadFile(absl::StrCat(data, "/postmaster.pid"));
-    pid_t pid = 0;
-    if (!text.ok() || !absl::SimpleAtoi(text->substr(0, text->find('\n')), &pid)) continue;
-    const fs::path cwd = fs::read_symlink(absl::StrCat("/proc/", pid, "/cwd"), error);
-    if (!error && fs::equivalent(cwd, data, error)) return FindProcess(pid);
-  }
-  return std::nullopt;
+// No process at all where there is no master.
+Process MasterOf(const ClusterState& state) {
+  const ClusterMember* master = state.Find("master");
+  return master == nullptr ? Process() : master->process;
 }
 
 // What a member started and should have ended itself.
@@ -136,62 +156,84 @@ std::string LocalCluster::Path(const std::string& name) const {
 }
 
 absl::StatusOr<std::optional<ClusterState>> LocalCluster::Running() const {
+  absl::StatusOr<ClusterState> state = ReadClusterFile(Path("cluster.json"));
   // Also where the data directory could never be; Up() says so.
   std::error_code error;
-  if (!fs::exists(Path("cluster.json"), error)) return std::nullopt;
-  absl::StatusOr<ClusterState> state = ReadClusterFile(Path("cluster.json"));
+  const bool started = fs::exists(Path("cluster.json"), error);
+  if (!started) state = ClusterState();
   DET_RETURN_IF_ERROR(state);
-  if (!state->AnyAlive() && !FindPostgres(data_dir_)) return std::nullopt;
+  const bool postgres = started && FindPostgres(data_dir_, MasterOf(*state));
+  if (!state->AnyAlive() && !postgres && FindTasks(data_dir_).empty()) return std::nullopt;
   return *std::move(state);
 }
 
-absl::StatusOr<ClusterState> LocalCluster::Up(const ClusterOptions& options, Progress progress) {
+std::vector<TaskProcess> LocalCluster::Leftovers(const ClusterState& state) const {
+  std::vector<TaskProcess> tasks = FindTasks(data_dir_);
+  std::erase_if(tasks, [&](const TaskProcess& task) { return state.Lives(task.agent); });
+  return tasks;
+}
+
+absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progress progress) {
+  if (!IsUtf8(data_dir_)) {
+    return absl::InvalidArgumentError(absl::StrCat("data directory ", Legible(data_dir_),
+                                                   " is not UTF-8; choose another with "
+                                                   "--data-dir"));
+  }
   if (const absl::Status made = base::MakeDirs(Path("log")); !made.ok()) {
     return absl::PermissionDeniedError(absl::StrCat("data directory ", data_dir_,
                                                     " is not writable (", made.message(),
                                                     "); choose another with --data-dir"));
   }
-  DET_ASSIGN_OR_RETURN(const base::Fd lock, LockDataDir(data_dir_));
+  DET_ASSIGN_OR_RETURN(const base::Fd lock, LockDataDir(data_dir_, progress));
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> before, Running());
-  if (before && before->AllAlive()) return *before;
-  if (before) StopAll(*before, progress);
-  DET_RETURN_IF_ERROR(CheckPortIsFree(options.port));
-  ClusterState state;
-  state.agents = options.agents;
-  state.slots = options.slots;
-  const absl::Status started = Start(options, progress, &state);
-  if (!started.ok()) {
-    StopAll(state, progress);
+  UpResult up;
+  if (before && before->AnyAlive() && before->port() > 0) {
+    DET_RETURN_IF_ERROR(CheckSame(data_dir_, *before, options));
+    up.state = *before;
+    if (up.state.AllAlive()) return up;
+  } else {
+    if (before) StopAll(*before, progress);
+    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    up.state.agents = options.agents.value_or(1);
+    up.state.slots = options.slots.value_or(cores);
+  }
+  const int port = up.state.port() > 0 ? up.state.port() : options.port.value_or(kPort);
+  if (const absl::Status started = Start(port, progress, &up); !started.ok()) {
+    TakeBack(up, progress);
     return started;
   }
-  return state;
+  return up;
 }
 
-absl::Status LocalCluster::Start(const ClusterOptions& options, Progress progress,
-                                 ClusterState* state) {
+absl::Status LocalCluster::Start(int port, Progress progress, UpResult* up) {
   DET_ASSIGN_OR_RETURN(const std::string master, FindProgram("master", "resolute-master"));
   DET_ASSIGN_OR_RETURN(const std::string agent, FindProgram("agent", "resolute-agent"));
-  progress("starting the master");
-  DET_RETURN_IF_ERROR(StartMember(
-      "master", master, {"--data-dir", data_dir_, "--port", absl::StrCat(options.port)}, state));
-  DET_RETURN_IF_ERROR(AwaitMaster(state));
-  for (int i = 0; i < options.agents; ++i) {
+  ClusterState& state = up->state;
+  if (!state.Lives("master")) {
+    DET_RETURN_IF_ERROR(CheckPortIsFree(port));
+    progress("starting the master");
+    DET_RETURN_IF_ERROR(
+        StartMember("master", master, {"--data-dir", data_dir_, "--port", absl::StrCat(port)}, up));
+  }
+  DET_RETURN_IF_ERROR(AwaitMaster(&state));
+  for (int i = 0; i < state.agents; ++i) {
     const std::string id = absl::StrCat("agent-", i);
+    if (state.Lives(id)) continue;
     progress(absl::StrCat("starting ", id));
     DET_RETURN_IF_ERROR(StartMember(
         id, agent,
-        {"--master", state->url, "--id", id, "--slots", absl::StrCat(options.slots), "--work-dir",
+        {"--master", state.url, "--id", id, "--slots", absl::StrCat(state.slots), "--work-dir",
          Path(absl::StrCat("agents/", id)), "--token-file", Path("agent.token")},
-        state));
+        up));
   }
   progress("waiting for the agents");
-  DET_RETURN_IF_ERROR(AwaitAgents(*state, options.agents));
+  DET_RETURN_IF_ERROR(AwaitAgents(state));
   DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(Path("admin.token")));
-  return RememberToken(state->url, std::string(absl::StripAsciiWhitespace(token)));
+  return RememberToken(state.url, std::string(absl::StripAsciiWhitespace(token)));
 }
 
 absl::Status LocalCluster::StartMember(const std::string& name, const std::string& program,
-                                       std::vector<std::string> flags, ClusterState* state) {
+                                       std::vector<std::string> flags, UpResult* up) {
   base::SpawnOptions spawn;
   spawn.argv = std::move(flags);
   spawn.argv.insert(spawn.argv.begin(), program);
@@ -205,8 +247,13 @@ absl::Status LocalCluster::StartMember(const std::string& name, const std::strin
   spawn.err = base::Redirect::File(log);
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(spawn));
   // One that has ended already is told apart when it is waited for.
-  state->members.push_back({name, FindProcess(child.pid).value_or(Process{child.pid, 0}), log});
-  return WriteClusterFile(Path("cluster.json"), *state);
+  const ClusterMember member = {name, FindProcess(child.pid).value_or(Process{child.pid, 0}), log};
+  std::erase_if(up->state.members, [&](const ClusterMember& each) { return each.name == name; });
+  // The master first.
+  up->state.members.insert(name == "master" ? up->state.members.begin() : up->state.members.end(),
+                           member);
+  up->started.push_back(name);
+  return WriteClusterFile(Path("cluster.json"), up->state);
 }
 
 absl::Status LocalCluster::CheckMember(const ClusterMember& member) const {
@@ -220,7 +267,7 @@ absl::Status LocalCluster::CheckMember(const ClusterMember& member) const {
 }
 
 absl::Status LocalCluster::AwaitMaster(ClusterState* state) {
-  const ClusterMember& master = state->members[0];
+  const ClusterMember& master = *state->Find("master");
   const absl::Time end = absl::Now() + kStartLimit;
   while (absl::Now() < end) {
     const auto text = base::ReadFile(Path("master.json"));
@@ -237,17 +284,18 @@ absl::Status LocalCluster::AwaitMaster(ClusterState* state) {
                                                   master.log));
 }
 
-absl::Status LocalCluster::AwaitAgents(const ClusterState& state, int wanted) {
+absl::Status LocalCluster::AwaitAgents(const ClusterState& state) {
   DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(Path("admin.token")));
   const ApiClient api(state.url, std::string(absl::StripAsciiWhitespace(token)));
   const absl::Time end = absl::Now() + kStartLimit;
   while (absl::Now() < end) {
     api::v1::GetAgentsResponse agents;
     DET_RETURN_IF_ERROR(api.Call("AgentService.GetAgents", api::v1::GetAgentsRequest(), &agents));
-    const int64_t connected =
-        std::count_if(agents.agents().begin(), agents.agents().end(),
-                      [](const api::v1::Agent& agent) { return agent.connected(); });
-    if (connected >= wanted) return absl::OkStatus();
+    const int64_t connected = std::count_if(
+        agents.agents().begin(), agents.agents().end(), [&](const api::v1::Agent& agent) {
+          return agent.connected() && state.Find(agent.id()) != nullptr;
+        });
+    if (connected >= state.agents) return absl::OkStatus();
     for (const ClusterMember& member : state.members) DET_RETURN_IF_ERROR(CheckMember(member));
     WaitFor(-1, 0, kLook).IgnoreError();
   }
@@ -259,7 +307,7 @@ absl::Status LocalCluster::AwaitAgents(const ClusterState& state, int wanted) {
 absl::Status LocalCluster::Down(Progress progress) {
   std::error_code error;
   if (!fs::exists(data_dir_, error)) return absl::OkStatus();
-  DET_ASSIGN_OR_RETURN(const base::Fd lock, LockDataDir(data_dir_));
+  DET_ASSIGN_OR_RETURN(const base::Fd lock, LockDataDir(data_dir_, progress));
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> state, Running());
   if (state) StopAll(*state, progress);
   fs::remove(Path("cluster.json"), error);
@@ -269,13 +317,12 @@ absl::Status LocalCluster::Down(Progress progress) {
 void LocalCluster::StopAll(const ClusterState& state, Progress progress) {
   std::vector<ClusterMember> agents;
   std::vector<Process> tasks;
-  for (size_t i = 1; i < state.members.size(); ++i) {
-    const Process& process = state.members[i].process;
-    if (!IsAlive(process)) continue;
-    const std::vector<Process> started = Descendants(process);
+  for (const ClusterMember& member : state.members) {
+    if (member.name == "master" || !IsAlive(member.process)) continue;
+    const std::vector<Process> started = Descendants(member.process);
     tasks.insert(tasks.end(), started.begin(), started.end());
-    agents.push_back(state.members[i]);
-    Signal(process, SIGTERM);
+    agents.push_back(member);
+    Signal(member.process, SIGTERM);
   }
   if (!agents.empty()) progress("stopping the agents");
   // They were all told before the first is waited for.
@@ -284,19 +331,36 @@ void LocalCluster::StopAll(const ClusterState& state, Progress progress) {
     Stop(agent.process, SIGTERM, std::max(end - absl::Now(), absl::ZeroDuration()));
   }
   EndLeftovers(tasks);
-  if (!state.members.empty()) {
-    progress("stopping the master");
-    const std::vector<Process> servers = Descendants(state.members[0].process);
-    const bool gentle = Stop(state.members[0].process, SIGTERM, kMasterPatience);
-    if (const std::optional<Process> postgres = FindPostgres(data_dir_)) {
-      // Its own quick stop, which loses nothing that was committed.
-      Stop(*postgres, SIGQUIT, absl::Seconds(10));
-    }
-    if (!gentle) EndLeftovers(servers);
-  }
+  // Those that left the session of an agent that was killed.
+  EndTasks(data_dir_, kTaskPatience);
+  StopMaster(MasterOf(state), progress);
   if (!state.url.empty()) RememberToken(state.url, "").IgnoreError();
   std::error_code error;
   fs::remove(Path("cluster.json"), error);
+}
+
+void LocalCluster::StopMaster(const Process& master, Progress progress) {
+  progress("stopping the master");
+  const std::vector<Process> servers = Descendants(master);
+  const bool gentle = Stop(master, SIGTERM, kMasterPatience);
+  if (const std::optional<Process> postgres = FindPostgres(data_dir_, master)) {
+    // Its own quick stop, which loses nothing that was committed.
+    Stop(*postgres, SIGQUIT, absl::Seconds(10));
+  }
+  if (!gentle) EndLeftovers(servers);
+}
+
+void LocalCluster::TakeBack(const UpResult& up, Progress progress) {
+  if (up.started.size() == up.state.members.size()) return StopAll(up.state, progress);
+  // The file goes on naming them all, so that the next Up() completes the cluster.
+  for (auto name = up.started.rbegin(); name != up.started.rend(); ++name) {
+    const Process process = up.state.Find(*name)->process;
+    if (*name == "master") {
+      StopMaster(process, progress);
+    } else {
+      Stop(process, SIGTERM, kAgentPatience);
+    }
+  }
 }
 
 }  // namespace det::cli

@@ -1,8 +1,8 @@
 // A cluster on this machine: a master and some agents as processes of their own sessions.
 // Called by `deploy local` alone, on the main thread, which waits.
 // Never touches a process that it did not start: each is known by pid and start time
-// (<data dir>/cluster.json). Never leaves a half-started cluster: Up() that fails takes back what
-// it began.
+// (<data dir>/cluster.json), a task by the mark in its environment. Never leaves a half-started
+// cluster: Up() that fails takes back what it began, and nothing else.
 #ifndef CLI_LOCAL_CLUSTER_H_
 #define CLI_LOCAL_CLUSTER_H_
 
@@ -13,14 +13,20 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "cli/cluster_file.h"
+#include "cli/leftovers.h"
 
 namespace det::cli {
 
+// What is left out is as it runs, if it runs, and else the default.
 struct ClusterOptions {
-  std::string data_dir;
-  int port = 8080;
-  int agents = 1;
-  int slots = 1;  // of each agent
+  std::optional<int> port;    // 8080
+  std::optional<int> agents;  // 1
+  std::optional<int> slots;   // of each agent; as many as there are cores
+};
+
+struct UpResult {
+  ClusterState state;
+  std::vector<std::string> started;  // names of members; empty: all ran already
 };
 
 class LocalCluster {
@@ -33,27 +39,35 @@ class LocalCluster {
 
   const std::string& data_dir() const { return data_dir_; }
 
-  // What Up() has started and Down() has not ended; nullopt if none of it lives.
+  // What Up() has started and Down() has not ended; nullopt if none of it lives, no task and no
+  // PostgreSQL either. Without members if only these do.
   absl::StatusOr<std::optional<ClusterState>> Running() const;
 
-  // Returns once the master answers and every agent is registered. FAILED_PRECONDITION and
-  // PERMISSION_DENIED say what stands in the way and what to do; CANCELLED when interrupted.
-  // What already runs is left as it is if all of it does, and ended before if not.
-  absl::StatusOr<ClusterState> Up(const ClusterOptions& options, Progress progress);
+  // Tasks that live although their agent does not.
+  std::vector<TaskProcess> Leftovers(const ClusterState& state) const;
 
-  // Ends the agents, then the master, which ends its PostgreSQL; by force what does not go.
+  // Returns once the master answers and every agent is registered; starts only what does not live.
+  // FAILED_PRECONDITION and PERMISSION_DENIED say what stands in the way and what to do, as a
+  // cluster that runs with other options; CANCELLED when interrupted. Waits for another Up() or
+  // Down() on the same data directory.
+  absl::StatusOr<UpResult> Up(const ClusterOptions& options, Progress progress);
+
+  // Ends the agents and all tasks, then the master, which ends its PostgreSQL; by force what does
+  // not go.
   absl::Status Down(Progress progress);
 
  private:
   std::string Path(const std::string& name) const;
-  absl::Status Start(const ClusterOptions& options, Progress progress, ClusterState* state);
+  absl::Status Start(int port, Progress progress, UpResult* up);
   absl::Status StartMember(const std::string& name, const std::string& program,
-                           std::vector<std::string> flags, ClusterState* state);
+                           std::vector<std::string> flags, UpResult* up);
   absl::Status AwaitMaster(ClusterState* state);
-  absl::Status AwaitAgents(const ClusterState& state, int wanted);
+  absl::Status AwaitAgents(const ClusterState& state);
   // Why a member has ended, in its own last words; OK while it lives.
   absl::Status CheckMember(const ClusterMember& member) const;
   void StopAll(const ClusterState& state, Progress progress);
+  void StopMaster(const Process& master, Progress progress);
+  void TakeBack(const UpResult& up, Progress progress);
 
   std::string data_dir_;
 };

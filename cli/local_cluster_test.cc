@@ -1,16 +1,23 @@
 #include "cli/local_cluster.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "cli/cluster_file.h"
 #include "cli/process.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace det::cli {
 namespace {
+
+using ::testing::HasSubstr;
 
 base::ChildProcess Start(const std::string& script) {
   base::SpawnOptions options;
@@ -81,8 +88,154 @@ TEST(ClusterFileTest, ReadsWhatItWrote) {
   EXPECT_EQ(read->members[1].name, "agent-0");
   EXPECT_TRUE(read->AnyAlive());
   EXPECT_FALSE(read->AllAlive());
+  EXPECT_EQ(read->port(), 1);
+  state.members.pop_back();
+  state.members.push_back({"agent-0", *FindProcess(getpid()), "/other"});
+  EXPECT_FALSE(state.AllAlive()) << "one of two agents is missing";
   ASSERT_TRUE(base::WriteFileAtomically(path, "{").ok());
-  EXPECT_EQ(ReadClusterFile(path).status().code(), absl::StatusCode::kDataLoss);
+  const absl::Status damaged = ReadClusterFile(path).status();
+  EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(damaged.message()), HasSubstr(path));
+  EXPECT_THAT(std::string(damaged.message()), HasSubstr("remove the file"));
+}
+
+// A child with an environment of its own, in a session of its own.
+class Marked {
+ public:
+  explicit Marked(const std::string& run_dir, const std::string& script = "echo; exec sleep 600") {
+    base::SpawnOptions options;
+    options.argv = {"sh", "-c", script};
+    options.env = {"PATH=/usr/bin:/bin", "DET_RUN_DIR=" + run_dir};
+    options.group = base::ProcessGroup::kOwnSession;
+    options.out = base::Redirect::Pipe();
+    child_ = *base::Spawn(options);
+    AwaitWord(child_);
+    process_ = *FindProcess(child_.pid);
+  }
+  ~Marked() {
+    base::KillGroup(child_.pid, SIGKILL).IgnoreError();
+    base::WaitForExit(child_.pid).IgnoreError();
+  }
+  const Process& process() const { return process_; }
+
+ private:
+  base::ChildProcess child_;
+  Process process_;
+};
+
+TEST(LeftoversTest, DownEndsTheTasksOfItsAgentsAndNothingElse) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string data = dir.path() + "/data";
+  ASSERT_TRUE(base::MakeDirs(data).ok());
+  ASSERT_TRUE(base::MakeDirs(dir.path() + "/data2").ok());
+  const Marked gentle(data + "/agents/agent-0/tasks/1.1.0/run");
+  const Marked neighbour(dir.path() + "/data2/agents/agent-0/tasks/1.1.0/run");
+  const Marked other(data + "/elsewhere/run");
+  LocalCluster cluster(data);
+  const auto running = cluster.Running();
+  ASSERT_TRUE(running.ok() && running->has_value()) << "tasks alone are something that runs";
+  const std::vector<TaskProcess> left = cluster.Leftovers(**running);
+  EXPECT_EQ(std::count_if(left.begin(), left.end(),
+                          [&](const TaskProcess& task) {
+                            return task.process == gentle.process() && task.agent == "agent-0" &&
+                                   task.allocation == "1.1.0";
+                          }),
+            1);
+  ASSERT_TRUE(cluster.Down([](const std::string&) {}).ok());
+  EXPECT_FALSE(IsAlive(gentle.process()));
+  EXPECT_TRUE(IsAlive(neighbour.process()));
+  EXPECT_TRUE(IsAlive(other.process()));
+  EXPECT_FALSE(cluster.Running()->has_value());
+}
+
+TEST(LeftoversTest, APostgresOfAnotherMasterIsLeftAlone) {
+  const base::TempDir dir = *base::TempDir::Create();
+  ASSERT_TRUE(base::MakeDirs(dir.path() + "/postgres").ok());
+  // The kernel names a process as its script.
+  const std::string script = dir.path() + "/resolute-master";
+  ASSERT_TRUE(base::WriteFileAtomically(script,
+                                        "#!/bin/sh\ncd postgres; sleep 600 & echo $! > "
+                                        "postmaster.pid; echo; wait\n",
+                                        0755)
+                  .ok());
+  base::SpawnOptions options;
+  options.argv = {script};
+  options.cwd = dir.path();
+  options.out = base::Redirect::Pipe();
+  const base::ChildProcess child = *base::Spawn(options);
+  AwaitWord(child);
+  const Process master = *FindProcess(child.pid);
+  EXPECT_FALSE(FindPostgres(dir.path(), Process()).has_value());
+  const std::optional<Process> server = FindPostgres(dir.path(), master);
+  ASSERT_TRUE(server.has_value());
+  // An orphan is nobody's.
+  Signal(master, SIGKILL);
+  base::WaitForExit(child.pid).IgnoreError();
+  EXPECT_EQ(FindPostgres(dir.path(), Process()), server);
+  Signal(*server, SIGKILL);
+}
+
+TEST(LeftoversTest, ATaskThatDoesNotListenIsKilled) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const Marked deaf(dir.path() + "/agents/agent-1/tasks/2.1.0/run",
+                    "trap '' TERM; echo; while :; do sleep 600; done");
+  EndTasks(dir.path(), absl::Milliseconds(50));
+  EXPECT_FALSE(IsAlive(deaf.process()));
+  EXPECT_TRUE(FindTasks(dir.path()).empty()) << "what it had started is gone too";
+}
+
+TEST(LeftoversTest, ATaskOfALivingAgentIsNoLeftover) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const Marked task(dir.path() + "/agents/agent-0/tasks/1.1.0/run");
+  ClusterState state;
+  state.members = {{"agent-0", *FindProcess(getpid()), ""}};
+  LocalCluster cluster(dir.path());
+  EXPECT_TRUE(cluster.Leftovers(state).empty());
+  EXPECT_FALSE(cluster.Leftovers(ClusterState()).empty());
+}
+
+TEST(LocalClusterTest, UpWithOtherOptionsSaysWhichOnesDiffer) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const Process self = *FindProcess(getpid());
+  ClusterState state;
+  state.url = "http://127.0.0.1:4711";
+  state.agents = 1;
+  state.slots = 2;
+  state.members = {{"master", self, "/log"}, {"agent-0", self, "/log"}};
+  ASSERT_TRUE(WriteClusterFile(dir.path() + "/cluster.json", state).ok());
+  LocalCluster cluster(dir.path());
+  const auto up = [&](const ClusterOptions& options) {
+    return cluster.Up(options, [](const std::string&) {});
+  };
+  for (const ClusterOptions& same : {ClusterOptions{}, ClusterOptions{4711, 1, 2}}) {
+    const auto result = up(same);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_TRUE(result->started.empty());
+  }
+  const absl::Status refused = up({4712, 1, 3}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("runs with --port 4711 --slots 2, not --port 4712 --slots 3"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("det deploy local down"));
+}
+
+TEST(LocalClusterTest, UpWaitsForAnother) {
+  const base::TempDir dir = *base::TempDir::Create();
+  ClusterState state;
+  state.url = "http://127.0.0.1:4711";
+  state.members = {{"master", *FindProcess(getpid()), "/log"}};
+  ASSERT_TRUE(WriteClusterFile(dir.path() + "/cluster.json", state).ok());
+  base::Fd other(open((dir.path() + "/deploy.lock").c_str(), O_CREAT | O_RDWR, 0600));
+  ASSERT_EQ(flock(other.get(), LOCK_EX), 0);
+  std::vector<std::string> said;
+  const auto up = LocalCluster(dir.path()).Up({}, [&](const std::string& step) {
+    said.push_back(step);
+    other.Close();
+  });
+  ASSERT_TRUE(up.ok()) << up.status();
+  EXPECT_TRUE(up->started.empty());
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_THAT(said[0], HasSubstr("waiting for another `det deploy local`"));
 }
 
 TEST(LocalClusterTest, NothingRunsWhereNothingWasStarted) {

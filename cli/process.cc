@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -107,7 +108,24 @@ absl::Time StartedAt(const Process& process) {
   return absl::Now() - absl::Seconds(uptime - started);
 }
 
+std::optional<Process> ParentOf(const Process& process) {
+  const std::vector<std::string> fields = StatFields(process.pid);
+  pid_t parent = 0;
+  if (!IsAlive(process) || fields.size() <= kParent ||
+      !absl::SimpleAtoi(fields[kParent], &parent)) {
+    return std::nullopt;
+  }
+  return FindProcess(parent);
+}
+
+std::string NameOf(const Process& process) {
+  const auto name = base::ReadFile(absl::StrCat("/proc/", process.pid, "/comm"));
+  if (!name.ok() || !IsAlive(process)) return "";
+  return std::string(absl::StripTrailingAsciiWhitespace(*name));
+}
+
 std::vector<Process> Descendants(const Process& process) {
+  if (!IsAlive(process)) return {};
   std::multimap<pid_t, Process> children;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {

@@ -43,7 +43,13 @@ int64_t ResidentBytes(const Process& process);
 
 absl::Time StartedAt(const Process& process);
 
-// Its children and theirs, leaves last.
+// Who started it, or who adopted it since.
+std::optional<Process> ParentOf(const Process& process);
+
+// The kernel's name of its program, of 15 bytes at most; empty if it is gone.
+std::string NameOf(const Process& process);
+
+// Its children and theirs, leaves last; none if it is gone.
 std::vector<Process> Descendants(const Process& process);
 
 }  // namespace det::cli

@@ -1,7 +1,6 @@
 // det deploy local up|down|status
-#include <thread>
-
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/install.h"
 #include "base/status_macros.h"
@@ -24,6 +23,13 @@ LocalCluster ClusterOf(const Invocation& run) {
 }
 
 std::string ToJsonText(const LocalCluster& cluster, const ClusterState* state) {
+  std::string tasks;
+  for (const TaskProcess& task :
+       state != nullptr ? cluster.Leftovers(*state) : std::vector<TaskProcess>()) {
+    absl::StrAppend(&tasks, tasks.empty() ? "" : ",", "{\"agent\":", Quoted(task.agent),
+                    ",\"allocation\":", Quoted(task.allocation), ",\"pid\":", task.process.pid,
+                    "}");
+  }
   std::string members;
   for (size_t i = 0; state != nullptr && i < state->members.size(); ++i) {
     const ClusterMember& member = state->members[i];
@@ -37,38 +43,52 @@ std::string ToJsonText(const LocalCluster& cluster, const ClusterState* state) {
              ",\"url\":", Quoted(state != nullptr ? state->url : ""), ",\"dataDir\":",
              Quoted(cluster.data_dir()), ",\"agents\":", state != nullptr ? state->agents : 0,
              ",\"slotsPerAgent\":", state != nullptr ? state->slots : 0, ",\"members\":[", members,
-             "]}")) +
+             "],\"leftovers\":[", tasks, "]}")) +
          "\n";
+}
+
+// "http://127.0.0.1:8080  2 agents, 4 slots"
+std::string Summary(const ClusterState& state) {
+  return absl::StrCat(state.url, "  ", Counted(state.agents, "agent"), ", ",
+                      Counted(state.agents * state.slots, "slot"));
+}
+
+std::string UpText(const UpResult& up, absl::Duration took) {
+  if (up.started.empty()) return absl::StrCat("already running: ", Summary(up.state), "\n");
+  const bool some = up.started.size() < up.state.members.size();
+  return absl::StrCat("cluster ", Summary(up.state), "  (",
+                      some ? absl::StrCat("started ", absl::StrJoin(up.started, ", "), "; ") : "",
+                      Number(absl::ToDoubleSeconds(took)), " s)\n");
+}
+
+absl::StatusOr<std::optional<int>> Given(const Invocation& run, const char* option, int least,
+                                         int most) {
+  if (!run.args.Has(option)) return std::optional<int>();
+  DET_ASSIGN_OR_RETURN(const int value, run.args.GetInt(option, 0, least, most));
+  return std::optional<int>(value);
 }
 
 absl::StatusOr<int> RunUp(Invocation& run) {
   ClusterOptions options;
-  DET_ASSIGN_OR_RETURN(options.port, run.args.GetInt("port", 8080, 1, 65535));
-  DET_ASSIGN_OR_RETURN(options.agents, run.args.GetInt("agents", 1, 0, 64));
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  DET_ASSIGN_OR_RETURN(options.slots, run.args.GetInt("slots", cores, 0, 1024));
+  DET_ASSIGN_OR_RETURN(options.port, Given(run, "port", 1, 65535));
+  DET_ASSIGN_OR_RETURN(options.agents, Given(run, "agents", 0, 64));
+  DET_ASSIGN_OR_RETURN(options.slots, Given(run, "slots", 0, 1024));
   LocalCluster cluster = ClusterOf(run);
-  DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> before, cluster.Running());
-  const bool already = before && before->AllAlive();
   const absl::Time start = absl::Now();
-  const absl::StatusOr<ClusterState> state = cluster.Up(options, [&](const std::string& step) {
+  const absl::StatusOr<UpResult> up = cluster.Up(options, [&](const std::string& step) {
     if (run.screen->err().in_place) run.screen->Progress(step);
   });
   run.screen->EndProgress(/*keep=*/false);
-  DET_RETURN_IF_ERROR(state);
+  DET_RETURN_IF_ERROR(up);
   if (run.json()) {
-    run.screen->Print(ToJsonText(cluster, &*state));
+    run.screen->Print(ToJsonText(cluster, &up->state));
     return kExitOk;
   }
-  run.screen->Print(absl::StrCat(
-      already ? "already running: " : "cluster ", state->url, "  ", state->agents,
-      state->agents == 1 ? " agent, " : " agents, ", state->agents * state->slots, " slots",
-      already ? "" : absl::StrCat("  (", Number(absl::ToDoubleSeconds(absl::Now() - start)), " s)"),
-      "\n"));
+  run.screen->Print(UpText(*up, absl::Now() - start));
   const bool found_by_default =
       cluster.data_dir() == LocalCluster(base::DefaultDataDir()).data_dir();
   run.screen->Hint(found_by_default ? "det experiment create CONFIG CONTEXT_DIR -f"
-                                    : absl::StrCat("export DET_MASTER=", state->url));
+                                    : absl::StrCat("export DET_MASTER=", up->state.url));
   return kExitOk;
 }
 
@@ -82,11 +102,25 @@ absl::StatusOr<int> RunDown(Invocation& run) {
   DET_RETURN_IF_ERROR(down);
   if (run.json()) {
     run.screen->Print(ToJsonText(cluster, nullptr));
+  } else if (!before) {
+    run.screen->Print(absl::StrCat("nothing runs in ", cluster.data_dir(), "\n"));
   } else {
-    run.screen->Print(before ? absl::StrCat("stopped ", before->url, "\n")
-                             : absl::StrCat("nothing runs in ", cluster.data_dir(), "\n"));
+    run.screen->Print(absl::StrCat(
+        "stopped ", before->url.empty() ? "what was left in " + cluster.data_dir() : before->url,
+        "\n"));
   }
   return kExitOk;
+}
+
+std::vector<Cell> ProcessRow(const std::string& name, const Process& process,
+                             const std::string& log) {
+  const bool alive = IsAlive(process);
+  return {name,
+          absl::StrCat(process.pid),
+          alive ? Cell("● running", Paint::kRunning) : Cell("✕ gone", Paint::kFailed),
+          alive ? absl::StrCat(Span(absl::Now() - StartedAt(process)), " ago") : "-",
+          alive ? Bytes(ResidentBytes(process)) : "-",
+          log};
 }
 
 absl::StatusOr<int> RunStatus(Invocation& run) {
@@ -94,7 +128,7 @@ absl::StatusOr<int> RunStatus(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> state, cluster.Running());
   if (run.json()) {
     run.screen->Print(ToJsonText(cluster, state ? &*state : nullptr));
-    return state ? kExitOk : kExitError;
+    return state && state->AllAlive() ? kExitOk : kExitError;
   }
   if (!state) {
     run.screen->Note(absl::StrCat("nothing runs in ", cluster.data_dir(),
@@ -104,15 +138,19 @@ absl::StatusOr<int> RunStatus(Invocation& run) {
   Table table(
       {{"PROCESS"}, {"PID", true}, {"STATE"}, {"STARTED"}, {"MEMORY", true}, {"LOG", false, true}});
   for (const ClusterMember& member : state->members) {
-    const bool alive = IsAlive(member.process);
-    table.AddRow({member.name, absl::StrCat(member.process.pid),
-                  alive ? Cell("● running", Paint::kRunning) : Cell("✕ gone", Paint::kFailed),
-                  alive ? absl::StrCat(Span(absl::Now() - StartedAt(member.process)), " ago") : "-",
-                  alive ? Bytes(ResidentBytes(member.process)) : "-", member.log});
+    table.AddRow(ProcessRow(member.name, member.process, member.log));
   }
-  run.screen->Print(
-      absl::StrCat(state->url, "  ", cluster.data_dir(), "\n\n", table.Render(run.screen->out())));
-  return state->AllAlive() ? kExitOk : kExitError;
+  const std::vector<TaskProcess> left = cluster.Leftovers(*state);
+  for (const TaskProcess& task : left) {
+    table.AddRow(ProcessRow(absl::StrCat("task ", task.allocation), task.process, "-"));
+  }
+  run.screen->Print(absl::StrCat(state->url, state->url.empty() ? "" : "  ", cluster.data_dir(),
+                                 "\n\n", table.Render(run.screen->out())));
+  if (state->AllAlive()) return kExitOk;
+  run.screen->Note(absl::StrCat(
+      left.empty() ? "" : "the tasks have outlived their agent; ",
+      "`det deploy local up` starts what is gone, `det deploy local down` stops the rest"));
+  return kExitError;
 }
 
 }  // namespace
@@ -129,7 +167,7 @@ std::vector<Command> DeployCommands() {
         {"slots", 0, "N", "slots of each agent (the number of cores)"}},
        RunUp,
        "Returns when the master answers and the agents are registered. What runs already is left "
-       "as it is."},
+       "as it is;\nto run it with other options, stop it first with `det deploy local down`."},
       {{"deploy", "local", "down"},
        "stop what `deploy local up` started, PostgreSQL included; the data stay",
        {},

@@ -2,8 +2,10 @@
 """`det deploy local`: up, status, down, and what stands in the way."""
 import json
 import os
+import re
 import signal
 import socket
+import subprocess
 import unittest
 
 import harness
@@ -30,11 +32,24 @@ class LocalClusterTest(unittest.TestCase):
         self.home.det("deploy", "local", "status", code=1)
 
     def test_up_twice_leaves_the_first_as_it_is(self):
-        self.home.up()
+        self.home.up(slots=1)
         before = self.members()
-        second = self.home.up()
+        second = self.home.up(slots=1)
         self.assertIn("already running", second.stdout)
+        self.assertIn("1 agent, 1 slot\n", second.stdout)
+        self.assertIn("already running", self.home.det("deploy", "local", "up").stdout)
+        other = self.home.up(agents=2, slots=1, code=1).stderr
+        self.assertIn("runs with --agents 1, not --agents 2", other)
+        self.assertIn("det deploy local down", other)
         self.assertEqual(before, self.members())
+
+    def test_two_at_once_start_one_cluster(self):
+        words = ("deploy", "local", "up", "--port", self.home.port, "--slots", "1")
+        with self.home.popen(*words) as first, self.home.popen(*words) as second:
+            said = [each.communicate(timeout=harness.PATIENCE) for each in (first, second)]
+        self.assertEqual([0, 0], [first.returncode, second.returncode], said)
+        self.assertEqual(1, sum("already running" in out for out, _ in said), said)
+        self.assertEqual(1, self.home.json("master", "info")["agents"])
 
     def test_data_survive_down_and_up(self):
         self.home.up()
@@ -79,14 +94,84 @@ class LocalClusterTest(unittest.TestCase):
         self.home.det("deploy", "local", "down")
         self.assertEqual([], harness.processes_below(self.home.folder))
 
-    def test_up_after_the_master_was_killed(self):
-        self.home.up()
-        master = [m for m in self.members() if m["name"] == "master"][0]
-        os.kill(master["pid"], signal.SIGKILL)
-        self.home.up()
+    def kill(self, name):
+        """Without mercy; gone when this returns."""
+        pid = [m["pid"] for m in self.members() if m["name"] == name][0]
+        os.kill(pid, signal.SIGKILL)
+        harness.eventually(lambda: not [m for m in self.members()
+                                        if m["pid"] == pid and m["alive"]], f"{name}'s end")
+
+    def pids(self):
+        return {m["name"]: m["pid"] for m in self.members()}
+
+    def test_up_after_the_master_was_killed_starts_the_master_alone(self):
+        self.home.up(agents=2)
+        before = self.pids()
+        self.kill("master")
+        self.home.det("deploy", "local", "status", "--json", code=1)
+        self.assertIn("started master;", self.home.up(agents=2).stdout)
+        after = self.pids()
+        self.assertNotEqual(before["master"], after["master"])
+        self.assertEqual([before["agent-0"], before["agent-1"]],
+                         [after["agent-0"], after["agent-1"]])
         self.assertTrue(self.home.json("deploy", "local", "status")["running"])
         experiment = self.home.create(harness.TRUE_JOB)
         self.assertEqual("STATE_COMPLETED", self.home.finish(experiment)["state"])
+
+    def test_up_after_an_agent_was_killed_starts_that_agent_alone(self):
+        self.home.up(agents=2)
+        before = self.pids()
+        self.kill("agent-0")
+        self.assertIn("started agent-0;", self.home.det("deploy", "local", "up").stdout)
+        after = self.pids()
+        self.assertNotEqual(before["agent-0"], after["agent-0"])
+        self.assertEqual([before["master"], before["agent-1"]],
+                         [after["master"], after["agent-1"]])
+
+    def test_an_up_that_fails_leaves_what_ran(self):
+        self.home.up()
+        before = self.pids()
+        self.kill("master")
+        with socket.socket() as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            taken.bind(("127.0.0.1", self.home.port))
+            taken.listen()
+            self.assertIn("is in use", self.home.up(code=1).stderr)
+        self.assertEqual(before, self.pids())
+        self.home.up()
+        self.assertEqual(before["agent-0"], self.pids()["agent-0"])
+
+    def test_down_ends_the_tasks_that_outlived_their_agent(self):
+        self.home.up()
+        fled = "setsid sleep 600 & echo fled=$!; sleep 600"
+        experiment = self.home.create(harness.job(entrypoint=fled))
+        trial = self.home.first_trial(experiment)["id"]
+        log = harness.eventually(lambda: re.search("fled=([0-9]+)", self.home.trial_log(trial)),
+                                 "the task's start")
+        # Neither told by its folder nor by its words, only by its environment.
+        neighbour = subprocess.Popen(["sleep", "600"], env={
+            "DET_RUN_DIR": self.home.data + "2/agents/agent-0/tasks/1.1.0/run"})
+        try:
+            self.kill("agent-0")
+            status = self.home.json("deploy", "local", "status", code=1)
+            self.assertIn(int(log[1]), [task["pid"] for task in status["leftovers"]])
+            self.assertIn("outlived their agent",
+                          self.home.det("deploy", "local", "status", code=1).stderr)
+            self.home.det("deploy", "local", "down")
+            self.assertFalse(os.path.exists(f"/proc/{log[1]}"))
+            self.assertIsNone(neighbour.poll())
+        finally:
+            neighbour.kill()
+            neighbour.wait()
+
+    def test_a_damaged_cluster_file_is_said_with_what_to_do(self):
+        path = self.home.write("data/cluster.json", "{")
+        for command in ("up", "status", "down"):
+            said = self.home.det("deploy", "local", command, code=1).stderr
+            self.assertIn(f"{path} is damaged", said)
+            self.assertIn("remove the file", said)
+            self.assertEqual(1, len(said.strip().splitlines()), said)
+        os.unlink(path)
 
     def test_down_touches_no_process_that_only_has_the_old_pid(self):
         self.home.up()

@@ -1,0 +1,101 @@
+#include "cli/leftovers.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "base/file.h"
+
+namespace det::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kRounds = 20;  // A task that starts processes faster than they are ended is given up.
+
+// What the process was told as DET_RUN_DIR; empty if nothing, or if it is another user's.
+std::string RunDirOf(pid_t pid) {
+  const auto environment = base::ReadFile(absl::StrCat("/proc/", pid, "/environ"));
+  if (!environment.ok()) return "";
+  for (absl::string_view entry : absl::StrSplit(*environment, '\0')) {
+    if (absl::ConsumePrefix(&entry, "DET_RUN_DIR=")) return std::string(entry);
+  }
+  return "";
+}
+
+// Reads <data_dir>/agents/<agent>/tasks/<allocation>/run.
+std::optional<TaskProcess> ReadMark(const fs::path& run_dir, const std::string& data_dir) {
+  const fs::path task = run_dir.parent_path();
+  const fs::path agent = task.parent_path().parent_path();
+  const fs::path home = agent.parent_path().parent_path();
+  if (run_dir.filename() != "run" || task.parent_path().filename() != "tasks" ||
+      agent.parent_path().filename() != "agents") {
+    return std::nullopt;
+  }
+  std::error_code error;
+  if (home != data_dir && !fs::equivalent(home, data_dir, error)) return std::nullopt;
+  return TaskProcess{{}, agent.filename().string(), task.filename().string()};
+}
+
+}  // namespace
+
+std::vector<TaskProcess> FindTasks(const std::string& data_dir) {
+  std::vector<TaskProcess> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    pid_t pid = 0;
+    if (!absl::SimpleAtoi(entry.path().filename().string(), &pid) || pid == getpid()) continue;
+    // Before its environment is read, so that it is this process that bears the mark.
+    const std::optional<Process> process = FindProcess(pid);
+    if (!process) continue;
+    std::optional<TaskProcess> task = ReadMark(RunDirOf(pid), data_dir);
+    if (!task || !IsAlive(*process)) continue;
+    task->process = *process;
+    found.push_back(*std::move(task));
+  }
+  return found;
+}
+
+void EndTasks(const std::string& data_dir, absl::Duration patience) {
+  std::vector<TaskProcess> tasks = FindTasks(data_dir);
+  for (const TaskProcess& task : tasks) Signal(task.process, SIGTERM);
+  const absl::Time end = absl::Now() + patience;
+  for (const TaskProcess& task : tasks) {
+    WaitUntilGone(task.process, std::max(end - absl::Now(), absl::ZeroDuration())).IgnoreError();
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    tasks = FindTasks(data_dir);
+    if (tasks.empty()) return;
+    for (const TaskProcess& task : tasks) Signal(task.process, SIGKILL);
+    for (const TaskProcess& task : tasks) {
+      WaitUntilGone(task.process, absl::Seconds(1)).IgnoreError();
+    }
+  }
+}
+
+std::optional<Process> FindPostgres(const std::string& data_dir, const Process& master) {
+  std::error_code error;
+  for (const char* folder : {"postgres", "postgres/data"}) {
+    const std::string data = absl::StrCat(data_dir, "/", folder);
+    const auto text = base::ReadFile(absl::StrCat(data, "/postmaster.pid"));
+    pid_t pid = 0;
+    if (!text.ok() || !absl::SimpleAtoi(text->substr(0, text->find('\n')), &pid)) continue;
+    const std::optional<Process> server = FindProcess(pid);
+    const fs::path cwd = fs::read_symlink(absl::StrCat("/proc/", pid, "/cwd"), error);
+    if (!server || error || !fs::equivalent(cwd, data, error)) continue;
+    const std::optional<Process> parent = ParentOf(*server);
+    const bool foreign = parent && *parent != master && NameOf(*parent) == "resolute-master";
+    return foreign ? std::nullopt : server;
+  }
+  return std::nullopt;
+}
+
+}  // namespace det::cli
