@@ -176,6 +176,8 @@ absl::Status Master::Impl::StartServer() {
   services_.push_back(service::MakeCheckpointService(edge_));
   services_.push_back(service::MakeAgentService(edge_));
   services_.push_back(service::MakeTaskService(edge_));
+  services_.push_back(service::MakeTemplateService(edge_));
+  services_.push_back(service::MakeSearchService(edge_));
   services_.push_back(service::MakeTrialRuntimeService(edge_, allocation_watch_, all_gather_));
   grpc::ServerBuilder builder;
   for (const auto& service : services_) builder.RegisterService(service.get());

@@ -26,6 +26,8 @@ std::unique_ptr<grpc::Service> MakeTrialService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeCheckpointService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeAgentService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeTaskService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeTemplateService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeSearchService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeTrialRuntimeService(const Edge& edge, AllocationWatch& watch,
                                                        AllGather& all_gather);
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "master/cluster/change.h"
+#include "master/store/fake_templates.h"
 #include "master/store/records.h"
 
 namespace det::store {
@@ -37,6 +38,7 @@ struct FakeDatabase {
   std::map<std::string, UserRecord> users;
   std::map<std::string, SessionRecord> sessions;
   std::map<std::string, std::string> properties;
+  FakeTemplates templates;
 
   void Make(const cluster::PutExperiment& put) { experiments[put.experiment.id] = put.experiment; }
   void Make(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }

@@ -134,6 +134,8 @@ absl::StatusOr<UserRecord> FakeStore::GetUser(model::UserId id) {
   return NoSuch("user", id);
 }
 
+Templates& FakeStore::templates() { return database_->templates; }
+
 absl::StatusOr<UserRecord> FakeStore::PutUser(const UserRecord& user) {
   std::lock_guard lock(database_->mutex);
   const auto next = static_cast<int32_t>(database_->users.size()) + 1;

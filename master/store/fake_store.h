@@ -36,6 +36,7 @@ class FakeStore final : public Store {
   absl::Status PutSession(const SessionRecord& session) override;
   absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override;
   absl::Status DeleteSession(const std::string& token_hash) override;
+  Templates& templates() override;
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) override;

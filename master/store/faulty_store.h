@@ -85,6 +85,7 @@ class FaultyStore final : public Store {
   absl::Status DeleteSession(const std::string& token_hash) override {
     return store_.DeleteSession(token_hash);
   }
+  Templates& templates() override { return store_.templates(); }
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override {
     return store_.GetExperiment(id);
   }

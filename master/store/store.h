@@ -18,6 +18,7 @@
 #include "master/cluster/change.h"
 #include "master/cluster/image.h"
 #include "master/store/records.h"
+#include "master/store/templates.h"
 
 namespace det::store {
 
@@ -57,6 +58,9 @@ class Store {
   virtual absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash,
                                                    absl::Time now) = 0;
   virtual absl::Status DeleteSession(const std::string& token_hash) = 0;
+
+  // Lives as long as this.
+  virtual Templates& templates() = 0;
 
   // ---- reads: committed rows only ----
 

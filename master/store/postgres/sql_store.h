@@ -12,6 +12,7 @@
 
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/pool.h"
+#include "master/store/postgres/sql_templates.h"
 #include "master/store/postgres/write_group.h"
 #include "master/store/store.h"
 
@@ -38,6 +39,7 @@ class SqlStore final : public Store {
   absl::Status PutSession(const SessionRecord& session) override;
   absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override;
   absl::Status DeleteSession(const std::string& token_hash) override;
+  Templates& templates() override { return templates_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) override;
@@ -64,6 +66,7 @@ class SqlStore final : public Store {
   Pool committer_;  // one connection
   Pool writer_;     // one connection
   Pool readers_;
+  SqlTemplates templates_{&readers_};
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 

@@ -1,0 +1,127 @@
+// det template list|describe|create|set|remove
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/table.h"
+#include "det/api/v1/template.pb.h"
+
+namespace det::cli {
+namespace {
+
+const Positional kName = {"NAME", "its name"};
+const Positional kFile = {"FILE", "a YAML file: a part of an experiment's configuration"};
+
+absl::StatusOr<int> RunList(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetTemplatesResponse response;
+  DET_RETURN_IF_ERROR(
+      api->Call("TemplateService.GetTemplates", api::v1::GetTemplatesRequest(), &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+    return kExitOk;
+  }
+  if (response.templates().empty()) {
+    run.screen->Note("no templates yet; make one: det template create NAME FILE");
+    return kExitOk;
+  }
+  Table table({{"NAME"}, {"SETS", false, true}});
+  for (const api::v1::Template& each : response.templates()) {
+    std::string keys;
+    for (const auto& [key, value] : each.config().fields()) {
+      absl::StrAppend(&keys, keys.empty() ? "" : ", ", key);
+    }
+    table.AddRow({each.name(), keys});
+  }
+  run.screen->Print(table.Render(run.screen->out()));
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunDescribe(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetTemplateRequest request;
+  request.set_template_name(run.args.Word("NAME"));
+  api::v1::GetTemplateResponse response;
+  DET_RETURN_IF_ERROR(api->Call("TemplateService.GetTemplate", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+    return kExitOk;
+  }
+  std::string text = response.template_().yaml();
+  if (text.empty() || text.back() != '\n') text += '\n';
+  run.screen->Print(text);
+  return kExitOk;
+}
+
+absl::StatusOr<api::v1::Template> ReadTemplate(const Invocation& run) {
+  const std::string path = run.args.Word("FILE");
+  const absl::StatusOr<std::string> text = base::ReadFile(path);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("template: ", text.status().message()));
+  }
+  api::v1::Template given;
+  given.set_name(run.args.Word("NAME"));
+  given.set_yaml(*text);
+  return given;
+}
+
+template <class Request, class Response>
+absl::StatusOr<int> Send(Invocation& run, const char* method, const char* done) {
+  Request request;
+  DET_ASSIGN_OR_RETURN(*request.mutable_template_(), ReadTemplate(run));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  Response response;
+  DET_RETURN_IF_ERROR(api->Call(method, request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+    return kExitOk;
+  }
+  const std::string& name = response.template_().name();
+  run.screen->Print(absl::StrCat(done, " template ", name, "\n"));
+  run.screen->Hint(absl::StrCat("det experiment create --template ", name, " CONFIG CONTEXT_DIR"));
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunCreate(Invocation& run) {
+  return Send<api::v1::PostTemplateRequest, api::v1::PostTemplateResponse>(
+      run, "TemplateService.PostTemplate", "created");
+}
+
+absl::StatusOr<int> RunSet(Invocation& run) {
+  return Send<api::v1::PutTemplateRequest, api::v1::PutTemplateResponse>(
+      run, "TemplateService.PutTemplate", "set");
+}
+
+absl::StatusOr<int> RunRemove(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::DeleteTemplateRequest request;
+  request.set_template_name(run.args.Word("NAME"));
+  api::v1::DeleteTemplateResponse response;
+  DET_RETURN_IF_ERROR(api->Call("TemplateService.DeleteTemplate", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+    return kExitOk;
+  }
+  run.screen->Print(absl::StrCat("removed template ", request.template_name(), "\n"));
+  return kExitOk;
+}
+
+}  // namespace
+
+std::vector<Command> TemplateCommands() {
+  return {
+      {{"template", "list"}, "list the templates and what they set", {}, {}, RunList, ""},
+      {{"template", "describe"}, "print a template as it was given", {kName}, {}, RunDescribe, ""},
+      {{"template", "create"},
+       "keep a part of a configuration under a name",
+       {kName, kFile},
+       {},
+       RunCreate,
+       "An experiment that names it by --template is configured by the template first, then by its "
+       "own file."},
+      {{"template", "set"}, "make or replace a template", {kName, kFile}, {}, RunSet, ""},
+      {{"template", "remove"}, "remove a template", {kName}, {}, RunRemove, ""},
+  };
+}
+
+}  // namespace det::cli

@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/template.grpc.pb.h"
+#include "master/model/parse/parse.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/services.h"
+#include "master/store/canonical.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+constexpr int32_t kDefaultWorkspace = 1;
+constexpr size_t kNameLimit = 128;
+constexpr size_t kTextLimit = 1 << 20;
+
+// It stands in paths and in error messages.
+absl::Status CheckName(const std::string& name) {
+  const auto fits = [](char c) {
+    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+  };
+  if (!name.empty() && name.size() <= kNameLimit && std::all_of(name.begin(), name.end(), fits)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("template.name: expected 1 to ", kNameLimit,
+                                                 " letters, digits, '-', '_' or '.', found \"",
+                                                 name, "\""));
+}
+
+absl::StatusOr<api::Template> ToProto(const store::TemplateRecord& record) {
+  DET_ASSIGN_OR_RETURN(const model::Value config, model::ParseTemplate(record.yaml, record.name));
+  api::Template out;
+  out.set_name(record.name);
+  *out.mutable_config() = ToStruct(config);
+  out.set_workspace_id(kDefaultWorkspace);
+  out.set_yaml(record.yaml);
+  return out;
+}
+
+// With the text of its configuration, which has been checked.
+absl::StatusOr<store::TemplateRecord> FromProto(const api::Template& given) {
+  DET_RETURN_IF_ERROR(CheckName(given.name()));
+  store::TemplateRecord record{.name = given.name(), .yaml = given.yaml()};
+  if (record.yaml.empty()) {
+    record.yaml = FromStruct(given.config(), Numbers::kIntegersIfWhole).ToJson();
+  }
+  if (record.yaml.size() > kTextLimit) {
+    return absl::InvalidArgumentError(absl::StrCat("template ", record.name, ": ",
+                                                   record.yaml.size(), " bytes; at most ",
+                                                   kTextLimit, " are allowed"));
+  }
+  DET_RETURN_IF_ERROR(model::ParseTemplate(record.yaml, record.name).status());
+  return record;
+}
+
+class TemplateService final : public api::TemplateService::CallbackService {
+ public:
+  explicit TemplateService(const Edge& edge) : edge_(edge) {}
+
+  grpc::ServerUnaryReactor* GetTemplates(grpc::CallbackServerContext* context,
+                                         const api::GetTemplatesRequest* request,
+                                         api::GetTemplatesResponse* response) override {
+    return UnaryNow(
+        edge_, context, "det.api.v1.TemplateService.GetTemplates",
+        [this, request, response](const auth::Principal&) { return List(*request, response); });
+  }
+
+  grpc::ServerUnaryReactor* GetTemplate(grpc::CallbackServerContext* context,
+                                        const api::GetTemplateRequest* request,
+                                        api::GetTemplateResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.TemplateService.GetTemplate",
+                    [this, request, response](const auth::Principal&) {
+                      return Read(request->template_name(), response->mutable_template_());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PostTemplate(grpc::CallbackServerContext* context,
+                                         const api::PostTemplateRequest* request,
+                                         api::PostTemplateResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.TemplateService.PostTemplate",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record, FromProto(request->template_()));
+                      DET_RETURN_IF_ERROR(edge_.store->templates().AddTemplate(record));
+                      return Read(record.name, response->mutable_template_());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PutTemplate(grpc::CallbackServerContext* context,
+                                        const api::PutTemplateRequest* request,
+                                        api::PutTemplateResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.TemplateService.PutTemplate",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record, FromProto(request->template_()));
+                      DET_RETURN_IF_ERROR(edge_.store->templates().PutTemplate(record));
+                      return Read(record.name, response->mutable_template_());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PatchTemplateConfig(
+      grpc::CallbackServerContext* context, const api::PatchTemplateConfigRequest* request,
+      api::PatchTemplateConfigResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.TemplateService.PatchTemplateConfig",
+                    [this, request, response](const auth::Principal&) {
+                      return Patch(*request, response->mutable_template_());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* DeleteTemplate(grpc::CallbackServerContext* context,
+                                           const api::DeleteTemplateRequest* request,
+                                           api::DeleteTemplateResponse*) override {
+    return UnaryNow(edge_, context, "det.api.v1.TemplateService.DeleteTemplate",
+                    [this, request](const auth::Principal&) {
+                      return edge_.store->templates().DeleteTemplate(request->template_name());
+                    });
+  }
+
+ private:
+  absl::Status Read(const std::string& name, api::Template* out) {
+    DET_ASSIGN_OR_RETURN(const auto record, edge_.store->templates().GetTemplate(name));
+    DET_ASSIGN_OR_RETURN(*out, ToProto(record));
+    return absl::OkStatus();
+  }
+
+  absl::Status List(const api::GetTemplatesRequest& request, api::GetTemplatesResponse* response) {
+    DET_ASSIGN_OR_RETURN(auto records, edge_.store->templates().ListTemplates());
+    std::erase_if(records, [&](const store::TemplateRecord& record) {
+      return !absl::StrContainsIgnoreCase(record.name, request.name());
+    });
+    if (request.order_by() == api::ORDER_BY_DESC) std::reverse(records.begin(), records.end());
+    const int total = static_cast<int>(records.size());
+    const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
+    for (int i = range.begin; i < range.end; ++i) {
+      DET_ASSIGN_OR_RETURN(*response->add_templates(), ToProto(records[static_cast<size_t>(i)]));
+    }
+    *response->mutable_pagination() =
+        ToPagination(request.offset(), request.limit(), response->templates_size(), total);
+    return absl::OkStatus();
+  }
+
+  absl::Status Patch(const api::PatchTemplateConfigRequest& request, api::Template* out) {
+    DET_RETURN_IF_ERROR(edge_.store->templates().GetTemplate(request.template_name()).status());
+    api::Template given;
+    given.set_name(request.template_name());
+    *given.mutable_config() = request.config();
+    DET_ASSIGN_OR_RETURN(const auto record, FromProto(given));
+    DET_RETURN_IF_ERROR(edge_.store->templates().PutTemplate(record));
+    return Read(record.name, out);
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeTemplateService(const Edge& edge) {
+  return std::make_unique<TemplateService>(edge);
+}
+
+}  // namespace det::service

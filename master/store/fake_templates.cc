@@ -1,0 +1,37 @@
+#include "master/store/fake_templates.h"
+
+namespace det::store {
+
+absl::StatusOr<std::vector<TemplateRecord>> FakeTemplates::ListTemplates() {
+  std::lock_guard lock(mutex_);
+  std::vector<TemplateRecord> all;
+  for (const auto& [name, record] : records_) all.push_back(record);
+  return all;
+}
+
+absl::StatusOr<TemplateRecord> FakeTemplates::GetTemplate(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  const auto it = records_.find(name);
+  if (it == records_.end()) return NoSuchTemplate(name);
+  return it->second;
+}
+
+absl::Status FakeTemplates::AddTemplate(const TemplateRecord& record) {
+  std::lock_guard lock(mutex_);
+  return records_.emplace(record.name, record).first->second == record
+             ? absl::OkStatus()
+             : TemplateExists(record.name);
+}
+
+absl::Status FakeTemplates::PutTemplate(const TemplateRecord& record) {
+  std::lock_guard lock(mutex_);
+  records_[record.name] = record;
+  return absl::OkStatus();
+}
+
+absl::Status FakeTemplates::DeleteTemplate(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  return records_.erase(name) > 0 ? absl::OkStatus() : NoSuchTemplate(name);
+}
+
+}  // namespace det::store

@@ -1,0 +1,66 @@
+#include "master/store/postgres/sql_templates.h"
+
+#include "base/status_macros.h"
+#include "master/store/postgres/params.h"
+
+namespace det::store {
+namespace {
+
+// The row that was there first stays, and is returned in either case.
+constexpr char kAdd[] = R"sql(
+INSERT INTO templates (name, yaml) VALUES ($1, $2)
+ON CONFLICT (name) DO UPDATE SET yaml = templates.yaml RETURNING yaml)sql";
+constexpr char kPut[] =
+    "INSERT INTO templates (name, yaml) VALUES ($1, $2) "
+    "ON CONFLICT (name) DO UPDATE SET yaml = excluded.yaml";
+
+TemplateRecord ToTemplate(const Result& result, int row) {
+  return {.name = std::string(result.Text(row, 0)), .yaml = std::string(result.Text(row, 1))};
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TemplateRecord>> SqlTemplates::ListTemplates() {
+  return pool_.Run([](Connection& connection) -> absl::StatusOr<std::vector<TemplateRecord>> {
+    DET_ASSIGN_OR_RETURN(const Result result,
+                         connection.Exec("SELECT name, yaml FROM templates ORDER BY name"));
+    std::vector<TemplateRecord> all;
+    for (int row = 0; row < result.rows(); ++row) all.push_back(ToTemplate(result, row));
+    return all;
+  });
+}
+
+absl::StatusOr<TemplateRecord> SqlTemplates::GetTemplate(const std::string& name) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<TemplateRecord> {
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec("SELECT name, yaml FROM templates WHERE name = $1", MakeParams(name)));
+    if (result.rows() == 0) return NoSuchTemplate(name);
+    return ToTemplate(result, 0);
+  });
+}
+
+absl::Status SqlTemplates::AddTemplate(const TemplateRecord& record) {
+  return pool_.Run([&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const Result result,
+                         connection.Exec(kAdd, MakeParams(record.name, record.yaml)));
+    return result.Text(0, 0) == record.yaml ? absl::OkStatus() : TemplateExists(record.name);
+  });
+}
+
+absl::Status SqlTemplates::PutTemplate(const TemplateRecord& record) {
+  return pool_.Run([&](Connection& connection) {
+    return connection.Exec(kPut, MakeParams(record.name, record.yaml)).status();
+  });
+}
+
+absl::Status SqlTemplates::DeleteTemplate(const std::string& name) {
+  return pool_.Run([&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec("DELETE FROM templates WHERE name = $1 RETURNING name", MakeParams(name)));
+    return result.rows() > 0 ? absl::OkStatus() : NoSuchTemplate(name);
+  });
+}
+
+}  // namespace det::store

@@ -1,0 +1,29 @@
+// Templates in PostgreSQL. Used by SqlStore. Any thread; blocks.
+#ifndef MASTER_STORE_POSTGRES_SQL_TEMPLATES_H_
+#define MASTER_STORE_POSTGRES_SQL_TEMPLATES_H_
+
+#include <string>
+#include <vector>
+
+#include "master/store/postgres/pool.h"
+#include "master/store/templates.h"
+
+namespace det::store {
+
+class SqlTemplates final : public Templates {
+ public:
+  explicit SqlTemplates(Pool* pool) : pool_(*pool) {}
+
+  absl::StatusOr<std::vector<TemplateRecord>> ListTemplates() override;
+  absl::StatusOr<TemplateRecord> GetTemplate(const std::string& name) override;
+  absl::Status AddTemplate(const TemplateRecord& record) override;
+  absl::Status PutTemplate(const TemplateRecord& record) override;
+  absl::Status DeleteTemplate(const std::string& name) override;
+
+ private:
+  Pool& pool_;
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_POSTGRES_SQL_TEMPLATES_H_

@@ -1,0 +1,50 @@
+// Templates as the store keeps them: plain records, one transaction each. Reached by
+// Store::templates().
+// Any thread; blocks.
+#ifndef MASTER_STORE_TEMPLATES_H_
+#define MASTER_STORE_TEMPLATES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+
+namespace det::store {
+
+struct TemplateRecord {
+  std::string name;
+  std::string yaml;  // as it was given
+  friend bool operator==(const TemplateRecord&, const TemplateRecord&) = default;
+};
+
+class Templates {
+ public:
+  virtual ~Templates() = default;
+
+  // By name.
+  virtual absl::StatusOr<std::vector<TemplateRecord>> ListTemplates() = 0;
+  // NOT_FOUND when nothing has this name.
+  virtual absl::StatusOr<TemplateRecord> GetTemplate(const std::string& name) = 0;
+  // ALREADY_EXISTS when another text has the name; the same one again is OK.
+  virtual absl::Status AddTemplate(const TemplateRecord& record) = 0;
+  // Adds or replaces.
+  virtual absl::Status PutTemplate(const TemplateRecord& record) = 0;
+  // NOT_FOUND when nothing has this name.
+  virtual absl::Status DeleteTemplate(const std::string& name) = 0;
+};
+
+// What all implementations say.
+inline absl::Status NoSuchTemplate(const std::string& name) {
+  return absl::NotFoundError(
+      absl::StrCat("no template is named ", name, "; `det template list` shows all"));
+}
+inline absl::Status TemplateExists(const std::string& name) {
+  return absl::AlreadyExistsError(
+      absl::StrCat("another template is named ", name, "; remove it first or choose another name"));
+}
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_TEMPLATES_H_

@@ -1,0 +1,31 @@
+// Templates, as every Store keeps them; a part of the suite in store_contract.h.
+#include "gmock/gmock.h"
+#include "master/store/store_contract.h"
+
+namespace det::store {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST_P(StoreContractTest, TemplatesAreKeptByName) {
+  Templates& templates = store_->templates();
+  EXPECT_TRUE(templates.ListTemplates()->empty());
+  const TemplateRecord small{"small", "resources:\n  slots_per_trial: 1  # one\n"};
+  const TemplateRecord large{"large", "resources: {slots_per_trial: 8}"};
+  EXPECT_TRUE(templates.AddTemplate(small).ok());
+  EXPECT_TRUE(templates.AddTemplate(small).ok()) << "a request that was repeated";
+  EXPECT_TRUE(templates.AddTemplate(large).ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(templates.AddTemplate({"small", "{}"})));
+  EXPECT_THAT(*templates.ListTemplates(), ElementsAre(large, small));
+  EXPECT_EQ(*backend_->Open()->templates().GetTemplate("small"), small);
+
+  EXPECT_TRUE(templates.PutTemplate({"small", "{}"}).ok());
+  EXPECT_EQ(templates.GetTemplate("small")->yaml, "{}");
+  EXPECT_TRUE(templates.DeleteTemplate("small").ok());
+  EXPECT_TRUE(absl::IsNotFound(templates.DeleteTemplate("small")));
+  EXPECT_TRUE(absl::IsNotFound(templates.GetTemplate("small").status()));
+  EXPECT_THAT(*templates.ListTemplates(), ElementsAre(large));
+}
+
+}  // namespace
+}  // namespace det::store
