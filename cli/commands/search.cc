@@ -1,0 +1,168 @@
+// det preview-search, det search simulate
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/config_overrides.h"
+#include "cli/format.h"
+#include "cli/json_text.h"
+#include "cli/table.h"
+#include "det/api/v1/search.pb.h"
+
+namespace det::cli {
+namespace {
+
+constexpr int kBarWidth = 30;
+
+// "▇▇▇": as long as `value` is of `most`; whatever is there at all gets a mark.
+std::string Bar(double value, double most) {
+  const int marks = std::max(1, static_cast<int>(std::lround(value / most * kBarWidth)));
+  std::string bar;
+  for (int i = 0; i < marks; ++i) absl::StrAppend(&bar, "▇");
+  return bar;
+}
+
+// The text of CONFIG with the overrides in it.
+absl::StatusOr<std::string> ReadConfig(const Invocation& run) {
+  const std::string path = run.args.Word("CONFIG");
+  const absl::StatusOr<std::string> text = base::ReadFile(path);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("configuration: ", text.status().message()));
+  }
+  return ApplyOverrides(path, *text, run.args.GetAll("config"));
+}
+
+std::string Plural(int64_t count, const std::string& noun) {
+  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
+
+std::string RenderSummary(const api::v1::SearchSummary& summary, const Style& style) {
+  const std::string unit = summary.trials().empty() ? "units" : summary.trials(0).unit().name();
+  int most = 1;
+  for (const api::v1::TrialSummary& row : summary.trials()) most = std::max(most, row.count());
+  Table table({{"TRIALS", true}, {absl::StrCat(absl::AsciiStrToUpper(unit), " EACH"), true}, {""}});
+  for (const api::v1::TrialSummary& row : summary.trials()) {
+    table.AddRow({absl::StrCat(row.count()),
+                  row.unit().max_length() ? "to its end" : absl::StrCat(row.unit().value()),
+                  Cell(Bar(row.count(), most), Paint::kRunning)});
+  }
+  std::string out = table.Render(style);
+  absl::StrAppend(&out, "\n", Plural(summary.total_trials(), "trial"));
+  if (summary.total_units() > 0) absl::StrAppend(&out, ", ", summary.total_units(), " ", unit);
+  if (summary.brackets_size() > 1) {
+    absl::StrAppend(&out, ", ", summary.brackets_size(), " brackets:\n");
+    for (const api::v1::BracketSummary& bracket : summary.brackets()) {
+      std::vector<std::string> rungs;
+      for (const api::v1::TrialSummary& row : bracket.trials()) {
+        rungs.push_back(absl::StrCat(row.count(), " to ", row.unit().value()));
+      }
+      absl::StrAppend(&out, "  ", absl::StrJoin(rungs, ", "), "\n");
+    }
+    return out;
+  }
+  return absl::StrCat(out, "\n");
+}
+
+// Rows {"trials": n, "length": units}, by length.
+std::string SummaryJson(const api::v1::SearchSummary& summary) {
+  std::vector<std::string> rows;
+  for (const api::v1::TrialSummary& row : summary.trials()) {
+    rows.push_back(absl::StrCat("  {\"trials\": ", row.count(), ", \"length\": ",
+                                row.unit().max_length() ? "null" : absl::StrCat(row.unit().value()),
+                                "}"));
+  }
+  return absl::StrCat("[\n", absl::StrJoin(rows, ",\n"), "\n]\n");
+}
+
+absl::StatusOr<int> RunPreview(Invocation& run) {
+  api::v1::PreviewHPSearchRequest request;
+  DET_ASSIGN_OR_RETURN(*request.mutable_yaml(), ReadConfig(run));
+  DET_ASSIGN_OR_RETURN(const int seed, run.args.GetInt("seed", 0, 0, 2'147'483'647));
+  request.set_seed(static_cast<uint32_t>(seed));
+  request.set_config_path(run.args.Word("CONFIG"));
+  request.set_template_(run.args.Get("template").value_or(""));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::PreviewHPSearchResponse response;
+  DET_RETURN_IF_ERROR(api->Call("SearchService.PreviewHPSearch", request, &response));
+  run.screen->Print(run.json() ? SummaryJson(response.summary())
+                               : RenderSummary(response.summary(), run.screen->out()));
+  return kExitOk;
+}
+
+std::string RenderSimulation(const api::v1::SimulateSearchResponse& result, const Style& style) {
+  Table table({{"UNITS SPENT", true}, {"BEST", true}, {""}});
+  for (const auto& best : result.best()) {
+    table.AddRow({Number(best.units()), Number(best.metric()),
+                  Cell(Bar(best.units(), std::max(1.0, result.total_units())), Paint::kRunning)});
+  }
+  std::string hparams;
+  (void)MessageToJson(result.best_hparams(), &hparams);
+  return absl::StrCat(table.Render(style), "\n", Plural(result.trials_size(), "trial"), ", ",
+                      Number(result.total_units()), " units in all\nbest: ", hparams, "\n");
+}
+
+absl::StatusOr<int> RunSimulate(Invocation& run) {
+  api::v1::SimulateSearchRequest request;
+  DET_ASSIGN_OR_RETURN(*request.mutable_yaml(), ReadConfig(run));
+  DET_ASSIGN_OR_RETURN(const int seed, run.args.GetInt("seed", 0, 0, 2'147'483'647));
+  request.set_seed(static_cast<uint32_t>(seed));
+  request.set_config_path(run.args.Word("CONFIG"));
+  request.set_template_(run.args.Get("template").value_or(""));
+  const std::string path = run.args.Get("objective").value_or("");
+  if (path.empty()) {
+    return UsageError(
+        "search simulate: --objective FILE.csv is missing: the recorded curves to search in");
+  }
+  const absl::StatusOr<std::string> curves = base::ReadFile(path);
+  if (!curves.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("objective: ", curves.status().message()));
+  }
+  request.set_curves(*curves);
+  request.set_curves_path(path);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::SimulateSearchResponse response;
+  DET_RETURN_IF_ERROR(api->Call("SearchService.SimulateSearch", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+    return kExitOk;
+  }
+  run.screen->Print(RenderSimulation(response, run.screen->out()));
+  return kExitOk;
+}
+
+const std::vector<Option>& SearchOptions() {
+  static const auto& options = *new std::vector<Option>{
+      {"seed", 0, "S", "instead of reproducibility.experiment_seed"},
+      {"template", 0, "NAME", "what the configuration stands on"},
+      {"config", 0, "KEY=VALUE", "a setting instead of the file's; may be repeated"}};
+  return options;
+}
+
+}  // namespace
+
+std::vector<Command> SearchCommands() {
+  std::vector<Option> simulate = SearchOptions();
+  simulate.insert(simulate.begin(), {"objective", 0, "FILE.csv", "recorded learning curves"});
+  return {
+      {{"preview-search"},
+       "show how many trials a search will run, and for how long",
+       {{"CONFIG", "a YAML file"}},
+       SearchOptions(),
+       RunPreview,
+       "With --json: rows {\"trials\": n, \"length\": units}, by length."},
+      {{"search", "simulate"},
+       "replay a search against recorded learning curves, at full speed",
+       {{"CONFIG", "a YAML file"}},
+       simulate,
+       RunSimulate,
+       "The file has a header and a row for each validation: a column for each hyperparameter\n"
+       "(nested ones as optimizer.lr, absent ones empty), then length, then metrics. The nearest\n"
+       "recorded configuration answers. Shows the best value by units spent."},
+  };
+}
+
+}  // namespace det::cli
