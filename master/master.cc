@@ -37,9 +37,10 @@ constexpr int kMessageLimit = 160 << 20;
 
 // The services that HTTP reaches.
 constexpr const char* kPublic[] = {
-    "det.api.v1.MasterService",     "det.api.v1.AuthService",  "det.api.v1.ExperimentService",
-    "det.api.v1.TrialService",      "det.api.v1.AgentService", "det.api.v1.TaskService",
-    "det.api.v1.CheckpointService",
+    "det.api.v1.MasterService",     "det.api.v1.AuthService",   "det.api.v1.ExperimentService",
+    "det.api.v1.TrialService",      "det.api.v1.AgentService",  "det.api.v1.TaskService",
+    "det.api.v1.CheckpointService", "det.api.v1.SearchService", "det.api.v1.TemplateService",
+    "det.trial.v1.TrialRuntime",
 };
 
 std::string UrlOf(const std::string& bind, int port) {

@@ -76,13 +76,7 @@ HttpRouter::HttpRouter(HttpRouter&&) noexcept = default;
 absl::Status HttpRouter::Add(const google::protobuf::ServiceDescriptor& service) {
   for (int i = 0; i < service.method_count(); ++i) {
     const google::protobuf::MethodDescriptor* method = service.method(i);
-    const google::api::HttpRule& rule = method->options().GetExtension(google::api::http);
-    std::vector<RulePattern> patterns = {PatternOf(rule)};
-    for (const google::api::HttpRule& more : rule.additional_bindings()) {
-      patterns.push_back(PatternOf(more));
-    }
-    for (const RulePattern& pattern : patterns) {
-      if (pattern.verb.empty()) continue;
+    for (const RulePattern& pattern : PatternsOf(*method)) {
       Target target{method, pattern.body, {}};
       DET_ASSIGN_OR_RETURN(target.segments, ParsePathTemplate(pattern.path));
       Tree* node = tree_.get();

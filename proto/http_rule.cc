@@ -57,8 +57,7 @@ absl::StatusOr<std::string> TakeBody(const std::string& name, Message* message) 
   return body;
 }
 
-}  // namespace
-
+// Empty where the rule says nothing.
 RulePattern PatternOf(const google::api::HttpRule& rule) {
   switch (rule.pattern_case()) {
     case google::api::HttpRule::kGet:
@@ -79,12 +78,25 @@ RulePattern PatternOf(const google::api::HttpRule& rule) {
   return {};
 }
 
+}  // namespace
+
+std::vector<RulePattern> PatternsOf(const google::protobuf::MethodDescriptor& method) {
+  const google::api::HttpRule& rule = method.options().GetExtension(google::api::http);
+  std::vector<RulePattern> patterns = {PatternOf(rule)};
+  for (const google::api::HttpRule& more : rule.additional_bindings()) {
+    patterns.push_back(PatternOf(more));
+  }
+  std::erase_if(patterns, [](const RulePattern& pattern) { return pattern.verb.empty(); });
+  if (patterns.empty()) {
+    patterns.push_back(
+        {"POST", absl::StrCat("/", method.service()->full_name(), "/", method.name()), "*"});
+  }
+  return patterns;
+}
+
 absl::StatusOr<HttpRequest> ToHttp(const google::protobuf::MethodDescriptor& method,
                                    const Message& message) {
-  const RulePattern pattern = PatternOf(method.options().GetExtension(google::api::http));
-  if (pattern.verb.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(method.full_name(), " has no HTTP rule"));
-  }
+  const RulePattern pattern = PatternsOf(method).front();
   const std::unique_ptr<Message> rest(message.New());
   rest->CopyFrom(message);
   HttpRequest request;

@@ -8,6 +8,7 @@
 #include "det/api/v1/experiment.pb.h"
 #include "det/api/v1/master.pb.h"
 #include "det/api/v1/trial.pb.h"
+#include "det/trial/v1/trial.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
@@ -218,6 +219,19 @@ TEST(JsonTest, WritesDefaultsInLowerCamelCase) {
   EXPECT_NE(text->find("\"checkpointSize\":\"1099511627776\""), std::string::npos) << *text;
   EXPECT_NE(text->find("\"state\":\"STATE_QUEUED\""), std::string::npos) << *text;
   EXPECT_NE(text->find("\"config\":{\"lr\":0.5}"), std::string::npos) << *text;
+}
+
+TEST_F(HttpRuleTest, AMethodWithoutARuleHasAPathOfItsOwnName) {
+  const auto* service =
+      det::trial::v1::ReportMetricsRequest::descriptor()->file()->FindServiceByName("TrialRuntime");
+  ASSERT_TRUE(router_.Add(*service).ok());
+  det::trial::v1::ReportMetricsRequest request;
+  request.set_allocation_id("1.1.0");
+  request.set_trial_id(1);
+  request.add_reports()->set_group("validation");
+  const MethodDescriptor& method = *service->FindMethodByName("ReportMetrics");
+  EXPECT_EQ(ToHttp(method, request)->path, "/det.trial.v1.TrialRuntime/ReportMetrics");
+  ExpectRoundTrip(method, request);
 }
 
 }  // namespace

@@ -5,20 +5,23 @@
 #define PROTO_RULE_PATTERN_H_
 
 #include <string>
+#include <vector>
 
-namespace google::api {
-class HttpRule;
-}  // namespace google::api
+namespace google::protobuf {
+class MethodDescriptor;
+}  // namespace google::protobuf
 
 namespace det::proto {
 
 struct RulePattern {
-  std::string verb;  // empty: the rule says nothing
+  std::string verb;
   std::string path;
   std::string body;
 };
 
-RulePattern PatternOf(const google::api::HttpRule& rule);
+// All patterns of a method, its main one first. A method without a rule has
+// POST /<package>.<Service>/<Method> with the whole message as its body.
+std::vector<RulePattern> PatternsOf(const google::protobuf::MethodDescriptor& method);
 
 }  // namespace det::proto
 
