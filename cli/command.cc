@@ -18,9 +18,9 @@ namespace {
 
 const std::map<std::string, std::string>& Aliases() {
   static const auto& aliases = *new std::map<std::string, std::string>{
-      {"a", "agent"},      {"c", "checkpoint"}, {"d", "deploy"},
-      {"e", "experiment"}, {"m", "master"},     {"s", "slot"},
-      {"t", "trial"},      {"ls", "list"},      {"unpause", "activate"},
+      {"a", "agent"},   {"c", "checkpoint"}, {"d", "deploy"},         {"e", "experiment"},
+      {"m", "master"},  {"s", "slot"},       {"t", "trial"},          {"tpl", "template"},
+      {"rm", "remove"}, {"ls", "list"},      {"unpause", "activate"},
   };
   return aliases;
 }
@@ -92,6 +92,16 @@ std::vector<const Command*> Within(const std::vector<Command>& commands,
   return within;
 }
 
+// The list of a group, which a group alone stands for; nullptr where it has none.
+const Command* ListOf(const std::vector<const Command*>& within, size_t depth) {
+  for (const Command* command : within) {
+    if (depth > 0 && command->path.size() == depth + 1 && command->path.back() == "list") {
+      return command;
+    }
+  }
+  return nullptr;
+}
+
 std::string UsageOf(const Command& command) {
   std::string usage = Spoken(command.path);
   for (const Positional& word : command.positionals) {
@@ -146,11 +156,20 @@ const std::vector<Option>& CommonOptions() {
 
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
-  for (const auto& commands : {ExperimentCommands(), TrialCommands(), CheckpointCommands(),
-                               AgentCommands(), MasterCommands(), DeployCommands()}) {
+  for (const auto& commands :
+       {ExperimentCommands(), TrialCommands(), CheckpointCommands(), AgentCommands(),
+        TemplateCommands(), SearchCommands(), MasterCommands(), DeployCommands()}) {
     all.insert(all.end(), commands.begin(), commands.end());
   }
   return all;
+}
+
+bool AsksForHelp(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word == "--") return false;
+    if (word == "-h" || word == "--help") return true;
+  }
+  return false;
 }
 
 absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
@@ -163,7 +182,9 @@ absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
       return command->path.size() == depth;
     });
     if (done != within.end()) found.command = *done;
-    if (found.command != nullptr || depth >= words.size() || absl::StartsWith(words[depth], "-")) {
+    if (found.command != nullptr) return found;
+    if (depth >= words.size() || absl::StartsWith(words[depth], "-")) {
+      if (!AsksForHelp(words)) found.command = ListOf(within, depth);
       return found;
     }
     DET_ASSIGN_OR_RETURN(const std::string name, MatchWord(within, depth, words[depth]));

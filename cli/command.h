@@ -65,13 +65,19 @@ std::vector<Command> CheckpointCommands();
 std::vector<Command> AgentCommands();
 std::vector<Command> MasterCommands();
 std::vector<Command> DeployCommands();
+std::vector<Command> TemplateCommands();
+std::vector<Command> SearchCommands();
 
 // All of them, in the order in which help shows them.
 std::vector<Command> AllCommands();
 
+// Whether -h or --help is among them.
+bool AsksForHelp(const std::vector<std::string>& words);
+
 // The command that the words begin with, or the group where they stop ("deploy local"; {} for no
 // word at all), in `path` as the table spells it. Accepts aliases ("e") and unambiguous beginnings
-// ("exp desc"). INVALID_ARGUMENT names the nearest command.
+// ("exp desc"); a group that stops there and has a list stands for it, unless help is asked for.
+// INVALID_ARGUMENT names the nearest command.
 struct FoundCommand {
   const Command* command = nullptr;  // nullptr: a group
   std::vector<std::string> path;     // of as many words as were taken

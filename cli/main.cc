@@ -27,14 +27,6 @@ int Fail(Screen& screen, const absl::Status& status) {
   return IsUsageError(status) ? kExitUsage : kExitError;
 }
 
-bool AsksForHelp(const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    if (word == "--") return false;
-    if (word == "-h" || word == "--help") return true;
-  }
-  return false;
-}
-
 // Options that stand before the command mean the same as after it: `det -m URL experiment list`.
 std::vector<std::string> CommandFirst(const std::vector<std::string>& words) {
   std::vector<std::string> front;

@@ -31,6 +31,7 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
   const std::string path = run.args.Word("CONFIG");
   DET_ASSIGN_OR_RETURN(*request.mutable_config(), ReadConfig(path, run.args.GetAll("config")));
   request.set_config_path(path);
+  request.set_template_(run.args.Get("template").value_or(""));
   request.set_activate(!run.args.Has("paused"));
   request.set_validate_only(run.args.Has("validate-only"));
   request.set_request_id(base::NewUuid());
@@ -97,6 +98,7 @@ Command ExperimentCreateCommand() {
        {"config", 0, "KEY=VALUE",
         "a setting instead of the file's, as searcher.max_trials=4; "
         "may be repeated"},
+       {"template", 0, "NAME", "what the configuration stands on, see `det template`"},
        {"paused", 0, "", "do not start it before `det experiment activate`"},
        {"validate-only", 0, "", "only say whether the configuration is valid"}},
       RunCreate,

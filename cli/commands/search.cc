@@ -2,16 +2,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/config_overrides.h"
+#include "cli/config_file.h"
 #include "cli/format.h"
-#include "cli/json_text.h"
 #include "cli/table.h"
 #include "det/api/v1/search.pb.h"
+#include "proto/http_rule.h"
 
 namespace det::cli {
 namespace {
@@ -26,20 +27,6 @@ std::string Bar(double value, double most) {
   return bar;
 }
 
-// The text of CONFIG with the overrides in it.
-absl::StatusOr<std::string> ReadConfig(const Invocation& run) {
-  const std::string path = run.args.Word("CONFIG");
-  const absl::StatusOr<std::string> text = base::ReadFile(path);
-  if (!text.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("configuration: ", text.status().message()));
-  }
-  return ApplyOverrides(path, *text, run.args.GetAll("config"));
-}
-
-std::string Plural(int64_t count, const std::string& noun) {
-  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
-}
-
 std::string RenderSummary(const api::v1::SearchSummary& summary, const Style& style) {
   const std::string unit = summary.trials().empty() ? "units" : summary.trials(0).unit().name();
   int most = 1;
@@ -51,7 +38,7 @@ std::string RenderSummary(const api::v1::SearchSummary& summary, const Style& st
                   Cell(Bar(row.count(), most), Paint::kRunning)});
   }
   std::string out = table.Render(style);
-  absl::StrAppend(&out, "\n", Plural(summary.total_trials(), "trial"));
+  absl::StrAppend(&out, "\n", Counted(summary.total_trials(), "trial"));
   if (summary.total_units() > 0) absl::StrAppend(&out, ", ", summary.total_units(), " ", unit);
   if (summary.brackets_size() > 1) {
     absl::StrAppend(&out, ", ", summary.brackets_size(), " brackets:\n");
@@ -80,7 +67,8 @@ std::string SummaryJson(const api::v1::SearchSummary& summary) {
 
 absl::StatusOr<int> RunPreview(Invocation& run) {
   api::v1::PreviewHPSearchRequest request;
-  DET_ASSIGN_OR_RETURN(*request.mutable_yaml(), ReadConfig(run));
+  DET_ASSIGN_OR_RETURN(*request.mutable_yaml(),
+                       ReadConfig(run.args.Word("CONFIG"), run.args.GetAll("config")));
   DET_ASSIGN_OR_RETURN(const int seed, run.args.GetInt("seed", 0, 0, 2'147'483'647));
   request.set_seed(static_cast<uint32_t>(seed));
   request.set_config_path(run.args.Word("CONFIG"));
@@ -99,15 +87,15 @@ std::string RenderSimulation(const api::v1::SimulateSearchResponse& result, cons
     table.AddRow({Number(best.units()), Number(best.metric()),
                   Cell(Bar(best.units(), std::max(1.0, result.total_units())), Paint::kRunning)});
   }
-  std::string hparams;
-  (void)MessageToJson(result.best_hparams(), &hparams);
-  return absl::StrCat(table.Render(style), "\n", Plural(result.trials_size(), "trial"), ", ",
+  const std::string hparams = proto::ToJson(result.best_hparams()).value_or("");
+  return absl::StrCat(table.Render(style), "\n", Counted(result.trials_size(), "trial"), ", ",
                       Number(result.total_units()), " units in all\nbest: ", hparams, "\n");
 }
 
 absl::StatusOr<int> RunSimulate(Invocation& run) {
   api::v1::SimulateSearchRequest request;
-  DET_ASSIGN_OR_RETURN(*request.mutable_yaml(), ReadConfig(run));
+  DET_ASSIGN_OR_RETURN(*request.mutable_yaml(),
+                       ReadConfig(run.args.Word("CONFIG"), run.args.GetAll("config")));
   DET_ASSIGN_OR_RETURN(const int seed, run.args.GetInt("seed", 0, 0, 2'147'483'647));
   request.set_seed(static_cast<uint32_t>(seed));
   request.set_config_path(run.args.Word("CONFIG"));
