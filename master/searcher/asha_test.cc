@@ -1,6 +1,8 @@
 #include "master/searcher/asha.h"
 
+#include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <string>
 #include <utility>
@@ -266,31 +268,44 @@ TEST(AshaTest, RefusesWhatCannotBeHalved) {
             "no sampler is named \"best\"; kn");
 }
 
-// A search of this size is a snapshot of few megabytes.
+// Whether it was told to pause; one that was not ends by itself here, told to stop or not.
+bool Paused(const std::vector<Operation>& operations, const model::RequestId& request) {
+  return std::find(operations.begin(), operations.end(), Operation(PauseTrial{request})) !=
+         operations.end();
+}
+
 TEST(AshaTest, TenThousandTrialsMakeASmallSnapshot) {
   for (const bool stop_once : {true, false}) {
     Searcher searcher = *Searcher::Make(Config(1000, 5, 4, 10'000, 16, stop_once));
-    size_t largest = 0;
-    std::vector<Operation> all = searcher.Start();
     base::Rng rng(1);
-    for (size_t i = 0, next = 0; i < all.size(); ++i) {
-      std::vector<Operation> more;
-      if (const auto* create = std::get_if<CreateTrial>(&all[i])) {
-        more = searcher.Handle(ReportOf(create->request.value(), 3, rng.Uniform01()));
-      } else if (const auto* stop = std::get_if<StopTrial>(&all[i])) {
-        more = searcher.Handle(EndOf(stop->request.value()));
-      } else if (const auto* resume = std::get_if<ResumeTrial>(&all[i])) {
-        more = searcher.Handle(EndOf(resume->request.value()));
+    std::deque<model::RequestId> created;
+    const auto take = [&created](const std::vector<Operation>& operations) {
+      for (const Operation& operation : operations) {
+        const auto* create = std::get_if<CreateTrial>(&operation);
+        if (create != nullptr) created.push_back(create->request);
       }
-      all.insert(all.end(), more.begin(), more.end());
-      if (i >= next) {
-        largest = std::max(largest, searcher.Snapshot().ToJson().size());
-        next += 2000;
+    };
+    take(searcher.Start());
+    int64_t judged = 0;
+    for (; !created.empty() && judged < 9'999; ++judged) {
+      const model::RequestId request = created.front();
+      created.pop_front();
+      const auto operations = searcher.Handle(ReportOf(request.value(), 3, rng.Uniform01()));
+      take(operations);
+      if (!Paused(operations, request)) take(searcher.Handle(EndOf(request.value())));
+      // Those that are resumed do not report again, and would fill the slots.
+      for (const Operation& operation : operations) {
+        const auto* resume = std::get_if<ResumeTrial>(&operation);
+        if (resume != nullptr) take(searcher.Handle(EndOf(resume->request.value())));
       }
     }
-    EXPECT_GE(all.size(), 10'000u);
-    EXPECT_LT(largest, 5'000'000u) << "stop_once " << stop_once;
-    EXPECT_GT(largest, 100'000u);
+    EXPECT_EQ(judged, 9'999) << "stop_once " << stop_once;
+    const std::string snapshot = searcher.Snapshot().ToJson();
+    EXPECT_GT(snapshot.size(), 100'000u);
+    EXPECT_LT(snapshot.size(), 5'000'000u);
+    EXPECT_TRUE(Searcher::Restore(Config(1000, 5, 4, 10'000, 16, stop_once),
+                                  *model::Value::FromJson(snapshot))
+                    .ok());
   }
 }
 
