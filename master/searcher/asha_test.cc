@@ -175,15 +175,16 @@ TEST(AshaPromoteTest, TheBestPausedTrialGoesOnAndTheHighestRungFirst) {
   EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, 0.4))), "pause 1, create 2");
   EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.3))), "") << "the best of two goes on at once";
   EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 2, 0.25))), "pause 2, create 3");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("3", 1, 0.5))), "pause 3, create 4");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("4", 1, 0.6))), "pause 4, resume 1");
+  EXPECT_EQ(Told(searcher.Handle(ReportOf("3", 1, 0.5))), "stop 3")
+      << "two are better, and no more than two of four will go on";
+  EXPECT_EQ(Told(searcher.Handle(EndOf("3"))), "create 4");
+  EXPECT_EQ(Told(searcher.Handle(ReportOf("4", 1, 0.6))), "stop 4");
+  EXPECT_EQ(Told(searcher.Handle(EndOf("4"))), "resume 1") << "the second of four";
   EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 2, 0.35))), "pause 1, resume 2");
   EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 3, 0.1))), "") << "paused, and not heard";
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 4, 0.2))), "stop 2, stop 4, stop 3, stop 1");
+  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 4, 0.2))), "stop 2, stop 1");
   EXPECT_EQ(Told(searcher.Handle(EndOf("2"))), "");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("1"))), "");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("4"))), "");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("3"))), "shutdown");
+  EXPECT_EQ(Told(searcher.Handle(EndOf("1"))), "shutdown");
   EXPECT_EQ(searcher.Brackets().at(0)[0].continued, 2);
 }
 
@@ -191,19 +192,21 @@ TEST(AshaPromoteTest, OneComesToTheTopEvenOfFewerThanTheDivisor) {
   Searcher searcher = *Searcher::Make(Config(16, 3, 4, 2, 2, false));
   EXPECT_EQ(Told(searcher.Start()), "create 1, create 2");
   EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, 0.4))), "pause 1");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.5))), "pause 2, resume 1");
+  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.5))), "stop 2, resume 1");
   EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 4, 0.4))), "");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 16, 0.4))), "stop 1, stop 2");
+  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 16, 0.4))), "stop 1");
 }
 
-TEST(AshaPromoteTest, APausedTrialThatEndsIsNotResumed) {
-  Searcher searcher = *Searcher::Make(Config(4, 3, 2, 3, 1, false));
+TEST(AshaPromoteTest, APausedTrialThatEndsKeepsItsPlaceAndIsNotResumed) {
+  Searcher searcher = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
   searcher.Start();
   EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, 0.4))), "pause 1, create 2");
   EXPECT_EQ(Told(searcher.Handle(EndOf("1", TrialEnd::kFailed))), "");
   EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.5))), "pause 2, create 3");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("3", 1, 0.6))), "stop 3, stop 2")
-      << "the only ones that may go on have ended";
+  EXPECT_EQ(Told(searcher.Handle(ReportOf("3", 1, 0.6))), "stop 3");
+  EXPECT_EQ(Told(searcher.Handle(EndOf("3"))), "create 4");
+  EXPECT_EQ(Told(searcher.Handle(ReportOf("4", 1, 0.7))), "stop 4");
+  EXPECT_EQ(Told(searcher.Handle(EndOf("4"))), "resume 2");
 }
 
 TEST(AshaPromoteTest, EndsWithATrialOfFullLength) {

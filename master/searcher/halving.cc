@@ -126,6 +126,9 @@ std::optional<int64_t> Halving::Promotable() const {
 }
 
 void Halving::Settle(std::vector<Operation>& operations) {
+  if (options_.rule == Rule::kStop) return;
+  // No more than max_trials come to the lowest rung, so that most there can be let go early.
+  StopFrom(0, std::max<int64_t>(Survivors(options_.max_trials, options_.divisor), 1), operations);
   if (options_.rule == Rule::kSynchronous) {
     for (size_t rung = 0; rung < paused_.size() && IsClosed(rung); ++rung) {
       StopFrom(rung, Keep(rung, true), operations);

@@ -15,6 +15,7 @@
 //                 is stopped. (Jamieson and Talwalkar, "Non-stochastic Best Arm Identification and
 //                 Hyperparameter Optimization", AISTATS 2016.)
 //
+// A paused trial that so many are better than that it can never go on is stopped without delay.
 // With several objectives trials are compared by the first. An infinite loss never goes on.
 // A report beyond several rungs counts in each of them. At the top rung a trial is stopped.
 //
