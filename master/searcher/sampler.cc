@@ -37,10 +37,11 @@ absl::StatusOr<std::unique_ptr<Sampler>> MakeSampler(const std::string& name,
       "no sampler is named \"", name, "\"; known: ", absl::StrJoin(SamplerNames(), ", ")));
 }
 
-CreateTrial MakeTrial(Context context, Sampler& sampler, int64_t number) {
+CreateTrial MakeTrial(Context context, Sampler& sampler, int64_t number,
+                      const std::string& prefix) {
   base::Rng rng = context.rng.Split(static_cast<uint64_t>(number));
   CreateTrial trial;
-  trial.request = model::RequestId(absl::StrCat(number));
+  trial.request = model::RequestId(absl::StrCat(prefix, number));
   // 31 bits: some libraries take a seed as a signed integer.
   trial.seed = static_cast<uint32_t>(rng.UniformInt(0, std::numeric_limits<int32_t>::max()));
   trial.hparams = sampler.Next(context.space, trial.request, rng);

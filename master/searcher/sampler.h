@@ -43,8 +43,10 @@ std::vector<std::string> SamplerNames();
 absl::StatusOr<std::unique_ptr<Sampler>> MakeSampler(const std::string& name,
                                                      const model::SearcherConfig& config);
 
-// The trial with this number: named by it, with a seed and a point drawn from rng.Split(number).
-CreateTrial MakeTrial(Context context, Sampler& sampler, int64_t number);
+// The trial with this number: named by it after the prefix, with a seed and a point drawn from
+// rng.Split(number).
+CreateTrial MakeTrial(Context context, Sampler& sampler, int64_t number,
+                      const std::string& prefix = "");
 
 }  // namespace det::searcher
 

@@ -9,7 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "master/searcher/adaptive_asha.h"
+#include "master/searcher/asha.h"
 #include "master/searcher/full_length.h"
+#include "master/searcher/grid.h"
+#include "master/searcher/hyperband.h"
 
 namespace det::searcher {
 namespace {
@@ -17,15 +21,12 @@ namespace {
 using Method = absl::StatusOr<std::unique_ptr<SearchMethod>>;
 using model::SearcherConfig;
 
-// Enough to get past an unlucky region, few enough to notice a space without a valid point.
-constexpr int64_t kMinReplacements = 16;
-
 Method MakeFullLength(const SearcherConfig& config, const std::string& sampler) {
   DET_ASSIGN_OR_RETURN(std::unique_ptr<Sampler> points, MakeSampler(sampler, config));
   return std::make_unique<FullLengthSearch>(
       FullLengthSearch::Options{.max_trials = config.max_trials,
                                 .max_concurrent_trials = config.max_concurrent_trials,
-                                .max_replacements = std::max(kMinReplacements, config.max_trials),
+                                .max_replacements = MaxReplacements(config.max_trials),
                                 .max_length = model::MaxLength(config)},
       std::move(points));
 }
@@ -42,13 +43,42 @@ Method MakeSingle(const SearcherConfig& config) {
 
 Method MakeRandom(const SearcherConfig& config) { return MakeFullLength(config, config.sampler); }
 
+Method MakeGrid(const model::ExperimentConfig& config) {
+  DET_ASSIGN_OR_RETURN(Grid grid, Grid::Make(config.hyperparameters));
+  FullLengthSearch::Options options{.max_trials = grid.size(),
+                                    .max_concurrent_trials = config.searcher.max_concurrent_trials,
+                                    .max_replacements = 0,
+                                    .max_length = model::MaxLength(config.searcher)};
+  return std::make_unique<FullLengthSearch>(options,
+                                            std::make_unique<GridSampler>(std::move(grid)));
+}
+
+// Most methods are made without a look at the space.
+template <auto kMake>
+Method Of(const model::ExperimentConfig& config) {
+  return kMake(config.searcher);
+}
+
 struct Entry {
   const char* name;
-  Method (*make)(const SearcherConfig&);
+  Method (*make)(const model::ExperimentConfig&);
 };
-constexpr Entry kMethods[] = {{"random", MakeRandom}, {"single", MakeSingle}};
+constexpr Entry kMethods[] = {
+    {"adaptive_asha", Of<MakeAdaptiveAsha>},
+    {"asha", Of<MakeAsha>},
+    {"async_halving", Of<MakeAsha>},
+    {"grid", MakeGrid},
+    {"hyperband", Of<MakeHyperband>},
+    {"random", Of<MakeRandom>},
+    {"single", Of<MakeSingle>},
+};
 
 }  // namespace
+
+int64_t MaxReplacements(int64_t trials) {
+  // Enough to get past an unlucky region, few enough to notice a space without a valid point.
+  return std::max<int64_t>(16, trials);
+}
 
 absl::StatusOr<std::vector<Operation>> SearchMethod::OnPosted(Context, const OperationsPosted&) {
   return absl::FailedPreconditionError(
@@ -61,13 +91,13 @@ std::vector<std::string> SearchMethodNames() {
   return names;
 }
 
-Method MakeSearchMethod(const SearcherConfig& config) {
+Method MakeSearchMethod(const model::ExperimentConfig& config) {
+  const std::string& name = config.searcher.name;
   for (const Entry& entry : kMethods) {
-    if (config.name == entry.name) return entry.make(config);
+    if (name == entry.name) return entry.make(config);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no searcher is named \"", config.name,
-                   "\"; known: ", absl::StrJoin(SearchMethodNames(), ", ")));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no searcher is named \"", name, "\"; known: ", absl::StrJoin(SearchMethodNames(), ", ")));
 }
 
 }  // namespace det::searcher

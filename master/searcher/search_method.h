@@ -91,8 +91,13 @@ class SearchMethod {
 // Sorted.
 std::vector<std::string> SearchMethodNames();
 
-// INVALID_ARGUMENT for a name that is not known, with the known ones.
-absl::StatusOr<std::unique_ptr<SearchMethod>> MakeSearchMethod(const model::SearcherConfig& config);
+// INVALID_ARGUMENT for a name that is not known, with the known ones, and for what the method
+// cannot search with, with the path of the field.
+absl::StatusOr<std::unique_ptr<SearchMethod>> MakeSearchMethod(
+    const model::ExperimentConfig& config);
+
+// How many trials with invalid hyperparameters a search of so many trials replaces, beyond them.
+int64_t MaxReplacements(int64_t trials);
 
 }  // namespace det::searcher
 

@@ -33,7 +33,7 @@ Searcher::Searcher(const model::ExperimentConfig& config, std::unique_ptr<Search
       rng_(config.experiment_seed) {}
 
 absl::StatusOr<Searcher> Searcher::Make(const model::ExperimentConfig& config) {
-  DET_ASSIGN_OR_RETURN(auto method, MakeSearchMethod(config.searcher));
+  DET_ASSIGN_OR_RETURN(auto method, MakeSearchMethod(config));
   return Searcher(config, std::move(method));
 }
 

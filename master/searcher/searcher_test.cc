@@ -193,10 +193,11 @@ TEST(SearcherTest, WhatATrialGetsDoesNotDependOnTheOrderOfEnds) {
 }
 
 TEST(SearcherTest, RefusesAnUnknownMethodWithTheKnownOnes) {
-  const auto searcher = Searcher::Make(Config("hyperband", 1, 1));
+  const auto searcher = Searcher::Make(Config("best", 1, 1));
   EXPECT_EQ(searcher.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(searcher.status().message(),
-            "no searcher is named \"hyperband\"; known: random, single");
+            "no searcher is named \"best\"; known: adaptive_asha, asha, async_halving, grid, "
+            "hyperband, random, single");
 }
 
 }  // namespace
