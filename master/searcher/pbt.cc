@@ -3,22 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
 #include "master/searcher/perturb.h"
 #include "master/searcher/random_sampler.h"
-#include "master/searcher/snapshot.h"
 #include "master/searcher/space.h"
 
 namespace det::searcher {
 namespace {
 
 using model::RequestId;
-using model::Value;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
