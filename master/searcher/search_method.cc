@@ -11,9 +11,11 @@
 #include "base/status_macros.h"
 #include "master/searcher/adaptive_asha.h"
 #include "master/searcher/asha.h"
+#include "master/searcher/custom.h"
 #include "master/searcher/full_length.h"
 #include "master/searcher/grid.h"
 #include "master/searcher/hyperband.h"
+#include "master/searcher/pbt.h"
 
 namespace det::searcher {
 namespace {
@@ -53,6 +55,32 @@ Method MakeGrid(const model::ExperimentConfig& config) {
                                             std::make_unique<GridSampler>(std::move(grid)));
 }
 
+Method MakePopulation(const SearcherConfig& config) {
+  PopulationSearch::Options options{.population = config.population,
+                                    .max_length = model::MaxLength(config),
+                                    .max_concurrent_trials = config.max_concurrent_trials,
+                                    .max_replacements = MaxReplacements(config.population.size),
+                                    .objectives = model::Objectives(config).size()};
+  if (options.max_length < 1) {
+    return absl::InvalidArgumentError(
+        "pbt compares trials at lengths; set searcher.max_length or searcher.max_time");
+  }
+  // A generation trains one unit at least.
+  int64_t& generations = options.population.generations;
+  generations = std::clamp(generations, int64_t{1}, options.max_length);
+  options.population.size = std::max(options.population.size, int64_t{1});
+  return std::make_unique<PopulationSearch>(options);
+}
+
+Method MakeCustom(const SearcherConfig& config) {
+  CustomSearch::Options options{.max_concurrent_trials = config.max_concurrent_trials,
+                                .metrics = {}};
+  for (const model::Objective& objective : model::Objectives(config)) {
+    options.metrics.push_back(objective.metric);
+  }
+  return std::make_unique<CustomSearch>(std::move(options));
+}
+
 // Most methods are made without a look at the space.
 template <auto kMake>
 Method Of(const model::ExperimentConfig& config) {
@@ -67,8 +95,10 @@ constexpr Entry kMethods[] = {
     {"adaptive_asha", Of<MakeAdaptiveAsha>},
     {"asha", Of<MakeAsha>},
     {"async_halving", Of<MakeAsha>},
+    {"custom", Of<MakeCustom>},
     {"grid", MakeGrid},
     {"hyperband", Of<MakeHyperband>},
+    {"pbt", Of<MakePopulation>},
     {"random", Of<MakeRandom>},
     {"single", Of<MakeSingle>},
 };

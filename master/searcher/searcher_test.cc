@@ -195,9 +195,10 @@ TEST(SearcherTest, WhatATrialGetsDoesNotDependOnTheOrderOfEnds) {
 TEST(SearcherTest, RefusesAnUnknownMethodWithTheKnownOnes) {
   const auto searcher = Searcher::Make(Config("best", 1, 1));
   EXPECT_EQ(searcher.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(searcher.status().message(),
-            "no searcher is named \"best\"; known: adaptive_asha, asha, async_halving, grid, "
-            "hyperband, random, single");
+  EXPECT_EQ(
+      searcher.status().message(),
+      "no searcher is named \"best\"; known: adaptive_asha, asha, async_halving, custom, grid, "
+      "hyperband, pbt, random, single");
 }
 
 }  // namespace
