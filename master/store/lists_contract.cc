@@ -90,7 +90,6 @@ TEST_P(StoreContractTest, ACheckpointStaysItsTrials) {
 
 TEST_P(StoreContractTest, AnExperimentCountsWhatItHas) {
   const UserRecord alice = *store_->PutUser({.username = "alice"});
-  ASSERT_TRUE(store_->PutContext("abc", std::string(1000, 'x')).ok());
   experiment::Experiment e = MakeExperiment(1);
   e.owner = alice.id;
   e.context_hash = "abc";
@@ -98,6 +97,7 @@ TEST_P(StoreContractTest, AnExperimentCountsWhatItHas) {
           cluster::PutTrial{MakeTrial(1, 1)}, cluster::PutTrial{MakeTrial(2, 1)},
           cluster::PutTrial{MakeTrial(3, 2)}, cluster::AddCheckpoint{MakeCheckpoint("a", 1, 10)},
           cluster::AddCheckpoint{MakeCheckpoint("b", 2, 10)}});
+  ASSERT_TRUE(store_->PutContext("abc", std::string(1000, 'x')).ok());
   const ExperimentRecord record = *store_->GetExperiment(e.id);
   EXPECT_EQ(record.experiment, e);
   EXPECT_EQ(record.username, "alice");

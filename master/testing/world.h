@@ -15,6 +15,7 @@
 #include "master/service/services.h"
 #include "master/store/fake_store.h"
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/service_type.h>
 
 namespace det::master {
 
