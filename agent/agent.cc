@@ -285,7 +285,7 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& given,
   }
   std::error_code error;
   options.work_dir = std::filesystem::absolute(options.work_dir, error).lexically_normal();
-  if (const absl::Status made = base::MakeDirs(options.work_dir); !made.ok()) {
+  if (const absl::Status made = base::MakeDirs(options.work_dir, 0700); !made.ok()) {
     return absl::Status(made.code(),
                         absl::StrCat(made.message(), "; choose another folder with --work-dir"));
   }

@@ -80,11 +80,13 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
   return SyncDir(dir);
 }
 
-absl::Status MakeDirs(const std::string& path) {
+absl::Status MakeDirs(const std::string& path, unsigned mode) {
   std::error_code error;
-  std::filesystem::create_directories(path, error);
+  const std::filesystem::path last = path.substr(0, path.find_last_not_of('/') + 1);
+  if (last.has_parent_path()) std::filesystem::create_directories(last.parent_path(), error);
   if (error) return SystemError(error.value(), "make folder", path);
-  // create_directories is content with a file of that name in some versions.
+  const int failure = ::mkdir(last.empty() ? path.c_str() : last.c_str(), mode) == 0 ? 0 : errno;
+  if (failure != 0 && failure != EEXIST) return SystemError(failure, "make folder", path);
   if (!std::filesystem::is_directory(path, error)) {
     return absl::AlreadyExistsError(absl::StrCat("cannot make folder ", path, ": a file is there"));
   }

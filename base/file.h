@@ -21,8 +21,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path);
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content,
                                  unsigned mode = 0644);
 
-// Makes a folder and those above it; one that exists is fine.
-absl::Status MakeDirs(const std::string& path);
+// Makes a folder with these permissions (less the umask) and those above it with the usual ones;
+// one that exists is fine and stays as it is.
+absl::Status MakeDirs(const std::string& path, unsigned mode = 0777);
 
 // Whether a symbolic link at `path`, relative to some directory and with no link on the way to it,
 // stays inside of that directory, judged by the words alone. ".." behind a name counts as leaving:

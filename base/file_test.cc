@@ -51,6 +51,14 @@ TEST(File, MakesFoldersOnceAndAgain) {
   EXPECT_FALSE(MakeDirs(dir->path() + "/file/below").ok());
 }
 
+TEST(File, AFolderMayBePrivate) {
+  const auto dir = TempDir::Create();
+  ASSERT_TRUE(MakeDirs(dir->path() + "/a/private/", 0700).ok());
+  namespace fs = std::filesystem;
+  EXPECT_EQ(fs::status(dir->path() + "/a/private").permissions(), fs::perms::owner_all);
+  EXPECT_NE(fs::status(dir->path() + "/a").permissions(), fs::perms::owner_all);
+}
+
 TEST(File, TempDirGoesWithAllInIt) {
   std::string path;
   {

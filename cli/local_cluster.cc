@@ -179,7 +179,9 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
                                                    " is not UTF-8; choose another with "
                                                    "--data-dir"));
   }
-  if (const absl::Status made = base::MakeDirs(Path("log")); !made.ok()) {
+  absl::Status made = base::MakeDirs(data_dir_, 0711);
+  if (made.ok()) made = base::MakeDirs(Path("log"), 0700);
+  if (!made.ok()) {
     return absl::PermissionDeniedError(absl::StrCat("data directory ", data_dir_,
                                                     " is not writable (", made.message(),
                                                     "); choose another with --data-dir"));

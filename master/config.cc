@@ -1,7 +1,11 @@
 #include "master/config.h"
 
+#include <cstdlib>
 #include <iostream>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "base/install.h"
 #include <CLI/CLI.hpp>
 
@@ -13,6 +17,32 @@ Exit Report(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return {app.exit(error)};
   std::cerr << "resolute-master: " << error.what() << "; see resolute-master --help\n";
   return {2};
+}
+
+std::string IsAbsolute(const std::string& path) {
+  return path.starts_with('/') ? "" : path + " is relative; start it with /";
+}
+
+// From the flag, the file or the environment, in this order.
+absl::Status FindPassword(const std::string& file, Config* config) {
+  const char* variable = ::getenv("DET_ADMIN_PASSWORD");
+  const std::string from_environment = variable == nullptr ? "" : variable;
+  // Read once: whatever is started from here would inherit it.
+  ::unsetenv("DET_ADMIN_PASSWORD");
+  if (!config->admin_password.empty()) return absl::OkStatus();
+  if (file.empty()) {
+    config->admin_password = from_environment;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::string> text = base::ReadFile(file);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--admin-password-file: ", text.status().message()));
+  }
+  config->admin_password = text->substr(0, text->find_first_of("\r\n"));
+  if (!config->admin_password.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--admin-password-file: the first line of ", file, " is empty"));
 }
 
 }  // namespace
@@ -38,9 +68,20 @@ std::variant<Config, Exit> ParseFlags(int argc, char** argv) {
   app.add_option("--checkpoint-dir", config.checkpoint_dir,
                  "Where trials save checkpoints by default; without: checkpoints/ in the data "
                  "directory");
+  app.add_option("--checkpoint-root", config.checkpoint_roots,
+                 "A folder below which users may keep checkpoints (checkpoint_storage.host_path); "
+                 "may be given again. Without: anywhere but the system's folders and the data "
+                 "directory")
+      ->allow_extra_args(false)
+      ->check(IsAbsolute, "absolute");
   app.add_option("--cluster-name", config.cluster_name, "Shown to users");
-  app.add_option("--admin-password", config.admin_password, "Set the password of user admin")
-      ->envname("DET_ADMIN_PASSWORD");
+  std::string password_file;
+  auto* file = app.add_option("--admin-password-file", password_file,
+                              "Set the password of user admin to the first line of this file");
+  app.add_option("--admin-password", config.admin_password,
+                 "The same, in sight of everybody who lists this machine's processes; better use "
+                 "--admin-password-file or $DET_ADMIN_PASSWORD")
+      ->excludes(file);
   app.add_option("--agent-patience", patience,
                  "Seconds an agent may be away before its tasks are given up")
       ->check(CLI::NonNegativeNumber)
@@ -55,7 +96,10 @@ std::variant<Config, Exit> ParseFlags(int argc, char** argv) {
     return Report(app, error);
   }
   config.agent_patience = absl::Seconds(patience);
-  return config;
+  const absl::Status password = FindPassword(password_file, &config);
+  if (password.ok()) return config;
+  std::cerr << "resolute-master: " << password.message() << "\n";
+  return Exit{2};
 }
 
 }  // namespace det::master

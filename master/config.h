@@ -6,6 +6,7 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/time/time.h"
 
@@ -14,9 +15,10 @@ namespace det::master {
 struct Config {
   std::string data_dir;
   std::string bind = "127.0.0.1";
-  int port = 8080;             // 0: any free one
-  std::string db_url;          // empty: an embedded PostgreSQL
-  std::string checkpoint_dir;  // empty: <data_dir>/checkpoints
+  int port = 8080;                            // 0: any free one
+  std::string db_url;                         // empty: an embedded PostgreSQL
+  std::string checkpoint_dir;                 // empty: <data_dir>/checkpoints
+  std::vector<std::string> checkpoint_roots;  // where users may keep theirs; empty: see --help
   std::string cluster_name;
   std::string admin_password;
   absl::Duration agent_patience = absl::Hours(1);

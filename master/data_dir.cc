@@ -29,10 +29,11 @@ absl::StatusOr<DataDir> DataDir::Open(const std::string& path) {
   std::error_code error;
   const std::string absolute = std::filesystem::absolute(path, error).lexically_normal().string();
   if (error) return NotWritable(path, error.message());
-  const absl::Status made = base::MakeDirs(absolute);
+  // Others pass through to what is theirs (checkpoints) and see nothing else.
+  const absl::Status made = base::MakeDirs(absolute, 0711);
   if (!made.ok()) return NotWritable(absolute, made.message());
   const std::string lock_path = absolute + "/master.lock";
-  base::Fd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  base::Fd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.valid()) return NotWritable(absolute, absl::ErrnoToStatus(errno, "").message());
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     std::string holder = base::ReadFile(lock_path).value_or("");

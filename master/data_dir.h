@@ -1,5 +1,6 @@
 // The master's data directory: made, found writable, locked against a second master; and the file
-// in it that tells others where the master is.
+// in it that tells others where the master is. Other users of the machine cannot list it; they
+// reach checkpoints/ and master.json in it.
 //
 // Used by master.cc on the main thread; blocks.
 #ifndef MASTER_DATA_DIR_H_

@@ -1,6 +1,7 @@
 // resolute-master: flags, signals, and the end of the process; all else is in master.cc.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -46,6 +47,14 @@ void InstallSignals() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
+// A connection takes a descriptor or three: as many as the system lets us have.
+void RaiseDescriptorLimit() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 det::base::LogLevel LevelOf(const std::string& name) {
   using det::base::LogLevel;
   if (name == "debug") return LogLevel::kDebug;
@@ -81,5 +90,6 @@ int main(int argc, char** argv) {
   const auto& config = std::get<det::master::Config>(parsed);
   det::base::InitLog({.json = config.log_json, .level = LevelOf(config.log_level)});
   InstallSignals();
+  RaiseDescriptorLimit();
   return Run(config);
 }

@@ -74,6 +74,8 @@ class Master::Impl {
   absl::Status StartEngine(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal);
   absl::Status StartServer();
   absl::Status StartGateway(const Config& config);
+  void Admit(const std::string& method, const std::string& authorization,
+             absl::AnyInvocable<void(absl::StatusOr<gateway::Admission>)> reply);
   void Stop();
 
   std::optional<DataDir> data_dir_;
@@ -129,9 +131,13 @@ absl::Status Master::Impl::FillFacts(const Config& config) {
   facts.cluster_name = config.cluster_name;
   facts.database = config.db_url.empty() ? "embedded" : "external";
   facts.started_at = clock_.Now();
-  facts.checkpoint_dir =
+  service::CheckpointPlaces& places = edge_.checkpoint_places;
+  places.own =
       config.checkpoint_dir.empty() ? data_dir_->path() + "/checkpoints" : config.checkpoint_dir;
-  return base::MakeDirs(facts.checkpoint_dir);
+  places.data_dir = data_dir_->path();
+  places.roots = config.checkpoint_roots;
+  // Tasks write and read here, maybe as another user.
+  return base::MakeDirs(places.own);
 }
 
 absl::Status Master::Impl::StartEngine(const Config& config,
@@ -202,6 +208,9 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
     services.push_back(google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name));
   }
   gateway::HttpHooks hooks;
+  hooks.admit = [this](const std::string& method, const std::string& authorization, auto reply) {
+    Admit(method, authorization, std::move(reply));
+  };
   hooks.metrics = [this](absl::AnyInvocable<void(std::string)> reply) {
     metrics_.Render(*engine_, std::move(reply));
   };
@@ -213,6 +222,18 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
           std::move(hooks), server_.get(), services));
   url_ = UrlOf(config.bind, gateway_->port());
   return absl::OkStatus();
+}
+
+void Master::Impl::Admit(const std::string& method, const std::string& authorization,
+                         absl::AnyInvocable<void(absl::StatusOr<gateway::Admission>)> reply) {
+  pool_->Post([this, method, authorization, reply = std::move(reply)]() mutable {
+    const absl::StatusOr<auth::Principal> principal = authenticator_->Admit(method, authorization);
+    if (!principal.ok()) {
+      metrics_.CountCall(principal.status().code());
+      return reply(principal.status());
+    }
+    reply(gateway::Admission{.identified = principal->kind != auth::PrincipalKind::kNobody});
+  });
 }
 
 void Master::Impl::Stop() {

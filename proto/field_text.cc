@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
+#include "base/utf8.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/message.h"
@@ -152,9 +153,10 @@ bool SetText(const FieldDescriptor& field, std::string_view text, Message* m) {
     }
     case FieldDescriptor::CPPTYPE_STRING: {
       std::string value(text);
-      if (field.type() == FieldDescriptor::TYPE_BYTES &&
-          !absl::Base64Unescape(View(text), &value) &&
-          !absl::WebSafeBase64Unescape(View(text), &value)) {
+      const bool bytes = field.type() == FieldDescriptor::TYPE_BYTES;
+      if (bytes ? !absl::Base64Unescape(View(text), &value) &&
+                      !absl::WebSafeBase64Unescape(View(text), &value)
+                : !base::IsUtf8(text)) {
         return false;
       }
       many ? r->AddString(m, &field, value) : r->SetString(m, &field, value);
@@ -251,6 +253,10 @@ absl::Status SetFieldFromText(std::string_view path, std::string_view text, Mess
   }
   const Place<Message> place = FindForWrite(path, message);
   if (SetText(*place.field, text, place.holder)) return absl::OkStatus();
+  // What is no text cannot be shown.
+  if (!base::IsUtf8(text)) {
+    return absl::InvalidArgumentError(absl::StrCat(View(path), ": the value is not UTF-8"));
+  }
   const std::string type = place.field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE
                                ? place.field->message_type()->name()
                            : place.field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM

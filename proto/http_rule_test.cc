@@ -1,5 +1,6 @@
 #include "proto/http_rule.h"
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -7,9 +8,12 @@
 #include "det/api/v1/checkpoint.pb.h"
 #include "det/api/v1/experiment.pb.h"
 #include "det/api/v1/master.pb.h"
+#include "det/api/v1/task.pb.h"
 #include "det/api/v1/trial.pb.h"
 #include "det/trial/v1/trial.pb.h"
+#include "google/api/annotations.pb.h"
 #include "google/protobuf/descriptor.h"
+#include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
 
@@ -37,7 +41,7 @@ class HttpRuleTest : public testing::Test {
     // Linked in by use of their messages.
     api::GetMasterRequest().GetDescriptor();
     for (const char* name : {"ExperimentService", "TrialService", "CheckpointService",
-                             "MasterService", "AuthService"}) {
+                             "MasterService", "AuthService", "TaskService"}) {
       EXPECT_TRUE(router_.Add(Service(name)).ok()) << name;
     }
   }
@@ -145,6 +149,26 @@ TEST_F(HttpRuleTest, PrefersLiteralsAndSaysWhichVerbsAPathTakes) {
   EXPECT_EQ(router_.Find("GET", "").status().code(), absl::StatusCode::kNotFound);
 }
 
+// Read from the texts themselves, so that a new file or service is looked at, too.
+TEST(HttpRulesTest, EveryMethodOfTheApiHasOne) {
+  std::ifstream file("proto/api.pb", std::ios::binary);
+  google::protobuf::FileDescriptorSet texts;
+  ASSERT_TRUE(texts.ParseFromIstream(&file));
+  int methods = 0;
+  for (const auto& text : texts.file()) {
+    if (text.package() != "det.api.v1") continue;
+    for (const auto& service : text.service()) {
+      for (const auto& method : service.method()) {
+        const auto& rule = method.options().GetExtension(google::api::http);
+        EXPECT_NE(rule.pattern_case(), google::api::HttpRule::PATTERN_NOT_SET)
+            << service.name() << "." << method.name();
+        ++methods;
+      }
+    }
+  }
+  EXPECT_GT(methods, 20);
+}
+
 TEST_F(HttpRuleTest, RefusesTheSameRuleTwice) {
   EXPECT_EQ(router_.Add(Service("TrialService")).code(), absl::StatusCode::kInvalidArgument);
 }
@@ -176,6 +200,28 @@ TEST_F(HttpRuleTest, NamesTheFieldWhoseValueCannotBeRead) {
   }
   const auto word = router_.Find("GET", "/api/v1/trials/nine/logs");
   EXPECT_EQ(HttpRouter::Fill(*word, "", "", &logs).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(HttpRuleTest, NamesTheFieldWhoseValueIsNoText) {
+  api::TrialLogsRequest logs;
+  const auto match = router_.Find("GET", "/api/v1/trials/9/logs");
+  absl::Status status = HttpRouter::Fill(*match, "searchText=a%ffb", "", &logs);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "searchText: the value is not UTF-8");
+  status = HttpRouter::Fill(*match, "limit=%ff", "", &logs);
+  EXPECT_EQ(status.message(), "limit: the value is not UTF-8");
+  EXPECT_TRUE(HttpRouter::Fill(*match, "searchText=%c3%bc", "", &logs).ok());
+
+  api::GetTaskRequest task;
+  const auto path = router_.Find("GET", "/api/v1/tasks/%c3%28");
+  status = HttpRouter::Fill(*path, "", "", &task);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "task_id: the value is not UTF-8");
+
+  api::CreateExperimentRequest create;
+  status = HttpRouter::Fill(*router_.Find("POST", "/api/v1/experiments"), "",
+                            "{\"config\": \"a\xff\"}", &create);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
 }
 
 TEST_F(HttpRuleTest, ReadsBodiesOfOldClients) {

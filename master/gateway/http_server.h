@@ -1,5 +1,5 @@
 // The master's one public port: HTTP/1.1 (the API as JSON, metrics, a page that says what this is)
-// and gRPC, told apart by their first bytes. gRPC connections are handed to the server in this
+// and gRPC, told apart by their first bytes. gRPC connections are lent to the server in this
 // process; HTTP requests become calls of the same server over a channel in memory, so both pass the
 // same services.
 //
@@ -30,11 +30,22 @@ struct HttpOptions {
   int port = 8080;  // 0: any free one
   int threads = 2;
   uint64_t body_limit = uint64_t{160} << 20;
-  int connection_limit = 2000;
-  std::string about;  // the text of GET /
+  int connection_limit = 10'000;  // HTTP and gRPC together; those above it are closed
+  std::string about;              // the text of GET /
+};
+
+// What a request's headers tell of its caller.
+struct Admission {
+  bool identified = false;  // by a token; whoever is not gets little memory
 };
 
 struct HttpHooks {
+  // Whether the bearer of this Authorization header may call the method
+  // ("det.api.v1.TrialService.GetTrial"); asked before anything of the body is read. May answer
+  // later, from any thread. If null, all may, and any header identifies.
+  std::function<void(const std::string& method, const std::string& authorization,
+                     absl::AnyInvocable<void(absl::StatusOr<Admission>)> reply)>
+      admit;
   // Writes the text of GET /metrics; may answer later, from any thread.
   std::function<void(absl::AnyInvocable<void(std::string)> reply)> metrics;
   // After each answer, with its HTTP status; any thread.

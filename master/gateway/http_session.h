@@ -23,7 +23,7 @@ struct HttpContext {
   Rpc rpc;
 };
 
-// Ends when the connection has ended or was handed to gRPC.
+// Ends when the connection has ended, whoever served it.
 boost::asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> context,
                                              std::shared_ptr<boost::beast::tcp_stream> stream);
 

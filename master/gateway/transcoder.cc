@@ -57,18 +57,24 @@ absl::StatusOr<Transcoder> Transcoder::Make(
   return Transcoder(std::move(router));
 }
 
-absl::StatusOr<Transcoder::Call> Transcoder::Read(std::string_view verb, std::string_view target,
-                                                  std::string_view body) const {
+absl::StatusOr<Transcoder::Route> Transcoder::Find(std::string_view verb,
+                                                   std::string_view target) const {
   const size_t question = target.find('?');
-  DET_ASSIGN_OR_RETURN(const proto::HttpRouter::Match match, router_.Find(verb, target));
-  const std::unique_ptr<google::protobuf::Message> request = New(*match.method->input_type());
-  DET_RETURN_IF_ERROR(proto::HttpRouter::Fill(
-      match, question == std::string_view::npos ? "" : target.substr(question + 1), body,
-      request.get()));
+  Route route;
+  DET_ASSIGN_OR_RETURN(route.match, router_.Find(verb, target));
+  if (question != std::string_view::npos) route.query = std::string(target.substr(question + 1));
+  route.method = route.match.method->full_name();
+  return route;
+}
+
+absl::StatusOr<Transcoder::Call> Transcoder::Read(const Route& route, std::string_view body) {
+  const google::protobuf::MethodDescriptor& method = *route.match.method;
+  const std::unique_ptr<google::protobuf::Message> request = New(*method.input_type());
+  DET_RETURN_IF_ERROR(proto::HttpRouter::Fill(route.match, route.query, body, request.get()));
   Call call;
-  call.path = absl::StrCat("/", match.method->service()->full_name(), "/", match.method->name());
-  call.streams = match.method->server_streaming();
-  call.output = match.method->output_type();
+  call.path = absl::StrCat("/", method.service()->full_name(), "/", method.name());
+  call.streams = method.server_streaming();
+  call.output = method.output_type();
   call.request = request->SerializeAsString();
   return call;
 }

@@ -20,16 +20,23 @@ class Transcoder {
   static absl::StatusOr<Transcoder> Make(
       const std::vector<const google::protobuf::ServiceDescriptor*>& services);
 
+  // What a request's first line asks for.
+  struct Route {
+    proto::HttpRouter::Match match;
+    std::string query;
+    std::string method;  // "det.api.v1.TrialService.GetTrial"
+  };
+  // `target` with the query. NOT_FOUND: no such path. UNIMPLEMENTED: not by this verb.
+  absl::StatusOr<Route> Find(std::string_view verb, std::string_view target) const;
+
   struct Call {
     std::string path;  // gRPC's: "/det.api.v1.TrialService/GetTrial"
     bool streams = false;
     const google::protobuf::Descriptor* output = nullptr;
     std::string request;  // serialised
   };
-  // `target` with the query. NOT_FOUND: no such path. UNIMPLEMENTED: not by this verb.
   // INVALID_ARGUMENT: a value cannot be read.
-  absl::StatusOr<Call> Read(std::string_view verb, std::string_view target,
-                            std::string_view body) const;
+  static absl::StatusOr<Call> Read(const Route& route, std::string_view body);
 
   // A serialised answer as JSON.
   static absl::StatusOr<std::string> Write(const google::protobuf::Descriptor& output,

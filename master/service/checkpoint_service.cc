@@ -14,8 +14,8 @@
 #include "det/api/v1/checkpoint.grpc.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
+#include "master/service/open_stream.h"
 #include "master/service/services.h"
-#include "master/service/stream.h"
 
 namespace det::service {
 namespace {

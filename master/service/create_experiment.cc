@@ -35,6 +35,17 @@ absl::Status CheckEntrypoint(const model::ExperimentConfig& config, const Contex
                    ": entrypoint: ", trial->file, " is not in the context directory"));
 }
 
+absl::Status CheckPlace(const Edge& edge, const model::ExperimentConfig& config,
+                        const det::api::v1::CreateExperimentRequest& request) {
+  const absl::Status allowed =
+      CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage);
+  if (allowed.ok()) return allowed;
+  constexpr char kMember[] = "checkpoint_storage.host_path";
+  return absl::InvalidArgumentError(
+      absl::StrCat(model::LocateInConfig(request.config(), request.config_path(), kMember), ": ",
+                   kMember, ": ", allowed.message()));
+}
+
 }  // namespace
 
 absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
@@ -46,11 +57,12 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                                    " are allowed"));
   }
   model::ConfigDefaults defaults;
-  defaults.checkpoint_host_path = edge.facts.checkpoint_dir;
+  defaults.checkpoint_host_path = edge.checkpoint_places.own;
   defaults.experiment_seed = SeedFor(edge, request.request_id());
   DET_ASSIGN_OR_RETURN(
       model::ExperimentConfig config,
       model::ParseExperimentConfig(request.config(), request.config_path(), {}, defaults));
+  DET_RETURN_IF_ERROR(CheckPlace(edge, config, request));
   Submission submission;
   DET_ASSIGN_OR_RETURN(submission.context, PackContext(request.model_definition()));
   DET_RETURN_IF_ERROR(CheckEntrypoint(config, submission.context, request));

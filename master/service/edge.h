@@ -12,6 +12,7 @@
 #include "base/thread_pool.h"
 #include "master/auth/authenticator.h"
 #include "master/engine/engine.h"
+#include "master/service/checkpoint_place.h"
 #include "master/service/experiment_watch.h"
 #include "master/store/store.h"
 
@@ -25,7 +26,6 @@ struct MasterFacts {
   std::string cluster_name;
   std::string database;  // "embedded" or "external"
   absl::Time started_at;
-  std::string checkpoint_dir;  // default of checkpoint_storage.host_path
 };
 
 struct Edge {
@@ -36,6 +36,7 @@ struct Edge {
   const base::Clock* clock = nullptr;
   ExperimentWatch* watch = nullptr;
   MasterFacts facts;
+  CheckpointPlaces checkpoint_places;  // `own` is the default of checkpoint_storage.host_path
   std::function<void(absl::StatusCode)> on_call;  // after each unary call; any thread; may be null
 };
 

@@ -11,8 +11,8 @@
 #include "master/service/convert.h"
 #include "master/service/create_experiment.h"
 #include "master/service/live.h"
+#include "master/service/open_stream.h"
 #include "master/service/services.h"
-#include "master/service/stream.h"
 
 namespace det::service {
 namespace {

@@ -26,7 +26,7 @@ struct LogQuestion {
   bool follow = false;
 };
 
-// What has been sent, and the next portion of it.
+// What has been sent, and the next portion of it, of bounded length in either order.
 class LogCursor {
  public:
   LogCursor(const Edge& edge, LogQuestion question)

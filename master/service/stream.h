@@ -1,6 +1,5 @@
 // A server stream that anybody may write to: messages queue up, one is on its way at a time. With a
-// producer it pulls: the producer runs on the pool whenever the queue is empty and there may be
-// more.
+// producer it pulls: that runs on the pool whenever the queue is empty and there may be more.
 //
 // Made by a service's override; lives until gRPC and its last holder are done with it. All methods
 // on any thread; nothing is called under its lock.
@@ -89,10 +88,8 @@ class Stream final : public grpc::ServerWriteReactor<Response>,
     {
       std::lock_guard lock(mutex_);
       canceled_ = true;
-      producer = std::move(producer_);
-      producer_ = nullptr;
-      on_over = std::move(on_over_);
-      on_over_ = nullptr;
+      producer = std::exchange(producer_, nullptr);
+      on_over = std::exchange(on_over_, nullptr);
       self = std::move(self_);
     }
     if (on_over) on_over();
@@ -147,24 +144,6 @@ class Stream final : public grpc::ServerWriteReactor<Response>,
   bool awake_ = false;
   bool producing_ = false;
 };
-
-// Admits the caller to `method`, then runs `open` on the pool with the stream; a refusal closes it.
-template <class Response>
-Stream<Response>* OpenStream(
-    const Edge& edge, grpc::CallbackServerContext* context, std::string_view method,
-    absl::AnyInvocable<void(const auth::Principal&, std::shared_ptr<Stream<Response>>)> open) {
-  std::shared_ptr<Stream<Response>> stream = Stream<Response>::Make(edge.pool);
-  edge.pool->Post([&edge, stream, method, header = AuthorizationOf(*context),
-                   open = std::move(open)]() mutable {
-    const absl::StatusOr<auth::Principal> principal = edge.authenticator->Admit(method, header);
-    if (principal.ok()) {
-      open(*principal, std::move(stream));
-    } else {
-      stream->Close(principal.status());
-    }
-  });
-  return stream.get();
-}
 
 }  // namespace det::service
 

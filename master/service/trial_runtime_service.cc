@@ -9,8 +9,8 @@
 #include "det/trial/v1/trial.grpc.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
+#include "master/service/open_stream.h"
 #include "master/service/services.h"
-#include "master/service/stream.h"
 
 namespace det::service {
 namespace {

@@ -9,34 +9,12 @@
 #include <variant>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace det::store {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-// Length of the well-formed UTF-8 sequence at the start of `text` (Unicode, table 3-7), or 0.
-size_t SequenceLength(std::string_view text) {
-  const auto byte = [&](size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
-  };
-  const auto follows = [&](size_t i, int low = 0x80, int high = 0xBF) {
-    return byte(i) >= low && byte(i) <= high;
-  };
-  const int lead = byte(0);
-  if (lead == 0) return 0;
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const bool second = follows(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF);
-    return second && follows(2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const bool second = follows(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF);
-    return second && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
 
 void CleanInPlace(std::string& text) { text = CleanText(text); }
 
@@ -100,7 +78,7 @@ std::string CleanText(std::string_view text) {
   std::string clean;
   clean.reserve(text.size());
   while (!text.empty()) {
-    const size_t length = SequenceLength(text);
+    const size_t length = text.front() == '\0' ? 0 : base::Utf8Length(text);
     clean.append(length > 0 ? text.substr(0, length) : kReplacement);
     text.remove_prefix(std::max<size_t>(length, 1));
   }
@@ -140,6 +118,11 @@ absl::Time Canonical(absl::Time time) {
   return absl::FromUnixMicros(absl::ToUnixMicros(time));
 }
 
+model::LogLevel Canonical(model::LogLevel level) {
+  const bool known = level >= model::LogLevel::kUnknown && level <= model::LogLevel::kCritical;
+  return known ? level : model::LogLevel::kUnknown;
+}
+
 cluster::Change Canonical(cluster::Change change) {
   std::visit([](auto& kind) { CleanInPlace(kind); }, change);
   return change;
@@ -152,6 +135,7 @@ model::MetricReport Canonical(model::MetricReport report) {
 
 model::LogLine Canonical(model::LogLine line) {
   CleanAll(line.task, line.allocation, line.agent, line.time, line.stdtype, line.source, line.text);
+  line.level = Canonical(line.level);
   return line;
 }
 

@@ -27,6 +27,9 @@ model::Value Canonical(const model::Value& value);
 // Microseconds; what is finer is dropped. Infinite outside the years 1 to 9999.
 absl::Time Canonical(absl::Time time);
 
+// Another number than the enumeration's, which came over the wire, is unknown.
+model::LogLevel Canonical(model::LogLevel level);
+
 // The change with all its texts, values and times in the form in which they are kept.
 cluster::Change Canonical(cluster::Change change);
 model::MetricReport Canonical(model::MetricReport report);

@@ -66,6 +66,11 @@ struct FakeDatabase {
     logs.push_back({static_cast<int64_t>(logs.size()) + 1, line});
   }
 
+  bool UsesContext(const std::string& hash) const {
+    return std::any_of(experiments.begin(), experiments.end(),
+                       [&](const auto& item) { return item.second.context_hash == hash; });
+  }
+
   // The newest run's report of each step.
   std::vector<model::MetricReport> Metrics(model::TrialId trial, const std::string& group) const;
   std::vector<CheckpointEntry> Checkpoints(model::TrialId trial) const;

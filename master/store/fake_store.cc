@@ -51,6 +51,8 @@ absl::StatusOr<cluster::Image> FakeStore::Load() {
   std::lock_guard lock(database_->mutex);
   epoch_ = ++database_->epoch;
   database_->commit_seq = 0;
+  std::erase_if(database_->contexts,
+                [this](const auto& context) { return !database_->UsesContext(context.first); });
   cluster::Image image;
   for (const auto& [id, experiment] : database_->experiments) {
     image.last_experiment = std::max(image.last_experiment, id.value());
@@ -274,7 +276,9 @@ absl::StatusOr<std::vector<LogRecord>> FakeStore::ListLogs(const LogQuery& query
   std::lock_guard lock(database_->mutex);
   std::vector<LogRecord> found;
   for (const LogRecord& record : database_->logs) {
-    if (record.id > query.after_id && Matches(query, record.line)) found.push_back(record);
+    if (record.id <= query.after_id) continue;
+    if (query.before_id > 0 && record.id >= query.before_id) continue;
+    if (Matches(query, record.line)) found.push_back(record);
   }
   if (query.descending) std::reverse(found.begin(), found.end());
   const size_t limit = std::max(query.limit, 0);

@@ -116,6 +116,7 @@ struct LogRecord {
 struct LogQuery {
   model::TaskId task;
   int64_t after_id = 0;
+  int64_t before_id = 0;  // 0: no bound
   int limit = 1000;
   bool descending = false;
   std::vector<std::string> allocations;

@@ -29,7 +29,9 @@ class Store {
   // ---- control path ----
 
   // Takes the cluster over: raises the epoch, so that any older master's commits fail from now on,
-  // and returns what is to be restored.
+  // and returns what is to be restored. Drops the contexts that no experiment has: a context is
+  // stored before its experiment, which may then be refused or lost in a crash. Later would be too
+  // late to tell them from those of submissions under way.
   virtual absl::StatusOr<cluster::Image> Load() = 0;
 
   // All of them or none, in one transaction that also checks the epoch. ABORTED: another master has
@@ -77,7 +79,8 @@ class Store {
       const std::vector<model::TrialId>& trials, const std::string& group) = 0;
   virtual absl::StatusOr<CheckpointEntry> GetCheckpoint(const model::CheckpointId& id) = 0;
   virtual absl::StatusOr<CheckpointPage> ListCheckpoints(const CheckpointQuery& query) = 0;
-  // Lines with id > query.after_id, at most query.limit, by id (descending when asked).
+  // Lines with ids between query.after_id and query.before_id, without these two, at most
+  // query.limit, by id (descending when asked).
   virtual absl::StatusOr<std::vector<LogRecord>> ListLogs(const LogQuery& query) = 0;
 
   // A key-value pair about the cluster itself ("cluster_id", "task_secret").

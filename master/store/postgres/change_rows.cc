@@ -187,7 +187,7 @@ Statement InsertLogLines(const std::vector<const model::LogLine*>& lines) {
     sequences.Add(ToParam(l->sequence));
     times.Add(ToParam(l->time));
     ranks.Add(ToParam(l->rank));
-    levels.Add(ToParam(static_cast<int>(l->level)));
+    levels.Add(ToParam(static_cast<int>(Canonical(l->level))));
     stdtypes.Add(ToParam(l->stdtype));
     sources.Add(ToParam(l->source));
     texts.Add(ToParam(l->text));

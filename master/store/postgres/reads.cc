@@ -1,5 +1,6 @@
 // SqlStore: answers about experiments, allocations, metrics and logs.
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -159,14 +160,24 @@ absl::StatusOr<std::vector<LogRecord>> SqlStore::ListLogs(const LogQuery& query)
       "AND ($7::text[] IS NULL OR l.stdtype = ANY($7)) "
       "AND ($8::text[] IS NULL OR l.source = ANY($8)) "
       "AND ($9::timestamptz IS NULL OR l.time < $9) "
-      "AND ($10::timestamptz IS NULL OR l.time > $10) AND strpos(l.text, $11) > 0 ORDER BY l.id ";
+      "AND ($10::timestamptz IS NULL OR l.time > $10) AND strpos(l.text, $11) > 0 "
+      "AND l.id < $13 ORDER BY l.id ";
   std::vector<int> levels;
   for (const model::LogLevel level : query.levels) levels.push_back(static_cast<int>(level));
   const Params params = {
-      ToParam(query.task),      ToParam(query.after_id), ToFilter(query.allocations),
-      ToFilter(query.agents),   ToFilter(query.ranks),   ToFilter(levels),
-      ToFilter(query.stdtypes), ToFilter(query.sources), ToParam(query.before),
-      ToParam(query.after),     ToParam(query.contains), ToParam(std::max(query.limit, 0))};
+      ToParam(query.task),
+      ToParam(query.after_id),
+      ToFilter(query.allocations),
+      ToFilter(query.agents),
+      ToFilter(query.ranks),
+      ToFilter(levels),
+      ToFilter(query.stdtypes),
+      ToFilter(query.sources),
+      ToParam(query.before),
+      ToParam(query.after),
+      ToParam(query.contains),
+      ToParam(std::max(query.limit, 0)),
+      ToParam(query.before_id > 0 ? query.before_id : std::numeric_limits<int64_t>::max())};
   const std::string sql = absl::StrCat("SELECT ", kLogColumns, kWhere,
                                        query.descending ? "DESC" : "ASC", " LIMIT $12::bigint");
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<LogRecord>> {

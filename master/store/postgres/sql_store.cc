@@ -25,6 +25,9 @@ constexpr char kHighest[] =
     "SELECT coalesce((SELECT max(id) FROM experiments), 0), "
     "coalesce((SELECT max(id) FROM trials), 0), "
     "coalesce((SELECT max(submitted) FROM allocations), 0)";
+constexpr char kDropOrphans[] =
+    "DELETE FROM contexts x WHERE NOT EXISTS "
+    "(SELECT FROM experiments e WHERE e.context_hash = x.hash)";
 constexpr char kFence[] = "SELECT fence($1, $2)";
 constexpr char kOtherMaster[] = "RS001";
 constexpr char kCommittedAlready[] = "RS002";
@@ -120,6 +123,7 @@ absl::StatusOr<cluster::Image> SqlStore::LoadFrom(Connection& connection) {
   DET_ASSIGN_OR_RETURN(const Result epoch, connection.Exec(kTakeOver));
   epoch_ = epoch.Int(0, 0);
   known_experiments_.clear();
+  DET_RETURN_IF_ERROR(connection.Exec(kDropOrphans).status());
 
   DET_ASSIGN_OR_RETURN(
       const Result experiments,

@@ -1,0 +1,108 @@
+// Who may call what, at the services themselves; and how one gets in.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "det/api/v1/auth.grpc.pb.h"
+#include "gtest/gtest.h"
+#include "master/auth/permissions.h"
+#include "master/testing/road.h"
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+namespace det::master {
+namespace {
+
+// Every method of every service, called by every kind of caller.
+TEST(PermissionsTest, HoldAtTheServices) {
+  World world(store::MakeFakeDatabase());
+  grpc::GenericStub stub(world.channel());
+  const auto* pool = google::protobuf::DescriptorPool::generated_pool();
+  const std::vector<std::pair<auth::PrincipalKind, std::string>> callers = {
+      {auth::PrincipalKind::kNobody, ""},
+      {auth::PrincipalKind::kUser, "user"},
+      {auth::PrincipalKind::kAgent, "agent"},
+      {auth::PrincipalKind::kAllocation, world.TokenOf("1.1.0")}};
+  int calls = 0;
+  for (const char* name :
+       {"det.api.v1.MasterService", "det.api.v1.AuthService", "det.api.v1.ExperimentService",
+        "det.api.v1.TrialService", "det.api.v1.CheckpointService", "det.api.v1.AgentService",
+        "det.api.v1.TaskService", "det.trial.v1.TrialRuntime", "det.agent.v1.AgentHub"}) {
+    const auto* service = pool->FindServiceByName(name);
+    ASSERT_NE(service, nullptr) << name;
+    for (int i = 0; i < service->method_count(); ++i) {
+      for (const auto& [kind, token] : callers) {
+        world.Session("user", store::SessionRecord::Kind::kUser);  // Logout ends it
+        As context(token);
+        grpc::CompletionQueue queue;
+        const auto call = stub.PrepareCall(
+            &context, "/" + service->full_name() + "/" + service->method(i)->name(), &queue);
+        void* tag = nullptr;
+        bool ok = false;
+        const auto wait = [&] { queue.Next(&tag, &ok); };
+        call->StartCall(nullptr);
+        wait();
+        // Each request has what its method looks at first.
+        trial::WatchAllocationRequest own;
+        if (service->name() == "TrialRuntime") own.set_allocation_id("1.1.0");
+        const grpc::Slice slice(own.SerializeAsString());
+        if (!service->method(i)->client_streaming()) {
+          call->WriteLast(grpc::ByteBuffer(&slice, 1), {}, nullptr);
+        } else {
+          call->WritesDone(nullptr);
+        }
+        wait();
+        grpc::ByteBuffer answer;
+        do {
+          call->Read(&answer, nullptr);
+          wait();
+        } while (ok);
+        grpc::Status status;
+        call->Finish(&status, nullptr);
+        wait();
+        const bool allowed = auth::Authorize(service->method(i)->full_name(), kind).ok();
+        const bool refused = status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
+                             (status.error_code() == grpc::StatusCode::UNAUTHENTICATED &&
+                              service->method(i)->name() != "Login");
+        EXPECT_EQ(refused, !allowed) << service->method(i)->full_name() << " by "
+                                     << static_cast<int>(kind) << ": " << status.error_message();
+        ++calls;
+      }
+    }
+  }
+  EXPECT_GT(calls, 100);
+}
+
+TEST(LoginTest, WithThePasswordUntilLogout) {
+  World world(store::MakeFakeDatabase());
+  const auto auth = api::AuthService::NewStub(world.channel());
+  const auto login = [&](const std::string& user, const std::string& password,
+                         api::LoginResponse* response) {
+    grpc::ClientContext context;
+    api::LoginRequest request;
+    request.set_username(user);
+    request.set_password(password);
+    return auth->Login(&context, request, response).error_code();
+  };
+  api::LoginResponse response;
+  EXPECT_EQ(login("admin", "wrong", &response), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(login("nobody", "pw", &response), grpc::StatusCode::UNAUTHENTICATED);
+  ASSERT_EQ(login("admin", "pw", &response), grpc::StatusCode::OK);
+  const auto me = [&] {
+    As context(response.token());
+    api::GetMeResponse user;
+    const grpc::Status status = auth->GetMe(&context, {}, &user);
+    if (status.ok()) {
+      EXPECT_EQ(user.user().username(), "admin");
+    }
+    return status.error_code();
+  };
+  EXPECT_EQ(me(), grpc::StatusCode::OK);
+  As context(response.token());
+  api::LogoutResponse none;
+  EXPECT_TRUE(auth->Logout(&context, {}, &none).ok());
+  EXPECT_EQ(me(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+}  // namespace
+}  // namespace det::master

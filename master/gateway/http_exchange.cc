@@ -1,0 +1,318 @@
+#include "master/gateway/http_exchange.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "master/gateway/await.h"
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+namespace det::gateway {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::system::error_code;
+using Request = http::request<http::string_body>;
+
+constexpr auto kIdle = std::chrono::seconds(75);       // for the next request
+constexpr auto kTransfer = std::chrono::seconds(300);  // for a body, either way
+
+// Whoever does not say who he is gets little of our memory: enough for a login.
+constexpr uint64_t kAnonymousBody = 64 << 10;
+
+auto Catch(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
+
+absl::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
+
+// Nothing for a header that is not printable: gRPC aborts on such metadata.
+std::optional<std::string> AuthorizationOf(const Request& request) {
+  const auto value = request[http::field::authorization];
+  for (const char c : value) {
+    if (c < 0x20 || c > 0x7e) return std::nullopt;
+  }
+  return std::string(value);
+}
+
+// What is wrong with a request that cannot be read; OK when its sender has gone.
+absl::Status Judge(const error_code& error, uint64_t limit) {
+  const auto& kind = make_error_code(http::error::end_of_stream).category();
+  if (error.category() != kind || error == http::error::end_of_stream ||
+      error == http::error::partial_message) {
+    return absl::OkStatus();
+  }
+  if (error == http::error::body_limit) {
+    return absl::InvalidArgumentError(absl::StrCat("the request is larger than ", limit, " bytes"));
+  }
+  if (error == http::error::bad_transfer_encoding || error == http::error::bad_content_length) {
+    return absl::InvalidArgumentError(
+        "a request says how long its body is either by one Content-Length or by "
+        "Transfer-Encoding: chunked");
+  }
+  return absl::InvalidArgumentError(absl::StrCat("this is no HTTP request: ", error.message()));
+}
+
+}  // namespace
+
+HttpExchange::HttpExchange(HttpContext& context, std::shared_ptr<beast::tcp_stream> stream,
+                           beast::flat_buffer& buffer)
+    : context_(context), stream_(std::move(stream)), buffer_(buffer) {}
+
+bool HttpExchange::Reads() const {
+  return request().method() == http::verb::get || request().method() == http::verb::head;
+}
+
+asio::awaitable<bool> HttpExchange::Serve() {
+  error_code error = co_await ReadHeader();
+  if (error) co_return co_await AnswerUnreadable(error, context_.options.body_limit);
+  std::optional<Response> answer = AnswerDirectly();
+  if (answer) co_return co_await Write(*answer);
+  if (Reads() && target() == "/metrics" && context_.hooks.metrics) {
+    co_return co_await ServeMetrics();
+  }
+  const absl::StatusOr<Transcoder::Route> route = FindRoute(&answer);
+  if (answer) co_return co_await Write(*answer);
+  const std::optional<std::string> authorization = AuthorizationOf(request());
+  const absl::StatusOr<Admission> admission = co_await Admit(route->method, authorization);
+  if (!admission.ok()) {
+    answer = Fail(admission.status());
+    co_return co_await Write(*answer);
+  }
+  uint64_t limit = context_.options.body_limit;
+  if (!admission->identified) limit = std::min(limit, kAnonymousBody);
+  error = co_await ReadBody(limit);
+  if (error) co_return co_await AnswerUnreadable(error, limit);
+  const absl::StatusOr<Transcoder::Call> call = Transcoder::Read(*route, request().body());
+  if (!call.ok()) {
+    answer = Fail(call.status());
+    co_return co_await Write(*answer);
+  }
+  if (!call->streams) co_return co_await ServeUnary(*call, *authorization);
+  co_await ServeStream(*call, *authorization);
+  co_return false;
+}
+
+// ---- in ----
+
+asio::awaitable<error_code> HttpExchange::ReadHeader() {
+  parser_.header_limit(64 << 10);
+  parser_.body_limit(context_.options.body_limit);
+  stream_->expires_after(kIdle);
+  error_code error;
+  co_await http::async_read_header(*stream_, buffer_, parser_, Catch(error));
+  stream_->expires_after(kTransfer);
+  co_return error;
+}
+
+asio::awaitable<error_code> HttpExchange::ReadBody(uint64_t limit) {
+  error_code error;
+  if (parser_.is_done()) co_return error;
+  if (parser_.content_length_remaining().value_or(0) > limit) {
+    error = http::error::body_limit;
+    co_return error;
+  }
+  parser_.body_limit(limit);
+  stream_->expires_after(kTransfer);
+  if (absl::EqualsIgnoreCase(View(request()[http::field::expect]), "100-continue")) {
+    static constexpr char kGoOn[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    const auto bytes = asio::buffer(kGoOn, sizeof(kGoOn) - 1);
+    co_await asio::async_write(*stream_, bytes, Catch(error));
+  }
+  if (!error) co_await http::async_read(*stream_, buffer_, parser_, Catch(error));
+  co_return error;
+}
+
+asio::awaitable<bool> HttpExchange::AnswerUnreadable(const error_code& error, uint64_t limit) {
+  const absl::Status problem = Judge(error, limit);
+  if (problem.ok()) co_return false;
+  const int status = error == http::error::body_limit ? 413 : 400;
+  Response response{static_cast<http::status>(status), 11};
+  response.set(http::field::content_type, "application/json");
+  response.keep_alive(false);
+  response.body() = ErrorJson(problem);
+  response.prepare_payload();
+  co_return co_await Write(response);
+}
+
+absl::StatusOr<Transcoder::Route> HttpExchange::FindRoute(std::optional<Response>* refusal) const {
+  const std::string verb = Reads() ? "GET" : std::string(View(request().method_string()));
+  absl::StatusOr<Transcoder::Route> route = context_.transcoder.Find(verb, target());
+  if (absl::IsUnimplemented(route.status())) {
+    *refusal = Answer(405, "application/json", ErrorJson(route.status()));
+  } else if (!route.ok()) {
+    *refusal = Fail(route.status());
+  }
+  return route;
+}
+
+asio::awaitable<absl::StatusOr<Admission>> HttpExchange::Admit(
+    const std::string& method, const std::optional<std::string>& authorization) {
+  if (!authorization) {
+    co_return absl::UnauthenticatedError("the Authorization header is not text");
+  }
+  if (!context_.hooks.admit) co_return Admission{.identified = !authorization->empty()};
+  auto ask = [&](auto done) { context_.hooks.admit(method, *authorization, std::move(done)); };
+  // The store may take longer than the time that is left for the request.
+  stream_->expires_never();
+  co_return co_await Await<absl::StatusOr<Admission>>(ask);
+}
+
+// ---- out ----
+
+HttpExchange::Response HttpExchange::Fail(const absl::Status& status) const {
+  return Answer(HttpStatusOf(status.code()), "application/json", ErrorJson(status));
+}
+
+HttpExchange::Response HttpExchange::Answer(int status, const std::string& type,
+                                            std::string body) const {
+  Response response{static_cast<http::status>(status), request().version()};
+  response.set(http::field::server, "resolute");
+  if (!type.empty()) response.set(http::field::content_type, type);
+  // Where a body is left unread, no other request can be found.
+  response.keep_alive(request().keep_alive() && !unread());
+  response.body() = std::move(body);
+  response.prepare_payload();
+  return response;
+}
+
+asio::awaitable<bool> HttpExchange::Write(Response& response) {
+  if (context_.hooks.on_response) {
+    context_.hooks.on_response(static_cast<int>(response.result_int()));
+  }
+  const bool keep = response.keep_alive();
+  stream_->expires_after(kTransfer);
+  error_code error;
+  http::response_serializer<http::string_body> serializer(response);
+  if (request().method() == http::verb::head) {
+    co_await http::async_write_header(*stream_, serializer, Catch(error));
+  } else {
+    co_await http::async_write(*stream_, serializer, Catch(error));
+  }
+  co_return !error && keep;
+}
+
+std::optional<HttpExchange::Response> HttpExchange::AnswerDirectly() const {
+  if (request().method() == http::verb::options) {
+    Response response = Answer(204, "", "");
+    response.set(http::field::allow, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    return response;
+  }
+  if (Reads() && target().substr(0, target().find('?')) == "/") {
+    return Answer(200, "text/plain; charset=utf-8", context_.options.about);
+  }
+  return std::nullopt;
+}
+
+asio::awaitable<bool> HttpExchange::ServeMetrics() {
+  auto ask = [this](auto done) { context_.hooks.metrics(std::move(done)); };
+  std::string text = co_await Await<std::string>(ask);
+  Response response = Answer(200, "text/plain; version=0.0.4; charset=utf-8", std::move(text));
+  co_return co_await Write(response);
+}
+
+asio::awaitable<bool> HttpExchange::ServeUnary(const Transcoder::Call& call,
+                                               const std::string& authorization) {
+  stream_->expires_never();
+  absl::StatusOr<std::string> result =
+      co_await context_.rpc.Unary(call.path, call.request, authorization);
+  if (result.ok()) result = Transcoder::Write(*call.output, *result);
+  Response response =
+      result.ok() ? Answer(200, "application/json", *std::move(result)) : Fail(result.status());
+  co_return co_await Write(response);
+}
+
+// Ends the call when the client goes away: a stream may have nothing to write for hours.
+asio::awaitable<void> WatchClient(std::shared_ptr<beast::tcp_stream> stream,
+                                  std::shared_ptr<StreamCall> call) {
+  error_code error;
+  co_await stream->socket().async_wait(asio::socket_base::wait_read, Catch(error));
+  if (error) co_return;
+  char byte;
+  const ssize_t got = ::recv(stream->socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (got == 0 || (got < 0 && errno != EAGAIN)) call->Cancel();
+}
+
+asio::awaitable<bool> HttpExchange::WriteChunk(const std::string& text, bool chunked) {
+  error_code error;
+  stream_->expires_after(kTransfer);
+  const auto bytes = asio::buffer(text);
+  if (chunked) {
+    const auto chunk = http::make_chunk(bytes);
+    co_await asio::async_write(*stream_, chunk, Catch(error));
+  } else {
+    co_await asio::async_write(*stream_, bytes, Catch(error));
+  }
+  stream_->expires_never();
+  co_return !error;
+}
+
+asio::awaitable<bool> HttpExchange::WriteStreamHeader(bool events, bool chunked) {
+  http::response<http::empty_body> header{http::status::ok, request().version()};
+  header.set(http::field::server, "resolute");
+  header.set(http::field::content_type, events ? "text/event-stream" : "application/x-ndjson");
+  header.set(http::field::cache_control, "no-cache");
+  header.keep_alive(false);
+  if (chunked) header.chunked(true);
+  if (context_.hooks.on_response) context_.hooks.on_response(200);
+  error_code error;
+  http::response_serializer<http::empty_body> serializer(header);
+  stream_->expires_after(kTransfer);
+  co_await http::async_write_header(*stream_, serializer, Catch(error));
+  stream_->expires_never();
+  co_return !error;
+}
+
+asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
+                                                const std::string& authorization) {
+  const auto accept = request()[http::field::accept];
+  const bool events =
+      absl::StrContains(absl::string_view(accept.data(), accept.size()), "text/event-stream");
+  const bool chunked = request().version() >= 11;
+  stream_->expires_never();
+  const auto rpc = StreamCall::Start(context_.rpc, call.path, call.request, authorization);
+  asio::co_spawn(stream_->get_executor(), WatchClient(stream_, rpc), asio::detached);
+  absl::StatusOr<std::string> message = co_await rpc->Next();
+  if (!message.ok() && !absl::IsOutOfRange(message.status())) {
+    Response response = Fail(message.status());
+    co_await Write(response);
+    co_return;
+  }
+  const bool started = co_await WriteStreamHeader(events, chunked);
+  bool writes = started && request().method() != http::verb::head;
+  const auto line = [events](const std::string& json) {
+    return events ? absl::StrCat("data: ", json, "\n\n") : absl::StrCat(json, "\n");
+  };
+  while (message.ok()) {
+    const absl::StatusOr<std::string> json = Transcoder::Write(*call.output, *message);
+    if (writes && json.ok()) {
+      const std::string text = line(absl::StrCat("{\"result\":", *json, "}"));
+      writes = co_await WriteChunk(text, chunked);
+    } else {
+      writes = false;
+    }
+    if (!writes) rpc->Cancel();
+    message = co_await rpc->Next();
+  }
+  if (writes && !absl::IsOutOfRange(message.status())) {
+    const std::string text = line(ErrorJson(message.status()));
+    writes = co_await WriteChunk(text, chunked);
+  }
+  if (!writes || !chunked) co_return;
+  error_code error;
+  const auto last = http::make_chunk_last();
+  co_await asio::async_write(*stream_, last, Catch(error));
+}
+
+}  // namespace det::gateway

@@ -1,0 +1,79 @@
+// One HTTP request and its answer.
+//
+// Made by http_session.cc for each request of a connection, on the connection's strand. What can be
+// answered by the headers is answered before any of the body is read.
+#ifndef MASTER_GATEWAY_HTTP_EXCHANGE_H_
+#define MASTER_GATEWAY_HTTP_EXCHANGE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "master/gateway/http_session.h"
+#include "master/gateway/transcoder.h"
+#include <boost/asio/awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http.hpp>
+
+namespace det::gateway {
+
+// Coroutines here take what they are given by reference, from named variables: g++ 12 destroys some
+// temporaries in them twice.
+class HttpExchange {
+ public:
+  // `buffer`: what was read of the connection and belongs to the next request.
+  HttpExchange(HttpContext& context, std::shared_ptr<boost::beast::tcp_stream> stream,
+               boost::beast::flat_buffer& buffer);
+
+  // True when the connection is good for another request.
+  boost::asio::awaitable<bool> Serve();
+
+  // Whether the client may still be sending this request.
+  bool unread() const { return !parser_.is_done(); }
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  using Request = boost::beast::http::request<boost::beast::http::string_body>;
+  using Response = boost::beast::http::response<boost::beast::http::string_body>;
+  using Error = boost::system::error_code;
+
+  boost::asio::awaitable<Error> ReadHeader();
+  boost::asio::awaitable<Error> ReadBody(uint64_t limit);
+  // Answers a request that cannot be read, if there is anybody to hear it.
+  boost::asio::awaitable<bool> AnswerUnreadable(const Error& error, uint64_t limit);
+
+  Response Answer(int status, const std::string& type, std::string body) const;
+  Response Fail(const absl::Status& status) const;
+  // What needs no call of a service; nullopt for all else.
+  std::optional<Response> AnswerDirectly() const;
+  // The method that is asked for, or the answer to a request for none.
+  absl::StatusOr<Transcoder::Route> FindRoute(std::optional<Response>* refusal) const;
+  boost::asio::awaitable<absl::StatusOr<Admission>> Admit(
+      const std::string& method, const std::optional<std::string>& authorization);
+
+  boost::asio::awaitable<bool> Write(Response& response);
+  boost::asio::awaitable<bool> ServeMetrics();
+  boost::asio::awaitable<bool> ServeUnary(const Transcoder::Call& call,
+                                          const std::string& authorization);
+  boost::asio::awaitable<void> ServeStream(const Transcoder::Call& call,
+                                           const std::string& authorization);
+  boost::asio::awaitable<bool> WriteStreamHeader(bool events, bool chunked);
+  boost::asio::awaitable<bool> WriteChunk(const std::string& text, bool chunked);
+
+  const Request& request() const { return parser_.get(); }
+  std::string_view target() const { return {request().target().data(), request().target().size()}; }
+  bool Reads() const;
+
+  HttpContext& context_;
+  const std::shared_ptr<boost::beast::tcp_stream> stream_;
+  boost::beast::flat_buffer& buffer_;
+  Parser parser_;
+};
+
+}  // namespace det::gateway
+
+#endif  // MASTER_GATEWAY_HTTP_EXCHANGE_H_

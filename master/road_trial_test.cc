@@ -1,0 +1,128 @@
+// What a running trial tells the master and hears from it.
+#include <string>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "master/testing/road.h"
+
+namespace det::master {
+namespace {
+
+TEST_F(RoadTest, ATrialReportsAndPeopleReadIt) {
+  PlayedAgent agent(world_, "a1", 1);
+  int id = 0;
+  const std::string allocation = Run(agent, &id);
+  const int trial_id = Get(id).trial_ids(0);
+  trial::ReportMetricsRequest request;
+  request.set_allocation_id(allocation);
+  request.set_trial_id(trial_id);
+  for (const char* group : {"training", "validation"}) {
+    auto* report = request.add_reports();
+    report->set_group(group);
+    report->set_steps_completed(5);
+    (*report->mutable_metrics()->mutable_fields())["loss"].set_number_value(0.25);
+  }
+  trial::ReportMetricsResponse response;
+  for (int i = 0; i < 2; ++i) {
+    As context(token_);
+    const grpc::Status status = runtime_->ReportMetrics(&context, request, &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_TRUE(response.best_so_far());
+  }
+  {
+    As context(token_);
+    trial::ReportCheckpointRequest checkpoint;
+    checkpoint.set_allocation_id(allocation);
+    checkpoint.set_trial_id(trial_id);
+    checkpoint.set_uuid("0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60");
+    checkpoint.set_steps_completed(5);
+    (*checkpoint.mutable_resources())["model.pt"] = 7;
+    trial::ReportCheckpointResponse none;
+    ASSERT_TRUE(runtime_->ReportCheckpoint(&context, checkpoint, &none).ok());
+  }
+  EXPECT_EQ(Get(id).best_trial_searcher_metric(), 0.25);
+  EXPECT_EQ(Get(id).checkpoint_count(), 1);
+  const api::Trial shown = GetTrial(trial_id);
+  EXPECT_EQ(shown.latest_checkpoint_uuid(), "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60");
+  EXPECT_EQ(shown.best_validation().total_batches(), 5);
+
+  As context("user");
+  api::GetMetricsRequest ask;
+  ask.add_trial_ids(trial_id);
+  const auto stream = trials_->GetMetrics(&context, ask);
+  api::GetMetricsResponse metrics;
+  ASSERT_TRUE(stream->Read(&metrics));
+  EXPECT_EQ(metrics.metrics_size(), 2);  // each once
+  (void)stream->Finish();
+
+  // Not with another's token, and not after the end.
+  As wrong(world_.TokenOf("1.99.0"));
+  EXPECT_EQ(runtime_->ReportMetrics(&wrong, request, &response).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  agent.Exited(allocation, 0);
+  EXPECT_EQ(Await(id).state(), api::Experiment::STATE_COMPLETED);
+  As late(token_);
+  EXPECT_EQ(runtime_->ReportMetrics(&late, request, &response).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(RoadTest, AWatcherHearsTheRendezvousAlsoWhenItComesLateAndThePreemption) {
+  PlayedAgent agent(world_, "a1", 1);
+  int id = 0;
+  const std::string allocation = Run(agent, &id);
+  As context(token_);
+  trial::WatchAllocationRequest request;
+  request.set_allocation_id(allocation);
+  const auto stream = runtime_->WatchAllocation(&context, request);
+  trial::AllocationUpdate update;
+  ASSERT_TRUE(stream->Read(&update));
+  ASSERT_EQ(update.rendezvous().nodes_size(), 1);
+  EXPECT_EQ(update.rendezvous().nodes(0).address(), "10.0.0.1");
+  {
+    As user("user");
+    api::PauseExperimentRequest pause;
+    pause.set_id(id);
+    api::PauseExperimentResponse none;
+    ASSERT_TRUE(experiments_->PauseExperiment(&user, pause, &none).ok());
+  }
+  while (stream->Read(&update) && !update.has_preemption()) {
+  }
+  EXPECT_TRUE(update.has_preemption());
+  {
+    As task(token_);
+    trial::AckPreemptionRequest ack;
+    ack.set_allocation_id(allocation);
+    trial::AckPreemptionResponse none;
+    ASSERT_TRUE(runtime_->AckPreemption(&task, ack, &none).ok());
+  }
+  agent.Exited(allocation, 0);
+  while (stream->Read(&update)) {
+  }
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(Get(id).state(), api::Experiment::STATE_PAUSED);
+}
+
+TEST_F(RoadTest, RanksGather) {
+  PlayedAgent agent(world_, "a1", 1);
+  const std::string allocation = Run(agent);
+  const auto join = [&](int rank, trial::AllGatherResponse* response) {
+    As context(token_);
+    trial::AllGatherRequest request;
+    request.set_allocation_id(allocation);
+    request.set_key("k");
+    request.set_rank(rank);
+    request.set_num_peers(2);
+    request.set_data(std::string(1, static_cast<char>('a' + rank)));
+    return runtime_->AllGather(&context, request, response);
+  };
+  trial::AllGatherResponse first, second;
+  std::thread other([&] { EXPECT_TRUE(join(1, &second).ok()); });
+  EXPECT_TRUE(join(0, &first).ok());
+  other.join();
+  ASSERT_EQ(first.data_size(), 2);
+  EXPECT_EQ(first.data(1), "b");
+  EXPECT_EQ(second.data(0), "a");
+}
+
+}  // namespace
+}  // namespace det::master

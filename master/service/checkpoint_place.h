@@ -1,0 +1,31 @@
+// Where an experiment may keep its checkpoints: its configuration names a folder of the machines,
+// and the master reads there for whoever asks.
+//
+// Called by create_experiment.cc on the pool. Looks at links on this machine; never changes
+// anything.
+#ifndef MASTER_SERVICE_CHECKPOINT_PLACE_H_
+#define MASTER_SERVICE_CHECKPOINT_PLACE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "master/model/experiment_config.h"
+
+namespace det::service {
+
+// Absolute paths. Empty ones are left out.
+struct CheckpointPlaces {
+  std::string own;                 // the cluster's: always allowed
+  std::string data_dir;            // the master's: nothing else of it is
+  std::vector<std::string> roots;  // if there are any, nothing outside of them is
+};
+
+// INVALID_ARGUMENT for a path with "..", one outside of `roots` or, without roots, one of the
+// operating system's own folders (/, /etc, /usr, ...), also by way of links.
+absl::Status CheckCheckpointPlace(const CheckpointPlaces& places,
+                                  const model::CheckpointStorageConfig& storage);
+
+}  // namespace det::service
+
+#endif  // MASTER_SERVICE_CHECKPOINT_PLACE_H_

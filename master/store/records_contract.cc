@@ -1,0 +1,214 @@
+// How every Store keeps what passes by the cluster: metrics, logs, contexts, users, sessions.
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "master/store/store_contract.h"
+#include "master/store/testing/make.h"
+#include <gmock/gmock.h>
+
+namespace det::store {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<std::string> Texts(const std::vector<LogRecord>& records) {
+  std::vector<std::string> texts;
+  for (const LogRecord& record : records) texts.push_back(record.line.text);
+  return texts;
+}
+
+// ---- metrics, logs ----
+
+TEST_P(StoreContractTest, MetricsAreKeptOnceAndTheNewestRunCounts) {
+  model::MetricReport again = MakeReport(1, "training", 10, 0.2);
+  again.run_id = 1;
+  model::MetricReport batch = MakeReport(1, "training", 20, 0.3);
+  batch.batch_metrics = model::Value::List{model::Value::Object{{"loss", 1.5}}};
+  ASSERT_TRUE(
+      store_
+          ->AddMetrics({MakeReport(1, "training", 10, 0.1), again, batch,
+                        MakeReport(1, "validation", 10, 0.4), MakeReport(2, "training", 5, 0.5)})
+          .ok());
+  // Skipped: the rows are there.
+  model::MetricReport other = MakeReport(1, "training", 20, 9.9);
+  ASSERT_TRUE(store_->AddMetrics({other, batch}).ok());
+  ASSERT_TRUE(store_->AddMetrics({}).ok());
+
+  using Ids = std::vector<model::TrialId>;
+  const Ids one = {model::TrialId(1)};
+  EXPECT_THAT(*store_->ListMetrics(one, "training"), ElementsAre(again, batch));
+  EXPECT_THAT(*store_->ListMetrics(one, ""),
+              ElementsAre(again, batch, MakeReport(1, "validation", 10, 0.4)));
+  EXPECT_THAT(*store_->ListMetrics({model::TrialId(2), model::TrialId(1)}, "training"),
+              ElementsAre(again, batch, MakeReport(2, "training", 5, 0.5)));
+  EXPECT_THAT(*store_->ListMetrics({}, ""), IsEmpty());
+}
+
+TEST_P(StoreContractTest, LogLinesAreKeptOnceInOrder) {
+  ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 1, "one"), MakeLine("1.1", 2, "two")}).ok());
+  // The agent sends again what it has no answer for.
+  ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 2, "two"), MakeLine("1.1", 3, "three")}).ok());
+  // Without a number nothing is taken for a repetition.
+  ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 0, "own"), MakeLine("1.1", 0, "own")}).ok());
+  ASSERT_TRUE(store_->AddLogLines({MakeLine("2.2", 1, "elsewhere")}).ok());
+  const LogQuery query = {.task = model::TaskId("1.1")};
+  const std::vector<LogRecord> all = *store_->ListLogs(query);
+  EXPECT_THAT(Texts(all), ElementsAre("one", "two", "three", "own", "own"));
+  EXPECT_EQ(all[1].line, MakeLine("1.1", 2, "two"));
+
+  LogQuery next = query;
+  next.after_id = all[1].id;
+  next.limit = 2;
+  EXPECT_THAT(Texts(*store_->ListLogs(next)), ElementsAre("three", "own"));
+  LogQuery last = query;
+  last.descending = true;
+  last.limit = 3;
+  const std::vector<LogRecord> newest = *store_->ListLogs(last);
+  EXPECT_THAT(Texts(newest), ElementsAre("own", "own", "three"));
+  last.before_id = newest.back().id;
+  EXPECT_THAT(Texts(*store_->ListLogs(last)), ElementsAre("two", "one"));
+  last.after_id = all[0].id;
+  EXPECT_THAT(Texts(*store_->ListLogs(last)), ElementsAre("two"));
+}
+
+// A line that is refused is sent again and again, and holds up all that come after it.
+TEST_P(StoreContractTest, NoLogLineIsRefusedForWhatItHolds) {
+  model::LogLine odd = MakeLine("1.1", 1, std::string("nul \0 bad \xff half \xE2\x82", 19));
+  odd.stdtype = std::string("std\0out", 7);
+  odd.source = "\xC0\xAF";
+  odd.agent = std::string("agent\0", 6);
+  odd.level = static_cast<model::LogLevel>(1'000'000);
+  odd.rank = std::numeric_limits<int>::min();
+  odd.time = absl::InfinitePast();
+  model::LogLine late = MakeLine("1.1", std::numeric_limits<int64_t>::max(), "late");
+  late.time = absl::InfiniteFuture();
+  model::LogLine negative = MakeLine("1.1", -1, "{\"a\", b}\\ 'c' NULL");
+  const model::LogLine large = MakeLine("1.1", 2, std::string(8 << 20, 'x'));
+  ASSERT_TRUE(store_->AddLogLines({odd, late, negative, large}).ok());
+  ASSERT_TRUE(store_->AddLogLines({odd}).ok());
+  const std::vector<LogRecord> all = *store_->ListLogs({.task = model::TaskId("1.1")});
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0].line.text, "nul \xEF\xBF\xBD bad \xEF\xBF\xBD half \xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(all[0].line.level, model::LogLevel::kUnknown);
+  EXPECT_EQ(all[0].line.rank, std::numeric_limits<int>::min());
+  EXPECT_EQ(all[0].line.time, absl::InfinitePast());
+  EXPECT_EQ(all[1].line.time, absl::InfiniteFuture());
+  EXPECT_EQ(all[2].line.text, negative.text);
+  EXPECT_EQ(all[3].line.text, large.text);
+}
+
+TEST_P(StoreContractTest, LogLinesAreFiltered) {
+  model::LogLine second = MakeLine("1.1", 2, "50% of it");
+  second.rank = 1;
+  second.level = model::LogLevel::kError;
+  second.stdtype = "stderr";
+  model::LogLine third = MakeLine("1.1", 3, "bad \xff byte");
+  third.agent = "";
+  third.rank.reset();
+  third.source = "master";
+  third.allocation = model::AllocationId("1.1.1");
+  ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 1, "one"), second, third}).ok());
+  const auto list = [&](LogQuery query) {
+    query.task = model::TaskId("1.1");
+    return Texts(*store_->ListLogs(query));
+  };
+  const std::string bad = "bad \xEF\xBF\xBD byte";
+  EXPECT_THAT(list({.allocations = {"1.1.1"}}), ElementsAre(bad));
+  EXPECT_THAT(list({.agents = {"agent-0"}}), ElementsAre("one", "50% of it"));
+  EXPECT_THAT(list({.ranks = {1, 5}}), ElementsAre("50% of it"));
+  EXPECT_THAT(list({.levels = {model::LogLevel::kError}}), ElementsAre("50% of it"));
+  EXPECT_THAT(list({.stdtypes = {"stdout"}}), ElementsAre("one", bad));
+  EXPECT_THAT(list({.sources = {"master"}}), ElementsAre(bad));
+  EXPECT_THAT(list({.before = TimeAt(2)}), ElementsAre("one"));
+  EXPECT_THAT(list({.after = TimeAt(2)}), ElementsAre(bad));
+  EXPECT_THAT(list({.contains = "% of"}), ElementsAre("50% of it"));
+}
+
+TEST_P(StoreContractTest, WritersMayComeTogether) {
+  constexpr int kThreads = 8;
+  constexpr int kBatches = 20;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      const std::string task = absl::StrCat("1.", thread);
+      for (int i = 1; i <= kBatches; ++i) {
+        EXPECT_TRUE(store_->AddLogLines({MakeLine(task, i, absl::StrCat(i))}).ok());
+        EXPECT_TRUE(store_->AddMetrics({MakeReport(thread + 1, "training", i, 0.5)}).ok());
+        // Durable, hence readable, when the call returns.
+        EXPECT_EQ(store_->ListLogs({.task = model::TaskId(task)})->size(), size_t(i));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int thread = 0; thread < kThreads; ++thread) {
+    EXPECT_EQ(store_->ListMetrics({model::TrialId(thread + 1)}, "")->size(), size_t{kBatches});
+  }
+}
+
+// ---- plain records ----
+
+TEST_P(StoreContractTest, ContextsAreKeptByHash) {
+  std::string bytes(256 * 1024, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7);
+  EXPECT_TRUE(absl::IsNotFound(store_->GetContext("h").status()));
+  ASSERT_TRUE(store_->PutContext("h", bytes).ok());
+  ASSERT_TRUE(store_->PutContext("h", bytes).ok());
+  EXPECT_EQ(*store_->GetContext("h"), bytes);
+}
+
+TEST_P(StoreContractTest, ATakeoverDropsContextsThatNoExperimentHas) {
+  experiment::Experiment e = MakeExperiment(1);
+  e.context_hash = "used";
+  e.state = model::ExperimentState::kCompleted;
+  Commit({cluster::PutExperiment{e}});
+  ASSERT_TRUE(store_->PutContext("used", "tgz").ok());
+  ASSERT_TRUE(store_->PutContext("orphan", "tgz").ok());
+  EXPECT_TRUE(store_->GetContext("orphan").ok());
+  Reload();
+  EXPECT_TRUE(store_->GetContext("used").ok());
+  EXPECT_TRUE(absl::IsNotFound(store_->GetContext("orphan").status()));
+}
+
+TEST_P(StoreContractTest, UsersAreKeptByName) {
+  const UserRecord admin = *store_->PutUser({.username = "admin", .admin = true});
+  const UserRecord other = *store_->PutUser({.username = "other", .display_name = "O. Ther"});
+  EXPECT_NE(admin.id, other.id);
+  const UserRecord changed =
+      *store_->PutUser({.username = "admin", .password_hash = "x", .active = false});
+  EXPECT_EQ(changed.id, admin.id);
+  const UserRecord back = *store_->GetUser(admin.id);
+  EXPECT_EQ(back.password_hash, "x");
+  EXPECT_FALSE(back.admin);
+  EXPECT_FALSE(back.active);
+  EXPECT_EQ(store_->GetUserByName("other")->display_name, "O. Ther");
+  EXPECT_TRUE(absl::IsNotFound(store_->GetUserByName("nobody").status()));
+  EXPECT_TRUE(absl::IsNotFound(store_->GetUser(model::UserId(99)).status()));
+}
+
+TEST_P(StoreContractTest, SessionsEnd) {
+  const SessionRecord agent = {.token_hash = "a", .kind = SessionRecord::Kind::kAgent};
+  const SessionRecord user = {
+      .token_hash = "u", .user = model::UserId(3), .expires_at = TimeAt(10)};
+  ASSERT_TRUE(store_->PutSession(agent).ok());
+  ASSERT_TRUE(store_->PutSession(user).ok());
+  EXPECT_EQ(store_->GetSession("a", TimeAt(1e9))->kind, SessionRecord::Kind::kAgent);
+  EXPECT_EQ(store_->GetSession("u", TimeAt(9))->user, model::UserId(3));
+  EXPECT_EQ(store_->GetSession("u", TimeAt(9))->expires_at, TimeAt(10));
+  EXPECT_TRUE(absl::IsNotFound(store_->GetSession("u", TimeAt(10)).status()));
+  ASSERT_TRUE(store_->DeleteSession("a").ok());
+  ASSERT_TRUE(store_->DeleteSession("a").ok());
+  EXPECT_TRUE(absl::IsNotFound(store_->GetSession("a", TimeAt(0)).status()));
+}
+
+TEST_P(StoreContractTest, APropertyIsSetOnce) {
+  EXPECT_EQ(*store_->GetOrSetProperty("cluster_id", "first"), "first");
+  EXPECT_EQ(*store_->GetOrSetProperty("cluster_id", "second"), "first");
+  EXPECT_EQ(*backend_->Open()->GetOrSetProperty("cluster_id", "third"), "first");
+}
+
+}  // namespace
+}  // namespace det::store

@@ -1,0 +1,75 @@
+#include "master/testing/world.h"
+
+#include <chrono>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "master/auth/passwords.h"
+#include "master/auth/tokens.h"
+
+namespace det::master {
+
+World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patience)
+    : store_(std::move(database)) {
+  auto admin = store_.PutUser({.username = "admin",
+                               .password_hash = *auth::HashPassword("pw"),
+                               .admin = true,
+                               .active = true});
+  user_ = admin->id;
+  Session("user", store::SessionRecord::Kind::kUser);
+  Session("agent", store::SessionRecord::Kind::kAgent);
+  hub_ = std::make_unique<agents::AgentHub>(
+      agents::HubOptions{.cluster_id = "c", .version = "1", .patience = patience},
+      agents::HubDeps{
+          .store = &store_,
+          .authenticator = &authenticator_,
+          .pool = pool_.get(),
+          .loop = loop_.get(),
+          .logs_arrived = [this](const model::TaskId& task) { watch_.LogsArrived(task); }});
+  engine_ = std::make_unique<engine::Engine>(
+      cluster::Settings{.cluster_id = "c"}, &store_, loop_.get(),
+      engine::Sinks{.agents = hub_.get(), .trials = &allocations_, .experiments = &watch_},
+      [](const absl::Status& status) { FAIL() << status; });
+  hub_->SetEngine(engine_.get());
+  edge_.engine = engine_.get();
+  edge_.store = &store_;
+  edge_.authenticator = &authenticator_;
+  edge_.pool = pool_.get();
+  edge_.clock = &clock_;
+  edge_.watch = &watch_;
+  edge_.checkpoint_places.own = "/nowhere";
+  EXPECT_TRUE(engine_->Start().ok());
+  StartServer();
+  hub_->ExpectAgents();
+}
+
+World::~World() {
+  hub_->Stop();
+  server_->Shutdown(std::chrono::system_clock::now());
+  engine_->Stop();
+  pool_->Stop();
+  loop_->Stop();
+}
+
+void World::StartServer() {
+  services_.push_back(service::MakeMasterService(edge_));
+  services_.push_back(service::MakeAuthService(edge_));
+  services_.push_back(service::MakeExperimentService(edge_));
+  services_.push_back(service::MakeTrialService(edge_));
+  services_.push_back(service::MakeCheckpointService(edge_));
+  services_.push_back(service::MakeAgentService(edge_));
+  services_.push_back(service::MakeTaskService(edge_));
+  services_.push_back(service::MakeTrialRuntimeService(edge_, allocations_, gather_));
+  grpc::ServerBuilder builder;
+  for (const auto& one : services_) builder.RegisterService(one.get());
+  builder.RegisterService(hub_->service());
+  server_ = builder.BuildAndStart();
+  channel_ = server_->InProcessChannel({});
+}
+
+void World::Session(const std::string& token, store::SessionRecord::Kind kind) {
+  EXPECT_TRUE(
+      store_.PutSession({.token_hash = auth::HashToken(token), .kind = kind, .user = user_}).ok());
+}
+
+}  // namespace det::master

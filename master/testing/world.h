@@ -1,0 +1,66 @@
+// The master's inside on a store in memory, as master.cc builds it, without a database and a port.
+//
+// Used by tests, on their thread. Has the threads of a real master.
+#ifndef MASTER_TESTING_WORLD_H_
+#define MASTER_TESTING_WORLD_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "base/event_loop.h"
+#include "base/thread_pool.h"
+#include "master/agents/agent_hub.h"
+#include "master/service/services.h"
+#include "master/store/fake_store.h"
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/service_type.h>
+
+namespace det::master {
+
+// Has the user "admin" with password "pw", and the tokens "user" and "agent".
+class World {
+ public:
+  explicit World(std::shared_ptr<store::FakeDatabase> database,
+                 absl::Duration patience = absl::Hours(1));
+  ~World();
+
+  void Session(const std::string& token, store::SessionRecord::Kind kind);
+  std::shared_ptr<grpc::Channel> channel() { return channel_; }
+  store::FakeStore& store() { return store_; }
+  std::string TokenOf(const std::string& allocation) {
+    return authenticator_.allocation_tokens().Make(model::AllocationId(allocation));
+  }
+
+ private:
+  void StartServer();
+
+  store::FakeStore store_;
+  base::RealClock clock_;
+  auth::Authenticator authenticator_{&store_, &clock_, auth::AllocationTokens("secret")};
+  std::unique_ptr<base::EventLoop> loop_ = base::MakeAsioEventLoop("cluster");
+  std::unique_ptr<base::ThreadPool> pool_ = std::make_unique<base::ThreadPool>(4);
+  model::UserId user_;
+  service::Edge edge_;
+  service::ExperimentWatch watch_;
+  service::AllGather gather_;
+  service::AllocationWatch allocations_{
+      [this](const model::AllocationId& id) { gather_.Close(id); }};
+  std::unique_ptr<agents::AgentHub> hub_;
+  std::unique_ptr<engine::Engine> engine_;
+  std::vector<std::unique_ptr<grpc::Service>> services_;
+  std::unique_ptr<grpc::Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+// A context that says who is calling.
+struct As : grpc::ClientContext {
+  explicit As(const std::string& token) {
+    if (!token.empty()) AddMetadata("authorization", "Bearer " + token);
+  }
+};
+
+}  // namespace det::master
+
+#endif  // MASTER_TESTING_WORLD_H_
