@@ -69,6 +69,7 @@ class World {
     edge_.store = &store_;
     edge_.authenticator = &authenticator_;
     edge_.pool = pool_.get();
+    edge_.loop = loop_.get();
     edge_.clock = &clock_;
     edge_.watch = &watch_;
     edge_.facts.checkpoint_dir = "/nowhere";

@@ -214,11 +214,11 @@ TEST_F(EngineTest, TheSameBatchIsTriedAgainWhileTheDatabaseIsAway) {
   Submit(Create("a"), "create");
   Settle();
   EXPECT_THAT(recorder_.log, IsEmpty());
-  EXPECT_FALSE(engine_->healthy());
+  EXPECT_TRUE(absl::IsUnavailable(engine_->health()));
   Submit(Create("b"), "second");
   Advance(absl::Seconds(1));
   EXPECT_THAT(recorder_.log, ElementsAre("create OK", "second OK"));
-  EXPECT_TRUE(engine_->healthy());
+  EXPECT_TRUE(engine_->health().ok()) << engine_->health();
   const std::vector<FaultyStore::Call> calls = store_.commits();
   ASSERT_GE(calls.size(), 3u);
   for (int i : {1, 2}) {
@@ -255,6 +255,30 @@ TEST_F(EngineTest, ALongOutageRefusesNewWorkAndKeepsTheOld) {
   Submit(Create("next"), "next");
   Settle();
   EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE", "held OK", "next OK"));
+}
+
+TEST_F(EngineTest, ADatabaseThatHangsIsSeenAndOutlived) {
+  // What happens while the store has the commit and does not come back.
+  store_.DuringCommit([this] {
+    loop_.Advance(Committer::kCommitDeadline);
+    EXPECT_TRUE(engine_->health().ok()) << engine_->health();
+    loop_.Advance(absl::Seconds(1));
+    EXPECT_EQ(engine_->health(),
+              absl::UnavailableError("the database has not answered a commit for 6 s"));
+    Submit(Create("held"), "held");
+    loop_.Advance(Committer::kPatience);
+    Submit(Create("late"), "late");
+    loop_.RunUntilIdle();
+    EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE"));
+  });
+  Submit(Create("a"), "create");
+  Settle();
+  EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE", "create OK", "held OK"));
+  EXPECT_TRUE(engine_->health().ok()) << engine_->health();
+  Submit(Create("next"), "next");
+  Settle();
+  EXPECT_EQ(fake_.ListExperiments({})->total, 3);
+  EXPECT_THAT(fatal_, IsEmpty());
 }
 
 TEST_F(EngineTest, ARefusedCommitIsTheEnd) {
