@@ -137,13 +137,15 @@ struct As : grpc::ClientContext {
 // An agent that does what the test says.
 class Agent {
  public:
-  Agent(World& world, const std::string& id, int slots, const std::string& token = "agent")
+  Agent(World& world, const std::string& id, int slots, const std::string& token = "agent",
+        const std::string& incarnation = "one")
       : context_(token),
         id_(id),
         stub_(wire::AgentHub::NewStub(world.channel())),
         stream_(stub_->Connect(&context_)) {
     wire::AgentMessage message;
     message.mutable_register_()->set_agent_id(id);
+    message.mutable_register_()->set_incarnation(incarnation);
     message.mutable_register_()->set_address("10.0.0.1");
     for (int i = 0; i < slots; ++i) message.mutable_register_()->add_slots()->set_id(i);
     stream_->Write(message);
@@ -530,11 +532,60 @@ TEST_F(RoadTest, AgentsAreRefusedWithoutTheirTokenAndReplacedByThemselves) {
   EXPECT_EQ(stranger.End().error_code(), grpc::StatusCode::UNAUTHENTICATED);
   Agent first(world_, "a1", 1);
   EXPECT_TRUE(first.Next().has_registered());
-  Agent other(world_, "a1", 4);
-  EXPECT_TRUE(other.Next().has_shutdown());
   Agent again(world_, "a1", 1);
   EXPECT_TRUE(again.Next().has_registered());
   EXPECT_EQ(first.End().error_code(), grpc::StatusCode::ABORTED);
+}
+
+TEST_F(RoadTest, AnAgentsIdIsItsOwnWhileItsStreamLives) {
+  auto first = std::make_unique<Agent>(world_, "a1", 1);
+  const std::string allocation = Run(*first);
+  Agent other(world_, "a1", 1, "agent", "two");
+  const grpc::Status refused = other.End();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_NE(refused.error_message().find("agent id a1 is in use"), std::string::npos)
+      << refused.error_message();
+  // The first one has noticed nothing.
+  first->Started(allocation);
+  first->AwaitAck();
+  // Once it is gone another may take its place; when its end is seen is not for the agent to know.
+  first.reset();
+  bool registered = false;
+  while (!registered) {
+    Agent successor(world_, "a1", 1, "agent", "two");
+    registered = successor.Next().has_registered();
+    if (!registered) {
+      EXPECT_EQ(successor.End().error_code(), grpc::StatusCode::ALREADY_EXISTS);
+    }
+  }
+}
+
+TEST_F(RoadTest, IdsThatComeOverTheWireHaveABound) {
+  Agent longest(world_, std::string(255, 'a'), 1);
+  EXPECT_TRUE(longest.Next().has_registered());
+  for (const std::string& id :
+       {std::string(256, 'a'), std::string("a\nb"), std::string("a\0b", 3)}) {
+    Agent agent(world_, id, 1);
+    EXPECT_TRUE(agent.Next().has_shutdown());
+    const grpc::Status end = agent.End();
+    EXPECT_EQ(end.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_NE(end.error_message().find("agent id of"), std::string::npos) << end.error_message();
+    As context("agent");
+    wire::PostLogsRequest logs;
+    logs.set_agent_id("a1");
+    logs.set_allocation_id(id);
+    logs.add_lines()->set_sequence(1);
+    wire::PostLogsResponse none;
+    EXPECT_EQ(agent.stub().PostLogs(&context, logs, &none).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT);
+    logs.set_allocation_id("1.1.0");
+    logs.set_agent_id(id);
+    As again("agent");
+    EXPECT_EQ(agent.stub().PostLogs(&again, logs, &none).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT);
+  }
+  longest.Exited(std::string(256, '1'), 0);
+  EXPECT_EQ(longest.End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(RoadTest, AnAgentGetsTheContext) {
