@@ -24,6 +24,7 @@
 #include "base/install.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "base/uuid.h"
 
 namespace det::agent {
 namespace {
@@ -108,7 +109,8 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
             .resource_pool = options_.resource_pool,
             .address = options_.address,
             .devices = host_.devices,
-            .running = supervisor_.Running()};
+            .running = supervisor_.Running(),
+            .incarnation = incarnation_};
   }
 
   void OnRegistered(const Registered& registered) override {
@@ -118,6 +120,7 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
                   << base::Field("slots", host_.devices.size());
     registered_ = true;
     outage_logged_ = false;
+    id_in_use_since_ = absl::InfiniteFuture();
     host_.cluster_id = registered.cluster_id;
     driver_->SetHost(host_);
     const absl::Status written = base::WriteFileAtomically(
@@ -138,7 +141,9 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
 
   void OnDisconnected(const absl::Status& why) override {
     const bool refused = absl::IsUnauthenticated(why) || absl::IsPermissionDenied(why);
-    if (refused && host_.cluster_id.empty()) {
+    if (absl::IsAlreadyExists(why)) {
+      OnIdInUse(why);
+    } else if (refused && host_.cluster_id.empty()) {
       BeginStop(absl::Status(why.code(), absl::StrCat("the master at ", host_.master_url,
                                                       " refused this agent: ", why.message(),
                                                       "; give its agent token by --token-file")),
@@ -149,8 +154,19 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
                        << base::Field("master", host_.master_url)
                        << base::Field("why", why.message());
     }
+    if (!absl::IsAlreadyExists(why)) id_in_use_since_ = absl::InfiniteFuture();
     registered_ = false;
     EndIfDone();
+  }
+
+  void OnIdInUse(const absl::Status& why) {
+    const absl::Time now = loop_->Now();
+    if (id_in_use_since_ == absl::InfiniteFuture()) {
+      id_in_use_since_ = now;
+      DET_LOG(WARNING) << why.message()
+                       << base::Field("asking_for", absl::FormatDuration(options_.id_patience));
+    }
+    if (now - id_in_use_since_ >= options_.id_patience) BeginStop(why, options_.stop_grace);
   }
 
   // ---- from the driver, on its threads ----
@@ -252,12 +268,14 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
   std::string StateFile() const { return options_.work_dir + "/agent.json"; }
 
   const AgentOptions options_;
+  const std::string incarnation_ = base::NewUuid();
   Host host_;
   Journal journal_;
   Supervisor supervisor_;
   absl::AnyInvocable<void(absl::Status)> on_end_;
   bool registered_ = false;
   bool outage_logged_ = false;
+  absl::Time id_in_use_since_ = absl::InfiniteFuture();
   bool stopping_ = false;
   absl::Status result_;
   absl::Time stop_deadline_ = absl::InfiniteFuture();

@@ -30,6 +30,8 @@ struct AgentOptions {
   std::string sdk_dir;  // empty: none
   std::string address;  // empty: the one that leads to the master
   absl::Duration stop_grace = absl::Seconds(10);
+  // How long to go on asking for an id that is in use: its last holder may be about to end.
+  absl::Duration id_patience = absl::Seconds(30);
 };
 
 class Agent {

@@ -80,6 +80,7 @@ TEST_F(AgentTest, RegistersWithItsSlots) {
   EXPECT_EQ(registration.slots(1).id(), 1);
   EXPECT_EQ(registration.slots(1).type(), v1::Device::CPU);
   EXPECT_EQ(registration.running_size(), 0);
+  EXPECT_NE(registration.incarnation(), "");
 }
 
 TEST_F(AgentTest, ShipsLinesBeforeItReportsTheExit) {
@@ -201,6 +202,37 @@ TEST_F(AgentTest, SendsUnacknowledgedReportsAgain) {
   EXPECT_EQ(heard.registrations[1].running(1).slots(0), 0);
 }
 
+TEST_F(AgentTest, StaysTheSameIncarnationAndTheNextOneIsAnother) {
+  StartAgent();
+  master_.Drop();
+  ASSERT_TRUE(master_.WaitForRegistration(2));
+  agent_.reset();
+  StartAgent(Options());
+  ASSERT_TRUE(master_.WaitForRegistration(3));
+  const std::vector<v1::Register> said = master_.heard().registrations;
+  EXPECT_EQ(said[1].incarnation(), said[0].incarnation());
+  EXPECT_NE(said[2].incarnation(), said[0].incarnation());
+}
+
+TEST_F(AgentTest, AsksAgainForAnIdInUse) {
+  master_.SetIdInUse(true);
+  StartAgent(Options());
+  ASSERT_TRUE(
+      master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.refusals >= 2; }));
+  master_.SetIdInUse(false);
+  EXPECT_TRUE(master_.WaitForRegistration());
+}
+
+TEST_F(AgentTest, EndsWhenItsIdStaysInUse) {
+  master_.SetIdInUse(true);
+  AgentOptions options = Options();
+  options.id_patience = absl::ZeroDuration();
+  StartAgent(options);
+  const absl::Status end = WaitForEnd();
+  EXPECT_TRUE(absl::IsAlreadyExists(end)) << end;
+  EXPECT_EQ(end.message(), "agent id a1 is in use by another agent");
+}
+
 TEST_F(AgentTest, SurvivesAMasterThatRestarts) {
   StartAgent();
   master_.StartTask("1.1.0",
@@ -235,10 +267,10 @@ TEST_F(AgentTest, AnAgentThatStopsStopsItsTasks) {
 TEST_F(AgentTest, EndsWhenTheMasterSaysSo) {
   StartAgent();
   v1::MasterMessage message;
-  message.mutable_shutdown()->set_reason("this id is in use with other slots");
+  message.mutable_shutdown()->set_reason("this pool is closed");
   master_.Send(message);
   const absl::Status end = WaitForEnd();
-  EXPECT_NE(end.message().find("in use with other slots"), std::string::npos) << end;
+  EXPECT_NE(end.message().find("this pool is closed"), std::string::npos) << end;
 }
 
 TEST_F(AgentTest, ShowsItsToken) {

@@ -34,6 +34,10 @@ void FakeMaster::RequireToken(const std::string& token) {
   std::lock_guard lock(mutex_);
   token_ = token;
 }
+void FakeMaster::SetIdInUse(bool on) {
+  std::lock_guard lock(mutex_);
+  id_in_use_ = on;
+}
 void FakeMaster::SetAutoAck(bool on) {
   std::lock_guard lock(mutex_);
   auto_ack_ = on;
@@ -124,6 +128,11 @@ grpc::Status FakeMaster::Connect(grpc::ServerContext* context, Stream* stream) {
   v1::AgentMessage message;
   while (stream->Read(&message)) {
     std::lock_guard lock(mutex_);
+    if (message.has_register_() && id_in_use_) {
+      ++heard_.refusals;
+      changed_.notify_all();
+      return {grpc::StatusCode::ALREADY_EXISTS, "agent id a1 is in use by another agent"};
+    }
     if (message.has_register_()) context_ = context;
     Hear(stream, message);
     changed_.notify_all();

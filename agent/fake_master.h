@@ -29,6 +29,8 @@ class FakeMaster final : private v1::AgentHub::Service {
 
   // What the agent's calls must carry; empty: anything goes.
   void RequireToken(const std::string& token);
+  // Whether registrations are refused because the id is in use; false at first.
+  void SetIdInUse(bool on);
   // Whether reports are acknowledged as they come; true at first.
   void SetAutoAck(bool on);
   // Whether PostLogs works; true at first.
@@ -50,6 +52,7 @@ class FakeMaster final : private v1::AgentHub::Service {
     std::vector<v1::LogLine> lines;
     size_t lines_at_exit = 0;  // how many lines were there when the last Exited came
     int heartbeats = 0;
+    int refusals = 0;  // of ids in use
 
     std::vector<std::string> Texts() const;
     const v1::TaskReport* Exit(const std::string& allocation) const;
@@ -81,6 +84,7 @@ class FakeMaster final : private v1::AgentHub::Service {
   Stream* stream_ = nullptr;
   grpc::ServerContext* context_ = nullptr;
   std::string token_;
+  bool id_in_use_ = false;
   bool auto_ack_ = true;
   bool take_logs_ = true;
   std::map<std::string, std::string> contexts_;

@@ -169,6 +169,7 @@ absl::Status Master::Impl::StartEngine(const Config& config,
   edge_.store = store_.get();
   edge_.authenticator = authenticator_.get();
   edge_.pool = pool_.get();
+  edge_.loop = loop_.get();
   edge_.clock = &clock_;
   edge_.watch = &experiment_watch_;
   edge_.on_call = [this](absl::StatusCode code) { metrics_.CountCall(code); };

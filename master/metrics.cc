@@ -75,7 +75,7 @@ void Append(absl::string_view name, absl::string_view help, const engine::Histog
 void AppendEngine(const engine::Engine& engine, const Counts& counts, bool answers,
                   std::string* out) {
   const engine::CommitStats stats = engine.stats();
-  Append("up", "gauge", "1 while commits go through.", One(engine.healthy() && answers ? 1 : 0),
+  Append("up", "gauge", "1 while commits go through.", One(engine.health().ok() && answers ? 1 : 0),
          out);
   Append("engine_commits_total", "counter", "Group commits.",
          One(static_cast<double>(stats.commits)), out);

@@ -14,11 +14,60 @@ TEST_F(RoadTest, AgentsAreRefusedWithoutTheirTokenAndReplacedByThemselves) {
   EXPECT_EQ(stranger.End().error_code(), grpc::StatusCode::UNAUTHENTICATED);
   PlayedAgent first(world_, "a1", 1);
   EXPECT_TRUE(first.Next().has_registered());
-  PlayedAgent other(world_, "a1", 4);
-  EXPECT_TRUE(other.Next().has_shutdown());
   PlayedAgent again(world_, "a1", 1);
   EXPECT_TRUE(again.Next().has_registered());
   EXPECT_EQ(first.End().error_code(), grpc::StatusCode::ABORTED);
+}
+
+TEST_F(RoadTest, AnAgentsIdIsItsOwnWhileItsStreamLives) {
+  auto first = std::make_unique<PlayedAgent>(world_, "a1", 1);
+  const std::string allocation = Run(*first);
+  PlayedAgent other(world_, "a1", 1, "agent", "two");
+  const grpc::Status refused = other.End();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_NE(refused.error_message().find("agent id a1 is in use"), std::string::npos)
+      << refused.error_message();
+  // The first one has noticed nothing.
+  first->Started(allocation);
+  first->AwaitAck();
+  // Once it is gone another may take its place; when its end is seen is not for the agent to know.
+  first.reset();
+  bool registered = false;
+  while (!registered) {
+    PlayedAgent successor(world_, "a1", 1, "agent", "two");
+    registered = successor.Next().has_registered();
+    if (!registered) {
+      EXPECT_EQ(successor.End().error_code(), grpc::StatusCode::ALREADY_EXISTS);
+    }
+  }
+}
+
+TEST_F(RoadTest, IdsThatComeOverTheWireHaveABound) {
+  PlayedAgent longest(world_, std::string(255, 'a'), 1);
+  EXPECT_TRUE(longest.Next().has_registered());
+  for (const std::string& id :
+       {std::string(256, 'a'), std::string("a\nb"), std::string("a\0b", 3)}) {
+    PlayedAgent agent(world_, id, 1);
+    EXPECT_TRUE(agent.Next().has_shutdown());
+    const grpc::Status end = agent.End();
+    EXPECT_EQ(end.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_NE(end.error_message().find("agent id of"), std::string::npos) << end.error_message();
+    As context("agent");
+    wire::PostLogsRequest logs;
+    logs.set_agent_id("a1");
+    logs.set_allocation_id(id);
+    logs.add_lines()->set_sequence(1);
+    wire::PostLogsResponse none;
+    EXPECT_EQ(agent.stub().PostLogs(&context, logs, &none).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT);
+    logs.set_allocation_id("1.1.0");
+    logs.set_agent_id(id);
+    As again("agent");
+    EXPECT_EQ(agent.stub().PostLogs(&again, logs, &none).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT);
+  }
+  longest.Exited(std::string(256, '1'), 0);
+  EXPECT_EQ(longest.End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(RoadTest, ALineThatIsNoTextHoldsUpNothing) {

@@ -44,6 +44,7 @@ struct Registration {
   std::string address;
   std::vector<Device> devices;
   std::vector<RunningTask> running;
+  std::string incarnation;
 };
 
 struct Registered {

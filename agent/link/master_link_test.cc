@@ -38,6 +38,17 @@ TEST(MasterAddress, OurAddressOnTheWay) {
   EXPECT_TRUE(absl::IsUnavailable(lost.status()));
 }
 
+TEST(Messages, Register) {
+  const v1::Register proto =
+      ToProto({.agent_id = "a1",
+               .running = {{.allocation = AllocationId("1.1.0"), .slots = {1}}},
+               .incarnation = "i"});
+  EXPECT_EQ(proto.agent_id(), "a1");
+  EXPECT_EQ(proto.running(0).allocation_id(), "1.1.0");
+  EXPECT_EQ(proto.running(0).slots(0), 1);
+  EXPECT_EQ(proto.incarnation(), "i");
+}
+
 TEST(Messages, TaskSpec) {
   v1::TaskSpec proto;
   proto.set_allocation_id("1.1.0");

@@ -34,6 +34,7 @@ v1::Register ToProto(const Registration& registration) {
   proto.set_version(registration.version);
   proto.set_resource_pool(registration.resource_pool);
   proto.set_address(registration.address);
+  proto.set_incarnation(registration.incarnation);
   for (const Device& device : registration.devices) {
     v1::Device* slot = proto.add_slots();
     slot->set_id(device.id);

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
+#include "base/status_macros.h"
 #include "det/agent/v1/agent.grpc.pb.h"
 #include "master/agents/connection.h"
 #include "master/agents/messages.h"
@@ -105,6 +106,10 @@ class AgentHub::Impl final : public ConnectionOwner, public std::enable_shared_f
   }
   void Gone(const Connection* connection) override;
 
+  absl::Status Store(const wire::PostLogsRequest& request) const {
+    DET_ASSIGN_OR_RETURN(const std::vector<model::LogLine> lines, ToLines(request));
+    return deps_.store->AddLogLines(lines);
+  }
   // The registration is committed, or refused.
   void Welcome(Connection& connection, const absl::Status& applied) const;
   void Lost(const model::AgentId& agent);
@@ -139,13 +144,15 @@ void AgentHub::Impl::Register(const std::shared_ptr<Connection>& connection,
   std::lock_guard lock(mutex_);
   if (stopped_) return connection->Close(absl::UnavailableError("the master is stopping"));
   Entry& entry = agents_[id];
-  if (entry.connection != nullptr && entry.connection->slots != event->agent.slots) {
-    return connection->Refuse(absl::AlreadyExistsError(
+  if (entry.connection != nullptr && entry.connection->incarnation != message.incarnation()) {
+    // Not told to end: the one that holds the id may be dying, and this one its successor.
+    DET_LOG(WARNING) << "agent refused: its id is in use" << base::Field("agent", id);
+    return connection->Close(absl::AlreadyExistsError(
         absl::StrCat("agent id ", id.value(),
-                     " is in use by an agent with other slots; choose another with --id")));
+                     " is in use by another agent; stop that one or choose another with --id")));
   }
   connection->agent = id;
-  connection->slots = event->agent.slots;
+  connection->incarnation = message.incarnation();
   if (const auto replaced = std::exchange(entry.connection, connection); replaced != nullptr) {
     replaced->Close(absl::AbortedError(absl::StrCat("agent ", id.value(), " has connected again")));
   }
@@ -251,7 +258,7 @@ grpc::ServerUnaryReactor* AgentHub::Impl::Service::PostLogs(grpc::CallbackServer
       [hub = hub_->shared_from_this(), reactor, request, header = AuthorizationOf(*context)] {
         absl::Status status =
             hub->deps_.authenticator->Admit("det.agent.v1.AgentHub.PostLogs", header).status();
-        if (status.ok()) status = hub->deps_.store->AddLogLines(ToLines(*request));
+        if (status.ok()) status = hub->Store(*request);
         if (status.ok() && hub->deps_.logs_arrived) {
           hub->deps_.logs_arrived(TaskOf(model::AllocationId(request->allocation_id())));
         }

@@ -114,14 +114,15 @@ void Connection::Hear(const wire::AgentMessage& message) {
 }
 
 void Connection::Report(const wire::TaskReport& report) {
-  std::optional<cluster::Event> event = ToEvent(report, agent);
+  absl::StatusOr<std::optional<cluster::Event>> event = ToEvent(report, agent);
+  if (!event.ok()) return Close(event.status());
   const auto acknowledge = [self = shared_from_this(), sequence = report.sequence()] {
     wire::MasterMessage message;
     message.mutable_ack()->set_sequence(sequence);
     self->Send(std::move(message));
   };
-  if (!event) return acknowledge();
-  owner_->Submit(*std::move(event),
+  if (!event->has_value()) return acknowledge();
+  owner_->Submit(**std::move(event),
                  [self = shared_from_this(), acknowledge, report = report.ShortDebugString()](
                      const absl::StatusOr<engine::Applied>& applied) {
                    if (absl::IsUnavailable(applied.status())) {

@@ -11,7 +11,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -19,7 +18,7 @@
 #include "det/agent/v1/agent.pb.h"
 #include "master/cluster/event.h"
 #include "master/engine/engine.h"
-#include "master/model/agent.h"
+#include "master/model/ids.h"
 #include <grpcpp/grpcpp.h>
 
 namespace det::agents {
@@ -64,7 +63,7 @@ class Connection final
 
   // Set once by the owner at the first message, before anybody else can see the connection.
   model::AgentId agent;
-  std::vector<model::Device> slots;
+  std::string incarnation;
 
  private:
   void Hear(const det::agent::v1::AgentMessage& message);

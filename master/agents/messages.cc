@@ -1,9 +1,12 @@
 #include "master/agents/messages.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace det::agents {
 namespace {
@@ -27,10 +30,20 @@ model::DeviceType ToModel(wire::Device::Type type) {
 
 }  // namespace
 
+absl::Status CheckId(const char* what, const std::string& id) {
+  constexpr size_t kLongest = 255;
+  if (id.size() <= kLongest && std::all_of(id.begin(), id.end(), absl::ascii_isprint)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(what, " of ", id.size(), " bytes: it must be ",
+                                                 kLongest, " or fewer, all printable ASCII"));
+}
+
 absl::StatusOr<cluster::AgentRegistered> ToEvent(const wire::Register& message, absl::Time now) {
   if (message.agent_id().empty()) {
     return absl::InvalidArgumentError("an agent needs a name; give it one with --id");
   }
+  DET_RETURN_IF_ERROR(CheckId("agent id", message.agent_id()));
   cluster::AgentRegistered event;
   event.agent = {
       .id = model::AgentId(message.agent_id()),
@@ -50,12 +63,15 @@ absl::StatusOr<cluster::AgentRegistered> ToEvent(const wire::Register& message, 
                                  .uuid = device.uuid()});
   }
   for (const wire::RunningTask& task : message.running()) {
+    DET_RETURN_IF_ERROR(CheckId("allocation id", task.allocation_id()));
     event.running.emplace_back(task.allocation_id());
   }
   return event;
 }
 
-std::optional<cluster::Event> ToEvent(const wire::TaskReport& report, const model::AgentId& agent) {
+absl::StatusOr<std::optional<cluster::Event>> ToEvent(const wire::TaskReport& report,
+                                                      const model::AgentId& agent) {
+  DET_RETURN_IF_ERROR(CheckId("allocation id", report.allocation_id()));
   const model::AllocationId allocation(report.allocation_id());
   switch (report.event_case()) {
     case wire::TaskReport::kStarted:
@@ -104,7 +120,9 @@ model::TaskId TaskOf(const model::AllocationId& allocation) {
   return model::TaskId(id.substr(0, id.rfind('.')));
 }
 
-std::vector<model::LogLine> ToLines(const wire::PostLogsRequest& request) {
+absl::StatusOr<std::vector<model::LogLine>> ToLines(const wire::PostLogsRequest& request) {
+  DET_RETURN_IF_ERROR(CheckId("agent id", request.agent_id()));
+  DET_RETURN_IF_ERROR(CheckId("allocation id", request.allocation_id()));
   const model::AllocationId allocation(request.allocation_id());
   const model::TaskId task = TaskOf(allocation);
   std::vector<model::LogLine> lines;

@@ -16,13 +16,17 @@
 
 namespace det::agents {
 
-// INVALID_ARGUMENT for an agent without a name or with a slot twice.
+// What an id that comes over the wire may be: 255 bytes at most, printable ASCII, for it goes into
+// rows, indices, logs and paths. INVALID_ARGUMENT, without the id itself, for others.
+absl::Status CheckId(const char* what, const std::string& id);
+
+// INVALID_ARGUMENT for an agent without a name or with a slot twice, and for a bad id.
 absl::StatusOr<cluster::AgentRegistered> ToEvent(const det::agent::v1::Register& message,
                                                  absl::Time now);
 
-// Nothing for a report of a kind that this master does not know.
-std::optional<cluster::Event> ToEvent(const det::agent::v1::TaskReport& report,
-                                      const model::AgentId& agent);
+// Nothing for a report of a kind that this master does not know. INVALID_ARGUMENT for a bad id.
+absl::StatusOr<std::optional<cluster::Event>> ToEvent(const det::agent::v1::TaskReport& report,
+                                                      const model::AgentId& agent);
 
 det::agent::v1::MasterMessage ToMessage(const cluster::StartTask& order,
                                         const std::string& session_token);
@@ -31,7 +35,8 @@ det::agent::v1::MasterMessage ToMessage(const cluster::StopTask& order);
 // The task of the allocation "<task>.<run>".
 model::TaskId TaskOf(const model::AllocationId& allocation);
 
-std::vector<model::LogLine> ToLines(const det::agent::v1::PostLogsRequest& request);
+// INVALID_ARGUMENT for a bad id.
+absl::StatusOr<std::vector<model::LogLine>> ToLines(const det::agent::v1::PostLogsRequest& request);
 
 }  // namespace det::agents
 

@@ -1,6 +1,6 @@
 #include "master/cluster/cluster.h"
 
-#include <cmath>
+#include <optional>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -10,7 +10,6 @@
 namespace det::cluster {
 namespace {
 
-using model::AllocationState;
 using model::ExperimentId;
 using model::ExperimentState;
 using model::TrialState;
@@ -20,26 +19,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 using ClusterTest = Fixture;
-
-model::MetricReport Validation(int trial, int64_t steps, model::Value loss) {
-  model::MetricReport report;
-  report.trial = model::TrialId(trial);
-  report.group = "validation";
-  report.steps_completed = steps;
-  report.metrics = model::Value::Object{{"loss", std::move(loss)}};
-  return report;
-}
-
-CheckpointReported Checkpoint(const std::string& allocation, int trial, const std::string& id,
-                              int64_t steps) {
-  CheckpointReported event;
-  event.allocation = model::AllocationId(allocation);
-  event.checkpoint.id = model::CheckpointId(id);
-  event.checkpoint.trial = model::TrialId(trial);
-  event.checkpoint.allocation = event.allocation;
-  event.checkpoint.steps_completed = steps;
-  return event;
-}
 
 TEST_F(ClusterTest, RunsACommandToItsEnd) {
   AddAgent("a", 1);
@@ -180,22 +159,6 @@ TEST_F(ClusterTest, InvalidCodeIsNotRestarted) {
   EXPECT_THAT(experiment(1).reason, HasSubstr("net.cc:3"));
 }
 
-TEST_F(ClusterTest, AFailedShareStopsTheOthersOfItsGang) {
-  AddAgent("a", 1);
-  AddAgent("b", 1);
-  auto config = MakeConfig();
-  config->resources.slots_per_trial = 2;
-  Create(config);
-  Start("1.1.0", "a");
-  EXPECT_THAT(Of<AnnounceRendezvous>(Start("1.1.0", "b")), SizeIs(1));
-  const auto stops = Of<StopTask>(Exit("1.1.0", 1, "a"));
-  ASSERT_THAT(stops, SizeIs(1));
-  EXPECT_EQ(stops[0].agent, model::AgentId("b"));
-  EXPECT_THAT(Exit("1.1.0", 143, "b").effects, ::testing::Not(IsEmpty()));
-  EXPECT_THAT(allocation("1.1.0").exit_message, HasSubstr("on a ended with exit code 1"));
-  EXPECT_EQ(trial(1).restarts, 1);
-}
-
 TEST_F(ClusterTest, KillEndsWhatIsQueuedAndWhatRuns) {
   Create(MakeConfig());  // no agent: queued
   Apply(KillExperiment{ExperimentId(1)});
@@ -253,175 +216,6 @@ TEST_F(ClusterTest, APreemptionThatIsNotObeyedBecomesAStop) {
   EXPECT_THAT(Of<StopTask>(Apply(AllocationDeadline{model::AllocationId("1.1.0")})), SizeIs(1));
   Exit("1.1.0", 137);
   EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
-}
-
-TEST_F(ClusterTest, ALostAgentCostsNoRestart) {
-  AddAgent("a", 1);
-  Create(MakeConfig());
-  Start("1.1.0");
-  Apply(AgentDisconnected{model::AgentId("a")});
-  EXPECT_EQ(trial(1).state, TrialState::kRunning);
-  Apply(AgentLost{model::AgentId("a")});
-  EXPECT_EQ(trial(1).state, TrialState::kQueued);
-  EXPECT_EQ(trial(1).restarts, 0);
-  EXPECT_EQ(trial(1).run_id, 1);
-  EXPECT_EQ(allocation("1.1.0").exit_code, std::nullopt) << "nobody knows it";
-}
-
-TEST_F(ClusterTest, ARegistrationIsReconciled) {
-  AddAgent("a", 3);
-  Create(MakeConfig());
-  Create(MakeConfig());
-  Create(MakeConfig());
-  Start("1.1.0");
-  Start("2.2.0");
-  Apply(AgentDisconnected{model::AgentId("a")});
-  AgentRegistered back;
-  back.agent.id = model::AgentId("a");
-  back.agent.address = "10.0.0.a";
-  back.agent.resource_pool = "default";
-  back.agent.slots = {{.id = 0}, {.id = 1}, {.id = 2}};
-  back.running = {model::AllocationId("1.1.0"), model::AllocationId("9.9.9")};
-  const Outcome outcome = Apply(back);
-  EXPECT_EQ(trial(1).state, TrialState::kRunning);
-  EXPECT_EQ(trial(2).state, TrialState::kQueued) << "its share is gone";
-  const auto starts = Of<StartTask>(outcome);
-  ASSERT_THAT(starts, SizeIs(1)) << "the order that may have been lost is repeated";
-  EXPECT_EQ(starts[0].spec.allocation, model::AllocationId("3.3.0"));
-  const auto stops = Of<StopTask>(outcome);
-  ASSERT_THAT(stops, SizeIs(1));
-  EXPECT_EQ(stops[0].allocation, model::AllocationId("9.9.9"));
-}
-
-TEST_F(ClusterTest, AShareOfAGangThatIsFoundRunningIsWrittenDown) {
-  AddAgent("a", 1);
-  AddAgent("b", 1);
-  auto config = MakeConfig();
-  config->resources.slots_per_trial = 2;
-  Create(config);
-  AddAgent("a", 1, {"1.1.0"});  // the fixture compares memory and rows
-  EXPECT_TRUE(allocation("1.1.0").shares[0].started);
-  EXPECT_THAT(Of<AnnounceRendezvous>(Start("1.1.0", "b")), SizeIs(1));
-}
-
-TEST_F(ClusterTest, AnAgentThatComesBackWithoutItsTaskGetsNoNewsOfIt) {
-  AddAgent("a", 1);
-  Create(MakeConfig());
-  Start("1.1.0");
-  AgentRegistered back;
-  back.agent.id = model::AgentId("a");
-  back.agent.address = "10.0.0.a";
-  back.agent.resource_pool = "default";
-  back.agent.slots = {{.id = 0}};
-  const Outcome outcome = Apply(back);
-  EXPECT_THAT(Of<CloseAllocation>(outcome), SizeIs(1));
-  EXPECT_THAT(Of<AnnounceRendezvous>(outcome), IsEmpty());
-  EXPECT_EQ(trial(1).restarts, 0);
-}
-
-TEST_F(ClusterTest, OnlyCheckpointsMoveTheResumePositionAndNeverBack) {
-  AddAgent("a", 1);
-  Create(MakeConfig());
-  Start("1.1.0");
-  Apply(ValidationReported{model::AllocationId("1.1.0"), Validation(1, 300, 0.5)});
-  EXPECT_EQ(trial(1).steps_completed, 0);
-  Apply(Checkpoint("1.1.0", 1, "c1", 100));
-  Apply(Checkpoint("1.1.0", 1, "c2", 200));
-  Apply(Checkpoint("1.1.0", 1, "c1", 100));
-  EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c2"));
-  EXPECT_EQ(trial(1).steps_completed, 200);
-}
-
-TEST_F(ClusterTest, AKilledExperimentKeepsItsProgressAndTheRealExitCode) {
-  AddAgent("a", 1);
-  Create(MakeConfig());
-  Start("1.1.0");
-  Apply(ProgressReported{model::AllocationId("1.1.0"), model::TrialId(1), 0.25, "training"});
-  Apply(KillExperiment{ExperimentId(1)});
-  Exit("1.1.0", 137);
-  EXPECT_EQ(experiment(1).progress, 0.25);
-  EXPECT_EQ(allocation("1.1.0").exit_code, 137);
-}
-
-TEST_F(ClusterTest, AnExitWithoutTheNewsOfTheStartIsAStartToo) {
-  AddAgent("a", 1);
-  AddAgent("b", 1);
-  auto config = MakeConfig();
-  config->resources.slots_per_trial = 2;
-  Create(config);
-  Start("1.1.0", "a");
-  EXPECT_THAT(Of<AnnounceRendezvous>(Exit("1.1.0", 0, "b")), SizeIs(1));
-}
-
-TEST_F(ClusterTest, AnIdleAgentThatGoesAwayIsKeptAsAway) {
-  AddAgent("a", 1);
-  Apply(AgentDisconnected{model::AgentId("a")});
-  ASSERT_EQ(cluster_.agents().size(), 1u);
-  EXPECT_FALSE(cluster_.agents().begin()->second.connected);
-  Apply(AgentLost{model::AgentId("a")});
-  EXPECT_TRUE(cluster_.agents().empty());
-}
-
-TEST_F(ClusterTest, ARestartedMasterSendsWhatIsStillCalledFor) {
-  AddAgent("a", 2);
-  Create(MakeConfig());
-  Create(MakeConfig());
-  Start("1.1.0");
-  Apply(PauseExperiment{ExperimentId(1)});
-  Restart();
-  const std::vector<Effect> effects = cluster_.Regenerate();
-  Outcome outcome;
-  outcome.effects = effects;
-  EXPECT_THAT(Of<StartTask>(outcome), SizeIs(1));
-  EXPECT_THAT(Of<AnnouncePreemption>(outcome), SizeIs(1));
-  EXPECT_THAT(Of<SetDeadline>(outcome), SizeIs(1));
-  ASSERT_EQ(cluster_.agents().size(), 1u);
-  EXPECT_FALSE(cluster_.agents().begin()->second.connected);
-  AddAgent("a", 2, {"1.1.0", "2.2.0"});
-  EXPECT_EQ(allocation("2.2.0").state, AllocationState::kRunning);
-}
-
-TEST_F(ClusterTest, ValidationsReachTheSearcherAndTheBestIsKept) {
-  AddAgent("a", 1);
-  Create(MakeConfig());
-  Start("1.1.0");
-  const model::AllocationId id("1.1.0");
-  EXPECT_TRUE(Apply(ValidationReported{id, Validation(1, 10, 0.5)}).best_so_far);
-  EXPECT_FALSE(Apply(ValidationReported{id, Validation(1, 20, 0.7)}).best_so_far);
-  EXPECT_FALSE(Apply(ValidationReported{id, Validation(1, 30, std::nan(""))}).best_so_far);
-  EXPECT_FALSE(Apply(ValidationReported{id, Validation(1, 35, "NaN")}).best_so_far);
-  EXPECT_TRUE(Apply(ValidationReported{id, Validation(1, 40, 0.1)}).best_so_far);
-  EXPECT_TRUE(Apply(ValidationReported{id, Validation(1, 40, 0.1)}).best_so_far) << "repeated";
-  EXPECT_EQ(experiment(1).best_metric, 0.1);
-  EXPECT_EQ(experiment(1).best_trial, model::TrialId(1));
-  EXPECT_EQ(trial(1).latest_metric, 0.1);
-}
-
-TEST_F(ClusterTest, AMissingSearcherMetricIsSaidInTheLog) {
-  AddAgent("a", 1);
-  Create(MakeConfig());
-  model::MetricReport report = Validation(1, 10, 0.5);
-  report.metrics = model::Value::Object{{"accuracy", 0.5}};
-  Apply(ValidationReported{model::AllocationId("1.1.0"), report});
-  ASSERT_FALSE(rows_.lines.empty());
-  EXPECT_THAT(rows_.lines.back().text, HasSubstr("has no metric loss"));
-}
-
-TEST_F(ClusterTest, StaleAndRepeatedFactsChangeNothing) {
-  AddAgent("a", 1);
-  Create(MakeConfig());
-  Start("1.1.0");
-  EXPECT_THAT(Start("1.1.0").changes, IsEmpty());
-  EXPECT_THAT(Start("7.7.7").changes, IsEmpty());
-  Exit("1.1.0", 1);
-  Tick();
-  EXPECT_THAT(Exit("1.1.0", 1).changes, IsEmpty());
-  EXPECT_THAT(
-      Apply(ValidationReported{model::AllocationId("1.1.0"), Validation(1, 10, 0.5)}).changes,
-      IsEmpty());
-  EXPECT_THAT(Apply(Checkpoint("1.1.0", 1, "late", 10)).changes, IsEmpty());
-  EXPECT_THAT(Apply(AgentLost{model::AgentId("zz")}).changes, IsEmpty());
-  EXPECT_EQ(trial(1).restarts, 1);
 }
 
 TEST_F(ClusterTest, RefusalsNameTheStateAndChangeNothing) {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/log.h"
 
 namespace det::engine {
@@ -32,12 +33,20 @@ void Committer::Add(std::vector<cluster::Change> changes, Release release) {
 
 bool Committer::accepting() const {
   std::lock_guard lock(mutex_);
-  return !failed_ && !stopping_ && loop_.Now() - away_since_ < kPatience;
+  const absl::Time waiting_since = std::min(away_since_, commit_since_);
+  return !failed_ && !stopping_ && loop_.Now() - waiting_since < kPatience;
 }
 
-bool Committer::healthy() const {
+absl::Status Committer::health() const {
   std::lock_guard lock(mutex_);
-  return !failed_ && away_since_ == absl::InfiniteFuture();
+  if (failed_) return absl::UnavailableError("a commit was refused; the master ends");
+  if (away_since_ != absl::InfiniteFuture()) {
+    return absl::UnavailableError("the database is away; everything is held until it answers");
+  }
+  const absl::Duration took = loop_.Now() - commit_since_;
+  if (took <= kCommitDeadline) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("the database has not answered a commit for ",
+                                             absl::ToInt64Seconds(took), " s"));
 }
 
 CommitStats Committer::stats() const {
@@ -77,8 +86,7 @@ void Committer::CommitNext() {
 }
 
 void Committer::TryCommit() {
-  const absl::Status status =
-      flying_.changes.empty() ? absl::OkStatus() : store_.Commit(sequence_, flying_.changes);
+  const absl::Status status = flying_.changes.empty() ? absl::OkStatus() : Commit();
   if (status.ok()) {
     OnCommitted();
   } else if (absl::IsUnavailable(status)) {
@@ -86,6 +94,17 @@ void Committer::TryCommit() {
   } else {
     OnRefused(status);
   }
+}
+
+absl::Status Committer::Commit() {
+  const auto note = [this](absl::Time since) {
+    std::lock_guard lock(mutex_);
+    commit_since_ = since;
+  };
+  note(loop_.Now());
+  absl::Status status = store_.Commit(sequence_, flying_.changes);
+  note(absl::InfiniteFuture());
+  return status;
 }
 
 void Committer::OnUnavailable(const absl::Status& status) {

@@ -27,6 +27,8 @@ class Committer {
 
   // An outage of the database may last this long before new work is refused.
   static constexpr absl::Duration kPatience = absl::Seconds(10);
+  // A commit that takes longer waits for a database that hangs: not healthy.
+  static constexpr absl::Duration kCommitDeadline = absl::Seconds(5);
   static constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
   static constexpr absl::Duration kLongestPause = absl::Seconds(1);
 
@@ -37,9 +39,10 @@ class Committer {
   // `release` runs once `changes` and all that was added before are durable: at once if they are.
   void Add(std::vector<cluster::Change> changes, Release release);
 
-  // False past kPatience of an outage, after a refused commit, and after Stop.
+  // False past kPatience of an outage or of one commit, after a refused commit, and after Stop.
   bool accepting() const;
-  bool healthy() const;
+  // OK, or UNAVAILABLE with the reason.
+  absl::Status health() const;
   CommitStats stats() const;
 
   // Takes nothing more. `done` runs, on any thread, when no batch is left, or when the database is
@@ -56,6 +59,7 @@ class Committer {
 
   void CommitNext();  // on the commit loop
   void TryCommit();   // on the commit loop
+  absl::Status Commit();
   void OnUnavailable(const absl::Status& status);
   void OnCommitted();
   void OnRefused(const absl::Status& status);
@@ -80,6 +84,7 @@ class Committer {
   bool stopping_ = false;
   absl::AnyInvocable<void()> stopped_;
   absl::Time away_since_ = absl::InfiniteFuture();
+  absl::Time commit_since_ = absl::InfiniteFuture();  // of the call of the store under way
   CommitStats stats_;
 };
 

@@ -199,7 +199,7 @@ void Engine::Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
       });
 }
 
-bool Engine::healthy() const { return impl_->committer().healthy(); }
+absl::Status Engine::health() const { return impl_->committer().health(); }
 CommitStats Engine::stats() const { return impl_->committer().stats(); }
 Histogram Engine::commit_latency() const { return impl_->commit_latency(); }
 

@@ -64,8 +64,8 @@ class Engine {
   void Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
              absl::AnyInvocable<void(absl::Status)> done);
 
-  // True while commits go through.
-  bool healthy() const;
+  // OK while commits go through; else UNAVAILABLE with the reason. Never waits.
+  absl::Status health() const;
   CommitStats stats() const;
   // Of events that changed something: from Submit to the release after their commit.
   Histogram commit_latency() const;

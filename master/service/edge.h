@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
+#include "base/event_loop.h"
 #include "base/thread_pool.h"
 #include "master/auth/authenticator.h"
 #include "master/engine/engine.h"
@@ -33,6 +34,7 @@ struct Edge {
   store::Store* store = nullptr;
   auth::Authenticator* authenticator = nullptr;
   base::ThreadPool* pool = nullptr;  // for whatever blocks
+  base::EventLoop* loop = nullptr;   // for timers
   const base::Clock* clock = nullptr;
   ExperimentWatch* watch = nullptr;
   MasterFacts facts;

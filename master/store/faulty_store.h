@@ -4,8 +4,10 @@
 #define MASTER_STORE_FAULTY_STORE_H_
 
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "master/store/store.h"
@@ -29,6 +31,12 @@ class FaultyStore final : public Store {
     script_.insert(script_.end(), faults.begin(), faults.end());
   }
 
+  // The next Commit calls `fn`, on its own thread, before it does anything: it hangs as long.
+  void DuringCommit(std::function<void()> fn) {
+    std::lock_guard lock(mutex_);
+    during_ = std::move(fn);
+  }
+
   struct Call {
     int64_t sequence = 0;
     std::vector<cluster::Change> changes;
@@ -41,6 +49,7 @@ class FaultyStore final : public Store {
 
   absl::Status Commit(int64_t sequence, const std::vector<cluster::Change>& changes) override {
     Fault fault = Fault::kNone;
+    std::function<void()> during;
     {
       std::lock_guard lock(mutex_);
       commits_.push_back({sequence, changes});
@@ -48,7 +57,9 @@ class FaultyStore final : public Store {
         fault = script_.front();
         script_.pop_front();
       }
+      during = std::exchange(during_, nullptr);
     }
+    if (during) during();
     if (fault == Fault::kRefused) return absl::InternalError("refused by script");
     if (fault == Fault::kUnreached) return absl::UnavailableError("unreached by script");
     const absl::Status committed = store_.Commit(sequence, changes);
@@ -126,6 +137,7 @@ class FaultyStore final : public Store {
   Store& store_;
   mutable std::mutex mutex_;
   std::deque<Fault> script_;
+  std::function<void()> during_;
   std::vector<Call> commits_;
 };
 

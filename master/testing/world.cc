@@ -35,6 +35,7 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   edge_.store = &store_;
   edge_.authenticator = &authenticator_;
   edge_.pool = pool_.get();
+  edge_.loop = loop_.get();
   edge_.clock = &clock_;
   edge_.watch = &watch_;
   edge_.checkpoint_places.own = "/nowhere";

@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import unittest
+import urllib.error
+import urllib.request
 
 import harness
 
@@ -172,6 +174,39 @@ class LocalClusterTest(unittest.TestCase):
             self.assertIn("remove the file", said)
             self.assertEqual(1, len(said.strip().splitlines()), said)
         os.unlink(path)
+
+    def health(self):
+        """The status of GET /health, and its body."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.home.port}/health",
+                                        timeout=harness.PATIENCE) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refused:
+            return refused.code, refused.read().decode()
+
+    def test_a_database_that_hangs_is_said_and_outlived(self):
+        self.home.up()
+        self.assertEqual(200, self.health()[0])
+        database = [pid for pid, command in harness.processes_below(self.home.data)
+                    if command.startswith("postgres:") or "/postgres " in command]
+        self.assertGreater(len(database), 1)
+
+        def signal_all(number):
+            for pid in database:
+                os.kill(pid, number)
+        self.addCleanup(lambda: [os.kill(pid, signal.SIGCONT) for pid in database
+                                 if os.path.exists(f"/proc/{pid}")])
+        signal_all(signal.SIGSTOP)
+        path = self.home.write("config.yaml", harness.TRUE_JOB)
+        with self.home.popen("experiment", "create", path, self.home.context()) as create:
+            code, body = self.health()
+            self.assertEqual(503, code)
+            self.assertIn("the database has not answered", body)
+            signal_all(signal.SIGCONT)
+            harness.eventually(lambda: self.health()[0] == 200, "the database's return")
+            out, err = create.communicate(timeout=harness.PATIENCE)
+        self.assertEqual(0, create.returncode, out + err)
+        self.assertEqual("STATE_COMPLETED", self.home.finish(1)["state"])
 
     def test_down_touches_no_process_that_only_has_the_old_pid(self):
         self.home.up()

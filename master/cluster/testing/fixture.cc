@@ -78,4 +78,15 @@ void Fixture::Restart() {
   cluster_ = std::move(again);
 }
 
+CheckpointReported Checkpoint(const std::string& allocation, int trial, const std::string& id,
+                              int64_t steps) {
+  CheckpointReported event;
+  event.allocation = model::AllocationId(allocation);
+  event.checkpoint.id = model::CheckpointId(id);
+  event.checkpoint.trial = model::TrialId(trial);
+  event.checkpoint.allocation = event.allocation;
+  event.checkpoint.steps_completed = steps;
+  return event;
+}
+
 }  // namespace det::cluster

@@ -45,6 +45,10 @@ class Fixture : public ::testing::Test {
   Rows rows_;
 };
 
+// A checkpoint that the trial of `allocation` has saved.
+CheckpointReported Checkpoint(const std::string& allocation, int trial, const std::string& id,
+                              int64_t steps);
+
 // The effects of one kind, in order.
 template <class T>
 std::vector<T> Of(const Outcome& outcome) {

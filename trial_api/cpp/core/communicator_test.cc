@@ -146,6 +146,46 @@ TEST(GlooCommunicatorTest, DeadPeerIsNamedByAllGather) {
   ExpectDeathIsNoticed(3, "all-gather: ", [](Communicator& c) { c.AllGather("x"); });
 }
 
+TEST(GlooCommunicatorTest, DeadPeerIsNamedByDuplicate) {
+  ExpectDeathIsNoticed(2, "all-gather: ", [](Communicator& c) { c.Duplicate("second"); });
+}
+
+// What a rank does that writes to one that has just gone.
+TEST(GlooCommunicatorTest, WritingToAClosedConnectionIsNoEnd) {
+  const auto dir = base::TempDir::Create();
+  ASSERT_TRUE(dir.ok());
+  const std::vector<int> ends = RunRanks(2, [&](const Ranks& ranks) {
+    const std::unique_ptr<Communicator> communicator = Connect(ranks, dir->path());
+    int ends_of_pipe[2];
+    REQUIRE_THAT(::pipe(ends_of_pipe) == 0);
+    ::close(ends_of_pipe[0]);
+    REQUIRE_THAT(::write(ends_of_pipe[1], "x", 1) == -1);
+    return 0;
+  });
+  EXPECT_EQ(ends, (std::vector<int>{0, 0}));
+}
+
+// Rank 1 takes part in what Duplicate does first, the exchange of addresses, and then is gone.
+TEST(GlooCommunicatorTest, PeerThatLeavesDuringDuplicateIsGone) {
+  const auto dir = base::TempDir::Create();
+  ASSERT_TRUE(dir.ok());
+  const std::vector<int> ends = RunRanks(2, [&](const Ranks& ranks) {
+    const std::unique_ptr<Communicator> communicator = Connect(ranks, dir->path());
+    if (ranks.rank == 1) {
+      communicator->AllGather("no address");
+      return 0;
+    }
+    try {
+      communicator->Duplicate("second");
+    } catch (const PeerGone& e) {
+      std::fprintf(stderr, "rank 0: %s\n", e.what());
+      return std::string(e.what()).rfind("opening a channel: ", 0) == 0 ? 0 : 1;
+    }
+    return 2;
+  });
+  EXPECT_EQ(ends, (std::vector<int>{0, 0}));
+}
+
 TEST(DirectoryExchangeTest, NamesTheRankThatDoesNotCome) {
   const auto dir = base::TempDir::Create();
   ASSERT_TRUE(dir.ok());

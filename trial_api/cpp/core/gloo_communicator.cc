@@ -1,5 +1,7 @@
 #include "trial_api/cpp/core/gloo_communicator.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -203,6 +205,9 @@ class GlooCommunicator final : public Communicator {
 
 std::unique_ptr<Communicator> ConnectGloo(const Ranks& ranks, const std::string& address,
                                           Exchange& exchange) {
+  // Gloo writes to a peer that is gone as to any other. That must be an error, not our end by a
+  // signal, which would look like the first failure.
+  ::signal(SIGPIPE, SIG_IGN);
   try {
     auto device = gloo::transport::tcp::CreateDevice(address.c_str());
     return std::make_unique<GlooCommunicator>(ranks, std::move(device), "main", exchange);

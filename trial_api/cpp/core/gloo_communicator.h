@@ -12,8 +12,8 @@
 
 namespace det::core {
 
-// Collective. `address`: a name or address of this machine that the other ranks can reach. Throws
-// Error.
+// Collective. `address`: a name or address of this machine that the other ranks can reach. From
+// here on the process ignores SIGPIPE. Throws Error.
 std::unique_ptr<Communicator> ConnectGloo(const Ranks& ranks, const std::string& address,
                                           Exchange& exchange);
 

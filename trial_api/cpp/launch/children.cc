@@ -50,8 +50,11 @@ struct Stream {
         return;
       }
       const std::string_view text(buffer.data(), static_cast<size_t>(got));
-      if (listener) listener(text);
-      copier.Add(text);
+      if (listener) {
+        listener(text);
+      } else {
+        copier.Add(text);
+      }
     }
   }
 };

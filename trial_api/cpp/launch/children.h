@@ -23,7 +23,7 @@ struct Child {
   std::vector<std::string> env;  // all of it, "NAME=value" each
   std::string cwd;
   std::string line_prefix;  // in front of each line that it writes
-  // Sees what it writes to stderr, as it comes; none for nobody.
+  // Takes what it writes to stderr, as it comes; without one it is passed on to ours.
   std::function<void(std::string_view text)> stderr_listener;
 };
 

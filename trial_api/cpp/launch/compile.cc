@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -25,6 +24,7 @@
 #include "base/file.h"
 #include "trial_api/cpp/launch/children.h"
 #include "trial_api/cpp/launch/rank_environment.h"
+#include "trial_api/cpp/launch/sources.h"
 #include "trial_api/cpp/storage/storage.h"
 
 namespace det::launch {
@@ -32,8 +32,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kEndings[] = {".cc", ".cpp", ".cxx", ".c",   ".h",
-                                         ".hh", ".hpp", ".hxx", ".inl", ".inc"};
+// Holds the one place where the SDK names the user's class.
+constexpr char kMain[] = "trial_main.cc";
 
 std::string ReadOrThrow(const std::string& path) {
   absl::StatusOr<std::string> text = base::ReadFile(path);
@@ -43,24 +43,6 @@ std::string ReadOrThrow(const std::string& path) {
 
 std::string SdkFile(const CompileRequest& request, const std::string& name) {
   return request.sdk_dir + "/share/" + name;
-}
-
-// Hidden folders, as those of version control, hold no code of the trial.
-std::vector<std::string> CodeFiles(const std::string& context_dir) {
-  std::vector<std::string> files;
-  const auto options = fs::directory_options::skip_permission_denied;
-  for (fs::recursive_directory_iterator it(context_dir, options), end; it != end; ++it) {
-    if (it->is_directory() && absl::StartsWith(it->path().filename().string(), ".")) {
-      it.disable_recursion_pending();
-      continue;
-    }
-    const std::string ending = it->path().extension().string();
-    if (it->is_regular_file() && std::ranges::find(kEndings, ending) != std::end(kEndings)) {
-      files.push_back(fs::relative(it->path(), context_dir).string());
-    }
-  }
-  std::ranges::sort(files);
-  return files;
 }
 
 // The SDK's flags of one kind, then the user's.
@@ -85,11 +67,15 @@ std::vector<std::string> CompilerArguments(const CompileRequest& request, const 
        {absl::StrCat("-I", request.sdk_dir, "/include"), std::string("-iquote."),
         absl::StrCat("-iquote", source_dir.empty() ? "." : source_dir),
         absl::StrCat("-DDET_TRIAL_SOURCE=\"", request.source, "\""),
-        absl::StrCat("-DDET_TRIAL_CLASS=", request.class_name), SdkFile(request, "trial_main.cc"),
-        std::string("-o"), out, absl::StrCat("-L", request.sdk_dir, "/lib"),
-        absl::StrCat("-Wl,-rpath,", request.sdk_dir, "/lib")}) {
+        absl::StrCat("-DDET_TRIAL_CLASS=", request.class_name), std::string("-o"), out,
+        SdkFile(request, kMain)}) {
     argv.push_back(word);
   }
+  for (std::string& path : PairedSources(request.context_dir, request.source)) {
+    argv.push_back(std::move(path));
+  }
+  argv.push_back(absl::StrCat("-L", request.sdk_dir, "/lib"));
+  argv.push_back(absl::StrCat("-Wl,-rpath,", request.sdk_dir, "/lib"));
   for (const std::string& flag : LinkFlags(request)) argv.push_back(flag);
   return argv;
 }
@@ -117,6 +103,18 @@ base::Fd Lock(const std::string& path, Signals& signals) {
   return fd;
 }
 
+// Whether this error is that the class, or a namespace around it, does not exist.
+bool IsMissingClass(absl::string_view error, const std::string& class_name) {
+  const bool in_main = absl::StartsWith(error, "<command-line>") || absl::StrContains(error, kMain);
+  const bool missing = absl::StrContains(error, "was not declared") ||
+                       absl::StrContains(error, "has not been declared") ||
+                       absl::StrContains(error, "is not a member of");
+  const std::vector<std::string> names = absl::StrSplit(class_name, "::", absl::SkipEmpty());
+  return in_main && missing && std::ranges::any_of(names, [&](const std::string& name) {
+           return absl::StrContains(error, name);
+         });
+}
+
 void RunCompiler(const CompileRequest& request, const std::string& out, Signals& signals) {
   std::string said;
   Child compiler;
@@ -125,12 +123,23 @@ void RunCompiler(const CompileRequest& request, const std::string& out, Signals&
   compiler.cwd = request.context_dir;
   compiler.stderr_listener = [&said](std::string_view text) { said += text; };
   const Outcome outcome = RunChildren({compiler}, signals);
+  const std::string first = FirstError(said);
+  const std::string missing =
+      IsMissingClass(first, request.class_name)
+          ? absl::StrCat("class ", request.class_name, " is not defined in ", request.source)
+          : "";
+  // Before the compiler's own lines, which speak of a file that the user has never seen.
+  if (!missing.empty()) std::fprintf(stderr, "ERROR: %s\n", missing.c_str());
+  std::fwrite(said.data(), 1, said.size(), stderr);
   if (outcome.stop_signal) throw Stopped(*outcome.stop_signal);
   if (!outcome.failed) return;
-  const std::string first = FirstError(said);
   if (outcome.exit.signal != 0 || first.empty()) {
     throw Error(absl::StrCat("the compiler ", request.compiler, " failed without an error in ",
                              request.source, "; is it installed, and is there space?"));
+  }
+  if (!missing.empty()) {
+    throw InvalidCode(absl::StrCat(missing, "; check `entrypoint: ", request.source, ":",
+                                   request.class_name, "`"));
   }
   throw InvalidCode(absl::StrCat(request.source, " does not compile as a Trial named ",
                                  request.class_name, ": ", first));

@@ -30,7 +30,8 @@ struct CompileRequest {
 };
 
 // The path of the program. What the compiler says goes to stderr as it is. Throws InvalidCode when
-// the source is missing or does not compile, Error when the machine is at fault, Stopped.
+// the source is missing or does not compile, Error when the machine is at fault, Stopped. A class
+// that is missing is named on stderr before the compiler's lines.
 std::string Compile(const CompileRequest& request, Signals& signals);
 
 // The lines of a compiler's output that are errors start with "error:" after a place; the first

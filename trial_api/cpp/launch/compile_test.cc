@@ -118,7 +118,51 @@ TEST_F(CompileTest, ErrorIsTheUsersAndKeepsTheCompilersWords) {
 TEST_F(CompileTest, MissingClassIsNamed) {
   CompileRequest request = Request();
   request.class_name = "Absent";
-  ExpectContains(Refusal(request), "a Trial named Absent");
+  const std::string message = "class Absent is not defined in trial.cc";
+  EXPECT_EQ(Refusal(request), message + "; check `entrypoint: trial.cc:Absent`");
+  // Before what the compiler says of it.
+  EXPECT_EQ(said_.find("INFO: compiling trial.cc\nERROR: " + message + "\n"), 0u) << said_;
+  ExpectContains(said_, "error: 'Absent' was not declared");
+  request.class_name = "a::Absent";
+  ExpectContains(Refusal(request), "class a::Absent is not defined");
+  sdk_.Write("context/trial.cc", "namespace a { struct Other {}; }\n");
+  ExpectContains(Refusal(request), "class a::Absent is not defined");
+}
+
+TEST_F(CompileTest, AnErrorBeforeTheClassIsTheReason) {
+  sdk_.Write("context/trial.cc", "int x = y;\n");
+  const std::string message = Refusal(Request());
+  ExpectContains(message, "trial.cc:1:9: error: 'y' was not declared");
+  EXPECT_EQ(said_.find("is not defined in"), std::string::npos) << said_;
+}
+
+TEST_F(CompileTest, SourcesOfIncludedHeadersAreCompiledToo) {
+  sdk_.Write("context/trial.cc",
+             "#include \"net.h\"\nstruct MyTrial { int Run(int, char**) { return Net(); } };\n");
+  sdk_.Write("context/net.h", "#pragma once\nint Net();\n");
+  sdk_.Write("context/net.cc",
+             "#include \"net.h\"\n#include \"layers/layer.h\"\n"
+             "int Net() { return Layer() + 1; }\n");
+  sdk_.Write("context/layers/layer.h", "int Layer();\n");
+  sdk_.Write("context/layers/layer.cc", "int Layer() { return 6; }\n");
+  // Nobody includes its header, and it would not compile.
+  sdk_.Write("context/tool.cc", "int main() { return nonsense; }\n");
+  const std::string program = Compile(Request(), signals_);
+  EXPECT_EQ(WEXITSTATUS(std::system(program.c_str())), 7);
+  // The content of each is part of the key.
+  sdk_.Write("context/layers/layer.cc", "int Layer() { return 7; }\n");
+  const std::string changed = Compile(Request(), signals_);
+  EXPECT_NE(changed, program);
+  EXPECT_EQ(WEXITSTATUS(std::system(changed.c_str())), 8);
+}
+
+TEST_F(CompileTest, ErrorInAPairIsTheUsers) {
+  sdk_.Write("context/trial.cc",
+             "#include \"net.h\"\n"
+             "struct MyTrial { int Run(int, char**) { return Net(); } };\n");
+  sdk_.Write("context/net.h", "int Net();\n");
+  sdk_.Write("context/net.cc", "int Net() { return x; }\n");
+  ExpectContains(Refusal(Request()), "net.cc:1:20: error: 'x' was not declared");
 }
 
 TEST_F(CompileTest, MissingSourceIsNamed) {

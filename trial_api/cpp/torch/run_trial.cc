@@ -23,6 +23,10 @@ constexpr char kUsage[] =
     "  --restore UUID        start from this checkpoint below --checkpoint-dir\n"
     "  --seed N              in place of the configuration's\n";
 
+// Whatever it is, its process must end as that of any other failure.
+constexpr char kNoException[] =
+    "the Trial threw something that is no std::exception; throw det::Error instead";
+
 void PrintError(const std::string& message) {
   std::fflush(stdout);
   std::fprintf(stderr, "ERROR: %s\n", message.c_str());
@@ -68,6 +72,9 @@ int Run(int argc, char** argv, const TrialFactory& make_trial) {
   } catch (const std::exception& error) {
     context->ReportFailure(error.what());
     throw;
+  } catch (...) {
+    context->ReportFailure(kNoException);
+    throw;
   }
   return 0;
 }
@@ -81,6 +88,8 @@ int RunTrialMain(int argc, char** argv, const TrialFactory& make_trial) {
     PrintError(error.what_without_backtrace());
   } catch (const std::exception& error) {
     PrintError(error.what());
+  } catch (...) {
+    PrintError(kNoException);
   }
   // Not by exit(): a thread may still wait for a peer inside of the communicator.
   std::_Exit(1);

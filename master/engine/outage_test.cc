@@ -1,0 +1,137 @@
+// A database that is away, hangs, refuses, or belongs to another master.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/fake_event_loop.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "master/engine/committer.h"
+#include "master/engine/engine.h"
+#include "master/engine/testing.h"
+
+namespace det::engine {
+namespace {
+
+using store::FaultyStore;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST_F(EngineTest, TheSameBatchIsTriedAgainWhileTheDatabaseIsAway) {
+  store_.Script({FaultyStore::Fault::kUnreached, FaultyStore::Fault::kUnreached});
+  Submit(Create("a"), "create");
+  Settle();
+  EXPECT_THAT(recorder_.log, IsEmpty());
+  EXPECT_TRUE(absl::IsUnavailable(engine_->health()));
+  Submit(Create("b"), "second");
+  Advance(absl::Seconds(1));
+  EXPECT_THAT(recorder_.log, ElementsAre("create OK", "second OK"));
+  EXPECT_TRUE(engine_->health().ok()) << engine_->health();
+  const std::vector<FaultyStore::Call> calls = store_.commits();
+  ASSERT_GE(calls.size(), 3u);
+  for (int i : {1, 2}) {
+    EXPECT_EQ(calls[i].sequence, calls[0].sequence);
+    EXPECT_EQ(calls[i].changes, calls[0].changes);
+  }
+  EXPECT_EQ(engine_->stats().retries, 2);
+  // The first waited for both pauses.
+  EXPECT_GE(engine_->commit_latency().sum, absl::ToDoubleSeconds(3 * Committer::kFirstPause));
+  EXPECT_THAT(fatal_, IsEmpty());
+}
+
+TEST_F(EngineTest, ACommitWhoseAnswerWasLostIsNotDoneTwice) {
+  store_.Script({FaultyStore::Fault::kLostAck});
+  Submit(Create("a"), "create");
+  Settle();
+  EXPECT_EQ(fake_.ListExperiments({})->total, 1);
+  EXPECT_THAT(recorder_.log, IsEmpty());
+  Advance(absl::Seconds(1));
+  EXPECT_THAT(recorder_.log, ElementsAre("create OK"));
+  EXPECT_EQ(fake_.ListExperiments({})->total, 1);
+}
+
+TEST_F(EngineTest, ALongOutageRefusesNewWorkAndKeepsTheOld) {
+  store_.Script(std::vector(100, FaultyStore::Fault::kUnreached));
+  Submit(Create("held"), "held");
+  Settle();
+  Advance(Committer::kPatience);
+  Submit(Create("late"), "late");
+  Settle();
+  EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE"));
+  Advance(absl::Minutes(5));
+  EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE", "held OK"));
+  Submit(Create("next"), "next");
+  Settle();
+  EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE", "held OK", "next OK"));
+}
+
+TEST_F(EngineTest, ADatabaseThatHangsIsSeenAndOutlived) {
+  // What happens while the store has the commit and does not come back.
+  store_.DuringCommit([this] {
+    loop_.Advance(Committer::kCommitDeadline);
+    EXPECT_TRUE(engine_->health().ok()) << engine_->health();
+    loop_.Advance(absl::Seconds(1));
+    EXPECT_EQ(engine_->health(),
+              absl::UnavailableError("the database has not answered a commit for 6 s"));
+    Submit(Create("held"), "held");
+    loop_.Advance(Committer::kPatience);
+    Submit(Create("late"), "late");
+    loop_.RunUntilIdle();
+    EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE"));
+  });
+  Submit(Create("a"), "create");
+  Settle();
+  EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE", "create OK", "held OK"));
+  EXPECT_TRUE(engine_->health().ok()) << engine_->health();
+  Submit(Create("next"), "next");
+  Settle();
+  EXPECT_EQ(fake_.ListExperiments({})->total, 3);
+  EXPECT_THAT(fatal_, IsEmpty());
+}
+
+TEST_F(EngineTest, ARefusedCommitIsTheEnd) {
+  store_.Script({FaultyStore::Fault::kRefused});
+  Submit(Create("a"), "create");
+  Settle();
+  ASSERT_THAT(fatal_, ::testing::SizeIs(1));
+  EXPECT_TRUE(absl::IsInternal(fatal_[0]));
+  Submit(Create("b"), "next");
+  Query("query");
+  Settle();
+  EXPECT_THAT(recorder_.log, ElementsAre("next UNAVAILABLE"));
+  EXPECT_THAT(store_.commits(), ::testing::SizeIs(1));
+}
+
+TEST_F(EngineTest, DeadlinesOutliveAnOutage) {
+  RunThenPause();
+  Advance(store::MakeConfig("")->preemption_timeout_seconds * absl::Seconds(1) - absl::Minutes(1));
+  store_.Script(std::vector(120, FaultyStore::Fault::kUnreached));
+  Submit(Create("held"), "held");
+  Advance(absl::Seconds(90));
+  EXPECT_THAT(recorder_.log, IsEmpty());
+  Advance(absl::Minutes(5));
+  Advance(absl::Seconds(1));
+  EXPECT_THAT(recorder_.log, ElementsAre("held OK", "stop 1.1.0 grace 15"));
+}
+
+TEST(EngineFencingTest, ANewerMasterEndsTheOlder) {
+  base::FakeEventLoop loop;
+  base::FakeEventLoop commits;
+  const std::shared_ptr<store::FakeDatabase> database = store::MakeFakeDatabase();
+  store::FakeStore older(database);
+  store::FakeStore newer(database);
+  std::vector<absl::Status> fatal;
+  Engine engine(
+      cluster::Settings{}, &older, &loop, Sinks{},
+      [&](absl::Status status) { fatal.push_back(std::move(status)); }, &commits);
+  ASSERT_TRUE(engine.Start().ok());
+  ASSERT_TRUE(newer.Load().ok());
+  engine.Submit(Create("a"));
+  loop.RunUntilIdle();
+  commits.RunUntilIdle();
+  ASSERT_THAT(fatal, ::testing::SizeIs(1));
+  EXPECT_TRUE(absl::IsAborted(fatal[0]));
+}
+
+}  // namespace
+}  // namespace det::engine

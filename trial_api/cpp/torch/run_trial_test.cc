@@ -1,0 +1,134 @@
+// How a trial's process ends, and what it tells whom, by what its Trial throws.
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/subprocess.h"
+#include "gtest/gtest.h"
+#include "trial_api/cpp/core/fake_master.h"
+
+namespace det::trial {
+namespace {
+
+using Reports = std::vector<std::string>;
+
+class RunTrialTest : public testing::Test {
+ protected:
+  // Runs a Trial that fails `where` and `how`; on the cluster unless there are `arguments`. Returns
+  // its exit code, or minus the signal that ended it.
+  int Run(const std::string& where, const std::string& how, Reports arguments = {}) {
+    const std::string hparams =
+        R"({"global_batch_size": 2, "where": ")" + where + R"(", "how": ")" + how + R"("})";
+    const std::string config = R"({"searcher": {"metric": "loss", "max_length": {"batches": 1}},
+        "checkpoint_policy": "none", "min_checkpoint_period": {"batches": 1000},)";
+    Write("/info/trial.json", R"({"experiment_id": 1, "trial_id": 1, "trial_run_id": 0,
+        "trial_seed": 1, "latest_checkpoint": null, "steps_completed": 0,
+        "hparams": )" + hparams + R"(, "config": )" +
+                                  config + R"("hyperparameters": {}},
+        "checkpoint_dir": ")" + dir_.path() +
+                                  "/store\"}");
+    Write("/config.yaml", config + "\"hyperparameters\": " + hparams + "}");
+    base::SpawnOptions options;
+    options.argv = {std::string(std::getenv("TEST_SRCDIR")) +
+                    "/resolute/trial_api/cpp/torch/testing/failing_trial"};
+    options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+    options.env.emplace();
+    if (arguments.empty()) {
+      options.env->push_back("DET_RUN_DIR=" + dir_.path());
+      for (const auto& [name, value] : master_.Environment()) {
+        options.env->push_back(name + "=" + value);
+      }
+    }
+    options.cwd = dir_.path();
+    options.out = base::Redirect::File(dir_.path() + "/out");
+    options.err = base::Redirect::File(dir_.path() + "/err");
+    const base::ProcessExit exit = *base::WaitForExit(base::Spawn(options)->pid);
+    said_ = *base::ReadFile(dir_.path() + "/err");
+    return exit.signal == 0 ? exit.code : -exit.signal;
+  }
+
+  // What the master was told of the end.
+  Reports EarlyExits() const {
+    Reports exits;
+    for (const std::string& report : master_.Reports()) {
+      if (report.rfind("early_exit", 0) == 0) exits.push_back(report);
+    }
+    return exits;
+  }
+
+  core::FakeMaster master_;
+  const base::TempDir dir_ = *base::TempDir::Create("det-run-trial");
+  std::string said_;
+
+ private:
+  void Write(const std::string& name, const std::string& text) const {
+    ASSERT_TRUE(base::MakeDirs(dir_.path() + "/info").ok());
+    ASSERT_TRUE(base::WriteFileAtomically(dir_.path() + name, text).ok());
+  }
+};
+
+TEST_F(RunTrialTest, NothingFails) {
+  EXPECT_EQ(Run("nowhere", ""), 0) << said_;
+  EXPECT_EQ(EarlyExits(), Reports());
+}
+
+TEST_F(RunTrialTest, WhatAConstructorThrowsIsReported) {
+  EXPECT_EQ(Run("constructor", "std"), 1);
+  EXPECT_EQ(said_, "ERROR: boom\n");
+  EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0: boom"});
+}
+
+TEST_F(RunTrialTest, WhatTrainBatchThrowsIsReported) {
+  EXPECT_EQ(Run("train_batch", "std"), 1);
+  EXPECT_EQ(said_, "ERROR: boom\n");
+  EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0: boom"});
+}
+
+TEST_F(RunTrialTest, AnErrorOfOursIsReported) {
+  EXPECT_EQ(Run("train_batch", "det"), 1);
+  EXPECT_EQ(said_, "ERROR: data.bin is missing; download it\n");
+  EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0: data.bin is missing; download it"});
+}
+
+TEST_F(RunTrialTest, AnErrorOfTorchIsReportedWithoutItsBacktrace) {
+  EXPECT_EQ(Run("train_batch", "torch"), 1);
+  EXPECT_EQ(said_, "ERROR: shapes differ\n");
+  EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0: shapes differ"});
+}
+
+TEST_F(RunTrialTest, AnythingElseIsReported) {
+  const std::string message =
+      "the Trial threw something that is no std::exception; throw det::Error instead";
+  for (const char* where : {"constructor", "train_batch"}) {
+    EXPECT_EQ(Run(where, "int"), 1);
+    EXPECT_EQ(said_, "ERROR: " + message + "\n");
+  }
+  EXPECT_EQ(EarlyExits(), Reports(2, "early_exit FAILED rank 0: " + message));
+}
+
+TEST_F(RunTrialTest, InvalidHyperparametersAreNoFailureOnTheCluster) {
+  EXPECT_EQ(Run("constructor", "invalid_hp"), 0);
+  EXPECT_EQ(said_, "ERROR: invalid hyperparameters: lr is too large\n");
+  EXPECT_EQ(EarlyExits(), Reports{"early_exit INVALID_HP lr is too large"});
+}
+
+TEST_F(RunTrialTest, AGonePeerIsNotTheReason) {
+  EXPECT_EQ(Run("train_batch", "peer_gone"), 1);
+  EXPECT_EQ(said_, "ERROR: barrier: rank 1 is gone\n");
+  EXPECT_EQ(EarlyExits(), Reports());
+}
+
+TEST_F(RunTrialTest, OffTheClusterItIsSaidAndNobodyIsTold) {
+  EXPECT_EQ(Run("train_batch", "std", {"--config=config.yaml"}), 1);
+  EXPECT_NE(said_.find("ERROR: boom\n"), std::string::npos) << said_;
+  EXPECT_EQ(Run("constructor", "invalid_hp", {"--config=config.yaml"}), 1);
+  EXPECT_NE(said_.find("ERROR: lr is too large\n"), std::string::npos) << said_;
+  EXPECT_EQ(Run("nowhere", "", {"--config=absent.yaml"}), 1);
+  EXPECT_NE(said_.find("absent.yaml"), std::string::npos) << said_;
+  EXPECT_EQ(master_.Reports(), Reports());
+}
+
+}  // namespace
+}  // namespace det::trial
