@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/template.grpc.pb.h"
-#include "master/model/parse/parse.h"
+#include "master/model/parse/template.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/services.h"

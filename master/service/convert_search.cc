@@ -1,0 +1,124 @@
+#include "master/service/convert_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "master/searcher/preview.h"
+#include "master/searcher/recorded_curves.h"
+#include "master/searcher/simulate.h"
+#include "master/service/convert.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+int32_t Bounded(int64_t number) {
+  return static_cast<int32_t>(std::min<int64_t>(number, std::numeric_limits<int32_t>::max()));
+}
+
+api::TrialSummary ToProto(const searcher::PlannedTrials& row, const std::string& unit) {
+  api::TrialSummary out;
+  out.set_count(Bounded(row.trials));
+  out.mutable_unit()->set_name(unit);
+  out.mutable_unit()->set_value(Bounded(row.length));
+  out.mutable_unit()->set_max_length(row.length == 0);
+  return out;
+}
+
+// Which columns of the curves hold the objectives, in their order.
+absl::StatusOr<std::vector<size_t>> FindMetrics(const model::ExperimentConfig& config,
+                                                const searcher::RecordedCurves& curves,
+                                                const std::string& path) {
+  std::vector<size_t> columns;
+  for (const model::Objective& objective : model::Objectives(config.searcher)) {
+    const auto& names = curves.metrics();
+    const auto it = std::find(names.begin(), names.end(), objective.metric);
+    if (it == names.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ":1: no metric ", objective.metric,
+                       ", which searcher.metric names; there are: ", absl::StrJoin(names, ", ")));
+    }
+    columns.push_back(static_cast<size_t>(it - names.begin()));
+  }
+  return columns;
+}
+
+api::SimulateSearchResponse ToProto(const searcher::Simulation& simulation) {
+  api::SimulateSearchResponse out;
+  for (const searcher::BestSoFar& best : simulation.best) {
+    api::SimulateSearchResponse::Best* each = out.add_best();
+    each->set_units(static_cast<double>(best.units));
+    each->set_metric(best.metric);
+  }
+  for (const searcher::SimulatedTrial& trial : simulation.trials) {
+    api::SimulateSearchResponse::Trial* each = out.add_trials();
+    each->set_request_id(trial.request.value());
+    *each->mutable_hparams() = ToStruct(trial.hparams);
+    each->set_length(static_cast<double>(trial.length));
+    if (!trial.metrics.empty() && std::isfinite(trial.metrics[0])) {
+      each->set_metric(trial.metrics[0]);
+    }
+    if (!simulation.best.empty() && simulation.best.back().request == trial.request) {
+      *out.mutable_best_hparams() = each->hparams();
+    }
+  }
+  out.set_total_units(static_cast<double>(simulation.units));
+  return out;
+}
+
+}  // namespace
+
+api::SearchSummary ToSummary(const model::ExperimentConfig& config, const searcher::Plan& plan) {
+  const std::string unit = model::LengthMetric(config.searcher);
+  api::SearchSummary out;
+  *out.mutable_config() = ToStruct(model::ToValue(config));
+  const searcher::PlanTotals totals = searcher::SumOf(plan);
+  for (const searcher::PlannedTrials& row : totals.rows) *out.add_trials() = ToProto(row, unit);
+  for (const std::vector<searcher::PlannedTrials>& bracket : plan) {
+    api::BracketSummary* each = out.add_brackets();
+    for (const searcher::PlannedTrials& row : bracket) *each->add_trials() = ToProto(row, unit);
+  }
+  out.set_total_trials(totals.trials);
+  out.set_total_units(static_cast<int64_t>(std::min(totals.units, 9e18)));
+  return out;
+}
+
+std::vector<api::Search::Bracket> ToProto(const std::vector<searcher::Bracket>& brackets,
+                                          bool smaller_is_better) {
+  std::vector<api::Search::Bracket> all;
+  for (const searcher::Bracket& bracket : brackets) {
+    api::Search::Bracket& out = all.emplace_back();
+    for (const searcher::Rung& rung : bracket) {
+      api::Search::Rung* each = out.add_rungs();
+      each->set_length(rung.length);
+      each->set_reported(rung.reported);
+      each->set_continued(rung.continued);
+      if (!rung.best_loss || !std::isfinite(*rung.best_loss)) continue;
+      each->set_best(smaller_is_better ? *rung.best_loss : -*rung.best_loss);
+    }
+  }
+  return all;
+}
+
+absl::StatusOr<api::SimulateSearchResponse> SimulateAgainst(const model::ExperimentConfig& config,
+                                                            const std::string& curves,
+                                                            const std::string& path) {
+  DET_ASSIGN_OR_RETURN(const searcher::RecordedCurves recorded,
+                       searcher::RecordedCurves::Parse(curves, path.empty() ? "objective" : path));
+  DET_ASSIGN_OR_RETURN(const std::vector<size_t> columns, FindMetrics(config, recorded, path));
+  const auto curve = [&](const model::Hparams& point, int64_t length) {
+    const std::vector<double>& metrics = recorded.At(point, static_cast<double>(length));
+    std::vector<double> picked;
+    for (const size_t column : columns) picked.push_back(metrics[column]);
+    return picked;
+  };
+  DET_ASSIGN_OR_RETURN(const searcher::Simulation simulation, searcher::Simulate(config, curve));
+  return ToProto(simulation);
+}
+
+}  // namespace det::service
