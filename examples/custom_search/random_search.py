@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Drives a search from outside: random search in sixty lines of plain HTTP.
+"""Drives a search from outside: random search by plain HTTP.
 
     export DET_MASTER=http://localhost:8080
     ./random_search.py "$(det experiment create search.yaml . --json | jq .experiment.id)"
 
 Reads the search's events, asks for trials, and shuts the search down when it has seen enough. It
 may be killed and started again at any moment: events come again until they are said to be read, and
-what is posted twice under one id is done once. Put Optuna or anything else in place of `propose`.
+a trial that is asked for twice is made once. Put Optuna or anything else in place of `propose`.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import os
 import pathlib
 import random
 import urllib.request
+from collections.abc import Iterator
 
 
 class Search:
@@ -24,21 +25,24 @@ class Search:
         self.url = f"{master}/api/v1/experiments/{experiment}/searcher"
         self.token = token
 
-    def call(self, path: str, body: dict | None = None) -> dict:
+    def open(self, path: str, body: dict | None = None):
         request = urllib.request.Request(
             self.url + path,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": "Bearer " + self.token},
         )
-        with urllib.request.urlopen(request) as response:
-            return json.load(response)
+        return urllib.request.urlopen(request)
 
-    def events(self, after: int) -> list[dict]:
-        return self.call(f"/events?after={after}&waitSeconds=30")["events"]
+    def events(self) -> Iterator[tuple[int, dict]]:
+        """(id, event) of all that is not yet said to be read, then of what happens."""
+        with self.open("/events?follow=true") as lines:
+            for line in lines:
+                event = json.loads(line)["result"]
+                yield int(event["id"]), event["event"]
 
     def post(self, post_id: str, events_read: int, operations: list[dict]) -> None:
         body = {"id": post_id, "eventsRead": events_read, "operations": operations}
-        self.call("/operations", body)
+        self.open("/operations", body).close()
 
 
 def propose(number: int) -> dict[str, float]:
@@ -50,25 +54,24 @@ def create(number: int) -> dict:
 
 
 def run(search: Search, trials: int, at_once: int) -> None:
-    read = asked = ended = 0
-    while ended < trials:
+    asked: set[str] = set()
+    ended: set[str] = set()
+    for number, event in search.events():
+        if event["type"] == "trial_created":
+            asked.add(event["request"])
+        elif event["type"] == "validation":
+            print(f"trial {event['request']}: {event['metrics']}")
+        elif event["type"] == "trial_exited":
+            ended.add(event["request"])
         operations = []
-        for event in search.events(read):
-            read = int(event["id"])
-            kind = event["event"]["kind"]
-            if kind == "trial_created":
-                asked = max(asked, int(event["event"]["request_id"]))
-            elif kind == "validation":
-                print(f"trial {event['event']['request_id']}: {event['event']['metrics']}")
-            elif kind == "trial_exited":
-                ended += 1
-        while asked < trials and asked - ended < at_once:
-            asked += 1
-            operations.append(create(asked))
-        if ended == trials:
+        while len(asked) < trials and len(asked - ended) < at_once:
+            operations.append(create(len(asked) + 1))
+            asked.add(str(len(asked) + 1))
+        if len(ended) == trials:
             operations.append({"shutdown": {}})
-        # The same events lead to the same post, whenever it is made.
-        search.post(f"after-{read}", read, operations)
+        if operations:
+            # Events before this one stay unread: whoever starts again must know what was asked for.
+            search.post(f"after-{number}", 0, operations)
 
 
 def main() -> None:

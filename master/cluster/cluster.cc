@@ -25,6 +25,11 @@ const experiment::Experiment* Cluster::FindExperiment(model::ExperimentId id) co
   return it == state_->experiments.end() ? nullptr : &it->second.experiment;
 }
 
+const searcher::Searcher* Cluster::FindSearcher(model::ExperimentId id) const {
+  const auto it = state_->experiments.find(id);
+  return it == state_->experiments.end() ? nullptr : &it->second.searcher;
+}
+
 const experiment::Trial* Cluster::FindTrial(model::TrialId id) const {
   const auto it = state_->trials.find(id);
   return it == state_->trials.end() ? nullptr : &it->second;

@@ -50,6 +50,7 @@ class Cluster {
 
   // Reads, for engine::Engine::Query. Pointers live until the next Apply.
   const experiment::Experiment* FindExperiment(model::ExperimentId id) const;
+  const searcher::Searcher* FindSearcher(model::ExperimentId id) const;
   const experiment::Trial* FindTrial(model::TrialId id) const;
   const experiment::Allocation* FindAllocation(const model::AllocationId& id) const;
   const std::map<model::AgentId, model::Agent>& agents() const;

@@ -7,10 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "master/searcher/pareto.h"
 #include "master/searcher/preview.h"
 #include "master/searcher/recorded_curves.h"
 #include "master/searcher/simulate.h"
 #include "master/service/convert.h"
+#include "master/store/canonical.h"
 
 namespace det::service {
 namespace {
@@ -103,6 +105,78 @@ std::vector<api::Search::Bracket> ToProto(const std::vector<searcher::Bracket>& 
     }
   }
   return all;
+}
+
+absl::StatusOr<searcher::OperationsPosted> FromProto(
+    const api::PostSearcherOperationsRequest& request) {
+  searcher::OperationsPosted posted{
+      .id = request.id(), .events_read = request.events_read(), .operations = {}};
+  for (const api::SearcherOperation& given : request.operations()) {
+    using Kind = api::SearcherOperation;
+    switch (given.operation_case()) {
+      case Kind::kCreateTrial: {
+        const Kind::CreateTrial& create = given.create_trial();
+        searcher::CreateTrial trial;
+        trial.request = model::RequestId(create.request_id());
+        trial.seed = create.seed();
+        const model::Value hparams = FromStruct(create.hparams(), Numbers::kIntegersIfWhole);
+        trial.hparams = *hparams.AsObject();
+        if (!create.parent().empty()) trial.parent = model::RequestId(create.parent());
+        posted.operations.emplace_back(std::move(trial));
+        break;
+      }
+      case Kind::kStopTrial:
+        posted.operations.emplace_back(
+            searcher::StopTrial{model::RequestId(given.stop_trial().request_id())});
+        break;
+      case Kind::kPauseTrial:
+        posted.operations.emplace_back(
+            searcher::PauseTrial{model::RequestId(given.pause_trial().request_id())});
+        break;
+      case Kind::kResumeTrial:
+        posted.operations.emplace_back(
+            searcher::ResumeTrial{model::RequestId(given.resume_trial().request_id())});
+        break;
+      case Kind::kShutdown:
+        posted.operations.emplace_back(
+            searcher::Shutdown{given.shutdown().failed(), given.shutdown().canceled()});
+        break;
+      case Kind::OPERATION_NOT_SET:
+        return absl::InvalidArgumentError(
+            absl::StrCat("operations[", posted.operations.size(),
+                         "]: expected one of createTrial, stopTrial, pauseTrial, resumeTrial, "
+                         "shutdown, found none of them"));
+    }
+  }
+  return posted;
+}
+
+std::vector<api::Search::FrontPoint> FrontOf(
+    const model::ExperimentConfig& config, const std::vector<model::MetricReport>& validations,
+    const std::map<model::TrialId, model::Hparams>& hparams) {
+  const std::vector<model::Objective> objectives = model::Objectives(config.searcher);
+  std::vector<std::vector<double>> losses;
+  std::vector<api::Search::FrontPoint> points;
+  for (const model::MetricReport& report : validations) {
+    api::Search::FrontPoint point;
+    std::vector<double> loss;
+    for (const model::Objective& objective : objectives) {
+      const auto metric = store::MetricNumber(report.metrics, objective.metric);
+      if (!metric || !std::isfinite(*metric)) break;
+      point.add_metrics(*metric);
+      loss.push_back(objective.smaller_is_better ? *metric : -*metric);
+    }
+    if (loss.size() < objectives.size()) continue;
+    point.set_trial_id(report.trial.value());
+    point.set_steps_completed(Bounded(report.steps_completed));
+    const auto it = hparams.find(report.trial);
+    if (it != hparams.end()) *point.mutable_hparams() = ToStruct(it->second);
+    losses.push_back(std::move(loss));
+    points.push_back(std::move(point));
+  }
+  std::vector<api::Search::FrontPoint> front;
+  for (const size_t index : searcher::Front(losses)) front.push_back(std::move(points[index]));
+  return front;
 }
 
 absl::StatusOr<api::SimulateSearchResponse> SimulateAgainst(const model::ExperimentConfig& config,

@@ -4,12 +4,14 @@
 #ifndef MASTER_SERVICE_CONVERT_SEARCH_H_
 #define MASTER_SERVICE_CONVERT_SEARCH_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "det/api/v1/search.pb.h"
 #include "master/model/experiment_config.h"
+#include "master/model/reports.h"
 #include "master/searcher/search_method.h"
 
 namespace det::service {
@@ -20,6 +22,16 @@ det::api::v1::SearchSummary ToSummary(const model::ExperimentConfig& config,
 // Losses become metrics again.
 std::vector<det::api::v1::Search::Bracket> ToProto(const std::vector<searcher::Bracket>& brackets,
                                                    bool smaller_is_better);
+
+// INVALID_ARGUMENT, naming the operation by its index, for one that says nothing.
+absl::StatusOr<searcher::OperationsPosted> FromProto(
+    const det::api::v1::PostSearcherOperationsRequest& request);
+
+// The validations that no other one beats in every objective, each once.
+// `validations`: of trials of one experiment; `hparams`: of these trials.
+std::vector<det::api::v1::Search::FrontPoint> FrontOf(
+    const model::ExperimentConfig& config, const std::vector<model::MetricReport>& validations,
+    const std::map<model::TrialId, model::Hparams>& hparams);
 
 // The search of `config` against recorded curves; INVALID_ARGUMENT where they lack its metric.
 absl::StatusOr<det::api::v1::SimulateSearchResponse> SimulateAgainst(

@@ -1,5 +1,7 @@
+#include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -10,7 +12,9 @@
 #include "master/service/convert.h"
 #include "master/service/convert_search.h"
 #include "master/service/experiment_config.h"
+#include "master/service/open_stream.h"
 #include "master/service/services.h"
+#include "master/service/stream.h"
 
 namespace det::service {
 namespace {
@@ -41,6 +45,67 @@ absl::Status Simulate(const Edge& edge, const api::SimulateSearchRequest& reques
   return absl::OkStatus();
 }
 
+// The searcher's own part of the answer.
+void Describe(const searcher::Searcher& searcher, const model::ExperimentConfig& config,
+              api::Search* out) {
+  for (auto& bracket : ToProto(searcher.Brackets(), config.searcher.smaller_is_better)) {
+    *out->add_brackets() = std::move(bracket);
+  }
+}
+
+// Of an experiment that is over, which the cluster has forgotten.
+absl::Status DescribeEnded(const Edge& edge, model::ExperimentId id,
+                           const model::ExperimentConfig& config, api::Search* out) {
+  DET_ASSIGN_OR_RETURN(cluster::Image image, edge.store->LoadExperiment(id));
+  cluster::Cluster alone{cluster::Settings()};
+  DET_RETURN_IF_ERROR(alone.Restore(std::move(image)));
+  const searcher::Searcher* searcher = alone.FindSearcher(id);
+  if (searcher != nullptr) Describe(*searcher, config, out);
+  return absl::OkStatus();
+}
+
+// All but the searcher's own part.
+absl::Status DescribeRows(const Edge& edge, const store::ExperimentRecord& record,
+                          api::Search* out) {
+  const experiment::Experiment& experiment = record.experiment;
+  const model::SearcherConfig& config = experiment.config->searcher;
+  out->set_name(config.name);
+  out->set_unit(model::LengthMetric(config));
+  for (const model::Objective& objective : model::Objectives(config)) {
+    api::Search::Objective* each = out->add_objectives();
+    each->set_metric(objective.metric);
+    each->set_smaller_is_better(objective.smaller_is_better);
+  }
+  DET_ASSIGN_OR_RETURN(const store::TrialPage page,
+                       edge.store->ListTrials({.experiment = experiment.id}));
+  std::map<model::TrialId, model::Hparams> hparams;
+  std::vector<model::TrialId> trials;
+  for (const store::TrialRecord& trial : page.trials) {
+    hparams.emplace(trial.trial.id, trial.trial.hparams);
+    trials.push_back(trial.trial.id);
+  }
+  if (experiment.best_trial && experiment.best_metric) {
+    out->set_best_trial_id(experiment.best_trial->value());
+    out->set_best_metric(*experiment.best_metric);
+    *out->mutable_best_hparams() = ToStruct(hparams[*experiment.best_trial]);
+  }
+  if (config.other_objectives.empty() || trials.empty()) return absl::OkStatus();
+  DET_ASSIGN_OR_RETURN(const std::vector<model::MetricReport> validations,
+                       edge.store->ListMetrics(trials, "validation"));
+  for (auto& point : FrontOf(*experiment.config, validations, hparams)) {
+    *out->add_front() = std::move(point);
+  }
+  return absl::OkStatus();
+}
+
+using EventStream = Stream<api::SearcherEvent>;
+
+// How far a WatchSearcherEvents has come. Of the stream's producer, which runs one at a time.
+struct Reading {
+  int64_t after = 0;
+  bool follow = false;
+};
+
 class SearchService final : public api::SearchService::CallbackService {
  public:
   explicit SearchService(const Edge& edge) : edge_(edge) {}
@@ -63,7 +128,126 @@ class SearchService final : public api::SearchService::CallbackService {
                     });
   }
 
+  grpc::ServerUnaryReactor* GetSearch(grpc::CallbackServerContext* context,
+                                      const api::GetSearchRequest* request,
+                                      api::GetSearchResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.SearchService.GetSearch",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Get(model::ExperimentId(request->experiment_id()), response->mutable_search(),
+                       std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* GetBestSearcherValidationMetric(
+      grpc::CallbackServerContext* context,
+      const api::GetBestSearcherValidationMetricRequest* request,
+      api::GetBestSearcherValidationMetricResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.SearchService.GetBestSearcherValidationMetric",
+                    [this, request, response](const auth::Principal&) {
+                      return GetBest(model::ExperimentId(request->experiment_id()), response);
+                    });
+  }
+
+  grpc::ServerWriteReactor<api::SearcherEvent>* WatchSearcherEvents(
+      grpc::CallbackServerContext* context,
+      const api::WatchSearcherEventsRequest* request) override {
+    auto reading = std::make_shared<Reading>(Reading{request->after(), request->follow()});
+    return OpenStream<api::SearcherEvent>(
+        edge_, context, "det.api.v1.SearchService.WatchSearcherEvents",
+        [this, reading, id = model::ExperimentId(request->experiment_id())](
+            const auth::Principal&, std::shared_ptr<EventStream> stream) {
+          Watch(id, reading, std::move(stream));
+        });
+  }
+
+  grpc::ServerUnaryReactor* PostSearcherOperations(
+      grpc::CallbackServerContext* context, const api::PostSearcherOperationsRequest* request,
+      api::PostSearcherOperationsResponse*) override {
+    return Unary(edge_, context, "det.api.v1.SearchService.PostSearcherOperations",
+                 [this, request](const auth::Principal&, Done done) {
+                   absl::StatusOr<searcher::OperationsPosted> posted = FromProto(*request);
+                   if (!posted.ok()) return done(posted.status());
+                   SubmitAndFinish(
+                       edge_,
+                       cluster::PostSearcherOperations{
+                           model::ExperimentId(request->experiment_id()), *std::move(posted)},
+                       std::move(done));
+                 });
+  }
+
  private:
+  void Get(model::ExperimentId id, api::Search* out, Done done) {
+    const absl::StatusOr<store::ExperimentRecord> record = edge_.store->GetExperiment(id);
+    if (!record.ok()) return done(record.status());
+    const absl::Status described = DescribeRows(edge_, *record, out);
+    if (!described.ok()) return done(described);
+    auto live = std::make_shared<bool>(false);
+    edge_.engine->Query(
+        [id, out, live](const cluster::Cluster& cluster) {
+          const searcher::Searcher* searcher = cluster.FindSearcher(id);
+          if (searcher == nullptr) return;
+          *live = true;
+          Describe(*searcher, *cluster.FindExperiment(id)->config, out);
+        },
+        [this, id, out, live, config = record->experiment.config,
+         done = std::move(done)](const absl::Status& status) mutable {
+          if (!status.ok() || *live) return done(status);
+          edge_.pool->Post([this, id, out, config, done = std::move(done)]() mutable {
+            done(DescribeEnded(edge_, id, *config, out));
+          });
+        });
+  }
+
+  absl::Status GetBest(model::ExperimentId id,
+                       api::GetBestSearcherValidationMetricResponse* response) {
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(id));
+    if (!record.experiment.best_metric) {
+      return absl::NotFoundError(
+          absl::StrCat("experiment ", id.value(), " has no validation metric yet"));
+    }
+    response->set_metric(*record.experiment.best_metric);
+    return absl::OkStatus();
+  }
+
+  void Watch(model::ExperimentId id, std::shared_ptr<Reading> reading,
+             std::shared_ptr<EventStream> stream) {
+    const absl::Status known = edge_.store->GetExperiment(id).status();
+    if (!known.ok()) return stream->Close(known);
+    const std::weak_ptr<EventStream> weak = stream;
+    // Before the first look, so that nothing falls between the two.
+    const int64_t subscription = edge_.watch->experiments().Subscribe(id, [weak] {
+      if (const auto held = weak.lock()) held->Wake();
+    });
+    stream->Start(
+        [this, id, reading](EventStream& out) { Look(id, reading, out.shared_from_this()); },
+        [this, id, subscription] { edge_.watch->experiments().Unsubscribe(id, subscription); });
+  }
+
+  // Looks may overlap: each sends what is new to it on the cluster's loop, one after the other.
+  void Look(model::ExperimentId id, std::shared_ptr<Reading> reading,
+            std::shared_ptr<EventStream> stream) {
+    auto events = std::make_shared<std::vector<searcher::PendingEvent>>();
+    auto over = std::make_shared<bool>(false);
+    edge_.engine->Query(
+        [id, events, over](const cluster::Cluster& cluster) {
+          const searcher::Searcher* searcher = cluster.FindSearcher(id);
+          *over = searcher == nullptr;
+          if (searcher != nullptr) *events = searcher->PendingEvents();
+        },
+        [events, over, reading, stream](const absl::Status& status) {
+          if (!status.ok()) return stream->Close(status);
+          for (const searcher::PendingEvent& event : *events) {
+            if (event.id <= reading->after) continue;
+            reading->after = event.id;
+            api::SearcherEvent out;
+            out.set_id(event.id);
+            *out.mutable_event() = ToStruct(event.description);
+            stream->Send(std::move(out));
+          }
+          if (*over || !reading->follow) stream->Close(absl::OkStatus());
+        });
+  }
+
   const Edge& edge_;
 };
 
