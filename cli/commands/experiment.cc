@@ -5,6 +5,7 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/search.h"
 #include "cli/commands/trial.h"
 #include "cli/follow.h"
 #include "cli/format.h"
@@ -102,8 +103,9 @@ absl::StatusOr<int> RunDescribe(Invocation& run) {
   api::v1::GetExperimentTrialsResponse trials;
   DET_RETURN_IF_ERROR(api->Call("TrialService.GetExperimentTrials", trials_request, &trials));
   const Style& style = run.screen->out();
-  run.screen->Print(
-      absl::StrCat(Description(response.experiment(), style), "\n", TrialTable(trials, style)));
+  DET_ASSIGN_OR_RETURN(const std::string search, SearchText(*api, response.experiment(), style));
+  run.screen->Print(absl::StrCat(Description(response.experiment(), style), search, "\n",
+                                 TrialTable(trials, style)));
   return kExitOk;
 }
 

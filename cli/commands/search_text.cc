@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "cli/commands/search.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "det/api/v1/search.pb.h"
+#include "proto/http_rule.h"
+
+namespace det::cli {
+namespace {
+
+using api::v1::Search;
+
+std::string ValueText(const google::protobuf::Value& value) {
+  if (value.has_string_value()) return value.string_value();
+  if (!value.has_number_value()) return proto::ToJson(value).value_or("?");
+  const double number = value.number_value();
+  const bool whole = std::floor(number) == number && std::abs(number) < 1e15;
+  return whole ? absl::StrCat(static_cast<int64_t>(number)) : Number(number);
+}
+
+void AddHparams(const google::protobuf::Struct& hparams, const std::string& prefix,
+                std::vector<std::string>& parts) {
+  for (const auto& [name, value] : hparams.fields()) {
+    const std::string path = absl::StrCat(prefix, name);
+    if (value.has_struct_value()) {
+      AddHparams(value.struct_value(), absl::StrCat(path, "."), parts);
+    } else {
+      parts.push_back(absl::StrCat(path, "=", ValueText(value)));
+    }
+  }
+}
+
+// "layers.width=32, lr=0.003", by name.
+std::string HparamsText(const google::protobuf::Struct& hparams) {
+  std::vector<std::string> parts;
+  AddHparams(hparams, "", parts);
+  std::sort(parts.begin(), parts.end());
+  return absl::StrJoin(parts, ", ");
+}
+
+// The rungs, one line each: "bracket 1   4 epochs   12 reported, 3 went on, best 0.81".
+std::string RungTable(const Search& search, const Style& style) {
+  Table table({{"BRACKET", true},
+               {absl::AsciiStrToUpper(search.unit()), true},
+               {"REPORTED", true},
+               {"WENT ON", true},
+               {"BEST", true}});
+  for (int i = 0; i < search.brackets_size(); ++i) {
+    for (const auto& rung : search.brackets(i).rungs()) {
+      table.AddRow({absl::StrCat(i + 1), Number(rung.length()), absl::StrCat(rung.reported()),
+                    absl::StrCat(rung.continued()), rung.has_best() ? Number(rung.best()) : "-"});
+    }
+  }
+  return table.empty() ? "" : absl::StrCat("\n", table.Render(style));
+}
+
+std::string FrontTable(const Search& search, const Style& style) {
+  if (search.front().empty()) return "";
+  std::vector<Column> columns = {{"TRIAL", true}, {"BATCHES", true}};
+  for (const auto& objective : search.objectives()) columns.push_back({objective.metric(), true});
+  columns.push_back({"HYPERPARAMETERS", false, true});
+  Table table(columns);
+  for (const auto& point : search.front()) {
+    std::vector<Cell> row = {absl::StrCat(point.trial_id()), absl::StrCat(point.steps_completed())};
+    for (const double metric : point.metrics()) row.emplace_back(Number(metric));
+    row.emplace_back(HparamsText(point.hparams()));
+    table.AddRow(std::move(row));
+  }
+  return absl::StrCat("\nbeaten by no other validation (Pareto front)\n", table.Render(style));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> SearchText(const ApiClient& api, const api::v1::Experiment& experiment,
+                                       const Style& style) {
+  if (experiment.searcher_type() == "single") return "";
+  api::v1::GetSearchRequest request;
+  request.set_experiment_id(experiment.id());
+  api::v1::GetSearchResponse response;
+  DET_RETURN_IF_ERROR(api.Call("SearchService.GetSearch", request, &response));
+  const api::v1::Search& search = response.search();
+  std::string text;
+  if (search.has_best_hparams()) {
+    text = RenderFields({{"best trial", absl::StrCat(search.best_trial_id(), "  ",
+                                                     HparamsText(search.best_hparams()))}},
+                        style);
+  }
+  return absl::StrCat(text, RungTable(search, style), FrontTable(search, style));
+}
+
+}  // namespace det::cli
