@@ -66,14 +66,21 @@ class HostileWorld {
       if (const auto* create = std::get_if<CreateTrial>(&operation)) {
         EXPECT_TRUE(asked_.insert(create->request).second) << create->request;
         live_.push_back(create->request);
+        running_.insert(create->request);
         EXPECT_EQ(create->hparams.size(), case_.config.hyperparameters.size());
       } else if (const auto* stop = std::get_if<StopTrial>(&operation)) {
         EXPECT_TRUE(asked_.contains(stop->request)) << stop->request;
+      } else if (const auto* pause = std::get_if<PauseTrial>(&operation)) {
+        EXPECT_EQ(running_.erase(pause->request), 1u) << pause->request;
+      } else if (const auto* resume = std::get_if<ResumeTrial>(&operation)) {
+        EXPECT_TRUE(running_.insert(resume->request).second) << resume->request;
       } else {
         shut_down_ = true;
       }
     }
     EXPECT_LE(static_cast<int64_t>(asked_.size()), case_.budget);
+    const int64_t limit = case_.config.searcher.max_concurrent_trials;
+    EXPECT_TRUE(limit == 0 || static_cast<int64_t>(running_.size()) <= limit) << running_.size();
   }
 
   template <class Container>
@@ -115,6 +122,7 @@ class HostileWorld {
   Event Exit() {
     const model::RequestId id = Pick(live_);
     std::erase(live_, id);
+    running_.erase(id);
     const int64_t dice = rng_.UniformInt(0, 99);
     if (dice < failed) return TrialExited{id, TrialEnd::kFailed};
     if (dice < failed + invalid) return TrialExited{id, TrialEnd::kInvalidHp};
@@ -126,6 +134,7 @@ class HostileWorld {
   base::Rng rng_;
   std::set<model::RequestId> asked_;
   std::vector<model::RequestId> live_;
+  std::set<model::RequestId> running_;  // live, and not paused
   bool shut_down_ = false;
 };
 
