@@ -21,7 +21,8 @@ struct CreateTrial {
   model::RequestId request;  // unique in the experiment; the same one again is the same trial
   uint32_t seed = 0;
   model::Hparams hparams;
-  // The trial whose newest checkpoint it starts from; where that has none, from nothing.
+  // The trial whose newest checkpoint it starts from; where that has none, from nothing. A parent
+  // that was told to pause saves first, and the child waits for it.
   std::optional<model::RequestId> parent = std::nullopt;
   friend bool operator==(const CreateTrial&, const CreateTrial&) = default;
 };
@@ -33,7 +34,7 @@ struct StopTrial {
 };
 
 // Let it save and give its slots back, until ResumeTrial or StopTrial. What it reports until it has
-// done so is not heard.
+// done so is not heard. It saves even where ResumeTrial follows at once.
 struct PauseTrial {
   model::RequestId request;
   friend bool operator==(const PauseTrial&, const PauseTrial&) = default;

@@ -9,7 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "master/searcher/custom.h"
 #include "master/searcher/full_length.h"
+#include "master/searcher/pbt.h"
 
 namespace det::searcher {
 namespace {
@@ -42,11 +44,41 @@ Method MakeSingle(const SearcherConfig& config) {
 
 Method MakeRandom(const SearcherConfig& config) { return MakeFullLength(config, config.sampler); }
 
+Method MakePopulation(const SearcherConfig& config) {
+  PopulationSearch::Options options{
+      .population = config.population,
+      .max_length = model::MaxLength(config),
+      .max_concurrent_trials = config.max_concurrent_trials,
+      .max_replacements = std::max(kMinReplacements, config.population.size),
+      .objectives = model::Objectives(config).size()};
+  if (options.max_length < 1) {
+    return absl::InvalidArgumentError(
+        "pbt compares trials at lengths; set searcher.max_length or searcher.max_time");
+  }
+  // A generation trains one unit at least.
+  int64_t& generations = options.population.generations;
+  generations = std::clamp(generations, int64_t{1}, options.max_length);
+  options.population.size = std::max(options.population.size, int64_t{1});
+  return std::make_unique<PopulationSearch>(options);
+}
+
+Method MakeCustom(const SearcherConfig& config) {
+  CustomSearch::Options options{.max_concurrent_trials = config.max_concurrent_trials,
+                                .metrics = {}};
+  for (const model::Objective& objective : model::Objectives(config)) {
+    options.metrics.push_back(objective.metric);
+  }
+  return std::make_unique<CustomSearch>(std::move(options));
+}
+
 struct Entry {
   const char* name;
   Method (*make)(const SearcherConfig&);
 };
-constexpr Entry kMethods[] = {{"random", MakeRandom}, {"single", MakeSingle}};
+constexpr Entry kMethods[] = {{"custom", MakeCustom},
+                              {"pbt", MakePopulation},
+                              {"random", MakeRandom},
+                              {"single", MakeSingle}};
 
 }  // namespace
 

@@ -34,6 +34,15 @@ struct Report {
   model::RequestId request;
   double length = 0;
   std::vector<double> losses;
+  // As the trial reported them: in the order of the objectives, the last ones possibly missing.
+  std::vector<double> metrics = {};
+};
+
+// What a program that drives a search from outside reads; see custom.h for the descriptions.
+struct PendingEvent {
+  int64_t id = 0;  // 1, 2, ... in the order in which they happened
+  model::Value description;
+  friend bool operator==(const PendingEvent&, const PendingEvent&) = default;
 };
 
 // One rung of a bracket, for people to look at.
@@ -67,9 +76,12 @@ class SearchMethod {
   virtual std::vector<Operation> OnTrialCreated(Context, const TrialCreated&) { return {}; }
   virtual std::vector<Operation> OnReport(Context context, const Report& report) = 0;
   virtual std::vector<Operation> OnTrialExited(Context context, const TrialExited& event) = 0;
-  // FAILED_PRECONDITION unless the method is driven from outside; a refusal changes nothing.
+  // FAILED_PRECONDITION unless the method is driven from outside; a refusal changes nothing. May be
+  // called after Shutdown, and then asks for nothing.
   virtual absl::StatusOr<std::vector<Operation>> OnPosted(Context context,
                                                           const OperationsPosted& event);
+  // What the program that drives the search has not yet said that it has read, ascending.
+  virtual std::vector<PendingEvent> PendingEvents() const { return {}; }
 
   // 0..1, given how far each live trial says it is.
   virtual double Progress(const std::map<model::RequestId, double>& trial_progress) const = 0;

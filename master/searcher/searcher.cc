@@ -104,7 +104,6 @@ std::vector<Operation> Searcher::Handle(const Event& event) {
 }
 
 absl::StatusOr<std::vector<Operation>> Searcher::Post(const OperationsPosted& event) {
-  if (shutdown_) return std::vector<Operation>();
   DET_ASSIGN_OR_RETURN(std::vector<Operation> operations, method_->OnPosted(context(), event));
   return Record(std::move(operations));
 }
@@ -133,7 +132,8 @@ std::vector<Operation> Searcher::HandleExited(const TrialExited& event) {
 }
 
 Report Searcher::MakeReport(const ValidationReported& event) const {
-  Report report{.request = event.request, .length = event.length, .losses = {}};
+  Report report{
+      .request = event.request, .length = event.length, .losses = {}, .metrics = event.metrics};
   for (size_t i = 0; i < objectives_.size(); ++i) {
     const double metric = i < event.metrics.size() ? event.metrics[i] : std::nan("");
     report.losses.push_back(!std::isfinite(metric) ? std::numeric_limits<double>::infinity()
