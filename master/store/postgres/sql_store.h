@@ -40,6 +40,7 @@ class SqlStore final : public Store {
   absl::Status DeleteSession(const std::string& token_hash) override;
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
+  absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
   absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) override;
   absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) override;
   absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) override;
@@ -58,6 +59,9 @@ class SqlStore final : public Store {
 
  private:
   absl::StatusOr<cluster::Image> LoadFrom(Connection& connection);
+  // Adds the experiments for which `condition` (on `e`) holds, with their trials and searchers.
+  static absl::Status AddExperiments(Connection& connection, const std::string& condition,
+                                     const Params& params, cluster::Image& image);
   std::vector<Connection::Statement> ToStatements(
       int64_t sequence, const std::vector<cluster::Change>& changes) const;
 
