@@ -42,11 +42,15 @@ Method MakeSingle(const SearcherConfig& config) {
 
 Method MakeRandom(const SearcherConfig& config) { return MakeFullLength(config, config.sampler); }
 
+Method MakeTpe(const SearcherConfig& config) { return MakeFullLength(config, "tpe"); }
+Method MakeBayesian(const SearcherConfig& config) { return MakeFullLength(config, "bayesian"); }
+
 struct Entry {
   const char* name;
   Method (*make)(const SearcherConfig&);
 };
-constexpr Entry kMethods[] = {{"random", MakeRandom}, {"single", MakeSingle}};
+constexpr Entry kMethods[] = {
+    {"bayesian", MakeBayesian}, {"random", MakeRandom}, {"single", MakeSingle}, {"tpe", MakeTpe}};
 
 }  // namespace
 

@@ -196,7 +196,7 @@ TEST(SearcherTest, RefusesAnUnknownMethodWithTheKnownOnes) {
   const auto searcher = Searcher::Make(Config("hyperband", 1, 1));
   EXPECT_EQ(searcher.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(searcher.status().message(),
-            "no searcher is named \"hyperband\"; known: random, single");
+            "no searcher is named \"hyperband\"; known: bayesian, random, single, tpe");
 }
 
 }  // namespace

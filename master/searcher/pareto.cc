@@ -1,0 +1,80 @@
+#include "master/searcher/pareto.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace det::searcher {
+namespace {
+
+using Losses = std::vector<double>;
+
+// How far the neighbours of each point of a front lie from each other, in each loss by its range.
+std::vector<double> Room(const std::vector<const Losses*>& points,
+                         const std::vector<size_t>& front) {
+  std::vector<double> room(front.size(), 0);
+  std::vector<size_t> order(front.size());
+  const size_t objectives = points[front.front()]->size();
+  for (size_t objective = 0; objective < objectives; ++objective) {
+    const auto loss = [&](size_t i) { return (*points[front[i]])[objective]; };
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return loss(a) < loss(b); });
+    room[order.front()] = room[order.back()] = std::numeric_limits<double>::infinity();
+    const double range = loss(order.back()) - loss(order.front());
+    // Also where the losses overflow or are infinite.
+    if (!(range > 0) || !std::isfinite(range)) continue;
+    for (size_t i = 1; i + 1 < order.size(); ++i) {
+      room[order[i]] += (loss(order[i + 1]) - loss(order[i - 1])) / range;
+    }
+  }
+  return room;
+}
+
+}  // namespace
+
+bool Dominates(const Losses& a, const Losses& b) {
+  bool better = false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] > b[i]) return false;
+    better = better || a[i] < b[i];
+  }
+  return better;
+}
+
+std::vector<size_t> ParetoOrder(const std::vector<const Losses*>& points) {
+  std::vector<int> dominators(points.size(), 0);
+  std::vector<std::vector<size_t>> dominated(points.size());
+  std::vector<size_t> front;
+  for (size_t i = 0; i < points.size(); ++i) {
+    for (size_t j = 0; j < points.size(); ++j) {
+      if (!Dominates(*points[i], *points[j])) continue;
+      dominated[i].push_back(j);
+      ++dominators[j];
+    }
+  }
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (dominators[i] == 0) front.push_back(i);
+  }
+  std::vector<size_t> order;
+  while (!front.empty()) {
+    const std::vector<double> room = Room(points, front);
+    std::vector<size_t> by_room(front.size());
+    std::iota(by_room.begin(), by_room.end(), size_t{0});
+    std::stable_sort(by_room.begin(), by_room.end(),
+                     [&room](size_t a, size_t b) { return room[a] > room[b]; });
+    std::vector<size_t> next;
+    for (const size_t i : by_room) {
+      order.push_back(front[i]);
+      for (const size_t j : dominated[front[i]]) {
+        if (--dominators[j] == 0) next.push_back(j);
+      }
+    }
+    std::sort(next.begin(), next.end());
+    front = std::move(next);
+  }
+  return order;
+}
+
+}  // namespace det::searcher
