@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "master/searcher/bayesian.h"
 #include "master/searcher/random_sampler.h"
+#include "master/searcher/tpe.h"
 
 namespace det::searcher {
 namespace {
@@ -14,11 +16,20 @@ std::unique_ptr<Sampler> MakeRandom(const model::SearcherConfig&) {
   return std::make_unique<RandomSampler>();
 }
 
+std::unique_ptr<Sampler> MakeTpe(const model::SearcherConfig& config) {
+  return std::make_unique<TpeSampler>(model::Objectives(config).size());
+}
+
+std::unique_ptr<Sampler> MakeBayesian(const model::SearcherConfig& config) {
+  return std::make_unique<BayesianSampler>(model::Objectives(config).size());
+}
+
 struct Entry {
   const char* name;
   std::unique_ptr<Sampler> (*make)(const model::SearcherConfig&);
 };
-constexpr Entry kSamplers[] = {{"random", MakeRandom}};
+constexpr Entry kSamplers[] = {
+    {"bayesian", MakeBayesian}, {"random", MakeRandom}, {"tpe", MakeTpe}};
 
 }  // namespace
 

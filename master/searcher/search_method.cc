@@ -45,6 +45,9 @@ Method MakeSingle(const SearcherConfig& config) {
 
 Method MakeRandom(const SearcherConfig& config) { return MakeFullLength(config, config.sampler); }
 
+Method MakeTpe(const SearcherConfig& config) { return MakeFullLength(config, "tpe"); }
+Method MakeBayesian(const SearcherConfig& config) { return MakeFullLength(config, "bayesian"); }
+
 Method MakeGrid(const model::ExperimentConfig& config) {
   DET_ASSIGN_OR_RETURN(Grid grid, Grid::Make(config.hyperparameters));
   FullLengthSearch::Options options{.max_trials = grid.size(),
@@ -95,12 +98,14 @@ constexpr Entry kMethods[] = {
     {"adaptive_asha", Of<MakeAdaptiveAsha>},
     {"asha", Of<MakeAsha>},
     {"async_halving", Of<MakeAsha>},
+    {"bayesian", Of<MakeBayesian>},
     {"custom", Of<MakeCustom>},
     {"grid", MakeGrid},
     {"hyperband", Of<MakeHyperband>},
     {"pbt", Of<MakePopulation>},
     {"random", Of<MakeRandom>},
     {"single", Of<MakeSingle>},
+    {"tpe", Of<MakeTpe>},
 };
 
 }  // namespace

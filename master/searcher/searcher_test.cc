@@ -197,8 +197,8 @@ TEST(SearcherTest, RefusesAnUnknownMethodWithTheKnownOnes) {
   EXPECT_EQ(searcher.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(
       searcher.status().message(),
-      "no searcher is named \"best\"; known: adaptive_asha, asha, async_halving, custom, grid, "
-      "hyperband, pbt, random, single");
+      "no searcher is named \"best\"; known: adaptive_asha, asha, async_halving, bayesian, custom, "
+      "grid, hyperband, pbt, random, single, tpe");
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+// A density over a space: a mixture with one kernel per point, and a wide one, the prior, that
+// weighs as much as a point. A kernel is a product over coordinates: a Gaussian cut off at the
+// bounds, or for a category a probability for the point's own value, the rest shared evenly. Where
+// its point lacks a coordinate a kernel is uniform, so that points of one condition say nothing
+// about what is present only under another (Falkner et al., "BOHB", ICML 2018). PURE.
+#ifndef MASTER_SEARCHER_PARZEN_H_
+#define MASTER_SEARCHER_PARZEN_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "base/rng.h"
+#include "master/searcher/encoding.h"
+
+namespace det::searcher {
+
+class Parzen {
+ public:
+  struct Point {
+    const Coordinates* x = nullptr;
+    double weight = 1;
+  };
+  // Of these axes of the encoding, which outlives it. The kernels are `bandwidth` wide for one
+  // point, as part of the range, and become narrower with more by Scott's rule.
+  Parzen(const Encoding& encoding, std::vector<size_t> axes, const std::vector<Point>& points,
+         double bandwidth);
+
+  // Fills in its axes of x.
+  void Sample(base::Rng& rng, Coordinates& x) const;
+  // Up to a constant of the axes.
+  double LogDensity(const Coordinates& x) const;
+
+ private:
+  struct Kernel {
+    double center = 0;
+    double log_scale = 0;  // of a Gaussian
+    bool uniform = true;
+  };
+  // What its kernels have in common.
+  struct Common {
+    double sigma = 0;      // of a Gaussian
+    double log_own = 0;    // of a category
+    double log_other = 0;  // of each value
+  };
+  const Axis& axis(size_t a) const { return encoding_.axes()[axes_[a]]; }
+  void AddCategory(size_t a, const std::vector<Point>& points);
+  void AddGaussians(size_t a, const std::vector<Point>& points, double bandwidth);
+
+  const Encoding& encoding_;
+  std::vector<size_t> axes_;
+  std::vector<double> cumulative_;  // weights
+  std::vector<double> log_weights_;
+  std::vector<Common> common_;   // by axis
+  std::vector<Kernel> kernels_;  // by point and axis; the prior comes last
+};
+
+}  // namespace det::searcher
+
+#endif  // MASTER_SEARCHER_PARZEN_H_

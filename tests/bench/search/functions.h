@@ -1,0 +1,24 @@
+// Functions to minimise, with their spaces. Values are regrets: 0 is the best there is.
+#ifndef TESTS_BENCH_SEARCH_FUNCTIONS_H_
+#define TESTS_BENCH_SEARCH_FUNCTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "master/model/search_space.h"
+#include "master/model/value.h"
+
+namespace det::bench {
+
+struct Function {
+  std::string name;
+  model::SearchSpace space;
+  double (*regret)(const model::Hparams&);
+};
+
+// Branin, Hartmann-6, Ackley-10, Rastrigin-5 and one of mixed kinds; optuna_peer.py has the same.
+std::vector<Function> Functions();
+
+}  // namespace det::bench
+
+#endif  // TESTS_BENCH_SEARCH_FUNCTIONS_H_
