@@ -48,10 +48,10 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
   model::ConfigDefaults defaults;
   defaults.checkpoint_host_path = edge.facts.checkpoint_dir;
   defaults.experiment_seed = SeedFor(edge, request.request_id());
-  DET_ASSIGN_OR_RETURN(
-      model::ExperimentConfig config,
-      model::ParseExperimentConfig(request.config(), request.config_path(), {}, defaults));
   Submission submission;
+  DET_ASSIGN_OR_RETURN(model::ExperimentConfig config,
+                       model::ParseExperimentConfig(request.config(), request.config_path(), {},
+                                                    defaults, &submission.warnings));
   DET_ASSIGN_OR_RETURN(submission.context, PackContext(request.model_definition()));
   DET_RETURN_IF_ERROR(CheckEntrypoint(config, submission.context, request));
   submission.event = {.config = std::make_shared<const model::ExperimentConfig>(std::move(config)),
