@@ -66,6 +66,9 @@ absl::StatusOr<int> RunCreate(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::CreateExperimentResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.CreateExperiment", request, &response));
+  for (const std::string& warning : response.config_warnings()) {
+    run.screen->Note(absl::StrCat("warning: ", warning));
+  }
   const bool follow = run.args.Has("follow");
   if (request.validate_only()) {
     if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(response));

@@ -68,13 +68,27 @@ TEST_F(ClusterTest, ATrialClassIsRunByTheLauncher) {
 TEST_F(ClusterTest, UserVariablesNeverOverrideOurs) {
   AddAgent("a", 1);
   auto config = MakeConfig();
-  config->environment_variables = {"DET_TRIAL_ID=9", "A=b=c", "EMPTY"};
+  config->environment.variables.cpu = {"DET_TRIAL_ID=9", "A=b=c", "EMPTY", "TWICE=1", "TWICE=2"};
+  config->environment.variables.cuda = {"A=gpu"};
   Apply(CreateExperiment{.config = config});
   const auto orders = Of<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(1));
   EXPECT_EQ(orders[0].spec.env.at("DET_TRIAL_ID"), "1");
   EXPECT_EQ(orders[0].spec.env.at("A"), "b=c");
   EXPECT_EQ(orders[0].spec.env.at("EMPTY"), "");
+  EXPECT_EQ(orders[0].spec.env.at("TWICE"), "2");
+}
+
+TEST_F(ClusterTest, APythonClassIsRunByItsOwnLauncher) {
+  AddAgent("a", 1);
+  auto config = MakeConfig();
+  config->entrypoint = "model_def:MNistTrial";
+  Apply(CreateExperiment{.config = config});
+  const auto orders = Of<StartTask>(Tick());
+  ASSERT_THAT(orders, SizeIs(1));
+  EXPECT_THAT(orders[0].spec.argv,
+              ElementsAre("python3", "-m", "determined.launch.torch_distributed", "--", "--trial",
+                          "model_def:MNistTrial"));
 }
 
 TEST_F(ClusterTest, TheSameRequestMakesOneExperiment) {

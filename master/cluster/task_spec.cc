@@ -18,13 +18,9 @@ std::vector<std::string> MakeArgv(const model::Entrypoint& entrypoint) {
   if (const auto trial = model::ParseTrialEntrypoint(entrypoint)) {
     return {"resolute-launch", "--source", trial->file, "--class", trial->class_name};
   }
+  if (model::IsPythonEntrypoint(entrypoint)) return model::PythonTrialCommand(entrypoint);
   if (const auto* text = std::get_if<std::string>(&entrypoint)) return {"sh", "-c", *text};
   return std::get<std::vector<std::string>>(entrypoint);
-}
-
-std::string CheckpointDir(const model::CheckpointStorageConfig& storage) {
-  if (storage.storage_path.empty()) return storage.host_path;
-  return absl::StrCat(storage.host_path, "/", storage.storage_path);
 }
 
 // Its own newest checkpoint, else the one of another trial from which it starts.
@@ -49,14 +45,30 @@ Value MakeTrialInfo(const Entry& entry, const Trial& t, const experiment::Alloca
       {"warm_start", checkpoint.has_value() && !t.latest_checkpoint},
       {"steps_completed", t.steps_completed},
       {"validate_at", Value::List(lengths.begin(), lengths.end())},
-      {"checkpoint_dir", CheckpointDir(e.config->checkpoint_storage)},
+      {"checkpoint_dir", model::CheckpointDirectory(e.config->checkpoint_storage)},
   };
 }
 
+// What the user sets, for the type of slots that the share is on.
+const std::vector<std::string>& VariablesFor(const Cluster::State& s,
+                                             const experiment::Experiment& e,
+                                             const model::Placement& placement) {
+  const auto& variables = e.config->environment.variables;
+  const auto agent = s.agents.find(placement.agent);
+  if (agent == s.agents.end() || placement.slots.empty()) return variables.cpu;
+  for (const model::Device& slot : agent->second.slots) {
+    if (slot.id != placement.slots.front()) continue;
+    if (slot.type == model::DeviceType::kCuda) return variables.cuda;
+    if (slot.type == model::DeviceType::kRocm) return variables.rocm;
+  }
+  return variables.cpu;
+}
+
 std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experiment::Experiment& e,
-                                           const Trial& t, const experiment::Allocation& a) {
+                                           const Trial& t, const experiment::Allocation& a,
+                                           const model::Placement& placement) {
   std::map<std::string, std::string> env;
-  for (const std::string& variable : e.config->environment_variables) {
+  for (const std::string& variable : VariablesFor(s, e, placement)) {
     const size_t equals = variable.find('=');
     const std::string name = variable.substr(0, equals);
     if (absl::StartsWith(name, "DET_")) continue;
@@ -87,7 +99,7 @@ TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation&
   spec.task = allocation.task;
   spec.slots = share.placement.slots;
   spec.argv = MakeArgv(experiment.config->entrypoint);
-  spec.env = MakeEnv(state, experiment, trial, allocation);
+  spec.env = MakeEnv(state, experiment, trial, allocation, share.placement);
   spec.files["info/trial.json"] = MakeTrialInfo(entry, trial, allocation).ToJson();
   spec.context_hash = experiment.context_hash;
   return spec;

@@ -54,4 +54,9 @@ bool IsPythonEntrypoint(const Entrypoint& entrypoint) {
                      [](char c) { return absl::ascii_isalnum(c) || c == '_' || c == '.'; });
 }
 
+std::vector<std::string> PythonTrialCommand(const Entrypoint& entrypoint) {
+  return {"python3", "-m",      "determined.launch.torch_distributed",
+          "--",      "--trial", std::get<std::string>(entrypoint)};
+}
+
 }  // namespace det::model

@@ -1,10 +1,11 @@
-// The shapes of an entrypoint: a Trial class in a C++ source, or a command.
+// The shapes of an entrypoint: a Trial class in a C++ source or a Python module, or a command.
 // Called by model/parse, cluster and service, on any thread. Never looks at files. PURE.
 #ifndef MASTER_MODEL_ENTRYPOINT_H_
 #define MASTER_MODEL_ENTRYPOINT_H_
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "master/model/experiment_config.h"
 
@@ -21,6 +22,10 @@ std::optional<TrialEntrypoint> ParseTrialEntrypoint(const Entrypoint& entrypoint
 
 // Whether it is one word "module:Class" of no C++ source: the name of a Python class.
 bool IsPythonEntrypoint(const Entrypoint& entrypoint);
+
+// What older versions run for such a name: their launcher, as the agent's Python finds it.
+// REQUIRES IsPythonEntrypoint.
+std::vector<std::string> PythonTrialCommand(const Entrypoint& entrypoint);
 
 }  // namespace det::model
 

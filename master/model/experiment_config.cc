@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace det::model {
 namespace {
 
@@ -11,39 +13,6 @@ struct Overloaded : Fs... {
 };
 template <class... Fs>
 Overloaded(Fs...) -> Overloaded<Fs...>;
-
-template <class T>
-Value ToValue(const std::optional<T>& value) {
-  if (!value) return Value();
-  if constexpr (std::is_same_v<T, Length>) {
-    return ToValue(*value);
-  } else {
-    return Value(*value);
-  }
-}
-
-Value StringOrNull(const std::string& text) { return text.empty() ? Value() : Value(text); }
-
-Value ToValue(const std::vector<std::string>& texts) {
-  return Value::List(texts.begin(), texts.end());
-}
-
-Value ToValue(const Entrypoint& entrypoint) {
-  if (const auto* text = std::get_if<std::string>(&entrypoint)) return *text;
-  return ToValue(std::get<std::vector<std::string>>(entrypoint));
-}
-
-const char* ToText(CheckpointPolicy policy) {
-  switch (policy) {
-    case CheckpointPolicy::kBest:
-      return "best";
-    case CheckpointPolicy::kAll:
-      return "all";
-    case CheckpointPolicy::kNone:
-      return "none";
-  }
-  return "best";
-}
 
 template <class T>
 Value ToRange(const char* type, const T& range) {
@@ -58,28 +27,6 @@ Value ToValue(const Condition& condition) {
   if (condition.minval) range["minval"] = *condition.minval;
   if (condition.maxval) range["maxval"] = *condition.maxval;
   return range;
-}
-
-Value ToValue(const ResourcesConfig& resources) {
-  return Value::Object{
-      {"slots_per_trial", resources.slots_per_trial},
-      {"max_slots", ToValue(resources.max_slots)},
-      {"weight", resources.weight},
-      {"priority", ToValue(resources.priority)},
-      {"resource_pool", resources.resource_pool},
-      {"is_single_node", resources.is_single_node},
-  };
-}
-
-Value ToValue(const CheckpointStorageConfig& storage) {
-  return Value::Object{
-      {"type", storage.type},
-      {"host_path", storage.host_path},
-      {"storage_path", StringOrNull(storage.storage_path)},
-      {"save_experiment_best", storage.save_experiment_best},
-      {"save_trial_best", storage.save_trial_best},
-      {"save_trial_latest", storage.save_trial_latest},
-  };
 }
 
 }  // namespace
@@ -115,33 +62,11 @@ Value ToValue(const SearchSpace& space) {
   return object;
 }
 
-Value ToValue(const ExperimentConfig& config) {
-  return Value::Object{
-      {"name", config.name},
-      {"description", config.description},
-      {"labels", ToValue(config.labels)},
-      {"data", config.data},
-      {"workspace", config.workspace},
-      {"project", config.project},
-      {"entrypoint", ToValue(config.entrypoint)},
-      {"hyperparameters", ToValue(config.hyperparameters)},
-      {"searcher", ToValue(config.searcher)},
-      {"resources", ToValue(config.resources)},
-      {"max_restarts", config.max_restarts},
-      {"min_validation_period", ToValue(config.min_validation_period)},
-      {"min_checkpoint_period", ToValue(config.min_checkpoint_period)},
-      {"checkpoint_policy", ToText(config.checkpoint_policy)},
-      {"perform_initial_validation", config.perform_initial_validation},
-      {"records_per_epoch", config.records_per_epoch},
-      {"scheduling_unit", config.scheduling_unit},
-      {"checkpoint_storage", ToValue(config.checkpoint_storage)},
-      {"environment",
-       Value::Object{{"environment_variables", ToValue(config.environment_variables)}}},
-      {"reproducibility",
-       Value::Object{{"experiment_seed", static_cast<int64_t>(config.experiment_seed)}}},
-      {"preemption_timeout", config.preemption_timeout_seconds},
-      {"debug", config.debug},
-  };
+std::string CheckpointDirectory(const CheckpointStorageConfig& storage) {
+  if (storage.type == "directory") return storage.container_path;
+  if (storage.type != "shared_fs") return "";
+  if (storage.storage_path.empty()) return storage.host_path;
+  return absl::StrCat(storage.host_path, "/", storage.storage_path);
 }
 
 }  // namespace det::model

@@ -11,36 +11,19 @@
 #include <variant>
 #include <vector>
 
+#include "master/model/extras_config.h"
 #include "master/model/length.h"
 #include "master/model/search_space.h"
 #include "master/model/searcher_config.h"
+#include "master/model/storage_config.h"
+#include "master/model/task_config.h"
 #include "master/model/value.h"
 
 namespace det::model {
 
-struct ResourcesConfig {
-  int slots_per_trial = 1;
-  std::optional<int> max_slots;  // of the whole experiment
-  double weight = 1;
-  std::optional<int> priority;  // 1..99, smaller first
-  std::string resource_pool;    // empty: the default pool
-  bool is_single_node = false;
-  friend bool operator==(const ResourcesConfig&, const ResourcesConfig&) = default;
-};
-
-struct CheckpointStorageConfig {
-  std::string type = "shared_fs";
-  std::string host_path;     // absolute
-  std::string storage_path;  // below host_path; empty: host_path itself
-  int save_experiment_best = 0;
-  int save_trial_best = 1;
-  int save_trial_latest = 1;
-  friend bool operator==(const CheckpointStorageConfig&, const CheckpointStorageConfig&) = default;
-};
-
 enum class CheckpointPolicy { kBest, kAll, kNone };
 
-// A string is run by `sh -c`, unless it names a Trial class ("file.cc:Class"); a list is an argv.
+// A string is run by `sh -c`, unless it names a Trial class (entrypoint.h); a list is an argv.
 using Entrypoint = std::variant<std::string, std::vector<std::string>>;
 
 struct ExperimentConfig {
@@ -62,9 +45,17 @@ struct ExperimentConfig {
   int64_t records_per_epoch = 0;
   int64_t scheduling_unit = 100;  // batches between two reports of training metrics
   CheckpointStorageConfig checkpoint_storage;
-  std::vector<std::string> environment_variables;  // "NAME=value"
+  EnvironmentConfig environment;
+  std::vector<BindMountConfig> bind_mounts;
+  OptimizationsConfig optimizations;
+  ProfilingConfig profiling;
   uint32_t experiment_seed = 0;
+  std::vector<LogPolicyConfig> log_policies = BuiltInLogPolicies();
+  std::optional<int> log_retention_days;  // -1: for ever; none: the cluster's
   int64_t preemption_timeout_seconds = 3600;
+  BatchSchedulerConfig slurm;
+  BatchSchedulerConfig pbs;
+  IntegrationsConfig integrations;
   bool debug = false;
   friend bool operator==(const ExperimentConfig&, const ExperimentConfig&) = default;
 };
@@ -74,8 +65,12 @@ struct ExperimentConfig {
 Value ToValue(const Hyperparameter& hparam);
 Value ToValue(const SearchSpace& space);
 
-// The same as the JSON object that the API shows and that the trial reads (all defaults present).
+// The same as the JSON object that is kept and that the trial reads: every field of the table
+// (fields.h) that means something here, all defaults present.
 Value ToValue(const ExperimentConfig& config);
+
+// The same for the eyes of others: what is secret is "********".
+Value ToShownValue(const ExperimentConfig& config);
 
 }  // namespace det::model
 

@@ -151,6 +151,9 @@ TEST(EntrypointTest, RecognisesATrialClass) {
 TEST(EntrypointTest, RecognisesAPythonClass) {
   EXPECT_TRUE(IsPythonEntrypoint("model_def:MNistTrial"));
   EXPECT_TRUE(IsPythonEntrypoint("pkg.model:Trial"));
+  EXPECT_EQ(PythonTrialCommand("pkg.model:Trial"),
+            (std::vector<std::string>{"python3", "-m", "determined.launch.torch_distributed", "--",
+                                      "--trial", "pkg.model:Trial"}));
   EXPECT_FALSE(IsPythonEntrypoint("net.cc:Trial"));
   EXPECT_FALSE(IsPythonEntrypoint("python3 train.py"));
   EXPECT_FALSE(IsPythonEntrypoint("./run:all"));
@@ -163,19 +166,30 @@ TEST(ExperimentConfigTest, ValueHasEveryDefault) {
   config.entrypoint = "true";
   config.searcher = {.name = "single", .metric = "loss"};
   config.checkpoint_storage.host_path = "/ckpt";
-  EXPECT_EQ(
-      ToValue(config).ToJson(),
-      R"({"checkpoint_policy":"best","checkpoint_storage":{"host_path":"/ckpt",)"
-      R"("save_experiment_best":0,"save_trial_best":1,"save_trial_latest":1,)"
-      R"("storage_path":null,"type":"shared_fs"},"data":{},"debug":false,"description":"",)"
-      R"("entrypoint":"true","environment":{"environment_variables":[]},"hyperparameters":{},)"
-      R"("labels":[],"max_restarts":5,"min_checkpoint_period":{"batches":0},)"
-      R"("min_validation_period":{"batches":0},"name":"one","perform_initial_validation":false,)"
-      R"("preemption_timeout":3600,"project":"","records_per_epoch":0,)"
-      R"("reproducibility":{"experiment_seed":0},"resources":{"is_single_node":false,)"
-      R"("max_slots":null,"priority":null,"resource_pool":"","slots_per_trial":1,"weight":1.0},)"
-      R"("scheduling_unit":100,"searcher":{"max_length":null,"metric":"loss","name":"single",)"
-      R"("smaller_is_better":true},"workspace":""})");
+  const Value value = ToValue(config);
+  // A path for each kind of default: one that is shown, one that is none, a section that is left
+  // out.
+  const std::pair<const char*, const char*> expected[] = {
+      {"name", R"("one")"},
+      {"max_restarts", "5"},
+      {"description", R"("")"},
+      {"min_validation_period", R"({"batches":0})"},
+      {"checkpoint_storage",
+       R"({"host_path":"/ckpt","propagation":"rprivate","save_experiment_best":0,)"
+       R"("save_trial_best":1,"save_trial_latest":1,"storage_path":null,"type":"shared_fs"})"},
+      {"searcher",
+       R"({"max_length":null,"max_time":null,"metric":"loss","name":"single",)"
+       R"("smaller_is_better":true,"source_checkpoint_uuid":null,"source_trial_id":null,)"
+       R"("time_metric":null})"},
+      {"integrations", "null"},
+      {"slurm", "{}"},
+      {"bind_mounts", "[]"},
+      {"retention_policy", R"({"log_retention_days":null})"},
+  };
+  for (const auto& [path, json] : expected) {
+    ASSERT_NE(value.Find(path), nullptr) << path;
+    EXPECT_EQ(value.Find(path)->ToJson(), json);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How an experiment searches: the `searcher` section of its configuration. Which members mean
-// something to which method is said by the table of fields (model/parse/fields.h).
+// something to which method is said by the table of fields (fields.h).
 //
 // PURE.
 #ifndef MASTER_MODEL_SEARCHER_CONFIG_H_
@@ -47,7 +47,7 @@ struct SearcherConfig {
   std::optional<int64_t> max_time;
   std::string time_metric;
 
-  int64_t max_trials = 1;
+  int64_t max_trials = 1;              // 0: hyperband's own number
   int64_t max_concurrent_trials = 16;  // 0: no limit
   std::string sampler = "random";      // random, tpe, bayesian
 
@@ -81,7 +81,6 @@ const char* ToText(Length::Unit unit);  // "batches"
 
 // In the configuration's own format.
 Value ToValue(const Length& length);
-Value ToValue(const SearcherConfig& searcher);
 
 }  // namespace det::model
 

@@ -26,9 +26,7 @@ constexpr size_t kChunk = size_t{1} << 20;
 
 // The folder of a checkpoint on its shared file system.
 std::string FolderOf(const model::ExperimentConfig& config, const model::CheckpointId& id) {
-  const model::CheckpointStorageConfig& storage = config.checkpoint_storage;
-  std::filesystem::path folder = storage.host_path;
-  if (!storage.storage_path.empty()) folder /= storage.storage_path;
+  const std::filesystem::path folder = model::CheckpointDirectory(config.checkpoint_storage);
   return (folder / id.value()).string();
 }
 
@@ -97,7 +95,8 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
           const model::ExperimentConfig& config = *experiment.experiment.config;
           api::Checkpoint* out = response->mutable_checkpoint();
           *out = ToProto(entry, FolderOf(config, entry.checkpoint.id));
-          *out->mutable_training()->mutable_experiment_config() = ToStruct(model::ToValue(config));
+          *out->mutable_training()->mutable_experiment_config() =
+              ToStruct(model::ToShownValue(config));
           return absl::OkStatus();
         });
   }

@@ -160,7 +160,7 @@ Response ToLog(const store::LogRecord& record) {
 }
 
 void SetConfig(const experiment::Experiment& experiment, api::Experiment* out) {
-  const model::Value config = model::ToValue(*experiment.config);
+  const model::Value config = model::ToShownValue(*experiment.config);
   *out->mutable_config() = ToStruct(config);
   out->set_original_config(experiment.original_config);
   if (const model::Value* hparams = config.Find("hyperparameters")) {

@@ -9,6 +9,7 @@
 #include "master/auth/tokens.h"
 #include "master/model/entrypoint.h"
 #include "master/model/parse/parse.h"
+#include "master/service/experiment_config.h"
 #include "master/service/warm_start.h"
 
 namespace det::service {
@@ -57,16 +58,16 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                                    " bytes; at most ", kRequestIdLimit,
                                                    " are allowed"));
   }
-  model::ConfigDefaults defaults;
-  defaults.checkpoint_host_path = edge.checkpoint_places.own;
-  defaults.experiment_seed = SeedFor(edge, request.request_id());
-  DET_ASSIGN_OR_RETURN(
-      model::ExperimentConfig config,
-      model::ParseExperimentConfig(request.config(), request.config_path(), {}, defaults));
+  GivenConfig given{.yaml = request.config(), .path = request.config_path()};
+  given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
+  given.template_name = request.template_();
+  given.seed = SeedFor(edge, request.request_id());
+  Submission submission;
+  DET_ASSIGN_OR_RETURN(model::ExperimentConfig config,
+                       ReadConfig(edge, given, &submission.warnings));
   DET_RETURN_IF_ERROR(CheckPlace(edge, config, request));
   DET_ASSIGN_OR_RETURN(const std::optional<model::CheckpointId> warm_start,
                        FindWarmStart(*edge.store, config.searcher));
-  Submission submission;
   DET_ASSIGN_OR_RETURN(submission.context, PackContext(request.model_definition()));
   DET_RETURN_IF_ERROR(CheckEntrypoint(config, submission.context, request));
   submission.event = {.config = std::make_shared<const model::ExperimentConfig>(std::move(config)),

@@ -5,6 +5,8 @@
 #define MASTER_SERVICE_CREATE_EXPERIMENT_H_
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "det/api/v1/experiment.pb.h"
@@ -17,6 +19,7 @@ namespace det::service {
 struct Submission {
   cluster::CreateExperiment event;
   ContextArchive context;
+  std::vector<std::string> warnings;  // of the configuration, each with its line
 };
 
 // INVALID_ARGUMENT with every problem of the configuration, or the first of the context directory.

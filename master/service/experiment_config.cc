@@ -1,16 +1,22 @@
 #include "master/service/experiment_config.h"
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/model/parse/parse.h"
 
 namespace det::service {
 
 absl::StatusOr<model::ExperimentConfig> ReadConfig(const Edge& edge, const GivenConfig& given,
-                                                   std::vector<std::string>*) {
+                                                   std::vector<std::string>* warnings) {
   model::ConfigDefaults defaults;
   defaults.checkpoint_host_path = edge.checkpoint_places.own;
   defaults.experiment_seed = given.seed;
-  return model::ParseExperimentConfig(given.yaml, given.path, {}, defaults);
+  if (!given.template_name.empty()) {
+    DET_ASSIGN_OR_RETURN(const store::TemplateRecord record,
+                         edge.store->templates().GetTemplate(given.template_name));
+    defaults.below.push_back({absl::StrCat("template ", record.name), record.yaml});
+  }
+  return model::ParseExperimentConfig(given.yaml, given.path, given.overrides, defaults, warnings);
 }
 
 }  // namespace det::service

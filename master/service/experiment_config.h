@@ -16,12 +16,14 @@ namespace det::service {
 
 struct GivenConfig {
   std::string yaml;
-  std::string path;           // of the file, for messages; may be empty
-  std::string template_name;  // may be empty
-  uint32_t seed = 0;          // where the configuration says none
+  std::string path;                    // of the file, for messages; may be empty
+  std::vector<std::string> overrides;  // "a.b.c=<yaml>"
+  std::string template_name;           // may be empty
+  uint32_t seed = 0;                   // where the configuration says none
 };
 
-// INVALID_ARGUMENT with every problem; NOT_FOUND for the template.
+// INVALID_ARGUMENT with every problem; NOT_FOUND for the template. `warnings`: what is kept, but
+// without effect on this cluster.
 absl::StatusOr<model::ExperimentConfig> ReadConfig(const Edge& edge, const GivenConfig& given,
                                                    std::vector<std::string>* warnings = nullptr);
 

@@ -245,8 +245,9 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
               model::UserId owner, Done done) {
     absl::StatusOr<Submission> submission = PrepareSubmission(edge_, request, owner);
     if (!submission.ok()) return done(submission.status());
+    for (const std::string& warning : submission->warnings) response->add_config_warnings(warning);
     if (request.validate_only()) {
-      const model::Value config = model::ToValue(*submission->event.config);
+      const model::Value config = model::ToShownValue(*submission->event.config);
       *response->mutable_config() = ToStruct(config);
       *response->mutable_experiment()->mutable_config() = response->config();
       response->mutable_experiment()->set_name(submission->event.config->name);

@@ -24,6 +24,7 @@ namespace api = det::api::v1;
 absl::Status Preview(const Edge& edge, const api::PreviewHPSearchRequest& request,
                      api::SearchSummary* out) {
   GivenConfig given{.yaml = request.yaml(), .path = request.config_path()};
+  given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
   given.template_name = request.template_();
   given.seed = request.seed();
   if (given.yaml.empty()) {
@@ -38,6 +39,7 @@ absl::Status Preview(const Edge& edge, const api::PreviewHPSearchRequest& reques
 absl::Status Simulate(const Edge& edge, const api::SimulateSearchRequest& request,
                       api::SimulateSearchResponse* out) {
   GivenConfig given{.yaml = request.yaml(), .path = request.config_path()};
+  given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
   given.template_name = request.template_();
   given.seed = request.seed();
   DET_ASSIGN_OR_RETURN(const model::ExperimentConfig config, ReadConfig(edge, given));

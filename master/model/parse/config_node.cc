@@ -2,10 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "base/status_macros.h"
-
 namespace det::model {
 
 const ConfigNode* ConfigNode::Find(std::string_view key) const {
@@ -23,6 +19,10 @@ const ConfigNode* ConfigNode::FindPath(std::string_view path) const {
     path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
   }
   return node;
+}
+
+ConfigNode* ConfigNode::FindPath(std::string_view path) {
+  return const_cast<ConfigNode*>(std::as_const(*this).FindPath(path));
 }
 
 Value ConfigNode::ToValue() const {
@@ -74,41 +74,6 @@ ConfigNode FromValue(const Value& value, const std::string& source) {
     node.scalar = value;
   }
   return node;
-}
-
-absl::Status ApplyOverride(const std::string& override_text, ConfigNode& root) {
-  const size_t equals = override_text.find('=');
-  const std::string path = override_text.substr(0, equals);
-  const std::string where = absl::StrCat("--config ", path);
-  const std::vector<std::string> keys = absl::StrSplit(path, '.');
-  bool named = equals != std::string::npos;
-  for (const std::string& key : keys) named = named && !key.empty();
-  if (!named) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--config ", override_text, ": write it as key.subkey=value"));
-  }
-  DET_ASSIGN_OR_RETURN(ConfigNode value,
-                       ReadYaml(std::string_view(override_text).substr(equals + 1), where, false));
-  ConfigNode* node = &root;
-  for (const std::string& key : keys) {
-    if (node->is_null()) {
-      node->kind = ConfigNode::Kind::kMap;
-      node->where = where;
-    }
-    if (!node->is_map()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(where, ": there is no map to set \"", key, "\" in, but ", node->Describe()));
-    }
-    ConfigMember* found = nullptr;
-    for (ConfigMember& member : node->members) {
-      if (member.key == key) found = &member;
-    }
-    if (found == nullptr) found = &node->members.emplace_back(ConfigMember{key, where, {}});
-    found->where = where;
-    node = &found->value;
-  }
-  *node = std::move(value);
-  return absl::OkStatus();
 }
 
 }  // namespace det::model

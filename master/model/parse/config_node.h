@@ -1,5 +1,5 @@
 // A configuration as it was written, before anyone knows what it means: a tree that remembers where
-// each part stands. Made from YAML or from a Value; read by fields.h. Private to model/parse.
+// each part stands. Made from YAML or from a Value. Private to model/parse.
 #ifndef MASTER_MODEL_PARSE_CONFIG_NODE_H_
 #define MASTER_MODEL_PARSE_CONFIG_NODE_H_
 
@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "master/model/value.h"
 
@@ -22,6 +21,8 @@ struct ConfigNode {
   std::string where;                  // "const.yaml:12", "--config a.b"
   std::vector<ConfigNode> items;      // kList
   std::vector<ConfigMember> members;  // kMap, in the order of the text
+  // A map that was not written, but leads to the value of an override "a.b.c=value".
+  bool leads = false;
 
   bool is_null() const { return kind == Kind::kNull; }
   bool is_map() const { return kind == Kind::kMap; }
@@ -33,6 +34,7 @@ struct ConfigNode {
   const ConfigNode* Find(std::string_view key) const;
   // By "a.b.c"; nullptr where any of them is missing or null.
   const ConfigNode* FindPath(std::string_view path) const;
+  ConfigNode* FindPath(std::string_view path);
   Value ToValue() const;
   // For messages: `"two"`, `1.5`, `a list`.
   std::string Describe() const;
@@ -42,6 +44,7 @@ struct ConfigMember {
   std::string key;
   std::string where;  // of the key
   ConfigNode value;
+  bool implied = false;  // was not written itself, but follows from what stands around it
 };
 
 // One YAML document. INVALID_ARGUMENT "source:line: why" for what is none, for a key that stands
@@ -51,9 +54,6 @@ absl::StatusOr<ConfigNode> ReadYaml(std::string_view text, const std::string& so
                                     bool with_lines);
 
 ConfigNode FromValue(const Value& value, const std::string& source);
-
-// Puts "a.b.c=<yaml>" into the tree; null removes.
-absl::Status ApplyOverride(const std::string& override_text, ConfigNode& root);
 
 }  // namespace det::model
 

@@ -1,28 +1,53 @@
 // Reads hyperparameters: a bare value is a constant, an object with a `type` is a range or a
-// choice, any other object is nested.
-#include <limits>
+// choice, any other object is nested. The conditions of a nested one become its members' own.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "master/model/parse/fields.h"
+#include "master/model/parse/read.h"
 
 namespace det::model {
 namespace {
 
+// What is common to a whole space: where it stands, its conditions.
+struct Reading {
+  size_t root_size = 0;  // of the path of the space, with its dot
+  std::vector<WrittenCondition> conditions;
+  std::vector<Problem>& problems;
+};
+
+void ReadMembers(const ConfigNode& node, const std::string& path,
+                 const std::vector<WrittenCondition>& around, SearchSpace& space, Reading& reading);
+
 class HparamReader {
  public:
-  HparamReader(const ConfigNode& node, std::string path, std::vector<Problem>& problems)
-      : node_(node), path_(std::move(path)), problems_(problems) {}
+  HparamReader(const ConfigNode& node, std::string path, Reading& reading)
+      : node_(node), path_(std::move(path)), reading_(reading), problems_(reading.problems) {}
 
-  Hyperparameter Read() {
-    if (!node_.is_map()) return {ConstHparam{node_.ToValue()}};
-    const ConfigNode* type = Member("type");
-    if (type == nullptr) {
+  // `around`: the conditions of the maps that it is nested in.
+  Hyperparameter Read(const std::vector<WrittenCondition>& around) {
+    std::vector<WrittenCondition> conditions = Conditions(around);
+    if (node_.is_map() && Member("type") == nullptr) {
       NestedHparam nested;
-      ReadSearchSpace(node_, path_, nested.members, problems_);
+      ReadMembers(node_, path_, conditions, nested.members, reading_);
       return {std::move(nested)};
     }
+    Hyperparameter hparam = ReadKind();
+    for (WrittenCondition& written : conditions) {
+      written.owner = path_.substr(reading_.root_size);
+      hparam.when.push_back(written.condition);
+      reading_.conditions.push_back(std::move(written));
+    }
+    // In the order in which they are written again.
+    std::sort(hparam.when.begin(), hparam.when.end(),
+              [](const Condition& a, const Condition& b) { return a.path < b.path; });
+    return hparam;
+  }
+
+ private:
+  Hyperparameter ReadKind() {
+    if (!node_.is_map()) return {ConstHparam{node_.ToValue()}};
+    const ConfigNode* type = Member("type");
     const std::string name = type->AsString() == nullptr ? "" : *type->AsString();
     if (name == "const") return ReadConst();
     if (name == "int") return ReadInt();
@@ -35,7 +60,22 @@ class HparamReader {
     return {};
   }
 
- private:
+  std::vector<WrittenCondition> Conditions(const std::vector<WrittenCondition>& around) {
+    std::vector<WrittenCondition> conditions;
+    const ConfigNode* when = node_.is_map() ? Member("when") : nullptr;
+    if (when != nullptr) ReadConditions(*when, path_ + ".when", conditions, problems_);
+    for (const WrittenCondition& outer : around) {
+      for (const WrittenCondition& own : conditions) {
+        if (own.condition.path != outer.condition.path) continue;
+        problems_.push_back({own.where, own.path,
+                             absl::StrCat("the map around it has a condition on ",
+                                          outer.condition.path, " already; keep one")});
+      }
+    }
+    conditions.insert(conditions.end(), around.begin(), around.end());
+    return conditions;
+  }
+
   // Null members included: null is a value here.
   const ConfigNode* Member(std::string_view key) const {
     for (const ConfigMember& member : node_.members) {
@@ -49,14 +89,15 @@ class HparamReader {
         {at.where, absl::StrCat(path_, key.empty() ? "" : ".", std::string(key)), std::move(text)});
   }
 
-  void RefuseOthers(const std::vector<std::string>& known) {
+  void RefuseOthers(std::vector<std::string> known) {
+    known.insert(known.begin(), "type");
+    known.emplace_back("when");
     for (const ConfigMember& member : node_.members) {
-      bool is_known = member.key == "type";
+      bool is_known = false;
       for (const std::string& name : known) is_known = is_known || name == member.key;
       if (is_known) continue;
-      problems_.push_back(
-          {member.where, absl::StrCat(path_, ".", member.key),
-           absl::StrCat("unknown key; known here: type, ", absl::StrJoin(known, ", "))});
+      problems_.push_back({member.where, absl::StrCat(path_, ".", member.key),
+                           absl::StrCat("unknown key; ", Suggest(member.key, known))});
     }
   }
 
@@ -140,17 +181,29 @@ class HparamReader {
 
   const ConfigNode& node_;
   std::string path_;
+  Reading& reading_;
   std::vector<Problem>& problems_;
 };
+
+void ReadMembers(const ConfigNode& node, const std::string& path,
+                 const std::vector<WrittenCondition>& around, SearchSpace& space,
+                 Reading& reading) {
+  const bool is_root = path.size() < reading.root_size;
+  for (const ConfigMember& member : node.members) {
+    if (member.key == "when" && !is_root) continue;
+    space.emplace(
+        member.key,
+        HparamReader(member.value, absl::StrCat(path, ".", member.key), reading).Read(around));
+  }
+}
 
 }  // namespace
 
 void ReadSearchSpace(const ConfigNode& node, const std::string& path, SearchSpace& space,
                      std::vector<Problem>& problems) {
-  for (const ConfigMember& member : node.members) {
-    space.emplace(member.key,
-                  HparamReader(member.value, absl::StrCat(path, ".", member.key), problems).Read());
-  }
+  Reading reading{.root_size = path.size() + 1, .conditions = {}, .problems = problems};
+  ReadMembers(node, path, {}, space, reading);
+  CheckConditions(space, reading.conditions, problems);
 }
 
 }  // namespace det::model

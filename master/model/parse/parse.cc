@@ -1,105 +1,19 @@
 #include "master/model/parse/parse.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
-#include "master/model/entrypoint.h"
 #include "master/model/parse/config_node.h"
-#include "master/model/parse/fields.h"
+#include "master/model/parse/merge.h"
+#include "master/model/parse/read.h"
+#include "master/model/parse/shape.h"
 
 namespace det::model {
 namespace {
-
-namespace fs = std::filesystem;
-
-bool LeavesItsDirectory(const fs::path& relative) {
-  const fs::path normal = relative.lexically_normal();
-  return normal.is_absolute() || (!normal.empty() && *normal.begin() == "..");
-}
-
-// What the table cannot say: rules between fields.
-class Rules {
- public:
-  Rules(const ConfigNode& root, ExperimentConfig& config, std::vector<Problem>& problems)
-      : root_(root), config_(config), problems_(problems) {}
-
-  void Check() {
-    CheckEntrypoint();
-    CheckStorage();
-    if (config_.workspace.empty() != config_.project.empty()) {
-      Add(config_.workspace.empty() ? "project" : "workspace",
-          "workspace and project go together; give both or neither");
-    }
-    const ResourcesConfig& resources = config_.resources;
-    if (resources.max_slots && *resources.max_slots < resources.slots_per_trial) {
-      Add("resources.max_slots",
-          absl::StrCat(*resources.max_slots, " is less than slots_per_trial ",
-                       resources.slots_per_trial, "; no trial could ever start"));
-    }
-  }
-
- private:
-  void Add(const std::string& path, std::string text) {
-    const ConfigNode* node = root_.FindPath(path);
-    problems_.push_back({node == nullptr ? root_.where : node->where, path, std::move(text)});
-  }
-
-  void CheckEntrypoint() {
-    if (root_.Find("entrypoint") == nullptr) return;
-    if (const auto* argv = std::get_if<std::vector<std::string>>(&config_.entrypoint)) {
-      if (argv->empty() || argv->front().empty()) Add("entrypoint", "names no program to run");
-      return;
-    }
-    // Of a wrong type: said already.
-    if (root_.Find("entrypoint")->AsString() == nullptr) return;
-    const std::string& text = std::get<std::string>(config_.entrypoint);
-    if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
-      return Add("entrypoint", "names nothing to run");
-    }
-    if (IsPythonEntrypoint(config_.entrypoint)) {
-      return Add("entrypoint", absl::StrCat("\"", text,
-                                            "\" names a Python class, which is not "
-                                            "supported yet; name a C++ one (file.cc:Class), or "
-                                            "write the command that runs it"));
-    }
-    const auto trial = ParseTrialEntrypoint(config_.entrypoint);
-    if (trial && LeavesItsDirectory(trial->file)) {
-      Add("entrypoint", absl::StrCat("\"", trial->file, "\" leaves the context directory"));
-    }
-  }
-
-  void CheckStorage() {
-    CheckpointStorageConfig& storage = config_.checkpoint_storage;
-    const std::string host_path = "checkpoint_storage.host_path";
-    if (storage.host_path.empty()) return Add(host_path, "required; an absolute path");
-    if (!fs::path(storage.host_path).is_absolute()) {
-      return Add(host_path,
-                 absl::StrCat("\"", storage.host_path, "\" is relative; start it with /"));
-    }
-    if (storage.storage_path.empty()) return;
-    fs::path below = storage.storage_path;
-    if (below.is_absolute()) {
-      below = below.lexically_normal().lexically_relative(
-          fs::path(storage.host_path).lexically_normal());
-    }
-    if (below.empty() || LeavesItsDirectory(below)) {
-      return Add(
-          "checkpoint_storage.storage_path",
-          absl::StrCat("\"", storage.storage_path, "\" leaves host_path ", storage.host_path));
-    }
-    below = below.lexically_normal();
-    storage.storage_path = below == "." ? "" : below.string();
-  }
-
-  const ConfigNode& root_;
-  ExperimentConfig& config_;
-  std::vector<Problem>& problems_;
-};
 
 // The line of "const.yaml:12"; 0 where it has none.
 int LineOf(const std::string& where) {
@@ -109,38 +23,72 @@ int LineOf(const std::string& where) {
   return line;
 }
 
-absl::Status ToStatus(std::vector<Problem> problems) {
-  if (problems.empty()) return absl::OkStatus();
+std::vector<std::string> ToLines(std::vector<Problem> problems) {
   std::stable_sort(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) {
     return LineOf(a.where) < LineOf(b.where);
   });
-  const auto write = [](std::string* out, const Problem& problem) {
-    absl::StrAppend(out, problem.where, ": ", problem.path, ": ", problem.text);
-  };
-  return absl::InvalidArgumentError(absl::StrJoin(problems, "\n", write));
+  std::vector<std::string> lines;
+  for (const Problem& problem : problems) {
+    lines.push_back(absl::StrCat(problem.where, ": ", problem.path, ": ", problem.text));
+  }
+  return lines;
 }
 
-absl::StatusOr<ExperimentConfig> FromTree(ConfigNode root, const std::string& source,
-                                          const ConfigDefaults& defaults) {
-  // What concerns the whole text is said without a line.
-  root.where = source;
-  if (root.is_null()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(source, ": is empty; it needs at least entrypoint and searcher"));
-  }
-  if (!root.is_map()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        source, ": expected a map such as \"searcher: {name: single}\", found ", root.Describe()));
-  }
+absl::Status ToStatus(std::vector<Problem> problems) {
+  if (problems.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(ToLines(std::move(problems)), "\n"));
+}
+
+// `root` is in the table's form.
+ExperimentConfig FromTree(const ConfigNode& root, const ConfigDefaults& defaults,
+                          std::vector<Problem>& problems) {
   ExperimentConfig config;
   config.name = defaults.name;
   config.checkpoint_storage.host_path = defaults.checkpoint_host_path;
   config.experiment_seed = defaults.experiment_seed;
-  std::vector<Problem> problems;
   ReadFields(root, config, problems);
-  Rules(root, config, problems).Check();
-  DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));
+  CheckRules(root, config, problems);
   return config;
+}
+
+absl::Status CheckIsMap(const ConfigNode& root, const std::string& source) {
+  if (root.is_map() || root.is_null()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      source, ": expected a map such as \"searcher: {name: single}\", found ", root.Describe()));
+}
+
+// The lists that every experiment has something in; an entry of the user's replaces its like.
+ConfigNode BuiltIn() {
+  Value::Object lists;
+  for (const Field& field : Fields()) {
+    if (field.merge == Field::Merge::kByKey) lists.emplace(field.path, DefaultOf(field));
+  }
+  std::erase_if(lists, [](const auto& list) {
+    return list.second.AsList()->empty() || list.first.find('.') != list.first.npos;
+  });
+  return FromValue(lists, "built in");
+}
+
+absl::StatusOr<ConfigNode> PutOver(ConfigNode low, const ConfigLayer& layer) {
+  DET_ASSIGN_OR_RETURN(ConfigNode high, ReadYaml(layer.text, layer.name, true));
+  DET_RETURN_IF_ERROR(CheckIsMap(high, layer.name));
+  ToTableForm(high);
+  return MergeConfig(std::move(low), high);
+}
+
+absl::StatusOr<ConfigNode> Stack(ConfigNode own, const std::vector<std::string>& overrides,
+                                 const ConfigDefaults& defaults) {
+  ConfigNode root = BuiltIn();
+  for (const ConfigLayer& layer : defaults.below) {
+    DET_ASSIGN_OR_RETURN(root, PutOver(std::move(root), layer));
+  }
+  ToTableForm(own);
+  root = MergeConfig(std::move(root), own);
+  for (const std::string& text : overrides) DET_RETURN_IF_ERROR(ApplyOverride(text, root));
+  for (const ConfigLayer& layer : defaults.above) {
+    DET_ASSIGN_OR_RETURN(root, PutOver(std::move(root), layer));
+  }
+  return root;
 }
 
 }  // namespace
@@ -148,11 +96,24 @@ absl::StatusOr<ExperimentConfig> FromTree(ConfigNode root, const std::string& so
 absl::StatusOr<ExperimentConfig> ParseExperimentConfig(std::string_view yaml,
                                                        const std::string& path,
                                                        const std::vector<std::string>& overrides,
-                                                       const ConfigDefaults& defaults) {
+                                                       const ConfigDefaults& defaults,
+                                                       std::vector<std::string>* warnings) {
   const std::string source = path.empty() ? "configuration" : path;
-  DET_ASSIGN_OR_RETURN(ConfigNode root, ReadYaml(yaml, source, true));
-  for (const std::string& text : overrides) DET_RETURN_IF_ERROR(ApplyOverride(text, root));
-  return FromTree(std::move(root), source, defaults);
+  DET_ASSIGN_OR_RETURN(ConfigNode own, ReadYaml(yaml, source, true));
+  DET_RETURN_IF_ERROR(CheckIsMap(own, source));
+  if (own.is_null() && overrides.empty() && defaults.below.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(source, ": is empty; it needs at least entrypoint and searcher"));
+  }
+  DET_ASSIGN_OR_RETURN(ConfigNode root, Stack(std::move(own), overrides, defaults));
+  // What concerns the whole is said without a line.
+  root.where = source;
+  std::vector<Problem> problems, soft;
+  ExperimentConfig config = FromTree(root, defaults, problems);
+  CheckHonoured(root, config, problems, soft);
+  DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));
+  if (warnings != nullptr) *warnings = ToLines(std::move(soft));
+  return config;
 }
 
 std::string LocateInConfig(std::string_view yaml, const std::string& path,
@@ -166,7 +127,13 @@ std::string LocateInConfig(std::string_view yaml, const std::string& path,
 absl::StatusOr<ExperimentConfig> ExperimentConfigFromJson(std::string_view json) {
   DET_ASSIGN_OR_RETURN(const Value value, Value::FromJson(json));
   const std::string source = "configuration";
-  return FromTree(FromValue(value, source), source, ConfigDefaults{});
+  ConfigNode root = FromValue(value, source);
+  DET_RETURN_IF_ERROR(CheckIsMap(root, source));
+  ToTableForm(root);
+  std::vector<Problem> problems;
+  ExperimentConfig config = FromTree(root, ConfigDefaults{}, problems);
+  DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));
+  return config;
 }
 
 }  // namespace det::model

@@ -1,13 +1,17 @@
 #include "master/model/parse/parse.h"
 
+#include <functional>
 #include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/rng.h"
+#include "master/model/parse/testing.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,25 +19,6 @@ namespace det::model {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr char kMinimal[] =
-    "entrypoint: 'true'\n"
-    "searcher: {name: single, metric: loss}\n";
-
-const ConfigDefaults kDefaults = {
-    .name = "Experiment", .checkpoint_host_path = "/ckpt", .experiment_seed = 7};
-
-absl::StatusOr<ExperimentConfig> Parse(const std::string& yaml,
-                                       const std::vector<std::string>& overrides = {}) {
-  return ParseExperimentConfig(yaml, "const.yaml", overrides, kDefaults);
-}
-
-std::string Error(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
-  const auto config = Parse(yaml, overrides);
-  if (config.ok()) return "OK";
-  EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument);
-  return std::string(config.status().message());
-}
 
 TEST(ParseTest, MinimalConfigurationHasEveryDefault) {
   const auto config = Parse(kMinimal);
@@ -121,13 +106,19 @@ data_layer: {anything: true}
   EXPECT_EQ(config->searcher.max_length, (Length{Length::Unit::kEpochs, 3}));
   EXPECT_EQ(config->searcher.max_trials, 8);
   EXPECT_EQ(config->searcher.max_concurrent_trials, 0);
-  EXPECT_EQ(config->resources, (ResourcesConfig{2, 4, 2.0, 10, "gpu", true}));
+  ResourcesConfig resources{2, 4, 2.0, 10, "gpu", true};
+  EXPECT_EQ(config->resources, resources);
   EXPECT_EQ(config->min_validation_period, (Length{Length::Unit::kRecords, 1000}));
   EXPECT_EQ(config->min_checkpoint_period, (Length{Length::Unit::kBatches, 50}));
   EXPECT_EQ(config->checkpoint_policy, CheckpointPolicy::kAll);
-  EXPECT_EQ(config->checkpoint_storage,
-            (CheckpointStorageConfig{"shared_fs", "/nfs", "mine/x", 1, 2, 3}));
-  EXPECT_EQ(config->environment_variables, (std::vector<std::string>{"A=1", "B=x=y", "C="}));
+  EXPECT_EQ(config->checkpoint_storage, (CheckpointStorageConfig{.host_path = "/nfs",
+                                                                 .storage_path = "mine/x",
+                                                                 .save_experiment_best = 1,
+                                                                 .save_trial_best = 2,
+                                                                 .save_trial_latest = 3}));
+  const std::vector<std::string> variables = {"A=1", "B=x=y", "C="};
+  EXPECT_EQ(config->environment.variables,
+            (PerSlotType<std::vector<std::string>>{variables, variables, variables}));
   EXPECT_EQ(config->experiment_seed, 4294967295u);
   EXPECT_TRUE(config->debug);
 }
@@ -152,8 +143,10 @@ TEST(ParseTest, SaysAllProblemsAtOnceInTheOrderOfTheFile) {
             "const.yaml:3: resources.slots_per_trial: expected an integer >= 0, found \"two\"\n"
             "const.yaml:4: resources.slot_per_trial: unknown key; did you mean slots_per_trial?\n"
             "const.yaml:6: searcher.metric: required, but missing. Validation metric that trials "
-            "are judged by.\n"
-            "const.yaml:6: searcher.max_trials: required, but missing. Number of trials.\n"
+            "are judged by, or a list of names or of {name, smaller_is_better} for several "
+            "objectives, of which the first one picks the best checkpoints.\n"
+            "const.yaml:6: searcher.max_trials: required, but missing. Number of trials; hyperband "
+            "without it makes as many as its brackets hold.\n"
             "const.yaml:7: searcher.max_trails: unknown key; did you mean max_trials?\n"
             "const.yaml:8: searcher.smaller_is_better: expected true or false, found \"yes\"\n"
             "const.yaml:9: checkpoint_policy: expected one of best, all, none, found \"some\"");
@@ -173,24 +166,18 @@ TEST(ParseTest, RefusesBadFields) {
       {"resources: {max_slots: 1, slots_per_trial: 2}", "no trial could ever start"},
       {"resources: [1]", "resources: expected a map, found a list"},
       {"resources: {weight: -0.5}", "expected a number >= 0, found -0.5"},
-      {"resources: {shm_size: 1}", "resources.shm_size: not supported yet; remove it"},
-      {"environment: {image: x}", "environment.image: not supported yet"},
-      {"optimizations: {}", "optimizations: not supported yet"},
       {"slots_per_trial: 2", "unknown key; did you mean resources.slots_per_trial?"},
       {"xyzzy: 2", "xyzzy: unknown key; known here: name, description, labels"},
       {"a.b: 2", "a.b: unknown key"},
-      {"labels: [1]", "labels: expected a list of strings, found a list"},
-      {"labels: [[x]]", "labels: expected a list of strings, found a list"},
+      {"labels: [1]", "labels: expected a list of strings, found 1 in a list"},
+      {"labels: [[x]]", "labels: expected a list of strings, found a list in a list"},
       {"min_validation_period: {batches: 1, epochs: 2}", "expected a length such as"},
       {"min_validation_period: {seconds: 1}", "expected a length such as"},
-      {"environment: {environment_variables: {cpu: [A=1]}}", "expected a list of NAME=value"},
       {"environment: {environment_variables: [=x]}", "expected a list of NAME=value"},
       {"workspace: w", "workspace: workspace and project go together"},
       {"checkpoint_storage: {host_path: tmp}", "\"tmp\" is relative; start it with /"},
       {"checkpoint_storage: {storage_path: a/../../b}", "leaves host_path /ckpt"},
       {"checkpoint_storage: {storage_path: /elsewhere}", "leaves host_path /ckpt"},
-      {"checkpoint_storage: {type: s3}", "\"s3\" is not supported yet; known: shared_fs"},
-      {"checkpoint_storage: {type: ftp}", "expected shared_fs, found \"ftp\""},
       {"hyperparameters: {a: {type: int, minval: 2, maxval: 1}}",
        "hyperparameters.a: minval 2 is greater than maxval 1"},
       {"hyperparameters: {a: {type: int, minval: 0.5, maxval: 1}}",
@@ -207,7 +194,7 @@ TEST(ParseTest, RefusesBadFields) {
       {"hyperparameters: {a: {type: int, minval: 0, maxval: 1, count: 0}}",
        "hyperparameters.a.count: expected an integer >= 1, found 0"},
       {"hyperparameters: {a: {type: const, val: 1, vals: 2}}",
-       "hyperparameters.a.vals: unknown key; known here: type, val"},
+       "hyperparameters.a.vals: unknown key; did you mean val?"},
       {"hyperparameters: 3", "hyperparameters: expected a map, found 3"},
   };
   for (const Bad& bad : cases) {
@@ -220,20 +207,18 @@ TEST(ParseTest, RefusesBadFields) {
 
 TEST(ParseTest, RefusesBadSearchersAndEntrypoints) {
   const Bad cases[] = {
-      {"entrypoint: x\nsearcher: {name: grid, metric: m}",
-       "const.yaml:2: searcher.name: \"grid\" is not supported yet; known: single, random"},
       {"entrypoint: x\nsearcher: {name: best, metric: m}",
-       "const.yaml:2: searcher.name: expected one of single, random, found \"best\""},
+       "const.yaml:2: searcher.name: expected one of single, random, grid, adaptive_asha, "
+       "async_halving, asha, hyperband, tpe, bayesian, pbt, custom, found \"best\""},
       {"entrypoint: x\nsearcher: {name: single, metric: m, max_trials: 3}",
-       "const.yaml:2: searcher.max_trials: belongs to searcher random, not to single; remove it"},
+       "const.yaml:2: searcher.max_trials: belongs to random, tpe, bayesian, asha, async_halving, "
+       "adaptive_asha, hyperband, not to single; remove it"},
       {"entrypoint: x\nsearcher: {name: random, metric: m, max_trials: 0}",
        "searcher.max_trials: expected an integer from 1 to 1000000, found 0"},
       {"entrypoint: x\nsearcher: single",
        "const.yaml:2: searcher: expected a map, found \"single\""},
       {"entrypoint: x", "const.yaml: searcher: required, but missing"},
       {"entrypoint: x\nsearcher: null", "const.yaml: searcher: required, but missing"},
-      {"entrypoint: model_def:MNistTrial\nsearcher: {name: single, metric: m}",
-       "const.yaml:1: entrypoint: \"model_def:MNistTrial\" names a Python class"},
       {"entrypoint: ../a.cc:T\nsearcher: {name: single, metric: m}",
        "const.yaml:1: entrypoint: \"../a.cc\" leaves the context directory"},
       {"entrypoint: /a.cc:T\nsearcher: {name: single, metric: m}", "leaves the context directory"},
@@ -258,7 +243,9 @@ TEST(ParseTest, RefusesWhatIsNoYamlWithItsLine) {
       {"", "const.yaml: is empty"},
       {"# only words\n", "const.yaml: is empty"},
       {"- a\n", "const.yaml: expected a map such as"},
-      {"a: 1\n---\nb: 2\n", "more than one YAML document"},
+      {"a: 1\n---\nb: 2\n", "const.yaml:2: the document ends here, but the text goes on"},
+      {",", "const.yaml:1: the document ends here, but the text goes on"},
+      {",]\nx", "const.yaml:"},
       {"a: 1\nb: 2\na: 3\n", "const.yaml:3: key \"a\" stands twice, first at const.yaml:1"},
       {"a: \xff\n", "const.yaml:1: not UTF-8 text"},
       {"a: 1\nb: \"\\0\"\n", "const.yaml:2: a value holds characters that are not text"},
@@ -349,7 +336,8 @@ TEST(ParseTest, ProblemsOfAnOverrideNameIt) {
             "--config resources.slots_per_trial: resources.slots_per_trial: expected an integer "
             ">= 0, found \"two\"");
   EXPECT_EQ(Error(kMinimal, {"resources.slots=2"}),
-            "--config resources.slots: resources.slots: not supported yet; remove it");
+            "--config resources.slots: resources.slots: is for commands and notebooks; write "
+            "slots_per_trial");
   EXPECT_EQ(Error(kMinimal, {"name"}), "--config name: write it as key.subkey=value");
   EXPECT_EQ(Error(kMinimal, {"a..b=1"}), "--config a..b=1: write it as key.subkey=value");
   EXPECT_EQ(Error(kMinimal, {"entrypoint.x=1"}),
@@ -364,7 +352,7 @@ TEST(ParseTest, SourceWithoutANameIsCalledConfiguration) {
               HasSubstr("checkpoint_storage.host_path: required; an absolute path"));
 }
 
-// Whatever comes, it is an answer and no crash.
+// Whatever comes, it is an answer and no crash; each problem has a place, and most of them a line.
 TEST(ParseTest, SurvivesDamagedText) {
   const std::string good = absl::StrCat(kMinimal, R"(
 name: "a\tb"
@@ -372,9 +360,15 @@ labels: [a, 'b']
 data: &d {x: [1, 2.5, {y: ~}], z: |
     text
   }
-hyperparameters: {<<: *d, lr: {type: log, minval: -4, maxval: -1}}
+hyperparameters: {<<: *d, lr: {type: log, minval: -4, maxval: -1},
+  m: {type: int, minval: 0, maxval: 9, when: {lr: {minval: 0.01}}}}
+environment: {image: {gpu: a, cpu: b}, environment_variables: [A=1], proxy_ports: [{proxy_port: 1}]}
+resources: {devices: ["a:b:r", {host_path: c, container_path: d}], shm_size: 4g}
+log_policies: [{pattern: a, actions: [{signal: b}, {type: exclude_node}]}, {name: c, action: null}]
+checkpoint_storage: {type: directory, container_path: /x}
 )");
   const std::string alphabet = "\n\t :-[]{}&*!|>'\"%@`#,?~0a\xc3\\";
+  int refused = 0, with_line = 0;
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     base::Rng rng(seed);
     std::string text = good;
@@ -393,9 +387,71 @@ hyperparameters: {<<: *d, lr: {type: log, minval: -4, maxval: -1}}
       }
     }
     const auto config = Parse(text);
-    EXPECT_TRUE(config.ok() || config.status().message().find("const.yaml") == 0)
-        << "seed " << seed << ": " << config.status();
+    if (config.ok()) continue;
+    ++refused;
+    const std::string message(config.status().message());
+    with_line += message.find("const.yaml:") != message.npos &&
+                         absl::ascii_isdigit(message.at(message.find("const.yaml:") + 11))
+                     ? 1
+                     : 0;
+    for (const std::string& line : std::vector<std::string>(absl::StrSplit(message, '\n'))) {
+      EXPECT_TRUE(line.starts_with("const.yaml")) << "seed " << seed << ": " << message;
+    }
   }
+  EXPECT_GT(refused, 1000);
+  EXPECT_GT(with_line, refused * 9 / 10);
+}
+
+// Any member of a good configuration in place of any other: still an answer with a place.
+TEST(ParseTest, SurvivesValuesAtTheWrongPlace) {
+  ExperimentConfig config = *Parse(absl::StrCat(kMinimal, R"(
+bind_mounts: [{host_path: /a, container_path: /a}]
+resources: {devices: ["a:b"]}
+environment: {proxy_ports: [{proxy_port: 1}], ports: {a: 1}}
+hyperparameters: {a: {type: int, minval: 0, maxval: 1}, n: {x: [1]}}
+)"));
+  const Value good = ToValue(config);
+  const std::vector<Value> strangers = {Value(),
+                                        true,
+                                        -1,
+                                        1e300,
+                                        "text",
+                                        Value::List{},
+                                        Value::List{1},
+                                        Value::List{Value()},
+                                        Value::Object{},
+                                        Value::Object{{"type", "int"}},
+                                        Value::Object{{"a.b", 1}}};
+  int tried = 0;
+  const std::function<void(const Value&, const std::function<Value(Value)>&)> visit =
+      [&](const Value& at, const std::function<Value(Value)>& put) {
+        for (const Value& stranger : strangers) {
+          const auto parsed = Parse(put(stranger).ToJson());
+          ++tried;
+          if (parsed.ok()) continue;
+          EXPECT_TRUE(parsed.status().message().find("const.yaml") == 0) << parsed.status();
+        }
+        if (const Value::Object* object = at.AsObject()) {
+          for (const auto& [key, member] : *object) {
+            visit(member, [&put, object, key = key](Value v) {
+              Value::Object copy = *object;
+              copy[key] = std::move(v);
+              return put(copy);
+            });
+          }
+        }
+        if (const Value::List* list = at.AsList()) {
+          for (size_t i = 0; i < list->size(); ++i) {
+            visit((*list)[i], [&put, list, i](Value v) {
+              Value::List copy = *list;
+              copy[i] = std::move(v);
+              return put(copy);
+            });
+          }
+        }
+      };
+  visit(good, [](Value v) { return v; });
+  EXPECT_GT(tried, 1000);
 }
 
 TEST(LocateInConfigTest, FindsTheLineOfAMember) {

@@ -1,156 +1,22 @@
 // Reads a tree by the table of fields.
-#include <cmath>
-#include <limits>
+#include "master/model/parse/read.h"
+
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "master/model/parse/fields.h"
 
 namespace det::model {
 namespace {
 
-std::optional<int64_t> AsInteger(const ConfigNode& node) {
-  if (const int64_t* value = node.scalar.AsInt()) return *value;
-  const double* value = node.scalar.AsDouble();
-  // 1e3 is an integer, too; 2^53 is where doubles begin to skip some.
-  if (value != nullptr && std::floor(*value) == *value && std::abs(*value) < 0x1p53) {
-    return static_cast<int64_t>(*value);
-  }
-  return std::nullopt;
-}
+using Role = Field::Role;
 
-bool ReadStrings(const ConfigNode& node, std::vector<std::string>& strings) {
-  if (!node.is_list()) return false;
-  std::vector<std::string> read;
-  for (const ConfigNode& item : node.items) {
-    if (item.AsString() == nullptr) return false;
-    read.push_back(*item.AsString());
-  }
-  strings = std::move(read);
-  return true;
-}
-
-// Puts a node into the place of its field; false where it is not what the field expects.
-struct Fill {
-  const Field& field;
-  const ConfigNode& node;
-
-  template <class T>
-  bool Integer(T* out) const {
-    const std::optional<int64_t> value = AsInteger(node);
-    if (!value || (field.min && *value < *field.min) || (field.max && *value > *field.max)) {
-      return false;
-    }
-    *out = static_cast<T>(*value);
-    return true;
-  }
-
-  bool Choice(std::string* out) const {
-    const std::string* text = node.AsString();
-    if (text == nullptr) return false;
-    for (const std::string& choice : Split(field.choices)) {
-      if (choice == *text) {
-        *out = *text;
-        return true;
-      }
-    }
-    return false;
-  }
-
-  static std::vector<std::string> Split(const char* choices) {
-    return absl::StrSplit(choices, '|');
-  }
-
-  bool operator()(std::monostate) const { return false; }
-  bool operator()(bool* out) const {
-    if (node.scalar.AsBool() == nullptr) return false;
-    *out = *node.scalar.AsBool();
-    return true;
-  }
-  bool operator()(int* out) const { return Integer(out); }
-  bool operator()(int64_t* out) const { return Integer(out); }
-  bool operator()(uint32_t* out) const { return Integer(out); }
-  bool operator()(std::optional<int>* out) const {
-    int value = 0;
-    if (!Integer(&value)) return false;
-    *out = value;
-    return true;
-  }
-  bool operator()(double* out) const {
-    const std::optional<double> value = node.scalar.AsNumber();
-    if (!value || (field.min && *value < static_cast<double>(*field.min))) return false;
-    *out = *value;
-    return true;
-  }
-  bool operator()(std::string* out) const {
-    if (field.choices != nullptr) return Choice(out);
-    if (node.AsString() == nullptr) return false;
-    *out = *node.AsString();
-    return true;
-  }
-  bool operator()(std::vector<std::string>* out) const { return ReadStrings(node, *out); }
-  bool operator()(Length* out) const {
-    const ConfigNode* count = &node;
-    Length length;
-    if (node.is_map()) {
-      if (node.members.size() != 1) return false;
-      const ConfigMember& member = node.members.front();
-      if (member.key == "records") {
-        length.unit = Length::Unit::kRecords;
-      } else if (member.key == "epochs") {
-        length.unit = Length::Unit::kEpochs;
-      } else if (member.key != "batches") {
-        return false;
-      }
-      count = &member.value;
-    }
-    if (!Fill{field, *count}.Integer(&length.count)) return false;
-    *out = length;
-    return true;
-  }
-  bool operator()(std::optional<Length>* out) const {
-    Length length;
-    if (!(*this)(&length)) return false;
-    *out = length;
-    return true;
-  }
-  bool operator()(CheckpointPolicy* out) const {
-    std::string text;
-    if (!Choice(&text)) return false;
-    *out = text == "all"    ? CheckpointPolicy::kAll
-           : text == "none" ? CheckpointPolicy::kNone
-                            : CheckpointPolicy::kBest;
-    return true;
-  }
-  bool operator()(Value* out) const {
-    if (!node.is_map()) return false;
-    *out = node.ToValue();
-    return true;
-  }
-  bool operator()(Entrypoint* out) const {
-    if (const std::string* text = node.AsString()) {
-      *out = *text;
-      return true;
-    }
-    std::vector<std::string> argv;
-    if (!ReadStrings(node, argv)) return false;
-    *out = std::move(argv);
-    return true;
-  }
-  // Has a reader of its own: its problems lie deeper.
-  bool operator()(SearchSpace*) const { return node.is_map(); }
-  bool operator()(EnvironmentTarget out) const {
-    std::vector<std::string> variables;
-    if (!ReadStrings(node, variables)) return false;
-    for (std::string& variable : variables) {
-      if (variable.empty() || variable.front() == '=') return false;
-      if (variable.find('=') == std::string::npos) variable += '=';
-    }
-    *out.variables = std::move(variables);
-    return true;
-  }
+// A map of the table: the root, a section, an item of a list.
+struct Place {
+  std::string table;  // "bind_mounts[]."; empty, or ends with a dot
+  std::string shown;  // "bind_mounts[2]."
+  size_t item = 0;
 };
 
 class TableReader {
@@ -158,91 +24,142 @@ class TableReader {
   TableReader(const ConfigNode& root, ExperimentConfig& config, std::vector<Problem>& problems)
       : root_(root), config_(config), problems_(problems) {}
 
-  // `path` is empty or ends with a dot.
-  void ReadMap(const ConfigNode& map, const std::string& path) {
+  void ReadMap(const ConfigNode& map, const Place& place) {
     for (const ConfigMember& member : map.members) {
-      const std::string full = path + member.key;
-      // A key with a dot inside is no path of ours.
-      const Field* field = member.key.find('.') == std::string::npos ? FindField(full) : nullptr;
-      if (field == nullptr) {
-        Add(member.where, full, absl::StrCat("unknown key; ", Suggest(member.key, KnownAt(path))));
-      } else if (!member.value.is_null()) {
-        Read(*field, member);
+      // A key with a dot or a bracket inside is no path of ours.
+      const bool plain = member.key.find_first_of(".[") == std::string::npos;
+      if (!plain || FindField(place.table + member.key) == nullptr) {
+        Add(member.where, place.shown + member.key,
+            absl::StrCat("unknown key; ", Suggest(member.key, KnownAt(place.table))));
       }
     }
-    for (const Field& field : Fields()) {
-      if (field.required && IsAt(field, path) && MattersHere(field) &&
-          map.Find(std::string_view(field.path).substr(path.size())) == nullptr) {
-        Add(map.where, field.path, absl::StrCat("required, but missing. ", field.description));
+    // In the table's order: what comes later may depend on what came before.
+    for (const Field* each : FieldsAt(place.table)) {
+      const Field& field = *each;
+      const std::string key = field.path + place.table.size();
+      const auto member = std::find_if(map.members.begin(), map.members.end(),
+                                       [&key](const ConfigMember& m) { return m.key == key; });
+      if (member != map.members.end() && !member->value.is_null()) {
+        Read(field, *member, place);
+      } else if (IsRequired(field)) {
+        Add(map.where, place.shown + key,
+            absl::StrCat("required, but missing. ", field.description));
       }
     }
   }
 
  private:
   void Add(const std::string& where, std::string path, std::string text) {
-    problems_.push_back({where, std::move(path), std::move(text)});
-  }
-
-  // Whether the field stands directly below the path.
-  static bool IsAt(const Field& field, const std::string& path) {
-    const std::string_view own = field.path;
-    return own.starts_with(path) && own.find('.', path.size()) == std::string_view::npos;
+    Problem problem{where, std::move(path), std::move(text)};
+    // What stands for every type of slot is wrong once.
+    if (std::find(problems_.begin(), problems_.end(), problem) != problems_.end()) return;
+    problems_.push_back(std::move(problem));
   }
 
   static std::vector<std::string> KnownAt(const std::string& path) {
     std::vector<std::string> known;
-    for (const Field& field : Fields()) {
-      const bool useful = field.role == Field::Role::kValue || field.role == Field::Role::kSection;
-      if (useful && IsAt(field, path)) known.emplace_back(field.path + path.size());
+    for (const Field* field : FieldsAt(path)) {
+      const bool useful = field->role != Role::kIgnored && field->role != Role::kGone;
+      if (useful) known.emplace_back(field->path + path.size());
     }
     return known;
   }
 
-  bool MattersHere(const Field& field) const {
-    if (field.searcher == nullptr) return true;
-    const ConfigNode* name = root_.FindPath("searcher.name");
-    return name != nullptr && name->AsString() != nullptr && *name->AsString() == field.searcher;
+  // The kind of searcher or storage that the field stands in; nothing where it is none of ours.
+  std::optional<std::string> KindAround(const Field& field) const {
+    const Field* kind = KindField(field.path);
+    if (kind == nullptr) return std::nullopt;
+    const ConfigNode* node = root_.FindPath(kind->path);
+    const Value value = node == nullptr ? DefaultOf(*kind) : node->ToValue();
+    if (value.AsString() == nullptr || !IsAmong(kind->choices, *value.AsString())) {
+      return std::nullopt;
+    }
+    return *value.AsString();
   }
 
-  void Read(const Field& field, const ConfigMember& member) {
+  bool IsRequired(const Field& field) const {
+    if (!field.required && field.required_for == nullptr) return false;
+    const char* for_kinds = field.required ? field.only_for : field.required_for;
+    if (for_kinds == nullptr) return true;
+    const std::optional<std::string> kind = KindAround(field);
+    return kind && IsAmong(for_kinds, *kind);
+  }
+
+  // Whether the field belongs to the searcher or storage around it; says so where it does not.
+  bool Belongs(const Field& field, const ConfigMember& member) {
+    if (field.only_for == nullptr) return true;
+    const std::optional<std::string> kind = KindAround(field);
+    // Silent where the kind is wrong itself.
+    if (!kind) return false;
+    if (IsAmong(field.only_for, *kind)) return true;
+    if (field.ignored_for != nullptr && IsAmong(field.ignored_for, *kind)) return false;
+    std::string words = absl::StrJoin(SplitWords(field.only_for), ", ");
+    Add(member.where, field.path,
+        absl::StrCat("belongs to ", words, ", not to ", *kind, "; remove it"));
+    return false;
+  }
+
+  void Read(const Field& field, const ConfigMember& member, const Place& place) {
     const ConfigNode& node = member.value;
-    if (field.role == Field::Role::kIgnored) return;
-    if (field.role == Field::Role::kUnsupported) {
-      return Add(member.where, field.path, "not supported yet; remove it");
+    // What was written stands around what is implied.
+    const std::string shown =
+        member.implied ? place.shown.substr(0, place.shown.size() - 1) : place.shown + member.key;
+    if (field.role == Role::kIgnored) return;
+    if (field.role == Role::kGone) return Add(member.where, shown, field.description);
+    if (field.role == Role::kSection) {
+      if (!node.is_map()) return Add(node.where, shown, Mismatch(field, node, &node));
+      return ReadMap(node, {absl::StrCat(field.path, "."), shown + ".", place.item});
     }
-    if (field.role == Field::Role::kSection) {
-      if (node.is_map()) return ReadMap(node, absl::StrCat(field.path, "."));
-      return Add(node.where, field.path, Mismatch(field, node));
+    if (!Belongs(field, member)) return;
+    const FieldTarget target = field.target(config_, place.item);
+    if (field.role == Role::kList) {
+      return ReadList(field, node, shown, std::get<ListTarget>(target));
     }
-    if (field.searcher != nullptr && !MattersHere(field)) return AddWrongSearcher(field, member);
-    const FieldTarget target = field.target(config_);
-    if (!std::visit(Fill{field, node}, target)) {
-      return Add(node.where, field.path, Mismatch(field, node));
+    if (const ConfigNode* misfit = Fill(field, node, target)) {
+      return Add(misfit->where, shown, Mismatch(field, node, misfit));
     }
     if (SearchSpace* const* space = std::get_if<SearchSpace*>(&target)) {
       ReadSearchSpace(node, field.path, **space, problems_);
     }
   }
 
-  // Silent where the searcher's name is wrong itself.
-  void AddWrongSearcher(const Field& field, const ConfigMember& member) {
-    const Field* name_field = FindField("searcher.name");
-    const ConfigNode* name = root_.FindPath("searcher.name");
-    std::string text;
-    if (name == nullptr || !Fill{*name_field, *name}.Choice(&text)) return;
-    Add(member.where, field.path,
-        absl::StrCat("belongs to searcher ", field.searcher, ", not to ", text, "; remove it"));
-  }
-
-  static std::string Mismatch(const Field& field, const ConfigNode& node) {
-    if (const std::string* text = node.AsString(); text != nullptr && field.later != nullptr) {
-      for (const std::string& later : Fill::Split(field.later)) {
-        if (later != *text) continue;
-        return absl::StrCat("\"", later, "\" is not supported yet; known: ",
-                            absl::StrJoin(Fill::Split(field.choices), ", "));
+  void ReadList(const Field& field, const ConfigNode& node, const std::string& shown,
+                const ListTarget& target) {
+    if (!node.is_list()) return Add(node.where, shown, Mismatch(field, node, &node));
+    target.resize(target.list, 0);
+    target.resize(target.list, node.items.size());
+    for (size_t i = 0; i < node.items.size(); ++i) {
+      const ConfigNode& item = node.items[i];
+      const std::string path = absl::StrCat(shown, "[", i, "]");
+      if (item.is_map()) {
+        ReadMap(item, {absl::StrCat(field.path, "[]."), path + ".", i});
+      } else {
+        Add(item.where, path, Mismatch(field, node, &item));
       }
     }
-    return absl::StrCat("expected ", Expected(field), ", found ", node.Describe());
+  }
+
+  // What to write in place of a word of older versions: "adaptive: use x|..."
+  static std::string Gone(const Field& field, const ConfigNode& node) {
+    if (field.gone == nullptr || node.AsString() == nullptr) return "";
+    for (const std::string& gone : SplitWords(field.gone)) {
+      const size_t colon = gone.find(':');
+      if (gone.substr(0, colon) != *node.AsString()) continue;
+      return absl::StrCat("\"", *node.AsString(), "\" is no more;", gone.substr(colon + 1));
+    }
+    return "";
+  }
+
+  static std::string Mismatch(const Field& field, const ConfigNode& node,
+                              const ConfigNode* misfit) {
+    std::string gone = Gone(field, node);
+    if (!gone.empty()) return gone;
+    std::string text = absl::StrCat("expected ", Expected(field), ", found ", misfit->Describe(),
+                                    misfit == &node ? "" : absl::StrCat(" in ", node.Describe()));
+    const std::string* word = misfit->AsString();
+    if (field.choices == nullptr || word == nullptr) return text;
+    const std::string nearest = Nearest(*word, SplitWords(field.choices), 1);
+    return nearest.empty() ? text : absl::StrCat(text, "; did you mean ", nearest, "?");
   }
 
   const ConfigNode& root_;
@@ -253,7 +170,7 @@ class TableReader {
 }  // namespace
 
 void ReadFields(const ConfigNode& root, ExperimentConfig& config, std::vector<Problem>& problems) {
-  TableReader(root, config, problems).ReadMap(root, "");
+  TableReader(root, config, problems).ReadMap(root, {});
 }
 
 }  // namespace det::model

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "master/model/parse/fields.h"
+#include "master/model/parse/read.h"
 
 namespace det::model {
 namespace {
@@ -28,9 +28,9 @@ std::string_view LastPart(std::string_view path) { return path.substr(path.rfind
 
 }  // namespace
 
-std::string Suggest(std::string_view name, const std::vector<std::string>& known) {
+std::string Nearest(std::string_view name, const std::vector<std::string>& known, size_t edits) {
   std::string_view best;
-  size_t distance = std::max<size_t>(2, name.size() / 4) + 1;
+  size_t distance = std::max(edits, name.size() / 4) + 1;
   for (const std::string& candidate : known) {
     const size_t d = EditDistance(name, candidate);
     if (d < distance && d < candidate.size()) {
@@ -38,7 +38,12 @@ std::string Suggest(std::string_view name, const std::vector<std::string>& known
       best = candidate;
     }
   }
-  if (!best.empty()) return absl::StrCat("did you mean ", std::string(best), "?");
+  return std::string(best);
+}
+
+std::string Suggest(std::string_view name, const std::vector<std::string>& known) {
+  const std::string nearest = Nearest(name, known, 2);
+  if (!nearest.empty()) return absl::StrCat("did you mean ", nearest, "?");
   // The right name at the wrong place.
   for (const Field& field : Fields()) {
     if (field.role == Field::Role::kValue && LastPart(field.path) == name) {

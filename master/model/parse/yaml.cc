@@ -5,6 +5,7 @@
 #include <cmath>
 #include <exception>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/model/parse/config_node.h"
+#include "yaml-cpp/eventhandler.h"
 
 namespace det::model {
 namespace {
@@ -46,6 +48,37 @@ std::optional<size_t> FirstBadByte(std::string_view text) {
   return std::nullopt;
 }
 
+// Hears of documents alone.
+class DocumentStarts : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { line = mark.line + 1; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+  int line = 0;
+};
+
+// 0 where there is none. YAML::LoadAll would not return for a text such as ",": the library sees
+// one empty document after the other there.
+int LineOfSecondDocument(std::string_view text) {
+  std::istringstream stream{std::string(text)};
+  YAML::Parser parser(stream);
+  DocumentStarts starts;
+  for (int i = 0; i < 2; ++i) {
+    if (!parser.HandleNextDocument(starts)) return 0;
+  }
+  return starts.line;
+}
+
 class Reader {
  public:
   Reader(std::string source, bool with_lines)
@@ -56,10 +89,11 @@ class Reader {
       return Error(LineOf(text, *bad), "not UTF-8 text; save the file as UTF-8");
     }
     try {
-      const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-      if (documents.size() > 1) return Error(0, "more than one YAML document; keep one");
-      if (documents.empty()) return Null(0);
-      return Convert(documents.front(), 1, 0);
+      if (const int second = LineOfSecondDocument(text)) {
+        return Error(second,
+                     "the document ends here, but the text goes on; keep one YAML document");
+      }
+      return Convert(YAML::Load(std::string(text)), 1, 0);
     } catch (const YAML::Exception& error) {
       return Error(error.mark.line + 1, absl::StrCat("not valid YAML: ", error.msg));
     } catch (const std::exception& error) {

@@ -1,0 +1,62 @@
+// What this cluster does not act on.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "master/model/entrypoint.h"
+#include "master/model/parse/read.h"
+
+namespace det::model {
+namespace {
+
+std::string WhereIs(const ConfigNode& root, std::string_view path) {
+  const ConfigNode* node = root.FindPath(path);
+  return node == nullptr ? root.where : node->where;
+}
+
+bool IsRefused(const Field& field, const Value& value) {
+  if (field.refusal == nullptr) return false;
+  return field.refused == nullptr ||
+         (value.AsString() != nullptr && IsAmong(field.refused, *value.AsString()));
+}
+
+void CheckMounts(const ConfigNode& root, const ExperimentConfig& config,
+                 std::vector<Problem>& problems) {
+  const ConfigNode* list = root.Find("bind_mounts");
+  for (size_t i = 0; i < config.bind_mounts.size(); ++i) {
+    const BindMountConfig& mount = config.bind_mounts[i];
+    if (mount.container_path == mount.host_path || list == nullptr) continue;
+    problems.push_back(
+        {list->items.at(i).where, absl::StrCat("bind_mounts[", i, "].container_path"),
+         absl::StrCat("tasks are processes of the agent's machine and see host_path itself; write ",
+                      mount.host_path, " for both, or the trial would not find its files")});
+  }
+}
+
+}  // namespace
+
+void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
+                   std::vector<Problem>& problems, std::vector<Problem>& warnings) {
+  const ExperimentConfig defaults;
+  for (const Field& field : Fields()) {
+    if (field.warning == nullptr && field.refusal == nullptr) continue;
+    if (root.FindPath(field.path) == nullptr) continue;
+    const Value value = FieldValue(field, config);
+    if (value == FieldValue(field, defaults)) continue;
+    if (IsRefused(field, value)) {
+      problems.push_back({WhereIs(root, field.path), field.path, field.refusal});
+    } else if (field.warning != nullptr) {
+      warnings.push_back({WhereIs(root, field.path), field.path,
+                          absl::StrCat("kept, but without effect: ", field.warning)});
+    }
+  }
+  CheckMounts(root, config, problems);
+  if (IsPythonEntrypoint(config.entrypoint)) {
+    warnings.push_back(
+        {WhereIs(root, "entrypoint"), "entrypoint",
+         absl::StrCat(
+             "names a Python class, which is an older way: it runs as `",
+             absl::StrJoin(PythonTrialCommand(config.entrypoint), " "),
+             "`, with what the agent's Python has; a command of your own says it better")});
+  }
+}
+
+}  // namespace det::model

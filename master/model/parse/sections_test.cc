@@ -1,0 +1,406 @@
+// Each section of the configuration: what is accepted, refused, warned of.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "master/model/parse/testing.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace det::model {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Case {
+  std::string yaml;
+  std::string message;
+};
+
+void ExpectRefused(const std::vector<Case>& cases, const std::string& before) {
+  for (const Case& c : cases) {
+    const std::string message = Error(absl::StrCat(before, c.yaml));
+    EXPECT_THAT(message, HasSubstr(c.message)) << c.yaml;
+    EXPECT_THAT(message, HasSubstr("const.yaml")) << c.yaml;
+    EXPECT_EQ(message.find('\n'), message.npos) << c.yaml << ":\n" << message;
+  }
+}
+
+std::string WithSearcher(const std::string& searcher) {
+  return absl::StrCat("entrypoint: x\nsearcher: ", searcher, "\n");
+}
+
+TEST(SearcherTest, EveryMethodIsAcceptedWithWhatItNeeds) {
+  for (const std::string& name : SplitWords(FindField("searcher.name")->choices)) {
+    const auto config = Parse(WithSearcher(SearcherOf(name)));
+    ASSERT_TRUE(config.ok()) << name << ": " << config.status();
+    EXPECT_EQ(config->searcher.name, name);
+  }
+}
+
+TEST(SearcherTest, WhatBelongsToOthersIsRefused) {
+  for (const Field& field : Fields()) {
+    if (!std::string(field.path).starts_with("searcher.") || field.only_for == nullptr) continue;
+    const std::string key = std::string(field.path).substr(9);
+    for (const std::string& name : SplitWords(FindField("searcher.name")->choices)) {
+      if (IsAmong(field.only_for, name)) continue;
+      const std::string message = Error(WithSearcher(SearcherOf(name, key + ": 3")));
+      EXPECT_THAT(message, HasSubstr(absl::StrCat("searcher.", key, ": belongs to ")));
+      EXPECT_THAT(message, HasSubstr(absl::StrCat("not to ", name, "; remove it")));
+    }
+  }
+}
+
+TEST(SearcherTest, ReadsEveryMember) {
+  const auto asha = Parse(WithSearcher(
+      "{name: asha, metric: m, smaller_is_better: false, max_time: 81, time_metric: epochs,\n"
+      " max_trials: 9, max_concurrent_trials: 3, divisor: 3, num_rungs: 4, stop_once: false,\n"
+      " sampler: tpe}"));
+  ASSERT_TRUE(asha.ok()) << asha.status();
+  SearcherConfig expected{.name = "asha", .metric = "m", .smaller_is_better = false};
+  expected.max_time = 81;
+  expected.time_metric = "epochs";
+  expected.max_trials = 9;
+  expected.max_concurrent_trials = 3;
+  expected.sampler = "tpe";
+  expected.divisor = 3;
+  expected.num_rungs = 4;
+  expected.stop_once = false;
+  EXPECT_EQ(asha->searcher, expected);
+  const auto adaptive = Parse(WithSearcher(
+      "{name: adaptive_asha, metric: m, max_length: {epochs: 9}, max_trials: 5, max_rungs: 3,\n"
+      " mode: aggressive, bracket_rungs: [3, 2]}"));
+  ASSERT_TRUE(adaptive.ok()) << adaptive.status();
+  EXPECT_EQ(adaptive->searcher.mode, SearchMode::kAggressive);
+  EXPECT_THAT(adaptive->searcher.bracket_rungs, ElementsAre(3, 2));
+  EXPECT_EQ(adaptive->searcher.max_rungs, 3);
+  EXPECT_TRUE(adaptive->searcher.stop_once);
+  const auto pbt = Parse(
+      WithSearcher("{name: pbt, metric: m, max_length: 9, population_size: 4, num_generations: 3,\n"
+                   " replaced_fraction: 0.5, resample_probability: 0, perturb_factor: 1.5}"));
+  ASSERT_TRUE(pbt.ok()) << pbt.status();
+  EXPECT_EQ(pbt->searcher.population, (PopulationConfig{4, 3, 0.5, 0, 1.5}));
+}
+
+TEST(SearcherTest, HyperbandWithoutMaxTrialsCountsItsOwn) {
+  EXPECT_EQ(Parse(WithSearcher(SearcherOf("hyperband")))->searcher.max_trials, 0);
+  EXPECT_EQ(Parse(WithSearcher("{name: hyperband, metric: m, max_length: 9, max_trials: 5}"))
+                ->searcher.max_trials,
+            5);
+}
+
+TEST(SearcherTest, RefusesByName) {
+  ExpectRefused(
+      {
+          {"{name: sync_halving, metric: m}", "\"sync_halving\" is no more; use asha"},
+          {"{name: adaptive, metric: m}", "\"adaptive\" is no more; use adaptive_asha"},
+          {"{name: adaptive_simple, metric: m}", "no more; use adaptive_asha"},
+          {"{name: randon, metric: m}", "found \"randon\"; did you mean random?"},
+          {"{name: random, metric: m}", "searcher.max_trials: required, but missing"},
+          {"{name: tpe, metric: m}", "searcher.max_trials: required, but missing"},
+          {"{name: bayesian, metric: m}", "searcher.max_trials: required, but missing"},
+          {"{name: asha, metric: m, max_length: 3, num_rungs: 2}", "max_trials: required"},
+          {"{name: async_halving, metric: m, max_length: 3, num_rungs: 2}", "max_trials: required"},
+          {"{name: async_halving, metric: m, max_length: 3, max_trials: 2}", "num_rungs: required"},
+          {"{name: adaptive_asha, metric: m, max_length: 3}", "max_trials: required"},
+          {"{name: single}", "searcher.metric: required"},
+          {"{name: adaptive_asha, metric: m, max_trials: 3}",
+           "adaptive_asha must know how long a trial trains: give max_length (Trial classes), or "
+           "max_time with time_metric (scripts)"},
+          {"{name: async_halving, metric: m, max_trials: 3, num_rungs: 1}", "must know how long"},
+          {"{name: pbt, metric: m}", "pbt must know how long a trial trains"},
+          {"{name: hyperband, metric: m}", "hyperband must know how long"},
+          {"{name: single, metric: m, max_length: 3, max_time: 3, time_metric: t}",
+           "searcher.max_time: max_length says how long a trial trains already"},
+          {"{name: single, metric: m, max_time: 3}", "searcher.max_time: needs time_metric"},
+          {"{name: single, metric: m, time_metric: t}", "goes with max_time, which is missing"},
+          {"{name: single, metric: m, max_length: 0}", "expected a length such as"},
+          {"{name: single, metric: m, max_length: {epochs: 0}}", "found 0 in a map"},
+          {"{name: single, metric: m, max_length: {epochs: 1, batches: 2}}", "found a map"},
+          {"{name: single, metric: m, max_length: {minutes: 3}}", "found a map"},
+          {SearcherOf("asha", "divisor: 1"), "searcher.divisor: expected a number > 1, found 1"},
+          {SearcherOf("adaptive_asha", "mode: fast"),
+           "expected one of aggressive, standard, conservative, found \"fast\""},
+          {SearcherOf("adaptive_asha", "bracket_rungs: [2, 0]"),
+           "bracket_rungs: expected a list of integers from 1 to 1000, found 0 in a list"},
+          {SearcherOf("adaptive_asha", "max_length: 64, max_rungs: 0"),
+           "expected an integer from 1 to 1000"},
+          {SearcherOf("pbt", "population_size: 1"), "expected an integer from 2 to 100000"},
+          {SearcherOf("pbt", "replaced_fraction: 0.6"),
+           "expected a number above 0 and at most 0.5, found 0.6"},
+          {SearcherOf("pbt", "perturb_factor: 1"), "expected a number > 1, found 1"},
+          {SearcherOf("random", "sampler: gp"), "expected one of random, tpe, bayesian"},
+          {"{name: single, metric: m, source_trial_id: 1}",
+           "searcher.source_trial_id: trials do not begin with another's checkpoint yet"},
+      },
+      "entrypoint: x\nsearcher: ");
+}
+
+TEST(SearcherTest, OneSourceOfAWarmStart) {
+  ExperimentConfig config = *Parse(kMinimal);
+  config.searcher.source_trial_id = 3;
+  EXPECT_TRUE(ExperimentConfigFromJson(ToValue(config).ToJson()).ok());
+  config.searcher.source_checkpoint_uuid = "u";
+  EXPECT_THAT(ExperimentConfigFromJson(ToValue(config).ToJson()).status().ToString(),
+              HasSubstr("source_trial_id is given too; keep one of them"));
+}
+
+TEST(SearcherTest, SeveralObjectives) {
+  const auto config = Parse(WithSearcher(
+      "{name: tpe, max_trials: 3, metric: [a, {name: b, smaller_is_better: true}, {name: c}],\n"
+      " smaller_is_better: false}"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(Objectives(config->searcher),
+              ElementsAre(Objective{"a", false}, Objective{"b", true}, Objective{"c", false}));
+  // The first one's direction is the searcher's.
+  const auto one =
+      Parse(WithSearcher("{name: single, metric: [{name: b, smaller_is_better: false}]}"));
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_FALSE(one->searcher.smaller_is_better);
+  for (const char* name : {"single", "grid"}) {
+    EXPECT_TRUE(Parse(WithSearcher(absl::StrCat("{name: ", name, ", metric: [a, b]}"))).ok());
+  }
+  EXPECT_TRUE(Parse(WithSearcher("{name: random, max_trials: 2, metric: [a, b]}")).ok());
+  ExpectRefused(
+      {
+          {"{name: bayesian, max_trials: 2, metric: [a, b]}",
+           "bayesian judges by one metric; several are for single, random, grid, tpe"},
+          {"{name: pbt, max_length: 2, metric: [a, b]}", "pbt judges by one metric"},
+          {"{name: single, metric: []}", "found an empty list"},
+          {"{name: single, metric: [a, a]}", "found \"a\" in a list"},
+          {"{name: single, metric: [3]}", "found 3 in a list"},
+          {"{name: single, metric: [{nam: a}]}", "found a map in a list"},
+          {"{name: single, metric: ''}", "found \"\""},
+      },
+      "entrypoint: x\nsearcher: ");
+}
+
+TEST(GridTest, NeedsACountOnEachAxis) {
+  const std::string grid = WithSearcher("{name: grid, metric: m}");
+  EXPECT_TRUE(Parse(grid + "hyperparameters: {a: {type: int, minval: 0, maxval: 1, count: 2}, "
+                           "b: {type: categorical, vals: [1]}, c: 3, d: {}}\n")
+                  .ok());
+  EXPECT_EQ(Error(grid + "hyperparameters:\n"
+                         "  a: {type: int, minval: 0, maxval: 1}\n"
+                         "  n: {b: {type: double, minval: 0, maxval: 1}}\n"
+                         "  c: {type: log, minval: 0, maxval: 1}\n"),
+            "const.yaml:4: hyperparameters.a: a grid needs count, the number of points on this "
+            "axis\n"
+            "const.yaml:5: hyperparameters.n.b: a grid needs count, the number of points on this "
+            "axis\n"
+            "const.yaml:6: hyperparameters.c: a grid needs count, the number of points on this "
+            "axis");
+}
+
+TEST(StorageTest, EachTypeHasItsOwnFields) {
+  const auto directory =
+      Parse(absl::StrCat(kMinimal, "checkpoint_storage: {type: directory, container_path: /d}"));
+  ASSERT_TRUE(directory.ok()) << directory.status();
+  EXPECT_EQ(CheckpointDirectory(directory->checkpoint_storage), "/d");
+  // Legacy members of shared_fs have no effect.
+  EXPECT_TRUE(Parse(absl::StrCat(kMinimal,
+                                 "checkpoint_storage: {container_path: /x, checkpoint_path: y, "
+                                 "tensorboard_path: z, propagation: shared}"))
+                  .ok());
+  ExpectRefused(
+      {
+          {"{type: directory}", "container_path: required, but missing"},
+          {"{type: directory, container_path: x}", "\"x\" is relative; start it with /"},
+          {"{type: directory, container_path: /x, host_path: /y}",
+           "belongs to shared_fs, not to directory"},
+          {"{type: shared_fs, bucket: b}", "bucket: belongs to s3, gcs, not to shared_fs"},
+          {"{type: s3, bucket: b}",
+           "checkpoint_storage.type: this storage is not supported yet, "
+           "and checkpoints would be lost; use shared_fs or directory"},
+          {"{type: gcs, bucket: b}", "this storage is not supported yet"},
+          {"{type: azure, container: c, account_url: u}", "this storage is not supported yet"},
+          {"{type: ftp}", "expected one of shared_fs, directory, s3, gcs, azure, found \"ftp\""},
+          {"{propagation: wide}", "propagation: expected one of rprivate, private"},
+          {"{save_trial_best: -1}", "expected an integer >= 0, found -1"},
+          {"{host_path: x}", "\"x\" is relative; start it with /"},
+          {"{storage_path: ../x}", "leaves host_path /ckpt"},
+      },
+      absl::StrCat(kMinimal, "checkpoint_storage: "));
+  for (const auto& [yaml, message] : std::vector<std::pair<const char*, const char*>>{
+           {"{type: s3}", "checkpoint_storage.bucket: required"},
+           {"{type: s3, bucket: b, prefix: a/../b}", "prefix: holds \"..\""},
+           {"{type: gcs, bucket: b, access_key: k}", "access_key: belongs to s3, not to gcs"},
+           {"{type: azure, container: c}", "needs one of connection_string and account_url"},
+           {"{type: azure, container: c, connection_string: s, account_url: u}", "needs one of"},
+           {"{type: azure, container: c, connection_string: s, credential: k}",
+            "credential: goes with account_url"}}) {
+    EXPECT_THAT(Error(absl::StrCat(kMinimal, "checkpoint_storage: ", yaml)), HasSubstr(message));
+  }
+}
+
+TEST(TaskTest, ReadsShorterForms) {
+  const auto config = Parse(absl::StrCat(kMinimal, R"(
+labels: {fast: true, old: false, new: yes}
+resources:
+  shm_size: 1.5 GiB
+  devices: ["/dev/a:/dev/b", "/dev/c:/dev/d:r", {host_path: /e, container_path: /f}]
+environment:
+  image: {gpu: g, cpu: c}
+  environment_variables: {cpu: [A=1, B], gpu: [C=2]}
+  ports: {web: 8080}
+log_policies:
+- {pattern: a, action: {type: cancel_retries}}
+- {pattern: b, actions: [{signal: Sig}, {type: exclude_node}]}
+- {pattern: c}
+)"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->labels, ElementsAre("fast", "new"));
+  EXPECT_EQ(config->resources.shm_size, int64_t{3} << 29);
+  EXPECT_THAT(config->resources.devices,
+              ElementsAre(DeviceConfig{"/dev/a", "/dev/b", "mrw"},
+                          DeviceConfig{"/dev/c", "/dev/d", "r"}, DeviceConfig{"/e", "/f", "mrw"}));
+  EXPECT_EQ(config->environment.image, (PerSlotType<std::string>{"c", "g", ""}));
+  EXPECT_THAT(config->environment.variables.cpu, ElementsAre("A=1", "B="));
+  EXPECT_THAT(config->environment.variables.cuda, ElementsAre("C=2"));
+  EXPECT_EQ(config->environment.ports.at("web"), 8080);
+  ASSERT_EQ(config->log_policies.size(), 5u);
+  EXPECT_EQ(config->log_policies[2], (LogPolicyConfig{"a", "a", "cancel_retries"}));
+  EXPECT_EQ(config->log_policies[3], (LogPolicyConfig{"Sig", "b", "exclude_node"}));
+  EXPECT_EQ(config->log_policies[4], (LogPolicyConfig{"c", "c", ""}));
+}
+
+TEST(TaskTest, ReadsSizes) {
+  const std::pair<const char*, int64_t> sizes[] = {
+      {"123", 123},      {"'123'", 123},           {"1k", 1024},
+      {"2K", 2048},      {"3m", 3 << 20},          {"4 MB", 4 << 20},
+      {"1GiB", 1 << 30}, {"1t", int64_t{1} << 40}, {"0.5p", int64_t{1} << 49},
+      {"10b", 10},
+  };
+  for (const auto& [text, bytes] : sizes) {
+    const auto config = Parse(absl::StrCat(kMinimal, "resources: {shm_size: ", text, "}"));
+    ASSERT_TRUE(config.ok()) << text << ": " << config.status();
+    EXPECT_EQ(config->resources.shm_size, bytes) << text;
+  }
+  for (const char* text : {"4x", "g", "-1", "1.2.3g", "4gg", "1e3", "''", "9999999999p", "[1]"}) {
+    const std::string error = Error(absl::StrCat(kMinimal, "resources: {shm_size: ", text, "}"));
+    if (std::string(text) == "1e3") continue;  // an integer, too
+    EXPECT_THAT(error, HasSubstr("shm_size: expected bytes, or a size such as 4g")) << text;
+  }
+}
+
+TEST(TaskTest, RefusesWhatIsWrong) {
+  ExpectRefused(
+      {
+          {"version: 1", "version: expected 0, the only version there is, found 1"},
+          {"resources: {slots: 2}",
+           "resources.slots: is for commands and notebooks; write slots_pe"},
+          {"resources: {devices: [x]}", "resources.devices[0]: expected a list of maps or of"},
+          {"resources: {devices: ['a:b:q']}", "resources.devices[0].mode: expected any of m, r, w"},
+          {"resources: {devices: [{host_path: a}]}", "devices[0].container_path: required"},
+          {"resources: {devices: 3}", "resources.devices: expected a list of maps"},
+          {"resources: {shm_size: -1}", "expected bytes"},
+          {"bind_mounts: [{host_path: a, container_path: a}]",
+           "\"a\" is relative; start it with /"},
+          {"bind_mounts: [{host_path: /a, container_path: /a, mode: x}]",
+           "bind_mounts[0].mode: unknown key; did you mean searcher.mode?"},
+          {"bind_mounts: [{host_path: /a, container_path: /b}]",
+           "write /a for both, or the trial would not find its files"},
+          {"environment: {environment_variables: 3}",
+           "expected a list of NAME=value, or a map of such lists for cpu, cuda, rocm, found 3"},
+          {"environment: {environment_variables: [A=1, 3]}",
+           "environment.environment_variables: expected a list of NAME=value, found 3 in a list"},
+          {"environment: {environment_variables: [A=1, '=3']}", "found \"=3\" in a list"},
+          {"environment: {environment_variables: {tpu: []}}",
+           "environment_variables.tpu: unknown key; did you mean cpu?"},
+          {"environment: {image: 3}", "environment.image: expected a string, found 3"},
+          {"environment: {image: [a]}", "expected an image, or a map of images"},
+          {"environment: {ports: {a: 70000}}", "expected a map of integers from 1 to 65535, found"},
+          {"environment: {proxy_ports: [{proxy_port: 0}]}", "from 1 to 65535, found 0"},
+          {"environment: {proxy_ports: [{proxy_prt: 1, proxy_port: 2}]}",
+           "did you mean proxy_port?"},
+          {"environment: {pod_spec: {spec: {}}}", "there are no pods here, and what it mounts"},
+          {"environment: {registry_auth: {user: x}}",
+           "registry_auth.user: unknown key; known here: username, password"},
+          {"log_policies: [{action: cancel_retries}]", "log_policies[2].name: required"},
+          {"log_policies: [{name: a, action: reboot}]",
+           "expected one of cancel_retries, exclude_n"},
+          {"retention_policy: {log_retention_days: -2}", "expected an integer from -1 to 32767"},
+          {"profiling: {begin_on_batch: 5, end_after_batch: 3}", "3 is less than begin_on_batch 5"},
+          {"optimizations: {aggregation_frequency: 0}", "expected an integer >= 1, found 0"},
+          {"optimizations: {mixed_precision: O4}", "expected one of O0, O1, O2, O3"},
+          {"slurm: {slots_per_nod: 2}", "did you mean slots_per_node?"},
+          {"pbs: {pbsbatch_args: x}", "pbs.pbsbatch_args: expected a list of strings, found \"x\""},
+          {"integrations: {webhooks: {webhook_id: [a]}}", "found \"a\" in a list"},
+          {"integrations: {pachyderm: {dataset: {comit: x}}}", "did you mean commit?"},
+          {"labels: [a, {b: 1}]", "labels: expected a list of strings, found a map in a list"},
+      },
+      kMinimal);
+}
+
+TEST(WarningsTest, WhatHasNoEffectIsSaidAndKept) {
+  struct Warned {
+    const char* yaml;
+    const char* warning;
+  };
+  const Warned cases[] = {
+      {"environment: {image: i}",
+       "const.yaml:3: environment.image: kept, but without effect: tasks are processes of the "
+       "agent's machine, not containers"},
+      {"environment: {force_pull_image: true}", "const.yaml:3: environment.force_pull_image: kept"},
+      {"environment: {registry_auth: {username: u}}", "environment.registry_auth: kept"},
+      {"environment: {add_capabilities: [A]}", "environment.add_capabilities: kept"},
+      {"environment: {drop_capabilities: [A]}", "environment.drop_capabilities: kept"},
+      {"environment: {proxy_ports: [{proxy_port: 1}]}", "environment.proxy_ports: kept"},
+      {"environment: {ports: {a: 1}}", "environment.ports: kept"},
+      {"resources: {shm_size: 4g}", "resources.shm_size: kept"},
+      {"resources: {devices: ['a:b']}", "resources.devices: kept"},
+      {"log_policies: [{name: a, pattern: b}]", "log_policies: kept"},
+      {"retention_policy: {log_retention_days: 3}", "retention_policy.log_retention_days: kept"},
+      {"profiling: {enabled: true}", "profiling.enabled: kept"},
+      {"optimizations: {aggregation_frequency: 2}", "optimizations: kept"},
+      {"slurm: {gpu_type: x}", "slurm: kept"},
+      {"pbs: {slots_per_node: 2}", "pbs: kept"},
+      {"integrations: {pachyderm: {pachd: {host: h}}}", "integrations.pachyderm: kept"},
+      {"integrations: {webhooks: {exclude: true}}", "integrations.webhooks: kept"},
+  };
+  for (const Warned& c : cases) {
+    std::vector<std::string> warnings;
+    const auto config = Parse(absl::StrCat(kMinimal, c.yaml), {}, &warnings);
+    ASSERT_TRUE(config.ok()) << c.yaml << ": " << config.status();
+    EXPECT_THAT(warnings, ElementsAre(HasSubstr(c.warning))) << c.yaml;
+    EXPECT_NE(*config, *Parse(kMinimal)) << c.yaml;
+  }
+}
+
+TEST(WarningsTest, NothingIsSaidOfDefaultsAndOfOlderFields) {
+  std::vector<std::string> warnings;
+  const auto config = Parse(absl::StrCat(kMinimal, R"(
+version: 0
+data_layer: {a: 1}
+internal: x
+security: null
+tensorboard_storage: {type: s3}
+resources: {agent_label: a, native_parallel: true, devices: [], shm_size: null}
+environment: {pod_spec: {}, image: null, force_pull_image: false, proxy_ports: []}
+bind_mounts: [{host_path: /data, container_path: /data}]
+optimizations: {aggregation_frequency: 1, mixed_precision: O0}
+profiling: {enabled: false}
+slurm: {}
+integrations: null
+)"),
+                            {}, &warnings);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(warnings, ElementsAre());
+}
+
+TEST(WarningsTest, APythonClassRunsByItsOwnLauncher) {
+  std::vector<std::string> warnings;
+  const auto config =
+      Parse("entrypoint: model_def:MNistTrial\nsearcher: {name: single, metric: m}", {}, &warnings);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr(
+                            "const.yaml:1: entrypoint: names a Python class, which is an older "
+                            "way: it runs as `python3 -m determined.launch.torch_distributed -- "
+                            "--trial model_def:MNistTrial`")));
+}
+
+}  // namespace
+}  // namespace det::model

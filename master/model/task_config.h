@@ -1,0 +1,89 @@
+// What surrounds a trial's processes: resources, environment, mounts, and the sections for other
+// schedulers. Facts of the format: docs/reference/experiment-config.md.
+//
+// PURE.
+#ifndef MASTER_MODEL_TASK_CONFIG_H_
+#define MASTER_MODEL_TASK_CONFIG_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "master/model/value.h"
+
+namespace det::model {
+
+struct DeviceConfig {
+  std::string host_path;
+  std::string container_path;
+  std::string mode = "mrw";
+  friend bool operator==(const DeviceConfig&, const DeviceConfig&) = default;
+};
+
+struct ResourcesConfig {
+  int slots_per_trial = 1;
+  std::optional<int> max_slots;  // of the whole experiment
+  double weight = 1;
+  std::optional<int> priority;  // 1..99, smaller first
+  std::string resource_pool;    // empty: the default pool
+  bool is_single_node = false;
+  std::optional<int64_t> shm_size;  // bytes
+  std::vector<DeviceConfig> devices;
+  bool native_parallel = false;
+  friend bool operator==(const ResourcesConfig&, const ResourcesConfig&) = default;
+};
+
+// One value for each type of slot; tasks without slots take cpu's.
+template <class T>
+struct PerSlotType {
+  T cpu, cuda, rocm;
+  friend bool operator==(const PerSlotType&, const PerSlotType&) = default;
+};
+
+struct ProxyPortConfig {
+  int proxy_port = 0;
+  bool proxy_tcp = false;
+  bool unauthenticated = false;
+  bool default_service_id = false;
+  friend bool operator==(const ProxyPortConfig&, const ProxyPortConfig&) = default;
+};
+
+struct RegistryAuthConfig {
+  std::string username, password, auth, email, serveraddress, identitytoken, registrytoken;
+  friend bool operator==(const RegistryAuthConfig&, const RegistryAuthConfig&) = default;
+};
+
+struct EnvironmentConfig {
+  PerSlotType<std::string> image;                   // empty: the cluster's
+  PerSlotType<std::vector<std::string>> variables;  // "NAME=value"; the last of a name counts
+  std::vector<ProxyPortConfig> proxy_ports;
+  std::map<std::string, int64_t> ports;
+  bool force_pull_image = false;
+  RegistryAuthConfig registry_auth;
+  std::vector<std::string> add_capabilities;
+  std::vector<std::string> drop_capabilities;
+  Value pod_spec = Value::Object{};
+  friend bool operator==(const EnvironmentConfig&, const EnvironmentConfig&) = default;
+};
+
+struct BindMountConfig {
+  std::string host_path;  // absolute
+  std::string container_path;
+  bool read_only = false;
+  std::string propagation = "rprivate";
+  friend bool operator==(const BindMountConfig&, const BindMountConfig&) = default;
+};
+
+// Slurm and PBS.
+struct BatchSchedulerConfig {
+  std::optional<int> slots_per_node;
+  std::string gpu_type;           // slurm alone
+  std::vector<std::string> args;  // of sbatch, of qsub
+  friend bool operator==(const BatchSchedulerConfig&, const BatchSchedulerConfig&) = default;
+};
+
+}  // namespace det::model
+
+#endif  // MASTER_MODEL_TASK_CONFIG_H_

@@ -1,0 +1,9 @@
+// Writes the JSON Schema of the experiment configuration; det carries its output (//cli).
+#include <iostream>
+
+#include "master/model/fields_schema.h"
+
+int main() {
+  std::cout << det::model::ExperimentConfigSchema().ToJson() << "\n";
+  return 0;
+}
