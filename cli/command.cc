@@ -158,7 +158,7 @@ std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (const auto& commands :
        {ExperimentCommands(), TrialCommands(), CheckpointCommands(), AgentCommands(),
-        TemplateCommands(), SearchCommands(), MasterCommands(), DeployCommands()}) {
+        TemplateCommands(), SearchCommands(), MasterCommands(), DeployCommands(), DevCommands()}) {
     all.insert(all.end(), commands.begin(), commands.end());
   }
   return all;

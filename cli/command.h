@@ -67,6 +67,7 @@ std::vector<Command> MasterCommands();
 std::vector<Command> DeployCommands();
 std::vector<Command> TemplateCommands();
 std::vector<Command> SearchCommands();
+std::vector<Command> DevCommands();
 
 // All of them, in the order in which help shows them.
 std::vector<Command> AllCommands();

@@ -44,6 +44,7 @@ TEST(FindCommandTest, AcceptsWholeWordsAliasesAndBeginnings) {
       {"m info", "master info"},
       {"tpl rm x", "template remove"},
       {"d local up", "deploy local up"},
+      {"dev config", "dev config-schema"},
       {"version", "version"},
       {"experiment --json", "experiment list"},
   };

@@ -175,34 +175,5 @@ TEST(ConfigFileTest, NamesTheLineThatIsNotUtf8) {
               HasSubstr("\\xff is not UTF-8; rename it"));
 }
 
-TEST(ConfigOverridesTest, SetsWhatTheyNameAndKeepTheRest) {
-  const auto text = ApplyOverrides(
-      "a.yaml", "name: x\nsearcher:\n  name: single\n",
-      {"searcher.max_trials=4", "resources.slots_per_trial=2", "labels=[a, b]", "name=a=b"});
-  ASSERT_TRUE(text.ok()) << text.status();
-  for (const char* line : {"name: a=b\n", "max_trials: 4", "slots_per_trial: 2", "name: single"}) {
-    EXPECT_THAT(*text, HasSubstr(line));
-  }
-  EXPECT_EQ(*ApplyOverrides("a.yaml", "not: [parsed", {}), "not: [parsed");
-}
-
-TEST(ConfigOverridesTest, SaysWhichOneCannotBeApplied) {
-  const struct {
-    const char* yaml;
-    const char* override_text;
-    const char* said;
-  } kRows[] = {
-      {"name: x", "name", "--config name: expected a.b.c=VALUE"},
-      {"name: x", "name.sub=1", "--config name.sub=1: name is no map"},
-      {"name: x", "name=[1", "--config name=[1: "},
-      {"a: [1", "name=x", "a.yaml:"},
-      {"- x", "name=x", "a.yaml:1: expected a map"},
-  };
-  for (const auto& row : kRows) {
-    const auto text = ApplyOverrides("a.yaml", row.yaml, {row.override_text});
-    EXPECT_THAT(std::string(text.status().message()), HasSubstr(row.said));
-  }
-}
-
 }  // namespace
 }  // namespace det::cli

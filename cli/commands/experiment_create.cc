@@ -32,6 +32,7 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
   DET_ASSIGN_OR_RETURN(*request.mutable_config(), ReadConfig(path, run.args.GetAll("config")));
   request.set_config_path(path);
   request.set_template_(run.args.Get("template").value_or(""));
+  for (const std::string& each : run.args.GetAll("config")) request.add_config_overrides(each);
   request.set_activate(!run.args.Has("paused"));
   request.set_validate_only(run.args.Has("validate-only"));
   request.set_request_id(base::NewUuid());

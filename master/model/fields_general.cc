@@ -7,7 +7,7 @@ using Role = Field::Role;
 
 constexpr Field kFields[] = {
     {.path = "name",
-     .description = "Shown in lists; by default \"Experiment\".",
+     .description = "Shown in lists; by default \"Experiment\" and three words.",
      .target = DET_AT(name)},
     {.path = "description",
      .description = "A sentence for people.",

@@ -23,6 +23,21 @@ uint32_t SeedFor(const Edge& edge, const std::string& request_id) {
   return static_cast<uint32_t>(std::stoul(hash.substr(0, 8), nullptr, 16)) & 0x7fffffff;
 }
 
+// Easier to tell apart, and to say, than numbers.
+std::string NameFor(uint32_t seed) {
+  constexpr const char* kHow[] = {"barely", "boldly", "calmly", "deeply", "fairly", "gently",
+                                  "kindly", "lately", "mildly", "nearly", "openly", "purely",
+                                  "rarely", "slowly", "warmly", "wisely"};
+  constexpr const char* kWhat[] = {"amber", "brave", "bright", "clever", "curly", "eager",
+                                   "fuzzy", "grand", "jolly",  "lucky",  "merry", "noble",
+                                   "quick", "quiet", "sunny",  "witty"};
+  constexpr const char* kWho[] = {"badger", "bison",  "crane", "dolphin", "falcon", "gecko",
+                                  "heron",  "jackal", "koala", "lynx",    "marten", "newt",
+                                  "otter",  "panda",  "robin", "walrus"};
+  return absl::StrCat("Experiment (", kHow[seed % 16], "-", kWhat[seed / 16 % 16], "-",
+                      kWho[seed / 256 % 16], ")");
+}
+
 // It is looked up by an index, whose entries are bounded.
 constexpr size_t kRequestIdLimit = 128;
 
@@ -62,16 +77,19 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
   given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
   given.template_name = request.template_();
   given.seed = SeedFor(edge, request.request_id());
+  given.name = NameFor(given.seed);
   Submission submission;
   DET_ASSIGN_OR_RETURN(model::ExperimentConfig config,
                        ReadConfig(edge, given, &submission.warnings));
   DET_RETURN_IF_ERROR(CheckPlace(edge, config, request));
   DET_ASSIGN_OR_RETURN(const std::optional<model::CheckpointId> warm_start,
                        FindWarmStart(*edge.store, config.searcher));
+  DET_ASSIGN_OR_RETURN(const std::string original,
+                       model::TextWithOverrides(request.config(), given.overrides));
   DET_ASSIGN_OR_RETURN(submission.context, PackContext(request.model_definition()));
   DET_RETURN_IF_ERROR(CheckEntrypoint(config, submission.context, request));
   submission.event = {.config = std::make_shared<const model::ExperimentConfig>(std::move(config)),
-                      .original_config = request.config(),
+                      .original_config = original,
                       .context_hash = submission.context.hash,
                       .owner = owner,
                       .request_id = request.request_id(),

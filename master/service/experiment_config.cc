@@ -11,6 +11,7 @@ absl::StatusOr<model::ExperimentConfig> ReadConfig(const Edge& edge, const Given
   model::ConfigDefaults defaults;
   defaults.checkpoint_host_path = edge.checkpoint_places.own;
   defaults.experiment_seed = given.seed;
+  defaults.name = given.name;
   if (!given.template_name.empty()) {
     DET_ASSIGN_OR_RETURN(const store::TemplateRecord record,
                          edge.store->templates().GetTemplate(given.template_name));

@@ -19,7 +19,8 @@ struct GivenConfig {
   std::string path;                    // of the file, for messages; may be empty
   std::vector<std::string> overrides;  // "a.b.c=<yaml>"
   std::string template_name;           // may be empty
-  uint32_t seed = 0;                   // where the configuration says none
+  std::string name = "Experiment";     // where the configuration says none
+  uint32_t seed = 0;                   // the same
 };
 
 // INVALID_ARGUMENT with every problem; NOT_FOUND for the template. `warnings`: what is kept, but

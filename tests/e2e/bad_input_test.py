@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """Input that is wrong: one message with file, line and path, exit code 1, nothing stored."""
+import json
 import os
 import subprocess
 import unittest
@@ -34,6 +35,25 @@ class BadInputTest(harness.ClusterTestCase):
     def test_the_good_one_is_valid(self):
         path = self.home.write("good.yaml", GOOD)
         self.home.det("experiment", "create", path, self.home.context(), "--validate-only")
+
+    def test_what_has_no_effect_is_said_and_kept(self):
+        path = self.home.write("image.yaml", GOOD + "environment: {image: ubuntu}\n")
+        said = self.home.det("experiment", "create", path, self.home.context(), "--validate-only",
+                             "--json")
+        self.assertIn("warning: " + path + ":8: environment.image: kept, but without effect",
+                      said.stderr)
+        self.assertEqual("ubuntu", json.loads(said.stdout)["config"]["environment"]["image"]["cpu"])
+
+    def test_overrides_merge_as_layers_do_and_keep_the_lines(self):
+        config = GOOD + "environment: {environment_variables: [A=1]}\nmax_restarts: many\n"
+        self.refused(config, "bad.yaml:9: max_restarts", options=("--config", "name=other"))
+        path = self.home.write("good.yaml", config)
+        said = self.home.det("experiment", "create", path, self.home.context(), "--validate-only",
+                             "--json", "--config", "environment.environment_variables=[B=2]",
+                             "--config", "max_restarts=null")
+        config = json.loads(said.stdout)["config"]
+        self.assertEqual(["A=1", "B=2"], config["environment"]["environment_variables"]["cpu"])
+        self.assertEqual(5, config["max_restarts"])
 
     def test_yaml_that_does_not_parse(self):
         self.refused("name: x\nsearcher: {name: single\n", "bad.yaml:")

@@ -178,6 +178,13 @@ labels: [a]
   EXPECT_EQ(config->resources.priority, 4);
 }
 
+TEST(MergeTest, TheTextThatIsKeptHoldsTheOverrides) {
+  EXPECT_EQ(*TextWithOverrides("# mine\nname: a\n", {}), "# mine\nname: a\n");
+  EXPECT_EQ(*TextWithOverrides("name: a\nlabels: [x]\n", {"labels=[y]", "data.z=1", "name=null"}),
+            R"({"data":{"z":1},"labels":["y"]})");
+  EXPECT_EQ(*TextWithOverrides("", {"name=a"}), R"({"name":"a"})");
+}
+
 TEST(MergeTest, BuiltInLogPoliciesCanBeReplacedAndSwitchedOff) {
   const auto config = Parse(absl::StrCat(kMinimal, R"(log_policies:
 - {name: CUDA OOM, pattern: null}

@@ -116,6 +116,15 @@ absl::StatusOr<ExperimentConfig> ParseExperimentConfig(std::string_view yaml,
   return config;
 }
 
+absl::StatusOr<std::string> TextWithOverrides(std::string_view yaml,
+                                              const std::vector<std::string>& overrides) {
+  if (overrides.empty()) return std::string(yaml);
+  DET_ASSIGN_OR_RETURN(ConfigNode root, ReadYaml(yaml, "configuration", true));
+  ToTableForm(root);
+  for (const std::string& text : overrides) DET_RETURN_IF_ERROR(ApplyOverride(text, root));
+  return root.ToValue().ToJson();
+}
+
 std::string LocateInConfig(std::string_view yaml, const std::string& path,
                            std::string_view member) {
   const std::string source = path.empty() ? "configuration" : path;
