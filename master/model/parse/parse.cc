@@ -3,41 +3,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "master/model/parse/config_node.h"
 #include "master/model/parse/merge.h"
+#include "master/model/parse/problems.h"
 #include "master/model/parse/read.h"
 #include "master/model/parse/shape.h"
 
 namespace det::model {
 namespace {
-
-// The line of "const.yaml:12"; 0 where it has none.
-int LineOf(const std::string& where) {
-  int line = 0;
-  const size_t colon = where.rfind(':');
-  if (colon == std::string::npos || !absl::SimpleAtoi(where.substr(colon + 1), &line)) return 0;
-  return line;
-}
-
-std::vector<std::string> ToLines(std::vector<Problem> problems) {
-  std::stable_sort(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) {
-    return LineOf(a.where) < LineOf(b.where);
-  });
-  std::vector<std::string> lines;
-  for (const Problem& problem : problems) {
-    lines.push_back(absl::StrCat(problem.where, ": ", problem.path, ": ", problem.text));
-  }
-  return lines;
-}
-
-absl::Status ToStatus(std::vector<Problem> problems) {
-  if (problems.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(ToLines(std::move(problems)), "\n"));
-}
 
 // `root` is in the table's form.
 ExperimentConfig FromTree(const ConfigNode& root, const ConfigDefaults& defaults,
@@ -49,12 +24,6 @@ ExperimentConfig FromTree(const ConfigNode& root, const ConfigDefaults& defaults
   ReadFields(root, config, problems);
   CheckRules(root, config, problems);
   return config;
-}
-
-absl::Status CheckIsMap(const ConfigNode& root, const std::string& source) {
-  if (root.is_map() || root.is_null()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      source, ": expected a map such as \"searcher: {name: single}\", found ", root.Describe()));
 }
 
 // The lists that every experiment has something in; an entry of the user's replaces its like.

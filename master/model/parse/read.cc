@@ -43,14 +43,14 @@ class TableReader {
         Read(field, *member, place);
       } else if (IsRequired(field)) {
         Add(map.where, place.shown + key,
-            absl::StrCat("required, but missing. ", field.description));
+            absl::StrCat("required, but missing. ", field.description), /*missing=*/true);
       }
     }
   }
 
  private:
-  void Add(const std::string& where, std::string path, std::string text) {
-    Problem problem{where, std::move(path), std::move(text)};
+  void Add(const std::string& where, std::string path, std::string text, bool missing = false) {
+    Problem problem{where, std::move(path), std::move(text), missing};
     // What stands for every type of slot is wrong once.
     if (std::find(problems_.begin(), problems_.end(), problem) != problems_.end()) return;
     problems_.push_back(std::move(problem));

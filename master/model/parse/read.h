@@ -18,6 +18,8 @@ struct Problem {
   std::string where;
   std::string path;
   std::string text;
+  // A field that is required is not there: another layer may still bring it.
+  bool missing = false;
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 

@@ -1,20 +1,30 @@
 #include "master/model/parse/template.h"
 
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/model/parse/config_node.h"
+#include "master/model/parse/problems.h"
+#include "master/model/parse/read.h"
+#include "master/model/parse/shape.h"
 
 namespace det::model {
 
 absl::StatusOr<Value> ParseTemplate(std::string_view yaml, const std::string& name) {
-  DET_ASSIGN_OR_RETURN(const ConfigNode root,
-                       ReadYaml(yaml, absl::StrCat("template ", name), /*with_lines=*/true));
+  const std::string source = absl::StrCat("template ", name);
+  DET_ASSIGN_OR_RETURN(ConfigNode root, ReadYaml(yaml, source, /*with_lines=*/true));
+  DET_RETURN_IF_ERROR(CheckIsMap(root, source));
   if (root.is_null()) return Value::Object{};
-  if (!root.is_map()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(root.where, ": expected a map, found ", root.Describe()));
-  }
-  return root.ToValue();
+  Value given = root.ToValue();
+  ToTableForm(root);
+  ExperimentConfig scratch;
+  std::vector<Problem> problems;
+  ReadFields(root, scratch, problems);
+  std::erase_if(problems, [](const Problem& problem) { return problem.missing; });
+  DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));
+  return given;
 }
 
 }  // namespace det::model
