@@ -16,7 +16,7 @@ namespace {
 // Judged trials before the first model.
 constexpr int64_t kStart = 10;
 // Of the judged trials this part is good, at most so many.
-constexpr double kGoodPart = 0.15;
+constexpr double kGoodPart = 0.12;
 constexpr int64_t kMostGood = 25;
 // Bounds the work: the best of the bad, and the latest that run.
 constexpr size_t kMostBad = 160;
@@ -26,10 +26,12 @@ constexpr int kCandidates = 24;
 // far to near. The density of the good is the sharper one.
 constexpr double kGoodBandwidth = 0.04;
 constexpr double kBadBandwidth = 0.06;
+constexpr double kNarrowing = 1.25;  // exponent
 // For each trial they are wider by up to this factor, so that some look farther.
 constexpr double kWidest = 2;
-// How often each hyperparameter is chosen by itself.
-constexpr double kAlone = 0.1;
+// How often each hyperparameter is chosen by itself. Never where there are categories: which of
+// them it is often decides what is good for the others.
+constexpr double kAlone = 0.2;
 
 using Points = std::vector<Parzen::Point>;
 
@@ -59,8 +61,8 @@ Points Bad(const History::Ranking& ranking, size_t good) {
 
 Coordinates ChooseTogether(const Encoding& encoding, const History::Ranking& ranking,
                            const Points& good, const Points& bad, base::Rng& rng) {
-  const double width =
-      std::pow(kWidest, rng.Uniform01()) * 100 / static_cast<double>(good.size() + bad.size());
+  const double points = static_cast<double>(good.size() + bad.size());
+  const double width = std::pow(kWidest, rng.Uniform01()) * std::pow(100 / points, kNarrowing);
   std::vector<size_t> axes(encoding.axes().size());
   std::iota(axes.begin(), axes.end(), size_t{0});
   const Parzen l(encoding, axes, good, width * kGoodBandwidth);
@@ -121,7 +123,9 @@ Coordinates TpeSampler::Choose(const Encoding& encoding, base::Rng& rng) const {
   }
   const Points good = Good(ranking, static_cast<size_t>(good_count));
   const Points bad = Bad(ranking, good.size());
-  if (rng.Uniform01() < kAlone) return ChooseAlone(encoding, good, bad, rng);
+  const bool categories = std::any_of(encoding.axes().begin(), encoding.axes().end(),
+                                      [](const Axis& axis) { return axis.categorical; });
+  if (!categories && rng.Uniform01() < kAlone) return ChooseAlone(encoding, good, bad, rng);
   return ChooseTogether(encoding, ranking, good, bad, rng);
 }
 
