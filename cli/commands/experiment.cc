@@ -188,6 +188,7 @@ absl::StatusOr<int> ReportEnd(const Experiment& last, Invocation& run) {
 
 std::vector<Command> ExperimentCommands() {
   std::vector<Command> commands = {ExperimentCreateCommand()};
+  for (Command& command : ExperimentAgainCommands()) commands.push_back(std::move(command));
   const std::vector<Command> rest = {
       {{"experiment", "list"},
        "list experiments, the newest first",

@@ -2,6 +2,8 @@
 #ifndef CLI_COMMANDS_EXPERIMENT_H_
 #define CLI_COMMANDS_EXPERIMENT_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "cli/command.h"
 #include "det/api/v1/experiment.pb.h"
@@ -11,7 +13,15 @@ namespace det::cli {
 // The exit code for an experiment that has ended, which is said on stderr unless it is COMPLETED.
 absl::StatusOr<int> ReportEnd(const api::v1::Experiment& last, Invocation& run);
 
+// Stays with an experiment to its end, with its log; the exit code.
+absl::StatusOr<int> FollowToEnd(Invocation& run, const ApiClient& api, int id);
+
+// Sends it and says what was made, or follows it where --follow asks for that.
+absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentRequest& request);
+
 Command ExperimentCreateCommand();
+// continue and fork.
+std::vector<Command> ExperimentAgainCommands();
 
 }  // namespace det::cli
 

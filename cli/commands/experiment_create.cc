@@ -49,7 +49,14 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
   return request;
 }
 
-absl::StatusOr<int> Follow(Invocation& run, const ApiClient& api, int id) {
+absl::StatusOr<int> RunCreate(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const api::v1::CreateExperimentRequest request, MakeRequest(run));
+  return Create(run, request);
+}
+
+}  // namespace
+
+absl::StatusOr<int> FollowToEnd(Invocation& run, const ApiClient& api, int id) {
   const absl::StatusOr<api::v1::Experiment> last =
       FollowWithLogs(api, id, run.json() ? LogForm::kAside : LogForm::kText, run.screen);
   if (absl::IsCancelled(last.status())) {
@@ -62,8 +69,7 @@ absl::StatusOr<int> Follow(Invocation& run, const ApiClient& api, int id) {
   return ReportEnd(*last, run);
 }
 
-absl::StatusOr<int> RunCreate(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const api::v1::CreateExperimentRequest request, MakeRequest(run));
+absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentRequest& request) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::CreateExperimentResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.CreateExperiment", request, &response));
@@ -79,7 +85,7 @@ absl::StatusOr<int> RunCreate(Invocation& run) {
   const int id = response.experiment().id();
   if (follow) {
     run.screen->Note(absl::StrCat("created experiment ", id));
-    return Follow(run, *api, id);
+    return FollowToEnd(run, *api, id);
   }
   if (run.json()) {
     DET_RETURN_IF_ERROR(run.PrintJson(response));
@@ -89,8 +95,6 @@ absl::StatusOr<int> RunCreate(Invocation& run) {
   run.screen->Hint(absl::StrCat("det experiment logs -f ", id));
   return kExitOk;
 }
-
-}  // namespace
 
 Command ExperimentCreateCommand() {
   return {

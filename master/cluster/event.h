@@ -33,6 +33,7 @@ struct CreateExperiment {
   bool activate = true;
   // From which every trial starts; what searcher.source_* names, looked up.
   std::optional<model::CheckpointId> warm_start = std::nullopt;
+  std::optional<model::ExperimentId> forked_from = std::nullopt;
 };
 struct PauseExperiment {
   model::ExperimentId id;

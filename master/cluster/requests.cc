@@ -61,6 +61,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
   experiment.original_config = event.original_config;
   experiment.context_hash = event.context_hash;
   experiment.warm_start = event.warm_start;
+  experiment.forked_from = event.forked_from;
   experiment.state = event.activate ? ExperimentState::kActive : ExperimentState::kPaused;
   experiment.created_at = step.now;
   Entry& entry = step.s.experiments

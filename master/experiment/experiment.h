@@ -38,6 +38,7 @@ struct Experiment {
   std::string context_hash;     // empty: no context directory
   // From which every trial starts that has no other parent.
   std::optional<model::CheckpointId> warm_start;
+  std::optional<model::ExperimentId> forked_from;
   model::ExperimentState state = model::ExperimentState::kActive;
   std::string reason;
   double progress = 0;

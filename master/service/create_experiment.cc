@@ -63,6 +63,16 @@ absl::Status CheckPlace(const Edge& edge, const model::ExperimentConfig& config,
                    kMember, ": ", allowed.message()));
 }
 
+// The experiment that the new one is made from, if any: what the request leaves out is the
+// parent's.
+absl::StatusOr<std::optional<experiment::Experiment>> FindParent(
+    store::Store& store, const det::api::v1::CreateExperimentRequest& request) {
+  if (request.parent_id() == 0) return std::nullopt;
+  DET_ASSIGN_OR_RETURN(store::ExperimentRecord record,
+                       store.GetExperiment(model::ExperimentId(request.parent_id())));
+  return std::move(record.experiment);
+}
+
 }  // namespace
 
 absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
@@ -78,24 +88,54 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
   given.template_name = request.template_();
   given.seed = SeedFor(edge, request.request_id());
   given.name = NameFor(given.seed);
-  Submission submission;
-  DET_ASSIGN_OR_RETURN(model::ExperimentConfig config,
-                       ReadConfig(edge, given, &submission.warnings));
-  DET_RETURN_IF_ERROR(CheckPlace(edge, config, request));
+  DET_ASSIGN_OR_RETURN(const std::optional<experiment::Experiment> parent,
+                       FindParent(*edge.store, request));
+  if (parent && given.yaml.empty()) {
+    given.yaml = parent->original_config;
+    given.path = absl::StrCat("experiment ", parent->id.value());
+  }
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
+  DET_RETURN_IF_ERROR(CheckPlace(edge, ready.config, request));
   DET_ASSIGN_OR_RETURN(const std::optional<model::CheckpointId> warm_start,
-                       FindWarmStart(*edge.store, config.searcher));
-  DET_ASSIGN_OR_RETURN(const std::string original,
-                       model::TextWithOverrides(request.config(), given.overrides));
-  DET_ASSIGN_OR_RETURN(submission.context, PackContext(request.model_definition()));
-  DET_RETURN_IF_ERROR(CheckEntrypoint(config, submission.context, request));
-  submission.event = {.config = std::make_shared<const model::ExperimentConfig>(std::move(config)),
-                      .original_config = original,
-                      .context_hash = submission.context.hash,
-                      .owner = owner,
-                      .request_id = request.request_id(),
-                      .activate = request.activate(),
-                      .warm_start = warm_start};
+                       FindWarmStart(*edge.store, ready.config.searcher));
+  Submission submission;
+  submission.warnings = std::move(ready.warnings);
+  const bool whole = !parent || !request.model_definition().empty();
+  if (whole) {
+    DET_ASSIGN_OR_RETURN(submission.context, PackContext(request.model_definition()));
+    DET_RETURN_IF_ERROR(CheckEntrypoint(ready.config, submission.context, request));
+  }
+  submission.event = {
+      .config = std::make_shared<const model::ExperimentConfig>(std::move(ready.config)),
+      .original_config = std::move(ready.text),
+      .context_hash = whole ? submission.context.hash : parent->context_hash,
+      .owner = owner,
+      .request_id = request.request_id(),
+      .activate = request.activate(),
+      .warm_start = warm_start};
+  if (parent) submission.event.forked_from = parent->id;
   return submission;
+}
+
+absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
+    const Edge& edge, const det::api::v1::ContinueExperimentRequest& request) {
+  cluster::ContinueExperiment event;
+  DET_ASSIGN_OR_RETURN(event.rows, edge.store->LoadExperiment(model::ExperimentId(request.id())));
+  const model::ExperimentConfig& now = *event.rows.experiments.front().config;
+  const std::vector<std::string> overrides(request.config_overrides().begin(),
+                                           request.config_overrides().end());
+  if (request.override_config().empty() && overrides.empty()) return event;
+  model::ConfigDefaults defaults;
+  defaults.name = now.name;
+  defaults.checkpoint_host_path = now.checkpoint_storage.host_path;
+  defaults.experiment_seed = now.experiment_seed;
+  defaults.below.push_back(
+      {absl::StrCat("experiment ", request.id()), model::ToValue(now).ToJson()});
+  DET_ASSIGN_OR_RETURN(model::ExperimentConfig config,
+                       model::ParseExperimentConfig(request.override_config(), "override_config",
+                                                    overrides, defaults));
+  event.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
+  return event;
 }
 
 absl::StatusOr<std::optional<model::ExperimentId>> FindByRequestId(store::Store& store,

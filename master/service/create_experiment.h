@@ -28,6 +28,10 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                              const det::api::v1::CreateExperimentRequest& request,
                                              model::UserId owner);
 
+// What ContinueExperiment submits. NOT_FOUND for the experiment, INVALID_ARGUMENT for the changes.
+absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
+    const Edge& edge, const det::api::v1::ContinueExperimentRequest& request);
+
 // The experiment that an earlier call with this request id made.
 absl::StatusOr<std::optional<model::ExperimentId>> FindByRequestId(store::Store& store,
                                                                    const std::string& request_id);

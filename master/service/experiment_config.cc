@@ -6,8 +6,7 @@
 
 namespace det::service {
 
-absl::StatusOr<model::ExperimentConfig> ReadConfig(const Edge& edge, const GivenConfig& given,
-                                                   std::vector<std::string>* warnings) {
+absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& given) {
   model::ConfigDefaults defaults;
   defaults.checkpoint_host_path = edge.checkpoint_places.own;
   defaults.experiment_seed = given.seed;
@@ -17,7 +16,12 @@ absl::StatusOr<model::ExperimentConfig> ReadConfig(const Edge& edge, const Given
                          edge.store->templates().GetTemplate(given.template_name));
     defaults.below.push_back({absl::StrCat("template ", record.name), record.yaml});
   }
-  return model::ParseExperimentConfig(given.yaml, given.path, given.overrides, defaults, warnings);
+  ReadyConfig ready;
+  DET_ASSIGN_OR_RETURN(
+      ready.config, model::ParseExperimentConfig(given.yaml, given.path, given.overrides, defaults,
+                                                 &ready.warnings));
+  DET_ASSIGN_OR_RETURN(ready.text, model::TextToKeep(given.yaml, defaults.below, given.overrides));
+  return ready;
 }
 
 }  // namespace det::service

@@ -23,10 +23,14 @@ struct GivenConfig {
   uint32_t seed = 0;                   // the same
 };
 
-// INVALID_ARGUMENT with every problem; NOT_FOUND for the template. `warnings`: what is kept, but
-// without effect on this cluster.
-absl::StatusOr<model::ExperimentConfig> ReadConfig(const Edge& edge, const GivenConfig& given,
-                                                   std::vector<std::string>* warnings = nullptr);
+struct ReadyConfig {
+  model::ExperimentConfig config;
+  std::string text;                   // as it was given, with template and overrides
+  std::vector<std::string> warnings;  // what is kept, but without effect on this cluster
+};
+
+// INVALID_ARGUMENT with every problem; NOT_FOUND for the template.
+absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& given);
 
 }  // namespace det::service
 

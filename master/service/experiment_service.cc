@@ -195,6 +195,15 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
                   model::ExperimentState::kCanceled);
   }
 
+  grpc::ServerUnaryReactor* ContinueExperiment(grpc::CallbackServerContext* context,
+                                               const api::ContinueExperimentRequest* request,
+                                               api::ContinueExperimentResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.ExperimentService.ContinueExperiment",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Continue(*request, response, std::move(done));
+                 });
+  }
+
   grpc::ServerUnaryReactor* GetModelDef(grpc::CallbackServerContext* context,
                                         const api::GetModelDefRequest* request,
                                         api::GetModelDefResponse* response) override {
@@ -270,6 +279,24 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
                            }
                            Answer(*applied->created, response, std::move(done));
                          });
+  }
+
+  void Continue(const api::ContinueExperimentRequest& request,
+                api::ContinueExperimentResponse* response, Done done) {
+    absl::StatusOr<cluster::ContinueExperiment> event = PrepareContinuation(edge_, request);
+    if (!event.ok()) return done(event.status());
+    const model::ExperimentId id(request.id());
+    edge_.engine->Submit(
+        *std::move(event), [this, id, response, done = std::move(done)](
+                               const absl::StatusOr<engine::Applied>& applied) mutable {
+          if (!applied.ok()) return done(applied.status());
+          ReadFull(
+              edge_, id,
+              [response, done = std::move(done)](absl::StatusOr<api::Experiment> read) mutable {
+                if (read.ok()) *response->mutable_experiment() = *std::move(read);
+                done(read.status());
+              });
+        });
   }
 
   void Answer(model::ExperimentId id, api::CreateExperimentResponse* response, Done done) {

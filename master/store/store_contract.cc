@@ -39,6 +39,7 @@ cluster::Image MakeBusyImage() {
   experiment::Experiment e = MakeExperiment(3);
   e.context_hash = "abc";
   e.warm_start = model::CheckpointId("c0");
+  e.forked_from = model::ExperimentId(7);
   e.state = model::ExperimentState::kPaused;
   e.reason = "paused by admin";
   e.progress = 0.1;

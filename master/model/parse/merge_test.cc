@@ -179,10 +179,11 @@ labels: [a]
 }
 
 TEST(MergeTest, TheTextThatIsKeptHoldsTheOverrides) {
-  EXPECT_EQ(*TextWithOverrides("# mine\nname: a\n", {}), "# mine\nname: a\n");
-  EXPECT_EQ(*TextWithOverrides("name: a\nlabels: [x]\n", {"labels=[y]", "data.z=1", "name=null"}),
+  EXPECT_EQ(*TextToKeep("# mine\nname: a\n", {}, {}), "# mine\nname: a\n");
+  EXPECT_EQ(*TextToKeep("name: a\nlabels: [x]\n", {}, {"labels=[y]", "data.z=1", "name=null"}),
             R"({"data":{"z":1},"labels":["y"]})");
-  EXPECT_EQ(*TextWithOverrides("", {"name=a"}), R"({"name":"a"})");
+  EXPECT_EQ(*TextToKeep("", {{"template t", "debug: true"}}, {"name=a"}),
+            R"({"debug":true,"name":"a"})");
 }
 
 TEST(MergeTest, BuiltInLogPoliciesCanBeReplacedAndSwitchedOff) {

@@ -85,11 +85,14 @@ absl::StatusOr<ExperimentConfig> ParseExperimentConfig(std::string_view yaml,
   return config;
 }
 
-absl::StatusOr<std::string> TextWithOverrides(std::string_view yaml,
-                                              const std::vector<std::string>& overrides) {
-  if (overrides.empty()) return std::string(yaml);
-  DET_ASSIGN_OR_RETURN(ConfigNode root, ReadYaml(yaml, "configuration", true));
-  ToTableForm(root);
+absl::StatusOr<std::string> TextToKeep(std::string_view yaml, const std::vector<ConfigLayer>& below,
+                                       const std::vector<std::string>& overrides) {
+  if (overrides.empty() && below.empty()) return std::string(yaml);
+  ConfigNode root;
+  for (const ConfigLayer& layer : below) {
+    DET_ASSIGN_OR_RETURN(root, PutOver(std::move(root), layer));
+  }
+  DET_ASSIGN_OR_RETURN(root, PutOver(std::move(root), {"configuration", std::string(yaml)}));
   for (const std::string& text : overrides) DET_RETURN_IF_ERROR(ApplyOverride(text, root));
   return root.ToValue().ToJson();
 }

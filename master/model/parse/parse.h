@@ -42,10 +42,10 @@ absl::StatusOr<ExperimentConfig> ParseExperimentConfig(
     std::string_view yaml, const std::string& path, const std::vector<std::string>& overrides,
     const ConfigDefaults& defaults, std::vector<std::string>* warnings = nullptr);
 
-// The user's own text with the overrides in it, to be kept; as JSON if there are any. For a text
-// that was parsed before.
-absl::StatusOr<std::string> TextWithOverrides(std::string_view yaml,
-                                              const std::vector<std::string>& overrides);
+// The user's own text with the layers below it and the overrides in it, to be kept; as JSON if there
+// are any. For a text that was parsed before.
+absl::StatusOr<std::string> TextToKeep(std::string_view yaml, const std::vector<ConfigLayer>& below,
+                                       const std::vector<std::string>& overrides);
 
 // Where the member "a.b.c" stands in a text that was read before: "const.yaml:12". The path alone
 // where it stands nowhere. For what is found wrong only later.

@@ -13,8 +13,8 @@ using Statement = Connection::Statement;
 
 constexpr char kInsertExperiment[] = R"sql(
 INSERT INTO experiments (id, name, job, owner, request_id, config, original_config, context_hash,
-  warm_start, state, reason, progress, best_metric, best_trial, created_at, ended_at)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)
+  warm_start, forked_from, state, reason, progress, best_metric, best_trial, created_at, ended_at)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, config = excluded.config,
   state = excluded.state, reason = excluded.reason, progress = excluded.progress,
   best_metric = excluded.best_metric, best_trial = excluded.best_trial, ended_at = excluded.ended_at)sql";
@@ -121,8 +121,8 @@ Statement Put(const experiment::Experiment& e, bool known) {
   }
   return {kInsertExperiment,
           MakeParams(e.id, e.config->name, e.job, e.owner, e.request_id, model::ToValue(*e.config),
-                     e.original_config, e.context_hash, e.warm_start, Text(e.state), e.reason,
-                     e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at)};
+                     e.original_config, e.context_hash, e.warm_start, e.forked_from, Text(e.state),
+                     e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at)};
 }
 
 Statement Put(const experiment::Trial& t) {

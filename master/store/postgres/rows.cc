@@ -118,7 +118,7 @@ std::vector<experiment::Share> ToShares(const model::Value& value) {
 
 const char kExperimentColumns[] =
     "e.id, e.job, e.owner, e.request_id, e.config, e.original_config, e.context_hash, "
-    "e.warm_start, e.state, "
+    "e.warm_start, e.forked_from, e.state, "
     "e.reason, e.progress, e.best_metric, e.best_trial, micros(e.created_at), micros(e.ended_at)";
 
 const char kTrialColumns[] =
@@ -157,7 +157,7 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
   std::string config;
   Cursor cursor(result, row, column);
   cursor.ReadAll(e.id, e.job, e.owner, e.request_id, config, e.original_config, e.context_hash,
-                 e.warm_start);
+                 e.warm_start, e.forked_from);
   cursor.Read(e.state, model::ParseExperimentState);
   cursor.ReadAll(e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at);
   DET_RETURN_IF_ERROR(cursor.status());

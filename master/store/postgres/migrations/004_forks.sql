@@ -1,0 +1,2 @@
+-- The experiment that this one was made from.
+ALTER TABLE experiments ADD COLUMN forked_from int;
