@@ -151,13 +151,11 @@ constexpr Field kFields[] = {
      .target = DET_AT(searcher.source_trial_id),
      .default_json = "null",
      .min = 1,
-     .max = kMaxInt,
-     .refusal = "trials do not begin with another's checkpoint yet, and would train from nothing"},
+     .max = kMaxInt},
     {.path = "searcher.source_checkpoint_uuid",
      .description = "Checkpoint that every trial begins with.",
      .target = DET_AT(searcher.source_checkpoint_uuid),
-     .default_json = "null",
-     .refusal = "trials do not begin with another's checkpoint yet, and would train from nothing"},
+     .default_json = "null"},
 };
 
 #undef DET_HALVING

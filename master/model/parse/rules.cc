@@ -100,11 +100,13 @@ class Rules {
     }
     // A full search, unless the user wants less.
     if (searcher.name == "hyperband" && !IsGiven("searcher.max_trials")) searcher.max_trials = 0;
-    const bool many = IsAmong("single|random|grid|tpe", searcher.name) || searcher.sampler == "tpe";
+    const bool many = IsAmong("single|random|grid|tpe|bayesian|pbt|custom", searcher.name) ||
+                      searcher.sampler != "random";
     if (!searcher.other_objectives.empty() && !many) {
       Add("searcher.metric", absl::StrCat(searcher.name,
                                           " judges by one metric; several are for single, random, "
-                                          "grid, tpe, and for sampler: tpe"));
+                                          "grid, tpe, bayesian, pbt, custom, and for sampler: tpe "
+                                          "and bayesian"));
     }
   }
 

@@ -133,8 +133,6 @@ TEST(SearcherTest, RefusesByName) {
            "expected a number above 0 and at most 0.5, found 0.6"},
           {SearcherOf("pbt", "perturb_factor: 1"), "expected a number > 1, found 1"},
           {SearcherOf("random", "sampler: gp"), "expected one of random, tpe, bayesian"},
-          {"{name: single, metric: m, source_trial_id: 1}",
-           "searcher.source_trial_id: trials do not begin with another's checkpoint yet"},
       },
       "entrypoint: x\nsearcher: ");
 }
@@ -166,9 +164,8 @@ TEST(SearcherTest, SeveralObjectives) {
   EXPECT_TRUE(Parse(WithSearcher("{name: random, max_trials: 2, metric: [a, b]}")).ok());
   ExpectRefused(
       {
-          {"{name: bayesian, max_trials: 2, metric: [a, b]}",
-           "bayesian judges by one metric; several are for single, random, grid, tpe"},
-          {"{name: pbt, max_length: 2, metric: [a, b]}", "pbt judges by one metric"},
+          {"{name: asha, max_trials: 2, max_length: 9, num_rungs: 2, metric: [a, b]}",
+           "asha judges by one metric; several are for single, random, grid, tpe"},
           {"{name: single, metric: []}", "found an empty list"},
           {"{name: single, metric: [a, a]}", "found \"a\" in a list"},
           {"{name: single, metric: [3]}", "found 3 in a list"},
