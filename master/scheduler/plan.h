@@ -17,9 +17,10 @@ namespace det::scheduler {
 // Shown to the user as `text`.
 struct WaitReason {
   enum class Kind {
-    kNoCapacity,    // fits an empty cluster, not the present one
-    kInfeasible,    // does not fit even an empty cluster
-    kOverMaxSlots,  // the experiment holds its max_slots already
+    kNoCapacity,     // fits an empty cluster, not the present one
+    kInfeasible,     // does not fit even an empty cluster
+    kOverMaxSlots,   // the experiment holds its max_slots already
+    kOverMaxTrials,  // the experiment runs its max_concurrent_trials already
     kBehindHigherPriority,
     kAwaitingPreemption,
   };

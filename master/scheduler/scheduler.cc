@@ -54,7 +54,7 @@ class Pass {
     for (const Node& node : snapshot.nodes) AddNode(node);
     for (const Gang& gang : snapshot.gangs) {
       if (gang.running_on.empty()) continue;
-      job_slots_[gang.job] += gang.slots;
+      AddToJob(gang);
       // Looked up in every pool: a gang keeps its slots even where its agent changed pools.
       for (auto& [name, pool] : pools_) Take(gang.running_on, pool.nodes);
     }
@@ -81,13 +81,30 @@ class Pass {
         continue;
       }
       Take(*placements, pool.nodes);
-      job_slots_[gang->job] += gang->slots;
+      AddToJob(*gang);
       plan.assign.emplace(gang->id, *std::move(placements));
     }
     return plan;
   }
 
  private:
+  // What a job holds.
+  struct Held {
+    int slots = 0;
+    int64_t gangs = 0;
+  };
+
+  void AddToJob(const Gang& gang) {
+    Held& held = held_[gang.job];
+    held.slots += gang.slots;
+    ++held.gangs;
+  }
+
+  Held HeldBy(const model::JobId& job) const {
+    const auto it = held_.find(job);
+    return it == held_.end() ? Held() : it->second;
+  }
+
   void AddNode(const Node& node) {
     Pool& pool = pools_[node.resource_pool];
     const int slots = static_cast<int>(node.slots.size());
@@ -126,7 +143,8 @@ class Pass {
                         absl::StrCat(needs, "; pool ", gang.resource_pool, " has ",
                                      pool->second.all.slots, " in all")};
     }
-    return OverMaxSlots(gang);
+    if (auto reason = OverMaxSlots(gang)) return reason;
+    return OverMaxTrials(gang);
   }
 
   std::optional<WaitReason> OverMaxSlots(const Gang& gang) const {
@@ -136,12 +154,19 @@ class Pass {
       return WaitReason{Kind::kInfeasible,
                         absl::StrCat("needs ", Slots(gang.slots), "; its max_slots is ", limit)};
     }
-    const auto it = job_slots_.find(gang.job);
-    const int held = it == job_slots_.end() ? 0 : it->second;
+    const int held = HeldBy(gang.job).slots;
     if (held + gang.slots <= limit) return std::nullopt;
     return WaitReason{Kind::kOverMaxSlots,
                       absl::StrCat("needs ", Slots(gang.slots), "; its experiment holds ", held,
                                    " of max_slots ", limit)};
+  }
+
+  // One that lets go of its slots still counts: its successor waits until it has.
+  std::optional<WaitReason> OverMaxTrials(const Gang& gang) const {
+    if (!gang.job_max_gangs || HeldBy(gang.job).gangs < *gang.job_max_gangs) return std::nullopt;
+    return WaitReason{Kind::kOverMaxTrials,
+                      absl::StrCat("its experiment runs ", HeldBy(gang.job).gangs,
+                                   " trials, its max_concurrent_trials")};
   }
 
   static std::optional<WaitReason> MustWait(const Gang& gang, const Pool& pool) {
@@ -175,7 +200,7 @@ class Pass {
   }
 
   std::map<std::string, Pool> pools_;
-  std::map<model::JobId, int> job_slots_;
+  std::map<model::JobId, Held> held_;
 };
 
 }  // namespace

@@ -37,6 +37,7 @@ Snapshot RandomSnapshot(base::Rng& rng) {
     gang.single_node = rng.UniformInt(0, 3) == 0;
     if (rng.UniformInt(0, 3) == 0) gang.resource_pool = "gpu";
     if (gang.job.value() < "j2") gang.job_max_slots = gang.job.value() == "j0" ? 3 : 6;
+    if (gang.job.value() > "j2") gang.job_max_gangs = gang.job.value() == "j3" ? 1 : 2;
     snapshot.gangs.push_back(gang);
   }
   // Half of the snapshots have gangs that run already, placed by an earlier call.
@@ -91,14 +92,18 @@ void CheckWhole(const Snapshot& snapshot, const Gang& gang, const std::vector<Pl
 
 // Every gang of a job carries the same limit, as its configuration is one.
 void CheckMaxSlots(const Snapshot& before, const Plan& plan) {
-  std::map<JobId, int> held;
+  std::map<JobId, int> held, gangs;
   for (const Gang& gang : before.gangs) {
     const bool runs = !gang.running_on.empty() || plan.assign.contains(gang.id);
     held[gang.job] += runs ? gang.slots : 0;
+    gangs[gang.job] += runs ? 1 : 0;
   }
   for (const Gang& gang : before.gangs) {
     if (gang.job_max_slots && gang.slots > 0 && plan.assign.contains(gang.id)) {
       EXPECT_LE(held[gang.job], *gang.job_max_slots) << gang.job;
+    }
+    if (gang.job_max_gangs && plan.assign.contains(gang.id)) {
+      EXPECT_LE(gangs[gang.job], *gang.job_max_gangs) << gang.job;
     }
   }
 }

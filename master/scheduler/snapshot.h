@@ -26,6 +26,7 @@ struct Gang {
   int priority = 42;      // smaller first
   int64_t submitted = 0;  // order inside a priority: a counter, not a time
   std::optional<int> job_max_slots;
+  std::optional<int64_t> job_max_gangs;      // that hold slots at once
   std::vector<model::Placement> running_on;  // empty: it waits
   friend bool operator==(const Gang&, const Gang&) = default;
 };
