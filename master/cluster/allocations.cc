@@ -42,6 +42,7 @@ void OnTerminated(Step& step, Allocation& a) {
                           "); the trial goes back to the queue"));
   }
   Do(step, trial, actions);
+  StartChildren(step, trial);
 }
 
 }  // namespace

@@ -30,8 +30,14 @@ struct PutAllocation {
   experiment::Allocation allocation;
   friend bool operator==(const PutAllocation&, const PutAllocation&) = default;
 };
-// The searcher after its `sequence`-th event: journal line and snapshot in one, the older ones of
-// the experiment are dropped.
+// What the searcher heard in its `sequence`-th step; it is written either so or as a snapshot.
+struct AddSearcherEvents {
+  model::ExperimentId experiment;
+  int64_t sequence = 0;
+  model::Value events;  // a list; searcher/journal.h
+  friend bool operator==(const AddSearcherEvents&, const AddSearcherEvents&) = default;
+};
+// The searcher after its `sequence`-th step: its snapshot and its events up to there are dropped.
 struct PutSearcher {
   model::ExperimentId experiment;
   int64_t sequence = 0;
@@ -52,8 +58,8 @@ struct AddLogLine {
   friend bool operator==(const AddLogLine&, const AddLogLine&) = default;
 };
 
-using Change = std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddMetrics,
-                            AddCheckpoint, AddLogLine>;
+using Change = std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents,
+                            AddMetrics, AddCheckpoint, AddLogLine>;
 
 }  // namespace det::cluster
 

@@ -58,7 +58,8 @@ class Cluster {
   // Why a queued allocation waits, as of the last ScheduleTick.
   const scheduler::WaitReason* FindWaitReason(const model::AllocationId& id) const;
 
-  // Memory as an Image; equal to what a Restore of the committed rows gives. For tests.
+  // Memory as an Image, each searcher as a snapshot without a journal; what a Restore of the
+  // committed rows dumps is equal. For tests.
   Image Dump() const;
 
   // Of this folder's sources alone: its members stand in state.h.

@@ -6,16 +6,19 @@
 #define MASTER_CLUSTER_EVENT_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "master/cluster/image.h"
 #include "master/model/agent.h"
 #include "master/model/experiment_config.h"
 #include "master/model/ids.h"
 #include "master/model/reports.h"
 #include "master/model/states.h"
+#include "master/searcher/operation.h"
 
 namespace det::cluster {
 
@@ -28,6 +31,8 @@ struct CreateExperiment {
   model::UserId owner;
   std::string request_id;
   bool activate = true;
+  // From which every trial starts; what searcher.source_* names, looked up.
+  std::optional<model::CheckpointId> warm_start = std::nullopt;
 };
 struct PauseExperiment {
   model::ExperimentId id;
@@ -43,6 +48,21 @@ struct KillExperiment {
 };
 struct KillTrial {
   model::TrialId id;
+};
+// An experiment that has ended goes on: `single` with its trial, `random` and `grid` with the
+// trials that have not completed, each from its newest checkpoint. `rows`: of this experiment
+// alone, as the store has them, since the cluster has forgotten it. OK and nothing more where it
+// runs already with this configuration; ABORTED when it has gone on and ended again since the rows
+// were read.
+struct ContinueExperiment {
+  Image rows;
+  std::shared_ptr<const model::ExperimentConfig> config;  // null: as it was
+};
+// The user's own program drives the search. FAILED_PRECONDITION unless the experiment's searcher
+// takes operations; the same id of `posted` again is OK.
+struct PostSearcherOperations {
+  model::ExperimentId id;
+  searcher::OperationsPosted posted;
 };
 
 // ---- facts from agents ----
@@ -104,10 +124,10 @@ struct AllocationDeadline {
 };
 
 using Event = std::variant<CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment,
-                           KillExperiment, KillTrial, AgentRegistered, AgentDisconnected, AgentLost,
-                           ShareStarted, ShareExited, ValidationReported, CheckpointReported,
-                           ProgressReported, PreemptionAcked, EarlyExitReported, ScheduleTick,
-                           AllocationDeadline>;
+                           KillExperiment, KillTrial, ContinueExperiment, PostSearcherOperations,
+                           AgentRegistered, AgentDisconnected, AgentLost, ShareStarted, ShareExited,
+                           ValidationReported, CheckpointReported, ProgressReported,
+                           PreemptionAcked, EarlyExitReported, ScheduleTick, AllocationDeadline>;
 
 }  // namespace det::cluster
 

@@ -15,12 +15,13 @@
 namespace det::cluster {
 
 // What the store loads at start: every experiment, trial and allocation that is not over, the
-// newest searcher of each, and the highest ids ever used.
+// newest snapshot of each searcher and what it has heard since, and the highest ids ever used.
 struct Image {
   std::vector<experiment::Experiment> experiments;
   std::vector<experiment::Trial> trials;            // of those experiments, terminal ones included
   std::vector<experiment::Allocation> allocations;  // not terminated
   std::map<model::ExperimentId, PutSearcher> searchers;
+  std::vector<AddSearcherEvents> searcher_events;  // by experiment and sequence
   int32_t last_experiment = 0;
   int32_t last_trial = 0;
   int64_t last_submitted = 0;

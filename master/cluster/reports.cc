@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "master/cluster/state.h"
@@ -52,19 +55,45 @@ bool NoteMetric(Step& step, Entry& entry, Trial& trial, int64_t steps, double me
          trial.best_steps == steps;
 }
 
-// In the searcher's own terms. A length that the report does not say is its number of batches.
-searcher::ValidationReported MakeValidation(const Entry& entry, const Trial& trial,
-                                            const model::MetricReport& report) {
+// Says in the trial's log, once per trial and metric, that its validations lack it.
+void SayMissing(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report,
+                const std::string& metric, const char* consequence) {
+  if (!entry.missing.emplace(trial.id, metric).second) return;
+  step.Log(trial, *trial.allocation, model::LogLevel::kWarning,
+           absl::StrCat("the validation after ", report.steps_completed, " batches has no metric ",
+                        metric, consequence));
+}
+
+// How long the trial has trained; the number of batches where the report does not say.
+double LengthOf(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report) {
   const model::SearcherConfig& config = entry.experiment.config->searcher;
-  const auto batches = static_cast<double>(report.steps_completed);
-  searcher::ValidationReported validation{trial.request, report.steps_completed, batches, {}};
   const std::string unit = model::LengthMetric(config);
-  validation.length = Number(report.metrics.Find(unit)).value_or(batches);
-  for (const model::Objective& objective : model::Objectives(config)) {
-    validation.metrics.push_back(
-        Number(report.metrics.Find(objective.metric)).value_or(std::nan("")));
+  const std::optional<double> length = Number(report.metrics.Find(unit));
+  if (length && std::isfinite(*length)) return *length;
+  const bool matters =
+      !config.time_metric.empty() || !entry.searcher.ReportLengths(trial.request).empty();
+  if (matters && unit != "batches") {
+    SayMissing(step, entry, trial, report, unit,
+               ", by which the search measures how long a trial has trained; it takes the number "
+               "of batches instead");
   }
-  return validation;
+  return static_cast<double>(report.steps_completed);
+}
+
+// All objectives, in their order; none when one of them is missing, which the trial's log says.
+std::vector<double> MetricsOf(Step& step, Entry& entry, const Trial& trial,
+                              const model::MetricReport& report) {
+  std::vector<double> metrics;
+  bool complete = true;
+  for (const auto& objective : model::Objectives(entry.experiment.config->searcher)) {
+    const std::optional<double> metric = Number(report.metrics.Find(objective.metric));
+    complete = complete && metric;
+    metrics.push_back(metric.value_or(0));
+    if (metric) continue;
+    SayMissing(step, entry, trial, report, objective.metric,
+               ", which searcher.metric names; the search cannot use it");
+  }
+  return complete ? metrics : std::vector<double>();
 }
 
 }  // namespace
@@ -75,19 +104,15 @@ absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event) {
   Trial& trial = step.s.trials.at(allocation->trial);
   Entry& entry = step.EntryOf(trial);
   const model::MetricReport& report = event.report;
-  const std::string& name = entry.experiment.config->searcher.metric;
   step.Change(AddMetrics{report});
   step.Touch(trial);
-  const std::optional<double> metric = Number(report.metrics.Find(name));
-  if (!metric) {
-    step.Log(
-        trial, event.allocation, model::LogLevel::kWarning,
-        absl::StrCat("the validation after ", report.steps_completed, " batches has no metric ",
-                     name, ", which searcher.metric names; the search cannot use it"));
-    return step.Finish();
-  }
-  step.out.best_so_far = NoteMetric(step, entry, trial, report.steps_completed, *metric);
-  Tell(step, entry, MakeValidation(entry, trial, report));
+  std::vector<double> metrics = MetricsOf(step, entry, trial, report);
+  if (metrics.empty()) return step.Finish();
+  step.out.best_so_far = NoteMetric(step, entry, trial, report.steps_completed, metrics.front());
+  const double length = LengthOf(step, entry, trial, report);
+  Tell(step, entry,
+       searcher::ValidationReported{trial.request, report.steps_completed, length,
+                                    std::move(metrics)});
   return step.Finish();
 }
 

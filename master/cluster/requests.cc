@@ -60,19 +60,19 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
   experiment.config = event.config;
   experiment.original_config = event.original_config;
   experiment.context_hash = event.context_hash;
+  experiment.warm_start = event.warm_start;
   experiment.state = event.activate ? ExperimentState::kActive : ExperimentState::kPaused;
   experiment.created_at = step.now;
   Entry& entry = step.s.experiments
                      .emplace(id, Entry{.experiment = std::move(experiment),
                                         .searcher = std::move(searcher),
-                                        .searcher_sequence = 0,
-                                        .trials = {}})
+                                        .trials = {},
+                                        .waiting = {},
+                                        .missing = {}})
                      .first->second;
   step.Touch(entry.experiment);
-  step.TouchSearcher(entry);
   step.out.created = id;
   Do(step, entry, entry.searcher.Start());
-  EndIfDone(step, entry);
   return step.Finish();
 }
 
@@ -129,6 +129,19 @@ absl::StatusOr<Outcome> Apply(Step& step, const KillTrial& event) {
   trial.reason = "killed by a user";
   step.Touch(trial);
   Do(step, trial, experiment::Kill(trial, step.now));
+  return step.Finish();
+}
+
+absl::StatusOr<Outcome> Apply(Step& step, const PostSearcherOperations& event) {
+  DET_ASSIGN_OR_RETURN(Entry * entry, Find(step, event.id));
+  // After its own shutdown the search knows best what is a repetition.
+  if (!IsSearching(entry->experiment) && !entry->searcher.shut_down()) {
+    return Refuse(entry->experiment, "ACTIVE and PAUSED", "given operations");
+  }
+  DET_ASSIGN_OR_RETURN(std::vector<searcher::Operation> operations,
+                       entry->searcher.Post(event.posted));
+  step.Journal(*entry, event.posted);
+  Do(step, *entry, std::move(operations));
   return step.Finish();
 }
 

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/cluster/state.h"
+#include "master/searcher/journal.h"
 
 namespace det::cluster {
 namespace {
@@ -21,6 +22,31 @@ void AddAbsentAgents(Cluster::State& s) {
   }
 }
 
+// The journal's next line, heard again. What the searcher asks for is in the rows already; gives
+// the trials among it, to look whether they are.
+absl::StatusOr<std::vector<model::RequestId>> Replay(Entry& entry, const AddSearcherEvents& row) {
+  const auto damaged = [&](const std::string& what) {
+    return absl::InternalError(
+        absl::StrCat("the searcher's journal of experiment ", row.experiment.value(), " ", what));
+  };
+  if (row.sequence != ++entry.searcher_sequence) {
+    return damaged(
+        absl::StrCat("goes on with step ", row.sequence, ", not with ", entry.searcher_sequence));
+  }
+  if (row.events.AsList() == nullptr) return damaged("holds what is no list of events");
+  std::vector<model::RequestId> asked;
+  for (const model::Value& value : *row.events.AsList()) {
+    const absl::StatusOr<searcher::Event> event = searcher::EventFromValue(value);
+    if (!event.ok()) return damaged(std::string(event.status().message()));
+    for (const searcher::Operation& operation : entry.searcher.Handle(*event)) {
+      const auto* create = std::get_if<searcher::CreateTrial>(&operation);
+      if (create != nullptr) asked.push_back(create->request);
+    }
+    ++entry.journaled;
+  }
+  return asked;
+}
+
 absl::Status AddExperiment(Cluster::State& s, experiment::Experiment experiment,
                            const std::map<model::ExperimentId, PutSearcher>& searchers) {
   const model::ExperimentId id = experiment.id;
@@ -33,7 +59,10 @@ absl::Status AddExperiment(Cluster::State& s, experiment::Experiment experiment,
   s.experiments.emplace(id, Entry{.experiment = std::move(experiment),
                                   .searcher = std::move(searcher),
                                   .searcher_sequence = row->second.sequence,
-                                  .trials = {}});
+                                  .is_new = false,
+                                  .trials = {},
+                                  .waiting = {},
+                                  .missing = {}});
   return absl::OkStatus();
 }
 
@@ -44,10 +73,33 @@ absl::Status AddTrial(Cluster::State& s, experiment::Trial trial) {
                                             trial.experiment.value(), ", which is not there"));
   }
   entry->second.trials.emplace(trial.request, trial.id);
+  if (trial.waits_for) entry->second.waiting.insert(trial.id);
   if (!model::IsTerminal(trial.state)) {
     entry->second.searcher.SetTrialProgress(trial.request, trial.progress);
   }
   s.trials.emplace(trial.id, std::move(trial));
+  return absl::OkStatus();
+}
+
+// The journal first: what a trial says of its progress is about the searcher as it is now.
+absl::Status AddTrials(Cluster::State& s, std::vector<experiment::Trial> trials,
+                       const std::vector<AddSearcherEvents>& journal) {
+  std::map<model::ExperimentId, std::vector<model::RequestId>> asked;
+  for (const AddSearcherEvents& row : journal) {
+    const auto entry = s.experiments.find(row.experiment);
+    if (entry == s.experiments.end()) continue;
+    DET_ASSIGN_OR_RETURN(const std::vector<model::RequestId> more, Replay(entry->second, row));
+    asked[row.experiment].insert(asked[row.experiment].end(), more.begin(), more.end());
+  }
+  for (experiment::Trial& trial : trials) DET_RETURN_IF_ERROR(AddTrial(s, std::move(trial)));
+  for (const auto& [id, requests] : asked) {
+    for (const model::RequestId& request : requests) {
+      if (s.experiments.at(id).trials.contains(request)) continue;
+      return absl::InternalError(absl::StrCat("the searcher of experiment ", id.value(),
+                                              " asked for trial ", request.value(),
+                                              ", which is not there"));
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -73,9 +125,7 @@ absl::Status Cluster::Restore(Image image) {
   for (experiment::Experiment& experiment : image.experiments) {
     DET_RETURN_IF_ERROR(AddExperiment(*fresh, std::move(experiment), image.searchers));
   }
-  for (experiment::Trial& trial : image.trials) {
-    DET_RETURN_IF_ERROR(AddTrial(*fresh, std::move(trial)));
-  }
+  DET_RETURN_IF_ERROR(AddTrials(*fresh, std::move(image.trials), image.searcher_events));
   for (experiment::Allocation& allocation : image.allocations) {
     DET_RETURN_IF_ERROR(AddAllocation(*fresh, std::move(allocation)));
   }

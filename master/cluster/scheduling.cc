@@ -14,7 +14,8 @@ using SlotKey = std::pair<model::AgentId, int>;
 
 scheduler::Gang MakeGang(const Cluster::State& s, const Allocation& a) {
   const experiment::Trial& trial = s.trials.at(a.trial);
-  const auto& resources = s.experiments.at(trial.experiment).experiment.config->resources;
+  const model::ExperimentConfig& config = *s.experiments.at(trial.experiment).experiment.config;
+  const model::ResourcesConfig& resources = config.resources;
   scheduler::Gang gang;
   gang.id = a.id;
   gang.job = a.job;
@@ -26,6 +27,9 @@ scheduler::Gang MakeGang(const Cluster::State& s, const Allocation& a) {
   gang.priority = resources.priority.value_or(gang.priority);
   gang.submitted = a.submitted;
   gang.job_max_slots = resources.max_slots;
+  // The searcher counts a trial no more once it is told to pause; its slots may take longer.
+  const int64_t concurrent = config.searcher.max_concurrent_trials;
+  if (concurrent > 0) gang.job_max_gangs = concurrent;
   for (const Share& share : a.shares) {
     if (!share.exited) gang.running_on.push_back(share.placement);
   }

@@ -5,6 +5,7 @@
 #ifndef MASTER_CLUSTER_STATE_H_
 #define MASTER_CLUSTER_STATE_H_
 
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -21,8 +22,13 @@ namespace det::cluster {
 struct Entry {
   experiment::Experiment experiment;
   searcher::Searcher searcher;
-  int64_t searcher_sequence = 0;
+  int64_t searcher_sequence = 0;  // of its last step that is in the rows
+  int64_t journaled = 0;          // events in the rows since the last snapshot
+  bool is_new = true;             // no snapshot is in the rows
   std::map<model::RequestId, model::TrialId> trials;
+  std::set<model::TrialId> waiting;  // those with waits_for
+  // Metrics that a trial's validations lack and its log says so. No durable state.
+  std::set<std::pair<model::TrialId, std::string>> missing;
 };
 
 struct Cluster::State {
@@ -32,6 +38,8 @@ struct Cluster::State {
   std::map<model::AllocationId, experiment::Allocation> allocations;  // not terminated
   std::map<model::AgentId, model::Agent> agents;
   std::map<model::AllocationId, scheduler::WaitReason> waiting;
+  // Of the experiments that ended since the start: their searcher's last step. No durable state.
+  std::map<model::ExperimentId, int64_t> ended;
   int32_t last_experiment = 0;
   int32_t last_trial = 0;
   int64_t last_submitted = 0;
@@ -46,7 +54,8 @@ class Step {
   void Touch(const experiment::Experiment& e) { experiments_.insert(e.id); }
   void Touch(const experiment::Trial& t) { trials_.insert(t.id); }
   void Touch(const experiment::Allocation& a) { allocations_.insert(a.id); }
-  void TouchSearcher(Entry& entry);
+  // The searcher has heard this.
+  void Journal(const Entry& entry, const searcher::Event& event);
   void Change(cluster::Change change) { out.changes.push_back(std::move(change)); }
   void Effect(cluster::Effect effect) { out.effects.push_back(std::move(effect)); }
   // A line of the master's own in the trial's log.
@@ -63,12 +72,18 @@ class Step {
   Cluster::State& s;
   const absl::Time now;
   Outcome out;
+  // What the searcher of the experiment has asked for and has not got yet, and whether that is
+  // being done: what is done may make it ask for more.
+  std::deque<searcher::Operation> wishes;
+  bool granting = false;
 
  private:
+  // A line in the journal, or a snapshot once the journal is long.
+  cluster::Change SearcherRow(Entry& entry, const std::vector<searcher::Event>& heard);
   void Forget();
 
   std::set<model::ExperimentId> experiments_;
-  std::set<model::ExperimentId> searchers_;
+  std::map<model::ExperimentId, std::vector<searcher::Event>> heard_;
   std::set<model::TrialId> trials_;
   std::set<model::AllocationId> allocations_;
   bool reschedule_ = false;
@@ -81,6 +96,12 @@ absl::StatusOr<Outcome> Apply(Step& step, const ActivateExperiment& event);
 absl::StatusOr<Outcome> Apply(Step& step, const CancelExperiment& event);
 absl::StatusOr<Outcome> Apply(Step& step, const KillExperiment& event);
 absl::StatusOr<Outcome> Apply(Step& step, const KillTrial& event);
+absl::StatusOr<Outcome> Apply(Step& step, const PostSearcherOperations& event);
+
+// ---- continue.cc ----
+absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event);
+// The searcher of an experiment that goes on asks for a trial that is there.
+void AskedAgain(Step& step, Entry& entry, experiment::Trial& trial);
 
 // ---- agents.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event);
@@ -110,9 +131,13 @@ std::vector<RendezvousNode> NodesOf(const Cluster::State& state,
 // ---- trials.cc ----
 // Brings about what a trial's machine asked for.
 void Do(Step& step, experiment::Trial& trial, const experiment::TrialActions& actions);
-// Tells the searcher, and does what it asks for.
+// The trial's run has ended: those that waited for its checkpoint start.
+void StartChildren(Step& step, const experiment::Trial& parent);
+// Tells the searcher, as long as the experiment searches, and does what it asks for.
 void Tell(Step& step, Entry& entry, const searcher::Event& event);
+// Does what the searcher asks for, and ends the experiment if that was the last.
 void Do(Step& step, Entry& entry, std::vector<searcher::Operation> operations);
+bool IsSearching(const experiment::Experiment& e);
 // Ends the experiment once all its trials have ended.
 void EndIfDone(Step& step, Entry& entry);
 

@@ -1,10 +1,36 @@
+#include <algorithm>
+#include <utility>
+
 #include "master/cluster/state.h"
+#include "master/searcher/journal.h"
 
 namespace det::cluster {
+namespace {
 
-void Step::TouchSearcher(Entry& entry) {
-  // One step is one row, however many events the searcher heard in it.
-  if (searchers_.insert(entry.experiment.id).second) ++entry.searcher_sequence;
+// A snapshot costs as much as there are trials; spread over so many events it costs each little,
+// and a restart replays no more than these.
+constexpr int64_t kShortestJournal = 64;
+constexpr int64_t kTrialsPerEvent = 8;
+
+}  // namespace
+
+void Step::Journal(const Entry& entry, const searcher::Event& event) {
+  heard_[entry.experiment.id].push_back(event);
+}
+
+cluster::Change Step::SearcherRow(Entry& entry, const std::vector<searcher::Event>& heard) {
+  const model::ExperimentId id = entry.experiment.id;
+  const auto trials = static_cast<int64_t>(entry.trials.size());
+  ++entry.searcher_sequence;
+  entry.journaled += static_cast<int64_t>(heard.size());
+  if (std::exchange(entry.is_new, false) || model::IsTerminal(entry.experiment.state) ||
+      entry.journaled > std::max(kShortestJournal, trials / kTrialsPerEvent)) {
+    entry.journaled = 0;
+    return PutSearcher{id, entry.searcher_sequence, entry.searcher.Snapshot()};
+  }
+  model::Value::List events;
+  for (const searcher::Event& event : heard) events.push_back(searcher::ToValue(event));
+  return AddSearcherEvents{id, entry.searcher_sequence, std::move(events)};
 }
 
 void Step::Log(const experiment::Trial& trial, const model::AllocationId& allocation,
@@ -33,9 +59,13 @@ Outcome Step::Finish() {
     rows.push_back(PutAllocation{allocation});
     changed.insert(s.trials.at(allocation.trial).experiment);
   }
-  for (const model::ExperimentId& id : searchers_) {
+  for (const model::ExperimentId& id : experiments_) {
+    // The last one is a snapshot, also if nothing was heard in this step.
     const Entry& entry = s.experiments.at(id);
-    rows.push_back(PutSearcher{id, entry.searcher_sequence, entry.searcher.Snapshot()});
+    if (entry.is_new || model::IsTerminal(entry.experiment.state)) heard_[id];
+  }
+  for (const auto& [id, heard] : heard_) {
+    rows.push_back(SearcherRow(s.experiments.at(id), heard));
   }
   rows.insert(rows.end(), std::make_move_iterator(out.changes.begin()),
               std::make_move_iterator(out.changes.end()));
@@ -55,6 +85,7 @@ void Step::Forget() {
     const auto entry = s.experiments.find(id);
     if (!model::IsTerminal(entry->second.experiment.state)) continue;
     for (const auto& [request, trial] : entry->second.trials) s.trials.erase(trial);
+    s.ended[id] = entry->second.searcher_sequence;
     s.experiments.erase(entry);
   }
 }

@@ -27,8 +27,15 @@ std::string CheckpointDir(const model::CheckpointStorageConfig& storage) {
   return absl::StrCat(storage.host_path, "/", storage.storage_path);
 }
 
-Value MakeTrialInfo(const experiment::Experiment& e, const Trial& t,
-                    const experiment::Allocation& a) {
+// Its own newest checkpoint, else the one of another trial from which it starts.
+const std::optional<model::CheckpointId>& StartsFrom(const Trial& t) {
+  return t.latest_checkpoint ? t.latest_checkpoint : t.warm_start;
+}
+
+Value MakeTrialInfo(const Entry& entry, const Trial& t, const experiment::Allocation& a) {
+  const experiment::Experiment& e = entry.experiment;
+  const std::vector<int64_t> lengths = entry.searcher.ReportLengths(t.request);
+  const auto& checkpoint = StartsFrom(t);
   return Value::Object{
       {"experiment_id", e.id.value()},
       {"trial_id", t.id.value()},
@@ -38,8 +45,10 @@ Value MakeTrialInfo(const experiment::Experiment& e, const Trial& t,
       {"task_id", t.task.value()},
       {"hparams", t.hparams},
       {"config", model::ToValue(*e.config)},
-      {"latest_checkpoint", t.latest_checkpoint ? Value(t.latest_checkpoint->value()) : Value()},
+      {"latest_checkpoint", checkpoint ? Value(checkpoint->value()) : Value()},
+      {"warm_start", checkpoint.has_value() && !t.latest_checkpoint},
       {"steps_completed", t.steps_completed},
+      {"validate_at", Value::List(lengths.begin(), lengths.end())},
       {"checkpoint_dir", CheckpointDir(e.config->checkpoint_storage)},
   };
 }
@@ -59,8 +68,8 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
   env["DET_TRIAL_ID"] = absl::StrCat(t.id.value());
   env["DET_TRIAL_RUN_ID"] = absl::StrCat(a.run_id);
   env["DET_TRIAL_SEED"] = absl::StrCat(t.seed);
-  if (t.latest_checkpoint) {
-    env["DET_LATEST_CHECKPOINT"] = t.latest_checkpoint->value();
+  if (const auto& checkpoint = StartsFrom(t)) {
+    env["DET_LATEST_CHECKPOINT"] = checkpoint->value();
     env["DET_STEPS_COMPLETED"] = absl::StrCat(t.steps_completed);
   }
   return env;
@@ -71,14 +80,15 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
 TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation& allocation,
                       const experiment::Share& share) {
   const Trial& trial = state.trials.at(allocation.trial);
-  const experiment::Experiment& experiment = state.experiments.at(trial.experiment).experiment;
+  const Entry& entry = state.experiments.at(trial.experiment);
+  const experiment::Experiment& experiment = entry.experiment;
   TaskSpec spec;
   spec.allocation = allocation.id;
   spec.task = allocation.task;
   spec.slots = share.placement.slots;
   spec.argv = MakeArgv(experiment.config->entrypoint);
   spec.env = MakeEnv(state, experiment, trial, allocation);
-  spec.files["info/trial.json"] = MakeTrialInfo(experiment, trial, allocation).ToJson();
+  spec.files["info/trial.json"] = MakeTrialInfo(entry, trial, allocation).ToJson();
   spec.context_hash = experiment.context_hash;
   return spec;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <deque>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -17,10 +18,6 @@ using model::TrialState;
 
 // A kill leaves this long between SIGTERM and SIGKILL: enough to flush a file, not to train on.
 constexpr absl::Duration kKillGrace = absl::Seconds(1);
-
-bool Searching(const experiment::Experiment& e) {
-  return e.state == ExperimentState::kActive || e.state == ExperimentState::kPaused;
-}
 
 // Queues the allocation of the trial's next run.
 void NewRun(Step& step, Trial& trial) {
@@ -67,17 +64,45 @@ void OnEnded(Step& step, Trial& trial) {
                         trial.reason.empty() ? "" : ": ", trial.reason));
   Entry& entry = step.EntryOf(trial);
   if (bad) entry.experiment.reason = absl::StrCat("trial ", trial.id.value(), ": ", trial.reason);
-  if (Searching(entry.experiment)) {
-    Tell(step, entry, searcher::TrialExited{trial.request, EndOf(step, trial)});
-  }
+  Tell(step, entry, searcher::TrialExited{trial.request, EndOf(step, trial)});
   entry.experiment.progress = std::max(entry.experiment.progress, entry.searcher.Progress());
   step.Touch(entry.experiment);
   EndIfDone(step, entry);
 }
 
-void Create(Step& step, Entry& entry, const searcher::CreateTrial& wish,
-            std::deque<searcher::Operation>& more) {
-  if (entry.trials.contains(wish.request)) return;
+// The newest weights of a trial.
+const std::optional<model::CheckpointId>& Newest(const Trial& trial) {
+  return trial.latest_checkpoint ? trial.latest_checkpoint : trial.warm_start;
+}
+
+// From where the trial starts: its parent, once that has saved, or where the whole experiment does.
+void SetWarmStart(const Step& step, Entry& entry, const searcher::CreateTrial& wish, Trial& trial) {
+  const auto it = wish.parent ? entry.trials.find(*wish.parent) : entry.trials.end();
+  if (it == entry.trials.end()) {
+    trial.warm_start = entry.experiment.warm_start;
+    return;
+  }
+  const Trial& parent = step.s.trials.at(it->second);
+  if (parent.state == TrialState::kStopping) {
+    trial.waits_for = parent.id;
+    entry.waiting.insert(trial.id);
+  } else {
+    trial.warm_start = Newest(parent);
+  }
+}
+
+// The trial that was asked for; null when it is over.
+Trial* FindLive(Step& step, const Entry& entry, const model::RequestId& request) {
+  const auto it = entry.trials.find(request);
+  if (it == entry.trials.end()) return nullptr;
+  Trial& trial = step.s.trials.at(it->second);
+  return model::IsTerminal(trial.state) ? nullptr : &trial;
+}
+
+void Grant(Step& step, Entry& entry, const searcher::CreateTrial& wish) {
+  if (const auto it = entry.trials.find(wish.request); it != entry.trials.end()) {
+    return AskedAgain(step, entry, step.s.trials.at(it->second));
+  }
   Trial trial;
   trial.id = model::TrialId(++step.s.last_trial);
   trial.experiment = entry.experiment.id;
@@ -85,28 +110,36 @@ void Create(Step& step, Entry& entry, const searcher::CreateTrial& wish,
   trial.task = model::TaskId(absl::StrCat(entry.experiment.id.value(), ".", trial.id.value()));
   trial.seed = wish.seed;
   trial.hparams = wish.hparams;
+  SetWarmStart(step, entry, wish, trial);
   trial.created_at = step.now;
-  const bool paused = entry.experiment.state == ExperimentState::kPaused;
+  const bool paused = entry.experiment.state == ExperimentState::kPaused || trial.waits_for;
   trial.state = paused ? TrialState::kPaused : TrialState::kQueued;
   entry.trials.emplace(trial.request, trial.id);
   Trial& stored = step.s.trials.emplace(trial.id, std::move(trial)).first->second;
   step.Touch(stored);
   if (!paused) NewRun(step, stored);
-  step.TouchSearcher(entry);
-  for (auto& operation : entry.searcher.Handle(searcher::TrialCreated{wish.request})) {
-    more.push_back(std::move(operation));
-  }
+  Tell(step, entry, searcher::TrialCreated{wish.request});
 }
 
-void StopTrial(Step& step, Entry& entry, const searcher::StopTrial& wish) {
-  const auto it = entry.trials.find(wish.request);
-  if (it == entry.trials.end()) return;
-  Trial& trial = step.s.trials.at(it->second);
-  if (model::IsTerminal(trial.state)) return;
-  Do(step, trial, experiment::Finish(trial, TrialState::kCompleted, step.now));
+void Grant(Step& step, Entry& entry, const searcher::StopTrial& wish) {
+  Trial* trial = FindLive(step, entry, wish.request);
+  if (trial == nullptr) return;
+  Do(step, *trial, experiment::Finish(*trial, TrialState::kCompleted, step.now));
 }
 
-void Shutdown(Step& step, Entry& entry, const searcher::Shutdown& said) {
+void Grant(Step& step, Entry& entry, const searcher::PauseTrial& wish) {
+  Trial* trial = FindLive(step, entry, wish.request);
+  if (trial != nullptr) Do(step, *trial, experiment::Hold(*trial, step.now));
+}
+
+void Grant(Step& step, Entry& entry, const searcher::ResumeTrial& wish) {
+  Trial* trial = FindLive(step, entry, wish.request);
+  if (trial == nullptr) return;
+  const bool active = entry.experiment.state == ExperimentState::kActive;
+  Do(step, *trial, experiment::Resume(*trial, active));
+}
+
+void Grant(Step& step, Entry& entry, const searcher::Shutdown& said) {
   experiment::Experiment& e = entry.experiment;
   const ExperimentEvent event = said.failed     ? ExperimentEvent::kFail
                                 : said.canceled ? ExperimentEvent::kCancel
@@ -114,6 +147,18 @@ void Shutdown(Step& step, Entry& entry, const searcher::Shutdown& said) {
   if (!experiment::Move(e, event)) return;
   if (!said.failed && !said.canceled) e.reason.clear();
   step.Touch(e);
+  // Nobody will let these go on any more.
+  for (const auto& [request, id] : entry.trials) {
+    Trial& trial = step.s.trials.at(id);
+    if (trial.held) Do(step, trial, experiment::Finish(trial, TrialState::kCompleted, step.now));
+  }
+}
+
+std::string WhyReleased(const Trial& trial) {
+  if (trial.end_as == TrialState::kCompleted) return "the search has seen enough of this trial";
+  if (trial.held) return "the search holds this trial until others have come as far";
+  return trial.end_as == TrialState::kPaused ? "the experiment was paused"
+                                             : "the experiment was canceled";
 }
 
 }  // namespace
@@ -127,13 +172,9 @@ void Do(Step& step, Trial& trial, const TrialActions& actions) {
       experiment::Allocation& allocation = it->second;
       const auto timeout =
           absl::Seconds(step.EntryOf(trial).experiment.config->preemption_timeout_seconds);
-      const std::string why = trial.end_as == TrialState::kCompleted
-                                  ? "the search has seen enough of this trial"
-                              : trial.end_as == TrialState::kPaused ? "the experiment was paused"
-                                                                    : "the experiment was canceled";
       Do(step, allocation,
          actions.release == TrialActions::Release::kPreempt
-             ? experiment::Preempt(allocation, why, timeout, step.now)
+             ? experiment::Preempt(allocation, WhyReleased(trial), timeout, step.now)
              : experiment::Stop(allocation, kKillGrace, step.now));
     }
   }
@@ -141,29 +182,47 @@ void Do(Step& step, Trial& trial, const TrialActions& actions) {
   if (actions.ended) OnEnded(step, trial);
 }
 
+void StartChildren(Step& step, const Trial& parent) {
+  Entry& entry = step.EntryOf(parent);
+  const bool active = entry.experiment.state == ExperimentState::kActive;
+  for (auto it = entry.waiting.begin(); it != entry.waiting.end();) {
+    Trial& child = step.s.trials.at(*it);
+    const bool over = model::IsTerminal(child.state);
+    if (!over && child.waits_for != parent.id) {
+      ++it;
+      continue;
+    }
+    it = entry.waiting.erase(it);
+    if (!over) Do(step, child, experiment::OnParentSaved(child, Newest(parent), active));
+  }
+}
+
+bool IsSearching(const experiment::Experiment& e) {
+  return e.state == ExperimentState::kActive || e.state == ExperimentState::kPaused;
+}
+
 void Tell(Step& step, Entry& entry, const searcher::Event& event) {
-  step.TouchSearcher(entry);
+  if (!IsSearching(entry.experiment)) return;
+  step.Journal(entry, event);
   Do(step, entry, entry.searcher.Handle(event));
 }
 
 void Do(Step& step, Entry& entry, std::vector<searcher::Operation> operations) {
-  std::deque<searcher::Operation> queue(std::make_move_iterator(operations.begin()),
-                                        std::make_move_iterator(operations.end()));
-  while (!queue.empty()) {
-    const searcher::Operation operation = std::move(queue.front());
-    queue.pop_front();
-    if (const auto* create = std::get_if<searcher::CreateTrial>(&operation)) {
-      Create(step, entry, *create, queue);
-    } else if (const auto* stop = std::get_if<searcher::StopTrial>(&operation)) {
-      StopTrial(step, entry, *stop);
-    } else if (const auto* shutdown = std::get_if<searcher::Shutdown>(&operation)) {
-      Shutdown(step, entry, *shutdown);
-    }
+  for (searcher::Operation& operation : operations) step.wishes.push_back(std::move(operation));
+  // The outermost call does them all, in the order in which they were asked for.
+  if (std::exchange(step.granting, true)) return;
+  while (!step.wishes.empty()) {
+    const searcher::Operation operation = std::move(step.wishes.front());
+    step.wishes.pop_front();
+    std::visit([&](const auto& wish) { Grant(step, entry, wish); }, operation);
   }
+  step.granting = false;
+  EndIfDone(step, entry);
 }
 
 void EndIfDone(Step& step, Entry& entry) {
   experiment::Experiment& e = entry.experiment;
+  if (IsSearching(e)) return;
   for (const auto& [request, id] : entry.trials) {
     if (!model::IsTerminal(step.s.trials.at(id).state)) return;
   }

@@ -8,6 +8,8 @@
 //             ▼                        │
 //   STOPPING_COMPLETED | STOPPING_CANCELED | STOPPING_ERROR
 //
+// One that has ended may be continued: ACTIVE again.
+//
 // PURE; table in tables.h.
 #ifndef MASTER_EXPERIMENT_EXPERIMENT_H_
 #define MASTER_EXPERIMENT_EXPERIMENT_H_
@@ -34,6 +36,8 @@ struct Experiment {
   std::shared_ptr<const model::ExperimentConfig> config;
   std::string original_config;  // the YAML as submitted
   std::string context_hash;     // empty: no context directory
+  // From which every trial starts that has no other parent.
+  std::optional<model::CheckpointId> warm_start;
   model::ExperimentState state = model::ExperimentState::kActive;
   std::string reason;
   double progress = 0;

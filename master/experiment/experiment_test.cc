@@ -151,6 +151,87 @@ TEST(TrialTest, WhatBecomesOfARun) {
   }
 }
 
+TEST(TrialTest, AHeldTrialIsWokenByTheSearcherAlone) {
+  Trial trial = InState(TrialState::kRunning);
+  EXPECT_EQ(Hold(trial, kNow).release, TrialActions::Release::kPreempt);
+  EXPECT_FALSE(Hold(trial, kNow).changed) << "twice";
+  OnRunEnded(trial, ExitReason::kPreempted, "", 2, kNow);
+  EXPECT_EQ(trial.state, TrialState::kPaused);
+  EXPECT_TRUE(trial.held);
+  EXPECT_FALSE(Pause(trial, kNow).changed);
+  EXPECT_FALSE(Activate(trial).changed);
+  EXPECT_TRUE(Resume(trial, true).new_run);
+  EXPECT_EQ(trial.state, TrialState::kQueued);
+  EXPECT_FALSE(trial.held);
+  EXPECT_FALSE(Resume(trial, true).changed) << "twice";
+}
+
+TEST(TrialTest, AQueuedTrialIsHeldAtOnce) {
+  Trial trial = InState(TrialState::kQueued);
+  EXPECT_EQ(Hold(trial, kNow).release, TrialActions::Release::kStop);
+  EXPECT_EQ(trial.state, TrialState::kPaused);
+  EXPECT_TRUE(trial.held);
+}
+
+TEST(TrialTest, AHeldTrialOfAPausedExperimentNeedsBothToGoOn) {
+  Trial trial = InState(TrialState::kPaused);
+  EXPECT_TRUE(Hold(trial, kNow).changed);
+  EXPECT_TRUE(Resume(trial, false).changed);
+  EXPECT_EQ(trial.state, TrialState::kPaused);
+  EXPECT_TRUE(Activate(trial).new_run);
+}
+
+TEST(TrialTest, AResumeOnItsWayOutRunsAgain) {
+  Trial trial = InState(TrialState::kRunning);
+  Hold(trial, kNow);
+  EXPECT_TRUE(Resume(trial, true).changed);
+  EXPECT_EQ(trial.end_as, TrialState::kQueued);
+  EXPECT_TRUE(Hold(trial, kNow).changed) << "and held again, still on its way";
+  EXPECT_TRUE(Resume(trial, true).changed);
+  EXPECT_TRUE(OnRunEnded(trial, ExitReason::kPreempted, "", 2, kNow).new_run);
+}
+
+TEST(TrialTest, AChildWaitsForItsParentToSave) {
+  Trial child = InState(TrialState::kPaused);
+  child.waits_for = model::TrialId(7);
+  EXPECT_FALSE(Activate(child).changed);
+  EXPECT_TRUE(Hold(child, kNow).changed);
+  EXPECT_FALSE(Resume(child, true).new_run);
+  EXPECT_TRUE(OnParentSaved(child, model::CheckpointId("c"), true).new_run);
+  EXPECT_EQ(child.state, TrialState::kQueued);
+  EXPECT_EQ(child.warm_start, model::CheckpointId("c"));
+  EXPECT_FALSE(OnParentSaved(child, std::nullopt, true).changed) << "once";
+}
+
+TEST(TrialTest, WhatBecomesOfAHeldTrial) {
+  const auto held = [] {
+    Trial trial = InState(TrialState::kRunning);
+    Hold(trial, kNow);
+    return trial;
+  };
+  Trial fails = held();
+  OnRunEnded(fails, ExitReason::kFailed, "why", 2, kNow);
+  EXPECT_EQ(fails.state, TrialState::kPaused);
+  EXPECT_EQ(fails.restarts, 1);
+  EXPECT_TRUE(fails.held);
+  Trial finishes = held();
+  OnRunEnded(finishes, ExitReason::kFinished, "", 2, kNow);
+  EXPECT_EQ(finishes.state, TrialState::kCompleted);
+  EXPECT_FALSE(finishes.held);
+  Trial stops = held();
+  EXPECT_TRUE(Finish(stops, TrialState::kCompleted, kNow).changed);
+  EXPECT_FALSE(stops.held);
+  EXPECT_TRUE(OnRunEnded(stops, ExitReason::kPreempted, "", 2, kNow).ended);
+  Trial rests = held();
+  OnRunEnded(rests, ExitReason::kPreempted, "", 2, kNow);
+  Trial killed = rests;
+  EXPECT_TRUE(Finish(rests, TrialState::kCompleted, kNow).ended);
+  EXPECT_EQ(rests.state, TrialState::kCompleted);
+  EXPECT_TRUE(Kill(killed, kNow).ended);
+  EXPECT_EQ(killed.state, TrialState::kCanceled);
+  EXPECT_FALSE(Hold(killed, kNow).changed);
+}
+
 TEST(TrialTest, RequestsTwiceAreOnceAndTerminalIsTerminal) {
   Trial trial = InState(TrialState::kRunning);
   EXPECT_EQ(Pause(trial, kNow).release, TrialActions::Release::kPreempt);

@@ -25,21 +25,23 @@ std::string_view ToString(TrialEvent event) {
     case TrialEvent::kAssigned:
       return "slots assigned";
     case TrialEvent::kPause:
-      return "pause, while it holds no slots";
+      return "pause, or held by the searcher, while it holds no slots";
     case TrialEvent::kActivate:
-      return "activate";
+      return "activate, or let go on by the searcher";
     case TrialEvent::kRelease:
-      return "pause, cancel, kill or searcher stop, while it holds slots";
+      return "pause, held by the searcher, cancel, kill or searcher stop, while it holds slots";
     case TrialEvent::kRunAgain:
-      return "preempted, node lost, failed with restarts left, or activated again";
+      return "preempted, node lost, failed with restarts left, or activated or let go on again";
     case TrialEvent::kPaused:
-      return "slots released for a pause";
+      return "slots released for a pause, or because the searcher holds it";
     case TrialEvent::kComplete:
       return "exit code 0, or stopped by the searcher";
     case TrialEvent::kCancel:
       return "canceled or killed, and holds no slots";
     case TrialEvent::kFail:
       return "failed more than max_restarts times, or code or hyperparameters invalid";
+    case TrialEvent::kContinue:
+      return "its experiment is continued";
   }
   return "";
 }
@@ -58,6 +60,8 @@ std::string_view ToString(ExperimentEvent event) {
       return "search failed";
     case ExperimentEvent::kEnd:
       return "every trial has ended";
+    case ExperimentEvent::kContinue:
+      return "continue";
   }
   return "";
 }

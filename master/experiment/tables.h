@@ -45,14 +45,15 @@ static_assert(base::IsDeterministic(kAllocationTable));
 
 enum class TrialEvent {
   kAssigned,  // its allocation has slots
-  kPause,     // while it holds slots this goes by kRelease first
+  kPause,     // or held by the searcher; while it holds slots this goes by kRelease first
   kActivate,
-  kRelease,   // pause, cancel, kill or enough seen, while it holds slots
+  kRelease,   // pause, hold, cancel, kill or enough seen, while it holds slots
   kRunAgain,  // preempted, lost its node, or failed with restarts left
   kPaused,    // released, and paused it becomes
   kComplete,
   kCancel,
   kFail,
+  kContinue,  // its experiment goes on after its end
 };
 
 inline constexpr base::Transition<model::TrialState, TrialEvent> kTrialTable[] = {
@@ -74,6 +75,9 @@ inline constexpr base::Transition<model::TrialState, TrialEvent> kTrialTable[] =
     {{model::TrialState::kRunning, model::TrialState::kStopping},
      TrialEvent::kFail,
      model::TrialState::kError},
+    {{model::TrialState::kCompleted, model::TrialState::kCanceled, model::TrialState::kError},
+     TrialEvent::kContinue,
+     model::TrialState::kQueued},
 };
 static_assert(base::IsDeterministic(kTrialTable));
 
@@ -84,6 +88,7 @@ enum class ExperimentEvent {
   kCancel,  // cancel, kill
   kFail,    // the search has failed
   kEnd,     // every trial has ended
+  kContinue,
 };
 
 inline constexpr base::Transition<model::ExperimentState, ExperimentEvent> kExperimentTable[] = {
@@ -110,6 +115,10 @@ inline constexpr base::Transition<model::ExperimentState, ExperimentEvent> kExpe
     {{model::ExperimentState::kStoppingError},
      ExperimentEvent::kEnd,
      model::ExperimentState::kError},
+    {{model::ExperimentState::kCompleted, model::ExperimentState::kCanceled,
+      model::ExperimentState::kError},
+     ExperimentEvent::kContinue,
+     model::ExperimentState::kActive},
 };
 static_assert(base::IsDeterministic(kExperimentTable));
 

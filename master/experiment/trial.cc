@@ -1,5 +1,7 @@
 #include "master/experiment/trial.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "master/experiment/tables.h"
 
@@ -20,6 +22,8 @@ TrialActions End(Trial& trial, TrialEvent event, absl::Time now) {
   TrialActions actions;
   if (!Move(trial, event)) return actions;
   trial.end_as.reset();
+  trial.held = false;
+  trial.waits_for.reset();
   trial.ended_at = now;
   if (trial.state == TrialState::kCompleted) trial.progress = 1;
   actions.changed = true;
@@ -45,6 +49,7 @@ TrialActions LetGo(Trial& trial, TrialState end_as, Release release) {
     const bool canceled = trial.end_as == TrialState::kCanceled;
     actions.changed = !canceled && trial.end_as != end_as;
     if (!canceled) trial.end_as = end_as;
+    if (end_as != TrialState::kPaused) trial.held = false;
     if (release == Release::kStop) actions.release = release;
     return actions;
   }
@@ -123,10 +128,54 @@ TrialActions Pause(Trial& trial, absl::Time) {
 
 TrialActions Activate(Trial& trial) {
   TrialActions actions;
+  if (trial.held || trial.waits_for) return actions;
   if (trial.state == TrialState::kStopping && trial.end_as == TrialState::kPaused) {
     return LetGo(trial, TrialState::kQueued, Release::kNone);
   }
   if (!Move(trial, TrialEvent::kActivate)) return actions;
+  actions.changed = true;
+  actions.new_run = true;
+  return actions;
+}
+
+TrialActions Hold(Trial& trial, absl::Time now) {
+  const bool ending = trial.end_as == TrialState::kCanceled ||
+                      trial.end_as == TrialState::kCompleted || model::IsTerminal(trial.state);
+  if (trial.held || ending) return {};
+  TrialActions actions = Pause(trial, now);
+  trial.held = true;
+  actions.changed = true;
+  return actions;
+}
+
+TrialActions Resume(Trial& trial, bool experiment_active) {
+  if (!trial.held) return {};
+  trial.held = false;
+  TrialActions actions;
+  if (experiment_active) actions = Activate(trial);
+  actions.changed = true;
+  return actions;
+}
+
+TrialActions OnParentSaved(Trial& trial, std::optional<model::CheckpointId> checkpoint,
+                           bool experiment_active) {
+  if (!trial.waits_for) return {};
+  trial.waits_for.reset();
+  trial.warm_start = std::move(checkpoint);
+  TrialActions actions;
+  if (experiment_active) actions = Activate(trial);
+  actions.changed = true;
+  return actions;
+}
+
+TrialActions Continue(Trial& trial) {
+  TrialActions actions;
+  if (!Move(trial, TrialEvent::kContinue)) return actions;
+  ++trial.run_id;
+  trial.restarts = 0;
+  trial.reason.clear();
+  trial.progress = 0;
+  trial.ended_at.reset();
   actions.changed = true;
   actions.new_run = true;
   return actions;

@@ -7,8 +7,12 @@
 //     │ ▼                        │ │                   code is invalid
 //   PAUSED ◄─────────────────────┘ │ failed, restarts left: a new run, QUEUED
 //     │                            │
-//     │ kill, cancel               ▼ pause, kill, cancel, searcher stop
+//     │ kill, cancel               ▼ pause, hold, kill, cancel, searcher stop
 //     └──────────► CANCELED ◄── STOPPING (end_as says what it becomes)
+//
+// A trial is PAUSED with its experiment, because the searcher holds it at its rung (`held`), or
+// because the trial from which it is to start has not saved yet (`waits_for`); it goes on when none
+// of these is left.
 //
 // PURE; table in tables.h.
 #ifndef MASTER_EXPERIMENT_TRIAL_H_
@@ -34,13 +38,18 @@ struct Trial {
   model::TrialState state = model::TrialState::kQueued;
   // While kStopping: what it becomes once its allocation has ended.
   std::optional<model::TrialState> end_as;
+  // The searcher holds it at its rung: PAUSED, or on its way there. Only Resume lets it go on.
+  bool held = false;
   std::string reason;                             // of the end, or of the last restart
   int restarts = 0;                               // that count against max_restarts
   int run_id = 0;                                 // number of the present or next run
   std::optional<model::AllocationId> allocation;  // of the present run
   std::optional<model::CheckpointId> latest_checkpoint;
+  // Its parent, which saves before this trial takes the checkpoint as its warm_start.
+  std::optional<model::TrialId> waits_for;
+  // A checkpoint of another trial, from which it starts while it has none of its own.
   std::optional<model::CheckpointId> warm_start;
-  int64_t steps_completed = 0;  // at the latest checkpoint: where the next run resumes
+  int64_t steps_completed = 0;  // at its latest checkpoint: where the next run resumes
   double progress = 0;
   std::string runner_state;
   // The searcher's metric: best (by direction) and latest.
@@ -66,6 +75,14 @@ TrialActions OnAssigned(Trial& trial);
 // Requests. One that asks for what is so already, or is on its way, changes nothing.
 TrialActions Pause(Trial& trial, absl::Time now);
 TrialActions Activate(Trial& trial);
+// The searcher's pause and its end. Resume wakes the trial only if its experiment is active.
+TrialActions Hold(Trial& trial, absl::Time now);
+TrialActions Resume(Trial& trial, bool experiment_active);
+// Its parent has saved `checkpoint`.
+TrialActions OnParentSaved(Trial& trial, std::optional<model::CheckpointId> checkpoint,
+                           bool experiment_active);
+// One that has ended runs again from its newest checkpoint, with all its restarts.
+TrialActions Continue(Trial& trial);
 // Lets it save, then ends it as `end` (kCanceled or kCompleted).
 TrialActions Finish(Trial& trial, model::TrialState end, absl::Time now);
 // Ends it as CANCELED, at once.

@@ -42,8 +42,8 @@ void CleanAll(T&... values) {
 
 void CleanInPlace(cluster::PutExperiment& put) {
   experiment::Experiment& e = put.experiment;
-  CleanAll(e.job, e.request_id, e.original_config, e.context_hash, e.reason, e.created_at,
-           e.ended_at);
+  CleanAll(e.job, e.request_id, e.original_config, e.context_hash, e.warm_start, e.reason,
+           e.created_at, e.ended_at);
 }
 
 void CleanInPlace(cluster::PutTrial& put) {
@@ -61,6 +61,7 @@ void CleanInPlace(cluster::PutAllocation& put) {
 }
 
 void CleanInPlace(cluster::PutSearcher& put) { CleanAll(put.snapshot); }
+void CleanInPlace(cluster::AddSearcherEvents& add) { CleanAll(add.events); }
 void CleanInPlace(cluster::AddMetrics& add) { add.report = Canonical(std::move(add.report)); }
 void CleanInPlace(cluster::AddLogLine& add) { add.line = Canonical(std::move(add.line)); }
 

@@ -6,6 +6,18 @@
 
 namespace det::store {
 
+void FakeDatabase::AddTo(cluster::Image& image, const experiment::Experiment& experiment) const {
+  const model::ExperimentId id = experiment.id;
+  image.experiments.push_back(experiment);
+  if (searchers.contains(id)) image.searchers.emplace(id, searchers.at(id));
+  for (const auto& [trial_id, trial] : trials) {
+    if (trial.experiment == id) image.trials.push_back(trial);
+  }
+  for (const auto& [key, events] : searcher_events) {
+    if (key.first == id) image.searcher_events.push_back(events);
+  }
+}
+
 std::vector<model::MetricReport> FakeDatabase::Metrics(model::TrialId trial,
                                                        const std::string& group) const {
   std::vector<model::MetricReport> found;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "master/cluster/change.h"
+#include "master/cluster/image.h"
 #include "master/store/fake_templates.h"
 #include "master/store/records.h"
 
@@ -30,6 +31,7 @@ struct FakeDatabase {
   std::map<model::TrialId, experiment::Trial> trials;
   std::map<model::AllocationId, experiment::Allocation> allocations;
   std::map<model::ExperimentId, cluster::PutSearcher> searchers;
+  std::map<std::pair<model::ExperimentId, int64_t>, cluster::AddSearcherEvents> searcher_events;
   std::map<MetricKey, model::MetricReport> metrics;
   std::map<model::CheckpointId, model::CheckpointRecord> checkpoints;
   std::vector<LogRecord> logs;  // by id, which is the index + 1
@@ -46,6 +48,12 @@ struct FakeDatabase {
   void Make(const cluster::PutSearcher& put) {
     const auto [it, inserted] = searchers.emplace(put.experiment, put);
     if (!inserted && it->second.sequence <= put.sequence) it->second = put;
+    std::erase_if(searcher_events, [&](const auto& event) {
+      return event.first.first == put.experiment && event.first.second <= put.sequence;
+    });
+  }
+  void Make(const cluster::AddSearcherEvents& add) {
+    searcher_events.emplace(std::pair(add.experiment, add.sequence), add);
   }
   void Make(const cluster::AddMetrics& add) { Add(add.report); }
   void Make(const cluster::AddCheckpoint& add) {
@@ -70,6 +78,9 @@ struct FakeDatabase {
     return std::any_of(experiments.begin(), experiments.end(),
                        [&](const auto& item) { return item.second.context_hash == hash; });
   }
+
+  // Adds the experiment with its trials and its searcher.
+  void AddTo(cluster::Image& image, const experiment::Experiment& experiment) const;
 
   // The newest run's report of each step.
   std::vector<model::MetricReport> Metrics(model::TrialId trial, const std::string& group) const;

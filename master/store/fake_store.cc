@@ -57,12 +57,7 @@ absl::StatusOr<cluster::Image> FakeStore::Load() {
   for (const auto& [id, experiment] : database_->experiments) {
     image.last_experiment = std::max(image.last_experiment, id.value());
     if (IsTerminal(experiment.state)) continue;
-    image.experiments.push_back(experiment);
-    const auto searcher = database_->searchers.find(id);
-    if (searcher != database_->searchers.end()) image.searchers.insert(*searcher);
-    for (const auto& [trial_id, trial] : database_->trials) {
-      if (trial.experiment == id) image.trials.push_back(trial);
-    }
+    database_->AddTo(image, experiment);
   }
   std::sort(image.trials.begin(), image.trials.end(),
             [](const auto& a, const auto& b) { return a.id < b.id; });
@@ -175,6 +170,15 @@ absl::StatusOr<ExperimentRecord> FakeStore::GetExperiment(model::ExperimentId id
   const auto it = database_->experiments.find(id);
   if (it == database_->experiments.end()) return NoSuch("experiment", id);
   return database_->Record(it->second);
+}
+
+absl::StatusOr<cluster::Image> FakeStore::LoadExperiment(model::ExperimentId id) {
+  std::lock_guard lock(database_->mutex);
+  const auto it = database_->experiments.find(id);
+  if (it == database_->experiments.end()) return NoSuch("experiment", id);
+  cluster::Image image;
+  database_->AddTo(image, it->second);
+  return image;
 }
 
 absl::StatusOr<ExperimentPage> FakeStore::ListExperiments(const ExperimentQuery& query) {

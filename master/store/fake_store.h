@@ -39,6 +39,7 @@ class FakeStore final : public Store {
   Templates& templates() override;
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
+  absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
   absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) override;
   absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) override;
   absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) override;

@@ -100,6 +100,9 @@ class FaultyStore final : public Store {
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override {
     return store_.GetExperiment(id);
   }
+  absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override {
+    return store_.LoadExperiment(id);
+  }
   absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) override {
     return store_.ListExperiments(query);
   }

@@ -67,6 +67,8 @@ class Store {
   // ---- reads: committed rows only ----
 
   virtual absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) = 0;
+  // The rows of this experiment alone, as Load gives them, also when it is over.
+  virtual absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) = 0;
   virtual absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) = 0;
   virtual absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) = 0;
   virtual absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) = 0;

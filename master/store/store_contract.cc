@@ -38,6 +38,7 @@ cluster::Image MakeBusyImage() {
   cluster::Image image;
   experiment::Experiment e = MakeExperiment(3);
   e.context_hash = "abc";
+  e.warm_start = model::CheckpointId("c0");
   e.state = model::ExperimentState::kPaused;
   e.reason = "paused by admin";
   e.progress = 0.1;
@@ -47,12 +48,14 @@ cluster::Image MakeBusyImage() {
 
   experiment::Trial running = MakeTrial(7, 3);
   running.state = model::TrialState::kStopping;
-  running.end_as = model::TrialState::kCanceled;
+  running.end_as = model::TrialState::kPaused;
+  running.held = true;
   running.reason = "restart 1";
   running.restarts = 1;
   running.run_id = 2;
   running.allocation = model::AllocationId("3.7.2");
   running.latest_checkpoint = model::CheckpointId("c1");
+  running.waits_for = model::TrialId(6);
   running.warm_start = model::CheckpointId("c0");
   running.steps_completed = 5'000'000'000;
   running.progress = 1.0 / 3;
@@ -83,6 +86,10 @@ cluster::Image MakeBusyImage() {
 
   image.searchers[e.id] = {
       e.id, 4, model::Value::Object{{"rng", "1:2"}, {"x", 1.0}, {"n", 1}, {"big", 1e18}}};
+  for (const int64_t sequence : {5, 6, 10}) {
+    image.searcher_events.push_back(
+        {e.id, sequence, model::Value::List{model::Value::List{"validation", "1", sequence, 2.0}}});
+  }
   image.last_experiment = 3;
   image.last_trial = 8;
   image.last_submitted = 12;
@@ -95,6 +102,7 @@ std::vector<cluster::Change> ToChanges(const cluster::Image& image) {
   for (const auto& t : image.trials) changes.push_back(cluster::PutTrial{t});
   for (const auto& a : image.allocations) changes.push_back(cluster::PutAllocation{a});
   for (const auto& [id, searcher] : image.searchers) changes.push_back(searcher);
+  for (const auto& events : image.searcher_events) changes.push_back(events);
   return changes;
 }
 
@@ -119,12 +127,64 @@ TEST_P(StoreContractTest, LaterChangesReplaceEarlierOnes) {
   image.allocations[0].shares[1].exited = true;
   image.searchers.begin()->second.sequence = 9;
   image.searchers.begin()->second.snapshot = model::Value::Object{{"x", 2}};
+  // A snapshot takes the place of the journal before it.
+  image.searcher_events.erase(image.searcher_events.begin(), image.searcher_events.begin() + 2);
   Commit(ToChanges(image));
   EXPECT_EQ(Reload(), image);
   // Also after a restart, when the store has not inserted the experiment itself.
   image.experiments[0].progress = 0.75;
   Commit({cluster::PutExperiment{MakeExperiment(3)}, cluster::PutExperiment{image.experiments[0]}});
   EXPECT_EQ(Reload(), image);
+}
+
+TEST_P(StoreContractTest, ASearchersJournalGoesOnAfterItsSnapshot) {
+  const model::ExperimentId id(1);
+  const auto events = [&](int64_t sequence) {
+    return cluster::AddSearcherEvents{id, sequence, model::Value::List{sequence}};
+  };
+  const auto snapshot = [&](int64_t sequence) {
+    return cluster::PutSearcher{id, sequence, model::Value::Object{{"at", sequence}}};
+  };
+  const cluster::AddSearcherEvents other{model::ExperimentId(2), 1, model::Value::List{}};
+  // In one batch, as a busy master commits.
+  Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutExperiment{MakeExperiment(2)},
+          snapshot(1), events(2), events(3), snapshot(4), events(5), other});
+  Commit({events(6), events(6)});
+  cluster::Image image = Reload();
+  EXPECT_EQ(image.searchers.at(id), snapshot(4));
+  EXPECT_THAT(image.searcher_events, ::testing::ElementsAre(events(5), events(6), other));
+  Commit({events(7), snapshot(8)});
+  image = Reload();
+  EXPECT_EQ(image.searchers.at(id), snapshot(8));
+  EXPECT_THAT(image.searcher_events, ::testing::ElementsAre(other));
+}
+
+TEST_P(StoreContractTest, OneExperimentIsLoadedAlsoWhenItIsOver) {
+  cluster::Image image = MakeBusyImage();
+  image.experiments[0].state = model::ExperimentState::kCompleted;
+  Commit(ToChanges(image));
+  Commit({cluster::PutExperiment{MakeExperiment(4)}, cluster::PutTrial{MakeTrial(9, 4)}});
+  image.allocations.clear();
+  image.last_experiment = image.last_trial = image.last_submitted = 0;
+  EXPECT_EQ(*store_->LoadExperiment(model::ExperimentId(3)), image);
+  EXPECT_TRUE(absl::IsNotFound(store_->LoadExperiment(model::ExperimentId(5)).status()));
+}
+
+TEST_P(StoreContractTest, AnExperimentThatGoesOnMayHaveAnotherConfiguration) {
+  experiment::Experiment e = MakeExperiment(1);
+  e.state = model::ExperimentState::kCompleted;
+  Commit({cluster::PutExperiment{e}});
+  e.state = model::ExperimentState::kActive;
+  e.config = MakeConfig("longer");
+  Commit({cluster::PutExperiment{e}});
+  EXPECT_EQ(store_->GetExperiment(e.id)->experiment, e);
+  e.state = model::ExperimentState::kError;
+  Commit({cluster::PutExperiment{e}});
+  Reload();
+  e.state = model::ExperimentState::kActive;
+  e.config = MakeConfig("longer still");
+  Commit({cluster::PutExperiment{e}});
+  EXPECT_EQ(store_->GetExperiment(e.id)->experiment, e);
 }
 
 TEST_P(StoreContractTest, WhatIsOverIsNotLoadedButCounted) {

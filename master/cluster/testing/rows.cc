@@ -11,6 +11,13 @@ void Rows::Apply(const std::vector<Change>& changes) {
   }
 }
 
+void Rows::Put(const PutSearcher& row) {
+  searchers[row.experiment] = row;
+  std::erase_if(searcher_events, [&](const auto& event) {
+    return event.first.first == row.experiment && event.first.second <= row.sequence;
+  });
+}
+
 Image Rows::Load() const {
   Image image;
   for (const auto& [id, experiment] : experiments) {
@@ -18,6 +25,9 @@ Image Rows::Load() const {
     if (model::IsTerminal(experiment.state)) continue;
     image.experiments.push_back(experiment);
     image.searchers.emplace(id, searchers.at(id));
+  }
+  for (const auto& [key, row] : searcher_events) {
+    if (image.searchers.contains(key.first)) image.searcher_events.push_back(row);
   }
   const auto live = [&](model::TrialId trial) {
     return !model::IsTerminal(experiments.at(trials.at(trial).experiment).state);

@@ -4,6 +4,7 @@
 #define MASTER_CLUSTER_TESTING_ROWS_H_
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "master/cluster/change.h"
@@ -20,6 +21,7 @@ class Rows {
   std::map<model::TrialId, experiment::Trial> trials;
   std::map<model::AllocationId, experiment::Allocation> allocations;
   std::map<model::ExperimentId, PutSearcher> searchers;
+  std::map<std::pair<model::ExperimentId, int64_t>, AddSearcherEvents> searcher_events;
   std::vector<model::MetricReport> metrics;
   std::map<model::CheckpointId, model::CheckpointRecord> checkpoints;
   std::vector<model::LogLine> lines;
@@ -28,7 +30,8 @@ class Rows {
   void Put(const PutExperiment& row) { experiments[row.experiment.id] = row.experiment; }
   void Put(const PutTrial& row) { trials[row.trial.id] = row.trial; }
   void Put(const PutAllocation& row) { allocations[row.allocation.id] = row.allocation; }
-  void Put(const PutSearcher& row) { searchers[row.experiment] = row; }
+  void Put(const PutSearcher& row);
+  void Put(const AddSearcherEvents& row) { searcher_events[{row.experiment, row.sequence}] = row; }
   void Put(const AddMetrics& row) { metrics.push_back(row.report); }
   void Put(const AddCheckpoint& row) { checkpoints[row.checkpoint.id] = row.checkpoint; }
   void Put(const AddLogLine& row) { lines.push_back(row.line); }

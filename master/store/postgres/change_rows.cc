@@ -13,24 +13,25 @@ using Statement = Connection::Statement;
 
 constexpr char kInsertExperiment[] = R"sql(
 INSERT INTO experiments (id, name, job, owner, request_id, config, original_config, context_hash,
-  state, reason, progress, best_metric, best_trial, created_at, ended_at)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)
-ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason,
-  progress = excluded.progress, best_metric = excluded.best_metric,
-  best_trial = excluded.best_trial, ended_at = excluded.ended_at)sql";
+  warm_start, state, reason, progress, best_metric, best_trial, created_at, ended_at)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)
+ON CONFLICT (id) DO UPDATE SET name = excluded.name, config = excluded.config,
+  state = excluded.state, reason = excluded.reason, progress = excluded.progress,
+  best_metric = excluded.best_metric, best_trial = excluded.best_trial, ended_at = excluded.ended_at)sql";
 
 constexpr char kUpdateExperiment[] = R"sql(
 UPDATE experiments SET state = $2, reason = $3, progress = $4, best_metric = $5, best_trial = $6,
   ended_at = $7 WHERE id = $1)sql";
 
 constexpr char kPutTrial[] = R"sql(
-INSERT INTO trials (id, experiment, request, task, seed, hparams, state, end_as, reason, restarts,
-  run_id, allocation, latest_checkpoint, warm_start, steps_completed, progress, runner_state,
-  best_metric, latest_metric, best_steps, created_at, ended_at)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22)
+INSERT INTO trials (id, experiment, request, task, seed, hparams, state, end_as, held, reason,
+  restarts, run_id, allocation, latest_checkpoint, waits_for, warm_start, steps_completed, progress,
+  runner_state, best_metric, latest_metric, best_steps, created_at, ended_at)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24)
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, end_as = excluded.end_as,
-  reason = excluded.reason, restarts = excluded.restarts, run_id = excluded.run_id,
-  allocation = excluded.allocation, latest_checkpoint = excluded.latest_checkpoint,
+  held = excluded.held, reason = excluded.reason, restarts = excluded.restarts,
+  run_id = excluded.run_id, allocation = excluded.allocation,
+  latest_checkpoint = excluded.latest_checkpoint, waits_for = excluded.waits_for,
   warm_start = excluded.warm_start, steps_completed = excluded.steps_completed,
   progress = excluded.progress, runner_state = excluded.runner_state,
   best_metric = excluded.best_metric, latest_metric = excluded.latest_metric,
@@ -49,10 +50,16 @@ ON CONFLICT (id) DO UPDATE SET slots = excluded.slots, submitted = excluded.subm
   exit_code = excluded.exit_code, started_at = excluded.started_at,
   ended_at = excluded.ended_at)sql";
 
+// The journal up to the snapshot goes with it.
 constexpr char kPutSearcher[] = R"sql(
+WITH past AS (DELETE FROM searcher_events WHERE experiment = $1 AND sequence <= $2)
 INSERT INTO searchers (experiment, sequence, snapshot) VALUES ($1,$2,$3)
 ON CONFLICT (experiment) DO UPDATE SET sequence = excluded.sequence, snapshot = excluded.snapshot
 WHERE searchers.sequence <= excluded.sequence)sql";
+
+constexpr char kAddSearcherEvents[] = R"sql(
+INSERT INTO searcher_events (experiment, sequence, events) VALUES ($1,$2,$3)
+ON CONFLICT DO NOTHING)sql";
 
 constexpr char kPutCheckpoint[] = R"sql(
 INSERT INTO checkpoints (id, trial, allocation, steps, resources, size, metadata, time)
@@ -114,19 +121,19 @@ Statement Put(const experiment::Experiment& e, bool known) {
   }
   return {kInsertExperiment,
           MakeParams(e.id, e.config->name, e.job, e.owner, e.request_id, model::ToValue(*e.config),
-                     e.original_config, e.context_hash, Text(e.state), e.reason, e.progress,
-                     e.best_metric, e.best_trial, e.created_at, e.ended_at)};
+                     e.original_config, e.context_hash, e.warm_start, Text(e.state), e.reason,
+                     e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at)};
 }
 
 Statement Put(const experiment::Trial& t) {
   const std::optional<std::string> end_as =
       t.end_as ? std::optional(Text(*t.end_as)) : std::nullopt;
-  return {
-      kPutTrial,
-      MakeParams(t.id, t.experiment, t.request, t.task, t.seed, model::Value(t.hparams),
-                 Text(t.state), end_as, t.reason, t.restarts, t.run_id, t.allocation,
-                 t.latest_checkpoint, t.warm_start, t.steps_completed, t.progress, t.runner_state,
-                 t.best_metric, t.latest_metric, t.best_steps, t.created_at, t.ended_at)};
+  return {kPutTrial,
+          MakeParams(t.id, t.experiment, t.request, t.task, t.seed, model::Value(t.hparams),
+                     Text(t.state), end_as, t.held, t.reason, t.restarts, t.run_id, t.allocation,
+                     t.latest_checkpoint, t.waits_for, t.warm_start, t.steps_completed, t.progress,
+                     t.runner_state, t.best_metric, t.latest_metric, t.best_steps, t.created_at,
+                     t.ended_at)};
 }
 
 Statement Put(const experiment::Allocation& a) {
@@ -152,6 +159,9 @@ Statement ToStatement(const cluster::Change& change, bool known) {
     Statement operator()(const cluster::PutAllocation& put) { return Put(put.allocation); }
     Statement operator()(const cluster::PutSearcher& put) {
       return {kPutSearcher, MakeParams(put.experiment, put.sequence, put.snapshot)};
+    }
+    Statement operator()(const cluster::AddSearcherEvents& add) {
+      return {kAddSearcherEvents, MakeParams(add.experiment, add.sequence, add.events)};
     }
     Statement operator()(const cluster::AddMetrics& add) { return InsertMetrics({&add.report}); }
     Statement operator()(const cluster::AddCheckpoint& add) { return Put(add.checkpoint); }

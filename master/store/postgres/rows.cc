@@ -117,13 +117,15 @@ std::vector<experiment::Share> ToShares(const model::Value& value) {
 }  // namespace
 
 const char kExperimentColumns[] =
-    "e.id, e.job, e.owner, e.request_id, e.config, e.original_config, e.context_hash, e.state, "
+    "e.id, e.job, e.owner, e.request_id, e.config, e.original_config, e.context_hash, "
+    "e.warm_start, e.state, "
     "e.reason, e.progress, e.best_metric, e.best_trial, micros(e.created_at), micros(e.ended_at)";
 
 const char kTrialColumns[] =
-    "t.id, t.experiment, t.request, t.task, t.seed, t.hparams, t.state, t.end_as, t.reason, "
-    "t.restarts, t.run_id, t.allocation, t.latest_checkpoint, t.warm_start, t.steps_completed, "
-    "t.progress, t.runner_state, t.best_metric, t.latest_metric, t.best_steps, "
+    "t.id, t.experiment, t.request, t.task, t.seed, t.hparams, t.state, t.end_as, t.held, "
+    "t.reason, t.restarts, t.run_id, t.allocation, t.latest_checkpoint, t.waits_for, "
+    "t.warm_start, t.steps_completed, t.progress, t.runner_state, t.best_metric, t.latest_metric, "
+    "t.best_steps, "
     "micros(t.created_at), micros(t.ended_at)";
 
 const char kAllocationColumns[] =
@@ -154,7 +156,8 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
   experiment::Experiment e;
   std::string config;
   Cursor cursor(result, row, column);
-  cursor.ReadAll(e.id, e.job, e.owner, e.request_id, config, e.original_config, e.context_hash);
+  cursor.ReadAll(e.id, e.job, e.owner, e.request_id, config, e.original_config, e.context_hash,
+                 e.warm_start);
   cursor.Read(e.state, model::ParseExperimentState);
   cursor.ReadAll(e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at);
   DET_RETURN_IF_ERROR(cursor.status());
@@ -174,9 +177,9 @@ absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int col
   cursor.ReadAll(t.id, t.experiment, t.request, t.task, t.seed, hparams);
   cursor.Read(t.state, model::ParseTrialState);
   cursor.Read(t.end_as, model::ParseTrialState);
-  cursor.ReadAll(t.reason, t.restarts, t.run_id, t.allocation, t.latest_checkpoint, t.warm_start,
-                 t.steps_completed, t.progress, t.runner_state, t.best_metric, t.latest_metric,
-                 t.best_steps, t.created_at, t.ended_at);
+  cursor.ReadAll(t.held, t.reason, t.restarts, t.run_id, t.allocation, t.latest_checkpoint,
+                 t.waits_for, t.warm_start, t.steps_completed, t.progress, t.runner_state,
+                 t.best_metric, t.latest_metric, t.best_steps, t.created_at, t.ended_at);
   DET_RETURN_IF_ERROR(cursor.status());
   if (hparams.AsObject() != nullptr) t.hparams = std::move(*hparams.MutableObject());
   return t;

@@ -10,6 +10,7 @@
 #include "master/store/postgres/migrations.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/postgres_store.h"
+#include "master/store/postgres/query.h"
 #include "master/store/postgres/rows.h"
 
 namespace det::store {
@@ -47,6 +48,9 @@ std::optional<Key> KeyOf(const cluster::Change& change) {
     }
     std::optional<std::string> operator()(const cluster::PutSearcher& put) {
       return ToString(put.experiment);
+    }
+    std::optional<std::string> operator()(const cluster::AddSearcherEvents&) {
+      return std::nullopt;
     }
     std::optional<std::string> operator()(const cluster::AddMetrics&) { return std::nullopt; }
     std::optional<std::string> operator()(const cluster::AddCheckpoint&) { return std::nullopt; }
@@ -125,21 +129,8 @@ absl::StatusOr<cluster::Image> SqlStore::LoadFrom(Connection& connection) {
   known_experiments_.clear();
   DET_RETURN_IF_ERROR(connection.Exec(kDropOrphans).status());
 
-  DET_ASSIGN_OR_RETURN(
-      const Result experiments,
-      connection.Exec(absl::StrCat("SELECT ", kExperimentColumns, " FROM experiments e WHERE ",
-                                   kLive, " ORDER BY e.id")));
-  for (int row = 0; row < experiments.rows(); ++row) {
-    DET_ASSIGN_OR_RETURN(image.experiments.emplace_back(), ToExperiment(experiments, row));
-    known_experiments_.insert(image.experiments.back().id);
-  }
-  DET_ASSIGN_OR_RETURN(
-      const Result trials,
-      connection.Exec(absl::StrCat("SELECT ", kTrialColumns, " FROM trials t JOIN experiments e ",
-                                   "ON e.id = t.experiment WHERE ", kLive, " ORDER BY t.id")));
-  for (int row = 0; row < trials.rows(); ++row) {
-    DET_ASSIGN_OR_RETURN(image.trials.emplace_back(), ToTrial(trials, row));
-  }
+  DET_RETURN_IF_ERROR(AddExperiments(connection, kLive, {}, image));
+  for (const auto& experiment : image.experiments) known_experiments_.insert(experiment.id);
   DET_ASSIGN_OR_RETURN(
       const Result allocations,
       connection.Exec(absl::StrCat("SELECT ", kAllocationColumns, " FROM allocations a ",
@@ -147,20 +138,63 @@ absl::StatusOr<cluster::Image> SqlStore::LoadFrom(Connection& connection) {
   for (int row = 0; row < allocations.rows(); ++row) {
     DET_ASSIGN_OR_RETURN(image.allocations.emplace_back(), ToAllocation(allocations, row));
   }
-  DET_ASSIGN_OR_RETURN(
-      const Result searchers,
-      connection.Exec(absl::StrCat("SELECT s.experiment, s.sequence, s.snapshot FROM searchers s ",
-                                   "JOIN experiments e ON e.id = s.experiment WHERE ", kLive)));
-  for (int row = 0; row < searchers.rows(); ++row) {
-    const model::ExperimentId id(static_cast<int32_t>(searchers.Int(row, 0)));
-    DET_ASSIGN_OR_RETURN(model::Value snapshot, ToValue(searchers, row, 2));
-    image.searchers[id] = {id, searchers.Int(row, 1), std::move(snapshot)};
-  }
   DET_ASSIGN_OR_RETURN(const Result highest, connection.Exec(kHighest));
   image.last_experiment = static_cast<int32_t>(highest.Int(0, 0));
   image.last_trial = static_cast<int32_t>(highest.Int(0, 1));
   image.last_submitted = highest.Int(0, 2);
   return image;
+}
+
+absl::Status SqlStore::AddExperiments(Connection& connection, const std::string& condition,
+                                      const Params& params, cluster::Image& image) {
+  const std::string of =
+      absl::StrCat(" JOIN experiments e ON e.id = x.experiment WHERE ", condition);
+  DET_ASSIGN_OR_RETURN(
+      const Result experiments,
+      connection.Exec(absl::StrCat("SELECT ", kExperimentColumns, " FROM experiments e WHERE ",
+                                   condition, " ORDER BY e.id"),
+                      params));
+  for (int row = 0; row < experiments.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(image.experiments.emplace_back(), ToExperiment(experiments, row));
+  }
+  DET_ASSIGN_OR_RETURN(
+      const Result trials,
+      connection.Exec(absl::StrCat("SELECT ", kTrialColumns, " FROM trials t JOIN experiments e ",
+                                   "ON e.id = t.experiment WHERE ", condition, " ORDER BY t.id"),
+                      params));
+  for (int row = 0; row < trials.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(image.trials.emplace_back(), ToTrial(trials, row));
+  }
+  DET_ASSIGN_OR_RETURN(
+      const Result searchers,
+      connection.Exec(
+          absl::StrCat("SELECT x.experiment, x.sequence, x.snapshot FROM searchers x", of),
+          params));
+  for (int row = 0; row < searchers.rows(); ++row) {
+    const model::ExperimentId id(static_cast<int32_t>(searchers.Int(row, 0)));
+    DET_ASSIGN_OR_RETURN(model::Value snapshot, ToValue(searchers, row, 2));
+    image.searchers[id] = {id, searchers.Int(row, 1), std::move(snapshot)};
+  }
+  DET_ASSIGN_OR_RETURN(
+      const Result events,
+      connection.Exec(absl::StrCat("SELECT x.experiment, x.sequence, x.events FROM ",
+                                   "searcher_events x", of, " ORDER BY x.experiment, x.sequence"),
+                      params));
+  for (int row = 0; row < events.rows(); ++row) {
+    const model::ExperimentId id(static_cast<int32_t>(events.Int(row, 0)));
+    DET_ASSIGN_OR_RETURN(model::Value list, ToValue(events, row, 2));
+    image.searcher_events.push_back({id, events.Int(row, 1), std::move(list)});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<cluster::Image> SqlStore::LoadExperiment(model::ExperimentId id) {
+  return readers_.Run([&](Connection& connection) -> absl::StatusOr<cluster::Image> {
+    cluster::Image image;
+    DET_RETURN_IF_ERROR(AddExperiments(connection, "e.id = $1", MakeParams(id), image));
+    if (image.experiments.empty()) return NoSuch("experiment", id);
+    return image;
+  });
 }
 
 std::vector<Connection::Statement> SqlStore::ToStatements(
@@ -199,7 +233,12 @@ absl::Status SqlStore::Commit(int64_t sequence, const std::vector<cluster::Chang
   if (!status.ok()) return status;
   for (const cluster::Change& change : changes) {
     if (const auto* put = std::get_if<cluster::PutExperiment>(&change)) {
-      known_experiments_.insert(put->experiment.id);
+      // One that has ended may go on with another configuration; then it is written whole.
+      if (model::IsTerminal(put->experiment.state)) {
+        known_experiments_.erase(put->experiment.id);
+      } else {
+        known_experiments_.insert(put->experiment.id);
+      }
     }
   }
   return absl::OkStatus();

@@ -42,6 +42,7 @@ class SqlStore final : public Store {
   Templates& templates() override { return templates_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
+  absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
   absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) override;
   absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) override;
   absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) override;
@@ -60,6 +61,9 @@ class SqlStore final : public Store {
 
  private:
   absl::StatusOr<cluster::Image> LoadFrom(Connection& connection);
+  // Adds the experiments for which `condition` (on `e`) holds, with their trials and searchers.
+  static absl::Status AddExperiments(Connection& connection, const std::string& condition,
+                                     const Params& params, cluster::Image& image);
   std::vector<Connection::Statement> ToStatements(
       int64_t sequence, const std::vector<cluster::Change>& changes) const;
 
