@@ -9,6 +9,7 @@
 #include "master/auth/tokens.h"
 #include "master/model/entrypoint.h"
 #include "master/model/parse/parse.h"
+#include "master/service/warm_start.h"
 
 namespace det::service {
 namespace {
@@ -63,6 +64,8 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
       model::ExperimentConfig config,
       model::ParseExperimentConfig(request.config(), request.config_path(), {}, defaults));
   DET_RETURN_IF_ERROR(CheckPlace(edge, config, request));
+  DET_ASSIGN_OR_RETURN(const std::optional<model::CheckpointId> warm_start,
+                       FindWarmStart(*edge.store, config.searcher));
   Submission submission;
   DET_ASSIGN_OR_RETURN(submission.context, PackContext(request.model_definition()));
   DET_RETURN_IF_ERROR(CheckEntrypoint(config, submission.context, request));
@@ -71,7 +74,8 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                       .context_hash = submission.context.hash,
                       .owner = owner,
                       .request_id = request.request_id(),
-                      .activate = request.activate()};
+                      .activate = request.activate(),
+                      .warm_start = warm_start};
   return submission;
 }
 
