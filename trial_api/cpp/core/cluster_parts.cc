@@ -1,6 +1,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/file.h"
@@ -46,6 +47,8 @@ TrialInfo ReadTrialInfo() {
     info.checkpoint_dir = json.at("checkpoint_dir");
     const Json latest = json.value("latest_checkpoint", Json());
     if (latest.is_string()) info.latest_checkpoint = latest;
+    info.parts.warm_start = json.value("warm_start", false);
+    info.parts.validate_at = json.value("validate_at", std::vector<int64_t>());
     return info;
   } catch (const Json::exception& e) {
     throw Error(path + ": " + e.what());

@@ -167,8 +167,8 @@ TEST_F(ClusterTest, ContextSpeaksToTheMaster) {
   ASSERT_TRUE(base::WriteFileAtomically(dir.path() + "/info/trial.json",
                                         R"({"experiment_id": 3, "trial_id": 1, "trial_run_id": 0,
       "trial_seed": 812, "hparams": {"lr": 0.5}, "config": {"data": {"x": 1}, "scheduling_unit": 5},
-      "latest_checkpoint": null, "steps_completed": 0, "checkpoint_dir": ")" +
-                                            dir.path() + "/store\"}")
+      "latest_checkpoint": "c0", "warm_start": true, "steps_completed": 0, "validate_at": [3, 9],
+      "checkpoint_dir": ")" + dir.path() + "/store\"}")
                   .ok());
   auto variables = master_.Environment();
   variables["DET_RUN_DIR"] = dir.path();
@@ -181,7 +181,9 @@ TEST_F(ClusterTest, ContextSpeaksToTheMaster) {
   EXPECT_EQ(context->hparams().Get<double>("lr"), 0.5);
   EXPECT_EQ(context->training().reporting_period, 5);
   EXPECT_EQ(context->data_json(), R"({"x":1})");
-  EXPECT_EQ(context->checkpoints().Latest(), std::nullopt);
+  EXPECT_EQ(context->training().validate_at, (std::vector<int64_t>{3, 9}));
+  EXPECT_EQ(context->checkpoints().Latest(), "c0");
+  EXPECT_TRUE(context->warm_start());
   const auto write = [](const std::string& to) {
     EXPECT_TRUE(base::WriteFileAtomically(to + "/model.pt", "abc").ok());
   };

@@ -20,12 +20,14 @@ class PartsContext final : public Context {
         training_(ParseTrainingConfig(parts_.config_json)),
         data_json_(TopLevelField(parts_.config_json, "data")) {
     if (parts_.max_length) training_.max_length = parts_.max_length;
+    training_.validate_at = parts_.validate_at;
   }
 
   bool on_cluster() const override { return parts_.on_cluster; }
   int experiment_id() const override { return parts_.experiment_id; }
   int trial_id() const override { return parts_.trial_id; }
   uint32_t seed() const override { return parts_.seed; }
+  bool warm_start() const override { return parts_.warm_start; }
   const Hparams& hparams() const override { return parts_.hparams; }
   const TrainingConfig& training() const override { return training_; }
   std::string config_json() const override { return parts_.config_json; }

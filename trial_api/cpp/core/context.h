@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trial_api/cpp/core/checkpoint.h"
 #include "trial_api/cpp/core/communicator.h"
@@ -42,6 +43,8 @@ struct TrainingConfig {
   enum class CheckpointPolicy { kBest, kAll, kNone } checkpoint_policy = CheckpointPolicy::kBest;
   std::string searcher_metric;
   bool smaller_is_better = true;
+  // Lengths, in the unit of max_length, after which the search wants to hear of the trial.
+  std::vector<int64_t> validate_at;
 };
 
 class Context {
@@ -52,6 +55,8 @@ class Context {
   virtual int experiment_id() const = 0;  // 0 off the cluster
   virtual int trial_id() const = 0;       // 0 off the cluster
   virtual uint32_t seed() const = 0;
+  // Whether checkpoints().Latest() is another trial's: its weights are taken, not its progress.
+  virtual bool warm_start() const = 0;
   virtual const Hparams& hparams() const = 0;
   virtual const TrainingConfig& training() const = 0;
   virtual std::string config_json() const = 0;  // the whole configuration

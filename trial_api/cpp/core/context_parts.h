@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trial_api/cpp/core/context.h"
 
@@ -18,8 +19,10 @@ struct ContextParts {
   int experiment_id = 0;
   int trial_id = 0;
   uint32_t seed = 0;
+  bool warm_start = false;
   std::string config_json;
   std::optional<Length> max_length;  // in place of the configuration's
+  std::vector<int64_t> validate_at;
   Hparams hparams;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<Metrics> metrics;

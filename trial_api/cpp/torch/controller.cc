@@ -60,8 +60,13 @@ Controller::End Controller::Run() {
 void Controller::Restore() {
   Checkpoints& checkpoints = context_.core().checkpoints();
   if (const std::optional<std::string> uuid = checkpoints.Latest()) {
-    progress_ = LoadState(checkpoints.Open(*uuid), context_, trial_, unreported_);
-    saved_at_ = progress_.steps_completed;
+    const std::string dir = checkpoints.Open(*uuid);
+    if (context_.core().warm_start()) {
+      LoadWeights(dir, context_, trial_);
+    } else {
+      progress_ = LoadState(dir, context_, trial_, unreported_);
+      saved_at_ = progress_.steps_completed;
+    }
     // Another batch size since then: go on with the next epoch.
     if (progress_.batch >= training_sampler_.batches_per_epoch()) {
       ++progress_.epoch;
@@ -74,6 +79,8 @@ void Controller::Restore() {
 void Controller::DoDueWork() {
   const int64_t steps = progress_.steps_completed;
   if (schedule_.ReportDue(steps) && progress_.reported_at != steps) ReportTraining();
+  // Before the search hears of it: it may copy the trial, or hold it here.
+  if (schedule_.IsRung(steps) && !schedule_.Ended(steps)) Save();
   bool save = schedule_.CheckpointDue(steps);
   if (schedule_.ValidationDue(steps) && progress_.validated_at != steps) {
     save = BestByPolicy(Validate()) || save;
@@ -117,8 +124,17 @@ bool Controller::Validate() {
   SetTrainMode(true);
   progress_.validation = sums.Mean(context_.core().communicator());
   progress_.validated_at = progress_.steps_completed;
-  return context_.core().metrics().ReportValidation(progress_.steps_completed,
-                                                    progress_.validation);
+  MetricMap reported = progress_.validation;
+  AddLengths(reported);
+  return context_.core().metrics().ReportValidation(progress_.steps_completed, reported);
+}
+
+void Controller::AddLengths(MetricMap& metrics) const {
+  const auto batches = static_cast<double>(progress_.steps_completed);
+  // A metric of the Trial's own keeps its name.
+  metrics.emplace("batches", batches);
+  metrics.emplace("epochs", batches / static_cast<double>(schedule_.batches_per_epoch));
+  metrics.emplace("records", batches * static_cast<double>(schedule_.records_per_batch));
 }
 
 bool Controller::BestByPolicy(bool best_on_chief) {

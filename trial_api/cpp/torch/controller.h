@@ -36,6 +36,8 @@ class Controller {
   // Returns whether the ranks agreed to stop.
   bool TrainBatch();
   void ReportTraining();
+  // Adds how long training has gone on, as the search measures it: batches, epochs and records.
+  void AddLengths(MetricMap& metrics) const;
   // Returns whether it is the best validation that the experiment has seen.
   bool Validate();
   bool BestByPolicy(bool best_on_chief);

@@ -33,7 +33,13 @@ class LineTrial : public Trial {
       : context_(context),
         noise_(noise),
         line_(context.wrap_model(torch::nn::Linear(3, 1))),
-        adam_(context.wrap_optimizer(torch::optim::Adam(line_->parameters(), 0.05))) {}
+        adam_(context.wrap_optimizer(
+            torch::optim::Adam(line_->parameters(), context.hparams().GetOr("lr", 0.05)))) {}
+
+  double LearningRate() const {
+    return static_cast<const torch::optim::AdamOptions&>(adam_->param_groups()[0].options()).lr();
+  }
+  bool HasMoments() const { return !adam_->state().empty(); }
 
   DataLoader build_training_data_loader() override {
     return {LineRecords(kRecords), {.shuffle = true}};
@@ -252,6 +258,56 @@ TEST_F(ControllerTest, AFinishedTrialIsNotTrainedAgain) {
     return RunOnce(communicator, options, false).trace;
   });
   EXPECT_EQ(results[0], "finished; steps 5; ");
+}
+
+TEST_F(ControllerTest, AWarmStartTakesTheWeightsAndCountsFromZero) {
+  const auto results = RunRanks(1, [&](Communicator& communicator) -> std::string {
+    FakeContext::Options options = Options({Unit::kEpochs, 1});
+    const std::string learned = RunOnce(communicator, options, false).weights;
+    options.latest = "steps-6";
+    options.warm_start = true;
+    options.seed = 8;
+    options.hparams = R"({"global_batch_size": 8, "lr": 0.001})";
+    options.training.initial_validation = true;
+    FakeContext core(communicator, options);
+    TrialContext context(core);
+    LineTrial trial(context);
+    trial.on_batch = [&](int64_t steps_before) {
+      if (steps_before > 0) return;
+      if (trial.Weights() != learned) core.trace.push_back("other weights");
+      if (!trial.HasMoments()) core.trace.push_back("no moments");
+      if (trial.LearningRate() != 0.001) core.trace.push_back("the other's learning rate");
+    };
+    Controller(context, trial).Run();
+    return Join(core.trace) + trial.positions;
+  });
+  EXPECT_EQ(results[0],
+            "validate 0; save 0; train 4; train 6; validate 6; save 6; 0.0 0.1 0.2 0.3 0.4 0.5 ");
+}
+
+TEST_F(ControllerTest, SavesAndValidatesWhereTheSearchWantsToHearOfIt) {
+  const auto results = RunRanks(2, [&](Communicator& communicator) {
+    FakeContext::Options options = Options({Unit::kRecords, 96});
+    options.training.validate_at = {17, 40, 96};
+    options.training.reporting_period = 100;
+    options.training.checkpoint_policy = TrainingConfig::CheckpointPolicy::kNone;
+    options.training.validation_period = {Unit::kBatches, 7};
+    return RunOnce(communicator, options, false).trace;
+  });
+  EXPECT_EQ(results[0],
+            "train 3; save 3; validate 3; train 5; save 5; validate 5; train 7; validate 7; "
+            "train 12; validate 12; save 12; finished; steps 12; ");
+}
+
+TEST_F(ControllerTest, AValidationSaysHowLongTrainingHasGoneOn) {
+  const auto results = RunRanks(1, [&](Communicator& communicator) {
+    FakeContext::Options options = Options({Unit::kEpochs, 2});
+    options.training.validation_period = {Unit::kBatches, 9};
+    return RunOnce(communicator, options, false).metrics;
+  });
+  for (const char* report : {"9 batches 0x1.2p+3;", "9 epochs 0x1.8p+0;", "9 records 0x1.2p+6;"}) {
+    EXPECT_NE(results[0].find(report), std::string::npos) << report << " in " << results[0];
+  }
 }
 
 TEST_F(ControllerTest, FewerSlotsMayGoOn) {

@@ -40,6 +40,14 @@ Schedule MakeSchedule(const TrainingConfig& config, int64_t global_batch_size,
   if (schedule.validate_every == 0) schedule.validate_every = batches_per_epoch;
   schedule.checkpoint_every = in_batches(config.checkpoint_period);
   schedule.initial_validation = config.initial_validation;
+  schedule.batches_per_epoch = batches_per_epoch;
+  schedule.records_per_batch = global_batch_size;
+  for (int64_t rung : config.validate_at) {
+    const Length::Unit unit = config.max_length->unit;
+    if (unit == Length::Unit::kRecords) rung += global_batch_size - 1;
+    schedule.rungs.push_back(in_batches({unit, rung}));
+  }
+  std::sort(schedule.rungs.begin(), schedule.rungs.end());
   return schedule;
 }
 

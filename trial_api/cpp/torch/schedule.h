@@ -1,11 +1,14 @@
-// When to report, validate and save, counted in batches. PURE: a function of the configuration.
+// When to report, validate and save, counted in batches. PURE: a function of the configuration and
+// of the rungs of the search.
 //
 // Called by the controller. A resumed run asks the same questions about the same numbers, so it
 // does what the uninterrupted one would have done.
 #ifndef TRIAL_API_CPP_TORCH_SCHEDULE_H_
 #define TRIAL_API_CPP_TORCH_SCHEDULE_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "trial_api/cpp/core/context.h"
 
@@ -17,11 +20,16 @@ struct Schedule {
   int64_t validate_every = 0;
   int64_t checkpoint_every = 0;  // 0: only by policy and at the end
   bool initial_validation = false;
+  std::vector<int64_t> rungs;  // where the search wants to hear of the trial; sorted
+  int64_t batches_per_epoch = 1;
+  int64_t records_per_batch = 1;
 
   bool Ended(int64_t steps) const { return steps >= max_batches; }
   bool ValidationDue(int64_t steps) const {
-    return steps == 0 ? initial_validation : Ended(steps) || steps % validate_every == 0;
+    if (steps == 0) return initial_validation;
+    return Ended(steps) || steps % validate_every == 0 || IsRung(steps);
   }
+  bool IsRung(int64_t steps) const { return std::binary_search(rungs.begin(), rungs.end(), steps); }
   bool CheckpointDue(int64_t steps) const {
     return Ended(steps) || (steps > 0 && checkpoint_every > 0 && steps % checkpoint_every == 0);
   }
@@ -31,7 +39,8 @@ struct Schedule {
 };
 
 // A length in records is rounded down to whole global batches, but a length over 0 is at least one
-// batch. No validation period means after every epoch. Throws Error without a max_length.
+// batch; a rung is rounded up, so that it is reached. No validation period means after every epoch.
+// Throws Error without a max_length.
 Schedule MakeSchedule(const TrainingConfig& config, int64_t global_batch_size,
                       int64_t batches_per_epoch);
 

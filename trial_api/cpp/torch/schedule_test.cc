@@ -59,6 +59,24 @@ TEST(ScheduleTest, RecordsPerEpochOfTheConfigurationWins) {
   EXPECT_EQ(MakeSchedule(config, 8, 10).max_batches, 10);
 }
 
+TEST(ScheduleTest, RungsAreMetInTheUnitOfMaxLength) {
+  struct Case {
+    Length max_length;
+    std::vector<int64_t> validate_at, rungs;
+  };
+  for (const Case& c :
+       {Case{{Unit::kBatches, 40}, {3, 9}, {3, 9}}, Case{{Unit::kEpochs, 4}, {1, 2}, {10, 20}},
+        Case{{Unit::kRecords, 320}, {25, 24, 1}, {1, 3, 4}}}) {
+    TrainingConfig config{.max_length = c.max_length, .validate_at = c.validate_at};
+    config.validation_period = {Unit::kBatches, 1000};
+    const Schedule schedule = MakeSchedule(config, 8, 10);
+    EXPECT_EQ(schedule.rungs, c.rungs);
+    std::vector<int64_t> validations = c.rungs;
+    validations.push_back(40);
+    EXPECT_EQ(ValidationsOf(schedule), validations);
+  }
+}
+
 TEST(ScheduleTest, NeedsAMaxLength) { EXPECT_THROW(MakeSchedule({}, 8, 10), Error); }
 
 }  // namespace

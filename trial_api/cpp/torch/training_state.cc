@@ -3,7 +3,10 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "base/rng.h"
 #include "trial_api/cpp/core/error.h"
@@ -52,6 +55,19 @@ void LoadModel(const std::string& path, torch::nn::Module& model) {
       }
     }
   });
+}
+
+void LoadLearned(const std::string& dir, const TrialContext& context, Trial& trial) {
+  for (size_t i = 0; i < context.models().size(); ++i) {
+    LoadModel(FileName(dir, "model", i), *context.models()[i]);
+  }
+  for (size_t i = 0; i < context.optimizers().size(); ++i) {
+    ReadArchive(FileName(dir, "optimizer", i), [&](torch::serialize::InputArchive& archive) {
+      context.optimizers()[i]->load(archive);
+    });
+  }
+  ReadArchive(dir + "/trial.pt",
+              [&](torch::serialize::InputArchive& archive) { trial.load_state(archive); });
 }
 
 }  // namespace
@@ -115,19 +131,21 @@ void SaveState(const std::string& dir, const TrialContext& context, const Trial&
   if (!file) throw Error("cannot write " + dir + "/state.json: is the disk full?");
 }
 
+void LoadWeights(const std::string& dir, const TrialContext& context, Trial& trial) {
+  std::vector<std::unique_ptr<torch::optim::OptimizerOptions>> own;
+  for (const auto& optimizer : context.optimizers()) {
+    for (const auto& group : optimizer->param_groups()) own.push_back(group.options().clone());
+  }
+  LoadLearned(dir, context, trial);
+  auto next = own.begin();
+  for (const auto& optimizer : context.optimizers()) {
+    for (auto& group : optimizer->param_groups()) group.set_options(std::move(*next++));
+  }
+}
+
 Progress LoadState(const std::string& dir, const TrialContext& context, Trial& trial,
                    MetricsSum& unreported) {
-  for (size_t i = 0; i < context.models().size(); ++i) {
-    LoadModel(FileName(dir, "model", i), *context.models()[i]);
-  }
-  for (size_t i = 0; i < context.optimizers().size(); ++i) {
-    ReadArchive(FileName(dir, "optimizer", i), [&](torch::serialize::InputArchive& archive) {
-      context.optimizers()[i]->load(archive);
-    });
-  }
-  ReadArchive(dir + "/trial.pt",
-              [&](torch::serialize::InputArchive& archive) { trial.load_state(archive); });
-
+  LoadLearned(dir, context, trial);
   const std::string own = FileName(dir, "rank", static_cast<size_t>(context.ranks().rank));
   if (std::filesystem::exists(own)) {
     ReadArchive(own, [&](torch::serialize::InputArchive& archive) {

@@ -42,6 +42,11 @@ void SeedTorch(uint64_t seed, int rank);
 void SaveState(const std::string& dir, const TrialContext& context, const Trial& trial,
                const Progress& progress, MetricsSum& unreported);
 
+// What another trial has learned, to go on from: its models, the state of its optimizers, and what
+// its Trial saved. Own remain the optimizers' options (the learning rate above all), the progress
+// and the random state. Throws Error naming the file that does not fit.
+void LoadWeights(const std::string& dir, const TrialContext& context, Trial& trial);
+
 // Everything that SaveState wrote. A rank that the checkpoint does not know (more slots than
 // before) keeps the random state it has. Throws Error naming the file that does not fit.
 Progress LoadState(const std::string& dir, const TrialContext& context, Trial& trial,

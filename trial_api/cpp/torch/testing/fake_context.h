@@ -23,6 +23,7 @@ class FakeContext : public Context, private Metrics, private Checkpoints, privat
     TrainingConfig training;
     std::string directory;              // of checkpoints
     std::optional<std::string> latest;  // a checkpoint in it
+    bool warm_start = false;
     uint32_t seed = 7;
   };
 
@@ -40,6 +41,7 @@ class FakeContext : public Context, private Metrics, private Checkpoints, privat
   int experiment_id() const override { return 1; }
   int trial_id() const override { return 1; }
   uint32_t seed() const override { return options_.seed; }
+  bool warm_start() const override { return options_.warm_start; }
   const Hparams& hparams() const override { return hparams_; }
   const TrainingConfig& training() const override { return options_.training; }
   std::string config_json() const override { return "{}"; }
