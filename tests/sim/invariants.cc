@@ -61,6 +61,38 @@ absl::Status CheckTrial(const experiment::Trial& trial, const experiment::Alloca
   }
 }
 
+absl::Status CheckHeld(const experiment::Trial& trial, const experiment::Experiment& e) {
+  const bool rests = trial.state == TrialState::kPaused;
+  const bool on_its_way =
+      trial.state == TrialState::kStopping && trial.end_as == TrialState::kPaused;
+  if (trial.held && !rests && !on_its_way) {
+    return Broken(absl::StrCat("trial ", trial.id.value(), " is held and ",
+                               std::string(model::ToString(trial.state))));
+  }
+  if (!rests || trial.held || trial.waits_for || e.state != model::ExperimentState::kActive)
+    return absl::OkStatus();
+  return Broken(absl::StrCat("trial ", trial.id.value(), " is paused and nothing holds it"));
+}
+
+// Of each experiment no more trials hold slots than may run at once.
+absl::Status CheckConcurrency(const cluster::Image& image) {
+  std::map<model::TrialId, model::ExperimentId> experiment_of;
+  for (const experiment::Trial& trial : image.trials) {
+    experiment_of.emplace(trial.id, trial.experiment);
+  }
+  std::map<model::ExperimentId, int64_t> running;
+  for (const experiment::Allocation& a : image.allocations) {
+    if (!a.shares.empty()) ++running[experiment_of.at(a.trial)];
+  }
+  for (const experiment::Experiment& e : image.experiments) {
+    const int64_t limit = e.config->searcher.max_concurrent_trials;
+    if (limit == 0 || running[e.id] <= limit) continue;
+    return Broken(absl::StrCat("experiment ", e.id.value(), " runs ", running[e.id],
+                               " trials; its max_concurrent_trials is ", limit));
+  }
+  return absl::OkStatus();
+}
+
 struct NamedAllocation {
   const cluster::Cluster& cluster;
 
@@ -172,12 +204,22 @@ absl::Status CheckImage(const cluster::Image& image) {
       return Broken(absl::StrCat("trial ", allocation.trial.value(), " has two live allocations"));
     }
   }
+  std::map<model::ExperimentId, const experiment::Experiment*> experiments;
+  for (const experiment::Experiment& e : image.experiments) experiments.emplace(e.id, &e);
+  std::set<model::TrialId> saving;
   for (const experiment::Trial& trial : image.trials) {
+    if (trial.state == TrialState::kStopping) saving.insert(trial.id);
+  }
+  for (const experiment::Trial& trial : image.trials) {
+    if (trial.waits_for && !saving.contains(*trial.waits_for)) {
+      return Broken(absl::StrCat("trial ", trial.id.value(), " waits for a trial that saves not"));
+    }
+    DET_RETURN_IF_ERROR(CheckHeld(trial, *experiments.at(trial.experiment)));
     const auto it = of_trial.find(trial.id);
     DET_RETURN_IF_ERROR(CheckTrial(trial, it == of_trial.end() ? nullptr : it->second));
     of_trial.erase(trial.id);
   }
-  if (of_trial.empty()) return absl::OkStatus();
+  if (of_trial.empty()) return CheckConcurrency(image);
   return Broken(absl::StrCat("an allocation of trial ", of_trial.begin()->first.value(),
                              " outlives its experiment"));
 }
@@ -221,14 +263,11 @@ absl::Status CheckEnd(const cluster::Rows& rows) {
 
 absl::Status CheckDurable(const cluster::Cluster& cluster, const cluster::Image& rows) {
   const cluster::Image memory = cluster.Dump();
-  if (memory != rows) {
-    return Broken(absl::StrCat("memory differs from its rows in ", Difference(memory, rows)));
-  }
   cluster::Cluster other(cluster::Settings{});
   DET_RETURN_IF_ERROR(other.Restore(rows));
   const cluster::Image restored = other.Dump();
-  if (restored == rows) return absl::OkStatus();
-  return Broken(absl::StrCat("rows restore to another memory in ", Difference(restored, rows)));
+  if (restored == memory) return absl::OkStatus();
+  return Broken(absl::StrCat("rows restore to another memory in ", Difference(restored, memory)));
 }
 
 }  // namespace det::sim

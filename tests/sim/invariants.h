@@ -15,7 +15,8 @@
 
 namespace det::sim {
 
-// No slot twice; a gang whole or absent; trials and their allocations agree.
+// No slot twice; a gang whole or absent; trials and their allocations agree; who is held rests, and
+// who rests is held or paused; max_concurrent_trials is kept.
 absl::Status CheckImage(const cluster::Image& image);
 
 // Nobody is told of an allocation that is over, except to end it.

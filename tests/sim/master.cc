@@ -127,8 +127,13 @@ void Master::AwaitReturn(const model::AgentId& id) {
 }
 
 void Master::CheckMemory() {
-  const cluster::Image memory = cluster_->Dump();
-  const std::string difference = Difference(memory, applied_.Load());
+  cluster::Image memory = cluster_->Dump();
+  cluster::Image rows = applied_.Load();
+  // A searcher's rows are a snapshot and a journal; they are compared by a restore, at each rest.
+  memory.searchers.clear();
+  rows.searchers.clear();
+  rows.searcher_events.clear();
+  const std::string difference = Difference(memory, rows);
   if (!difference.empty()) stage_.Fail(absl::StrCat("memory differs from its rows: ", difference));
   stage_.Check(CheckImage(memory));
 }

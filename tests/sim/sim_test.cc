@@ -34,6 +34,7 @@ TEST(SimTest, HoldsItsInvariants) {
     all.lost_agents += c.lost_agents;
     all.double_creations += c.double_creations;
     all.preemptions += c.preemptions;
+    all.holds += c.holds;
     all.restarts += c.restarts;
     all.completed += c.completed;
     all.canceled += c.canceled;
@@ -43,13 +44,15 @@ TEST(SimTest, HoldsItsInvariants) {
             << all.crashes << " crashes of the master, " << all.broken_streams
             << " broken streams, " << all.reboots << " reboots, " << all.lost_agents
             << " lost agents, " << all.double_creations << " double creations, " << all.preemptions
-            << " preemptions, " << all.restarts << " restarts; experiments: " << all.completed
-            << " completed, " << all.canceled << " canceled, " << all.failed << " failed\n";
+            << " preemptions, " << all.holds << " holds, " << all.restarts
+            << " restarts; experiments: " << all.completed << " completed, " << all.canceled
+            << " canceled, " << all.failed << " failed\n";
   // A simulation in which nothing happens proves nothing.
   if (seeds < 100 || broken > 0) return;
   EXPECT_GT(all.crashes, 0);
   EXPECT_GT(all.lost_agents, 0);
   EXPECT_GT(all.preemptions, 0);
+  EXPECT_GT(all.holds, 0);
   EXPECT_GT(all.restarts, 0);
   EXPECT_GT(all.completed, 0);
   EXPECT_GT(all.canceled, 0);

@@ -26,6 +26,7 @@ struct Counts {
   int lost_agents = 0;
   int double_creations = 0;
   int preemptions = 0;
+  int holds = 0;      // posts that hold a trial
   int restarts = 0;   // of trials
   int completed = 0;  // experiments, by their end
   int canceled = 0;

@@ -18,8 +18,9 @@ std::shared_ptr<const model::ExperimentConfig> MakeConfig(Stage& stage) {
   config->entrypoint = "train";
   config->checkpoint_storage.host_path = "/checkpoints";
   config->searcher.metric = "loss";
-  config->searcher.name = stage.Chance(0.5) ? "single" : "random";
-  if (config->searcher.name == "random") {
+  const char* const kSearches[] = {"single", "random", "custom", "custom"};
+  config->searcher.name = kSearches[stage.Pick(0, 3)];
+  if (config->searcher.name != "single") {
     config->searcher.max_trials = stage.Pick(1, 4);
     config->searcher.max_concurrent_trials = stage.Pick(0, 3);
     config->hyperparameters["lr"] = {model::DoubleHparam{0, 1, std::nullopt}};
@@ -37,7 +38,10 @@ std::shared_ptr<const model::ExperimentConfig> MakeConfig(Stage& stage) {
 World::World(uint64_t seed, bool verbose)
     : stage_(seed, verbose),
       master_(stage_, [this](const cluster::Effect& effect) { programs_.Hear(effect); }),
-      programs_(stage_, master_, machines_) {}
+      programs_(stage_, master_, machines_),
+      searches_(stage_, master_, [this](const cluster::Event& request, const Master::Reply& reply) {
+        Ask(request, reply);
+      }) {}
 
 absl::Status World::Run() {
   Plan();
@@ -106,7 +110,9 @@ void World::Create(const std::shared_ptr<const model::ExperimentConfig>& config,
   event.activate = stage_.Chance(0.8);
   Ask(event, [this, request](const absl::StatusOr<cluster::Outcome>& outcome) {
     if (!outcome.ok() || !outcome->created) return stage_.Fail("a creation was refused");
-    created_[request] = *outcome->created;
+    if (created_.emplace(request, *outcome->created).second) {
+      searches_.Begin(*outcome->created);
+    }
     stage_.Note(absl::StrCat("user: created experiment ", outcome->created->value()));
   });
 }

@@ -18,6 +18,7 @@
 #include "tests/sim/machine.h"
 #include "tests/sim/master.h"
 #include "tests/sim/programs.h"
+#include "tests/sim/searches.h"
 #include "tests/sim/stage.h"
 
 namespace det::sim {
@@ -46,6 +47,7 @@ class World {
   Master master_;
   std::vector<std::unique_ptr<Machine>> machines_;
   Programs programs_;
+  Searches searches_;
   size_t wanted_ = 0;                                   // experiments that users ask for
   std::map<std::string, model::ExperimentId> created_;  // request -> what the user was told
 };
