@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "master/cluster/change.h"
+#include "master/cluster/image.h"
 #include "master/store/fake_templates.h"
 #include "master/cluster/image.h"
 #include "master/store/records.h"
@@ -78,6 +79,9 @@ struct FakeDatabase {
     return std::any_of(experiments.begin(), experiments.end(),
                        [&](const auto& item) { return item.second.context_hash == hash; });
   }
+  // Adds the experiment with its trials and its searcher.
+  void AddTo(cluster::Image& image, const experiment::Experiment& experiment) const;
+
   // Adds the experiment with its trials and its searcher.
   void AddTo(cluster::Image& image, const experiment::Experiment& experiment) const;
 
