@@ -132,7 +132,8 @@ class TemplateService final : public api::TemplateService::CallbackService {
   absl::Status List(const api::GetTemplatesRequest& request, api::GetTemplatesResponse* response) {
     DET_ASSIGN_OR_RETURN(auto records, edge_.store->templates().ListTemplates());
     std::erase_if(records, [&](const store::TemplateRecord& record) {
-      return !absl::StrContainsIgnoreCase(record.name, request.name());
+      return !absl::StrContains(absl::AsciiStrToLower(record.name),
+                                absl::AsciiStrToLower(request.name()));
     });
     if (request.order_by() == api::ORDER_BY_DESC) std::reverse(records.begin(), records.end());
     const int total = static_cast<int>(records.size());
