@@ -67,7 +67,8 @@ std::string SummaryJson(const api::v1::SearchSummary& summary) {
 
 absl::StatusOr<int> RunPreview(Invocation& run) {
   api::v1::PreviewHPSearchRequest request;
-  DET_ASSIGN_OR_RETURN(*request.mutable_yaml(), ReadConfig(run.args.Word("CONFIG")));
+  DET_ASSIGN_OR_RETURN(*request.mutable_yaml(),
+                       ReadConfig(run.args.Word("CONFIG"), run.args.GetAll("config")));
   for (const std::string& each : run.args.GetAll("config")) request.add_config_overrides(each);
   DET_ASSIGN_OR_RETURN(const int seed, run.args.GetInt("seed", 0, 0, 2'147'483'647));
   request.set_seed(static_cast<uint32_t>(seed));
@@ -94,7 +95,8 @@ std::string RenderSimulation(const api::v1::SimulateSearchResponse& result, cons
 
 absl::StatusOr<int> RunSimulate(Invocation& run) {
   api::v1::SimulateSearchRequest request;
-  DET_ASSIGN_OR_RETURN(*request.mutable_yaml(), ReadConfig(run.args.Word("CONFIG")));
+  DET_ASSIGN_OR_RETURN(*request.mutable_yaml(),
+                       ReadConfig(run.args.Word("CONFIG"), run.args.GetAll("config")));
   for (const std::string& each : run.args.GetAll("config")) request.add_config_overrides(each);
   DET_ASSIGN_OR_RETURN(const int seed, run.args.GetInt("seed", 0, 0, 2'147'483'647));
   request.set_seed(static_cast<uint32_t>(seed));

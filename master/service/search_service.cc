@@ -30,7 +30,8 @@ absl::Status Preview(const Edge& edge, const api::PreviewHPSearchRequest& reques
   if (given.yaml.empty()) {
     given.yaml = FromStruct(request.config(), Numbers::kIntegersIfWhole).ToJson();
   }
-  DET_ASSIGN_OR_RETURN(const ReadyConfig ready, ReadConfig(edge, given));
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
+  if (request.seed() != 0) ready.config.experiment_seed = request.seed();
   DET_ASSIGN_OR_RETURN(const searcher::Searcher searcher, searcher::Searcher::Make(ready.config));
   *out = ToSummary(ready.config, searcher.Preview());
   return absl::OkStatus();
@@ -42,7 +43,8 @@ absl::Status Simulate(const Edge& edge, const api::SimulateSearchRequest& reques
   given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
   given.template_name = request.template_();
   given.seed = request.seed();
-  DET_ASSIGN_OR_RETURN(const ReadyConfig ready, ReadConfig(edge, given));
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
+  if (request.seed() != 0) ready.config.experiment_seed = request.seed();
   DET_ASSIGN_OR_RETURN(*out,
                        SimulateAgainst(ready.config, request.curves(), request.curves_path()));
   return absl::OkStatus();

@@ -153,11 +153,11 @@ TEST_P(StoreContractTest, ASearchersJournalGoesOnAfterItsSnapshot) {
   Commit({events(6), events(6)});
   cluster::Image image = Reload();
   EXPECT_EQ(image.searchers.at(id), snapshot(4));
-  EXPECT_THAT(image.searcher_events, ElementsAre(events(5), events(6), other));
+  EXPECT_THAT(image.searcher_events, ::testing::ElementsAre(events(5), events(6), other));
   Commit({events(7), snapshot(8)});
   image = Reload();
   EXPECT_EQ(image.searchers.at(id), snapshot(8));
-  EXPECT_THAT(image.searcher_events, ElementsAre(other));
+  EXPECT_THAT(image.searcher_events, ::testing::ElementsAre(other));
 }
 
 TEST_P(StoreContractTest, OneExperimentIsLoadedAlsoWhenItIsOver) {

@@ -46,7 +46,9 @@ FOLDERS = {
     "master/store/postgres": ["master/model/", "master/model/parse/", "master/experiment/",
                               "master/searcher/operation.h", "master/cluster/change.h",
                               "master/cluster/image.h", "master/store/", PROTO],
-    "master/service": ["master/model/", "master/model/parse/", "master/scheduler/plan.h",
+    # The searcher: to preview and to simulate searches that nobody runs.
+    "master/service": ["master/model/", "master/model/parse/", "master/searcher/",
+                       "master/scheduler/plan.h",
                        "master/experiment/", "master/cluster/", "master/engine/",
                        "master/store/", "master/auth/", PROTO],
     "master/agents": ["master/model/", "master/experiment/", "master/cluster/",
