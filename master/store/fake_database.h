@@ -82,9 +82,6 @@ struct FakeDatabase {
   // Adds the experiment with its trials and its searcher.
   void AddTo(cluster::Image& image, const experiment::Experiment& experiment) const;
 
-  // Adds the experiment with its trials and its searcher.
-  void AddTo(cluster::Image& image, const experiment::Experiment& experiment) const;
-
   // The newest run's report of each step.
   std::vector<model::MetricReport> Metrics(model::TrialId trial, const std::string& group) const;
   std::vector<CheckpointEntry> Checkpoints(model::TrialId trial) const;
