@@ -59,7 +59,7 @@ TEST(FindCommandTest, NamesTheNearestOrAll) {
   EXPECT_THAT(Found("deploy up"), HasSubstr("did you mean `det deploy local up`?"));
   EXPECT_THAT(Found("local up"), HasSubstr("did you mean `det deploy local`?"));
   EXPECT_THAT(Found("logs"), HasSubstr("`det experiment logs` or `det trial logs`?"));
-  EXPECT_THAT(Found("experiment c"), HasSubstr("may be cancel or create"));
+  EXPECT_THAT(Found("experiment c"), HasSubstr("may be cancel or continue or create"));
 }
 
 TEST(HelpTextTest, AGroupListsItsCommandsAndNoOthers) {

@@ -19,6 +19,7 @@ class RunTrialTest : public testing::Test {
   // Runs a Trial that fails `where` and `how`; on the cluster unless there are `arguments`. Returns
   // its exit code, or minus the signal that ended it.
   int Run(const std::string& where, const std::string& how, Reports arguments = {}) {
+    said_.clear();
     const std::string hparams =
         R"({"global_batch_size": 2, "where": ")" + where + R"(", "how": ")" + how + R"("})";
     const std::string config = R"({"searcher": {"metric": "loss", "max_length": {"batches": 1}},
