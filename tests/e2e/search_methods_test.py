@@ -174,16 +174,14 @@ class SearchMethodsTest(harness.ClusterTestCase):
         fork = self.home.finish(said["experiment"]["id"])
         self.assert_state(fork, "COMPLETED")
         self.assertEqual(first, fork["forkedFrom"])
-        self.assertIn("only one that has ended", self.home.det(
-            "experiment", "continue", self.paused(), code=1).stderr)
+        other = self.run_search({**ASHA, "max_trials": 2})
+        self.assertIn("only single, random and grid", self.home.det(
+            "experiment", "continue", other["id"], code=1).stderr)
         self.home.det("experiment", "continue", first, "--config",
                       "environment.environment_variables=[GOES_ON=/]")
         again = self.home.finish(first)
         self.assert_state(again, "COMPLETED")
         self.assertEqual(1, again["numTrials"])
-
-    def paused(self):
-        return self.home.create(job(), None, "--paused")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 // How a trial's process ends, and what it tells whom, by what its Trial throws.
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -19,7 +20,6 @@ class RunTrialTest : public testing::Test {
   // Runs a Trial that fails `where` and `how`; on the cluster unless there are `arguments`. Returns
   // its exit code, or minus the signal that ended it.
   int Run(const std::string& where, const std::string& how, Reports arguments = {}) {
-    said_.clear();
     const std::string hparams =
         R"({"global_batch_size": 2, "where": ")" + where + R"(", "how": ")" + how + R"("})";
     const std::string config = R"({"searcher": {"metric": "loss", "max_length": {"batches": 1}},
@@ -43,6 +43,8 @@ class RunTrialTest : public testing::Test {
       }
     }
     options.cwd = dir_.path();
+    // Redirection appends.
+    (void)std::remove((dir_.path() + "/err").c_str());
     options.out = base::Redirect::File(dir_.path() + "/out");
     options.err = base::Redirect::File(dir_.path() + "/err");
     const base::ProcessExit exit = *base::WaitForExit(base::Spawn(options)->pid);
