@@ -89,7 +89,11 @@ void AskedAgain(Step& step, Entry& entry, Trial& trial) {
   if (trial.state == model::TrialState::kCompleted && !again) {
     Tell(step, entry, searcher::TrialExited{trial.request, searcher::TrialEnd::kCompleted});
   } else {
-    Do(step, trial, experiment::Continue(trial));
+    experiment::TrialActions actions = experiment::Continue(trial);
+    const bool paused = entry.experiment.state == model::ExperimentState::kPaused;
+    if (paused) actions.new_run = false;
+    Do(step, trial, actions);
+    if (paused) Do(step, trial, experiment::Pause(trial, step.now));
   }
 }
 

@@ -104,6 +104,11 @@ absl::Status CustomSearch::Check(const OperationsPosted& post) const {
         absl::StrCat("events_read is ", post.events_read, "; give the id of the last event that ",
                      "you have read, from 0 (none) to ", last_event_, " (the newest)"));
   }
+  if (post.operations.size() > kMostOperations) {
+    return absl::InvalidArgumentError(absl::StrCat("a post has ", post.operations.size(),
+                                                   " operations; at most ", kMostOperations,
+                                                   " are allowed, post the rest next"));
+  }
   std::map<RequestId, const CreateTrial*> created;
   const auto known = [&](const RequestId& request) {
     return created.contains(request) || trials_.contains(request);
@@ -119,7 +124,7 @@ absl::Status CustomSearch::Check(const OperationsPosted& post) const {
     const auto* create = std::get_if<CreateTrial>(&operation);
     if (create == nullptr) continue;
     const std::string& id = create->request.value();
-    if (id.empty() || id.size() > kMaxIdLength) {
+    if (id.empty() || id.size() > kMaxIdLength || id.find('\0') != id.npos) {
       return Refuse(i, absl::StrCat("the trial's request id has ", id.size(),
                                     " bytes; choose one of 1 to ", kMaxIdLength));
     }
@@ -224,6 +229,17 @@ std::vector<Operation> CustomSearch::Continue(Context context) {
 }
 
 void CustomSearch::Tell(Value::Object description) {
+  // Of a trial whose reports nobody reads, the newest stands for those before it.
+  const auto same = [&](const PendingEvent& event) {
+    const Value* type = event.description.Find("type");
+    const Value* request = event.description.Find("request");
+    return type != nullptr && *type == description.at("type") && request != nullptr &&
+           *request == description.at("request");
+  };
+  if (events_.size() >= kMostUnread && description.at("type") == Value("validation")) {
+    const auto older = std::find_if(events_.begin(), events_.end(), same);
+    if (older != events_.end()) events_.erase(older);
+  }
   events_.emplace_back(++last_event_, std::move(description));
 }
 

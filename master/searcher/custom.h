@@ -42,7 +42,10 @@ namespace det::searcher {
 class CustomSearch final : public SearchMethod {
  public:
   static constexpr size_t kRememberedPosts = 1000;
-  static constexpr size_t kMaxIdLength = 64;  // bytes, of a post's id and of a trial's
+  static constexpr size_t kMaxIdLength = 64;       // bytes, of a post's id and of a trial's
+  static constexpr size_t kMostOperations = 1000;  // of a post
+  // With more events unread, a validation takes the place of the one before it of its trial.
+  static constexpr size_t kMostUnread = 10'000;
 
   struct Options {
     int64_t max_concurrent_trials = 16;  // 0: no limit

@@ -35,9 +35,9 @@ std::string PathOf(const Leaf& leaf) {
   return absl::StrCat("hyperparameters.", absl::StrJoin(leaf.path, "."));
 }
 
-absl::Status TooMany(const std::string& what) {
-  return absl::InvalidArgumentError(absl::StrCat(what, ": more than ", kMostGridPoints,
-                                                 " points; lower the counts, or search at random"));
+absl::Status TooMany(const std::string& what, int64_t most = kMostGridPoints) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, ": more than ", most, " points; lower the counts, or search at random"));
 }
 
 struct Offering {
@@ -103,35 +103,40 @@ Values GridValues(const Leaf& leaf) {
 absl::StatusOr<Grid> Grid::Make(const model::SearchSpace& space) {
   Grid grid(space);
   std::set<std::string> looked_at;
+  int64_t stored = 0;
   for (const Leaf& leaf : Leaves(*grid.space_)) {
     DET_ASSIGN_OR_RETURN(std::vector<Value> values, GridValues(leaf));
     for (const model::Condition& condition : leaf.hparam->when) looked_at.insert(condition.path);
+    stored += static_cast<int64_t>(values.size());
+    if (stored > 2 * kMostGridPoints) return TooMany("hyperparameters");
     grid.axes_.push_back(Axis{.leaf = leaf, .values = std::move(values)});
   }
   for (Axis& axis : grid.axes_) {
     axis.looked_at = looked_at.contains(absl::StrJoin(axis.leaf.path, "."));
   }
+  // With conditions each point costs a walk over those before it.
+  if (!looked_at.empty()) grid.most_ = kMostConditionalPoints;
   model::Hparams so_far = Skeleton(*grid.space_);
   grid.size_ = grid.Count(0, so_far);
-  if (grid.size_ > kMostGridPoints) return TooMany("hyperparameters");
+  if (grid.size_ > grid.most_) return TooMany("hyperparameters", grid.most_);
   return grid;
 }
 
 int64_t Grid::Count(size_t axis, model::Hparams& so_far) const {
-  constexpr int64_t kTooMany = kMostGridPoints + 1;
+  const int64_t too_many = most_ + 1;
   if (axis == axes_.size()) return 1;
   const Axis& here = axes_[axis];
   if (!IsPresent(here.leaf, so_far)) return Count(axis + 1, so_far);
   if (!here.looked_at) {
-    // Neither factor is beyond kTooMany, so that the product is no overflow.
-    return std::min(kTooMany, Count(axis + 1, so_far) * static_cast<int64_t>(here.values.size()));
+    // Neither factor is beyond too_many, so that the product is no overflow.
+    return std::min(too_many, Count(axis + 1, so_far) * static_cast<int64_t>(here.values.size()));
   }
   int64_t points = 0;
   for (const Value& value : here.values) {
     model::Hparams chosen = so_far;
     Put(here.leaf, value, chosen);
     points += Count(axis + 1, chosen);
-    if (points >= kTooMany) return kTooMany;
+    if (points >= too_many) return too_many;
   }
   return points;
 }

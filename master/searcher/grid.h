@@ -26,6 +26,7 @@ namespace det::searcher {
 
 // More would never end, and is a mistake.
 inline constexpr int64_t kMostGridPoints = 1'000'000;
+inline constexpr int64_t kMostConditionalPoints = 10'000;  // where there are conditions
 
 class Grid {
  public:
@@ -56,6 +57,7 @@ class Grid {
   std::unique_ptr<const model::SearchSpace> space_;  // what the axes' leaves point into
   std::vector<Axis> axes_;
   int64_t size_ = 0;
+  int64_t most_ = kMostGridPoints;
 };
 
 // The values of one hyperparameter, in order, each once.

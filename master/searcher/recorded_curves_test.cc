@@ -51,6 +51,11 @@ TEST(RecordedCurvesTest, TheLongestLengthThatIsNotAboveCounts) {
   EXPECT_TRUE(std::isnan(curves.At(sgd, 4)[1]));
 }
 
+TEST(RecordedCurvesTest, DistancesThatOverflowHaveAnAnswerToo) {
+  const auto curves = *RecordedCurves::Parse("lr,length,loss\n0,1,2.5\n", "c.csv");
+  EXPECT_EQ(curves.At({{"lr", 1e200}}, 1)[0], 2.5);
+}
+
 TEST(RecordedCurvesTest, SaysWhatIsWrongAndWhere) {
   const auto message = [](const char* csv) {
     return std::string(RecordedCurves::Parse(csv, "c.csv").status().message());

@@ -90,6 +90,22 @@ Method Of(const model::ExperimentConfig& config) {
   return kMake(config.searcher);
 }
 
+// No search asks for more at once: all that it asks for is one step of the cluster.
+constexpr int64_t kMostConcurrent = 10'000;
+
+model::ExperimentConfig Bounded(model::ExperimentConfig config) {
+  SearcherConfig& searcher = config.searcher;
+  int64_t& concurrent = searcher.max_concurrent_trials;
+  concurrent = std::min(concurrent, kMostConcurrent);
+  // To asynchronous halving 0 is a number of its own, of at most max_trials.
+  const std::string& name = searcher.name;
+  const bool own = name == "asha" || name == "async_halving" || name == "adaptive_asha";
+  if (concurrent == 0 && !(own && searcher.max_trials <= kMostConcurrent)) {
+    concurrent = kMostConcurrent;
+  }
+  return config;
+}
+
 struct Entry {
   const char* name;
   Method (*make)(const model::ExperimentConfig&);
@@ -129,7 +145,7 @@ std::vector<std::string> SearchMethodNames() {
 Method MakeSearchMethod(const model::ExperimentConfig& config) {
   const std::string& name = config.searcher.name;
   for (const Entry& entry : kMethods) {
-    if (name == entry.name) return entry.make(config);
+    if (name == entry.name) return entry.make(Bounded(config));
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "no searcher is named \"", name, "\"; known: ", absl::StrJoin(SearchMethodNames(), ", ")));

@@ -10,11 +10,15 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/searcher/searcher.h"
 
 namespace det::searcher {
 namespace {
+
+// The units of all trials together stay a number of 64 bits.
+constexpr int64_t kLongest = 1'000'000'000;
 
 using model::RequestId;
 
@@ -38,6 +42,12 @@ class World {
       Pass(segment.time);
       Arrive(segment.trial);
       Settle();
+      if (gave_up_) break;
+    }
+    if (gave_up_) {
+      return absl::ResourceExhaustedError(absl::StrCat("the simulation takes too long (",
+                                                       result_.trials.size(),
+                                                       " trials so far); make the search smaller"));
     }
     if (!searcher_.shut_down()) {
       return absl::FailedPreconditionError(
@@ -76,6 +86,8 @@ class World {
   // Hears what has happened at this time, then starts who waits, until nothing more does.
   void Settle() {
     while (true) {
+      gave_up_ = gave_up_ || (options_.go_on && !options_.go_on());
+      if (gave_up_) return;
       if (!events_.empty()) {
         const Event event = std::move(events_.front());
         events_.pop_front();
@@ -195,6 +207,7 @@ class World {
   std::deque<Event> events_;  // not yet heard
   std::priority_queue<Segment, std::vector<Segment>, std::greater<>> segments_;
   int64_t busy_ = 0;  // slots
+  bool gave_up_ = false;
   Simulation result_;
 };
 
@@ -205,6 +218,10 @@ absl::StatusOr<Simulation> Simulate(const model::ExperimentConfig& config,
   if (model::MaxLength(config.searcher) < 1) {
     return absl::InvalidArgumentError(
         "searcher.max_length: a simulation needs it, or max_time, to know when a trial ends");
+  }
+  if (model::MaxLength(config.searcher) > kLongest) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "searcher.max_length: a simulation counts units up to ", kLongest, " for each trial"));
   }
   DET_ASSIGN_OR_RETURN(Searcher searcher, Searcher::Make(config));
   return World(config, std::move(searcher), curve, options).Run();

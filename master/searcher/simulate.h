@@ -26,6 +26,8 @@ struct SimulationOptions {
   // A trial reports at the lengths that its method wants, at its end, and at multiples of this; 0:
   // at no others.
   int64_t report_every = 0;
+  // Asked after each event; false ends the simulation with RESOURCE_EXHAUSTED.
+  std::function<bool()> go_on = nullptr;
 };
 
 struct SimulatedTrial {

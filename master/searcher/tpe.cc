@@ -121,7 +121,9 @@ Coordinates TpeSampler::Choose(const Encoding& encoding, base::Rng& rng) const {
   if (static_cast<int64_t>(ranking.judged.size()) < kStart) {
     return StartPoint(encoding, ranking, rng);
   }
-  const Points good = Good(ranking, static_cast<size_t>(good_count));
+  // The history counts some that it has forgotten since.
+  const Points good =
+      Good(ranking, std::min(static_cast<size_t>(good_count), ranking.judged.size()));
   const Points bad = Bad(ranking, good.size());
   const bool categories = std::any_of(encoding.axes().begin(), encoding.axes().end(),
                                       [](const Axis& axis) { return axis.categorical; });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -78,7 +79,7 @@ api::SimulateSearchResponse ToProto(const searcher::Simulation& simulation) {
 api::SearchSummary ToSummary(const model::ExperimentConfig& config, const searcher::Plan& plan) {
   const std::string unit = model::LengthMetric(config.searcher);
   api::SearchSummary out;
-  *out.mutable_config() = ToStruct(model::ToValue(config));
+  *out.mutable_config() = ToStruct(model::ToShownValue(config));
   const searcher::PlanTotals totals = searcher::SumOf(plan);
   for (const searcher::PlannedTrials& row : totals.rows) *out.add_trials() = ToProto(row, unit);
   for (const std::vector<searcher::PlannedTrials>& bracket : plan) {
@@ -181,7 +182,8 @@ std::vector<api::Search::FrontPoint> FrontOf(
 
 absl::StatusOr<api::SimulateSearchResponse> SimulateAgainst(const model::ExperimentConfig& config,
                                                             const std::string& curves,
-                                                            const std::string& path) {
+                                                            const std::string& path,
+                                                            std::function<bool()> go_on) {
   DET_ASSIGN_OR_RETURN(const searcher::RecordedCurves recorded,
                        searcher::RecordedCurves::Parse(curves, path.empty() ? "objective" : path));
   DET_ASSIGN_OR_RETURN(const std::vector<size_t> columns, FindMetrics(config, recorded, path));
@@ -191,7 +193,8 @@ absl::StatusOr<api::SimulateSearchResponse> SimulateAgainst(const model::Experim
     for (const size_t column : columns) picked.push_back(metrics[column]);
     return picked;
   };
-  DET_ASSIGN_OR_RETURN(const searcher::Simulation simulation, searcher::Simulate(config, curve));
+  DET_ASSIGN_OR_RETURN(const searcher::Simulation simulation,
+                       searcher::Simulate(config, curve, {.go_on = std::move(go_on)}));
   return ToProto(simulation);
 }
 

@@ -4,6 +4,7 @@
 #ifndef MASTER_SERVICE_CONVERT_SEARCH_H_
 #define MASTER_SERVICE_CONVERT_SEARCH_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -33,9 +34,11 @@ std::vector<det::api::v1::Search::FrontPoint> FrontOf(
     const model::ExperimentConfig& config, const std::vector<model::MetricReport>& validations,
     const std::map<model::TrialId, model::Hparams>& hparams);
 
-// The search of `config` against recorded curves; INVALID_ARGUMENT where they lack its metric.
+// The search of `config` against recorded curves; INVALID_ARGUMENT where they lack its metric,
+// RESOURCE_EXHAUSTED once `go_on` says no.
 absl::StatusOr<det::api::v1::SimulateSearchResponse> SimulateAgainst(
-    const model::ExperimentConfig& config, const std::string& curves, const std::string& path);
+    const model::ExperimentConfig& config, const std::string& curves, const std::string& path,
+    std::function<bool()> go_on);
 
 }  // namespace det::service
 

@@ -134,6 +134,12 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
   DET_ASSIGN_OR_RETURN(model::ExperimentConfig config,
                        model::ParseExperimentConfig(request.override_config(), "override_config",
                                                     overrides, defaults));
+  DET_RETURN_IF_ERROR(CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage));
+  if (config.searcher.source_trial_id != now.searcher.source_trial_id ||
+      config.searcher.source_checkpoint_uuid != now.searcher.source_checkpoint_uuid) {
+    return absl::InvalidArgumentError(
+        "searcher.source_*: an experiment goes on from its own checkpoints; fork it instead");
+  }
   event.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
   return event;
 }
