@@ -395,6 +395,30 @@ TEST_F(ContinueTest, ARandomSearchRunsWhatHasNotCompleted) {
   for (const auto& [id, one] : rows_.trials) EXPECT_EQ(one.state, TrialState::kCompleted);
 }
 
+TEST_F(ContinueTest, WhatIsAskedForAgainWaitsWhileTheExperimentIsPaused) {
+  AddAgent("a", 1);
+  auto config = MakeConfig();
+  config->searcher.name = "random";
+  config->searcher.max_trials = 2;
+  config->searcher.max_concurrent_trials = 1;
+  config->max_restarts = 0;
+  Create(config);
+  Start("1.1.0");
+  Exit("1.1.0", 1);
+  Tick();
+  Start("1.2.0");
+  Exit("1.2.0", 1);
+  ASSERT_EQ(experiment(1).state, ExperimentState::kError);
+  Apply(Again());
+  ASSERT_EQ(trial(1).state, TrialState::kQueued);
+  Apply(PauseExperiment{ExperimentId(1)});
+  Apply(KillTrial{TrialId(1)});
+  EXPECT_EQ(trial(2).state, TrialState::kPaused);
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(0));
+  Apply(ActivateExperiment{ExperimentId(1)});
+  EXPECT_EQ(trial(2).state, TrialState::kQueued);
+}
+
 TEST_F(ContinueTest, AKilledTrialIsRunAgainAfterARestartOfTheMaster) {
   AddAgent("a", 1);
   Create(MakeConfig());

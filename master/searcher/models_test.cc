@@ -9,10 +9,10 @@
 
 #include "base/rng.h"
 #include "master/searcher/bayesian.h"
+#include "master/searcher/crowding.h"
 #include "master/searcher/encoding.h"
 #include "master/searcher/gaussian_process.h"
 #include "master/searcher/history.h"
-#include "master/searcher/crowding.h"
 #include "master/searcher/parzen.h"
 #include "master/searcher/search_method_contract.h"
 #include "master/searcher/space.h"

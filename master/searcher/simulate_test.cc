@@ -114,6 +114,14 @@ TEST(SimulateTest, HalvingFindsAsMuchAsRandomForFewerUnits) {
   }
 }
 
+TEST(SimulateTest, EndsWhenItIsToldTo) {
+  int asked = 0;
+  const auto given_up = Simulate(TestConfig("random", 1000, 64, 8), ByX,
+                                 {.go_on = [&asked] { return ++asked < 100; }});
+  EXPECT_EQ(given_up.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(asked, 100);
+}
+
 TEST(SimulateTest, RefusesASearchWithoutAnEnd) {
   model::ExperimentConfig config = TestConfig("random", 10, 5, 1);
   config.searcher.max_length.reset();
