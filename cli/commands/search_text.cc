@@ -18,12 +18,16 @@ namespace {
 
 using api::v1::Search;
 
+// A whole number without the digits that a metric has.
+std::string PlainNumber(double number) {
+  const bool whole = std::floor(number) == number && std::abs(number) < 1e15;
+  return whole ? absl::StrCat(static_cast<int64_t>(number)) : Number(number);
+}
+
 std::string ValueText(const google::protobuf::Value& value) {
   if (value.has_string_value()) return value.string_value();
   if (!value.has_number_value()) return proto::ToJson(value).value_or("?");
-  const double number = value.number_value();
-  const bool whole = std::floor(number) == number && std::abs(number) < 1e15;
-  return whole ? absl::StrCat(static_cast<int64_t>(number)) : Number(number);
+  return PlainNumber(value.number_value());
 }
 
 void AddHparams(const google::protobuf::Struct& hparams, const std::string& prefix,
@@ -55,7 +59,7 @@ std::string RungTable(const Search& search, const Style& style) {
                {"BEST", true}});
   for (int i = 0; i < search.brackets_size(); ++i) {
     for (const auto& rung : search.brackets(i).rungs()) {
-      table.AddRow({absl::StrCat(i + 1), Number(rung.length()), absl::StrCat(rung.reported()),
+      table.AddRow({absl::StrCat(i + 1), PlainNumber(rung.length()), absl::StrCat(rung.reported()),
                     absl::StrCat(rung.continued()), rung.has_best() ? Number(rung.best()) : "-"});
     }
   }

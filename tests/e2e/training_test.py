@@ -40,6 +40,21 @@ class TrainingTest(harness.ClusterTestCase):
                               *[x for o in options for x in ("--config", o)])
         return made["experiment"]["id"]
 
+    def test_a_search_for_an_architecture_finds_one(self):
+        source = os.path.join(harness.ROOT, "examples/architecture_search")
+        context = self.home.context()
+        for name in ("architecture_search.cc", "search.yaml"):
+            shutil.copy(os.path.join(source, name), context)
+        options = ["searcher.max_trials=4", "searcher.max_length.batches=32",
+                   "data.train_records=1024", "data.validation_records=500"]
+        made = self.home.json("experiment", "create", os.path.join(context, "search.yaml"), context,
+                              *[x for o in options for x in ("--config", o)])
+        described = self.home.finish(made["experiment"]["id"])
+        self.assert_state(described, "COMPLETED")
+        self.assertEqual(4, described["numTrials"])
+        text = self.home.det("experiment", "describe", described["id"]).stdout
+        self.assertIn("depth=", text)
+
     def test_it_trains_on_two_slots_and_leaves_a_checkpoint(self):
         experiment = self.create(200)
         described = self.home.finish(experiment)
