@@ -2,6 +2,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/string_view.h"
+#include "base/utf8.h"
 #include "nlohmann/json.hpp"
 
 namespace det::cli {
@@ -23,14 +24,7 @@ std::optional<std::string> MemberOf(absl::string_view json, absl::string_view me
   return found->dump();
 }
 
-bool IsUtf8(absl::string_view text) {
-  try {
-    Json(std::string(text)).dump();
-    return true;
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  }
-}
+bool IsUtf8(absl::string_view text) { return base::IsUtf8({text.data(), text.size()}); }
 
 std::string Legible(absl::string_view text) {
   return IsUtf8(text) ? std::string(text) : absl::CHexEscape(text);

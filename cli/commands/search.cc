@@ -8,11 +8,11 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/struct_text.h"
 #include "cli/config_file.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "det/api/v1/search.pb.h"
-#include "proto/http_rule.h"
 
 namespace det::cli {
 namespace {
@@ -85,12 +85,12 @@ absl::StatusOr<int> RunPreview(Invocation& run) {
 std::string RenderSimulation(const api::v1::SimulateSearchResponse& result, const Style& style) {
   Table table({{"UNITS SPENT", true}, {"BEST", true}, {""}});
   for (const auto& best : result.best()) {
-    table.AddRow({Number(best.units()), Number(best.metric()),
+    table.AddRow({PlainNumber(best.units()), Number(best.metric()),
                   Cell(Bar(best.units(), std::max(1.0, result.total_units())), Paint::kRunning)});
   }
-  const std::string hparams = proto::ToJson(result.best_hparams()).value_or("");
   return absl::StrCat(table.Render(style), "\n", Counted(result.trials_size(), "trial"), ", ",
-                      Number(result.total_units()), " units in all\nbest: ", hparams, "\n");
+                      PlainNumber(result.total_units()),
+                      " units in all\nbest: ", StructText(result.best_hparams()), "\n");
 }
 
 absl::StatusOr<int> RunSimulate(Invocation& run) {

@@ -1,54 +1,19 @@
-#include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "cli/commands/search.h"
+#include "cli/commands/struct_text.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "det/api/v1/search.pb.h"
-#include "proto/http_rule.h"
 
 namespace det::cli {
 namespace {
 
 using api::v1::Search;
-
-// A whole number without the digits that a metric has.
-std::string PlainNumber(double number) {
-  const bool whole = std::floor(number) == number && std::abs(number) < 1e15;
-  return whole ? absl::StrCat(static_cast<int64_t>(number)) : Number(number);
-}
-
-std::string ValueText(const google::protobuf::Value& value) {
-  if (value.has_string_value()) return value.string_value();
-  if (!value.has_number_value()) return proto::ToJson(value).value_or("?");
-  return PlainNumber(value.number_value());
-}
-
-void AddHparams(const google::protobuf::Struct& hparams, const std::string& prefix,
-                std::vector<std::string>& parts) {
-  for (const auto& [name, value] : hparams.fields()) {
-    const std::string path = absl::StrCat(prefix, name);
-    if (value.has_struct_value()) {
-      AddHparams(value.struct_value(), absl::StrCat(path, "."), parts);
-    } else {
-      parts.push_back(absl::StrCat(path, "=", ValueText(value)));
-    }
-  }
-}
-
-// "layers.width=32, lr=0.003", by name.
-std::string HparamsText(const google::protobuf::Struct& hparams) {
-  std::vector<std::string> parts;
-  AddHparams(hparams, "", parts);
-  std::sort(parts.begin(), parts.end());
-  return absl::StrJoin(parts, ", ");
-}
 
 // The rungs, one line each: "bracket 1   4 epochs   12 reported, 3 went on, best 0.81".
 std::string RungTable(const Search& search, const Style& style) {
@@ -75,7 +40,7 @@ std::string FrontTable(const Search& search, const Style& style) {
   for (const auto& point : search.front()) {
     std::vector<Cell> row = {absl::StrCat(point.trial_id()), absl::StrCat(point.steps_completed())};
     for (const double metric : point.metrics()) row.emplace_back(Number(metric));
-    row.emplace_back(HparamsText(point.hparams()));
+    row.emplace_back(StructText(point.hparams()));
     table.AddRow(std::move(row));
   }
   return absl::StrCat("\nbeaten by no other validation (Pareto front)\n", table.Render(style));
@@ -94,7 +59,7 @@ absl::StatusOr<std::string> SearchText(const ApiClient& api, const api::v1::Expe
   std::string text;
   if (search.has_best_hparams()) {
     text = RenderFields({{"best trial", absl::StrCat(search.best_trial_id(), "  ",
-                                                     HparamsText(search.best_hparams()))}},
+                                                     StructText(search.best_hparams()))}},
                         style);
   }
   return absl::StrCat(text, RungTable(search, style), FrontTable(search, style));

@@ -6,12 +6,11 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/struct_text.h"
 #include "cli/follow.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "det/api/v1/trial.pb.h"
-#include "google/protobuf/struct.pb.h"
-#include "proto/http_rule.h"
 
 namespace det::cli {
 namespace {
@@ -19,26 +18,6 @@ namespace {
 using api::v1::Trial;
 
 const Positional kTrial = {"TRIAL", "its id"};
-
-std::string ValueText(const google::protobuf::Value& value) {
-  if (value.has_string_value()) return value.string_value();
-  if (value.has_number_value()) {
-    const double number = value.number_value();
-    return number == static_cast<int64_t>(number) ? absl::StrCat(static_cast<int64_t>(number))
-                                                  : absl::StrCat(number);
-  }
-  return proto::ToJson(value).value_or("?");
-}
-
-std::string StructText(const google::protobuf::Struct& values) {
-  std::vector<std::string> parts;
-  for (const auto& [name, value] : values.fields()) {
-    parts.push_back(absl::StrCat(name, "=", ValueText(value)));
-  }
-  // A map of the wire is in no order.
-  std::sort(parts.begin(), parts.end());
-  return parts.empty() ? "-" : absl::StrJoin(parts, "  ");
-}
 
 std::string ValidationText(const api::v1::MetricsWorkload& validation) {
   return absl::StrCat(StructText(validation.metrics().avg_metrics()), "  (batch ",

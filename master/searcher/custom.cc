@@ -243,8 +243,10 @@ void CustomSearch::Tell(Value::Object description) {
   events_.emplace_back(++last_event_, std::move(description));
 }
 
-std::vector<PendingEvent> CustomSearch::PendingEvents() const {
-  return {events_.begin(), events_.end()};
+std::vector<PendingEvent> CustomSearch::PendingEvents(int64_t after) const {
+  const auto first = std::partition_point(events_.begin(), events_.end(),
+                                          [after](const PendingEvent& e) { return e.id <= after; });
+  return {first, events_.end()};
 }
 
 double CustomSearch::Progress(const std::map<RequestId, double>&) const {

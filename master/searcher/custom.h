@@ -60,7 +60,7 @@ class CustomSearch final : public SearchMethod {
   // INVALID_ARGUMENT, naming the operation by its index, for what cannot be done.
   absl::StatusOr<std::vector<Operation>> OnPosted(Context context,
                                                   const OperationsPosted& event) override;
-  std::vector<PendingEvent> PendingEvents() const override;
+  std::vector<PendingEvent> PendingEvents(int64_t after) const override;
   // Of the trials asked for so far, how many have ended.
   double Progress(const std::map<model::RequestId, double>& trial_progress) const override;
   Plan Preview(const model::SearchSpace& space) const override;  // unknown: nothing

@@ -68,18 +68,6 @@ std::optional<double> ToNumber(const std::string& text) {
   return number;
 }
 
-const Value* Find(const model::Hparams& point, const std::vector<std::string>& path) {
-  const model::Hparams* map = &point;
-  const Value* value = nullptr;
-  for (const std::string& name : path) {
-    const auto it = map == nullptr ? model::Hparams::const_iterator() : map->find(name);
-    if (map == nullptr || it == map->end()) return nullptr;
-    value = &it->second;
-    map = value->AsObject();
-  }
-  return value;
-}
-
 std::string ToText(const Value& value) {
   return value.AsString() != nullptr ? *value.AsString() : value.ToJson();
 }
@@ -101,7 +89,7 @@ absl::StatusOr<RecordedCurves> RecordedCurves::Parse(std::string_view csv,
     return searcher::At(name, 1, "expected hyperparameters, then length, then metrics");
   }
   for (auto it = header.begin(); it != length; ++it) {
-    curves.columns_.push_back(Column{.path = absl::StrSplit(*it, '.')});
+    curves.columns_.push_back(Column{.leaf = {.path = absl::StrSplit(*it, '.')}});
   }
   curves.metrics_.assign(length + 1, header.end());
   const size_t hparams = curves.columns_.size();
@@ -171,7 +159,7 @@ const RecordedCurves::Curve& RecordedCurves::Nearest(const model::Hparams& point
   std::vector<std::string> texts;
   std::vector<std::optional<double>> places;
   for (const Column& column : columns_) {
-    const Value* value = Find(point, column.path);
+    const Value* value = Get(column.leaf, point);
     texts.push_back(value == nullptr || value->is_null() ? "" : ToText(*value));
     places.push_back(value == nullptr ? std::nullopt : Place(column, value->AsNumber()));
   }

@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "master/model/value.h"
+#include "master/searcher/space.h"
 
 namespace det::searcher {
 
@@ -35,7 +36,7 @@ class RecordedCurves {
   // How one hyperparameter is compared: numbers by their place between the least and the most, in
   // logarithms where they span more than two powers of ten; everything else by equality.
   struct Column {
-    std::vector<std::string> path;
+    Leaf leaf;  // its path alone
     bool numeric = true;
     bool logarithmic = false;
     double least = 0;

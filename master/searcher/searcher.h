@@ -37,7 +37,9 @@ class Searcher {
   // As Handle, for whoever wants to know why it was refused.
   absl::StatusOr<std::vector<Operation>> Post(const OperationsPosted& event);
   // What the program that posts has not yet read; search_method.h.
-  std::vector<PendingEvent> PendingEvents() const { return method_->PendingEvents(); }
+  std::vector<PendingEvent> PendingEvents(int64_t after = 0) const {
+    return method_->PendingEvents(after);
+  }
 
   // Not a part of the snapshot: trials report their progress again.
   void SetTrialProgress(const model::RequestId& request, double progress);

@@ -244,10 +244,10 @@ class SearchService final : public api::SearchService::CallbackService {
     auto events = std::make_shared<std::vector<searcher::PendingEvent>>();
     auto over = std::make_shared<bool>(false);
     edge_.engine->Query(
-        [id, events, over](const cluster::Cluster& cluster) {
+        [id, events, over, reading](const cluster::Cluster& cluster) {
           const searcher::Searcher* searcher = cluster.FindSearcher(id);
           *over = searcher == nullptr;
-          if (searcher != nullptr) *events = searcher->PendingEvents();
+          if (searcher != nullptr) *events = searcher->PendingEvents(reading->after);
         },
         [events, over, reading, stream](const absl::Status& status) {
           if (!status.ok()) return stream->Close(status);

@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "base/utf8.h"
 #include "master/model/parse/config_node.h"
 #include "yaml-cpp/eventhandler.h"
 
@@ -24,25 +25,9 @@ constexpr int kMaxDepth = 100;
 
 // Where the text stops being UTF-8 without NUL, which the database could not keep.
 std::optional<size_t> FirstBadByte(std::string_view text) {
-  size_t i = 0;
-  while (i < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    size_t length = lead < 0x80   ? 1
-                    : lead < 0xC2 ? 0
-                    : lead < 0xE0 ? 2
-                    : lead < 0xF0 ? 3
-                    : lead < 0xF5 ? 4
-                                  : 0;
-    if (lead == 0 || length == 0 || i + length > text.size()) return i;
-    for (size_t k = 1; k < length; ++k) {
-      if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return i;
-    }
-    const auto second = length > 1 ? static_cast<unsigned char>(text[i + 1]) : 0;
-    // Overlong forms, surrogates, beyond U+10FFFF.
-    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
-        (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {
-      return i;
-    }
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = text[i] == '\0' ? 0 : base::Utf8Length(text.substr(i));
+    if (length == 0) return i;
     i += length;
   }
   return std::nullopt;

@@ -1,0 +1,48 @@
+#include "cli/commands/struct_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "google/protobuf/struct.pb.h"
+#include "proto/http_rule.h"
+
+namespace det::cli {
+namespace {
+
+std::string ValueText(const google::protobuf::Value& value) {
+  if (value.has_string_value()) return value.string_value();
+  if (value.has_number_value()) return PlainNumber(value.number_value());
+  return proto::ToJson(value).value_or("?");
+}
+
+void AddParts(const google::protobuf::Struct& values, const std::string& prefix,
+              std::vector<std::string>& parts) {
+  for (const auto& [name, value] : values.fields()) {
+    const std::string path = absl::StrCat(prefix, name);
+    if (value.has_struct_value()) {
+      AddParts(value.struct_value(), absl::StrCat(path, "."), parts);
+    } else {
+      parts.push_back(absl::StrCat(path, "=", ValueText(value)));
+    }
+  }
+}
+
+}  // namespace
+
+std::string PlainNumber(double number) {
+  const bool whole = std::floor(number) == number && std::abs(number) < 1e15;
+  return whole ? absl::StrCat(static_cast<int64_t>(number)) : absl::StrCat(number);
+}
+
+std::string StructText(const google::protobuf::Struct& values) {
+  std::vector<std::string> parts;
+  AddParts(values, "", parts);
+  // A map of the wire is in no order.
+  std::sort(parts.begin(), parts.end());
+  return parts.empty() ? "-" : absl::StrJoin(parts, "  ");
+}
+
+}  // namespace det::cli
