@@ -29,13 +29,6 @@ struct Slot {
   friend bool operator==(const Slot&, const Slot&) = default;
 };
 
-// From begin to end no task may run on the node.
-struct Maintenance {
-  absl::Time begin;
-  absl::Time end;
-  friend bool operator==(const Maintenance&, const Maintenance&) = default;
-};
-
 struct Node {
   model::AgentId id;
   std::string resource_pool;
@@ -45,7 +38,7 @@ struct Node {
   std::optional<int64_t> memory;  // bytes; absent: not counted
   std::string network_switch;     // nodes of one switch reach each other fastest; empty: unknown
   std::map<std::string, std::string> labels;
-  std::vector<Maintenance> maintenance;
+  std::vector<model::Maintenance> maintenance;
   bool accepts_work = true;  // connected, enabled, not draining
   friend bool operator==(const Node&, const Node&) = default;
 };
