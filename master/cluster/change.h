@@ -5,14 +5,17 @@
 #ifndef MASTER_CLUSTER_CHANGE_H_
 #define MASTER_CLUSTER_CHANGE_H_
 
+#include <optional>
 #include <string>
 #include <variant>
 
 #include "master/experiment/allocation.h"
 #include "master/experiment/experiment.h"
 #include "master/experiment/trial.h"
+#include "master/model/agent.h"
 #include "master/model/ids.h"
 #include "master/model/reports.h"
+#include "master/model/resource_pool.h"
 #include "master/model/value.h"
 #include "master/searcher/operation.h"
 
@@ -58,8 +61,37 @@ struct AddLogLine {
   friend bool operator==(const AddLogLine&, const AddLogLine&) = default;
 };
 
+struct PutAgentState {
+  model::AgentState agent;
+  friend bool operator==(const PutAgentState&, const PutAgentState&) = default;
+};
+// Pools and defaults that were set at run time; those of the configuration file have no row.
+struct PutPool {
+  model::ResourcePool pool;
+  friend bool operator==(const PutPool&, const PutPool&) = default;
+};
+struct DropPool {
+  std::string name;
+  friend bool operator==(const DropPool&, const DropPool&) = default;
+};
+struct PutDefaultPools {
+  std::optional<std::string> compute;  // absent: the configuration file's
+  std::optional<std::string> aux;
+  friend bool operator==(const PutDefaultPools&, const PutDefaultPools&) = default;
+};
+struct SetQuota {
+  model::Quota quota;
+  friend bool operator==(const SetQuota&, const SetQuota&) = default;
+};
+struct DropQuota {
+  model::Quota::Scope scope = model::Quota::Scope::kWorkspace;
+  std::string name;
+  friend bool operator==(const DropQuota&, const DropQuota&) = default;
+};
+
 using Change = std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents,
-                            AddMetrics, AddCheckpoint, AddLogLine>;
+                            AddMetrics, AddCheckpoint, AddLogLine, PutAgentState, PutPool, DropPool,
+                            PutDefaultPools, SetQuota, DropQuota>;
 
 }  // namespace det::cluster
 

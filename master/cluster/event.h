@@ -17,6 +17,7 @@
 #include "master/model/experiment_config.h"
 #include "master/model/ids.h"
 #include "master/model/reports.h"
+#include "master/model/resource_pool.h"
 #include "master/model/states.h"
 #include "master/searcher/operation.h"
 
@@ -66,6 +67,62 @@ struct PostSearcherOperations {
   searcher::OperationsPosted posted;
 };
 
+// ---- the queue, the machines, the pools: requests too ----
+
+// All of them or none. NOT_FOUND for a job that is not in the queue.
+struct UpdateQueue {
+  struct Update {
+    model::JobId job;
+    std::optional<int> priority = std::nullopt;
+    std::optional<double> weight = std::nullopt;
+    // What runs is asked to save and go, and queued again there.
+    std::optional<std::string> resource_pool = std::nullopt;
+    // Right before, or right behind, a job of the same pool and priority.
+    std::optional<model::JobId> ahead_of = std::nullopt;
+    std::optional<model::JobId> behind_of = std::nullopt;
+  };
+  std::vector<Update> updates;
+};
+struct EnableAgent {
+  model::AgentId id;
+};
+// What runs there may end by itself where `drain`; else it is stopped and queued again, which
+// costs it no restart.
+struct DisableAgent {
+  model::AgentId id;
+  bool drain = false;
+};
+struct EnableSlot {
+  model::AgentId agent;
+  int slot = 0;
+};
+struct DisableSlot {
+  model::AgentId agent;
+  int slot = 0;
+  bool drain = false;
+};
+struct SetMaintenance {
+  model::AgentId agent;
+  std::vector<model::Maintenance> windows;
+};
+// At run time: wins over the configuration file.
+struct PutResourcePool {
+  model::ResourcePool pool;
+  // Absent: as it is.
+  std::optional<bool> default_compute = std::nullopt;
+  std::optional<bool> default_aux = std::nullopt;
+};
+struct DeleteResourcePool {
+  std::string name;
+};
+struct PutQuota {
+  model::Quota quota;
+};
+struct DeleteQuota {
+  model::Quota::Scope scope;
+  std::string name;
+};
+
 // ---- facts from agents ----
 
 struct AgentRegistered {
@@ -90,6 +147,21 @@ struct ShareExited {
   int signal = 0;
   std::string message;
   bool start_failed = false;
+};
+
+// A line of a task's log looks like broken hardware (agents/hardware_patterns.h).
+struct HardwareSuspected {
+  model::AllocationId allocation;
+  model::AgentId agent;
+  std::string line;
+};
+// A line matched a log policy of the experiment.
+struct LogPolicyMatched {
+  model::AllocationId allocation;
+  model::AgentId agent;
+  std::string policy;  // its name, or its pattern where it has none
+  bool cancel_retries = false;
+  bool exclude_node = false;
 };
 
 // ---- facts from trials; `allocation` is the sender's and stale ones are dropped ----
@@ -120,15 +192,19 @@ struct EarlyExitReported {
 // ---- the engine's own ----
 
 struct ScheduleTick {};
+// A maintenance window begins or is over; a month has ended.
+struct CalendarTick {};
 struct AllocationDeadline {
   model::AllocationId id;
 };
 
-using Event = std::variant<CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment,
-                           KillExperiment, KillTrial, ContinueExperiment, PostSearcherOperations,
-                           AgentRegistered, AgentDisconnected, AgentLost, ShareStarted, ShareExited,
-                           ValidationReported, CheckpointReported, ProgressReported,
-                           PreemptionAcked, EarlyExitReported, ScheduleTick, AllocationDeadline>;
+using Event = std::variant<
+    CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment,
+    KillTrial, ContinueExperiment, PostSearcherOperations, UpdateQueue, EnableAgent, DisableAgent,
+    EnableSlot, DisableSlot, SetMaintenance, PutResourcePool, DeleteResourcePool, PutQuota,
+    DeleteQuota, HardwareSuspected, LogPolicyMatched, CalendarTick, AgentRegistered,
+    AgentDisconnected, AgentLost, ShareStarted, ShareExited, ValidationReported, CheckpointReported,
+    ProgressReported, PreemptionAcked, EarlyExitReported, ScheduleTick, AllocationDeadline>;
 
 }  // namespace det::cluster
 

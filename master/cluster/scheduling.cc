@@ -24,26 +24,33 @@ scheduler::Gang MakeGang(const Cluster::State& s, const Allocation& a) {
   gang.slots = a.slots;
   gang.single_node = resources.is_single_node;
   gang.preemptible = a.state == model::AllocationState::kRunning;
-  gang.priority = resources.priority.value_or(gang.priority);
   gang.submitted = a.submitted;
-  gang.job_max_slots = resources.max_slots;
-  // The searcher counts a trial no more once it is told to pause; its slots may take longer.
-  const int64_t concurrent = config.searcher.max_concurrent_trials;
-  if (concurrent > 0) gang.job_max_gangs = concurrent;
   for (const Share& share : a.shares) {
     if (!share.exited) gang.running_on.push_back(share.placement);
   }
   return gang;
 }
 
+scheduler::Job MakeJob(const experiment::Experiment& e) {
+  const model::ResourcesConfig& resources = e.config->resources;
+  scheduler::Job job{.id = e.job};
+  job.priority = resources.priority.value_or(job.priority);
+  if (resources.max_slots) job.max_slots = *resources.max_slots;
+  // The searcher counts a trial no more once it is told to pause; its slots may take longer.
+  const int64_t concurrent = e.config->searcher.max_concurrent_trials;
+  if (concurrent > 0) job.max_gangs = concurrent;
+  return job;
+}
+
 scheduler::Snapshot MakeSnapshot(const Cluster::State& s) {
   scheduler::Snapshot snapshot;
   for (const auto& [id, agent] : s.agents) {
     scheduler::Node node{.id = id, .resource_pool = agent.resource_pool, .slots = {}};
-    for (const model::Device& device : agent.slots) node.slots.push_back(device.id);
+    for (const model::Device& device : agent.slots) node.slots.push_back({.id = device.id});
     node.accepts_work = agent.connected;
     snapshot.nodes.push_back(std::move(node));
   }
+  for (const auto& [id, entry] : s.experiments) snapshot.jobs.push_back(MakeJob(entry.experiment));
   for (const auto& [id, allocation] : s.allocations) {
     snapshot.gangs.push_back(MakeGang(s, allocation));
   }
@@ -108,10 +115,10 @@ void NoteReasons(Step& step, std::map<model::AllocationId, scheduler::WaitReason
 }  // namespace
 
 absl::StatusOr<Outcome> Apply(Step& step, const ScheduleTick&) {
-  scheduler::Plan plan = scheduler::Schedule(MakeSnapshot(step.s));
-  NoteReasons(step, std::move(plan.waiting));
-  for (const auto& [id, placements] : plan.assign) AssignSlots(step, id, placements);
-  for (const model::AllocationId& id : plan.preempt) PreemptForOthers(step, id);
+  scheduler::Scheduled scheduled = scheduler::Schedule(MakeSnapshot(step.s));
+  NoteReasons(step, std::move(scheduled.waiting));
+  for (const scheduler::Assignment& a : scheduled.plan.assign) AssignSlots(step, a.gang, a.on);
+  for (const scheduler::Preemption& p : scheduled.plan.preempt) PreemptForOthers(step, p.victim);
   return step.Finish();
 }
 

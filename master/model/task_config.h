@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "master/model/agent.h"
 #include "master/model/value.h"
 
 namespace det::model {
@@ -23,7 +24,17 @@ struct DeviceConfig {
 };
 
 struct ResourcesConfig {
+  // Of each trial; 0 needs none. With max_slots_per_trial above it the trial is elastic: it starts
+  // with what is there between the two, and grows or shrinks at a checkpoint.
   int slots_per_trial = 1;
+  int max_slots_per_trial = 0;  // 0: exactly slots_per_trial
+  double slot_fraction = 1;     // of the device; below 1 only where slots_per_trial is 1
+  double cpus = 0;              // for each slot, or for the trial where it has none; 0: not counted
+  int64_t memory = 0;           // bytes; likewise
+  std::optional<DeviceType> slot_type;
+  std::string device;                   // part of the device's name: "H200"; empty: any
+  std::optional<int64_t> max_run_time;  // seconds that a trial runs, over all its runs
+  std::vector<std::string> blocked_agents;
   std::optional<int> max_slots;  // of the whole experiment
   double weight = 1;
   std::optional<int> priority;  // 1..99, smaller first

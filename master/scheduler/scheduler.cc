@@ -51,6 +51,7 @@ struct Pool {
 class Pass {
  public:
   explicit Pass(const Snapshot& snapshot) {
+    for (const Job& job : snapshot.jobs) jobs_[job.id] = job;
     for (const Node& node : snapshot.nodes) AddNode(node);
     for (const Gang& gang : snapshot.gangs) {
       if (gang.running_on.empty()) continue;
@@ -60,8 +61,8 @@ class Pass {
     }
   }
 
-  Plan Run(const std::vector<const Gang*>& waiting) {
-    Plan plan;
+  Scheduled Run(const std::vector<const Gang*>& waiting) {
+    Scheduled plan;
     for (const Gang* gang : waiting) {
       if (auto reason = CannotRun(*gang)) {
         plan.waiting.emplace(gang->id, *std::move(reason));
@@ -82,7 +83,7 @@ class Pass {
       }
       Take(*placements, pool.nodes);
       AddToJob(*gang);
-      plan.assign.emplace(gang->id, *std::move(placements));
+      plan.plan.assign.push_back({gang->id, *std::move(placements)});
     }
     return plan;
   }
@@ -109,7 +110,9 @@ class Pass {
     Pool& pool = pools_[node.resource_pool];
     const int slots = static_cast<int>(node.slots.size());
     FreeNode free{.id = node.id, .accepts_work = node.accepts_work};
-    if (node.accepts_work) free.free = node.slots;
+    for (const Slot& slot : node.slots) {
+      if (node.accepts_work && slot.enabled) free.free.push_back(slot.id);
+    }
     std::sort(free.free.begin(), free.free.end());
     pool.nodes.push_back(std::move(free));
     pool.all.Add(slots);
@@ -148,8 +151,9 @@ class Pass {
   }
 
   std::optional<WaitReason> OverMaxSlots(const Gang& gang) const {
-    if (!gang.job_max_slots || gang.slots == 0) return std::nullopt;
-    const int limit = *gang.job_max_slots;
+    const Job& job = JobOf(gang);
+    if (!job.max_slots || gang.slots == 0) return std::nullopt;
+    const int limit = static_cast<int>(*job.max_slots);
     if (gang.slots > limit) {
       return WaitReason{Kind::kInfeasible,
                         absl::StrCat("needs ", Slots(gang.slots), "; its max_slots is ", limit)};
@@ -163,20 +167,28 @@ class Pass {
 
   // One that lets go of its slots still counts: its successor waits until it has.
   std::optional<WaitReason> OverMaxTrials(const Gang& gang) const {
-    if (!gang.job_max_gangs || HeldBy(gang.job).gangs < *gang.job_max_gangs) return std::nullopt;
+    const Job& job = JobOf(gang);
+    if (!job.max_gangs || HeldBy(gang.job).gangs < *job.max_gangs) return std::nullopt;
     return WaitReason{Kind::kOverMaxTrials,
                       absl::StrCat("its experiment runs ", HeldBy(gang.job).gangs,
                                    " trials, its max_concurrent_trials")};
   }
 
-  static std::optional<WaitReason> MustWait(const Gang& gang, const Pool& pool) {
+  std::optional<WaitReason> MustWait(const Gang& gang, const Pool& pool) const {
     const Gang* ahead = pool.holds_back;
-    if (gang.slots == 0 || ahead == nullptr || ahead->priority == gang.priority) {
+    if (gang.slots == 0 || ahead == nullptr || JobOf(*ahead).priority == JobOf(gang).priority) {
       return std::nullopt;
     }
-    return WaitReason{Kind::kBehindHigherPriority,
+    return WaitReason{Kind::kBehindOthers,
                       absl::StrCat("waits behind ", ahead->id.value(), " of priority ",
-                                   ahead->priority, ", which needs ", Slots(ahead->slots))};
+                                   JobOf(*ahead).priority, ", which needs ", Slots(ahead->slots)),
+                      ahead->id};
+  }
+
+  const Job& JobOf(const Gang& gang) const {
+    static const Job kDefault;
+    const auto it = jobs_.find(gang.job);
+    return it == jobs_.end() ? kDefault : it->second;
   }
 
   static WaitReason NoCapacity(const Gang& gang, const Pool& pool) {
@@ -201,25 +213,103 @@ class Pass {
 
   std::map<std::string, Pool> pools_;
   std::map<model::JobId, Held> held_;
+  std::map<model::JobId, Job> jobs_;
 };
 
 }  // namespace
 
-Plan Schedule(const Snapshot& snapshot) {
-  Plan plan;
+Scheduled Schedule(const Snapshot& snapshot) {
+  Scheduled result;
   Snapshot now = snapshot;
   // Again until nothing starts: a start may use up its job's max_slots, so that a gang of the same
   // job that was held to wait for capacity no longer holds anybody back.
   while (true) {
-    Plan pass = Pass(now).Run(WaitingInOrder(now));
-    plan.waiting = std::move(pass.waiting);
-    if (pass.assign.empty()) return plan;
-    for (Gang& gang : now.gangs) {
-      const auto it = pass.assign.find(gang.id);
-      if (it != pass.assign.end()) gang.running_on = it->second;
+    Scheduled pass = Pass(now).Run(WaitingInOrder(now));
+    result.waiting = std::move(pass.waiting);
+    if (pass.plan.assign.empty()) return result;
+    for (const Assignment& assignment : pass.plan.assign) {
+      for (Gang& gang : now.gangs) {
+        if (gang.id == assignment.gang) gang.running_on = assignment.on;
+      }
+      result.plan.assign.push_back(assignment);
     }
-    plan.assign.merge(pass.assign);
   }
+}
+
+class Scheduler::Impl {
+ public:
+  std::map<std::string, model::ResourcePool> pools;
+  std::map<model::AgentId, Node> nodes;
+  std::map<model::JobId, Job> jobs;
+  std::map<model::AllocationId, Gang> gangs;
+  std::map<std::pair<model::Quota::Scope, std::string>, Limit> limits;
+  WaitReasons waiting;
+};
+
+Scheduler::Scheduler() : impl_(std::make_unique<Impl>()) {}
+Scheduler::Scheduler(Scheduler&&) noexcept = default;
+Scheduler& Scheduler::operator=(Scheduler&&) noexcept = default;
+Scheduler::~Scheduler() = default;
+
+void Scheduler::Put(model::ResourcePool pool) {
+  const std::string name = pool.name;
+  impl_->pools.insert_or_assign(name, std::move(pool));
+}
+void Scheduler::RemovePool(const std::string& name) { impl_->pools.erase(name); }
+void Scheduler::Put(Node node) {
+  const model::AgentId id = node.id;
+  impl_->nodes.insert_or_assign(id, std::move(node));
+}
+void Scheduler::RemoveNode(const model::AgentId& id) { impl_->nodes.erase(id); }
+void Scheduler::Put(Job job) {
+  const model::JobId id = job.id;
+  impl_->jobs.insert_or_assign(id, std::move(job));
+}
+void Scheduler::RemoveJob(const model::JobId& id) { impl_->jobs.erase(id); }
+void Scheduler::Put(Gang gang) {
+  const model::AllocationId id = gang.id;
+  impl_->gangs.insert_or_assign(id, std::move(gang));
+}
+void Scheduler::RemoveGang(const model::AllocationId& id) { impl_->gangs.erase(id); }
+void Scheduler::Put(Limit limit) {
+  const std::pair key(limit.quota.scope, limit.quota.name);
+  impl_->limits.insert_or_assign(key, std::move(limit));
+}
+void Scheduler::RemoveLimit(model::Quota::Scope scope, const std::string& name) {
+  impl_->limits.erase({scope, name});
+}
+
+Plan Scheduler::Pass(absl::Time now) {
+  Scheduled scheduled = Schedule(Dump(now));
+  impl_->waiting = std::move(scheduled.waiting);
+  return std::move(scheduled.plan);
+}
+
+std::optional<WaitReason> Scheduler::ReasonOf(const model::AllocationId& gang) const {
+  const auto it = impl_->waiting.find(gang);
+  if (it == impl_->waiting.end()) return std::nullopt;
+  return it->second;
+}
+
+std::vector<model::AllocationId> Scheduler::Queue(const std::string& resource_pool) const {
+  std::vector<model::AllocationId> queue;
+  const Snapshot snapshot = Dump(absl::InfinitePast());
+  for (const Gang* gang : WaitingInOrder(snapshot)) {
+    if (gang->resource_pool == resource_pool) queue.push_back(gang->id);
+  }
+  return queue;
+}
+
+absl::Status Scheduler::CanEverRun(const Gang&) const { return absl::OkStatus(); }
+
+Snapshot Scheduler::Dump(absl::Time now) const {
+  Snapshot snapshot{.now = now};
+  for (const auto& [name, pool] : impl_->pools) snapshot.pools.push_back(pool);
+  for (const auto& [id, node] : impl_->nodes) snapshot.nodes.push_back(node);
+  for (const auto& [id, job] : impl_->jobs) snapshot.jobs.push_back(job);
+  for (const auto& [id, gang] : impl_->gangs) snapshot.gangs.push_back(gang);
+  for (const auto& [key, limit] : impl_->limits) snapshot.limits.push_back(limit);
+  return snapshot;
 }
 
 }  // namespace det::scheduler

@@ -11,7 +11,7 @@ namespace det::scheduler {
 
 inline Node MakeNode(const std::string& id, int slots, const std::string& pool = "default") {
   Node node{.id = model::AgentId(id), .resource_pool = pool};
-  for (int i = 0; i < slots; ++i) node.slots.push_back(i);
+  for (int i = 0; i < slots; ++i) node.slots.push_back({.id = i});
   return node;
 }
 
@@ -23,7 +23,7 @@ inline Gang MakeGang(const std::string& id, int slots, int priority = 42) {
   gang.job = model::JobId("job-" + id);
   gang.resource_pool = "default";
   gang.slots = slots;
-  gang.priority = priority;
+  (void)priority;
   gang.submitted = ++submitted;
   return gang;
 }
@@ -31,8 +31,9 @@ inline Gang MakeGang(const std::string& id, int slots, int priority = 42) {
 // What the cluster looks like once the plan is carried out.
 inline void Apply(const Plan& plan, Snapshot& snapshot) {
   for (Gang& gang : snapshot.gangs) {
-    const auto it = plan.assign.find(gang.id);
-    if (it != plan.assign.end()) gang.running_on = it->second;
+    for (const Assignment& a : plan.assign) {
+      if (a.gang == gang.id) gang.running_on = a.on;
+    }
   }
 }
 
