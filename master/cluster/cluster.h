@@ -17,6 +17,7 @@
 #include "master/cluster/image.h"
 #include "master/cluster/outcome.h"
 #include "master/scheduler/plan.h"
+#include "master/scheduler/scheduler.h"
 #include "master/searcher/searcher.h"
 
 namespace det::cluster {
@@ -27,6 +28,21 @@ struct Settings {
   absl::Duration stop_grace = absl::Seconds(15);  // between SIGTERM and SIGKILL
   std::string default_resource_pool = "default";
   friend bool operator==(const Settings&, const Settings&) = default;
+};
+
+// A resource pool, and who defined it: the configuration file, a request, or nobody (agents name
+// it).
+struct KnownPool {
+  enum class Source { kFile, kRuntime, kAgents };
+  model::ResourcePool pool;
+  Source source = Source::kFile;
+};
+
+// A live experiment as the queue of its pool has it.
+struct JobInQueue {
+  const experiment::Experiment* experiment = nullptr;
+  scheduler::Job job;
+  std::string resource_pool;
 };
 
 class Cluster {
@@ -56,6 +72,14 @@ class Cluster {
   const std::map<model::AgentId, model::Agent>& agents() const;
   std::vector<const experiment::Allocation*> live_allocations() const;
   std::vector<const experiment::Experiment*> live_experiments() const;
+  // What people have decided about agents; absent: nothing.
+  const std::map<model::AgentId, model::AgentState>& agent_states() const;
+  std::vector<KnownPool> pools() const;          // by name
+  const std::string& default_compute() const;    // pool of who names none and needs slots
+  const std::string& default_aux() const;        // and of who needs none
+  std::vector<scheduler::Limit> limits() const;  // by scope and name
+  std::vector<JobInQueue> jobs() const;          // by experiment
+  const scheduler::Scheduler& scheduler() const;
   // Why a queued allocation waits, as of the last ScheduleTick.
   const scheduler::WaitReason* FindWaitReason(const model::AllocationId& id) const;
 

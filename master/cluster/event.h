@@ -75,6 +75,7 @@ struct UpdateQueue {
     model::JobId job;
     std::optional<int> priority = std::nullopt;
     std::optional<double> weight = std::nullopt;
+    std::optional<int> max_slots = std::nullopt;  // 0: as many as there are
     // What runs is asked to save and go, and queued again there.
     std::optional<std::string> resource_pool = std::nullopt;
     // Right before, or right behind, a job of the same pool and priority.

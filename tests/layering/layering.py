@@ -46,9 +46,10 @@ FOLDERS = {
     "master/store/postgres": ["master/model/", "master/model/parse/", "master/experiment/",
                               "master/searcher/operation.h", "master/cluster/change.h",
                               "master/cluster/image.h", "master/store/", PROTO],
-    # The searcher: to preview and to simulate searches that nobody runs.
+    # The searcher: to preview and to simulate searches that nobody runs. The scheduler: to show
+    # and to explain the queue.
     "master/service": ["master/model/", "master/model/parse/", "master/searcher/",
-                       "master/scheduler/plan.h",
+                       "master/scheduler/", "master/scheduler/json/",
                        "master/experiment/", "master/cluster/", "master/engine/",
                        "master/store/", "master/auth/", PROTO],
     "master/agents": ["master/model/", "master/experiment/", "master/cluster/",
