@@ -1,249 +1,101 @@
 #include "master/scheduler/scheduler.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "master/scheduler/fit.h"
+#include "master/scheduler/books.h"
+#include "master/scheduler/feasible.h"
+#include "master/scheduler/holdings.h"
+#include "master/scheduler/notes.h"
 #include "master/scheduler/order.h"
+#include "master/scheduler/pass.h"
+#include "master/scheduler/reasons.h"
 
 namespace det::scheduler {
 namespace {
 
-using Kind = WaitReason::Kind;
-
-std::string Slots(int count) { return absl::StrCat(count, count == 1 ? " slot" : " slots"); }
-
-// What a set of nodes has when nothing runs on it.
-struct Size {
-  int slots = 0;
-  int largest_node = 0;
-
-  void Add(int node) {
-    slots += node;
-    largest_node = std::max(largest_node, node);
-  }
-  bool Holds(const Gang& gang) const {
-    return gang.slots <= (gang.single_node ? largest_node : slots);
-  }
+struct KindName {
+  WaitReason::Kind kind;
+  std::string_view name;
+};
+constexpr KindName kKindNames[] = {
+    {WaitReason::Kind::kNoCapacity, "NO_CAPACITY"},
+    {WaitReason::Kind::kInfeasible, "INFEASIBLE"},
+    {WaitReason::Kind::kOverMaxSlots, "OVER_MAX_SLOTS"},
+    {WaitReason::Kind::kOverMaxTrials, "OVER_MAX_TRIALS"},
+    {WaitReason::Kind::kOverQuota, "OVER_QUOTA"},
+    {WaitReason::Kind::kNotBound, "NOT_BOUND"},
+    {WaitReason::Kind::kBehindOthers, "BEHIND_OTHERS"},
+    {WaitReason::Kind::kAwaitingPreemption, "AWAITING_PREEMPTION"},
+    {WaitReason::Kind::kMaintenance, "MAINTENANCE"},
 };
 
-// A resource pool in the middle of a pass.
-struct Pool {
-  std::vector<FreeNode> nodes;
-  Size all;                          // of every node
-  Size accepting;                    // of the nodes that accept work
-  int away = 0;                      // nodes that do not
-  const Gang* holds_back = nullptr;  // the first that did not fit
-
-  int free_slots() const {
-    int sum = 0;
-    for (const FreeNode& node : nodes) sum += static_cast<int>(node.free.size());
-    return sum;
-  }
-};
-
-class Pass {
- public:
-  explicit Pass(const Snapshot& snapshot) {
-    for (const Job& job : snapshot.jobs) jobs_[job.id] = job;
-    for (const Node& node : snapshot.nodes) AddNode(node);
-    for (const Gang& gang : snapshot.gangs) {
-      if (gang.running_on.empty()) continue;
-      AddToJob(gang);
-      // Looked up in every pool: a gang keeps its slots even where its agent changed pools.
-      for (auto& [name, pool] : pools_) Take(gang.running_on, pool.nodes);
+std::vector<model::Placement> PlacementsOf(const GangState& gang) {
+  std::vector<model::Placement> placements;
+  for (const Hold& hold : gang.holds) {
+    model::Placement placement{hold.node->id, {}};
+    for (const int slot : hold.slots) {
+      placement.slots.push_back(hold.node->slots[static_cast<size_t>(slot)].id);
     }
+    placements.push_back(std::move(placement));
   }
+  return placements;
+}
 
-  Scheduled Run(const std::vector<const Gang*>& waiting) {
-    Scheduled plan;
-    for (const Gang* gang : waiting) {
-      if (auto reason = CannotRun(*gang)) {
-        plan.waiting.emplace(gang->id, *std::move(reason));
-        continue;
-      }
-      Pool& pool = pools_.at(gang->resource_pool);
-      if (auto reason = MustWait(*gang, pool)) {
-        plan.waiting.emplace(gang->id, *std::move(reason));
-        continue;
-      }
-      auto placements = Fit(*gang, pool.nodes);
-      if (!placements) {
-        plan.waiting.emplace(gang->id, NoCapacity(*gang, pool));
-        if (gang->slots > 0 && pool.holds_back == nullptr && pool.accepting.Holds(*gang)) {
-          pool.holds_back = gang;
-        }
-        continue;
-      }
-      Take(*placements, pool.nodes);
-      AddToJob(*gang);
-      plan.plan.assign.push_back({gang->id, *std::move(placements)});
-    }
-    return plan;
+// What a pass found, as the caller sees it.
+Plan PlanOf(const Changes& changes) {
+  Plan plan;
+  for (const GangState* gang : changes.started) {
+    plan.assign.push_back({gang->gang->id, PlacementsOf(*gang)});
   }
-
- private:
-  // What a job holds.
-  struct Held {
-    int slots = 0;
-    int64_t gangs = 0;
-  };
-
-  void AddToJob(const Gang& gang) {
-    Held& held = held_[gang.job];
-    held.slots += gang.slots;
-    ++held.gangs;
+  for (const Asked& asked : changes.asked) {
+    Preemption& preemption = plan.preempt.emplace_back();
+    preemption.victim = asked.victim->gang->id;
+    if (asked.in_favour_of != nullptr) preemption.in_favour_of = asked.in_favour_of->gang->id;
+    preemption.reason = asked.reason;
   }
+  if (changes.look_again != absl::InfiniteFuture()) plan.look_again = changes.look_again;
+  return plan;
+}
 
-  Held HeldBy(const model::JobId& job) const {
-    const auto it = held_.find(job);
-    return it == held_.end() ? Held() : it->second;
+// The state as it was before.
+void Undo(const Changes& changes) {
+  for (GangState* gang : changes.started) {
+    Vacate(*gang);
+    gang->fresh = false;
   }
-
-  void AddNode(const Node& node) {
-    Pool& pool = pools_[node.resource_pool];
-    const int slots = static_cast<int>(node.slots.size());
-    FreeNode free{.id = node.id, .accepts_work = node.accepts_work};
-    for (const Slot& slot : node.slots) {
-      if (node.accepts_work && slot.enabled) free.free.push_back(slot.id);
-    }
-    std::sort(free.free.begin(), free.free.end());
-    pool.nodes.push_back(std::move(free));
-    pool.all.Add(slots);
-    if (node.accepts_work) {
-      pool.accepting.Add(slots);
-    } else {
-      ++pool.away;
-    }
-  }
-
-  // What no amount of waiting for slots changes.
-  std::optional<WaitReason> CannotRun(const Gang& gang) const {
-    const auto pool = pools_.find(gang.resource_pool);
-    if (pool == pools_.end()) {
-      const auto name = [](std::string* out, const auto& entry) { out->append(entry.first); };
-      return WaitReason{
-          Kind::kInfeasible,
-          absl::StrCat("no agent is in resource pool \"", gang.resource_pool, "\"; ",
-                       pools_.empty() ? "no agent is connected"
-                                      : absl::StrCat("pools with agents: ",
-                                                     absl::StrJoin(pools_, ", ", name)))};
-    }
-    const std::string needs = absl::StrCat("needs ", Slots(gang.slots));
-    if (gang.single_node && gang.slots > pool->second.all.largest_node) {
-      return WaitReason{Kind::kInfeasible,
-                        absl::StrCat(needs, " on one agent; the largest agent of pool ",
-                                     gang.resource_pool, " has ", pool->second.all.largest_node)};
-    }
-    if (gang.slots > pool->second.all.slots) {
-      return WaitReason{Kind::kInfeasible,
-                        absl::StrCat(needs, "; pool ", gang.resource_pool, " has ",
-                                     pool->second.all.slots, " in all")};
-    }
-    if (auto reason = OverMaxSlots(gang)) return reason;
-    return OverMaxTrials(gang);
-  }
-
-  std::optional<WaitReason> OverMaxSlots(const Gang& gang) const {
-    const Job& job = JobOf(gang);
-    if (!job.max_slots || gang.slots == 0) return std::nullopt;
-    const int limit = static_cast<int>(*job.max_slots);
-    if (gang.slots > limit) {
-      return WaitReason{Kind::kInfeasible,
-                        absl::StrCat("needs ", Slots(gang.slots), "; its max_slots is ", limit)};
-    }
-    const int held = HeldBy(gang.job).slots;
-    if (held + gang.slots <= limit) return std::nullopt;
-    return WaitReason{Kind::kOverMaxSlots,
-                      absl::StrCat("needs ", Slots(gang.slots), "; its experiment holds ", held,
-                                   " of max_slots ", limit)};
-  }
-
-  // One that lets go of its slots still counts: its successor waits until it has.
-  std::optional<WaitReason> OverMaxTrials(const Gang& gang) const {
-    const Job& job = JobOf(gang);
-    if (!job.max_gangs || HeldBy(gang.job).gangs < *job.max_gangs) return std::nullopt;
-    return WaitReason{Kind::kOverMaxTrials,
-                      absl::StrCat("its experiment runs ", HeldBy(gang.job).gangs,
-                                   " trials, its max_concurrent_trials")};
-  }
-
-  std::optional<WaitReason> MustWait(const Gang& gang, const Pool& pool) const {
-    const Gang* ahead = pool.holds_back;
-    if (gang.slots == 0 || ahead == nullptr || JobOf(*ahead).priority == JobOf(gang).priority) {
-      return std::nullopt;
-    }
-    return WaitReason{Kind::kBehindOthers,
-                      absl::StrCat("waits behind ", ahead->id.value(), " of priority ",
-                                   JobOf(*ahead).priority, ", which needs ", Slots(ahead->slots)),
-                      ahead->id};
-  }
-
-  const Job& JobOf(const Gang& gang) const {
-    static const Job kDefault;
-    const auto it = jobs_.find(gang.job);
-    return it == jobs_.end() ? kDefault : it->second;
-  }
-
-  static WaitReason NoCapacity(const Gang& gang, const Pool& pool) {
-    const std::string away =
-        pool.away == 0
-            ? ""
-            : absl::StrCat("; ", pool.away, pool.away == 1 ? " agent is" : " agents are", " away");
-    if (gang.slots == 0) {
-      return {Kind::kNoCapacity, absl::StrCat("needs an agent of pool ", gang.resource_pool, away)};
-    }
-    if (gang.single_node) {
-      size_t most = 0;
-      for (const FreeNode& node : pool.nodes) most = std::max(most, node.free.size());
-      return {Kind::kNoCapacity,
-              absl::StrCat("needs ", Slots(gang.slots), " on one agent; at most ", most,
-                           " are free on one of pool ", gang.resource_pool, away)};
-    }
-    return {Kind::kNoCapacity,
-            absl::StrCat("needs ", Slots(gang.slots), "; ", pool.free_slots(), " of ",
-                         pool.all.slots, " are free in pool ", gang.resource_pool, away)};
-  }
-
-  std::map<std::string, Pool> pools_;
-  std::map<model::JobId, Held> held_;
-  std::map<model::JobId, Job> jobs_;
-};
+  for (const Asked& asked : changes.asked) SetLeaving(*asked.victim, false);
+}
 
 }  // namespace
 
-Scheduled Schedule(const Snapshot& snapshot) {
-  Scheduled result;
-  Snapshot now = snapshot;
-  // Again until nothing starts: a start may use up its job's max_slots, so that a gang of the same
-  // job that was held to wait for capacity no longer holds anybody back.
-  while (true) {
-    Scheduled pass = Pass(now).Run(WaitingInOrder(now));
-    result.waiting = std::move(pass.waiting);
-    if (pass.plan.assign.empty()) return result;
-    for (const Assignment& assignment : pass.plan.assign) {
-      for (Gang& gang : now.gangs) {
-        if (gang.id == assignment.gang) gang.running_on = assignment.on;
-      }
-      result.plan.assign.push_back(assignment);
-    }
+std::string_view ToString(WaitReason::Kind kind) {
+  for (const KindName& entry : kKindNames) {
+    if (entry.kind == kind) return entry.name;
   }
+  return "";
 }
 
 class Scheduler::Impl {
  public:
-  std::map<std::string, model::ResourcePool> pools;
-  std::map<model::AgentId, Node> nodes;
-  std::map<model::JobId, Job> jobs;
-  std::map<model::AllocationId, Gang> gangs;
-  std::map<std::pair<model::Quota::Scope, std::string>, Limit> limits;
-  WaitReasons waiting;
+  Books books;
+
+  Plan Pass(absl::Time now) {
+    Changes changes;
+    for (const auto& [name, pool] : books.pools()) pool->Prepare(now);
+    // Until nothing happens: a start may use up a limit that others were held by.
+    for (bool changed = true; changed;) {
+      changed = false;
+      changes.look_again = absl::InfiniteFuture();
+      for (const auto& [name, pool] : books.pools()) {
+        books.OpenLimits();
+        if (PoolPass(books, *pool, changes).Run()) changed = true;
+      }
+    }
+    Plan plan = PlanOf(changes);
+    Undo(changes);
+    return plan;
+  }
 };
 
 Scheduler::Scheduler() : impl_(std::make_unique<Impl>()) {}
@@ -251,65 +103,62 @@ Scheduler::Scheduler(Scheduler&&) noexcept = default;
 Scheduler& Scheduler::operator=(Scheduler&&) noexcept = default;
 Scheduler::~Scheduler() = default;
 
-void Scheduler::Put(model::ResourcePool pool) {
-  const std::string name = pool.name;
-  impl_->pools.insert_or_assign(name, std::move(pool));
-}
-void Scheduler::RemovePool(const std::string& name) { impl_->pools.erase(name); }
-void Scheduler::Put(Node node) {
-  const model::AgentId id = node.id;
-  impl_->nodes.insert_or_assign(id, std::move(node));
-}
-void Scheduler::RemoveNode(const model::AgentId& id) { impl_->nodes.erase(id); }
-void Scheduler::Put(Job job) {
-  const model::JobId id = job.id;
-  impl_->jobs.insert_or_assign(id, std::move(job));
-}
-void Scheduler::RemoveJob(const model::JobId& id) { impl_->jobs.erase(id); }
-void Scheduler::Put(Gang gang) {
-  const model::AllocationId id = gang.id;
-  impl_->gangs.insert_or_assign(id, std::move(gang));
-}
-void Scheduler::RemoveGang(const model::AllocationId& id) { impl_->gangs.erase(id); }
-void Scheduler::Put(Limit limit) {
-  const std::pair key(limit.quota.scope, limit.quota.name);
-  impl_->limits.insert_or_assign(key, std::move(limit));
-}
+void Scheduler::Put(model::ResourcePool pool) { impl_->books.Put(std::move(pool)); }
+void Scheduler::RemovePool(const std::string& name) { impl_->books.RemovePool(name); }
+void Scheduler::Put(Node node) { impl_->books.Put(std::move(node)); }
+void Scheduler::RemoveNode(const model::AgentId& id) { impl_->books.RemoveNode(id); }
+void Scheduler::Put(Job job) { impl_->books.Put(std::move(job)); }
+void Scheduler::RemoveJob(const model::JobId& id) { impl_->books.RemoveJob(id); }
+void Scheduler::Put(Gang gang) { impl_->books.Put(std::move(gang)); }
+void Scheduler::RemoveGang(const model::AllocationId& id) { impl_->books.RemoveGang(id); }
+void Scheduler::Put(Limit limit) { impl_->books.Put(std::move(limit)); }
 void Scheduler::RemoveLimit(model::Quota::Scope scope, const std::string& name) {
-  impl_->limits.erase({scope, name});
+  impl_->books.RemoveLimit(scope, name);
 }
 
-Plan Scheduler::Pass(absl::Time now) {
-  Scheduled scheduled = Schedule(Dump(now));
-  impl_->waiting = std::move(scheduled.waiting);
-  return std::move(scheduled.plan);
-}
+Plan Scheduler::Pass(absl::Time now) { return impl_->Pass(now); }
 
-std::optional<WaitReason> Scheduler::ReasonOf(const model::AllocationId& gang) const {
-  const auto it = impl_->waiting.find(gang);
-  if (it == impl_->waiting.end()) return std::nullopt;
-  return it->second;
+std::optional<WaitReason> Scheduler::ReasonOf(const model::AllocationId& id) const {
+  const GangState* gang = impl_->books.FindGang(id);
+  if (gang == nullptr || gang->running) return std::nullopt;
+  return WhyItWaits(impl_->books, *gang);
 }
 
 std::vector<model::AllocationId> Scheduler::Queue(const std::string& resource_pool) const {
-  std::vector<model::AllocationId> queue;
-  const Snapshot snapshot = Dump(absl::InfinitePast());
-  for (const Gang* gang : WaitingInOrder(snapshot)) {
-    if (gang->resource_pool == resource_pool) queue.push_back(gang->id);
-  }
-  return queue;
+  const PoolState* pool = impl_->books.FindPool(resource_pool);
+  std::vector<std::pair<Place, const GangState*>> waiting;
+  if (pool == nullptr || pool->notes->order == nullptr) return {};
+  impl_->books.ForEachWaiting(*pool, [&](const GangState& gang) {
+    waiting.emplace_back(pool->notes->order->PlaceOf(gang), &gang);
+  });
+  std::sort(waiting.begin(), waiting.end());
+  std::vector<model::AllocationId> ids;
+  for (const auto& [place, gang] : waiting) ids.push_back(gang->gang->id);
+  return ids;
 }
 
-absl::Status Scheduler::CanEverRun(const Gang&) const { return absl::OkStatus(); }
+absl::Status Scheduler::CanEverRun(const Gang& gang) const { return impl_->books.CanEverRun(gang); }
 
-Snapshot Scheduler::Dump(absl::Time now) const {
-  Snapshot snapshot{.now = now};
-  for (const auto& [name, pool] : impl_->pools) snapshot.pools.push_back(pool);
-  for (const auto& [id, node] : impl_->nodes) snapshot.nodes.push_back(node);
-  for (const auto& [id, job] : impl_->jobs) snapshot.jobs.push_back(job);
-  for (const auto& [id, gang] : impl_->gangs) snapshot.gangs.push_back(gang);
-  for (const auto& [key, limit] : impl_->limits) snapshot.limits.push_back(limit);
-  return snapshot;
+Snapshot Scheduler::Dump(absl::Time now) const { return impl_->books.Dump(now); }
+
+Scheduled Schedule(const Snapshot& snapshot) {
+  Scheduler scheduler;
+  for (const model::ResourcePool& pool : snapshot.pools) scheduler.Put(pool);
+  for (const Node& node : snapshot.nodes) scheduler.Put(node);
+  for (const Job& job : snapshot.jobs) scheduler.Put(job);
+  for (const Limit& limit : snapshot.limits) scheduler.Put(limit);
+  for (const Gang& gang : snapshot.gangs) scheduler.Put(gang);
+  Scheduled scheduled{.plan = scheduler.Pass(snapshot.now), .waiting = {}};
+  std::vector<model::AllocationId> started;
+  for (const Assignment& assignment : scheduled.plan.assign) started.push_back(assignment.gang);
+  std::sort(started.begin(), started.end());
+  for (const Gang& gang : snapshot.gangs) {
+    if (std::binary_search(started.begin(), started.end(), gang.id)) continue;
+    if (auto reason = scheduler.ReasonOf(gang.id)) {
+      scheduled.waiting.emplace(gang.id, *std::move(reason));
+    }
+  }
+  return scheduled;
 }
 
 }  // namespace det::scheduler

@@ -29,6 +29,8 @@ struct Slot {
   friend bool operator==(const Slot&, const Slot&) = default;
 };
 
+using model::Maintenance;
+
 struct Node {
   model::AgentId id;
   std::string resource_pool;
@@ -38,7 +40,7 @@ struct Node {
   std::optional<int64_t> memory;  // bytes; absent: not counted
   std::string network_switch;     // nodes of one switch reach each other fastest; empty: unknown
   std::map<std::string, std::string> labels;
-  std::vector<model::Maintenance> maintenance;
+  std::vector<Maintenance> maintenance;
   bool accepts_work = true;  // connected, enabled, not draining
   friend bool operator==(const Node&, const Node&) = default;
 };
@@ -46,9 +48,10 @@ struct Node {
 // The unit of fairness and of order: one experiment.
 struct Job {
   model::JobId id;
-  int priority = 42;    // 1..99, smaller first
-  double weight = 1;    // under fair share
-  double position = 0;  // in the queue, inside a priority
+  int priority = 42;          // 1..99, smaller first
+  double weight = 1;          // under fair share
+  double position = 0;        // in the queue, inside a priority
+  bool position_set = false;  // by hand: only then does it ask others of its priority away
   std::optional<double> max_slots;
   std::optional<int64_t> max_gangs;  // that hold slots at once
   std::string workspace;
