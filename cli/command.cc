@@ -158,7 +158,8 @@ std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (const auto& commands :
        {ExperimentCommands(), TrialCommands(), CheckpointCommands(), AgentCommands(),
-        TemplateCommands(), SearchCommands(), MasterCommands(), DeployCommands(), DevCommands()}) {
+        TemplateCommands(), SearchCommands(), MasterCommands(), DeployCommands(), DevCommands(),
+        SimulateCommands()}) {
     all.insert(all.end(), commands.begin(), commands.end());
   }
   return all;
