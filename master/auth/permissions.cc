@@ -14,14 +14,14 @@ struct Rule {
 constexpr Rule kRules[] = {
     {"det.api.v1.MasterService.*", {.anyone = true}},
     {"det.api.v1.AuthService.Login", {.anyone = true}},
-    {"det.api.v1.AgentService.Get*", {PrincipalKind::kUser}},
-    {"det.api.v1.AgentService.*", {PrincipalKind::kUser, .admin = true}},
-    {"det.api.v1.ResourcePoolService.Get*", {PrincipalKind::kUser}},
-    {"det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP", {PrincipalKind::kUser}},
-    {"det.api.v1.ResourcePoolService.*", {PrincipalKind::kUser, .admin = true}},
-    {"det.api.v1.*", {PrincipalKind::kUser}},
-    {"det.agent.v1.*", {PrincipalKind::kAgent}},
-    {"det.trial.v1.*", {PrincipalKind::kAllocation}},
+    {"det.api.v1.AgentService.Get*", {.kind = PrincipalKind::kUser}},
+    {"det.api.v1.AgentService.*", {.kind = PrincipalKind::kUser, .admin = true}},
+    {"det.api.v1.ResourcePoolService.Get*", {.kind = PrincipalKind::kUser}},
+    {"det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP", {.kind = PrincipalKind::kUser}},
+    {"det.api.v1.ResourcePoolService.*", {.kind = PrincipalKind::kUser, .admin = true}},
+    {"det.api.v1.*", {.kind = PrincipalKind::kUser}},
+    {"det.agent.v1.*", {.kind = PrincipalKind::kAgent}},
+    {"det.trial.v1.*", {.kind = PrincipalKind::kAllocation}},
 };
 
 bool Fits(std::string_view methods, std::string_view method) {
