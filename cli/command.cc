@@ -177,7 +177,7 @@ std::vector<Command> AllCommands() {
   for (const auto& commands :
        {ExperimentCommands(), TrialCommands(), CheckpointCommands(), JobCommands(), AgentCommands(),
         ResourcePoolCommands(), QuotaCommands(), ClusterCommands(), TemplateCommands(),
-        SearchCommands(), MasterCommands(), DeployCommands(), DevCommands()}) {
+        SearchCommands(), MasterCommands(), DeployCommands(), DevCommands(), SimulateCommands()}) {
     all.insert(all.end(), commands.begin(), commands.end());
   }
   return all;

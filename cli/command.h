@@ -83,6 +83,7 @@ std::vector<Command> DeployCommands();
 std::vector<Command> TemplateCommands();
 std::vector<Command> SearchCommands();
 std::vector<Command> DevCommands();
+std::vector<Command> SimulateCommands();
 
 // All of them, in the order in which help shows them.
 std::vector<Command> AllCommands();

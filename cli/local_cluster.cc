@@ -27,6 +27,7 @@
 #include "cli/connection.h"
 #include "cli/interrupt.h"
 #include "cli/json_text.h"
+#include "cli/program.h"
 #include "det/api/v1/agent.pb.h"
 
 namespace det::cli {
@@ -42,19 +43,6 @@ constexpr int kPort = 8080;
 constexpr absl::Duration kAgentPatience = absl::Seconds(20);
 constexpr absl::Duration kTaskPatience = absl::Seconds(5);  // without an agent
 constexpr absl::Duration kMasterPatience = absl::Seconds(30);
-
-// The program beside this one: in one folder when installed, in the folder of its target when
-// built.
-absl::StatusOr<std::string> FindProgram(const std::string& folder, const std::string& name) {
-  std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& path : {here / name, here / ".." / folder / name}) {
-    if (fs::exists(path, error)) return path.lexically_normal().string();
-  }
-  return absl::NotFoundError(absl::StrCat("there is no ", name, " beside ", here.string(),
-                                          "/det; build it with `bazel build //", folder, ":", name,
-                                          "`"));
-}
 
 absl::Status CheckPortIsFree(int port) {
   const base::Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -1,0 +1,195 @@
+#include "master/simulate/figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace det::simulate {
+namespace {
+
+double Work(const Job& job, absl::Duration by = absl::InfiniteDuration()) {
+  const absl::Duration time = std::clamp(by - job.arrival, absl::ZeroDuration(), job.length);
+  return job.slots * absl::ToDoubleSeconds(time);
+}
+
+// Slot seconds that its runs held before `by`.
+double Served(const Job& job, const JobRecord& record,
+              absl::Duration by = absl::InfiniteDuration()) {
+  absl::Duration sum;
+  for (const Run& run : record.runs) {
+    sum += std::max(absl::ZeroDuration(), std::min(run.end, by) - std::min(run.begin, by));
+  }
+  return job.slots * absl::ToDoubleSeconds(sum);
+}
+
+Waits MakeWaits(std::string of, std::vector<absl::Duration> waits, double slot_seconds) {
+  std::sort(waits.begin(), waits.end());
+  // Those without an end stand last.
+  while (!waits.empty() && waits.back() == absl::InfiniteDuration()) waits.pop_back();
+  Waits out{.of = std::move(of), .jobs = static_cast<int64_t>(waits.size())};
+  out.slot_hours = slot_seconds / 3600;
+  out.median = Quantile(waits, 0.5);
+  out.p90 = Quantile(waits, 0.9);
+  out.p99 = Quantile(waits, 0.99);
+  out.max = Quantile(waits, 1);
+  return out;
+}
+
+// By a key, whose order is that of the result.
+template <class Key>
+std::vector<Waits> GroupWaits(const Workload& workload, const Simulation& simulation,
+                              const std::function<Key(const Job&)>& key,
+                              const std::function<std::string(const Key&)>& name) {
+  std::map<Key, std::pair<std::vector<absl::Duration>, double>> groups;
+  for (size_t i = 0; i < workload.size(); ++i) {
+    auto& [waits, work] = groups[key(workload[i])];
+    waits.push_back(simulation.jobs[i].FirstWait(workload[i]));
+    work += Work(workload[i]);
+  }
+  std::vector<Waits> out;
+  for (auto& [k, group] : groups) {
+    out.push_back(MakeWaits(name(k), std::move(group.first), group.second));
+  }
+  return out;
+}
+
+// Size classes by their upper ends: 0, 1, 2-4, 5-8, 9-64, 65 and more.
+constexpr int kClasses[] = {0, 1, 4, 8, 64};
+int ClassOf(const Job& job) {
+  return static_cast<int>(std::lower_bound(std::begin(kClasses), std::end(kClasses), job.slots) -
+                          std::begin(kClasses));
+}
+std::string NameOfClass(int index) {
+  if (index == std::ssize(kClasses)) return absl::StrCat("> ", kClasses[index - 1], " slots");
+  const int high = kClasses[index];
+  const int low = index == 0 ? 0 : kClasses[index - 1] + 1;
+  if (low == high) return absl::StrCat(high, high == 1 ? " slot" : " slots");
+  return absl::StrCat(low, "-", high, " slots");
+}
+
+double Fairness(const Workload& workload, const Simulation& simulation, absl::Duration window) {
+  std::map<std::string, std::pair<double, double>> users;  // served, could have been
+  for (size_t i = 0; i < workload.size(); ++i) {
+    auto& [served, wanted] = users[workload[i].user];
+    served += Served(workload[i], simulation.jobs[i], window);
+    wanted += Work(workload[i], window);
+  }
+  double sum = 0, squares = 0, count = 0;
+  for (const auto& [user, share] : users) {
+    if (share.second <= 0) continue;
+    const double part = share.first / share.second;
+    sum += part;
+    squares += part * part;
+    ++count;
+  }
+  return squares > 0 ? sum * sum / (count * squares) : 1;
+}
+
+// The pools with what each is to do.
+struct PoolWork {
+  double slots = 0;
+  Workload jobs;
+};
+std::map<std::string, PoolWork> ByPool(const Workload& workload, const Options& options) {
+  std::map<std::string, PoolWork> pools;
+  for (const AgentGroup& group : options.agents) {
+    pools[group.pool].slots += static_cast<double>(group.agents) * group.slots;
+  }
+  for (const Job& job : workload) {
+    PoolWork& pool = pools[job.pool.empty() ? options.agents[0].pool : job.pool];
+    if (job.slots <= pool.slots) pool.jobs.push_back(job);
+  }
+  return pools;
+}
+
+}  // namespace
+
+double BoundOfSlotSeconds(const Workload& jobs_of_pool, double slots, absl::Duration until) {
+  double done = 0, waiting = 0;
+  absl::Duration now;
+  const auto serve_to = [&](absl::Duration time) {
+    const double served = std::min(waiting, slots * absl::ToDoubleSeconds(time - now));
+    done += served;
+    waiting -= served;
+    now = time;
+  };
+  for (const Job& job : jobs_of_pool) {
+    if (job.arrival >= until) break;
+    serve_to(job.arrival);
+    waiting += Work(job, until);
+  }
+  if (until > now) serve_to(until);
+  return done;
+}
+
+absl::Duration BoundOfMakespan(const Workload& jobs_of_pool, double slots) {
+  absl::Duration free, last;
+  for (const Job& job : jobs_of_pool) {
+    free = std::max(free, job.arrival);
+    if (slots > 0) free += absl::Seconds(Work(job) / slots);
+    last = std::max(last, job.arrival + job.length);
+  }
+  return std::max(free, last);
+}
+
+absl::Duration Quantile(const std::vector<absl::Duration>& sorted, double q) {
+  if (sorted.empty()) return absl::ZeroDuration();
+  const double rank = std::ceil(q * static_cast<double>(sorted.size()));
+  return sorted[static_cast<size_t>(std::max(rank, 1.0)) - 1];
+}
+
+Figures MakeFigures(const Workload& workload, const Options& options,
+                    const Simulation& simulation) {
+  Figures f;
+  f.jobs = static_cast<int64_t>(workload.size());
+  for (const AgentGroup& g : options.agents) f.slots += static_cast<int64_t>(g.agents) * g.slots;
+  if (workload.empty()) return f;
+  const absl::Duration first = workload.front().arrival, last = workload.back().arrival;
+  absl::Duration end = last;
+  double served = 0, served_in_window = 0, offered = 0;
+  std::vector<absl::Duration> waits;
+  for (size_t i = 0; i < workload.size(); ++i) {
+    const JobRecord& record = simulation.jobs[i];
+    f.completed += record.completed ? 1 : 0;
+    f.preemptions += record.preemptions;
+    f.lost_slot_hours += workload[i].slots * absl::ToDoubleHours(record.lost);
+    served += Served(workload[i], record);
+    served_in_window += Served(workload[i], record, last);
+    offered += Work(workload[i]);
+    if (!record.runs.empty()) end = std::max(end, record.runs.back().end);
+    waits.push_back(record.FirstWait(workload[i]));
+  }
+  f.window = last - first;
+  f.makespan = end - first;
+  double bound_in_window = 0;
+  absl::Duration bound_end = last;
+  for (const auto& [name, pool] : ByPool(workload, options)) {
+    bound_in_window += BoundOfSlotSeconds(pool.jobs, pool.slots, last);
+    bound_end = std::max(bound_end, BoundOfMakespan(pool.jobs, pool.slots));
+  }
+  const auto there = [&](absl::Duration span) {
+    return std::max(1e-9, static_cast<double>(f.slots) * absl::ToDoubleSeconds(span));
+  };
+  f.offered_load = offered / there(f.window);
+  f.in_window = {served_in_window / there(f.window), bound_in_window / there(f.window)};
+  // The same work in the shortest time that is possible.
+  f.in_makespan = {served / there(f.makespan), served / there(bound_end - first)};
+  f.all = MakeWaits("all", std::move(waits), offered);
+  f.by_size = GroupWaits<int>(workload, simulation, ClassOf, NameOfClass);
+  f.by_priority = GroupWaits<int>(
+      workload, simulation, [](const Job& job) { return job.priority; },
+      [](const int& priority) { return absl::StrCat("priority ", priority); });
+  f.by_user = GroupWaits<std::string>(
+      workload, simulation, [](const Job& job) { return job.user; },
+      [](const std::string& user) { return user; });
+  std::stable_sort(f.by_user.begin(), f.by_user.end(),
+                   [](const Waits& a, const Waits& b) { return a.slot_hours > b.slot_hours; });
+  f.fairness = Fairness(workload, simulation, last);
+  return f;
+}
+
+}  // namespace det::simulate
