@@ -18,9 +18,11 @@ namespace {
 
 const std::map<std::string, std::string>& Aliases() {
   static const auto& aliases = *new std::map<std::string, std::string>{
-      {"a", "agent"},   {"c", "checkpoint"}, {"d", "deploy"},         {"e", "experiment"},
-      {"m", "master"},  {"s", "slot"},       {"t", "trial"},          {"tpl", "template"},
-      {"rm", "remove"}, {"ls", "list"},      {"unpause", "activate"},
+      {"a", "agent"},          {"c", "checkpoint"}, {"d", "deploy"},
+      {"e", "experiment"},     {"j", "job"},        {"m", "master"},
+      {"rp", "resource-pool"}, {"s", "slot"},       {"t", "trial"},
+      {"tpl", "template"},     {"rm", "remove"},    {"ls", "list"},
+      {"unpause", "activate"},
   };
   return aliases;
 }
@@ -145,6 +147,22 @@ absl::Status Invocation::PrintJson(const google::protobuf::Message& message) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<int> Invocation::PrintList(const google::protobuf::Message& response,
+                                          const Table& table, const std::string& none) {
+  if (json()) {
+    DET_RETURN_IF_ERROR(PrintJson(response));
+  } else if (args.Has("csv")) {
+    screen->Print(table.RenderCsv());
+  } else if (table.empty()) {
+    screen->Note(none);
+  } else {
+    screen->Print(table.Render(screen->out()));
+  }
+  return kExitOk;
+}
+
+const Option kCsv = {"csv", 0, "", "print the whole table as CSV"};
+
 const std::vector<Option>& CommonOptions() {
   static const auto& options = *new std::vector<Option>{
       {"master", 'm', "URL", "the master to talk to; else $DET_MASTER, else the local cluster"},
@@ -157,9 +175,9 @@ const std::vector<Option>& CommonOptions() {
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (const auto& commands :
-       {ExperimentCommands(), TrialCommands(), CheckpointCommands(), AgentCommands(),
-        TemplateCommands(), SearchCommands(), MasterCommands(), DeployCommands(), DevCommands(),
-        SimulateCommands()}) {
+       {ExperimentCommands(), TrialCommands(), CheckpointCommands(), JobCommands(), AgentCommands(),
+        ResourcePoolCommands(), QuotaCommands(), ClusterCommands(), TemplateCommands(),
+        SearchCommands(), MasterCommands(), DeployCommands(), DevCommands(), SimulateCommands()}) {
     all.insert(all.end(), commands.begin(), commands.end());
   }
   return all;

@@ -20,6 +20,8 @@ class Message;
 
 namespace det::cli {
 
+class Table;
+
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitError = 1;
 inline constexpr int kExitUsage = 2;
@@ -39,6 +41,11 @@ class Invocation {
   // The API's own JSON, indented, on stdout.
   absl::Status PrintJson(const google::protobuf::Message& message);
 
+  // A list as it was asked for: --json the API's answer, --csv, else a table, or `none` on stderr
+  // where it has no rows. The exit code.
+  absl::StatusOr<int> PrintList(const google::protobuf::Message& response, const Table& table,
+                                const std::string& none);
+
   const Arguments args;
   Screen* const screen;
 
@@ -56,6 +63,9 @@ struct Command {
   std::string notes;  // further help, if any
 };
 
+// Of every command whose last word is "list".
+extern const Option kCsv;
+
 // Every command takes these as well.
 const std::vector<Option>& CommonOptions();
 
@@ -63,6 +73,11 @@ std::vector<Command> ExperimentCommands();
 std::vector<Command> TrialCommands();
 std::vector<Command> CheckpointCommands();
 std::vector<Command> AgentCommands();
+std::vector<Command> JobCommands();
+std::vector<Command> ResourcePoolCommands();
+std::vector<Command> BindingCommands();  // ResourcePoolCommands has them
+std::vector<Command> QuotaCommands();
+std::vector<Command> ClusterCommands();
 std::vector<Command> MasterCommands();
 std::vector<Command> DeployCommands();
 std::vector<Command> TemplateCommands();

@@ -41,6 +41,11 @@ TEST(FindCommandTest, AcceptsWholeWordsAliasesAndBeginnings) {
       {"c download x", "checkpoint download"},
       {"a ls", "agent list"},
       {"s l", "slot list"},
+      {"j ls", "job list"},
+      {"job update 7 -p 3", "job update"},
+      {"rp ls", "resource-pool list"},
+      {"rp bindings add p w", "resource-pool bindings add"},
+      {"e set weight 7 2", "experiment set weight"},
       {"m info", "master info"},
       {"tpl rm x", "template remove"},
       {"d local up", "deploy local up"},
@@ -54,7 +59,7 @@ TEST(FindCommandTest, AcceptsWholeWordsAliasesAndBeginnings) {
 TEST(FindCommandTest, NamesTheNearestOrAll) {
   EXPECT_THAT(Found("expriment list"), HasSubstr("did you mean `det experiment`"));
   EXPECT_THAT(Found("experiment lits"), HasSubstr("did you mean `det experiment list`"));
-  EXPECT_THAT(Found("zebra"), HasSubstr("there are: agent, checkpoint"));
+  EXPECT_THAT(Found("zebra"), HasSubstr("there are: agent, checkpoint, cluster"));
   EXPECT_THAT(Found("up"), HasSubstr("did you mean `det deploy local up`?"));
   EXPECT_THAT(Found("deploy up"), HasSubstr("did you mean `det deploy local up`?"));
   EXPECT_THAT(Found("local up"), HasSubstr("did you mean `det deploy local`?"));

@@ -37,7 +37,7 @@ absl::string_view StateWord(absl::string_view name) {
 
 Cell StateCell(absl::string_view name) {
   const Look look = LookOf(StateWord(name));
-  return Cell(absl::StrCat(look.mark, " ", StateWord(name)), look.paint);
+  return Cell(absl::StrCat(look.mark, " ", StateWord(name)), look.paint, StateWord(name));
 }
 
 absl::string_view StateMark(absl::string_view name) { return LookOf(StateWord(name)).mark; }
@@ -56,6 +56,12 @@ std::string Ago(const google::protobuf::Timestamp& time, absl::Time now) {
   const absl::Duration age = now - ToTime(time);
   if (age < absl::Seconds(2)) return "now";
   return absl::StrCat(Span(age), " ago");
+}
+
+Cell AgoCell(const google::protobuf::Timestamp& time, absl::Time now) {
+  if (time.seconds() == 0) return Cell("-");
+  return Cell(Ago(time, now), Paint::kPlain,
+              absl::FormatTime("%Y-%m-%dT%H:%M:%E*SZ", ToTime(time), absl::UTCTimeZone()));
 }
 
 std::string Exact(const google::protobuf::Timestamp& time) {

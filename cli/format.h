@@ -19,7 +19,8 @@ namespace det::cli {
 // "STATE_STOPPING_KILLED" -> "STOPPING_KILLED".
 absl::string_view StateWord(absl::string_view name);
 
-// A state's name, as the API spells it, with the mark and colour that go with it: "✓ COMPLETED".
+// A state's name, as the API spells it, with the mark and colour that go with it: "✓ COMPLETED". In
+// CSV without the mark.
 Cell StateCell(absl::string_view name);
 absl::string_view StateMark(absl::string_view name);
 
@@ -30,6 +31,8 @@ absl::Time ToTime(const google::protobuf::Timestamp& time);
 
 // "4 min ago"; "-" for a time that was not set.
 std::string Ago(const google::protobuf::Timestamp& time, absl::Time now);
+// The same, in CSV the time itself: "2026-11-21T09:42:40Z".
+Cell AgoCell(const google::protobuf::Timestamp& time, absl::Time now);
 
 // "2026-11-21 09:42:40 +00:00", local; "-" if not set.
 std::string Exact(const google::protobuf::Timestamp& time);

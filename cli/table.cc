@@ -21,6 +21,13 @@ std::string Padded(const Cell& cell, int width, bool right, bool last, const Sty
   return last ? painted : painted + fill;
 }
 
+// A field of CSV, in quotes where it needs them. "-" stands for nothing in a table alone.
+std::string CsvField(absl::string_view text) {
+  if (text == "-") return "";
+  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
 }  // namespace
 
 std::vector<int> Table::Widths(const Style& style) const {
@@ -60,6 +67,22 @@ std::string Table::Render(const Style& style) const {
   for (const Column& column : columns_) header.emplace_back(column.title, Paint::kBold);
   append(header);
   for (const auto& row : rows_) append(row);
+  return out;
+}
+
+std::string Table::RenderCsv() const {
+  std::string out;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    absl::StrAppend(&out, i > 0 ? "," : "", CsvField(columns_[i].title));
+  }
+  absl::StrAppend(&out, "\n");
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      absl::StrAppend(&out, i > 0 ? "," : "",
+                      CsvField(row[i].raw.empty() ? row[i].text : row[i].raw));
+    }
+    absl::StrAppend(&out, "\n");
+  }
   return out;
 }
 

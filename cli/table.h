@@ -24,8 +24,13 @@ struct Cell {
   Cell(const char* text) : text(text) {}             // NOLINT
   Cell(std::string text) : text(std::move(text)) {}  // NOLINT
 
+  // With what stands for it in CSV, where that is not the text: "RUNNING" of "● RUNNING".
+  Cell(absl::string_view text, Paint paint, absl::string_view raw)
+      : text(text), paint(paint), raw(raw) {}
+
   std::string text;
   Paint paint = Paint::kPlain;
+  std::string raw;  // Empty: the text.
 };
 
 class Table {
@@ -39,6 +44,9 @@ class Table {
 
   // Header and rows, each with a newline.
   std::string Render(const Style& style) const;
+
+  // The same as CSV (RFC 4180, but lines end with a newline alone): whole, unpainted, exact.
+  std::string RenderCsv() const;
 
  private:
   std::vector<int> Widths(const Style& style) const;

@@ -22,6 +22,13 @@ TEST(TableTest, AlignsWithoutColourInAPipe) {
             "128  a-name-that-is-rather-long  ✕ ERROR\n");
 }
 
+TEST(TableTest, CsvHasWhatIsMeantAndQuotesWhatItMust) {
+  Table table({{"ID", true}, {"NAME", false, true}, {"STATE"}});
+  table.AddRow({"7", "a, \"b\"\nc", StateCell("STATE_RUNNING")});
+  table.AddRow({"8", "-", "x"});
+  EXPECT_EQ(table.RenderCsv(), "ID,NAME,STATE\n7,\"a, \"\"b\"\"\nc\",RUNNING\n8,,x\n");
+}
+
 TEST(TableTest, ShortensTheMiddleOnANarrowTerminal) {
   EXPECT_EQ(Sample().Render(Style{.width = 28}),
             " ID  NAME          STATE\n"

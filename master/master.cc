@@ -35,14 +35,6 @@ constexpr int kReaders = 4;
 constexpr int kPingMs = 20'000;
 constexpr int kMessageLimit = 160 << 20;
 
-// The services that HTTP reaches.
-constexpr const char* kPublic[] = {
-    "det.api.v1.MasterService",     "det.api.v1.AuthService",   "det.api.v1.ExperimentService",
-    "det.api.v1.TrialService",      "det.api.v1.AgentService",  "det.api.v1.TaskService",
-    "det.api.v1.CheckpointService", "det.api.v1.SearchService", "det.api.v1.TemplateService",
-    "det.trial.v1.TrialRuntime",
-};
-
 std::string UrlOf(const std::string& bind, int port) {
   const bool all = bind == "0.0.0.0" || bind == "::";
   const std::string host = all ? "127.0.0.1" : bind;
@@ -93,7 +85,7 @@ class Master::Impl {
   std::unique_ptr<agents::AgentHub> hub_;
   std::unique_ptr<engine::Engine> engine_;
   Metrics metrics_;
-  std::vector<std::unique_ptr<grpc::Service>> services_;
+  std::vector<service::NamedService> services_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<gateway::HttpServer> gateway_;
   std::string url_;
@@ -177,18 +169,9 @@ absl::Status Master::Impl::StartEngine(const Config& config,
 }
 
 absl::Status Master::Impl::StartServer() {
-  services_.push_back(service::MakeMasterService(edge_));
-  services_.push_back(service::MakeAuthService(edge_));
-  services_.push_back(service::MakeExperimentService(edge_));
-  services_.push_back(service::MakeTrialService(edge_));
-  services_.push_back(service::MakeCheckpointService(edge_));
-  services_.push_back(service::MakeAgentService(edge_));
-  services_.push_back(service::MakeTaskService(edge_));
-  services_.push_back(service::MakeTemplateService(edge_));
-  services_.push_back(service::MakeSearchService(edge_));
-  services_.push_back(service::MakeTrialRuntimeService(edge_, allocation_watch_, all_gather_));
+  services_ = service::MakeServices(edge_, allocation_watch_, all_gather_);
   grpc::ServerBuilder builder;
-  for (const auto& service : services_) builder.RegisterService(service.get());
+  for (const auto& each : services_) builder.RegisterService(each.service.get());
   builder.RegisterService(hub_->service());
   builder.SetMaxReceiveMessageSize(kMessageLimit);
   builder.SetMaxSendMessageSize(-1);
@@ -205,8 +188,9 @@ absl::Status Master::Impl::StartServer() {
 
 absl::Status Master::Impl::StartGateway(const Config& config) {
   std::vector<const google::protobuf::ServiceDescriptor*> services;
-  for (const char* name : kPublic) {
-    services.push_back(google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name));
+  for (const service::NamedService& each : services_) {
+    services.push_back(
+        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(each.name));
   }
   gateway::HttpHooks hooks;
   hooks.admit = [this](const std::string& method, const std::string& authorization, auto reply) {

@@ -1,4 +1,6 @@
-// det agent list, det slot list
+// det agent list|enable|disable|maintenance
+#include "cli/commands/agent.h"
+
 #include <algorithm>
 
 #include "absl/strings/numbers.h"
@@ -9,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/time_text.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "det/api/v1/agent.pb.h"
@@ -17,9 +20,194 @@ namespace det::cli {
 namespace {
 
 using api::v1::Agent;
+using api::v1::MaintenanceWindow;
 using api::v1::Slot;
 
-// Slots by number: a map of the wire is in no order.
+const Positional kAgent = {"AGENT", "its id"};
+
+Cell AgentState(const Agent& agent) {
+  const bool away = !agent.connected();
+  const absl::string_view word = agent.draining()   ? "draining"
+                                 : !agent.enabled() ? "disabled"
+                                 : away             ? "away"
+                                                    : "connected";
+  const std::string said = absl::StrCat(word, away && word != "away" ? ", away" : "");
+  if (away) return Cell(absl::StrCat("✕ ", said), Paint::kFailed, said);
+  if (word != "connected") return Cell(absl::StrCat("‖ ", said), Paint::kPaused, said);
+  return Cell(absl::StrCat("● ", said), Paint::kRunning, said);
+}
+
+std::string WindowText(const MaintenanceWindow& window) {
+  return absl::StrCat(ShortTime(ToTime(window.begin())), " to ", ShortTime(ToTime(window.end())),
+                      window.note().empty() ? "" : absl::StrCat(" (", window.note(), ")"));
+}
+
+// The first of its maintenance windows, and how many there are besides.
+Cell MaintenanceCell(const Agent& agent) {
+  if (agent.maintenance().empty()) return Cell("-");
+  std::string text = WindowText(agent.maintenance(0));
+  const bool now = ToTime(agent.maintenance(0).begin()) <= absl::Now();
+  if (agent.maintenance_size() > 1) {
+    absl::StrAppend(&text, " and ", agent.maintenance_size() - 1, " more");
+  }
+  return Cell(text, now ? Paint::kWaiting : Paint::kPlain);
+}
+
+absl::StatusOr<int> RunList(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetAgentsResponse response;
+  DET_RETURN_IF_ERROR(api->Call("AgentService.GetAgents", api::v1::GetAgentsRequest(), &response));
+  Table table({{"AGENT", false, true},
+               {"STATE"},
+               {"SLOTS", true},
+               {"USED", true},
+               {"TASKS", true},
+               {"POOL"},
+               {"REGISTERED"},
+               {"ADDRESS", false, true},
+               {"VERSION"},
+               {"MAINTENANCE", false, true}});
+  for (const Agent& agent : response.agents()) {
+    const std::vector<Slot> slots = SlotsOf(agent);
+    const int64_t used = std::count_if(slots.begin(), slots.end(),
+                                       [](const Slot& slot) { return slot.has_container(); });
+    table.AddRow({agent.id(), AgentState(agent), absl::StrCat(slots.size()), absl::StrCat(used),
+                  absl::StrCat(agent.containers_size()), absl::StrJoin(agent.resource_pools(), ","),
+                  AgoCell(agent.registered_time(), absl::Now()),
+                  absl::StrJoin(agent.addresses(), ","), agent.version(), MaintenanceCell(agent)});
+  }
+  return run.PrintList(response, table,
+                       "no agents; on each machine: resolute-agent --master " + api->url());
+}
+
+// The agents that the words or --all name.
+absl::StatusOr<std::vector<std::string>> Named(const Invocation& run, const ApiClient& api,
+                                               absl::string_view command) {
+  std::vector<std::string> ids = run.args.Words("AGENT");
+  if (ids.empty() != run.args.Has("all")) {
+    return UsageError(absl::StrCat("agent ", command, " needs either AGENT or --all"));
+  }
+  if (!ids.empty()) return ids;
+  api::v1::GetAgentsRequest request;
+  request.set_exclude_slots(true);
+  request.set_exclude_containers(true);
+  api::v1::GetAgentsResponse response;
+  DET_RETURN_IF_ERROR(api.Call("AgentService.GetAgents", request, &response));
+  for (const Agent& agent : response.agents()) ids.push_back(agent.id());
+  return ids;
+}
+
+absl::StatusOr<int> Report(Invocation& run, const api::v1::GetAgentsResponse& changed,
+                           absl::string_view said) {
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(changed));
+    return kExitOk;
+  }
+  if (changed.agents().empty()) run.screen->Note("no agents");
+  for (const Agent& agent : changed.agents()) {
+    const int tasks = agent.containers_size();
+    run.screen->Print(
+        absl::StrCat(said, " agent ", agent.id(),
+                     tasks > 0 && !agent.enabled()
+                         ? absl::StrCat("; ", Counted(tasks, "task"),
+                                        agent.draining() ? " may end by themselves" : " leave it")
+                         : "",
+                     "\n"));
+  }
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunEnable(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Named(run, *api, "enable"));
+  api::v1::GetAgentsResponse changed;
+  for (const std::string& id : ids) {
+    api::v1::EnableAgentRequest request;
+    request.set_agent_id(id);
+    api::v1::EnableAgentResponse response;
+    DET_RETURN_IF_ERROR(api->Call("AgentService.EnableAgent", request, &response));
+    changed.add_agents()->Swap(response.mutable_agent());
+  }
+  return Report(run, changed, "enabled");
+}
+
+absl::StatusOr<int> RunDisable(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Named(run, *api, "disable"));
+  api::v1::GetAgentsResponse changed;
+  for (const std::string& id : ids) {
+    api::v1::DisableAgentRequest request;
+    request.set_agent_id(id);
+    request.set_drain(run.args.Has("drain"));
+    api::v1::DisableAgentResponse response;
+    DET_RETURN_IF_ERROR(api->Call("AgentService.DisableAgent", request, &response));
+    changed.add_agents()->Swap(response.mutable_agent());
+  }
+  return Report(run, changed, run.args.Has("drain") ? "draining" : "disabled");
+}
+
+// The window of --from, --to and --note.
+absl::StatusOr<MaintenanceWindow> GivenWindow(const Invocation& run) {
+  if (!run.args.Has("from") || !run.args.Has("to")) {
+    return UsageError("agent maintenance needs --from and --to, or --clear");
+  }
+  const absl::Time now = absl::Now();
+  DET_ASSIGN_OR_RETURN(const absl::Time from, ParseTime("--from", *run.args.Get("from"), now));
+  DET_ASSIGN_OR_RETURN(const absl::Time to, ParseTime("--to", *run.args.Get("to"), from));
+  if (to <= from || to <= now) {
+    return UsageError(
+        absl::StrCat("--to: ", ShortTime(to), " is not after ", to <= from ? "--from" : "now"));
+  }
+  MaintenanceWindow window;
+  *window.mutable_begin() = ToTimestamp(from);
+  *window.mutable_end() = ToTimestamp(to);
+  window.set_note(run.args.Get("note").value_or(""));
+  return window;
+}
+
+std::string WindowTable(const Agent& agent, const Style& style) {
+  if (agent.maintenance().empty()) return "no maintenance of agent " + agent.id() + "\n";
+  Table table({{"BEGIN"}, {"END"}, {"NOTE", false, true}});
+  for (const MaintenanceWindow& window : agent.maintenance()) {
+    table.AddRow({Exact(window.begin()), Exact(window.end()), window.note()});
+  }
+  return table.Render(style);
+}
+
+absl::StatusOr<int> RunMaintenance(Invocation& run) {
+  const bool clear = run.args.Has("clear");
+  const bool add = run.args.Has("from") || run.args.Has("to") || run.args.Has("note");
+  if (clear && add) return UsageError("agent maintenance takes either a window or --clear");
+  api::v1::SetMaintenanceRequest request;
+  request.set_agent_id(run.args.Word("AGENT"));
+  MaintenanceWindow window;
+  if (add) {
+    DET_ASSIGN_OR_RETURN(window, GivenWindow(run));
+  }
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::SetMaintenanceResponse response;
+  if (!clear) {
+    api::v1::GetAgentRequest get;
+    get.set_agent_id(request.agent_id());
+    api::v1::GetAgentResponse got;
+    DET_RETURN_IF_ERROR(api->Call("AgentService.GetAgent", get, &got));
+    *request.mutable_windows() = got.agent().maintenance();
+    *response.mutable_agent() = got.agent();
+  }
+  if (add) request.mutable_windows()->Add(std::move(window));
+  if (add || clear) {
+    DET_RETURN_IF_ERROR(api->Call("AgentService.SetMaintenance", request, &response));
+  }
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+  } else {
+    run.screen->Print(WindowTable(response.agent(), run.screen->out()));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
 std::vector<Slot> SlotsOf(const Agent& agent) {
   std::vector<Slot> slots;
   for (const auto& entry : agent.slots()) slots.push_back(entry.second);
@@ -32,101 +220,37 @@ std::vector<Slot> SlotsOf(const Agent& agent) {
   return slots;
 }
 
-std::string TypeOf(const Slot& slot) {
-  absl::string_view name = api::v1::Device::Type_Name(slot.device().type());
-  absl::ConsumePrefix(&name, "TYPE_");
-  return absl::AsciiStrToLower(name);
-}
-
-Cell AgentState(const Agent& agent) {
-  if (!agent.connected()) return Cell("✕ away", Paint::kFailed);
-  if (agent.draining()) return Cell("‖ draining", Paint::kPaused);
-  if (!agent.enabled()) return Cell("‖ disabled", Paint::kPaused);
-  return Cell("● connected", Paint::kRunning);
-}
-
-absl::StatusOr<int> RunAgentList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  api::v1::GetAgentsResponse response;
-  DET_RETURN_IF_ERROR(api->Call("AgentService.GetAgents", api::v1::GetAgentsRequest(), &response));
-  if (run.json()) {
-    DET_RETURN_IF_ERROR(run.PrintJson(response));
-    return kExitOk;
-  }
-  if (response.agents().empty()) {
-    run.screen->Note("no agents; on each machine: resolute-agent --master " + api->url());
-    return kExitOk;
-  }
-  Table table({{"AGENT", false, true},
-               {"STATE"},
-               {"SLOTS", true},
-               {"USED", true},
-               {"POOL"},
-               {"REGISTERED"},
-               {"ADDRESS", false, true},
-               {"VERSION"}});
-  for (const Agent& agent : response.agents()) {
-    const std::vector<Slot> slots = SlotsOf(agent);
-    const int64_t used = std::count_if(slots.begin(), slots.end(),
-                                       [](const Slot& slot) { return slot.has_container(); });
-    table.AddRow({agent.id(), AgentState(agent), absl::StrCat(slots.size()), absl::StrCat(used),
-                  absl::StrJoin(agent.resource_pools(), ","),
-                  Ago(agent.registered_time(), absl::Now()), absl::StrJoin(agent.addresses(), ","),
-                  agent.version()});
-  }
-  run.screen->Print(table.Render(run.screen->out()));
-  return kExitOk;
-}
-
-absl::StatusOr<int> RunSlotList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  api::v1::GetAgentsResponse response;
-  DET_RETURN_IF_ERROR(api->Call("AgentService.GetAgents", api::v1::GetAgentsRequest(), &response));
-  if (run.json()) {
-    DET_RETURN_IF_ERROR(run.PrintJson(response));
-    return kExitOk;
-  }
-  Table table({{"AGENT", false, true},
-               {"SLOT", true},
-               {"TYPE"},
-               {"STATE"},
-               {"ALLOCATION"},
-               {"TASK"},
-               {"DEVICE", false, true}});
-  for (const Agent& agent : response.agents()) {
-    for (const Slot& slot : SlotsOf(agent)) {
-      const bool used = slot.has_container();
-      table.AddRow({agent.id(), slot.id(), TypeOf(slot),
-                    used ? Cell("● used", Paint::kRunning) : Cell("free"),
-                    used ? slot.container().id() : "-", used ? slot.container().parent() : "-",
-                    slot.device().brand()});
-    }
-  }
-  if (table.empty()) {
-    run.screen->Note("no slots: no agent is registered");
-    return kExitOk;
-  }
-  run.screen->Print(table.Render(run.screen->out()));
-  return kExitOk;
-}
-
-}  // namespace
-
 std::vector<Command> AgentCommands() {
-  return {
+  const Positional some = {"AGENT", "its id", true, true};
+  const Option all = {"all", 0, "", "every agent of the cluster"};
+  std::vector<Command> commands = {
       {{"agent", "list"},
-       "list the agents and how many of their slots are used",
+       "list the agents: whether they take work, and how many slots are used",
        {},
-       {},
-       RunAgentList,
+       {kCsv},
+       RunList,
        ""},
-      {{"slot", "list"},
-       "list the slots of all agents and what runs on them",
-       {},
-       {},
-       RunSlotList,
-       ""},
+      {{"agent", "enable"}, "let agents take work again", {some}, {all}, RunEnable, ""},
+      {{"agent", "disable"},
+       "let agents take no more work",
+       {some},
+       {all, {"drain", 0, "", "what runs there may end by itself; else it is queued again"}},
+       RunDisable,
+       "It stays so across restarts of agent and master, until `det agent enable`."},
+      {{"agent", "maintenance"},
+       "show or set when nothing may run on an agent",
+       {kAgent},
+       {{"from", 0, "TIME", "when it begins"},
+        {"to", 0, "TIME", "when it is over; +2h counts from --from"},
+        {"note", 0, "TEXT", "what for"},
+        {"clear", 0, "", "no maintenance any more"}},
+       RunMaintenance,
+       "TIME: 2026-12-01T04:00 (local time, or with a zone: ...Z, ...+01:00), 04:00 (the next\n"
+       "one), now, +90m, +2h, +1d. No task starts that would overlap; at the beginning those that\n"
+       "run save and leave."},
   };
+  for (Command& command : SlotCommands()) commands.push_back(std::move(command));
+  return commands;
 }
 
 }  // namespace det::cli

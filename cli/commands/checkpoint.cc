@@ -29,8 +29,7 @@ int StepsOf(const Checkpoint& checkpoint) {
   return found == fields.end() ? 0 : static_cast<int>(found->second.number_value());
 }
 
-std::string CheckpointTable(const google::protobuf::RepeatedPtrField<Checkpoint>& checkpoints,
-                            const Style& style) {
+Table CheckpointTable(const google::protobuf::RepeatedPtrField<Checkpoint>& checkpoints) {
   Table table({{"CHECKPOINT"},
                {"TRIAL", true},
                {"BATCH", true},
@@ -43,10 +42,11 @@ std::string CheckpointTable(const google::protobuf::RepeatedPtrField<Checkpoint>
     table.AddRow(
         {each.uuid(), absl::StrCat(each.training().trial_id()), absl::StrCat(StepsOf(each)),
          each.training().has_searcher_metric() ? Number(each.training().searcher_metric()) : "-",
-         StateCell(Checkpoint::State_Name(each.state())), Bytes(each.size()),
-         Ago(each.report_time(), absl::Now()), each.storage_path()});
+         StateCell(Checkpoint::State_Name(each.state())),
+         Cell(Bytes(each.size()), Paint::kPlain, absl::StrCat(each.size())),
+         AgoCell(each.report_time(), absl::Now()), each.storage_path()});
   }
-  return table.Render(style);
+  return table;
 }
 
 template <class Request, class Response>
@@ -56,16 +56,14 @@ absl::StatusOr<int> List(Invocation& run, const char* method, int id) {
   request.set_id(id);
   Response response;
   DET_RETURN_IF_ERROR(api->Call(absl::StrCat("CheckpointService.", method), request, &response));
-  if (run.json()) {
-    DET_RETURN_IF_ERROR(run.PrintJson(response));
-  } else if (response.checkpoints().empty()) {
-    run.screen->Note("no checkpoints");
-  } else {
-    run.screen->Print(CheckpointTable(response.checkpoints(), run.screen->out()));
+  DET_ASSIGN_OR_RETURN(
+      const int code,
+      run.PrintList(response, CheckpointTable(response.checkpoints()), "no checkpoints"));
+  if (!run.json() && !response.checkpoints().empty()) {
     run.screen->Hint(
         absl::StrCat("det checkpoint download ", response.checkpoints(0).uuid(), " -o DIR"));
   }
-  return kExitOk;
+  return code;
 }
 
 absl::StatusOr<int> RunList(Invocation& run) {
@@ -181,7 +179,7 @@ std::vector<Command> CheckpointCommands() {
       {{"checkpoint", "list"},
        "list the checkpoints of an experiment or a trial",
        {{"EXPERIMENT", "its id", true}},
-       {{"trial", 0, "TRIAL", "of one trial instead"}},
+       {{"trial", 0, "TRIAL", "of one trial instead"}, kCsv},
        RunList,
        ""},
       {{"checkpoint", "download"},

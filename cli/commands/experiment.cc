@@ -34,14 +34,6 @@ absl::StatusOr<int> RunList(Invocation& run) {
   request.set_limit(limit);
   api::v1::GetExperimentsResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiments", request, &response));
-  if (run.json()) {
-    DET_RETURN_IF_ERROR(run.PrintJson(response));
-    return kExitOk;
-  }
-  if (response.experiments().empty()) {
-    run.screen->Note("no experiments yet; make one: det experiment create CONFIG CONTEXT_DIR");
-    return kExitOk;
-  }
   Table table({{"ID", true},
                {"NAME", false, true},
                {"STATE"},
@@ -55,22 +47,35 @@ absl::StatusOr<int> RunList(Invocation& run) {
         {absl::StrCat(each.id()), each.name(), StateCell(StateName(each)), ProgressText(each),
          absl::StrCat(each.num_trials()),
          each.has_best_trial_searcher_metric() ? Number(each.best_trial_searcher_metric()) : "-",
-         Ago(each.start_time(), absl::Now()), each.username()});
+         AgoCell(each.start_time(), absl::Now()), each.username()});
   }
-  run.screen->Print(table.Render(run.screen->out()));
+  DET_ASSIGN_OR_RETURN(
+      const int code,
+      run.PrintList(response, table,
+                    "no experiments yet; make one: det experiment create CONFIG CONTEXT_DIR"));
   const int total = response.pagination().total();
   if (total > response.experiments_size()) {
     run.screen->Note(absl::StrCat(response.experiments_size(), " of ", total,
                                   " experiments; more with --limit"));
   }
-  return kExitOk;
+  return code;
 }
 
-std::string Description(const Experiment& each, const Style& style) {
+// "2 jobs ahead in pool default"; empty where there is no such order, or it is over.
+std::string PlaceInQueue(const api::v1::GetExperimentResponse& response) {
+  if (!response.has_job_summary() || response.job_summary().jobs_ahead() < 0) return "";
+  return absl::StrCat(Counted(response.job_summary().jobs_ahead(), "job"), " ahead in pool ",
+                      response.experiment().resource_pool());
+}
+
+std::string Description(const api::v1::GetExperimentResponse& response, const Style& style) {
+  const Experiment& each = response.experiment();
   std::vector<std::pair<std::string, Cell>> fields = {
       {"experiment", absl::StrCat(each.id(), "  ", each.name())},
       {"state", StateCell(StateName(each))}};
   if (!each.state_reason().empty()) fields.emplace_back("because", each.state_reason());
+  const std::string place = PlaceInQueue(response);
+  if (!place.empty()) fields.emplace_back("queue", place);
   fields.emplace_back("progress", ProgressText(each));
   fields.emplace_back("searcher",
                       absl::StrCat(each.searcher_type(), " by ", each.searcher_metric()));
@@ -104,8 +109,8 @@ absl::StatusOr<int> RunDescribe(Invocation& run) {
   DET_RETURN_IF_ERROR(api->Call("TrialService.GetExperimentTrials", trials_request, &trials));
   const Style& style = run.screen->out();
   DET_ASSIGN_OR_RETURN(const std::string search, SearchText(*api, response.experiment(), style));
-  run.screen->Print(absl::StrCat(Description(response.experiment(), style), search, "\n",
-                                 TrialTable(trials, style)));
+  run.screen->Print(
+      absl::StrCat(Description(response, style), search, "\n", TrialTable(trials, style)));
   return kExitOk;
 }
 
@@ -188,12 +193,14 @@ absl::StatusOr<int> ReportEnd(const Experiment& last, Invocation& run) {
 
 std::vector<Command> ExperimentCommands() {
   std::vector<Command> commands = {ExperimentCreateCommand()};
-  for (Command& command : ExperimentAgainCommands()) commands.push_back(std::move(command));
+  for (auto& more : {ExperimentAgainCommands(), ExperimentSetCommands()}) {
+    commands.insert(commands.end(), more.begin(), more.end());
+  }
   const std::vector<Command> rest = {
       {{"experiment", "list"},
        "list experiments, the newest first",
        {},
-       {{"limit", 0, "N", "at most so many (100); 0: all"}},
+       {{"limit", 0, "N", "at most so many (100); 0: all"}, kCsv},
        RunList,
        ""},
       {{"experiment", "describe"},

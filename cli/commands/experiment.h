@@ -20,6 +20,7 @@ absl::StatusOr<int> FollowToEnd(Invocation& run, const ApiClient& api, int id);
 absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentRequest& request);
 
 Command ExperimentCreateCommand();
+std::vector<Command> ExperimentSetCommands();
 // continue and fork.
 std::vector<Command> ExperimentAgainCommands();
 

@@ -17,14 +17,6 @@ absl::StatusOr<int> RunList(Invocation& run) {
   api::v1::GetTemplatesResponse response;
   DET_RETURN_IF_ERROR(
       api->Call("TemplateService.GetTemplates", api::v1::GetTemplatesRequest(), &response));
-  if (run.json()) {
-    DET_RETURN_IF_ERROR(run.PrintJson(response));
-    return kExitOk;
-  }
-  if (response.templates().empty()) {
-    run.screen->Note("no templates yet; make one: det template create NAME FILE");
-    return kExitOk;
-  }
   Table table({{"NAME"}, {"SETS", false, true}});
   for (const api::v1::Template& each : response.templates()) {
     std::string keys;
@@ -33,8 +25,8 @@ absl::StatusOr<int> RunList(Invocation& run) {
     }
     table.AddRow({each.name(), keys});
   }
-  run.screen->Print(table.Render(run.screen->out()));
-  return kExitOk;
+  return run.PrintList(response, table,
+                       "no templates yet; make one: det template create NAME FILE");
 }
 
 absl::StatusOr<int> RunDescribe(Invocation& run) {
@@ -110,7 +102,7 @@ absl::StatusOr<int> RunRemove(Invocation& run) {
 
 std::vector<Command> TemplateCommands() {
   return {
-      {{"template", "list"}, "list the templates and what they set", {}, {}, RunList, ""},
+      {{"template", "list"}, "list the templates and what they set", {}, {kCsv}, RunList, ""},
       {{"template", "describe"}, "print a template as it was given", {kName}, {}, RunDescribe, ""},
       {{"template", "create"},
        "keep a part of a configuration under a name",

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "gtest/gtest.h"
@@ -34,6 +35,9 @@ TEST(PermissionsTest, EveryKindOfPrincipalOnEveryKindOfMethod) {
       {"det.agent.v1.AgentHub.Connect", {kAgent}},
       {"det.agent.v1.AgentHub.PostLogs", {kAgent}},
       {"det.trial.v1.TrialRuntime.ReportMetrics", {kAllocation}},
+      {"det.api.v1.AgentService.GetAgents", {kUser}},
+      {"det.api.v1.AgentService.DisableAgent", {kUser}},
+      {"det.api.v1.ResourcePoolService.PutQuota", {kUser}},
       {"det.other.v1.Thing.Do", {}},
       {"", {}},
   };
@@ -41,13 +45,32 @@ TEST(PermissionsTest, EveryKindOfPrincipalOnEveryKindOfMethod) {
     for (const PrincipalKind kind : all) {
       const bool expected =
           std::find(row.allowed.begin(), row.allowed.end(), kind) != row.allowed.end();
-      const absl::Status status = Authorize(row.method, kind);
+      const absl::Status status = Authorize(row.method, {.kind = kind, .admin = true});
       EXPECT_EQ(status.ok(), expected) << row.method << " " << static_cast<int>(kind);
       if (!expected && !row.allowed.empty()) {
         EXPECT_EQ(status.code(), kind == kNobody ? absl::StatusCode::kUnauthenticated
                                                  : absl::StatusCode::kPermissionDenied);
       }
     }
+  }
+}
+
+TEST(PermissionsTest, MachinesPoolsAndQuotasAreChangedByAdministratorsAlone) {
+  const std::pair<const char*, bool> rows[] = {
+      {"det.api.v1.AgentService.GetAgents", false},
+      {"det.api.v1.AgentService.DisableAgent", true},
+      {"det.api.v1.AgentService.SetMaintenance", true},
+      {"det.api.v1.ResourcePoolService.GetQuotas", false},
+      {"det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP", false},
+      {"det.api.v1.ResourcePoolService.BindRPToWorkspace", true},
+      {"det.api.v1.ResourcePoolService.PutQuota", true},
+      {"det.api.v1.JobService.UpdateJobQueue", false},
+  };
+  for (const auto& [method, admin] : rows) {
+    const absl::Status status = Authorize(method, {.kind = PrincipalKind::kUser});
+    EXPECT_EQ(absl::IsPermissionDenied(status), admin) << method;
+    EXPECT_EQ(absl::StrContains(status.message(), "is for administrators"), admin);
+    EXPECT_TRUE(Authorize(method, {.kind = PrincipalKind::kUser, .admin = true}).ok()) << method;
   }
 }
 

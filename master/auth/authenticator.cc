@@ -50,6 +50,11 @@ absl::StatusOr<Principal> Authenticator::Authenticate(std::string_view header) {
                                   : PrincipalKind::kUser,
                       .user = session->user,
                       .token_hash = hash};
+  if (principal.kind == PrincipalKind::kUser) {
+    const absl::StatusOr<store::UserRecord> user = store_->GetUser(session->user);
+    if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
+    principal.admin = user.ok() && user->admin;
+  }
   std::lock_guard lock(mutex_);
   if (known_.size() >= kMostRemembered) known_.clear();
   known_[hash] = {principal,
@@ -60,7 +65,7 @@ absl::StatusOr<Principal> Authenticator::Authenticate(std::string_view header) {
 absl::StatusOr<Principal> Authenticator::Admit(std::string_view method, std::string_view header) {
   if (RequirementOf(method).anyone) return Principal{};
   DET_ASSIGN_OR_RETURN(Principal principal, Authenticate(header));
-  DET_RETURN_IF_ERROR(Authorize(method, principal.kind));
+  DET_RETURN_IF_ERROR(Authorize(method, principal));
   return principal;
 }
 

@@ -6,18 +6,29 @@ namespace det::auth {
 namespace {
 
 struct Rule {
-  std::string_view prefix;
+  std::string_view methods;  // a full name, or the beginning of some before a "*"
   Requirement requirement;
 };
 
-// The first rule whose prefix fits decides.
+// The first rule that fits decides.
 constexpr Rule kRules[] = {
-    {"det.api.v1.MasterService.", {.anyone = true}},
+    {"det.api.v1.MasterService.*", {.anyone = true}},
     {"det.api.v1.AuthService.Login", {.anyone = true}},
-    {"det.api.v1.", {PrincipalKind::kUser}},
-    {"det.agent.v1.", {PrincipalKind::kAgent}},
-    {"det.trial.v1.", {PrincipalKind::kAllocation}},
+    {"det.api.v1.AgentService.Get*", {.kind = PrincipalKind::kUser}},
+    {"det.api.v1.AgentService.*", {.kind = PrincipalKind::kUser, .admin = true}},
+    {"det.api.v1.ResourcePoolService.Get*", {.kind = PrincipalKind::kUser}},
+    {"det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP", {.kind = PrincipalKind::kUser}},
+    {"det.api.v1.ResourcePoolService.*", {.kind = PrincipalKind::kUser, .admin = true}},
+    {"det.api.v1.*", {.kind = PrincipalKind::kUser}},
+    {"det.agent.v1.*", {.kind = PrincipalKind::kAgent}},
+    {"det.trial.v1.*", {.kind = PrincipalKind::kAllocation}},
 };
+
+bool Fits(std::string_view methods, std::string_view method) {
+  if (methods.back() != '*') return method == methods;
+  methods.remove_suffix(1);
+  return method.substr(0, methods.size()) == methods;
+}
 
 std::string_view Noun(PrincipalKind kind) {
   switch (kind) {
@@ -39,21 +50,23 @@ absl::string_view View(std::string_view text) { return {text.data(), text.size()
 
 Requirement RequirementOf(std::string_view method) {
   for (const Rule& rule : kRules) {
-    // A prefix that ends in a method's name must be the whole of it.
-    const bool whole = rule.prefix.back() != '.';
-    if (whole ? method == rule.prefix : method.substr(0, rule.prefix.size()) == rule.prefix) {
-      return rule.requirement;
-    }
+    if (Fits(rule.methods, method)) return rule.requirement;
   }
   return {.nobody = true};
 }
 
-absl::Status Authorize(std::string_view method, PrincipalKind kind) {
+absl::Status Authorize(std::string_view method, const Principal& principal) {
+  const PrincipalKind kind = principal.kind;
   const Requirement requirement = RequirementOf(method);
   if (requirement.nobody) {
     return absl::PermissionDeniedError(absl::StrCat(View(method), " is open to nobody"));
   }
-  if (requirement.anyone || requirement.kind == kind) return absl::OkStatus();
+  if (requirement.anyone) return absl::OkStatus();
+  if (requirement.kind == kind) {
+    if (!requirement.admin || principal.admin) return absl::OkStatus();
+    return absl::PermissionDeniedError(
+        absl::StrCat(View(method), " is for administrators; ask one, or log in as one"));
+  }
   if (kind == PrincipalKind::kNobody) {
     return absl::UnauthenticatedError(
         absl::StrCat(View(method), " needs the token of ", View(Noun(requirement.kind)),

@@ -23,6 +23,7 @@ enum class PrincipalKind {
 struct Principal {
   PrincipalKind kind = PrincipalKind::kNobody;
   model::UserId user;              // kUser
+  bool admin = false;              // kUser
   model::AllocationId allocation;  // kAllocation
   std::string token_hash;          // kUser: of the session
   friend bool operator==(const Principal&, const Principal&) = default;
@@ -32,14 +33,15 @@ struct Principal {
 // an unknown service is open: it asks for what nobody has.
 struct Requirement {
   PrincipalKind kind = PrincipalKind::kNobody;
+  bool admin = false;   // of users, administrators alone
   bool anyone = false;  // also without a token
   bool nobody = false;  // refused to all
 };
 Requirement RequirementOf(std::string_view method);
 
 // UNAUTHENTICATED without a token where one is needed; PERMISSION_DENIED for a token of another
-// kind.
-absl::Status Authorize(std::string_view method, PrincipalKind kind);
+// kind, or of a user who is no administrator where that is asked for.
+absl::Status Authorize(std::string_view method, const Principal& principal);
 
 }  // namespace det::auth
 

@@ -1,10 +1,14 @@
+#include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "det/api/v1/agent.grpc.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
+#include "master/service/convert_resources.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -12,67 +16,29 @@ namespace {
 
 namespace api = det::api::v1;
 
-api::Device ToProto(const model::Device& device) {
-  static constexpr api::Device::Type kTypes[] = {api::Device::TYPE_CPU, api::Device::TYPE_CUDA,
-                                                 api::Device::TYPE_ROCM};
-  api::Device out;
-  out.set_id(device.id);
-  out.set_brand(device.brand);
-  out.set_uuid(device.uuid);
-  out.set_type(kTypes[static_cast<int>(device.type)]);
-  return out;
+absl::StatusOr<int> ParseSlot(const std::string& text) {
+  int slot = 0;
+  if (absl::SimpleAtoi(text, &slot) && slot >= 0) return slot;
+  return absl::InvalidArgumentError(
+      absl::StrCat("slot_id: expected the number of a slot, found \"", text, "\""));
 }
 
-api::Container ToContainer(const experiment::Allocation& allocation,
-                           const experiment::Share& share) {
-  api::Container out;
-  out.set_id(allocation.id.value());
-  out.set_parent(allocation.task.value());
-  out.set_state(share.started ? api::Container::STATE_RUNNING : api::Container::STATE_STARTING);
-  return out;
+absl::Status NoSuchSlot(const std::string& agent, const std::string& slot) {
+  return absl::NotFoundError(absl::StrCat("agent ", agent, " has no slot ", slot));
 }
 
-void Count(const api::Slot& slot, api::SlotStats::PerType* stats) {
-  stats->set_total(stats->total() + 1);
-  stats->set_enabled(stats->enabled() + 1);
-  const api::Container::State state =
-      slot.has_container() ? slot.container().state() : api::Container::STATE_UNSPECIFIED;
-  ++(*stats->mutable_states())[api::Container::State_Name(state)];
-}
-
-api::Agent ToProto(const model::Agent& agent, const cluster::Cluster& cluster) {
-  api::Agent out;
-  out.set_id(agent.id.value());
-  *out.mutable_registered_time() = service::ToProto(agent.registered_at);
-  if (!agent.address.empty()) out.add_addresses(agent.address);
-  out.set_enabled(true);
-  out.set_version(agent.version);
-  out.add_resource_pools(agent.resource_pool);
-  out.set_connected(agent.connected);
-  std::map<int, api::Device> devices;
-  for (const model::Device& device : agent.slots) {
-    api::Slot& slot = (*out.mutable_slots())[absl::StrCat(device.id)];
-    slot.set_id(absl::StrCat(device.id));
-    slot.set_enabled(true);
-    *slot.mutable_device() = devices[device.id] = ToProto(device);
-  }
-  for (const experiment::Allocation* allocation : cluster.live_allocations()) {
-    for (const experiment::Share& share : allocation->shares) {
-      if (share.placement.agent != agent.id || share.exited) continue;
-      api::Container container = ToContainer(*allocation, share);
-      for (const int id : share.placement.slots) *container.add_devices() = devices[id];
-      for (const int id : share.placement.slots) {
-        *(*out.mutable_slots())[absl::StrCat(id)].mutable_container() = container;
-      }
-      (*out.mutable_containers())[allocation->id.value()] = container;
+absl::StatusOr<cluster::SetMaintenance> ToEvent(const api::SetMaintenanceRequest& request) {
+  cluster::SetMaintenance event{.agent = model::AgentId(request.agent_id()), .windows = {}};
+  for (const api::MaintenanceWindow& window : request.windows()) {
+    if (!window.has_begin() || !window.has_end()) {
+      return absl::InvalidArgumentError("windows: each needs begin and end");
     }
+    model::Maintenance& added = event.windows.emplace_back();
+    added.begin = FromProto(window.begin());
+    added.end = FromProto(window.end());
+    added.note = window.note();
   }
-  for (const auto& [unused, slot] : out.slots()) {
-    const std::string type = api::Device::Type_Name(slot.device().type());
-    Count(slot, &(*out.mutable_slot_stats()->mutable_type_stats())[type]);
-    Count(slot, &(*out.mutable_slot_stats()->mutable_brand_stats())[slot.device().brand()]);
-  }
-  return out;
+  return event;
 }
 
 class AgentService final : public api::AgentService::CallbackService {
@@ -82,14 +48,15 @@ class AgentService final : public api::AgentService::CallbackService {
   grpc::ServerUnaryReactor* GetAgents(grpc::CallbackServerContext* context,
                                       const api::GetAgentsRequest* request,
                                       api::GetAgentsResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.AgentService.GetAgents",
-                 [this, request, response](const auth::Principal&, Done done) {
-                   edge_.engine->Query(
-                       [request, response](const cluster::Cluster& cluster) {
-                         List(cluster, *request, response);
-                       },
-                       std::move(done));
-                 });
+    return Unary(
+        edge_, context, "det.api.v1.AgentService.GetAgents",
+        [this, request, response](const auth::Principal&, Done done) {
+          edge_.engine->Query(
+              [request, response, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
+                List(cluster, now, *request, response);
+              },
+              std::move(done));
+        });
   }
 
   grpc::ServerUnaryReactor* GetAgent(grpc::CallbackServerContext* context,
@@ -109,26 +76,86 @@ class AgentService final : public api::AgentService::CallbackService {
                    auto agent = std::make_shared<api::Agent>();
                    Find(request->agent_id(), agent.get(),
                         [agent, response, done = std::move(done)](absl::Status status) mutable {
+                          std::map<int32_t, api::Slot*> slots;
                           for (auto& [unused, slot] : *agent->mutable_slots()) {
-                            *response->add_slots() = std::move(slot);
+                            slots[slot.device().id()] = &slot;
+                          }
+                          for (const auto& [unused, slot] : slots) {
+                            response->add_slots()->Swap(slot);
                           }
                           done(std::move(status));
                         });
                  });
   }
 
+  grpc::ServerUnaryReactor* GetSlot(grpc::CallbackServerContext* context,
+                                    const api::GetSlotRequest* request,
+                                    api::GetSlotResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.AgentService.GetSlot",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   FindSlot(request->agent_id(), request->slot_id(), response->mutable_slot(),
+                            std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* EnableAgent(grpc::CallbackServerContext* context,
+                                        const api::EnableAgentRequest* request,
+                                        api::EnableAgentResponse* response) override {
+    return ChangeAgent(context, "det.api.v1.AgentService.EnableAgent", request->agent_id(),
+                       cluster::EnableAgent{model::AgentId(request->agent_id())},
+                       response->mutable_agent());
+  }
+
+  grpc::ServerUnaryReactor* DisableAgent(grpc::CallbackServerContext* context,
+                                         const api::DisableAgentRequest* request,
+                                         api::DisableAgentResponse* response) override {
+    return ChangeAgent(context, "det.api.v1.AgentService.DisableAgent", request->agent_id(),
+                       cluster::DisableAgent{model::AgentId(request->agent_id()), request->drain()},
+                       response->mutable_agent());
+  }
+
+  grpc::ServerUnaryReactor* SetMaintenance(grpc::CallbackServerContext* context,
+                                           const api::SetMaintenanceRequest* request,
+                                           api::SetMaintenanceResponse* response) override {
+    auto event = ToEvent(*request);
+    return ChangeAgent(
+        context, "det.api.v1.AgentService.SetMaintenance", request->agent_id(),
+        event.ok() ? absl::StatusOr<cluster::Event>(*std::move(event)) : event.status(),
+        response->mutable_agent());
+  }
+
+  grpc::ServerUnaryReactor* EnableSlot(grpc::CallbackServerContext* context,
+                                       const api::EnableSlotRequest* request,
+                                       api::EnableSlotResponse* response) override {
+    return ChangeSlot(context, "det.api.v1.AgentService.EnableSlot", *request,
+                      response->mutable_slot(), [](model::AgentId agent, int slot) {
+                        return cluster::EnableSlot{std::move(agent), slot};
+                      });
+  }
+
+  grpc::ServerUnaryReactor* DisableSlot(grpc::CallbackServerContext* context,
+                                        const api::DisableSlotRequest* request,
+                                        api::DisableSlotResponse* response) override {
+    return ChangeSlot(context, "det.api.v1.AgentService.DisableSlot", *request,
+                      response->mutable_slot(),
+                      [drain = request->drain()](model::AgentId agent, int slot) {
+                        return cluster::DisableSlot{std::move(agent), slot, drain};
+                      });
+  }
+
  private:
-  static void List(const cluster::Cluster& cluster, const api::GetAgentsRequest& request,
-                   api::GetAgentsResponse* response) {
+  static void List(const cluster::Cluster& cluster, absl::Time now,
+                   const api::GetAgentsRequest& request, api::GetAgentsResponse* response) {
     const int total = static_cast<int>(cluster.agents().size());
     const int start =
         request.offset() >= 0 ? request.offset() : std::max(0, total + request.offset());
+    const Occupants occupants = OccupantsOf(cluster);
     int index = 0;
-    for (const auto& [unused, agent] : cluster.agents()) {
+    for (const auto& [id, unused] : cluster.agents()) {
       if (index++ < start) continue;
       if (request.limit() > 0 && response->agents_size() >= request.limit()) break;
       api::Agent* out = response->add_agents();
-      *out = ToProto(agent, cluster);
+      *out = *FindAgent(cluster, occupants, id, now);
       if (request.exclude_slots()) out->clear_slots();
       if (request.exclude_containers()) out->clear_containers();
     }
@@ -139,18 +166,61 @@ class AgentService final : public api::AgentService::CallbackService {
   void Find(const std::string& id, api::Agent* out, Done done) {
     auto found = std::make_shared<bool>(false);
     edge_.engine->Query(
-        [id, out, found](const cluster::Cluster& cluster) {
-          const auto it = cluster.agents().find(model::AgentId(id));
-          if (it == cluster.agents().end()) return;
-          *out = ToProto(it->second, cluster);
-          *found = true;
+        [id, out, found, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
+          auto agent = FindAgent(cluster, OccupantsOf(cluster), model::AgentId(id), now);
+          *found = agent.has_value();
+          if (agent) *out = *std::move(agent);
         },
         [id, found, done = std::move(done)](absl::Status status) mutable {
           if (status.ok() && !*found) {
-            status = absl::NotFoundError(absl::StrCat("agent ", id, " does not exist"));
+            status = absl::NotFoundError(absl::StrCat(
+                "agent ", id, " does not exist; `det agent list` shows those that do"));
           }
           done(std::move(status));
         });
+  }
+
+  void FindSlot(const std::string& id, const std::string& slot, api::Slot* out, Done done) {
+    auto agent = std::make_shared<api::Agent>();
+    Find(id, agent.get(),
+         [agent, id, slot, out, done = std::move(done)](absl::Status status) mutable {
+           const auto found = agent->mutable_slots()->find(slot);
+           if (status.ok() && found == agent->slots().end()) status = NoSuchSlot(id, slot);
+           if (status.ok()) out->Swap(&found->second);
+           done(std::move(status));
+         });
+  }
+
+  grpc::ServerUnaryReactor* ChangeAgent(grpc::CallbackServerContext* context,
+                                        std::string_view method, const std::string& id,
+                                        absl::StatusOr<cluster::Event> event, api::Agent* out) {
+    return Unary(
+        edge_, context, method,
+        [this, id, event = std::move(event), out](const auth::Principal&, Done done) mutable {
+          if (!event.ok()) return done(event.status());
+          SubmitAndFinish(edge_, *std::move(event),
+                          [this, id, out, done = std::move(done)](absl::Status status) mutable {
+                            if (!status.ok()) return done(std::move(status));
+                            Find(id, out, std::move(done));
+                          });
+        });
+  }
+
+  template <class Request, class MakeEvent>
+  grpc::ServerUnaryReactor* ChangeSlot(grpc::CallbackServerContext* context,
+                                       std::string_view method, const Request& request,
+                                       api::Slot* out, MakeEvent make) {
+    return Unary(edge_, context, method,
+                 [this, &request, out, make](const auth::Principal&, Done done) {
+                   const absl::StatusOr<int> slot = ParseSlot(request.slot_id());
+                   if (!slot.ok()) return done(slot.status());
+                   SubmitAndFinish(
+                       edge_, make(model::AgentId(request.agent_id()), *slot),
+                       [this, &request, out, done = std::move(done)](absl::Status status) mutable {
+                         if (!status.ok()) return done(std::move(status));
+                         FindSlot(request.agent_id(), request.slot_id(), out, std::move(done));
+                       });
+                 });
   }
 
   const Edge& edge_;

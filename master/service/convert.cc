@@ -192,8 +192,7 @@ api::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials&
   out.set_searcher_metric(config.searcher.metric);
   out.set_progress(static_cast<float>(experiment.progress));
   out.set_job_id(experiment.job.value());
-  out.set_resource_pool(config.resources.resource_pool.empty() ? "default"
-                                                               : config.resources.resource_pool);
+  out.set_resource_pool(experiment.queue.resource_pool);
   out.set_project_name(config.project);
   out.set_workspace_name(config.workspace);
   if (experiment.best_trial) out.set_best_trial_id(experiment.best_trial->value());

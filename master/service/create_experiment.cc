@@ -98,6 +98,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
   DET_RETURN_IF_ERROR(CheckPlace(edge, ready.config, request));
   DET_ASSIGN_OR_RETURN(const std::optional<model::CheckpointId> warm_start,
                        FindWarmStart(*edge.store, ready.config.searcher));
+  DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge.store->GetUser(owner));
   Submission submission;
   submission.warnings = std::move(ready.warnings);
   const bool whole = !parent || !request.model_definition().empty();
@@ -110,6 +111,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
       .original_config = std::move(ready.text),
       .context_hash = whole ? submission.context.hash : parent->context_hash,
       .owner = owner,
+      .owner_name = user.username,
       .request_id = request.request_id(),
       .activate = request.activate(),
       .warm_start = warm_start};

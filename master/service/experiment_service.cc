@@ -12,6 +12,7 @@
 #include "master/service/create_experiment.h"
 #include "master/service/live.h"
 #include "master/service/open_stream.h"
+#include "master/service/queue_view.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -142,15 +143,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
                                           api::GetExperimentResponse* response) override {
     return Unary(edge_, context, "det.api.v1.ExperimentService.GetExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
-                   ReadFull(edge_, model::ExperimentId(request->experiment_id()),
-                            [response, done = std::move(done)](
-                                absl::StatusOr<api::Experiment> experiment) mutable {
-                              if (experiment.ok()) {
-                                *response->mutable_config() = experiment->config();
-                                *response->mutable_experiment() = *std::move(experiment);
-                              }
-                              done(experiment.status());
-                            });
+                   Get(model::ExperimentId(request->experiment_id()), response, std::move(done));
                  });
   }
 
@@ -248,6 +241,29 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
     const std::string_view state = model::ToString(record.experiment.state);
     return absl::FailedPreconditionError(
         absl::StrCat("experiment ", id.value(), " is ", std::string(state), "; ", rule));
+  }
+
+  void Get(model::ExperimentId id, api::GetExperimentResponse* response, Done done) {
+    const auto read = [this, id, response](Done done) {
+      ReadFull(edge_, id,
+               [response, done = std::move(done)](absl::StatusOr<api::Experiment> read) mutable {
+                 if (read.ok()) {
+                   *response->mutable_config() = read->config();
+                   *response->mutable_experiment() = *std::move(read);
+                 }
+                 done(read.status());
+               });
+    };
+    edge_.engine->Query(
+        [id, response](const cluster::Cluster& cluster) {
+          if (auto place = PlaceOf(cluster, id)) {
+            *response->mutable_job_summary() = *std::move(place);
+          }
+        },
+        [read, done = std::move(done)](absl::Status status) mutable {
+          if (!status.ok()) return done(std::move(status));
+          read(std::move(done));
+        });
   }
 
   void Create(const api::CreateExperimentRequest& request, api::CreateExperimentResponse* response,

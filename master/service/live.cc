@@ -15,8 +15,8 @@ LiveTrials Gather(const cluster::Cluster& cluster, std::optional<model::Experime
     entry.experiment = trial->experiment;
     entry.allocation = allocation->id;
     entry.state = allocation->state;
-    const scheduler::WaitReason* reason = cluster.FindWaitReason(allocation->id);
-    if (reason != nullptr) entry.wait_reason = reason->text;
+    const std::optional<scheduler::WaitReason> reason = cluster.FindWaitReason(allocation->id);
+    if (reason) entry.wait_reason = reason->text;
   }
   return live;
 }

@@ -7,6 +7,7 @@
 #define MASTER_SERVICE_SERVICES_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "master/service/all_gather.h"
@@ -19,12 +20,23 @@ class Service;
 
 namespace det::service {
 
+// A service under its full name, "det.api.v1.JobService".
+struct NamedService {
+  std::string name;
+  std::unique_ptr<grpc::Service> service;
+};
+// All of them: what is listed here is served by gRPC and by HTTP.
+std::vector<NamedService> MakeServices(const Edge& edge, AllocationWatch& watch,
+                                       AllGather& all_gather);
+
 std::unique_ptr<grpc::Service> MakeMasterService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeAuthService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeExperimentService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeTrialService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeCheckpointService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeJobService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeAgentService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeResourcePoolService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeTaskService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeTemplateService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeSearchService(const Edge& edge);

@@ -64,8 +64,8 @@ class TaskService final : public api::TaskService::CallbackService {
           auto reason = std::make_shared<std::string>();
           edge_.engine->Query(
               [id, reason](const cluster::Cluster& cluster) {
-                const auto* found = cluster.FindWaitReason(id);
-                if (found != nullptr) *reason = found->text;
+                const auto found = cluster.FindWaitReason(id);
+                if (found) *reason = found->text;
               },
               [this, id, reason, response,
                done = std::move(done)](const absl::Status& status) mutable {

@@ -53,19 +53,18 @@ World::~World() {
 }
 
 void World::StartServer() {
-  services_.push_back(service::MakeMasterService(edge_));
-  services_.push_back(service::MakeAuthService(edge_));
-  services_.push_back(service::MakeExperimentService(edge_));
-  services_.push_back(service::MakeTrialService(edge_));
-  services_.push_back(service::MakeCheckpointService(edge_));
-  services_.push_back(service::MakeAgentService(edge_));
-  services_.push_back(service::MakeTaskService(edge_));
-  services_.push_back(service::MakeTrialRuntimeService(edge_, allocations_, gather_));
+  services_ = service::MakeServices(edge_, allocations_, gather_);
   grpc::ServerBuilder builder;
-  for (const auto& one : services_) builder.RegisterService(one.get());
+  for (const auto& one : services_) builder.RegisterService(one.service.get());
   builder.RegisterService(hub_->service());
   server_ = builder.BuildAndStart();
   channel_ = server_->InProcessChannel({});
+}
+
+std::vector<std::string> World::services() const {
+  std::vector<std::string> names = {"det.agent.v1.AgentHub"};
+  for (const service::NamedService& each : services_) names.push_back(each.name);
+  return names;
 }
 
 void World::Session(const std::string& token, store::SessionRecord::Kind kind) {

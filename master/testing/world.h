@@ -29,6 +29,8 @@ class World {
   void Session(const std::string& token, store::SessionRecord::Kind kind);
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
   store::FakeStore& store() { return store_; }
+  // Full names of all services, that of the agents among them.
+  std::vector<std::string> services() const;
   std::string TokenOf(const std::string& allocation) {
     return authenticator_.allocation_tokens().Make(model::AllocationId(allocation));
   }
@@ -49,7 +51,7 @@ class World {
       [this](const model::AllocationId& id) { gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
   std::unique_ptr<engine::Engine> engine_;
-  std::vector<std::unique_ptr<grpc::Service>> services_;
+  std::vector<service::NamedService> services_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };

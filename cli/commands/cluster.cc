@@ -1,0 +1,32 @@
+// det cluster snapshot
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "det/api/v1/job.pb.h"
+
+namespace det::cli {
+namespace {
+
+absl::StatusOr<int> RunSnapshot(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetSchedulerSnapshotRequest request;
+  request.set_resource_pool(run.args.Get("pool").value_or(""));
+  api::v1::GetSchedulerSnapshotResponse response;
+  DET_RETURN_IF_ERROR(api->Call("JobService.GetSchedulerSnapshot", request, &response));
+  DET_RETURN_IF_ERROR(run.PrintJson(response.snapshot()));
+  return kExitOk;
+}
+
+}  // namespace
+
+std::vector<Command> ClusterCommands() {
+  return {
+      {{"cluster", "snapshot"},
+       "print what the scheduler sees, as JSON",
+       {},
+       {{"pool", 0, "POOL", "of this resource pool alone"}},
+       RunSnapshot,
+       "For `det dev schedule --snapshot FILE`; docs/scheduling.md describes the format."},
+  };
+}
+
+}  // namespace det::cli

@@ -1,0 +1,242 @@
+// det job list|update|update-batch
+#include "cli/commands/job.h"
+
+#include <map>
+#include <optional>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/struct_text.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "det/api/v1/job.pb.h"
+#include "det/api/v1/resource_pool.pb.h"
+
+namespace det::cli {
+namespace {
+
+using api::v1::Job;
+using api::v1::JobSummary;
+using api::v1::QueueControl;
+using api::v1::ResourcePool;
+
+using Policies = std::map<std::string, ResourcePool::SchedulerType>;  // by pool
+
+bool IsFair(const Policies& policies, const std::string& pool) {
+  const auto found = policies.find(pool);
+  return found != policies.end() && found->second == ResourcePool::SCHEDULER_TYPE_FAIR_SHARE;
+}
+
+// What the policies of the pools look at.
+std::string OrderTitle(const Policies& policies) {
+  std::set<bool> fair;
+  for (const auto& [pool, unused] : policies) fair.insert(IsFair(policies, pool));
+  if (fair.size() == 2) return "PRIORITY|WEIGHT";
+  return fair.contains(true) ? "WEIGHT" : "PRIORITY";
+}
+
+std::string TypeOf(const Job& job) {
+  absl::string_view name = Job::Type_Name(job.type());
+  absl::ConsumePrefix(&name, "TYPE_");
+  return absl::AsciiStrToLower(name);
+}
+
+Cell StateOf(const Job& job) {
+  const std::string& name = JobSummary::State_Name(job.summary().state());
+  const absl::string_view word = StateWord(name);
+  if (job.summary().state() == JobSummary::STATE_QUEUED) return StateCell(name);
+  return Cell(absl::StrCat("● ", word), Paint::kRunning, word);
+}
+
+Table JobTable(const google::protobuf::RepeatedPtrField<Job>& jobs, const Policies& policies) {
+  Table table({{"#", true},
+               {"ID"},
+               {"TYPE"},
+               {"JOB NAME", false, true},
+               {OrderTitle(policies), true},
+               {"SUBMITTED"},
+               {"SLOTS", true},
+               {"STATE"},
+               {"USER", false, true},
+               {"POOL"},
+               {"WAITS BECAUSE", false, true}});
+  for (const Job& job : jobs) {
+    const int ahead = job.summary().jobs_ahead();
+    table.AddRow({ahead < 0 ? "-" : absl::StrCat(ahead), job.job_id(), TypeOf(job), job.name(),
+                  IsFair(policies, job.resource_pool()) ? PlainNumber(job.weight())
+                                                        : absl::StrCat(job.priority()),
+                  AgoCell(job.submission_time(), absl::Now()),
+                  absl::StrCat(job.allocated_slots(), "/", job.requested_slots()), StateOf(job),
+                  job.username(), job.resource_pool(), job.reason()});
+  }
+  return table;
+}
+
+absl::StatusOr<int> RunList(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetResourcePoolsResponse pools;
+  DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.GetResourcePools",
+                                api::v1::GetResourcePoolsRequest(), &pools));
+  std::vector<std::string> names = run.args.GetAll("pool");
+  const bool all = names.empty();
+  Policies policies;
+  for (const ResourcePool& pool : pools.resource_pools()) {
+    if (all) names.push_back(pool.name());
+    policies[pool.name()] = pool.scheduler_type();
+  }
+  std::erase_if(policies, [&](const auto& entry) {
+    return std::find(names.begin(), names.end(), entry.first) == names.end();
+  });
+  api::v1::GetJobsResponse merged;
+  for (const std::string& name : names) {
+    api::v1::GetJobsRequest request;
+    request.set_resource_pool(name);
+    api::v1::GetJobsResponse response;
+    DET_RETURN_IF_ERROR(api->Call("JobService.GetJobs", request, &response));
+    merged.mutable_jobs()->MergeFrom(response.jobs());
+  }
+  merged.mutable_pagination()->set_end_index(merged.jobs_size());
+  merged.mutable_pagination()->set_total(merged.jobs_size());
+  return run.PrintList(merged, JobTable(merged.jobs(), policies),
+                       all ? "no jobs: nothing runs, nothing waits"
+                           : absl::StrCat("no jobs in ", absl::StrJoin(names, ", ")));
+}
+
+// One change by its name, as options and update-batch spell it.
+absl::Status Set(const std::string& name, const std::string& value, QueueControl* out) {
+  const auto wrong = [&](absl::string_view expected) {
+    return UsageError(absl::StrCat(name, ": expected ", expected, ", found \"", value, "\""));
+  };
+  if (name == "priority") {
+    int priority = 0;
+    if (!absl::SimpleAtoi(value, &priority)) return wrong("an integer from 1 to 99");
+    out->set_priority(priority);
+  } else if (name == "weight") {
+    float weight = 0;
+    if (!absl::SimpleAtof(value, &weight)) return wrong("a number above 0");
+    out->set_weight(weight);
+  } else if (name == "max-slots") {
+    int slots = 0;
+    if (value != "none" && (!absl::SimpleAtoi(value, &slots) || slots < 1)) {
+      return wrong("a number of slots, or none");
+    }
+    out->set_max_slots(slots);
+  } else if (name == "resource-pool") {
+    out->set_resource_pool(value);
+  } else if (name == "ahead-of") {
+    out->set_ahead_of(value);
+  } else if (name == "behind-of") {
+    out->set_behind_of(value);
+  } else {
+    return UsageError(absl::StrCat("\"", name, "\" is no property of a job; there are: ",
+                                   absl::StrJoin(kJobProperties, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> RunUpdate(Invocation& run) {
+  std::vector<JobChange> changes;
+  for (const char* name : kJobProperties) {
+    if (const auto value = run.args.Get(name)) {
+      changes.push_back({run.args.Word("JOB"), name, *value});
+    }
+  }
+  if (changes.empty()) {
+    return UsageError("job update: nothing to change; name one of --" +
+                      absl::StrJoin(kJobProperties, ", --"));
+  }
+  return UpdateJobs(run, changes);
+}
+
+// "7.priority=10": the job may have dots itself, the property has none.
+absl::StatusOr<JobChange> ParseChange(const std::string& word) {
+  const size_t equals = word.find('=');
+  const size_t dot = equals == word.npos ? word.npos : word.rfind('.', equals);
+  if (dot == word.npos || dot == 0 || equals + 1 == word.size()) {
+    return UsageError(
+        absl::StrCat("expected JOB.PROPERTY=VALUE such as 7.priority=10, found \"", word, "\""));
+  }
+  // The predecessor's words have underscores.
+  std::string name = word.substr(dot + 1, equals - dot - 1);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return JobChange{word.substr(0, dot), name, word.substr(equals + 1)};
+}
+
+absl::StatusOr<int> RunUpdateBatch(Invocation& run) {
+  std::vector<JobChange> changes;
+  for (const std::string& word : run.args.Words("CHANGE")) {
+    DET_ASSIGN_OR_RETURN(JobChange change, ParseChange(word));
+    changes.push_back(std::move(change));
+  }
+  return UpdateJobs(run, changes);
+}
+
+}  // namespace
+
+absl::StatusOr<int> UpdateJobs(Invocation& run, const std::vector<JobChange>& changes) {
+  api::v1::UpdateJobQueueRequest request;
+  for (const JobChange& change : changes) {
+    QueueControl* update = request.add_updates();
+    update->set_job_id(change.job);
+    DET_RETURN_IF_ERROR(Set(change.property, change.value, update));
+  }
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::UpdateJobQueueResponse response;
+  DET_RETURN_IF_ERROR(api->Call("JobService.UpdateJobQueue", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+    return kExitOk;
+  }
+  for (const JobChange& change : changes) {
+    run.screen->Print(
+        absl::StrCat("updated job ", change.job, ": ", change.property, " ", change.value, "\n"));
+  }
+  run.screen->Hint("det job list");
+  return kExitOk;
+}
+
+std::vector<Command> JobCommands() {
+  const Positional job = {"JOB", "its id, or that of its experiment"};
+  return {
+      {{"job", "list"},
+       "list what runs and what waits, in the order of the queue",
+       {},
+       {{"pool", 'p', "POOL", "of this resource pool; may be repeated; else of all"}, kCsv},
+       RunList,
+       "#: how many jobs of the pool are served before. SLOTS: held/wanted by its trials of now."},
+      {{"job", "update"},
+       "change a job's place in the queue",
+       {job},
+       {{"priority", 'p', "N", "1 to 99, smaller goes first"},
+        {"weight", 'w', "W", "its part of a fair_share pool, above 0"},
+        {"max-slots", 0, "N", "that its trials hold at once; none: as many as there are"},
+        {"resource-pool", 0, "POOL", "move it there; what runs saves and starts again"},
+        {"ahead-of", 0, "JOB", "right before a job of the same pool and priority"},
+        {"behind-of", 0, "JOB", "right behind one"}},
+       RunUpdate,
+       ""},
+      {{"job", "update-batch"},
+       "change several jobs at once: all of it or nothing",
+       {{"CHANGE", "JOB.PROPERTY=VALUE, as 7.priority=10 8.ahead-of=9", false, true}},
+       {},
+       RunUpdateBatch,
+       absl::StrCat("Properties: ", absl::StrJoin(kJobProperties, ", "), ".")},
+      {{"job", "explain"},
+       "say why a job waits, what must end first, and when it may start",
+       {job},
+       {},
+       RunJobExplain,
+       "The time is an estimate: by max_run_time where there is one, else by how long trials of\n"
+       "the same job took."},
+  };
+}
+
+}  // namespace det::cli

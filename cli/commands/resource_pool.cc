@@ -1,0 +1,291 @@
+// det resource-pool list|describe|create|set|delete|bindings ...
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/struct_text.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "det/api/v1/resource_pool.pb.h"
+#include "google/protobuf/descriptor.h"
+
+namespace det::cli {
+namespace {
+
+using api::v1::PutResourcePoolRequest;
+using api::v1::ResourcePool;
+using google::protobuf::FieldDescriptor;
+
+const Positional kPool = {"POOL", "its name"};
+const Positional kSettings = {"KEY=VALUE", "as policy=fair_share preemption=true", true, true};
+
+// "SCHEDULER_TYPE_FAIR_SHARE" as the master's configuration spells it.
+std::string PolicyOf(const ResourcePool& pool) {
+  absl::string_view name = ResourcePool::SchedulerType_Name(pool.scheduler_type());
+  absl::ConsumePrefix(&name, "SCHEDULER_TYPE_");
+  return absl::AsciiStrToLower(name);
+}
+
+std::string FittingOf(const ResourcePool& pool) {
+  absl::string_view name = ResourcePool::FittingPolicy_Name(pool.scheduler_fitting_policy());
+  absl::ConsumePrefix(&name, "FITTING_POLICY_");
+  return absl::AsciiStrToLower(name);
+}
+
+std::string DefaultFor(const ResourcePool& pool) {
+  std::vector<std::string> kinds;
+  if (pool.default_compute_pool()) kinds.emplace_back("compute");
+  if (pool.default_aux_pool()) kinds.emplace_back("aux");
+  return kinds.empty() ? "-" : absl::StrJoin(kinds, ",");
+}
+
+std::string WorkspacesOf(const ResourcePool& pool) {
+  return pool.workspaces().empty() ? "all" : absl::StrJoin(pool.workspaces(), ",");
+}
+
+absl::StatusOr<int> RunList(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetResourcePoolsResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.GetResourcePools",
+                                api::v1::GetResourcePoolsRequest(), &response));
+  Table table({{"POOL", false, true},
+               {"POLICY"},
+               {"PREEMPTION"},
+               {"AGENTS", true},
+               {"SLOTS", true},
+               {"USED", true},
+               {"RUNNING", true},
+               {"QUEUED", true},
+               {"DEFAULT"},
+               {"WORKSPACES", false, true},
+               {"FROM"}});
+  for (const ResourcePool& pool : response.resource_pools()) {
+    table.AddRow({pool.name(), PolicyOf(pool), pool.preemption() ? "on" : "off",
+                  absl::StrCat(pool.num_agents()), absl::StrCat(pool.slots_available()),
+                  absl::StrCat(pool.slots_used()), absl::StrCat(pool.stats().scheduled_count()),
+                  absl::StrCat(pool.stats().queued_count()), DefaultFor(pool), WorkspacesOf(pool),
+                  pool.source()});
+  }
+  return run.PrintList(response, table,
+                       "no resource pools; make one: det resource-pool create NAME");
+}
+
+std::string Description(const ResourcePool& pool, const Style& style) {
+  const auto flag = [](bool on) { return on ? "true" : "false"; };
+  return RenderFields(
+      {{"pool", pool.name()},
+       {"description", pool.description()},
+       {"defined by", pool.source()},
+       {"agents", absl::StrCat(pool.num_agents())},
+       {"slots", absl::StrCat(pool.slots_used(), " of ", pool.slots_available(), " used")},
+       {"tasks without slots", absl::StrCat(pool.aux_containers_running(), " of ",
+                                            pool.aux_container_capacity(), " at most")},
+       {"jobs", absl::StrCat(pool.stats().scheduled_count(), " run, ", pool.stats().queued_count(),
+                             " wait")},
+       {"default for", DefaultFor(pool)},
+       {"workspaces", WorkspacesOf(pool)},
+       {"policy", PolicyOf(pool)},
+       {"fitting", FittingOf(pool)},
+       {"preemption", flag(pool.preemption())},
+       {"heterogeneous", flag(pool.heterogeneous())},
+       {"backfill", flag(pool.backfill())},
+       {"hold_after", Span(absl::Seconds(pool.hold_after_seconds()))},
+       {"default_priority", absl::StrCat(pool.default_priority())},
+       {"max_aux_per_agent", absl::StrCat(pool.aux_container_capacity_per_agent())},
+       {"shared_devices", flag(pool.shared_devices())}},
+      style);
+}
+
+// NOT_FOUND names those that there are.
+absl::StatusOr<ResourcePool> Find(const ApiClient& api, const std::string& name) {
+  api::v1::GetResourcePoolsResponse response;
+  DET_RETURN_IF_ERROR(api.Call("ResourcePoolService.GetResourcePools",
+                               api::v1::GetResourcePoolsRequest(), &response));
+  std::vector<std::string> names;
+  for (const ResourcePool& pool : response.resource_pools()) {
+    if (pool.name() == name) return pool;
+    names.push_back(pool.name());
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "resource pool \"", name,
+      "\" does not exist; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<int> RunDescribe(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const ResourcePool pool, Find(*api, run.args.Word("POOL")));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(pool));
+  } else {
+    run.screen->Print(Description(pool, run.screen->out()));
+  }
+  return kExitOk;
+}
+
+// The keys are the request's own fields; hold_after has a unit instead of a name with one.
+std::vector<std::string> Keys() {
+  std::vector<std::string> keys;
+  const auto& descriptor = *PutResourcePoolRequest::descriptor();
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    const std::string& name = descriptor.field(i)->name();
+    if (name != "name") keys.push_back(name == "hold_after_seconds" ? "hold_after" : name);
+  }
+  return keys;
+}
+
+absl::Status SetNumber(const FieldDescriptor& field, const std::string& key,
+                       const std::string& value, PutResourcePoolRequest* request) {
+  int number = 0;
+  if (!absl::SimpleAtoi(value, &number)) {
+    return UsageError(absl::StrCat(key, ": expected an integer, found \"", value, "\""));
+  }
+  request->GetReflection()->SetInt32(request, &field, number);
+  return absl::OkStatus();
+}
+
+absl::Status SetFlag(const FieldDescriptor& field, const std::string& key, const std::string& value,
+                     PutResourcePoolRequest* request) {
+  bool flag = false;
+  if (!absl::SimpleAtob(value, &flag)) {
+    return UsageError(absl::StrCat(key, ": expected true or false, found \"", value, "\""));
+  }
+  request->GetReflection()->SetBool(request, &field, flag);
+  return absl::OkStatus();
+}
+
+absl::Status SetHold(const std::string& value, PutResourcePoolRequest* request) {
+  double seconds = 0;
+  absl::Duration span;
+  if (absl::SimpleAtod(value, &seconds)) {
+    span = absl::Seconds(seconds);
+  } else if (!absl::ParseDuration(value, &span)) {
+    return UsageError(
+        absl::StrCat("hold_after: expected a time such as 5m or 90s, found \"", value, "\""));
+  }
+  request->set_hold_after_seconds(absl::ToDoubleSeconds(span));
+  return absl::OkStatus();
+}
+
+absl::Status SetKey(const std::string& word, PutResourcePoolRequest* request) {
+  const size_t equals = word.find('=');
+  if (equals == word.npos || equals == 0) {
+    return UsageError(absl::StrCat("expected KEY=VALUE, found \"", word, "\""));
+  }
+  std::string key = word.substr(0, equals);
+  std::replace(key.begin(), key.end(), '-', '_');
+  const std::string value = word.substr(equals + 1);
+  if (key == "hold_after" || key == "hold_after_seconds") return SetHold(value, request);
+  const FieldDescriptor* field = PutResourcePoolRequest::descriptor()->FindFieldByName(key);
+  if (field == nullptr || key == "name") {
+    const std::optional<std::string> near = Nearest(key, Keys());
+    return UsageError(absl::StrCat("unknown setting \"", key, "\"; ",
+                                   near ? absl::StrCat("did you mean ", *near, "?")
+                                        : "there are: " + absl::StrJoin(Keys(), ", ")));
+  }
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return SetFlag(*field, key, value, request);
+    case FieldDescriptor::CPPTYPE_INT32:
+      return SetNumber(*field, key, value, request);
+    default:
+      request->GetReflection()->SetString(request, field, value);
+      return absl::OkStatus();
+  }
+}
+
+absl::StatusOr<int> Put(Invocation& run, bool is_new) {
+  PutResourcePoolRequest request;
+  request.set_name(run.args.Word("POOL"));
+  for (const std::string& word : run.args.Words("KEY=VALUE")) {
+    DET_RETURN_IF_ERROR(SetKey(word, &request));
+  }
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  const absl::StatusOr<ResourcePool> there = Find(*api, request.name());
+  if (!there.ok() && (!is_new || !absl::IsNotFound(there.status()))) return there.status();
+  // One that only agents name may be defined.
+  if (is_new && there.ok() && there->source() != "agents") {
+    return absl::AlreadyExistsError(absl::StrCat("resource pool ", request.name(),
+                                                 " exists; change it by `det resource-pool set ",
+                                                 request.name(), " KEY=VALUE`"));
+  }
+  api::v1::PutResourcePoolResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.PutResourcePool", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+    return kExitOk;
+  }
+  run.screen->Print(
+      absl::StrCat(is_new ? "created" : "set", " resource pool ", request.name(), "\n"));
+  if (is_new && response.resource_pool().num_agents() == 0) {
+    run.screen->Hint("resolute-agent --resource-pool " + request.name());
+  }
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunCreate(Invocation& run) { return Put(run, /*is_new=*/true); }
+absl::StatusOr<int> RunSet(Invocation& run) {
+  if (run.args.Words("KEY=VALUE").empty()) {
+    return UsageError("resource-pool set: nothing to set; settings: " +
+                      absl::StrJoin(Keys(), ", "));
+  }
+  return Put(run, /*is_new=*/false);
+}
+
+absl::StatusOr<int> RunDelete(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::DeleteResourcePoolRequest request;
+  request.set_name(run.args.Word("POOL"));
+  api::v1::DeleteResourcePoolResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.DeleteResourcePool", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+  } else {
+    run.screen->Print(absl::StrCat("deleted resource pool ", request.name(), "\n"));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+std::vector<Command> ResourcePoolCommands() {
+  const std::string settings = absl::StrCat("Settings: ", absl::StrJoin(Keys(), ", "), ".");
+  std::vector<Command> commands = {
+      {{"resource-pool", "list"},
+       "list the resource pools: their agents, their slots, their queues",
+       {},
+       {kCsv},
+       RunList,
+       ""},
+      {{"resource-pool", "describe"}, "show all of a resource pool", {kPool}, {}, RunDescribe, ""},
+      {{"resource-pool", "create"},
+       "make a resource pool; agents join it by --resource-pool",
+       {kPool, kSettings},
+       {},
+       RunCreate,
+       settings},
+      {{"resource-pool", "set"},
+       "change a resource pool",
+       {kPool, kSettings},
+       {},
+       RunSet,
+       absl::StrCat(settings,
+                    "\nWins over the master's configuration file until "
+                    "`det resource-pool delete`.")},
+      {{"resource-pool", "delete"},
+       "remove a resource pool, or what was set over the master's configuration file",
+       {kPool},
+       {},
+       RunDelete,
+       ""},
+  };
+  for (Command& command : BindingCommands()) commands.push_back(std::move(command));
+  return commands;
+}
+
+}  // namespace det::cli

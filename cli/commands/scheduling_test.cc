@@ -1,0 +1,310 @@
+// The commands of the queue, of agents and of pools against a master that answers by a script.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "cli/command.h"
+#include "cli/commands/time_text.h"
+#include "cli/fake_server.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace det::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+struct Said {
+  absl::StatusOr<int> code;
+  std::string out, err;
+  std::vector<std::string> requests;  // "POST /path {body}"
+};
+
+// "POST /api/v1/x HTTP/1.1\r\n...\r\n\r\n{...}" as verb, path, body.
+std::string Short(const std::string& request) {
+  const std::vector<std::string> words = absl::StrSplit(request, absl::MaxSplits(' ', 2));
+  const size_t body = request.find("\r\n\r\n");
+  return absl::StrCat(words[0], " ", words[1],
+                      body == request.npos || body + 4 == request.size() ? "" : " ",
+                      body == request.npos ? "" : request.substr(body + 4));
+}
+
+// Runs det with the words (a "~" is a space); each answer serves one call.
+Said Det(const std::string& words, std::vector<std::string> answers) {
+  std::vector<std::string> texts;
+  for (const std::string& answer : answers) {
+    texts.push_back(absl::StartsWith(answer, "HTTP") ? answer : Answer("200 OK", answer));
+  }
+  FakeServer server(texts);
+  std::vector<std::string> argv = absl::StrSplit(words, ' ', absl::SkipEmpty());
+  for (std::string& word : argv) std::replace(word.begin(), word.end(), '~', ' ');
+  static const auto& commands = *new std::vector<Command>(AllCommands());
+  const auto found = FindCommand(commands, argv);
+  EXPECT_TRUE(found.ok() && found->command != nullptr) << words;
+  argv.erase(argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(found->path.size()));
+  argv.push_back("--master");
+  argv.push_back(server.url());
+  std::vector<Option> options = found->command->options;
+  options.insert(options.end(), CommonOptions().begin(), CommonOptions().end());
+  const auto args = ParseArguments(options, found->command->positionals, argv);
+  Said said{.code = kExitOk};
+  if (!args.ok()) {
+    said.code = args.status();
+  } else {
+    Screen screen{Style(), Style()};
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    Invocation run(*args, &screen);
+    said.code = found->command->run(run);
+    said.out = testing::internal::GetCapturedStdout();
+    said.err = testing::internal::GetCapturedStderr();
+  }
+  // All were asked for, or the server's end would wait for them.
+  for (const std::string& request : server.requests) said.requests.push_back(Short(request));
+  return said;
+}
+
+constexpr char kPools[] =
+    R"({"resourcePools":[{"name":"default","schedulerType":"SCHEDULER_TYPE_PRIORITY",
+    "defaultComputePool":true,"numAgents":2,"slotsAvailable":8,"slotsUsed":4,"source":"file",
+    "stats":{"queuedCount":1,"scheduledCount":1}}]})";
+constexpr char kFairPools[] =
+    R"({"resourcePools":[{"name":"fair","schedulerType":"SCHEDULER_TYPE_FAIR_SHARE"}]})";
+constexpr char kJobs[] =
+    R"({"jobs":[{"summary":{"state":"STATE_SCHEDULED","jobsAhead":0},"jobId":"exp-3",
+    "type":"TYPE_EXPERIMENT","submissionTime":"2026-11-21T09:00:00Z","username":"ann",
+    "resourcePool":"default","priority":42,"weight":1,"name":"first","requestedSlots":4,
+    "allocatedSlots":4},{"summary":{"state":"STATE_QUEUED","jobsAhead":1},"jobId":"exp-7",
+    "type":"TYPE_EXPERIMENT","submissionTime":"2026-11-21T09:00:00Z","username":"bob",
+    "resourcePool":"default","priority":50,"weight":2,"name":"second, \"big\"",
+    "requestedSlots":8,"reason":"needs 8 slots; 4 of 8 are free"}]})";
+
+TEST(JobListTest, ShowsTheQueueOfEachPool) {
+  const Said said = Det("job list", {kPools, kJobs});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  EXPECT_THAT(said.out, HasSubstr("#  ID"));
+  EXPECT_THAT(said.out, HasSubstr("PRIORITY"));
+  EXPECT_THAT(said.out, HasSubstr("4/4"));
+  EXPECT_THAT(said.out, HasSubstr("◔ QUEUED"));
+  EXPECT_THAT(said.out, HasSubstr("needs 8 slots; 4 of 8 are free"));
+  EXPECT_THAT(said.requests[1], HasSubstr("/api/v1/job-queues?resourcePool=default"));
+}
+
+TEST(JobListTest, AFairSharePoolHasWeights) {
+  const Said said = Det("job list -p fair", {kFairPools, R"({"jobs":[]})"});
+  EXPECT_EQ(said.err, "no jobs in fair\n");
+  const Said csv = Det("job list -p fair --csv", {kFairPools, R"({"jobs":[]})"});
+  EXPECT_THAT(csv.out, HasSubstr("WEIGHT"));
+  EXPECT_THAT(csv.out, Not(HasSubstr("PRIORITY")));
+}
+
+TEST(JobListTest, CsvIsWholeAndExact) {
+  const Said said = Det("job list --csv", {kPools, kJobs});
+  const std::vector<std::string> lines = absl::StrSplit(said.out, '\n');
+  EXPECT_EQ(lines[0], "#,ID,TYPE,JOB NAME,PRIORITY,SUBMITTED,SLOTS,STATE,USER,POOL,WAITS BECAUSE");
+  EXPECT_EQ(lines[1],
+            "0,exp-3,experiment,first,42,2026-11-21T09:00:00Z,4/4,SCHEDULED,ann,default,");
+  EXPECT_EQ(lines[2],
+            "1,exp-7,experiment,\"second, \"\"big\"\"\",50,2026-11-21T09:00:00Z,0/8,QUEUED,bob,"
+            "default,needs 8 slots; 4 of 8 are free");
+}
+
+TEST(JobListTest, JsonHasTheJobsOfAllPools) {
+  const Said said = Det("job list --json", {kPools, kJobs});
+  EXPECT_THAT(said.out, HasSubstr("\"jobId\": \"exp-7\""));
+  EXPECT_THAT(said.out, HasSubstr("\"total\": 2"));
+}
+
+TEST(JobUpdateTest, SendsAllOfItAtOnce) {
+  const Said said = Det("job update 7 -p 10 --ahead-of exp-3", {"{}"});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  ASSERT_EQ(said.requests.size(), 1u);
+  EXPECT_THAT(said.requests[0], HasSubstr("POST /api/v1/job-queues"));
+  EXPECT_THAT(said.requests[0], HasSubstr(R"("priority":10)"));
+  EXPECT_THAT(said.requests[0], HasSubstr(R"("aheadOf":"exp-3")"));
+  EXPECT_EQ(said.out, "updated job 7: priority 10\nupdated job 7: ahead-of exp-3\n");
+}
+
+TEST(JobUpdateTest, ABatchIsOneRequest) {
+  const Said said =
+      Det("job update-batch 7.priority=10 exp-3.weight=0.5 8.resource_pool=gpu", {"{}"});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  for (const char* part :
+       {R"("jobId":"7")", R"("jobId":"exp-3")", R"("weight":0.5)", R"("resourcePool":"gpu")"}) {
+    EXPECT_THAT(said.requests[0], HasSubstr(part));
+  }
+}
+
+TEST(JobUpdateTest, SaysWhatIsWrongBeforeItAsksAnybody) {
+  const std::pair<const char*, const char*> kRows[] = {
+      {"job update 7", "nothing to change; name one of --priority, --weight"},
+      {"job update 7 -p ten", "priority: expected an integer from 1 to 99, found \"ten\""},
+      {"job update-batch 7", "expected JOB.PROPERTY=VALUE such as 7.priority=10"},
+      {"job update-batch 7.size=3", "\"size\" is no property of a job; there are: priority"},
+      {"experiment set max-slots 7 0", "expected a number of slots, or none"},
+      {"quota set planet x --max-slots 3", "expected user or workspace, found \"planet\""},
+      {"quota set user x", "needs --max-slots, --slot-hours, or both"},
+      {"agent disable", "agent disable needs either AGENT or --all"},
+      {"agent disable a --all", "agent disable needs either AGENT or --all"},
+      {"agent maintenance a --from now", "needs --from and --to"},
+      {"agent maintenance a --from now --to +0h", "is not after --from"},
+      {"resource-pool set gpu", "nothing to set; settings: description, policy"},
+      {"resource-pool create gpu polcy=fifo", "unknown setting \"polcy\"; did you mean policy?"},
+      {"resource-pool create gpu backfill=maybe", "expected true or false, found \"maybe\""},
+  };
+  for (const auto& [words, error] : kRows) {
+    const Said said = Det(words, {});
+    EXPECT_TRUE(IsUsageError(said.code.status())) << words;
+    EXPECT_THAT(std::string(said.code.status().message()), HasSubstr(error)) << words;
+  }
+}
+
+TEST(ExperimentSetTest, GoesThroughTheQueue) {
+  EXPECT_THAT(Det("experiment set max-slots 7 4", {"{}"}).requests[0],
+              HasSubstr(R"("maxSlots":4)"));
+  EXPECT_THAT(Det("experiment set max-slots 7 none", {"{}"}).requests[0],
+              HasSubstr(R"("maxSlots":0)"));
+  EXPECT_THAT(Det("experiment set weight 7 2.5", {"{}"}).requests[0], HasSubstr(R"("weight":2.5)"));
+}
+
+TEST(JobExplainTest, IsReadable) {
+  const std::string soon =
+      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now() + absl::Minutes(90), absl::UTCTimeZone());
+  const Said said =
+      Det("job explain 7",
+          {absl::StrCat(
+              R"({"job":{"jobId":"exp-7","name":"second","resourcePool":"default","priority":50,
+          "weight":1,"requestedSlots":8,"summary":{"jobsAhead":1}},"waiting":[
+          {"trialId":12,"kind":"NO_CAPACITY","reason":"needs 4 slots; 2 of 8 are free",
+           "waitsFor":["3.4.1"],"estimatedStart":")",
+              soon, R"(","estimateBasis":"by the max_run_time of 3.4.1"},
+          {"trialId":13,"reason":"its experiment holds 4 of max_slots 4"},
+          {"trialId":14,"reason":"its experiment holds 4 of max_slots 4"}]})")});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  EXPECT_THAT(said.out, HasSubstr("Job exp-7 (second): pool default, holds 0 of 8 slots, priority "
+                                  "50, 1 job ahead.\n"));
+  EXPECT_THAT(said.out, HasSubstr("Trial 12 waits: needs 4 slots; 2 of 8 are free.\n"));
+  EXPECT_THAT(said.out, HasSubstr("First must end or be preempted: 3.4.1.\n"));
+  EXPECT_THAT(said.out, HasSubstr("by the max_run_time of 3.4.1.\n"));
+  EXPECT_THAT(said.out, HasSubstr("Trials 13, 14 wait: its experiment holds 4 of max_slots 4.\n"));
+  EXPECT_THAT(said.out, HasSubstr("When it starts is unknown.\n"));
+}
+
+constexpr char kAgents[] =
+    R"({"agents":[{"id":"a1","connected":true,"enabled":true,"resourcePools":["default"],
+    "slots":{"0":{"id":"0","enabled":true,"device":{"type":"TYPE_CUDA","brand":"H200"},
+      "container":{"id":"1.1.0","parent":"1.1"},
+      "containers":[{"id":"1.1.0","parent":"1.1"},{"id":"2.2.0","parent":"2.2"}]},
+      "1":{"id":"1","quarantined":true,"reason":"Xid 79 in 3 tasks in a row"}},
+    "containers":{"1.1.0":{}},
+    "maintenance":[{"begin":"2036-01-01T04:00:00Z","end":"2036-01-01T06:00:00Z","note":"disks"}]},
+    {"id":"a2","connected":true,"draining":true},{"id":"a3","connected":false}]})";
+
+TEST(AgentListTest, SaysWhoTakesWork) {
+  const Said said = Det("agent list --csv", {kAgents});
+  EXPECT_THAT(said.out, HasSubstr("a1,connected,2,1,1,default,"));
+  EXPECT_THAT(said.out, HasSubstr("a2,draining,0,0,0"));
+  EXPECT_THAT(said.out, HasSubstr("a3,\"disabled, away\""));
+  EXPECT_THAT(said.out, HasSubstr("(disks)"));
+}
+
+TEST(SlotListTest, SaysWhyOneTakesNone) {
+  const Said said = Det("slot list", {kAgents});
+  EXPECT_THAT(said.out, HasSubstr("✕ quarantined"));
+  EXPECT_THAT(said.out, HasSubstr("Xid 79 in 3 tasks in a row"));
+  EXPECT_THAT(said.out, HasSubstr("1.1.0,2.2.0"));
+}
+
+TEST(AgentDisableTest, AllMeansEachOfThem) {
+  const Said said = Det("agent disable --all --drain",
+                        {R"({"agents":[{"id":"a1"},{"id":"a2"}]})",
+                         R"({"agent":{"id":"a1","draining":true,"containers":{"1.1.0":{}}}})",
+                         R"({"agent":{"id":"a2","draining":true}})"});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  EXPECT_THAT(said.requests[1], HasSubstr("POST /api/v1/agents/a1/disable"));
+  EXPECT_THAT(said.requests[2], HasSubstr(R"("drain":true)"));
+  EXPECT_EQ(said.out, "draining agent a1; 1 task may end by themselves\ndraining agent a2\n");
+}
+
+TEST(AgentMaintenanceTest, AddsToWhatIsThere) {
+  const Said said = Det("agent maintenance a1 --from 2036-02-01T04:00Z --to +2h --note new~disks",
+                        {R"({"agent":{"id":"a1","maintenance":[{"begin":"2036-01-01T04:00:00Z",
+        "end":"2036-01-01T06:00:00Z","note":"old"}]}})",
+                         R"({"agent":{"id":"a1"}})"});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  EXPECT_THAT(said.requests[1], HasSubstr("PUT /api/v1/agents/a1/maintenance"));
+  EXPECT_THAT(said.requests[1], HasSubstr("2036-01-01T04:00:00Z"));
+  EXPECT_THAT(said.requests[1], HasSubstr("2036-02-01T06:00:00Z"));
+  EXPECT_THAT(said.requests[1], HasSubstr("new disks"));
+  EXPECT_EQ(said.out, "no maintenance of agent a1\n");
+}
+
+TEST(ResourcePoolTest, CreateAndSetAreToldApart) {
+  const Said there = Det("resource-pool create default", {kPools});
+  EXPECT_THAT(std::string(there.code.status().message()),
+              HasSubstr("resource pool default exists; change it by `det resource-pool set"));
+  const Said gone = Det("resource-pool set gpu policy=fifo", {kPools});
+  EXPECT_THAT(std::string(gone.code.status().message()),
+              HasSubstr("resource pool \"gpu\" does not exist; there are: default"));
+  const Said made = Det("resource-pool create gpu policy=fair_share preemption=true hold-after=90s",
+                        {kPools, R"({"resourcePool":{"name":"gpu"}})"});
+  ASSERT_TRUE(made.code.ok()) << made.code.status();
+  EXPECT_THAT(made.requests[1], HasSubstr("PUT /api/v1/resource-pools/gpu"));
+  for (const char* part :
+       {R"("policy":"fair_share")", R"("preemption":true)", R"("holdAfterSeconds":90)"}) {
+    EXPECT_THAT(made.requests[1], HasSubstr(part));
+  }
+  EXPECT_THAT(made.requests[1], Not(HasSubstr("backfill")));
+}
+
+TEST(QuotaTest, WhatIsNotNamedStays) {
+  const char* before = R"({"quotas":[{"scope":"user","name":"ann","maxSlots":4}]})";
+  const Said said = Det("quota set user ann --slot-hours 100", {before, "{}"});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  EXPECT_THAT(said.requests[1], HasSubstr(R"("maxSlots":4)"));
+  EXPECT_THAT(said.requests[1], HasSubstr(R"("slotHours":100)"));
+  EXPECT_EQ(said.out, "set quota of user ann: 4 slots at once, 100 slot hours a month\n");
+  const Said none = Det("quota set user ann --max-slots none", {before});
+  EXPECT_THAT(std::string(none.code.status().message()), HasSubstr("det quota remove user ann"));
+}
+
+TEST(ClusterSnapshotTest, PrintsTheSnapshotAlone) {
+  const Said said = Det("cluster snapshot --pool gpu", {R"({"snapshot":{"agents":[{"id":"a"}]}})"});
+  EXPECT_THAT(said.requests[0], HasSubstr("resourcePool=gpu"));
+  EXPECT_EQ(said.out, "{\n  \"agents\": [\n    {\n      \"id\": \"a\"\n    }\n  ]\n}\n");
+}
+
+TEST(ListsTest, AllHaveCsv) {
+  for (const Command& command : AllCommands()) {
+    if (command.path.back() != "list") continue;
+    const bool has = std::any_of(command.options.begin(), command.options.end(),
+                                 [](const Option& option) { return option.name == "csv"; });
+    EXPECT_TRUE(has) << absl::StrJoin(command.path, " ");
+  }
+}
+
+TEST(ParseTimeTest, TakesWhatPeopleType) {
+  const absl::Time base = absl::FromUnixSeconds(1'700'000'000);  // 2023-11-14T22:13:20Z
+  EXPECT_EQ(ParseTime("--at", "now", base).value(), base);
+  EXPECT_EQ(ParseTime("--at", "+90m", base).value(), base + absl::Minutes(90));
+  EXPECT_EQ(ParseTime("--at", "+1d2h", base).value(), base + absl::Hours(26));
+  EXPECT_EQ(ParseTime("--at", "2023-11-14T22:13:20Z", base).value(), base);
+  EXPECT_EQ(ParseTime("--at", "2023-11-14 23:13:20+01:00", base).value(), base);
+  const absl::Time next = ParseTime("--at", "04:00", base).value();
+  EXPECT_GT(next, base);
+  EXPECT_LE(next, base + absl::Hours(24));
+  for (const char* wrong : {"", "soon", "+", "+2", "25:00", "2026-13-01T00:00"}) {
+    EXPECT_FALSE(ParseTime("--at", wrong, base).ok()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace det::cli

@@ -1,0 +1,120 @@
+// det slot list|enable|disable
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/agent.h"
+#include "cli/table.h"
+#include "det/api/v1/agent.pb.h"
+
+namespace det::cli {
+namespace {
+
+using api::v1::Agent;
+using api::v1::Container;
+using api::v1::Slot;
+
+std::string TypeOf(const Slot& slot) {
+  absl::string_view name = api::v1::Device::Type_Name(slot.device().type());
+  absl::ConsumePrefix(&name, "TYPE_");
+  return absl::AsciiStrToLower(name);
+}
+
+Cell StateOf(const Slot& slot) {
+  if (slot.quarantined()) return Cell("✕ quarantined", Paint::kFailed, "quarantined");
+  if (slot.draining()) return Cell("‖ draining", Paint::kPaused, "draining");
+  if (!slot.enabled()) return Cell("‖ disabled", Paint::kPaused, "disabled");
+  if (slot.has_container()) return Cell("● used", Paint::kRunning, "used");
+  return Cell("free");
+}
+
+// What is on the slot: several where tasks share the device.
+std::string Joined(const Slot& slot, const std::string& (Container::*part)() const) {
+  if (slot.containers().empty()) return slot.has_container() ? (slot.container().*part)() : "-";
+  return absl::StrJoin(slot.containers(), ",", [&](std::string* out, const Container& container) {
+    absl::StrAppend(out, (container.*part)());
+  });
+}
+
+absl::StatusOr<int> RunList(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetAgentsResponse response;
+  DET_RETURN_IF_ERROR(api->Call("AgentService.GetAgents", api::v1::GetAgentsRequest(), &response));
+  Table table({{"AGENT", false, true},
+               {"POOL"},
+               {"SLOT", true},
+               {"TYPE"},
+               {"STATE"},
+               {"ALLOCATION"},
+               {"TASK"},
+               {"DEVICE", false, true},
+               {"BECAUSE", false, true}});
+  for (const Agent& agent : response.agents()) {
+    for (const Slot& slot : SlotsOf(agent)) {
+      table.AddRow({agent.id(), absl::StrJoin(agent.resource_pools(), ","), slot.id(), TypeOf(slot),
+                    StateOf(slot), Joined(slot, &Container::id), Joined(slot, &Container::parent),
+                    slot.device().brand(), slot.reason()});
+    }
+  }
+  return run.PrintList(response, table, "no slots: no agent is registered");
+}
+
+template <class Request, class Response>
+absl::StatusOr<int> Change(Invocation& run, const char* method, Request request, const char* said) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  request.set_agent_id(run.args.Word("AGENT"));
+  request.set_slot_id(run.args.Word("SLOT"));
+  Response response;
+  DET_RETURN_IF_ERROR(api->Call(method, request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+  } else {
+    run.screen->Print(
+        absl::StrCat(said, " slot ", request.slot_id(), " of agent ", request.agent_id(), "\n"));
+  }
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunEnable(Invocation& run) {
+  return Change<api::v1::EnableSlotRequest, api::v1::EnableSlotResponse>(
+      run, "AgentService.EnableSlot", {}, "enabled");
+}
+
+absl::StatusOr<int> RunDisable(Invocation& run) {
+  api::v1::DisableSlotRequest request;
+  request.set_drain(run.args.Has("drain"));
+  return Change<api::v1::DisableSlotRequest, api::v1::DisableSlotResponse>(
+      run, "AgentService.DisableSlot", std::move(request),
+      run.args.Has("drain") ? "draining" : "disabled");
+}
+
+}  // namespace
+
+std::vector<Command> SlotCommands() {
+  const std::vector<Positional> which = {{"AGENT", "its id"}, {"SLOT", "its number there"}};
+  return {
+      {{"slot", "list"},
+       "list the slots of all agents, what runs on them, and why others take no work",
+       {},
+       {kCsv},
+       RunList,
+       ""},
+      {{"slot", "enable"},
+       "let a slot take work again; ends a quarantine too",
+       which,
+       {},
+       RunEnable,
+       ""},
+      {{"slot", "disable"},
+       "let a slot take no more work",
+       which,
+       {{"drain", 0, "", "what runs there may end by itself; else it is queued again"}},
+       RunDisable,
+       ""},
+  };
+}
+
+}  // namespace det::cli

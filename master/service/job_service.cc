@@ -1,0 +1,281 @@
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/status_macros.h"
+#include "det/api/v1/job.grpc.pb.h"
+#include "google/protobuf/util/json_util.h"
+#include "master/scheduler/estimate.h"
+#include "master/scheduler/json/snapshot_json.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/convert_resources.h"
+#include "master/service/experience.h"
+#include "master/service/queue_view.h"
+#include "master/service/services.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+bool HasPool(const cluster::Cluster& cluster, const std::string& name) {
+  const std::vector<cluster::PoolView> pools = cluster.pools();
+  return std::any_of(pools.begin(), pools.end(),
+                     [&](const cluster::PoolView& view) { return view.pool.name == name; });
+}
+
+absl::Status List(const cluster::Cluster& cluster, const api::GetJobsRequest& request,
+                  std::vector<api::Job>* jobs, api::Pagination* pagination) {
+  const std::string& pool =
+      request.resource_pool().empty() ? cluster.default_compute_pool() : request.resource_pool();
+  if (!HasPool(cluster, pool)) return NoSuchPool(cluster, pool);
+  for (QueuedJob& each : QueueOf(cluster, pool)) {
+    const auto& states = request.states();
+    const bool wanted =
+        states.empty() || std::count(states.begin(), states.end(), each.job.summary().state()) > 0;
+    if (wanted) jobs->push_back(std::move(each.job));
+  }
+  if (request.order_by() == api::GetJobsRequest::ORDER_BY_DESC) {
+    std::reverse(jobs->begin(), jobs->end());
+  }
+  const int total = static_cast<int>(jobs->size());
+  const int wanted = request.offset() >= 0 ? request.offset() : total + request.offset();
+  const int begin = std::clamp(wanted, 0, total);
+  const int count = request.limit() > 0 ? std::min(request.limit(), total - begin) : total - begin;
+  jobs->erase(jobs->begin() + begin + count, jobs->end());
+  jobs->erase(jobs->begin(), jobs->begin() + begin);
+  *pagination = ToPagination(request.offset(), request.limit(), count, total);
+  return absl::OkStatus();
+}
+
+void Stats(const cluster::Cluster& cluster, const api::GetJobQueueStatsRequest& request,
+           api::GetJobQueueStatsResponse* response) {
+  const std::set<std::string> wanted(request.resource_pools().begin(),
+                                     request.resource_pools().end());
+  for (api::ResourcePool& pool : ListPools(cluster)) {
+    if (!wanted.empty() && !wanted.contains(pool.name())) continue;
+    api::RPQueueStat* out = response->add_results();
+    out->set_resource_pool(pool.name());
+    *out->mutable_stats() = std::move(*pool.mutable_stats());
+  }
+}
+
+// What the loop tells of a job that is to be explained.
+struct Asked {
+  std::optional<QueuedJob> job;
+  scheduler::Snapshot snapshot;
+};
+
+void KeepPool(const std::string& pool, scheduler::Snapshot* snapshot) {
+  std::erase_if(snapshot->pools, [&](const auto& each) { return each.name != pool; });
+  std::erase_if(snapshot->nodes, [&](const auto& each) { return each.resource_pool != pool; });
+  // Those that run elsewhere count against quotas and max_slots.
+  std::erase_if(snapshot->gangs, [&](const scheduler::Gang& each) {
+    return each.resource_pool != pool && each.running_on.empty();
+  });
+}
+
+void Fill(const Asked& asked, const std::map<model::AllocationId, scheduler::Estimate>& estimates,
+          api::ExplainJobResponse* response) {
+  *response->mutable_job() = asked.job->job;
+  for (const WaitingGang& gang : asked.job->waiting) {
+    api::ExplainJobResponse::Waiting* out = response->add_waiting();
+    out->set_allocation_id(gang.allocation.value());
+    out->set_trial_id(gang.trial.value());
+    if (gang.reason) {
+      const std::string_view kind = scheduler::ToString(gang.reason->kind);
+      out->set_kind(std::string(kind));
+      out->set_reason(gang.reason->text);
+    }
+    const auto it = estimates.find(gang.allocation);
+    if (it == estimates.end()) continue;
+    for (const model::AllocationId& id : it->second.after) out->add_waits_for(id.value());
+    if (it->second.start) *out->mutable_estimated_start() = ToProto(*it->second.start);
+    out->set_estimate_basis(it->second.basis);
+  }
+}
+
+class JobService final : public api::JobService::CallbackService {
+ public:
+  explicit JobService(const Edge& edge) : edge_(edge) {}
+
+  grpc::ServerUnaryReactor* GetJobs(grpc::CallbackServerContext* context,
+                                    const api::GetJobsRequest* request,
+                                    api::GetJobsResponse* response) override {
+    return Listed(context, "det.api.v1.JobService.GetJobs", *request,
+                  response->mutable_pagination(), [response](std::vector<api::Job> jobs) {
+                    for (api::Job& job : jobs) *response->add_jobs() = std::move(job);
+                  });
+  }
+
+  grpc::ServerUnaryReactor* GetJobsV2(grpc::CallbackServerContext* context,
+                                      const api::GetJobsRequest* request,
+                                      api::GetJobsV2Response* response) override {
+    return Listed(context, "det.api.v1.JobService.GetJobsV2", *request,
+                  response->mutable_pagination(), [response](std::vector<api::Job> jobs) {
+                    for (api::Job& job : jobs) {
+                      *response->add_jobs()->mutable_full() = std::move(job);
+                    }
+                  });
+  }
+
+  grpc::ServerUnaryReactor* GetJobQueueStats(grpc::CallbackServerContext* context,
+                                             const api::GetJobQueueStatsRequest* request,
+                                             api::GetJobQueueStatsResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.JobService.GetJobQueueStats",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   edge_.engine->Query(
+                       [request, response](const cluster::Cluster& cluster) {
+                         Stats(cluster, *request, response);
+                       },
+                       std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* UpdateJobQueue(grpc::CallbackServerContext* context,
+                                           const api::UpdateJobQueueRequest* request,
+                                           api::UpdateJobQueueResponse*) override {
+    return Unary(
+        edge_, context, "det.api.v1.JobService.UpdateJobQueue",
+        [this, request](const auth::Principal&, Done done) { Update(*request, std::move(done)); });
+  }
+
+  grpc::ServerUnaryReactor* ExplainJob(grpc::CallbackServerContext* context,
+                                       const api::ExplainJobRequest* request,
+                                       api::ExplainJobResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.JobService.ExplainJob",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Explain(request->job_id(), response, std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* GetSchedulerSnapshot(
+      grpc::CallbackServerContext* context, const api::GetSchedulerSnapshotRequest* request,
+      api::GetSchedulerSnapshotResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.JobService.GetSchedulerSnapshot",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Dump(request->resource_pool(), response, std::move(done));
+                 });
+  }
+
+ private:
+  grpc::ServerUnaryReactor* Listed(grpc::CallbackServerContext* context, std::string_view method,
+                                   const api::GetJobsRequest& request, api::Pagination* pagination,
+                                   std::function<void(std::vector<api::Job>)> fill) {
+    return Unary(
+        edge_, context, method,
+        [this, &request, pagination, fill = std::move(fill)](const auth::Principal&, Done done) {
+          auto judged = std::make_shared<absl::Status>();
+          edge_.engine->Query(
+              [&request, pagination, fill, judged](const cluster::Cluster& cluster) {
+                std::vector<api::Job> jobs;
+                *judged = List(cluster, request, &jobs, pagination);
+                fill(std::move(jobs));
+              },
+              [judged, done = std::move(done)](absl::Status status) mutable {
+                done(status.ok() ? *judged : std::move(status));
+              });
+        });
+  }
+
+  void Update(const api::UpdateJobQueueRequest& request, Done done) {
+    auto event = std::make_shared<absl::StatusOr<cluster::UpdateQueue>>();
+    edge_.engine->Query(
+        [&request, event](const cluster::Cluster& cluster) {
+          *event = ToUpdates(cluster, request);
+        },
+        [this, event, done = std::move(done)](const absl::Status& status) mutable {
+          if (!status.ok()) return done(status);
+          if (!event->ok()) return done(event->status());
+          SubmitAndFinish(edge_, **std::move(event), std::move(done));
+        });
+  }
+
+  void Explain(const std::string& job, api::ExplainJobResponse* response, Done done) {
+    auto asked = std::make_shared<Asked>();
+    edge_.engine->Query(
+        [job, asked, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
+          const experiment::Experiment* e = FindJob(cluster, job);
+          if (e == nullptr) return;
+          for (QueuedJob& each : QueueOf(cluster, e->queue.resource_pool)) {
+            if (each.job.job_id() == e->job.value()) asked->job = std::move(each);
+          }
+          if (!asked->job || asked->job->waiting.empty()) return;
+          asked->snapshot = cluster.scheduler().Dump(now);
+        },
+        [this, job, asked, response, done = std::move(done)](const absl::Status& status) mutable {
+          if (!status.ok()) return done(status);
+          edge_.pool->Post([this, job, asked, response, done = std::move(done)]() mutable {
+            done(asked->job ? Answer(*asked, response) : Absent(job));
+          });
+        });
+  }
+
+  absl::Status Answer(Asked& asked, api::ExplainJobResponse* response) {
+    std::vector<model::AllocationId> gangs;
+    for (const WaitingGang& gang : asked.job->waiting) gangs.push_back(gang.allocation);
+    if (gangs.empty()) {
+      Fill(asked, {}, response);
+      return absl::OkStatus();
+    }
+    KeepPool(asked.job->job.resource_pool(), &asked.snapshot);
+    DET_ASSIGN_OR_RETURN(const scheduler::Experience experience,
+                         ReadExperience(*edge_.store, asked.snapshot));
+    Fill(asked, scheduler::EstimateStarts(asked.snapshot, experience, gangs), response);
+    return absl::OkStatus();
+  }
+
+  // Why a job cannot be explained: it has ended, is paused, or never was.
+  absl::Status Absent(const std::string& job) {
+    absl::string_view digits = job;
+    absl::ConsumePrefix(&digits, "exp-");
+    int32_t id = 0;
+    if (absl::SimpleAtoi(digits, &id)) {
+      const auto record = edge_.store->GetExperiment(model::ExperimentId(id));
+      if (!record.ok() && !absl::IsNotFound(record.status())) return record.status();
+      if (record.ok()) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            "experiment ", id, " is ", std::string(model::ToString(record->experiment.state)),
+            ": no trial of it holds slots or waits for them"));
+      }
+    }
+    return absl::NotFoundError(absl::StrCat("job \"", job, "\" does not exist"));
+  }
+
+  void Dump(const std::string& pool, api::GetSchedulerSnapshotResponse* response, Done done) {
+    auto snapshot = std::make_shared<absl::StatusOr<scheduler::Snapshot>>();
+    edge_.engine->Query(
+        [pool, snapshot, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
+          if (!pool.empty() && !HasPool(cluster, pool)) {
+            *snapshot = NoSuchPool(cluster, pool);
+          } else {
+            *snapshot = cluster.scheduler().Dump(now);
+          }
+        },
+        [this, pool, snapshot, response, done = std::move(done)](const absl::Status& s) mutable {
+          if (!s.ok()) return done(s);
+          edge_.pool->Post([pool, snapshot, response, done = std::move(done)]() mutable {
+            if (!snapshot->ok()) return done(snapshot->status());
+            if (!pool.empty()) KeepPool(pool, &**snapshot);
+            const auto parsed = google::protobuf::util::JsonStringToMessage(
+                scheduler::ToJson(**snapshot), response->mutable_snapshot());
+            done(parsed.ok() ? absl::OkStatus() : absl::InternalError("the snapshot is no JSON"));
+          });
+        });
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeJobService(const Edge& edge) {
+  return std::make_unique<JobService>(edge);
+}
+
+}  // namespace det::service

@@ -1,0 +1,231 @@
+#include "master/service/queue_view.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/service/convert.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+using experiment::Allocation;
+using experiment::Experiment;
+using model::SchedulingPolicy;
+
+// A job on its way into the view.
+struct Draft {
+  const Experiment* experiment = nullptr;
+  int requested = 0;
+  int allocated = 0;
+  std::vector<const Allocation*> waiting;
+};
+
+void Add(const Allocation& allocation, Draft* draft) {
+  int held = 0;
+  bool placed = false;
+  for (const experiment::Share& share : allocation.shares) {
+    if (share.exited) continue;
+    placed = true;
+    held += static_cast<int>(share.placement.slots.size());
+  }
+  draft->requested += std::max(allocation.slots, held);
+  draft->allocated += held;
+  if (!placed && allocation.state == model::AllocationState::kQueued) {
+    draft->waiting.push_back(&allocation);
+  }
+}
+
+std::map<model::ExperimentId, Draft> Gather(const cluster::Cluster& cluster,
+                                            const std::string& pool) {
+  std::map<model::ExperimentId, Draft> drafts;
+  for (const Allocation* allocation : cluster.live_allocations()) {
+    const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
+    const Experiment* e = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
+    if (e == nullptr || e->queue.resource_pool != pool) continue;
+    Draft& draft = drafts[e->id];
+    draft.experiment = e;
+    Add(*allocation, &draft);
+  }
+  return drafts;
+}
+
+SchedulingPolicy PolicyOf(const cluster::Cluster& cluster, const std::string& pool) {
+  for (const cluster::PoolView& view : cluster.pools()) {
+    if (view.pool.name == pool) return view.pool.policy;
+  }
+  return SchedulingPolicy::kPriority;
+}
+
+// Under fair share those that run only stand behind those that wait: there is no other order.
+std::vector<const Draft*> InOrder(const std::map<model::ExperimentId, Draft>& drafts,
+                                  SchedulingPolicy policy,
+                                  const std::map<model::AllocationId, size_t>& served) {
+  const auto first_wait = [&](const Draft& draft) {
+    size_t first = served.size();
+    for (const Allocation* allocation : draft.waiting) {
+      const auto it = served.find(allocation->id);
+      if (it != served.end()) first = std::min(first, it->second);
+    }
+    return first;
+  };
+  std::map<std::tuple<double, double, model::ExperimentId>, const Draft*> order;
+  for (const auto& [id, draft] : drafts) {
+    const experiment::QueuePlace& place = draft.experiment->queue;
+    const double major = policy == SchedulingPolicy::kPriority    ? place.priority
+                         : policy == SchedulingPolicy::kFairShare ? double(first_wait(draft))
+                                                                  : 0;
+    const double minor = policy == SchedulingPolicy::kFairShare ? 0 : place.position;
+    order.emplace(std::tuple(major, minor, id), &draft);
+  }
+  std::vector<const Draft*> sorted;
+  for (const auto& [unused, draft] : order) sorted.push_back(draft);
+  return sorted;
+}
+
+api::Job ToJob(const Draft& draft) {
+  const Experiment& e = *draft.experiment;
+  api::Job out;
+  out.set_job_id(e.job.value());
+  out.set_type(api::Job::TYPE_EXPERIMENT);
+  *out.mutable_submission_time() = ToProto(e.created_at);
+  out.set_username(experiment::OwnerName(e));
+  out.set_user_id(e.owner.value());
+  out.set_resource_pool(e.queue.resource_pool);
+  out.set_is_preemptible(true);
+  out.set_priority(e.queue.priority);
+  out.set_weight(e.queue.weight);
+  out.set_entity_id(absl::StrCat(e.id.value()));
+  out.set_name(e.config->name);
+  out.set_requested_slots(draft.requested);
+  out.set_allocated_slots(draft.allocated);
+  out.set_progress(static_cast<float>(e.progress));
+  out.set_workspace(e.config->workspace);
+  const bool waits = draft.waiting.size() > 0 && draft.allocated == 0;
+  out.mutable_summary()->set_state(waits ? api::JobSummary::STATE_QUEUED
+                                         : api::JobSummary::STATE_SCHEDULED);
+  return out;
+}
+
+std::optional<model::JobId> ResolveJob(const cluster::Cluster& cluster, const std::string& text) {
+  const Experiment* e = FindJob(cluster, text);
+  if (e == nullptr) return std::nullopt;
+  return e->job;
+}
+
+absl::Status NotInQueue(const std::string& job) {
+  return absl::NotFoundError(
+      absl::StrCat("job \"", job, "\" is not in the queue; `det job list` shows those that are"));
+}
+
+}  // namespace
+
+std::vector<QueuedJob> QueueOf(const cluster::Cluster& cluster, const std::string& pool) {
+  const SchedulingPolicy policy = PolicyOf(cluster, pool);
+  std::map<model::AllocationId, size_t> served;
+  for (const model::AllocationId& id : cluster.scheduler().Queue(pool)) {
+    served.emplace(id, served.size());
+  }
+  std::map<model::ExperimentId, Draft> drafts = Gather(cluster, pool);
+  for (auto& [unused, draft] : drafts) {
+    const auto rank = [&](const Allocation* a) {
+      const auto it = served.find(a->id);
+      return std::pair(it == served.end() ? served.size() : it->second, a->submitted);
+    };
+    std::sort(draft.waiting.begin(), draft.waiting.end(),
+              [&](const Allocation* a, const Allocation* b) { return rank(a) < rank(b); });
+  }
+  std::vector<QueuedJob> queue;
+  for (const Draft* draft : InOrder(drafts, policy, served)) {
+    QueuedJob& out = queue.emplace_back(QueuedJob{.job = ToJob(*draft), .waiting = {}});
+    const bool ordered = policy != SchedulingPolicy::kFairShare;
+    out.job.mutable_summary()->set_jobs_ahead(ordered ? static_cast<int>(queue.size()) - 1 : -1);
+    for (const Allocation* allocation : draft->waiting) {
+      out.waiting.push_back(
+          {allocation->id, allocation->trial, cluster.FindWaitReason(allocation->id)});
+    }
+    if (!out.waiting.empty() && out.waiting[0].reason) {
+      out.job.set_reason(out.waiting[0].reason->text);
+    }
+  }
+  return queue;
+}
+
+std::optional<api::JobSummary> PlaceOf(const cluster::Cluster& cluster, model::ExperimentId id) {
+  const Experiment* mine = cluster.FindExperiment(id);
+  const std::vector<const Allocation*> live =
+      mine == nullptr ? std::vector<const Allocation*>() : cluster.live_allocations(id);
+  if (live.empty()) return std::nullopt;
+  const SchedulingPolicy policy = PolicyOf(cluster, mine->queue.resource_pool);
+  const auto key = [policy](const Experiment& e) {
+    const int priority = policy == SchedulingPolicy::kPriority ? e.queue.priority : 0;
+    return std::tuple(priority, e.queue.position, e.id);
+  };
+  const bool waits = std::all_of(live.begin(), live.end(), [](const Allocation* a) {
+    return a->state == model::AllocationState::kQueued;
+  });
+  api::JobSummary out;
+  out.set_state(waits ? api::JobSummary::STATE_QUEUED : api::JobSummary::STATE_SCHEDULED);
+  int ahead = 0;
+  for (const Experiment* other : cluster.live_experiments()) {
+    if (other->queue.resource_pool != mine->queue.resource_pool) continue;
+    if (key(*other) < key(*mine) && !cluster.live_allocations(other->id).empty()) ++ahead;
+  }
+  out.set_jobs_ahead(policy == SchedulingPolicy::kFairShare ? -1 : ahead);
+  return out;
+}
+
+const Experiment* FindJob(const cluster::Cluster& cluster, const std::string& text) {
+  int32_t id = 0;
+  if (absl::SimpleAtoi(text, &id)) return cluster.FindExperiment(model::ExperimentId(id));
+  return cluster.FindJob(model::JobId(text));
+}
+
+absl::StatusOr<cluster::UpdateQueue> ToUpdates(const cluster::Cluster& cluster,
+                                               const api::UpdateJobQueueRequest& request) {
+  using Action = api::QueueControl::ActionCase;
+  cluster::UpdateQueue event;
+  for (const api::QueueControl& control : request.updates()) {
+    const std::optional<model::JobId> job = ResolveJob(cluster, control.job_id());
+    if (!job) return NotInQueue(control.job_id());
+    cluster::UpdateQueue::Update& update = event.updates.emplace_back();
+    update.job = *job;
+    switch (control.action_case()) {
+      case Action::kPriority:
+        update.priority = control.priority();
+        break;
+      case Action::kWeight:
+        // As it was written, 0.1 and not 0.100000001.
+        if (double weight = 0; absl::SimpleAtod(absl::StrCat(control.weight()), &weight)) {
+          update.weight = weight;
+        }
+        break;
+      case Action::kMaxSlots:
+        update.max_slots = control.max_slots();
+        break;
+      case Action::kResourcePool:
+        update.resource_pool = control.resource_pool();
+        break;
+      case Action::kAheadOf:
+        update.ahead_of = ResolveJob(cluster, control.ahead_of());
+        if (!update.ahead_of) return NotInQueue(control.ahead_of());
+        break;
+      case Action::kBehindOf:
+        update.behind_of = ResolveJob(cluster, control.behind_of());
+        if (!update.behind_of) return NotInQueue(control.behind_of());
+        break;
+      case Action::ACTION_NOT_SET:
+        return absl::InvalidArgumentError(absl::StrCat(
+            "job ", control.job_id(),
+            ": nothing to change; give one of priority, weight, max_slots, resource_pool, "
+            "ahead_of, behind_of"));
+    }
+  }
+  return event;
+}
+
+}  // namespace det::service
