@@ -57,6 +57,14 @@ absl::Status KillLeftovers(const std::string& work_dir, Journal& journal) {
   return journal.Clear();
 }
 
+// What tasks may use together, unless the flags say it.
+void CountMachine(AgentOptions& options) {
+  if (!options.cpus) options.cpus = MachineCpus();
+  if (!options.memory) options.memory = MachineMemory();
+  if (options.cpus == 0) options.cpus.reset();
+  if (options.memory == 0) options.memory.reset();
+}
+
 // The agent once all that can be refused has been checked.
 struct Parts {
   AgentOptions options;
@@ -110,7 +118,11 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
             .address = options_.address,
             .devices = host_.devices,
             .running = supervisor_.Running(),
-            .incarnation = incarnation_};
+            .incarnation = incarnation_,
+            .cpus = options_.cpus,
+            .memory = options_.memory,
+            .network_switch = options_.network_switch,
+            .labels = options_.labels};
   }
 
   void OnRegistered(const Registered& registered) override {
@@ -297,7 +309,10 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& given,
   DET_RETURN_IF_ERROR(CheckId(options.id));
   DET_ASSIGN_OR_RETURN(const MasterAddress master, ParseMasterAddress(options.master));
   DET_ASSIGN_OR_RETURN(std::vector<Device> devices,
-                       DetectDevices({.artificial_slots = options.slots}));
+                       DetectDevices({.artificial_slots = options.slots,
+                                      .artificial_device = options.artificial_device,
+                                      .artificial_islands = options.artificial_islands}));
+  CountMachine(options);
   if (options.address.empty()) {
     DET_ASSIGN_OR_RETURN(options.address, LocalAddressTowards(master));
   }

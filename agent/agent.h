@@ -9,6 +9,8 @@
 #ifndef AGENT_AGENT_H_
 #define AGENT_AGENT_H_
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +26,13 @@ struct AgentOptions {
   std::string master;  // http://host:port
   std::string id;
   std::string resource_pool = "default";
-  std::optional<int> slots;  // artificial ones; else what the machine has
+  std::optional<int> slots;       // artificial ones; else what the machine has
+  std::string artificial_device;  // their name; empty: the processor's
+  int artificial_islands = 1;
+  std::optional<double> cpus;     // absent: the machine's; 0: not counted
+  std::optional<int64_t> memory;  // bytes; likewise
+  std::string network_switch;     // empty: unknown
+  std::map<std::string, std::string> labels;
   std::string work_dir;
   std::string token;    // empty: none
   std::string sdk_dir;  // empty: none

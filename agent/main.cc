@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -32,6 +33,9 @@ namespace {
 struct Flags {
   AgentOptions agent;
   std::optional<int> slots;
+  std::optional<double> cpus;
+  std::optional<int64_t> memory;
+  std::vector<std::string> labels;
   std::string token_file;
   double stop_grace = 10;
   bool log_json = false;
@@ -65,6 +69,21 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--id", flags.agent.id, "Name of this agent (default: the host's name)");
   app.add_option("--slots", flags.slots,
                  "Offer this many artificial CPU slots (default: the GPUs, else one CPU slot)");
+  app.add_option("--artificial-device", flags.agent.artificial_device,
+                 "Name of the artificial slots' device, for trying things out");
+  app.add_option("--artificial-islands", flags.agent.artificial_islands,
+                 "Islands of fast links that the artificial slots form (default: 1)");
+  app.add_option("--cpus", flags.cpus,
+                 "CPUs that tasks may use together; 0: not counted (default: the machine's)");
+  app.add_option("--memory", flags.memory,
+                 "Memory that tasks may use together, such as 64g; 0: not counted (default: the "
+                 "machine's)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
+  app.add_option("--switch", flags.agent.network_switch,
+                 "Network switch that this machine hangs on; agents of one reach each other "
+                 "fastest");
+  app.add_option("--label", flags.labels, "key=value, shown to people; may be given again")
+      ->allow_extra_args(false);
   app.add_option("--pool", flags.agent.resource_pool, "Resource pool (default: default)");
   app.add_option("--work-dir", flags.agent.work_dir,
                  "Folder for tasks and caches (default: agents/<id> below the data directory)");
@@ -82,6 +101,22 @@ void Declare(CLI::App& app, Flags& flags) {
 absl::Status Complete(Flags& flags) {
   AgentOptions& agent = flags.agent;
   agent.slots = flags.slots;
+  agent.cpus = flags.cpus;
+  agent.memory = flags.memory;
+  if (flags.cpus && !(*flags.cpus >= 0 && *flags.cpus < 1e6)) {
+    return absl::InvalidArgumentError("--cpus is a number of CPUs, 0 or more");
+  }
+  if (flags.memory && *flags.memory < 0) {
+    return absl::InvalidArgumentError("--memory is a number of bytes, or a size such as 64g");
+  }
+  for (const std::string& label : flags.labels) {
+    const size_t equals = label.find('=');
+    if (equals == label.npos || equals == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--label ", label, " is no label; write it as key=value"));
+    }
+    agent.labels[label.substr(0, equals)] = label.substr(equals + 1);
+  }
   if (flags.stop_grace < 0) {
     return absl::InvalidArgumentError("--stop-grace is a number of seconds, 0 or more");
   }

@@ -86,6 +86,68 @@ TEST_F(MainTest, SaysInOneLineWhatIsWrong) {
   EXPECT_EQ(errors(), "resolute-agent: --master nonsense is no address; use http://host:port\n");
 }
 
+TEST_F(MainTest, TellsWhatTheMachineIs) {
+  Run({"--master",
+       master_.url(),
+       "--id",
+       "a1",
+       "--slots",
+       "4",
+       "--work-dir",
+       work_dir(),
+       "--artificial-device",
+       "NVIDIA H200",
+       "--artificial-islands",
+       "2",
+       "--cpus",
+       "7.5",
+       "--memory",
+       "64g",
+       "--switch",
+       "leaf-1",
+       "--label",
+       "rack=3",
+       "--label",
+       "note=a=b"});
+  ASSERT_TRUE(master_.WaitForRegistration(1));
+  const v1::Register told = master_.heard().registrations[0];
+  EXPECT_EQ(told.cpus(), 7.5);
+  EXPECT_EQ(told.memory(), int64_t{64} << 30);
+  EXPECT_EQ(told.network_switch(), "leaf-1");
+  EXPECT_EQ(told.labels().at("rack"), "3");
+  EXPECT_EQ(told.labels().at("note"), "a=b");
+  EXPECT_EQ(told.slots(0).brand(), "NVIDIA H200");
+  EXPECT_EQ(told.slots(1).island(), 0);
+  EXPECT_EQ(told.slots(2).island(), 1);
+}
+
+TEST_F(MainTest, CountsCpusAndMemoryUnlessToldNotTo) {
+  Run({"--master", master_.url(), "--id", "a1", "--slots", "1", "--work-dir", work_dir(), "--cpus",
+       "0"});
+  ASSERT_TRUE(master_.WaitForRegistration(1));
+  const v1::Register told = master_.heard().registrations[0];
+  EXPECT_FALSE(told.has_cpus());
+  EXPECT_GT(told.memory(), 0);
+}
+
+TEST_F(MainTest, WrongLabel) {
+  Run({"--master", master_.url(), "--label", "rack"});
+  EXPECT_EQ(Wait().code, 1);
+  EXPECT_EQ(errors(), "resolute-agent: --label rack is no label; write it as key=value\n");
+}
+
+TEST_F(MainTest, ARefusalIsPrintedInTheMastersWords) {
+  RunAgent(1);
+  v1::MasterMessage refusal;
+  refusal.mutable_shutdown()->set_reason("agent a1 names slot 0 twice");
+  master_.Send(refusal);
+  EXPECT_EQ(Wait().code, 1);
+  EXPECT_NE(errors().find("resolute-agent: the master ended this agent: agent a1 names slot 0 "
+                          "twice\n"),
+            std::string::npos)
+      << errors();
+}
+
 TEST_F(MainTest, MissingTokenFile) {
   const std::string path = dir_->path() + "/none";
   Run({"--master", master_.url(), "--token-file", path});

@@ -2,11 +2,13 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
 #include "base/install.h"
+#include "master/config_file.h"
 #include <CLI/CLI.hpp>
 
 namespace det::master {
@@ -19,66 +21,69 @@ Exit Report(const CLI::App& app, const CLI::ParseError& error) {
   return {2};
 }
 
+// Further files that flags name.
+struct Files {
+  std::string config;
+  std::string password;
+};
+
 std::string IsAbsolute(const std::string& path) {
   return path.starts_with('/') ? "" : path + " is relative; start it with /";
 }
 
-// From the flag, the file or the environment, in this order.
-absl::Status FindPassword(const std::string& file, Config* config) {
+// From the flag, the password's own file, the environment or the configuration file, in this order.
+absl::Status FindPassword(const std::string& file, const std::string& configured, Config* config) {
   const char* variable = ::getenv("DET_ADMIN_PASSWORD");
   const std::string from_environment = variable == nullptr ? "" : variable;
   // Read once: whatever is started from here would inherit it.
   ::unsetenv("DET_ADMIN_PASSWORD");
   if (!config->admin_password.empty()) return absl::OkStatus();
   if (file.empty()) {
-    config->admin_password = from_environment;
+    config->admin_password = from_environment.empty() ? configured : from_environment;
     return absl::OkStatus();
   }
-  absl::StatusOr<std::string> text = base::ReadFile(file);
-  if (!text.ok()) {
+  const absl::StatusOr<std::string> password = ReadPasswordFile(file);
+  if (!password.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--admin-password-file: ", text.status().message()));
+        absl::StrCat("--admin-password-file: ", password.status().message()));
   }
-  config->admin_password = text->substr(0, text->find_first_of("\r\n"));
-  if (!config->admin_password.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--admin-password-file: the first line of ", file, " is empty"));
+  config->admin_password = *password;
+  return absl::OkStatus();
 }
 
-}  // namespace
-
-std::variant<Config, Exit> ParseFlags(int argc, char** argv) {
-  Config config;
-  config.data_dir = base::DefaultDataDir();
-  double patience = absl::ToDoubleSeconds(config.agent_patience);
+// Puts what the flags say over what `config` holds. Nothing if all is well.
+std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* files) {
+  double patience = absl::ToDoubleSeconds(config->agent_patience);
   CLI::App app(
       "The master of a Resolute cluster: keeps experiments, schedules trials, serves the "
       "API.",
       "resolute-master");
   app.set_version_flag("--version", std::string("resolute-master ") + base::kVersion);
-  app.add_option("--data-dir", config.data_dir, "Everything this master keeps")
+  app.add_option("--config", files->config,
+                 "File with all of this and resource pools, quotas and more "
+                 "(docs/reference/master-config.md); flags win over it");
+  app.add_option("--data-dir", config->data_dir, "Everything this master keeps")
       ->capture_default_str();
-  app.add_option("--port", config.port, "HTTP and gRPC; 0: any free one")
+  app.add_option("--port", config->port, "HTTP and gRPC; 0: any free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  app.add_option("--bind", config.bind, "Address to listen on; 0.0.0.0: all")
+  app.add_option("--bind", config->bind, "Address to listen on; 0.0.0.0: all")
       ->capture_default_str();
-  app.add_option("--db-url", config.db_url,
+  app.add_option("--db-url", config->db_url,
                  "PostgreSQL to use (postgresql://...); without: an own one in the data directory");
-  app.add_option("--checkpoint-dir", config.checkpoint_dir,
+  app.add_option("--checkpoint-dir", config->checkpoint_dir,
                  "Where trials save checkpoints by default; without: checkpoints/ in the data "
                  "directory");
-  app.add_option("--checkpoint-root", config.checkpoint_roots,
+  app.add_option("--checkpoint-root", config->checkpoint_roots,
                  "A folder below which users may keep checkpoints (checkpoint_storage.host_path); "
                  "may be given again. Without: anywhere but the system's folders and the data "
                  "directory")
       ->allow_extra_args(false)
       ->check(IsAbsolute, "absolute");
-  app.add_option("--cluster-name", config.cluster_name, "Shown to users");
-  std::string password_file;
-  auto* file = app.add_option("--admin-password-file", password_file,
+  app.add_option("--cluster-name", config->cluster_name, "Shown to users");
+  auto* file = app.add_option("--admin-password-file", files->password,
                               "Set the password of user admin to the first line of this file");
-  app.add_option("--admin-password", config.admin_password,
+  app.add_option("--admin-password", config->admin_password,
                  "The same, in sight of everybody who lists this machine's processes; better use "
                  "--admin-password-file or $DET_ADMIN_PASSWORD")
       ->excludes(file);
@@ -86,8 +91,8 @@ std::variant<Config, Exit> ParseFlags(int argc, char** argv) {
                  "Seconds an agent may be away before its tasks are given up")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_flag("--log-json", config.log_json, "Log lines as JSON");
-  app.add_option("--log-level", config.log_level, "debug, info, warning or error")
+  app.add_flag("--log-json", config->log_json, "Log lines as JSON");
+  app.add_option("--log-level", config->log_level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
   try {
@@ -95,10 +100,30 @@ std::variant<Config, Exit> ParseFlags(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return Report(app, error);
   }
-  config.agent_patience = absl::Seconds(patience);
-  const absl::Status password = FindPassword(password_file, &config);
-  if (password.ok()) return config;
-  std::cerr << "resolute-master: " << password.message() << "\n";
+  config->agent_patience = absl::Seconds(patience);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::variant<Config, Exit> ParseFlags(int argc, char** argv) {
+  Config config;
+  config.data_dir = base::DefaultDataDir();
+  Files files;
+  if (const auto exit = ReadFlags(argc, argv, &config, &files)) return *exit;
+  std::string configured_password;
+  absl::Status status;
+  if (!files.config.empty()) {
+    config = Config();
+    config.data_dir = base::DefaultDataDir();
+    status = ReadConfigFile(files.config, &config);
+    configured_password = std::exchange(config.admin_password, "");
+    // Again, over what the file says.
+    if (status.ok()) (void)ReadFlags(argc, argv, &config, &files);
+  }
+  if (status.ok()) status = FindPassword(files.password, configured_password, &config);
+  if (status.ok()) return config;
+  std::cerr << "resolute-master: " << status.message() << "\n";
   return Exit{2};
 }
 

@@ -1,4 +1,4 @@
-// The master's own configuration: its flags.
+// The master's own configuration: its flags, and the file that --config names (config_file.h).
 //
 // Parsed by main.cc once, before anything starts; read by master.cc.
 #ifndef MASTER_CONFIG_H_
@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "master/agents/topology.h"
+#include "master/model/resource_pool.h"
 
 namespace det::master {
 
@@ -24,6 +26,12 @@ struct Config {
   absl::Duration agent_patience = absl::Hours(1);
   bool log_json = false;
   std::string log_level = "info";
+  std::vector<model::ResourcePool> resource_pools;
+  std::string default_compute_pool = "default";
+  std::string default_aux_pool = "default";
+  std::vector<model::Quota> quotas;
+  agents::Topology topology;
+  std::vector<std::string> warnings;  // of the file; to be logged
 };
 
 // What the command line asks for: to run, or to print something and end with a code.

@@ -60,5 +60,45 @@ TEST(ConfigTest, CheckpointRootsAreAbsolute) {
   EXPECT_TRUE(IsRefused({"--checkpoint-root", "relative"}));
 }
 
+TEST(ConfigTest, FlagsWinOverTheFile) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/master.yaml";
+  ASSERT_TRUE(
+      base::WriteFileAtomically(
+          file,
+          "port: 9090\ncluster_name: lab\nagent_reconnect_wait: 25\n"
+          "checkpoint_roots: [/mnt/a, /mnt/b]\nlog: {json: true, level: error}\n"
+          "security: {initial_user_password: file}\nresource_pools: [{pool_name: default}]\n")
+          .ok());
+  const Config read = Good({"--config", file});
+  EXPECT_EQ(read.port, 9090);
+  EXPECT_EQ(read.agent_patience, absl::Seconds(25));
+  EXPECT_TRUE(read.log_json);
+  EXPECT_EQ(read.admin_password, "file");
+  EXPECT_EQ(read.resource_pools.size(), 1u);
+  EXPECT_EQ(read.data_dir, Good({}).data_dir);
+  const Config over =
+      Good({"--port", "1", "--config", file, "--checkpoint-root", "/c", "--agent-patience", "3",
+            "--log-level", "debug", "--admin-password", "flag", "--data-dir", "/d"});
+  EXPECT_EQ(over.port, 1);
+  EXPECT_EQ(over.cluster_name, "lab");
+  EXPECT_EQ(over.checkpoint_roots, std::vector<std::string>{"/c"});
+  EXPECT_EQ(over.agent_patience, absl::Seconds(3));
+  EXPECT_EQ(over.log_level, "debug");
+  EXPECT_TRUE(over.log_json);
+  EXPECT_EQ(over.admin_password, "flag");
+  EXPECT_EQ(over.data_dir, "/d");
+  ASSERT_EQ(::setenv("DET_ADMIN_PASSWORD", "environment", 1), 0);
+  EXPECT_EQ(Good({"--config", file}).admin_password, "environment");
+}
+
+TEST(ConfigTest, AFileThatIsWrongIsRefused) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/master.yaml";
+  EXPECT_TRUE(IsRefused({"--config", file}));
+  ASSERT_TRUE(base::WriteFileAtomically(file, "prot: 1\n").ok());
+  EXPECT_TRUE(IsRefused({"--config", file}));
+}
+
 }  // namespace
 }  // namespace det::master

@@ -89,6 +89,7 @@ int main(int argc, char** argv) {
   if (const auto* exit = std::get_if<det::master::Exit>(&parsed)) return exit->code;
   const auto& config = std::get<det::master::Config>(parsed);
   det::base::InitLog({.json = config.log_json, .level = LevelOf(config.log_level)});
+  for (const std::string& warning : config.warnings) DET_LOG(WARNING) << warning;
   InstallSignals();
   RaiseDescriptorLimit();
   return Run(config);

@@ -28,6 +28,7 @@ struct Device {
   DeviceType type = DeviceType::kCpu;
   std::string brand;
   std::string uuid;
+  int island = 0;  // devices of one island reach each other fastest
   friend bool operator==(const Device&, const Device&) = default;
 };
 

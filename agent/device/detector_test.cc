@@ -1,5 +1,9 @@
 #include "agent/device/detector.h"
 
+#include <string>
+#include <vector>
+
+#include "base/file.h"
 #include <gtest/gtest.h>
 
 namespace det::agent {
@@ -18,16 +22,89 @@ TEST(Detector, ArtificialSlots) {
   EXPECT_TRUE(absl::IsInvalidArgument(DetectDevices({.artificial_slots = -1}).status()));
 }
 
-TEST(Detector, GpusThroughNvmlWithoutTheOneThatIsLost) {
+TEST(Detector, ArtificialSlotsOfAName) {
+  const auto devices = DetectDevices(
+      {.artificial_slots = 5, .artificial_device = "NVIDIA H200", .artificial_islands = 2});
+  ASSERT_TRUE(devices.ok());
+  std::vector<int> islands;
+  for (const Device& device : *devices) {
+    EXPECT_EQ(device.brand, "NVIDIA H200");
+    islands.push_back(device.island);
+  }
+  EXPECT_EQ(islands, (std::vector<int>{0, 0, 0, 1, 1}));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      DetectDevices({.artificial_slots = 1, .artificial_islands = 0}).status()));
+}
+
+TEST(Detector, GpusThroughNvmlWithTheirLinksAndInstances) {
   const auto devices = DetectDevices({.nvml_library = kFakeNvml});
   ASSERT_TRUE(devices.ok());
-  const std::vector<Device> expected = {{0, DeviceType::kCuda, "Fake GPU", "GPU-zero"},
-                                        {2, DeviceType::kCuda, "Fake GPU", "GPU-two"}};
+  const std::vector<Device> expected = {
+      {0, DeviceType::kCuda, "Fake GPU", "GPU-zero", 0},
+      // 1 is lost, NVLink connects 0 and 2, 3 is in MIG mode.
+      {2, DeviceType::kCuda, "Fake GPU", "GPU-two", 0},
+      {400, DeviceType::kCuda, "Fake GPU MIG 1g.10gb", "MIG-a", 1},
+      {402, DeviceType::kCuda, "Fake GPU MIG 1g.10gb", "MIG-c", 2},
+      {4, DeviceType::kCuda, "Fake GPU", "GPU-four", 3}};
   EXPECT_EQ(*devices, expected);
 }
 
+TEST(Detector, AnOldNvmlKnowsNeitherLinksNorInstances) {
+  const std::vector<Device> devices = NvidiaGpus("agent/device/libfake_old_nvml.so");
+  const std::vector<Device> expected = {{0, DeviceType::kCuda, "Fake GPU", "GPU-zero", 0},
+                                        {2, DeviceType::kCuda, "Fake GPU", "GPU-two", 1},
+                                        {3, DeviceType::kCuda, "Fake GPU", "GPU-three", 2},
+                                        {4, DeviceType::kCuda, "Fake GPU", "GPU-four", 3}};
+  EXPECT_EQ(devices, expected);
+}
+
+class SysTest : public testing::Test {
+ protected:
+  void Write(const std::string& path, const std::string& text) {
+    const std::string full = dir_.path() + "/" + path;
+    ASSERT_TRUE(base::MakeDirs(full.substr(0, full.rfind('/'))).ok());
+    ASSERT_TRUE(base::WriteFileAtomically(full, text).ok());
+  }
+  void WriteNode(int node, const std::string& properties) {
+    Write("class/kfd/kfd/topology/nodes/" + std::to_string(node) + "/properties", properties);
+  }
+  base::TempDir dir_ = *base::TempDir::Create();
+};
+
+TEST_F(SysTest, GpusOfAmdAsTheKernelTellsThem) {
+  WriteNode(0, "cpu_cores_count 64\nsimd_count 0\n");
+  WriteNode(1, "simd_count 1216\nunique_id 4660\ndrm_render_minor 128\n");
+  WriteNode(2, "simd_count 1216\nunique_id 0\ngfx_target_version 90402\n");
+  WriteNode(10, "simd_count 304\nunique_id 43981\ngfx_target_version 90010\n");
+  Write("class/drm/renderD128/device/product_name", "AMD Instinct MI300X\n");
+  Write("class/kfd/kfd/topology/nodes/2/io_links/0/properties", "type 2\nnode_to 0\n");
+  Write("class/kfd/kfd/topology/nodes/2/io_links/1/properties", "type 11\nnode_to 1\n");
+  const auto devices = DetectDevices({.nvml_library = "no-such-library.so", .sys = dir_.path()});
+  ASSERT_TRUE(devices.ok());
+  const std::vector<Device> expected = {
+      {0, DeviceType::kRocm, "AMD Instinct MI300X", "GPU-0000000000001234", 0},
+      {1, DeviceType::kRocm, "AMD GPU gfx942", "1", 0},
+      {2, DeviceType::kRocm, "AMD GPU gfx90a", "GPU-000000000000abcd", 2}};
+  EXPECT_EQ(*devices, expected);
+}
+
+TEST_F(SysTest, TheMachineWithinItsControlGroup) {
+  const double cpus = MachineCpus(dir_.path()).value_or(0);
+  const int64_t memory = MachineMemory(dir_.path()).value_or(0);
+  EXPECT_GE(cpus, 1);
+  EXPECT_GT(memory, 1 << 20);
+  Write("fs/cgroup/cpu.max", "max 100000\n");
+  Write("fs/cgroup/memory.max", "max\n");
+  EXPECT_EQ(MachineCpus(dir_.path()), cpus);
+  EXPECT_EQ(MachineMemory(dir_.path()), memory);
+  Write("fs/cgroup/cpu.max", "50000 100000\n");
+  Write("fs/cgroup/memory.max", "1048576\n");
+  EXPECT_EQ(MachineCpus(dir_.path()), 0.5);
+  EXPECT_EQ(MachineMemory(dir_.path()), 1048576);
+}
+
 TEST(Detector, TheCpuIsOneSlotWhereThereIsNoGpu) {
-  const auto devices = DetectDevices({.nvml_library = "no-such-library.so"});
+  const auto devices = DetectDevices({.nvml_library = "no-such-library.so", .sys = "/nowhere"});
   ASSERT_TRUE(devices.ok());
   ASSERT_EQ(devices->size(), 1u);
   EXPECT_EQ((*devices)[0].type, DeviceType::kCpu);

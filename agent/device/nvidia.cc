@@ -1,10 +1,13 @@
-// NVML through dlopen: the few functions that tell number, name and UUID, declared here by hand so
-// that neither building nor running needs NVIDIA's headers.
+// NVML through dlopen: the few functions that tell number, name, UUID, links and instances,
+// declared here by hand so that neither building nor running needs NVIDIA's headers.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "agent/device/detector.h"
 #include "base/log.h"
 
@@ -14,20 +17,36 @@ namespace {
 using Result = int;  // nvmlReturn_t; 0 is success
 using Handle = void*;
 constexpr Result kSuccess = 0;
-constexpr unsigned kTextSize = 96;  // NVML_DEVICE_NAME_V2_BUFFER_SIZE; a UUID fits too.
+constexpr unsigned kTextSize = 96;      // NVML_DEVICE_NAME_V2_BUFFER_SIZE; a UUID fits too.
+constexpr unsigned kMigEnabled = 1;     // NVML_DEVICE_MIG_ENABLE
+constexpr unsigned kCapsNvlink = 2;     // NVML_P2P_CAPS_INDEX_NVLINK
+constexpr unsigned kP2pOk = 0;          // NVML_P2P_STATUS_OK
+constexpr unsigned kSlotsPerGpu = 100;  // ids of a GPU's instances
+
+struct Gpu {
+  unsigned index = 0;
+  Handle handle = nullptr;
+  Device device;
+  bool mig = false;
+};
 
 class Nvml {
  public:
   explicit Nvml(const std::string& library)
       : library_(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL), Close) {
     if (library_ == nullptr) return;
-    Find(init_, "nvmlInit_v2");
-    Find(shutdown_, "nvmlShutdown");
-    Find(count_, "nvmlDeviceGetCount_v2");
-    Find(handle_, "nvmlDeviceGetHandleByIndex_v2");
-    Find(name_, "nvmlDeviceGetName");
-    Find(uuid_, "nvmlDeviceGetUUID");
-    started_ = complete_ && init_() == kSuccess;
+    const bool complete = Find(init_, "nvmlInit_v2") && Find(shutdown_, "nvmlShutdown") &&
+                          Find(count_, "nvmlDeviceGetCount_v2") &&
+                          Find(handle_, "nvmlDeviceGetHandleByIndex_v2") &&
+                          Find(name_, "nvmlDeviceGetName") && Find(uuid_, "nvmlDeviceGetUUID");
+    // Drivers before 2020 know no MIG; what is missing is not there.
+    Find(p2p_, "nvmlDeviceGetP2PStatus");
+    if (!Find(mig_mode_, "nvmlDeviceGetMigMode") ||
+        !Find(mig_count_, "nvmlDeviceGetMaxMigDeviceCount") ||
+        !Find(mig_handle_, "nvmlDeviceGetMigDeviceHandleByIndex")) {
+      mig_mode_ = nullptr;
+    }
+    started_ = complete && init_() == kSuccess;
   }
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
@@ -38,23 +57,32 @@ class Nvml {
   bool started() const { return started_; }
 
   std::vector<Device> Devices() const {
+    const std::vector<Gpu> gpus = Gpus();
+    // Each GPU's island is the first GPU that its links lead to.
+    std::vector<size_t> first(gpus.size());
+    for (size_t i = 0; i < gpus.size(); ++i) {
+      first[i] = i;
+      for (size_t j = 0; j < i; ++j) {
+        if (first[j] == first[i] || !Linked(gpus[i], gpus[j])) continue;
+        const auto [low, high] = std::minmax(first[i], first[j]);
+        std::replace(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(i) + 1, high, low);
+      }
+    }
     std::vector<Device> devices;
-    unsigned count = 0;
-    if (count_(&count) != kSuccess) return devices;
-    for (unsigned i = 0; i < count; ++i) {
-      Handle handle = nullptr;
-      std::array<char, kTextSize> name{};
-      std::array<char, kTextSize> uuid{};
-      // A GPU that has fallen off the bus is no slot; its neighbours still are.
-      if (handle_(i, &handle) != kSuccess || uuid_(handle, uuid.data(), kTextSize) != kSuccess) {
-        DET_LOG(WARNING) << "a GPU does not answer and is left out" << base::Field("index", i);
+    std::vector<int> numbers(gpus.size(), -1);
+    int islands = 0;
+    for (size_t i = 0; i < gpus.size(); ++i) {
+      if (gpus[i].mig) {
+        for (Device& instance : Instances(gpus[i])) {
+          instance.island = islands++;
+          devices.push_back(std::move(instance));
+        }
         continue;
       }
-      const bool named = name_(handle, name.data(), kTextSize) == kSuccess;
-      devices.push_back({.id = static_cast<int>(i),
-                         .type = DeviceType::kCuda,
-                         .brand = named ? name.data() : "NVIDIA GPU",
-                         .uuid = uuid.data()});
+      int& number = numbers[first[i]];
+      if (number < 0) number = islands++;
+      devices.push_back(gpus[i].device);
+      devices.back().island = number;
     }
     return devices;
   }
@@ -65,13 +93,70 @@ class Nvml {
   }
 
   template <class Function>
-  void Find(Function& function, const char* name) {
+  bool Find(Function& function, const char* name) {
     function = reinterpret_cast<Function>(::dlsym(library_.get(), name));
-    complete_ = complete_ && function != nullptr;
+    return function != nullptr;
+  }
+
+  std::vector<Gpu> Gpus() const {
+    std::vector<Gpu> gpus;
+    unsigned count = 0;
+    if (count_(&count) != kSuccess) return gpus;
+    for (unsigned i = 0; i < count; ++i) {
+      Gpu gpu{.index = i};
+      // A GPU that has fallen off the bus is no slot; its neighbours still are.
+      if (handle_(i, &gpu.handle) != kSuccess || !Describe(gpu.handle, gpu.device)) {
+        DET_LOG(WARNING) << "a GPU does not answer and is left out" << base::Field("index", i);
+        continue;
+      }
+      gpu.device.id = static_cast<int>(i);
+      unsigned mode = 0, pending = 0;
+      gpu.mig = mig_mode_ != nullptr && mig_mode_(gpu.handle, &mode, &pending) == kSuccess &&
+                mode == kMigEnabled;
+      gpus.push_back(std::move(gpu));
+    }
+    return gpus;
+  }
+
+  // Name and UUID; false where it does not answer.
+  bool Describe(Handle handle, Device& device) const {
+    std::array<char, kTextSize> name{};
+    std::array<char, kTextSize> uuid{};
+    if (uuid_(handle, uuid.data(), kTextSize) != kSuccess) return false;
+    const bool named = name_(handle, name.data(), kTextSize) == kSuccess;
+    device.type = DeviceType::kCuda;
+    device.brand = named ? name.data() : "NVIDIA GPU";
+    device.uuid = uuid.data();
+    return true;
+  }
+
+  bool Linked(const Gpu& a, const Gpu& b) const {
+    unsigned status = kP2pOk + 1;
+    return p2p_ != nullptr && !a.mig && !b.mig &&
+           p2p_(a.handle, b.handle, kCapsNvlink, &status) == kSuccess && status == kP2pOk;
+  }
+
+  std::vector<Device> Instances(const Gpu& gpu) const {
+    std::vector<Device> instances;
+    unsigned count = 0;
+    if (mig_count_(gpu.handle, &count) != kSuccess) count = 0;
+    for (unsigned i = 0; i < std::min(count, kSlotsPerGpu); ++i) {
+      Handle handle = nullptr;
+      Device device{.id = static_cast<int>((gpu.index + 1) * kSlotsPerGpu + i)};
+      // Places without an instance are ordinary.
+      if (mig_handle_(gpu.handle, i, &handle) != kSuccess || !Describe(handle, device)) continue;
+      // "NVIDIA H200 MIG 1g.18gb"; older drivers tell the GPU's name alone.
+      if (!absl::StrContains(device.brand, "MIG")) absl::StrAppend(&device.brand, " MIG");
+      instances.push_back(std::move(device));
+    }
+    if (instances.empty()) {
+      DET_LOG(WARNING) << "a GPU in MIG mode has no instances and is left out"
+                       << base::Field("index", gpu.index);
+    }
+    return instances;
   }
 
   std::unique_ptr<void, void (*)(void*)> library_;
-  bool complete_ = true;
   bool started_ = false;
   Result (*init_)() = nullptr;
   Result (*shutdown_)() = nullptr;
@@ -79,6 +164,10 @@ class Nvml {
   Result (*handle_)(unsigned, Handle*) = nullptr;
   Result (*name_)(Handle, char*, unsigned) = nullptr;
   Result (*uuid_)(Handle, char*, unsigned) = nullptr;
+  Result (*p2p_)(Handle, Handle, unsigned, unsigned*) = nullptr;
+  Result (*mig_mode_)(Handle, unsigned*, unsigned*) = nullptr;
+  Result (*mig_count_)(Handle, unsigned*) = nullptr;
+  Result (*mig_handle_)(Handle, unsigned, Handle*) = nullptr;
 };
 
 }  // namespace

@@ -41,7 +41,9 @@ std::vector<const Device*> DevicesOf(const TaskSpec& spec, const Host& host) {
 std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const TaskFolders& folders,
                                  const std::map<std::string, std::string>& inherited) {
   const std::vector<const Device*> devices = DevicesOf(spec, host);
-  const bool cuda = !devices.empty() && devices[0]->type == DeviceType::kCuda;
+  const DeviceType type = devices.empty() ? DeviceType::kCpu : devices[0]->type;
+  const bool cuda = type == DeviceType::kCuda;
+  const bool rocm = type == DeviceType::kRocm;
 
   std::map<std::string, std::string> env;
   for (const auto& [name, value] : inherited) {
@@ -53,8 +55,8 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   env["CUDA_VISIBLE_DEVICES"] = "";
   for (const auto& [name, value] : spec.env) env[name] = value;
 
-  if (cuda) {
-    env["CUDA_VISIBLE_DEVICES"] = absl::StrJoin(
+  if (cuda || rocm) {
+    env[cuda ? "CUDA_VISIBLE_DEVICES" : "ROCR_VISIBLE_DEVICES"] = absl::StrJoin(
         devices, ",",
         [](std::string* out, const Device* device) { absl::StrAppend(out, device->uuid); });
   }
@@ -70,7 +72,7 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   env["DET_ALLOCATION_ID"] = spec.allocation.value();
   env["DET_SESSION_TOKEN"] = spec.session_token;
   env["DET_SLOT_IDS"] = absl::StrCat("[", absl::StrJoin(spec.slots, ","), "]");
-  env["DET_SLOT_TYPE"] = cuda ? "cuda" : "cpu";
+  env["DET_SLOT_TYPE"] = cuda ? "cuda" : rocm ? "rocm" : "cpu";
   env["DET_WORKDIR"] = folders.work;
   env["DET_RUN_DIR"] = folders.run;
   env["DET_SDK_DIR"] = host.sdk_dir;

@@ -75,6 +75,21 @@ TEST(TaskEnv, GpusByTheirUuid) {
   EXPECT_EQ(env.at("CUDA_VISIBLE_DEVICES"), "GPU-a,GPU-c");
 }
 
+TEST(TaskEnv, AnInstanceOfAGpuByItsOwnUuid) {
+  Host host = OneHost(DeviceType::kCuda);
+  host.devices = {{203, DeviceType::kCuda, "NVIDIA H200 MIG 1g.18gb", "MIG-a"}};
+  TaskSpec spec = Spec();
+  spec.slots = {203};
+  EXPECT_EQ(Env(spec, host, {}).at("CUDA_VISIBLE_DEVICES"), "MIG-a");
+}
+
+TEST(TaskEnv, GpusOfAmd) {
+  const auto env = Env(Spec(), OneHost(DeviceType::kRocm), {});
+  EXPECT_EQ(env.at("DET_SLOT_TYPE"), "rocm");
+  EXPECT_EQ(env.at("ROCR_VISIBLE_DEVICES"), "GPU-a,GPU-c");
+  EXPECT_EQ(env.at("CUDA_VISIBLE_DEVICES"), "");
+}
+
 TEST(TaskEnv, InheritsTheMachineButNoSecrets) {
   const auto env = Env(Spec(), OneHost(DeviceType::kCpu),
                        {{"HOME", "/root"}, {"LC_ALL", "C"}, {"AWS_SECRET", "x"}, {"DET_X", "y"}});

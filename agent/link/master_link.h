@@ -6,7 +6,9 @@
 #define AGENT_LINK_MASTER_LINK_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,10 @@ struct Registration {
   std::vector<Device> devices;
   std::vector<RunningTask> running;
   std::string incarnation;
+  std::optional<double> cpus;     // that tasks may use together; absent: not counted
+  std::optional<int64_t> memory;  // bytes; likewise
+  std::string network_switch;
+  std::map<std::string, std::string> labels;
 };
 
 struct Registered {

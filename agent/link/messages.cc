@@ -41,7 +41,12 @@ v1::Register ToProto(const Registration& registration) {
     slot->set_type(ToProto(device.type));
     slot->set_brand(device.brand);
     slot->set_uuid(device.uuid);
+    slot->set_island(device.island);
   }
+  if (registration.cpus) proto.set_cpus(*registration.cpus);
+  if (registration.memory) proto.set_memory(*registration.memory);
+  proto.set_network_switch(registration.network_switch);
+  proto.mutable_labels()->insert(registration.labels.begin(), registration.labels.end());
   for (const RunningTask& task : registration.running) {
     v1::RunningTask* running = proto.add_running();
     running->set_allocation_id(task.allocation.value());

@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
-#include "base/status_macros.h"
 #include "det/agent/v1/agent.grpc.pb.h"
 #include "master/agents/connection.h"
+#include "master/agents/log_watch.h"
 #include "master/agents/messages.h"
 #include <grpcpp/grpcpp.h>
 
@@ -59,9 +59,15 @@ class ContextStream final : public grpc::ServerWriteReactor<wire::GetContextResp
 class AgentHub::Impl final : public ConnectionOwner, public std::enable_shared_from_this<Impl> {
  public:
   Impl(HubOptions options, HubDeps deps)
-      : options_(std::move(options)), deps_(std::move(deps)), service_(this) {}
+      : options_(std::move(options)),
+        deps_(std::move(deps)),
+        log_watch_(std::make_shared<LogWatch>(deps_.pool)),
+        service_(this) {}
 
-  void SetEngine(engine::Engine* engine) { engine_ = engine; }
+  void SetEngine(engine::Engine* engine) {
+    engine_ = engine;
+    log_watch_->SetEngine(engine);
+  }
   grpc::Service* service() { return &service_; }
   void ExpectAgents();
   void Stop();
@@ -102,14 +108,16 @@ class AgentHub::Impl final : public ConnectionOwner, public std::enable_shared_f
                 const wire::Register& message) override;
   void Submit(cluster::Event report,
               absl::AnyInvocable<void(absl::StatusOr<engine::Applied>)> reply) override {
+    // Its lines came before.
+    if (const auto* exited = std::get_if<cluster::ShareExited>(&report)) {
+      log_watch_->Forget(exited->allocation, exited->agent);
+    }
     engine_->Submit(std::move(report), std::move(reply));
   }
   void Gone(const Connection* connection) override;
 
-  absl::Status Store(const wire::PostLogsRequest& request) const {
-    DET_ASSIGN_OR_RETURN(const std::vector<model::LogLine> lines, ToLines(request));
-    return deps_.store->AddLogLines(lines);
-  }
+  // Stores the lines and has them read; then `done`. On a thread of the pool.
+  void TakeLogs(const wire::PostLogsRequest& request, LogWatch::Done done) const;
   // The registration is committed, or refused.
   void Welcome(Connection& connection, const absl::Status& applied) const;
   void Lost(const model::AgentId& agent);
@@ -118,6 +126,7 @@ class AgentHub::Impl final : public ConnectionOwner, public std::enable_shared_f
 
   const HubOptions options_;
   const HubDeps deps_;
+  const std::shared_ptr<LogWatch> log_watch_;
   engine::Engine* engine_ = nullptr;
   Service service_;
   std::mutex mutex_;
@@ -138,6 +147,7 @@ void AgentHub::Impl::Register(const std::shared_ptr<Connection>& connection,
                               const wire::Register& message) {
   absl::StatusOr<cluster::AgentRegistered> event = ToEvent(message, deps_.loop->Now());
   if (!event.ok()) return connection->Refuse(event.status());
+  ApplyTopology(options_.topology, event->agent);
   const model::AgentId id = event->agent.id;
   // Held while submitting, so that comings and goings reach the cluster in the order in which the
   // hub saw them.
@@ -200,6 +210,7 @@ void AgentHub::Impl::Lost(const model::AgentId& agent) {
   if (stopped_ || it == agents_.end() || it->second.connection != nullptr) return;
   DET_LOG(WARNING) << "agent lost" << base::Field("agent", agent)
                    << base::Field("after", absl::FormatDuration(options_.patience));
+  log_watch_->Forget(agent);
   engine_->Submit(cluster::AgentLost{agent});
   agents_.erase(it);
 }
@@ -254,17 +265,26 @@ grpc::ServerUnaryReactor* AgentHub::Impl::Service::PostLogs(grpc::CallbackServer
                                                             const wire::PostLogsRequest* request,
                                                             wire::PostLogsResponse*) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  hub_->deps_.pool->Post(
-      [hub = hub_->shared_from_this(), reactor, request, header = AuthorizationOf(*context)] {
-        absl::Status status =
-            hub->deps_.authenticator->Admit("det.agent.v1.AgentHub.PostLogs", header).status();
-        if (status.ok()) status = hub->Store(*request);
-        if (status.ok() && hub->deps_.logs_arrived) {
-          hub->deps_.logs_arrived(TaskOf(model::AllocationId(request->allocation_id())));
-        }
-        reactor->Finish(ToGrpc(status));
-      });
+  hub_->deps_.pool->Post([hub = hub_->shared_from_this(), reactor, request,
+                          header = AuthorizationOf(*context)] {
+    const absl::Status admitted =
+        hub->deps_.authenticator->Admit("det.agent.v1.AgentHub.PostLogs", header).status();
+    if (!admitted.ok()) return reactor->Finish(ToGrpc(admitted));
+    hub->TakeLogs(*request, [reactor](absl::Status status) { reactor->Finish(ToGrpc(status)); });
+  });
   return reactor;
+}
+
+void AgentHub::Impl::TakeLogs(const wire::PostLogsRequest& request, LogWatch::Done done) const {
+  absl::StatusOr<std::vector<model::LogLine>> lines = ToLines(request);
+  if (!lines.ok()) return done(lines.status());
+  if (absl::Status stored = deps_.store->AddLogLines(*lines); !stored.ok()) {
+    return done(std::move(stored));
+  }
+  if (deps_.logs_arrived) {
+    deps_.logs_arrived(TaskOf(model::AllocationId(request.allocation_id())));
+  }
+  log_watch_->Look(*std::move(lines), std::move(done));
 }
 
 grpc::ServerWriteReactor<wire::GetContextResponse>* AgentHub::Impl::Service::GetContext(

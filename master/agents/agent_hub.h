@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/event_loop.h"
 #include "base/thread_pool.h"
+#include "master/agents/topology.h"
 #include "master/auth/authenticator.h"
 #include "master/engine/engine.h"
 #include "master/engine/sinks.h"
@@ -31,6 +32,7 @@ struct HubOptions {
   std::string version;
   // How long an agent may be away before its tasks are given up.
   absl::Duration patience = absl::Hours(1);
+  Topology topology;
 };
 
 // What the hub works with; all must outlive it. `engine` is set after construction, as the engine

@@ -1,6 +1,7 @@
 #include "master/agents/messages.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -28,6 +29,32 @@ model::DeviceType ToModel(wire::Device::Type type) {
   }
 }
 
+// What the agent says about its machine as a whole.
+absl::Status ReadMachine(const wire::Register& message, model::Agent& agent) {
+  if (message.has_cpus()) {
+    if (!std::isfinite(message.cpus()) || message.cpus() < 0) {
+      return absl::InvalidArgumentError(absl::StrCat("agent ", message.agent_id(), " offers ",
+                                                     message.cpus(), " CPUs; see --cpus"));
+    }
+    agent.cpus = message.cpus();
+  }
+  if (message.has_memory()) {
+    if (message.memory() < 0) {
+      return absl::InvalidArgumentError(absl::StrCat("agent ", message.agent_id(), " offers ",
+                                                     message.memory(),
+                                                     " bytes of memory; see --memory"));
+    }
+    agent.memory = message.memory();
+  }
+  DET_RETURN_IF_ERROR(CheckId("switch", message.network_switch()));
+  agent.network_switch = message.network_switch();
+  for (const auto& [key, value] : message.labels()) {
+    DET_RETURN_IF_ERROR(CheckId("label", key));
+    agent.labels.emplace(key, value);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckId(const char* what, const std::string& id) {
@@ -53,6 +80,10 @@ absl::StatusOr<cluster::AgentRegistered> ToEvent(const wire::Register& message, 
       .registered_at = now};
   std::set<int> seen;
   for (const wire::Device& device : message.slots()) {
+    if (device.id() < 0) {
+      return absl::InvalidArgumentError(absl::StrCat("agent ", message.agent_id(), " names slot ",
+                                                     device.id(), "; slots count from 0"));
+    }
     if (!seen.insert(device.id()).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("agent ", message.agent_id(), " names slot ", device.id(), " twice"));
@@ -60,8 +91,10 @@ absl::StatusOr<cluster::AgentRegistered> ToEvent(const wire::Register& message, 
     event.agent.slots.push_back({.id = device.id(),
                                  .type = ToModel(device.type()),
                                  .brand = device.brand(),
-                                 .uuid = device.uuid()});
+                                 .uuid = device.uuid(),
+                                 .island = device.island()});
   }
+  DET_RETURN_IF_ERROR(ReadMachine(message, event.agent));
   for (const wire::RunningTask& task : message.running()) {
     DET_RETURN_IF_ERROR(CheckId("allocation id", task.allocation_id()));
     event.running.emplace_back(task.allocation_id());

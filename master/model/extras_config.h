@@ -4,6 +4,7 @@
 #ifndef MASTER_MODEL_EXTRAS_CONFIG_H_
 #define MASTER_MODEL_EXTRAS_CONFIG_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +33,11 @@ struct ProfilingConfig {
   bool sync_timings = true;
   friend bool operator==(const ProfilingConfig&, const ProfilingConfig&) = default;
 };
+
+// What RE2 may spend on a pattern, and how many there may be: every line of a task's log is held
+// against all of them.
+inline constexpr int64_t kLogPatternMemory = 1 << 20;  // bytes
+inline constexpr size_t kMaxLogPolicies = 100;
 
 // What to do about a log line.
 struct LogPolicyConfig {

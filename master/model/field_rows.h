@@ -1,11 +1,13 @@
-// What the files of the table of fields write their rows with. Private to fields*.cc.
+// What the files of a table of fields write their rows with. Each says first whose members its rows
+// fill: `using Owner = ExperimentConfig;`. Private to those files.
 #ifndef MASTER_MODEL_FIELD_ROWS_H_
 #define MASTER_MODEL_FIELD_ROWS_H_
 
 #include <limits>
 #include <vector>
 
-#include "master/model/fields.h"
+#include "absl/time/time.h"
+#include "master/model/field_table.h"
 
 namespace det::model {
 
@@ -21,6 +23,40 @@ ChoiceTarget ChoiceOf(E& value) {
   return {&value, [](const void* at) { return static_cast<int>(*static_cast<const E*>(at)); },
           [](void* at, int index) { *static_cast<E*>(at) = static_cast<E>(index); }};
 }
+template <class E>
+ChoiceTarget ChoiceOf(std::optional<E>& value) {
+  using Place = std::optional<E>;
+  return {&value,
+          [](const void* at) {
+            const Place& place = *static_cast<const Place*>(at);
+            return place ? static_cast<int>(*place) : -1;
+          },
+          [](void* at, int index) { *static_cast<Place*>(at) = static_cast<E>(index); }};
+}
+
+// T: int64_t, or an optional one.
+template <class T>
+SizeTarget SizeOf(T& value) {
+  return {&value, [](const void* at) { return std::optional<int64_t>(*static_cast<const T*>(at)); },
+          [](void* at, int64_t bytes) { *static_cast<T*>(at) = bytes; }};
+}
+
+inline DurationTarget DurationOf(std::optional<int64_t>& seconds) {
+  using Place = std::optional<int64_t>;
+  return {&seconds,
+          [](const void* at) {
+            const Place& place = *static_cast<const Place*>(at);
+            return place ? std::optional<double>(static_cast<double>(*place)) : std::nullopt;
+          },
+          [](void* at, double value) { *static_cast<Place*>(at) = static_cast<int64_t>(value); }};
+}
+inline DurationTarget DurationOf(absl::Duration& duration) {
+  return {&duration,
+          [](const void* at) {
+            return std::optional(absl::ToDoubleSeconds(*static_cast<const absl::Duration*>(at)));
+          },
+          [](void* at, double value) { *static_cast<absl::Duration*>(at) = absl::Seconds(value); }};
+}
 
 inline constexpr double kMaxInt = std::numeric_limits<int>::max();
 
@@ -33,15 +69,16 @@ constexpr Field Ignored(const char* path) {
 
 }  // namespace det::model
 
-// The member of the configuration that a row fills, and the member of a list's item.
-#define DET_AT(member) \
-  [](ExperimentConfig& c, size_t) -> FieldTarget { return FieldTarget(&c.member); }
-#define DET_ITEM(list, member) \
-  [](ExperimentConfig& c, size_t i) -> FieldTarget { return FieldTarget(&c.list.at(i).member); }
-#define DET_LIST(member) [](ExperimentConfig& c, size_t) -> FieldTarget { return ListOf(c.member); }
-#define DET_CHOICE(member) \
-  [](ExperimentConfig& c, size_t) -> FieldTarget { return ChoiceOf(c.member); }
-#define DET_AS(Target, member) \
-  [](ExperimentConfig& c, size_t) -> FieldTarget { return Target{&c.member}; }
+// A place of the configuration `c` that a row fills; `i`: the item of the list that it stands in.
+#define DET_TARGET(...)                                       \
+  [](void* owner, [[maybe_unused]] size_t i) -> FieldTarget { \
+    auto& c = *static_cast<Owner*>(owner);                    \
+    return FieldTarget(__VA_ARGS__);                          \
+  }
+#define DET_AT(member) DET_TARGET(&c.member)
+#define DET_ITEM(list, member) DET_TARGET(&c.list.at(i).member)
+#define DET_LIST(member) DET_TARGET(ListOf(c.member))
+#define DET_CHOICE(member) DET_TARGET(ChoiceOf(c.member))
+#define DET_AS(Target, member) DET_TARGET(Target{&c.member})
 
 #endif  // MASTER_MODEL_FIELD_ROWS_H_

@@ -1,8 +1,10 @@
 #include "master/model/field_rows.h"
+#include "master/model/fields.h"
 
 namespace det::model {
 namespace {
 
+using Owner = ExperimentConfig;
 using Role = Field::Role;
 
 constexpr char kOnlyRead[] = "Trial classes here do not read it; a script may";
@@ -47,19 +49,19 @@ constexpr Field kFields[] = {
                      R"(".*uncorrectable ECC error encountered.*"}])",
      .merge = Field::Merge::kByKey,
      .key = "name",
-     .shape = Field::Shape::kLogPolicies,
-     .warning = "nobody reads a trial's log for patterns yet"},
+     .shape = Field::Shape::kLogPolicies},
     {.path = "log_policies[].name",
      .description = "Shown as a label where the pattern matched.",
      .target = DET_ITEM(log_policies, name),
      .required = true},
     {.path = "log_policies[].pattern",
-     .description = "A regular expression (RE2) that a whole line matches.",
+     .description = "A regular expression (RE2), looked for anywhere in a line; null switches the "
+                    "policy off.",
      .target = DET_ITEM(log_policies, pattern),
      .default_json = "null"},
     {.path = "log_policies[].action",
      .description = "cancel_retries: do not start the trial again; exclude_node: not on this "
-                    "agent. Null is the label alone; {type: ...} is the same as the word.",
+                    "agent again. Null is the label alone; {type: ...} is the same as the word.",
      .target = DET_ITEM(log_policies, action),
      .default_json = "null",
      .choices = "cancel_retries|exclude_node"},

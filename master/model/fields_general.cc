@@ -1,8 +1,10 @@
 #include "master/model/field_rows.h"
+#include "master/model/fields.h"
 
 namespace det::model {
 namespace {
 
+using Owner = ExperimentConfig;
 using Role = Field::Role;
 
 constexpr Field kFields[] = {

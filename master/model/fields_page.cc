@@ -75,12 +75,12 @@ std::string CodeWords(const char* words) {
   return absl::StrJoin(codes, ", ");
 }
 
-std::string TypeCell(const Field& field) {
+std::string TypeCell(const FieldTable& table, const Field& field) {
   if (field.role == Role::kIgnored) {
     return field.default_json == nullptr ? "anything" : Code(field.default_json);
   }
   if (field.choices != nullptr) return CodeWords(field.choices);
-  return Cell(Expected(field));
+  return Cell(table.Expected(field));
 }
 
 std::string DefaultCell(const Field& field) {
@@ -125,12 +125,12 @@ std::string Notes(const Field& field) {
   return notes;
 }
 
-std::string Row(const Field& field) {
+std::string Row(const FieldTable& table, const Field& field) {
   if (field.role == Role::kGone) {
     return absl::StrCat("| ", Code(field.path), " | refused | | ", Notes(field), " |\n");
   }
-  return absl::StrCat("| ", Code(field.path), " | ", TypeCell(field), " | ", DefaultCell(field),
-                      " | ", Notes(field), " |\n");
+  return absl::StrCat("| ", Code(field.path), " | ", TypeCell(table, field), " | ",
+                      DefaultCell(field), " | ", Notes(field), " |\n");
 }
 
 constexpr char kTableHead[] = "\n| field | what | default | notes |\n|---|---|---|---|\n";
@@ -149,23 +149,32 @@ bool IsBelow(const Field& field, const Field& top) {
 
 }  // namespace
 
-std::string ExperimentConfigPage() {
-  std::string page = kHead;
-  absl::StrAppend(&page, "\n## General\n", kTableHead);
-  for (const Field* field : FieldsAt("")) {
-    if (!HasMembers(*field)) page += Row(*field);
+std::string GeneralTable(const FieldTable& table) {
+  std::string text = kTableHead;
+  for (const Field* field : table.At("")) {
+    if (!HasMembers(*field)) text += Row(table, *field);
   }
-  absl::StrAppend(&page, kHyperparameters);
-  for (const Field* each : FieldsAt("")) {
+  return text;
+}
+
+std::string SectionTables(const FieldTable& table) {
+  std::string text;
+  for (const Field* each : table.At("")) {
     const Field& top = *each;
     if (!HasMembers(top)) continue;
-    absl::StrAppend(&page, "\n## ", top.path, "\n\n", Notes(top), top.required ? " Required." : "",
+    absl::StrAppend(&text, "\n## ", top.path, "\n\n", Notes(top), top.required ? " Required." : "",
                     "\n", kTableHead);
-    for (const Field& field : Fields()) {
-      if (IsBelow(field, top)) page += Row(field);
+    for (const Field& field : table.fields()) {
+      if (IsBelow(field, top)) text += Row(table, field);
     }
   }
-  return page;
+  return text;
+}
+
+std::string ExperimentConfigPage() {
+  const FieldTable& table = ExperimentFields();
+  return absl::StrCat(kHead, "\n## General\n", GeneralTable(table), kHyperparameters,
+                      SectionTables(table));
 }
 
 }  // namespace det::model

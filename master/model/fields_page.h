@@ -1,12 +1,20 @@
-// The table of fields as the page docs/reference/experiment-config.md. PURE.
+// Tables of fields as pages of the documentation. PURE.
 #ifndef MASTER_MODEL_FIELDS_PAGE_H_
 #define MASTER_MODEL_FIELDS_PAGE_H_
 
 #include <string>
 
+#include "master/model/field_table.h"
+
 namespace det::model {
 
+// docs/reference/experiment-config.md
 std::string ExperimentConfigPage();
+
+// What the pages of other tables consist of: the fields that stand alone, and all below sections
+// and lists, a heading each.
+std::string GeneralTable(const FieldTable& table);
+std::string SectionTables(const FieldTable& table);
 
 }  // namespace det::model
 

@@ -96,9 +96,13 @@ struct TypeSchema {
   Value operator()(std::optional<int>*) const { return Integer(); }
   Value operator()(std::optional<int64_t>*) const { return Integer(); }
   Value operator()(double*) const { return Number("number"); }
+  Value operator()(std::optional<double>*) const { return Number("number"); }
   Value operator()(std::string*) const { return String(); }
   Value operator()(std::vector<std::string>*) const { return ListOfThese(String()); }
   Value operator()(std::vector<int64_t>*) const { return ListOfThese(Integer()); }
+  Value operator()(std::vector<std::vector<int64_t>>*) const {
+    return ListOfThese(ListOfThese(Integer()));
+  }
   Value operator()(std::map<std::string, int64_t>*) const { return MapOfThese(Integer()); }
   Value operator()(Length*) const { return LengthForms(); }
   Value operator()(std::optional<Length>*) const { return LengthForms(); }
@@ -113,6 +117,21 @@ struct TypeSchema {
   Value operator()(SizeTarget) const {
     return AnyOf({Integer(), Object{{"type", "string"},
                                     {"pattern", "^[0-9.]+ *([kKmMgGtTpP]([iI]?[bB])?|[bB])?$"}}});
+  }
+  Value operator()(DurationTarget) const {
+    return AnyOf({Number("number"), Object{{"type", "string"},
+                                           {"pattern", "^ *([0-9.]+ *[dhmsDHMS] *)+$|^[0-9.]+$"}}});
+  }
+  Value operator()(SlotsTarget) const {
+    const Value part =
+        Object{{"type", "number"}, {"minimum", kLeastSlotFraction}, {"exclusiveMaximum", 1}};
+    const Value count = Object{{"type", "integer"}, {"minimum", 1}, {"maximum", *field.max}};
+    const Value or_null = AnyOf({count, Object{{"type", "null"}}});
+    return AnyOf({Integer(), part,
+                  Object{{"type", "object"},
+                         {"properties", Object{{"min", or_null}, {"max", count}}},
+                         {"required", Value::List{"max"}},
+                         {"additionalProperties", false}}});
   }
   Value operator()(MetricTarget) const {
     const Value objective =
@@ -179,7 +198,7 @@ Value Of(const Field& field) {
   } else if (field.choices != nullptr) {
     schema = Choices(field.choices);
   } else {
-    schema = std::visit(TypeSchema{field}, TypeOf(field));
+    schema = std::visit(TypeSchema{field}, ExperimentFields().TypeOf(field));
   }
   schema = WithShorterForms(field, std::move(schema));
   // Null is absent.

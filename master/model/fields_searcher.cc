@@ -1,7 +1,10 @@
 #include "master/model/field_rows.h"
+#include "master/model/fields.h"
 
 namespace det::model {
 namespace {
+
+using Owner = ExperimentConfig;
 
 #define DET_HALVING "asha|async_halving|adaptive_asha|hyperband"
 
@@ -20,7 +23,8 @@ constexpr Field kFields[] = {
      .choices =
          "single|random|grid|adaptive_asha|async_halving|asha|hyperband|tpe|bayesian|pbt|custom",
      .gone = "sync_halving: use asha|adaptive: use adaptive_asha|adaptive_simple: use "
-             "adaptive_asha"},
+             "adaptive_asha",
+     .kind = true},
     {.path = "searcher.smaller_is_better",
      .description = "Whether less of the metric is better.",
      .target = DET_AT(searcher.smaller_is_better),

@@ -1,8 +1,10 @@
 #include "master/model/field_rows.h"
+#include "master/model/fields.h"
 
 namespace det::model {
 namespace {
 
+using Owner = ExperimentConfig;
 using Role = Field::Role;
 using Merge = Field::Merge;
 using Shape = Field::Shape;
@@ -21,11 +23,47 @@ constexpr char kPropagations[] = "rprivate|private|rshared|shared|rslave|slave";
 constexpr Field kFields[] = {
     Section("resources", "What each trial is given."),
     {.path = "resources.slots_per_trial",
-     .description = "Slots (GPUs, or CPU slots) of each trial; 0 needs none.",
-     .target = DET_AT(resources.slots_per_trial),
+     .description = "Slots (GPUs, or CPU slots) of each trial; 0 needs none. 0.5 is half of one "
+                    "device, in a pool with shared_devices. With {min: 2, max: 8} a trial starts "
+                    "with what is there between the two, and grows or shrinks at a checkpoint; min "
+                    "is 1 by default.",
+     .target = DET_TARGET(SlotsTarget{&c.resources}),
      .default_json = "1",
      .min = 0,
      .max = kMaxInt},
+    {.path = "resources.cpus",
+     .description = "CPUs for each slot, or for the trial where it has no slots; 0: not counted.",
+     .target = DET_AT(resources.cpus),
+     .default_json = "0.0",
+     .min = 0},
+    {.path = "resources.memory",
+     .description = "Memory, likewise: bytes, or text such as 512m, 4g (powers of 1024).",
+     .target = DET_TARGET(SizeOf(c.resources.memory)),
+     .default_json = "0",
+     .min = 0},
+    {.path = "resources.slot_type",
+     .description = "What kind of slots; by default any that the pool has.",
+     .target = DET_CHOICE(resources.slot_type),
+     .default_json = "null",
+     .choices = "cpu|cuda|rocm",
+     .gone = "gpu: write cuda (NVIDIA) or rocm (AMD)"},
+    {.path = "resources.device",
+     .description = "Part of the device's name, in any case of letters: H200, or MIG 1g.18gb; "
+                    "empty is any device.",
+     .target = DET_AT(resources.device),
+     .default_json = "\"\""},
+    {.path = "resources.max_run_time",
+     .description = "How long a trial may run, over all its runs; then it saves a checkpoint and "
+                    "ends. Lets it fill holes that are too short for others.",
+     .target = DET_TARGET(DurationOf(c.resources.max_run_time)),
+     .default_json = "null",
+     .min = 1,
+     .max = kMaxInt},
+    {.path = "resources.blocked_agents",
+     .description = "Agents on which no trial may run.",
+     .target = DET_AT(resources.blocked_agents),
+     .default_json = "[]",
+     .merge = Merge::kAppend},
     {.path = "resources.max_slots",
      .description = "Slots of all trials of the experiment together.",
      .target = DET_AT(resources.max_slots),
@@ -33,7 +71,7 @@ constexpr Field kFields[] = {
      .min = 0,
      .max = kMaxInt},
     {.path = "resources.weight",
-     .description = "Share of the experiment under fair-share scheduling.",
+     .description = "Share of the experiment under fair-share scheduling; above 0.",
      .target = DET_AT(resources.weight),
      .default_json = "1.0",
      .min = 0},
@@ -54,7 +92,7 @@ constexpr Field kFields[] = {
     {.path = "resources.shm_size",
      .description = "Size of /dev/shm: bytes, or text such as 512m, 4g, \"1.5 GiB\" (powers of "
                     "1024).",
-     .target = DET_AS(SizeTarget, resources.shm_size),
+     .target = DET_TARGET(SizeOf(c.resources.shm_size)),
      .default_json = "null",
      .min = 0,
      .warning = kNoContainers},

@@ -1,7 +1,10 @@
 #include "master/model/field_rows.h"
+#include "master/model/fields.h"
 
 namespace det::model {
 namespace {
+
+using Owner = ExperimentConfig;
 
 constexpr char kStorages[] = "shared_fs|directory|s3|gcs|azure";
 
@@ -57,7 +60,8 @@ constexpr Field kFields[] = {
      .choices = kStorages,
      .refusal = "this storage is not supported yet, and checkpoints would be lost; use shared_fs "
                 "or directory",
-     .refused = "s3|gcs|azure"},
+     .refused = "s3|gcs|azure",
+     .kind = true},
     {.path = "checkpoint_storage.host_path",
      .description = "Absolute path of the directory; by default the cluster's.",
      .target = DET_AT(checkpoint_storage.host_path),

@@ -23,6 +23,9 @@ struct DeviceConfig {
   friend bool operator==(const DeviceConfig&, const DeviceConfig&) = default;
 };
 
+// Less of a device is no part of it.
+inline constexpr double kLeastSlotFraction = 0.01;
+
 struct ResourcesConfig {
   // Of each trial; 0 needs none. With max_slots_per_trial above it the trial is elastic: it starts
   // with what is there between the two, and grows or shrinks at a checkpoint.

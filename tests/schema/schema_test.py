@@ -57,6 +57,10 @@ FIELDS = """
 {hyperparameters: {n: {when: {a: 1}, x: {type: double, minval: 0, maxval: 1}}}}
 {resources: {shm_size: 4g, devices: ["a:b", {host_path: a, container_path: b, mode: r}], priority: 1}}
 {resources: {agent_label: x, native_parallel: true, weight: 0.5}}
+{resources: {slots_per_trial: 0, cpus: 0.5, memory: 4g, max_run_time: 1d 12h, blocked_agents: [a]}}
+{resources: {slots_per_trial: 0.5, slot_type: cuda, device: H200, max_run_time: 3600}}
+{resources: {slots_per_trial: {min: 2, max: 8}}}
+{resources: {slots_per_trial: {max: 8}}}
 {environment: {image: a, environment_variables: [A=1, B]}}
 {environment: {image: {gpu: a, cpu: b}, environment_variables: {cuda: [A=1]}, ports: {a: 1}}}
 {environment: {proxy_ports: [{proxy_port: 80, proxy_tcp: true}], pod_spec: {any: thing}}}
@@ -94,6 +98,14 @@ NO_FIELDS = """
 {hyperparameters: {n: {when: 3}}}
 {resources: {slots: 1}}
 {resources: {priority: 100}}
+{resources: {slots_per_trial: 1.5}}
+{resources: {slots_per_trial: {min: 2}}}
+{resources: {slots_per_trial: {min: 0, max: 2}}}
+{resources: {slots_per_trial: {low: 1, max: 2}}}
+{resources: {slot_type: gpu}}
+{resources: {max_run_time: 2 fortnights}}
+{resources: {memory: 4x}}
+{resources: {weight: 0}}
 {resources: {shm_size: 4x}}
 {resources: {devices: [a]}}
 {resources: {devices: [{host_path: a}]}}

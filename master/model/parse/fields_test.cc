@@ -63,7 +63,7 @@ TEST(FieldsTest, EveryRowIsSound) {
     EXPECT_TRUE(description.ends_with('.') || field.role == Field::Role::kGone) << field.path;
     const bool has_place = field.role == Field::Role::kValue || field.role == Field::Role::kList;
     EXPECT_EQ(field.target != nullptr, has_place) << field.path;
-    EXPECT_NE(Expected(field), "") << field.path;
+    EXPECT_NE(ExperimentFields().Expected(field), "") << field.path;
     // The section around it is a row too.
     const std::string path = field.path;
     const size_t dot = path.rfind('.');
@@ -127,9 +127,11 @@ TEST(FieldsTest, ThePageOfTheDocumentationIsCurrent) {
 }
 
 TEST(SuggestTest, PrefersANearNameOverTheList) {
-  EXPECT_EQ(Suggest("max_trails", {"max_trials", "metric"}), "did you mean max_trials?");
-  EXPECT_EQ(Suggest("q", {"a", "b"}), "known here: a, b");
-  EXPECT_EQ(Suggest("max_trials", {"name"}), "did you mean searcher.max_trials?");
+  EXPECT_EQ(Suggest(ExperimentFields(), "max_trails", {"max_trials", "metric"}),
+            "did you mean max_trials?");
+  EXPECT_EQ(Suggest(ExperimentFields(), "q", {"a", "b"}), "known here: a, b");
+  EXPECT_EQ(Suggest(ExperimentFields(), "max_trials", {"name"}),
+            "did you mean searcher.max_trials?");
 }
 
 }  // namespace

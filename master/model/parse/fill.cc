@@ -90,6 +90,7 @@ struct Filling {
   Misfit operator()(std::optional<int>* out) const { return Optional(out); }
   Misfit operator()(std::optional<int64_t>* out) const { return Optional(out); }
   Misfit operator()(std::optional<Length>* out) const { return Optional(out); }
+  Misfit operator()(std::optional<double>* out) const { return Optional(out); }
   Misfit operator()(double* out) const {
     const std::optional<double> value = node.scalar.AsNumber();
     if (!value || !InRange(field, *value)) return &node;
@@ -106,6 +107,7 @@ struct Filling {
   }
   Misfit operator()(std::vector<std::string>* out) const { return List(out); }
   Misfit operator()(std::vector<int64_t>* out) const { return List(out); }
+  Misfit operator()(std::vector<std::vector<int64_t>>* out) const { return List(out); }
   Misfit operator()(std::map<std::string, int64_t>* out) const {
     if (!node.is_map()) return &node;
     std::map<std::string, int64_t> read;
@@ -170,7 +172,28 @@ struct Filling {
     const std::string* text = node.AsString();
     const std::optional<int64_t> bytes = text != nullptr ? ParseSize(*text) : AsInteger(node);
     if (!bytes || !InRange(field, static_cast<double>(*bytes))) return &node;
-    *out.bytes = *bytes;
+    out.set(out.at, *bytes);
+    return nullptr;
+  }
+  Misfit operator()(DurationTarget out) const {
+    const std::string* text = node.AsString();
+    const std::optional<double> seconds =
+        text != nullptr ? ParseDuration(*text) : node.scalar.AsNumber();
+    if (!seconds || !InRange(field, *seconds)) return &node;
+    out.set(out.at, *seconds);
+    return nullptr;
+  }
+  Misfit operator()(SlotsTarget out) const {
+    // Has a reader of its own: its problems lie deeper.
+    if (node.is_map()) return nullptr;
+    ResourcesConfig& resources = *out.resources;
+    resources.max_slots_per_trial = 0;
+    resources.slot_fraction = 1;
+    const double* part = node.scalar.AsDouble();
+    if (part == nullptr || AsInteger(node)) return Integer(&resources.slots_per_trial);
+    if (!(*part >= kLeastSlotFraction && *part < 1)) return &node;
+    resources.slots_per_trial = 1;
+    resources.slot_fraction = *part;
     return nullptr;
   }
   Misfit operator()(MetricTarget out) const;

@@ -1,8 +1,9 @@
-// What this cluster does not act on.
+// What this cluster does not act on, and what it could not keep up with.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "master/model/entrypoint.h"
 #include "master/model/parse/read.h"
+#include <re2/re2.h>
 
 namespace det::model {
 namespace {
@@ -31,6 +32,30 @@ void CheckMounts(const ConfigNode& root, const ExperimentConfig& config,
   }
 }
 
+// Judged at the door alone: what was let in once is kept.
+void CheckLogPolicies(const ConfigNode& root, const ExperimentConfig& config,
+                      std::vector<Problem>& problems) {
+  const ConfigNode* list = root.Find("log_policies");
+  if (list == nullptr) return;
+  const size_t count = config.log_policies.size();
+  if (count > kMaxLogPolicies) {
+    problems.push_back({list->where, "log_policies",
+                        absl::StrCat(count, " are more than every line can be held against; keep ",
+                                     kMaxLogPolicies)});
+    return;
+  }
+  RE2::Options options(RE2::Quiet);
+  options.set_max_mem(kLogPatternMemory);
+  for (size_t i = 0; i < count; ++i) {
+    const std::string& text = config.log_policies[i].pattern;
+    const RE2 pattern(text, options);
+    if (pattern.ok() || i >= list->items.size()) continue;
+    problems.push_back({list->items.at(i).where, absl::StrCat("log_policies[", i, "].pattern"),
+                        absl::StrCat("\"", text.substr(0, 100),
+                                     "\" is no regular expression (RE2): ", pattern.error())});
+  }
+}
+
 }  // namespace
 
 void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
@@ -49,6 +74,11 @@ void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
     }
   }
   CheckMounts(root, config, problems);
+  CheckLogPolicies(root, config, problems);
+  if (config.resources.weight == 0) {
+    problems.push_back({WhereIs(root, "resources.weight"), "resources.weight",
+                        "0 is no share; write a number above 0"});
+  }
   if (IsPythonEntrypoint(config.entrypoint)) {
     warnings.push_back(
         {WhereIs(root, "entrypoint"), "entrypoint",

@@ -96,8 +96,9 @@ class HparamReader {
       bool is_known = false;
       for (const std::string& name : known) is_known = is_known || name == member.key;
       if (is_known) continue;
-      problems_.push_back({member.where, absl::StrCat(path_, ".", member.key),
-                           absl::StrCat("unknown key; ", Suggest(member.key, known))});
+      problems_.push_back(
+          {member.where, absl::StrCat(path_, ".", member.key),
+           absl::StrCat("unknown key; ", Suggest(ExperimentFields(), member.key, known))});
     }
   }
 

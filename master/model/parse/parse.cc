@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/model/fields.h"
 #include "master/model/parse/config_node.h"
 #include "master/model/parse/merge.h"
 #include "master/model/parse/problems.h"
@@ -21,7 +22,7 @@ ExperimentConfig FromTree(const ConfigNode& root, const ConfigDefaults& defaults
   config.name = defaults.name;
   config.checkpoint_storage.host_path = defaults.checkpoint_host_path;
   config.experiment_seed = defaults.experiment_seed;
-  ReadFields(root, config, problems);
+  ReadFields(ExperimentFields(), root, &config, problems);
   CheckRules(root, config, problems);
   return config;
 }

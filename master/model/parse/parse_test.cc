@@ -106,7 +106,12 @@ data_layer: {anything: true}
   EXPECT_EQ(config->searcher.max_length, (Length{Length::Unit::kEpochs, 3}));
   EXPECT_EQ(config->searcher.max_trials, 8);
   EXPECT_EQ(config->searcher.max_concurrent_trials, 0);
-  ResourcesConfig resources{2, 4, 2.0, 10, "gpu", true};
+  const ResourcesConfig resources{.slots_per_trial = 2,
+                                  .max_slots = 4,
+                                  .weight = 2.0,
+                                  .priority = 10,
+                                  .resource_pool = "gpu",
+                                  .is_single_node = true};
   EXPECT_EQ(config->resources, resources);
   EXPECT_EQ(config->min_validation_period, (Length{Length::Unit::kRecords, 1000}));
   EXPECT_EQ(config->min_checkpoint_period, (Length{Length::Unit::kBatches, 50}));
@@ -128,28 +133,30 @@ TEST(ParseTest, AcceptsJson) {
 }
 
 TEST(ParseTest, SaysAllProblemsAtOnceInTheOrderOfTheFile) {
-  EXPECT_EQ(Error("name: 3\n"
-                  "resources:\n"
-                  "  slots_per_trial: two\n"
-                  "  slot_per_trial: 2\n"
-                  "searcher:\n"
-                  "  name: random\n"
-                  "  max_trails: 5\n"
-                  "  smaller_is_better: yes\n"
-                  "checkpoint_policy: some\n"),
-            "const.yaml: entrypoint: required, but missing. file.cc:Class of a C++ Trial, a "
-            "command for sh -c, or a list as argv.\n"
-            "const.yaml:1: name: expected a string, found 3\n"
-            "const.yaml:3: resources.slots_per_trial: expected an integer >= 0, found \"two\"\n"
-            "const.yaml:4: resources.slot_per_trial: unknown key; did you mean slots_per_trial?\n"
-            "const.yaml:6: searcher.metric: required, but missing. Validation metric that trials "
-            "are judged by, or a list of names or of {name, smaller_is_better} for several "
-            "objectives, of which the first one picks the best checkpoints.\n"
-            "const.yaml:6: searcher.max_trials: required, but missing. Number of trials; hyperband "
-            "without it makes as many as its brackets hold.\n"
-            "const.yaml:7: searcher.max_trails: unknown key; did you mean max_trials?\n"
-            "const.yaml:8: searcher.smaller_is_better: expected true or false, found \"yes\"\n"
-            "const.yaml:9: checkpoint_policy: expected one of best, all, none, found \"some\"");
+  EXPECT_EQ(
+      Error("name: 3\n"
+            "resources:\n"
+            "  slots_per_trial: two\n"
+            "  slot_per_trial: 2\n"
+            "searcher:\n"
+            "  name: random\n"
+            "  max_trails: 5\n"
+            "  smaller_is_better: yes\n"
+            "checkpoint_policy: some\n"),
+      "const.yaml: entrypoint: required, but missing. file.cc:Class of a C++ Trial, a "
+      "command for sh -c, or a list as argv.\n"
+      "const.yaml:1: name: expected a string, found 3\n"
+      "const.yaml:3: resources.slots_per_trial: expected an integer >= 0, a part of one device "
+      "such as 0.5, or {min: 2, max: 8}, found \"two\"\n"
+      "const.yaml:4: resources.slot_per_trial: unknown key; did you mean slots_per_trial?\n"
+      "const.yaml:6: searcher.metric: required, but missing. Validation metric that trials "
+      "are judged by, or a list of names or of {name, smaller_is_better} for several "
+      "objectives, of which the first one picks the best checkpoints.\n"
+      "const.yaml:6: searcher.max_trials: required, but missing. Number of trials; hyperband "
+      "without it makes as many as its brackets hold.\n"
+      "const.yaml:7: searcher.max_trails: unknown key; did you mean max_trials?\n"
+      "const.yaml:8: searcher.smaller_is_better: expected true or false, found \"yes\"\n"
+      "const.yaml:9: checkpoint_policy: expected one of best, all, none, found \"some\"");
 }
 
 struct Bad {
@@ -334,7 +341,7 @@ TEST(ParseTest, OverridesReplaceAddAndRemove) {
 TEST(ParseTest, ProblemsOfAnOverrideNameIt) {
   EXPECT_EQ(Error(kMinimal, {"resources.slots_per_trial=two"}),
             "--config resources.slots_per_trial: resources.slots_per_trial: expected an integer "
-            ">= 0, found \"two\"");
+            ">= 0, a part of one device such as 0.5, or {min: 2, max: 8}, found \"two\"");
   EXPECT_EQ(Error(kMinimal, {"resources.slots=2"}),
             "--config resources.slots: resources.slots: is for commands and notebooks; write "
             "slots_per_trial");

@@ -49,9 +49,13 @@ struct AnyValue {
     const double low = field.min.value_or(-5), high = field.max.value_or(low + 100);
     return low + (high - low) * *rc::gen::inRange(1, 1000) / 1000.0;
   }
+  Value operator()(std::optional<double>*) const { return (*this)(static_cast<double*>(nullptr)); }
   Value operator()(std::string*) const { return Text(); }
   Value operator()(std::vector<std::string>*) const { return Texts(); }
   Value operator()(std::vector<int64_t>*) const { return Value::List{Integer(), Integer()}; }
+  Value operator()(std::vector<std::vector<int64_t>>*) const {
+    return Value::List{Value::List{Integer()}, Value::List{}};
+  }
   Value operator()(std::map<std::string, int64_t>*) const {
     return Value::Object{{"a", Integer()}, {"b.c", Integer()}};
   }
@@ -74,6 +78,16 @@ struct AnyValue {
   }
   Value operator()(VariablesTarget) const { return Value::List{"A=1", "B="}; }
   Value operator()(SizeTarget) const { return Coin() ? Integer() : Value("3g"); }
+  Value operator()(DurationTarget) const {
+    if (Coin()) return Integer();
+    return *rc::gen::elementOf(std::vector<std::string>{"90m", "1d 12h", "1.5h", "77"});
+  }
+  Value operator()(SlotsTarget) const {
+    const int64_t few = *rc::gen::inRange(1, 1000);
+    if (Coin()) return few;
+    if (Coin()) return static_cast<double>(*rc::gen::inRange(1, 100)) / 100.0;
+    return Value::Object{{"min", few}, {"max", *rc::gen::inRange(few, int64_t{2000})}};
+  }
   Value operator()(MetricTarget) const { return "loss"; }
   Value operator()(ChoiceTarget) const { return Value(); }
   Value operator()(ListTarget) const { return Value(); }
@@ -86,6 +100,8 @@ const std::map<std::string, Value>& Fixed() {
       {"project", "p"},
       {"resources.max_slots", 2147483647},
       {"resources.devices[].mode", "rw"},
+      {"resources.blocked_agents", Value::List{"a", "b"}},
+      {"log_policies[].pattern", "(a|b)+"},
       {"bind_mounts[].host_path", "/m"},
       {"bind_mounts[].container_path", "/m"},
       {"profiling.end_after_batch", Value()},
@@ -124,7 +140,7 @@ Value AnyOf(const Field& field, const Kinds& kinds) {
     return items;
   }
   if (field.choices != nullptr) return *rc::gen::elementOf(SplitWords(field.choices));
-  return std::visit(AnyValue{field}, TypeOf(field));
+  return std::visit(AnyValue{field}, ExperimentFields().TypeOf(field));
 }
 
 Value AnyMembers(const std::string& path, const Kinds& kinds) {

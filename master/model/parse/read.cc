@@ -21,20 +21,21 @@ struct Place {
 
 class TableReader {
  public:
-  TableReader(const ConfigNode& root, ExperimentConfig& config, std::vector<Problem>& problems)
-      : root_(root), config_(config), problems_(problems) {}
+  TableReader(const FieldTable& table, const ConfigNode& root, void* config,
+              std::vector<Problem>& problems)
+      : table_(table), root_(root), config_(config), problems_(problems) {}
 
   void ReadMap(const ConfigNode& map, const Place& place) {
     for (const ConfigMember& member : map.members) {
       // A key with a dot or a bracket inside is no path of ours.
       const bool plain = member.key.find_first_of(".[") == std::string::npos;
-      if (!plain || FindField(place.table + member.key) == nullptr) {
+      if (!plain || table_.Find(place.table + member.key) == nullptr) {
         Add(member.where, place.shown + member.key,
-            absl::StrCat("unknown key; ", Suggest(member.key, KnownAt(place.table))));
+            absl::StrCat("unknown key; ", Suggest(table_, member.key, KnownAt(place.table))));
       }
     }
     // In the table's order: what comes later may depend on what came before.
-    for (const Field* each : FieldsAt(place.table)) {
+    for (const Field* each : table_.At(place.table)) {
       const Field& field = *each;
       const std::string key = field.path + place.table.size();
       const auto member = std::find_if(map.members.begin(), map.members.end(),
@@ -56,9 +57,9 @@ class TableReader {
     problems_.push_back(std::move(problem));
   }
 
-  static std::vector<std::string> KnownAt(const std::string& path) {
+  std::vector<std::string> KnownAt(const std::string& path) const {
     std::vector<std::string> known;
-    for (const Field* field : FieldsAt(path)) {
+    for (const Field* field : table_.At(path)) {
       const bool useful = field->role != Role::kIgnored && field->role != Role::kGone;
       if (useful) known.emplace_back(field->path + path.size());
     }
@@ -67,7 +68,7 @@ class TableReader {
 
   // The kind of searcher or storage that the field stands in; nothing where it is none of ours.
   std::optional<std::string> KindAround(const Field& field) const {
-    const Field* kind = KindField(field.path);
+    const Field* kind = table_.KindOf(field.path);
     if (kind == nullptr) return std::nullopt;
     const ConfigNode* node = root_.FindPath(kind->path);
     const Value value = node == nullptr ? DefaultOf(*kind) : node->ToValue();
@@ -120,6 +121,8 @@ class TableReader {
     }
     if (SearchSpace* const* space = std::get_if<SearchSpace*>(&target)) {
       ReadSearchSpace(node, field.path, **space, problems_);
+    } else if (const auto* slots = std::get_if<SlotsTarget>(&target); slots && node.is_map()) {
+      ReadElasticSlots(node, field.path, *slots->resources, problems_);
     }
   }
 
@@ -150,27 +153,29 @@ class TableReader {
     return "";
   }
 
-  static std::string Mismatch(const Field& field, const ConfigNode& node,
-                              const ConfigNode* misfit) {
+  std::string Mismatch(const Field& field, const ConfigNode& node, const ConfigNode* misfit) const {
     std::string gone = Gone(field, node);
     if (!gone.empty()) return gone;
-    std::string text = absl::StrCat("expected ", Expected(field), ", found ", misfit->Describe(),
-                                    misfit == &node ? "" : absl::StrCat(" in ", node.Describe()));
+    std::string text =
+        absl::StrCat("expected ", table_.Expected(field), ", found ", misfit->Describe(),
+                     misfit == &node ? "" : absl::StrCat(" in ", node.Describe()));
     const std::string* word = misfit->AsString();
     if (field.choices == nullptr || word == nullptr) return text;
     const std::string nearest = Nearest(*word, SplitWords(field.choices), 1);
     return nearest.empty() ? text : absl::StrCat(text, "; did you mean ", nearest, "?");
   }
 
+  const FieldTable& table_;
   const ConfigNode& root_;
-  ExperimentConfig& config_;
+  void* const config_;
   std::vector<Problem>& problems_;
 };
 
 }  // namespace
 
-void ReadFields(const ConfigNode& root, ExperimentConfig& config, std::vector<Problem>& problems) {
-  TableReader(root, config, problems).ReadMap(root, {});
+void ReadFields(const FieldTable& table, const ConfigNode& root, void* config,
+                std::vector<Problem>& problems) {
+  TableReader(table, root, config, problems).ReadMap(root, {});
 }
 
 }  // namespace det::model

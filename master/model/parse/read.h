@@ -1,8 +1,9 @@
 // From a tree in the table's form to a configuration, and all that is wrong with it.
-// Called by parse.cc, on any thread.
+// Called by parse.cc and by the reader of the master's own configuration, on any thread.
 #ifndef MASTER_MODEL_PARSE_READ_H_
 #define MASTER_MODEL_PARSE_READ_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,10 @@ struct Problem {
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
-// Reads the whole tree by the table. Fields that are missing keep what `config` holds.
-void ReadFields(const ConfigNode& root, ExperimentConfig& config, std::vector<Problem>& problems);
+// Reads the whole tree by a table. Fields that are missing keep what `config`, which is of the
+// table's type, holds.
+void ReadFields(const FieldTable& table, const ConfigNode& root, void* config,
+                std::vector<Problem>& problems);
 
 // Puts a node into the place of its field. nullptr if it is what the field expects, otherwise the
 // part of it that is not (fill.cc).
@@ -33,6 +36,14 @@ const ConfigNode* Fill(const Field& field, const ConfigNode& node, const FieldTa
 // Reads the hyperparameters, whose map stands at `path` (hparams.cc).
 void ReadSearchSpace(const ConfigNode& node, const std::string& path, SearchSpace& space,
                      std::vector<Problem>& problems);
+
+// Reads {min, max}, which stands at `path` (slots.cc).
+void ReadElasticSlots(const ConfigNode& node, const std::string& path, ResourcesConfig& resources,
+                      std::vector<Problem>& problems);
+
+// Seconds of "90m", "1d 12h", "1.5h"; units d, h, m, s, each once, the larger first. A number alone
+// counts seconds.
+std::optional<double> ParseDuration(std::string_view text);
 
 // A condition as it was written.
 struct WrittenCondition {
@@ -59,8 +70,10 @@ void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
 // The one of them that is the name but for this many edits, or a quarter of its letters; empty if
 // none is (suggest.cc).
 std::string Nearest(std::string_view name, const std::vector<std::string>& known, size_t edits);
-// "did you mean x?" for a name much like one of them, otherwise the list.
-std::string Suggest(std::string_view name, const std::vector<std::string>& known);
+// "did you mean x?" for a name much like one of them, or that stands elsewhere in the table;
+// otherwise the list.
+std::string Suggest(const FieldTable& table, std::string_view name,
+                    const std::vector<std::string>& known);
 
 }  // namespace det::model
 

@@ -82,7 +82,22 @@ ExperimentConfig RandomConfig(base::Rng& rng) {
   }
   c.resources.slots_per_trial = static_cast<int>(rng.UniformInt(0, 2147483647));
   if (coin()) c.resources.max_slots = 2147483647;
-  c.resources.weight = rng.Uniform01();
+  if (coin()) {
+    c.resources.slots_per_trial = static_cast<int>(rng.UniformInt(1, 1'000));
+    c.resources.max_slots_per_trial = static_cast<int>(rng.UniformInt(1'001, 2147483647));
+  } else if (coin()) {
+    c.resources.slots_per_trial = 1;
+    c.resources.slot_fraction = 0.01 + 0.98 * rng.Uniform01();
+  }
+  if (coin()) c.resources.cpus = rng.Uniform01();
+  if (coin()) c.resources.memory = rng.UniformInt(0, int64_t{1} << 50);
+  if (coin() && c.resources.slots_per_trial > 0) {
+    c.resources.slot_type = static_cast<DeviceType>(rng.UniformInt(0, 2));
+    c.resources.device = "H200";
+  }
+  if (coin()) c.resources.max_run_time = rng.UniformInt(1, 2147483647);
+  if (coin()) c.resources.blocked_agents = {"a", "b"};
+  c.resources.weight = 0.1 + rng.Uniform01();
   if (coin()) c.resources.priority = static_cast<int>(rng.UniformInt(1, 99));
   c.resources.is_single_node = coin();
   c.max_restarts = static_cast<int>(rng.UniformInt(0, 9));

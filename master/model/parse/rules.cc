@@ -177,13 +177,30 @@ class Rules {
                          absl::StrCat(list, "[", i, "]", member), std::move(text)});
   }
 
+  void CheckSlots(const ResourcesConfig& resources) {
+    const int slots = resources.slots_per_trial;
+    if (resources.max_slots && *resources.max_slots < slots) {
+      const bool elastic = resources.max_slots_per_trial > 0;
+      Add("resources.max_slots",
+          absl::StrCat(*resources.max_slots, " is less than slots_per_trial",
+                       elastic ? ".min " : " ",
+                       resources.slot_fraction < 1 ? resources.slot_fraction : slots,
+                       "; no trial could ever start"));
+    }
+    for (const char* path : {"resources.slot_type", "resources.device"}) {
+      const ConfigNode* node = root_.FindPath(path);
+      if (slots > 0 || node == nullptr || node->ToValue() == Value("")) continue;
+      Add(path, "says which slots, but slots_per_trial is 0; ask for a slot, or remove it");
+    }
+    for (size_t i = 0; i < resources.blocked_agents.size(); ++i) {
+      if (!resources.blocked_agents[i].empty()) continue;
+      AddItem("resources.blocked_agents", i, "", "is empty; write an agent's id");
+    }
+  }
+
   void CheckTask() {
     const ResourcesConfig& resources = config_.resources;
-    if (resources.max_slots && *resources.max_slots < resources.slots_per_trial) {
-      Add("resources.max_slots",
-          absl::StrCat(*resources.max_slots, " is less than slots_per_trial ",
-                       resources.slots_per_trial, "; no trial could ever start"));
-    }
+    CheckSlots(resources);
     for (size_t i = 0; i < resources.devices.size(); ++i) {
       const std::string& mode = resources.devices[i].mode;
       if (!mode.empty() && mode.find_first_not_of("mrw") == std::string::npos) continue;

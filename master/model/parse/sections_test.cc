@@ -20,9 +20,10 @@ struct Case {
   std::string message;
 };
 
-void ExpectRefused(const std::vector<Case>& cases, const std::string& before) {
+void ExpectRefused(const std::vector<Case>& cases, const std::string& before,
+                   const std::string& after = "") {
   for (const Case& c : cases) {
-    const std::string message = Error(absl::StrCat(before, c.yaml));
+    const std::string message = Error(absl::StrCat(before, c.yaml, after));
     EXPECT_THAT(message, HasSubstr(c.message)) << c.yaml;
     EXPECT_THAT(message, HasSubstr("const.yaml")) << c.yaml;
     EXPECT_EQ(message.find('\n'), message.npos) << c.yaml << ":\n" << message;
@@ -283,6 +284,135 @@ TEST(TaskTest, ReadsSizes) {
   }
 }
 
+TEST(SlotsTest, AWholeNumberAPartAndARange) {
+  struct Slots {
+    const char* text;
+    int min, max;
+    double fraction;
+    const char* written;
+  };
+  for (const Slots& s : std::vector<Slots>{{"0", 0, 0, 1, "0"},
+                                           {"3", 3, 0, 1, "3"},
+                                           {"4.0", 4, 0, 1, "4"},
+                                           {"0.5", 1, 0, 0.5, "0.5"},
+                                           {"0.01", 1, 0, 0.01, "0.01"},
+                                           {"{min: 2, max: 8}", 2, 8, 1, R"({"max":8,"min":2})"},
+                                           {"{max: 8}", 1, 8, 1, R"({"max":8,"min":1})"},
+                                           {"{min: null, max: 1}", 1, 0, 1, "1"},
+                                           {"{min: 4, max: 4}", 4, 0, 1, "4"}}) {
+    const auto config = Parse(absl::StrCat(kMinimal, "resources: {slots_per_trial: ", s.text, "}"));
+    ASSERT_TRUE(config.ok()) << s.text << ": " << config.status();
+    EXPECT_EQ(config->resources.slots_per_trial, s.min) << s.text;
+    EXPECT_EQ(config->resources.max_slots_per_trial, s.max) << s.text;
+    EXPECT_EQ(config->resources.slot_fraction, s.fraction) << s.text;
+    const Field& field = *FindField("resources.slots_per_trial");
+    EXPECT_EQ(FieldValue(field, *config).ToJson(), s.written) << s.text;
+  }
+}
+
+TEST(SlotsTest, LayersMergeARangeMemberByMember) {
+  ConfigDefaults defaults = TestDefaults();
+  defaults.below = {{"template t", "resources: {slots_per_trial: {min: 2, max: 4}}"}};
+  const auto parse = [&](const std::string& slots, const std::vector<std::string>& overrides) {
+    return ParseExperimentConfig(
+        absl::StrCat(kMinimal, "resources: {slots_per_trial: ", slots, "}"), "const.yaml",
+        overrides, defaults);
+  };
+  EXPECT_EQ(parse("{max: 16}", {})->resources.slots_per_trial, 2);
+  EXPECT_EQ(parse("{max: 16}", {})->resources.max_slots_per_trial, 16);
+  EXPECT_EQ(parse("3", {})->resources.max_slots_per_trial, 0);
+  EXPECT_EQ(parse("null", {"resources.slots_per_trial.max=6"})->resources.max_slots_per_trial, 6);
+  EXPECT_EQ(parse("{min: 8}", {}).status().message(),
+            "template t:1: resources.slots_per_trial.max: 4 is less than min 8");
+}
+
+TEST(SlotsTest, BlockedAgentsOfLayersAppend) {
+  ConfigDefaults defaults = TestDefaults();
+  defaults.below = {{"template t", "resources: {blocked_agents: [a]}"}};
+  const auto config = ParseExperimentConfig(
+      absl::StrCat(kMinimal, "resources: {blocked_agents: [b]}"), "c", {}, defaults);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->resources.blocked_agents, ElementsAre("a", "b"));
+}
+
+TEST(SlotsTest, WhatItNeedsBesides) {
+  const auto config = Parse(absl::StrCat(kMinimal, R"(
+resources: {cpus: 2.5, memory: 4g, slot_type: cuda, device: H200, max_run_time: 1d 12h,
+            blocked_agents: [a-1, a-2], max_slots: 1, slots_per_trial: {min: 1, max: 3}}
+)"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  const ResourcesConfig& resources = config->resources;
+  EXPECT_EQ(resources.cpus, 2.5);
+  EXPECT_EQ(resources.memory, int64_t{4} << 30);
+  EXPECT_EQ(resources.slot_type, DeviceType::kCuda);
+  EXPECT_EQ(resources.device, "H200");
+  EXPECT_EQ(resources.max_run_time, 36 * 3600);
+  EXPECT_THAT(resources.blocked_agents, ElementsAre("a-1", "a-2"));
+  EXPECT_EQ(FieldValue(*FindField("resources.slot_type"), *config), Value("cuda"));
+}
+
+TEST(SlotsTest, RefusesWhatIsWrong) {
+  ExpectRefused(
+      {
+          {"slots_per_trial: -1",
+           "resources.slots_per_trial: expected an integer >= 0, a part of one device such as "
+           "0.5, or {min: 2, max: 8}, found -1"},
+          {"slots_per_trial: 1.5", "found 1.5"},
+          {"slots_per_trial: 0.001", "found 0.001"},
+          {"slots_per_trial: two", "found \"two\""},
+          {"slots_per_trial: [1, 2]", "found a list"},
+          {"slots_per_trial: 2147483648", "found 2147483648"},
+          {"slots_per_trial: {}",
+           "has no max, the most slots that a trial may grow to; write {min: 1, max: 4}, or 1"},
+          {"slots_per_trial: {min: 2}", "write {min: 2, max: 8}, or 2 for always 2"},
+          {"slots_per_trial: {min: 0, max: 2}",
+           "const.yaml:3: resources.slots_per_trial.min: expected an integer >= 1, found 0"},
+          {"slots_per_trial: {min: 0.5, max: 2}", "min: expected an integer >= 1, found 0.5"},
+          {"slots_per_trial: {max: many}", "max: expected an integer >= 1, found \"many\""},
+          {"slots_per_trial: {min: 8, max: 2}", "slots_per_trial.max: 2 is less than min 8"},
+          {"slots_per_trial: {mni: 1, max: 2}",
+           "resources.slots_per_trial.mni: unknown key; did you mean min?"},
+          {"slots_per_trial: {min: 4, max: 8}, max_slots: 3",
+           "resources.max_slots: 3 is less than slots_per_trial.min 4; no trial could ever start"},
+          {"slots_per_trial: 0.5, max_slots: 0", "0 is less than slots_per_trial 0.5"},
+          {"slots_per_trial: 0, device: H200",
+           "resources.device: says which slots, but slots_per_trial is 0"},
+          {"slots_per_trial: 0, slot_type: cuda", "resources.slot_type: says which slots"},
+          {"slot_type: gpu", "\"gpu\" is no more; write cuda (NVIDIA) or rocm (AMD)"},
+          {"slot_type: cudaa", "one of cpu, cuda, rocm, found \"cudaa\"; did you mean cuda?"},
+          {"cpus: -1", "resources.cpus: expected a number >= 0, found -1"},
+          {"memory: 4x", "resources.memory: expected bytes, or a size such as 4g, found \"4x\""},
+          {"max_run_time: 0",
+           "resources.max_run_time: expected seconds >= 1, or a duration such as 90m, 2h, 1d12h, "
+           "found 0"},
+          {"blocked_agents: a-1", "expected a list of strings, found \"a-1\""},
+          {"blocked_agents: [a, '']", "resources.blocked_agents[1]: is empty; write an agent's id"},
+          {"weight: 0", "resources.weight: 0 is no share; write a number above 0"},
+          {"max_runtime: 2h", "resources.max_runtime: unknown key; did you mean max_run_time?"},
+          {"blocked_nodes: [a]", "resources.blocked_nodes: unknown key"},
+          {"slots_per_trail: 2", "did you mean slots_per_trial?"},
+      },
+      absl::StrCat(kMinimal, "resources: {"), "}");
+}
+
+TEST(SlotsTest, ReadsDurations) {
+  const std::pair<const char*, int64_t> durations[] = {
+      {"90", 90},         {"'90'", 90},   {"2h", 7200},           {"90m", 5400}, {"1d12h", 129600},
+      {"1D 12H", 129600}, {"1.5h", 5400}, {"1d 2h 3m 4s", 93784}, {"1.9", 1},    {"' 5 m '", 300},
+  };
+  for (const auto& [text, seconds] : durations) {
+    const auto config = Parse(absl::StrCat(kMinimal, "resources: {max_run_time: ", text, "}"));
+    ASSERT_TRUE(config.ok()) << text << ": " << config.status();
+    EXPECT_EQ(config->resources.max_run_time, seconds) << text;
+  }
+  for (const char* text : {"2x", "h", "-1h", "1h2h", "1m2h", "1h30", "1:30:00", "''", "'  '",
+                           "1..5h", "99999999999d", "0s", "true", "[1]"}) {
+    EXPECT_THAT(Error(absl::StrCat(kMinimal, "resources: {max_run_time: ", text, "}")),
+                HasSubstr("max_run_time: expected seconds >= 1, or a duration such as"))
+        << text;
+  }
+}
+
 TEST(TaskTest, RefusesWhatIsWrong) {
   ExpectRefused(
       {
@@ -319,6 +449,13 @@ TEST(TaskTest, RefusesWhatIsWrong) {
           {"log_policies: [{action: cancel_retries}]", "log_policies[2].name: required"},
           {"log_policies: [{name: a, action: reboot}]",
            "expected one of cancel_retries, exclude_n"},
+          {"log_policies: [{name: a, pattern: '('}]",
+           "const.yaml:3: log_policies[2].pattern: \"(\" is no regular expression (RE2): missing "
+           ")"},
+          {"log_policies: [{name: a, pattern: '((a{1,90}){1,90}){1,9}'}]", "repetition"},
+          {"log_policies: [{name: a, pattern: '((\\pL{1,90}){1,9}'}]", "missing )"},
+          {"log_policies: [{name: a, pattern: '(\\pL{1,90}){1,9}'}]", "pattern too large"},
+          {"log_policies: [{name: a, pattern: '(?=x)'}]", "invalid perl operator: (?="},
           {"retention_policy: {log_retention_days: -2}", "expected an integer from -1 to 32767"},
           {"profiling: {begin_on_batch: 5, end_after_batch: 3}", "3 is less than begin_on_batch 5"},
           {"optimizations: {aggregation_frequency: 0}", "expected an integer >= 1, found 0"},
@@ -330,6 +467,23 @@ TEST(TaskTest, RefusesWhatIsWrong) {
           {"labels: [a, {b: 1}]", "labels: expected a list of strings, found a map in a list"},
       },
       kMinimal);
+}
+
+TEST(TaskTest, LogPoliciesHaveABound) {
+  std::string yaml = absl::StrCat(kMinimal, "log_policies:\n");
+  for (size_t i = 2; i < kMaxLogPolicies; ++i) absl::StrAppend(&yaml, "- {pattern: p", i, "}\n");
+  EXPECT_TRUE(Parse(yaml).ok());
+  EXPECT_THAT(
+      Error(yaml + "- {pattern: more}\n"),
+      HasSubstr("log_policies: 101 are more than every line can be held against; keep 100"));
+}
+
+TEST(TaskTest, APatternThatWasLetInOnceIsKept) {
+  ExperimentConfig config = *Parse(kMinimal);
+  config.log_policies.push_back({"old", "(", ""});
+  const auto again = ExperimentConfigFromJson(ToValue(config).ToJson());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, config);
 }
 
 TEST(WarningsTest, WhatHasNoEffectIsSaidAndKept) {
@@ -349,7 +503,6 @@ TEST(WarningsTest, WhatHasNoEffectIsSaidAndKept) {
       {"environment: {ports: {a: 1}}", "environment.ports: kept"},
       {"resources: {shm_size: 4g}", "resources.shm_size: kept"},
       {"resources: {devices: ['a:b']}", "resources.devices: kept"},
-      {"log_policies: [{name: a, pattern: b}]", "log_policies: kept"},
       {"retention_policy: {log_retention_days: 3}", "retention_policy.log_retention_days: kept"},
       {"profiling: {enabled: true}", "profiling.enabled: kept"},
       {"optimizations: {aggregation_frequency: 2}", "optimizations: kept"},

@@ -41,11 +41,12 @@ std::string Nearest(std::string_view name, const std::vector<std::string>& known
   return std::string(best);
 }
 
-std::string Suggest(std::string_view name, const std::vector<std::string>& known) {
+std::string Suggest(const FieldTable& table, std::string_view name,
+                    const std::vector<std::string>& known) {
   const std::string nearest = Nearest(name, known, 2);
   if (!nearest.empty()) return absl::StrCat("did you mean ", nearest, "?");
   // The right name at the wrong place.
-  for (const Field& field : Fields()) {
+  for (const Field& field : table.fields()) {
     if (field.role == Field::Role::kValue && LastPart(field.path) == name) {
       return absl::StrCat("did you mean ", field.path, "?");
     }

@@ -21,7 +21,7 @@ absl::StatusOr<Value> ParseTemplate(std::string_view yaml, const std::string& na
   ToTableForm(root);
   ExperimentConfig scratch;
   std::vector<Problem> problems;
-  ReadFields(root, scratch, problems);
+  ReadFields(ExperimentFields(), root, &scratch, problems);
   std::erase_if(problems, [](const Problem& problem) { return problem.missing; });
   DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));
   return given;

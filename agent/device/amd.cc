@@ -1,0 +1,94 @@
+// What the kernel's KFD tells of AMD's GPUs: a folder for each node, its properties as lines of a
+// name and a number (Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c).
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "agent/device/detector.h"
+#include "base/file.h"
+#include "base/log.h"
+
+namespace det::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kXgmi = 11;  // CRAT_IOLINK_TYPE_XGMI
+
+using Properties = std::map<std::string, uint64_t>;
+
+Properties ReadProperties(const fs::path& path) {
+  Properties properties;
+  const absl::StatusOr<std::string> text = base::ReadFile(path.string());
+  if (!text.ok()) return properties;
+  for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
+    const std::pair<std::string, std::string> words = absl::StrSplit(line, absl::MaxSplits(' ', 1));
+    uint64_t value = 0;
+    if (absl::SimpleAtoi(words.second, &value)) properties[words.first] = value;
+  }
+  return properties;
+}
+
+std::string FirstLine(const fs::path& path) {
+  const absl::StatusOr<std::string> text = base::ReadFile(path.string());
+  return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
+}
+
+// By number.
+std::vector<std::pair<int, fs::path>> Nodes(const fs::path& folder) {
+  std::vector<std::pair<int, fs::path>> nodes;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    int number = 0;
+    if (absl::SimpleAtoi(entry.path().filename().string(), &number)) {
+      nodes.emplace_back(number, entry.path());
+    }
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+// "AMD Instinct MI300X", or "AMD GPU gfx942".
+std::string BrandOf(const std::string& sys, Properties& properties) {
+  const std::string named = FirstLine(absl::StrCat(
+      sys, "/class/drm/renderD", properties["drm_render_minor"], "/device/product_name"));
+  if (!named.empty()) return named;
+  const uint64_t version = properties["gfx_target_version"];
+  return absl::StrFormat("AMD GPU gfx%d%d%x", version / 10000, version / 100 % 100, version % 100);
+}
+
+}  // namespace
+
+std::vector<Device> AmdGpus(const std::string& sys) {
+  std::vector<Device> devices;
+  std::map<int, int> islands;  // by node
+  for (const auto& [node, path] : Nodes(fs::path(sys) / "class/kfd/kfd/topology/nodes")) {
+    Properties properties = ReadProperties(path / "properties");
+    // A processor, or a GPU that this process may not use.
+    if (properties["simd_count"] == 0) continue;
+    const int id = static_cast<int>(devices.size());
+    int island = id;
+    for (const auto& [link, link_path] : Nodes(path / "io_links")) {
+      Properties ends = ReadProperties(link_path / "properties");
+      const auto other = islands.find(static_cast<int>(ends["node_to"]));
+      if (ends["type"] == kXgmi && other != islands.end()) island = other->second;
+    }
+    islands[node] = island;
+    const uint64_t unique = properties["unique_id"];
+    devices.push_back(
+        {.id = id,
+         .type = DeviceType::kRocm,
+         .brand = BrandOf(sys, properties),
+         .uuid = unique == 0 ? absl::StrCat(id) : absl::StrFormat("GPU-%016x", unique),
+         .island = island});
+  }
+  if (devices.empty()) DET_LOG(DEBUG) << "no AMD driver found" << base::Field("sys", sys);
+  return devices;
+}
+
+}  // namespace det::agent

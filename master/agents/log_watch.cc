@@ -1,0 +1,182 @@
+#include "master/agents/log_watch.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "master/store/canonical.h"
+
+namespace det::agents {
+namespace {
+
+constexpr size_t kShownBytes = 500;  // of a line, to people
+
+std::string TextOf(const std::vector<model::LogPolicyConfig>& policies) {
+  std::string text;
+  for (const model::LogPolicyConfig& policy : policies) {
+    for (const std::string* part : {&policy.name, &policy.pattern, &policy.action}) {
+      absl::StrAppend(&text, part->size(), ":", *part);
+    }
+  }
+  return text;
+}
+
+// Nothing where the agent has no share of it any more.
+std::optional<std::vector<model::LogPolicyConfig>> PoliciesOf(const cluster::Cluster& cluster,
+                                                              const model::AllocationId& id,
+                                                              const std::string& agent) {
+  const experiment::Allocation* allocation = cluster.FindAllocation(id);
+  if (allocation == nullptr) return std::nullopt;
+  bool shares = false;
+  for (const experiment::Share& share : allocation->shares) {
+    shares = shares || (share.placement.agent.value() == agent && !share.exited);
+  }
+  const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
+  if (!shares || trial == nullptr) return std::nullopt;
+  const experiment::Experiment* experiment = cluster.FindExperiment(trial->experiment);
+  if (experiment == nullptr) return std::nullopt;
+  return experiment->config->log_policies;
+}
+
+// Several replies as one: the first UNAVAILABLE, or OK. Refusals are the cluster's to log.
+class Replies {
+ public:
+  Replies(size_t count, LogWatch::Done done) : left_(count), done_(std::move(done)) {}
+  void Add(const absl::Status& status) {
+    std::unique_lock lock(mutex_);
+    if (absl::IsUnavailable(status)) status_.Update(status);
+    if (--left_ > 0) return;
+    lock.unlock();
+    done_(status_);
+  }
+
+ private:
+  std::mutex mutex_;
+  size_t left_;
+  absl::Status status_;
+  LogWatch::Done done_;
+};
+
+}  // namespace
+
+void LogWatch::Look(std::vector<model::LogLine> lines, Done done) {
+  if (lines.empty()) return done(absl::OkStatus());
+  const std::shared_ptr<Watched> watched = Find({lines[0].agent, lines[0].allocation.value()});
+  if (watched == nullptr) return LookUp(std::move(lines), std::move(done));
+  Match(watched, lines, std::move(done));
+}
+
+void LogWatch::LookUp(std::vector<model::LogLine> lines, Done done) {
+  auto policies = std::make_shared<std::optional<std::vector<model::LogPolicyConfig>>>();
+  engine_->Query(
+      [policies, allocation = lines[0].allocation, agent = lines[0].agent](
+          const cluster::Cluster& cluster) { *policies = PoliciesOf(cluster, allocation, agent); },
+      [self = shared_from_this(), policies, lines = std::move(lines),
+       done = std::move(done)](const absl::Status& status) mutable {
+        if (!status.ok() || !policies->has_value()) return done(status);
+        self->pool_->Post(
+            [self, policies, lines = std::move(lines), done = std::move(done)]() mutable {
+              const Key key = {lines[0].agent, lines[0].allocation.value()};
+              self->Match(self->Add(key, **std::move(policies)), lines, std::move(done));
+            });
+      });
+}
+
+std::shared_ptr<LogWatch::Watched> LogWatch::Find(const Key& key) const {
+  std::lock_guard lock(mutex_);
+  const auto found = watched_.find(key);
+  return found == watched_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<LogWatch::Watched> LogWatch::Add(const Key& key,
+                                                 std::vector<model::LogPolicyConfig> policies) {
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<Watched>& watched = watched_[key];
+  if (watched != nullptr) return watched;
+  watched = std::make_shared<Watched>();
+  watched->told.resize(policies.size());
+  std::weak_ptr<const LogPatterns>& compiled = compiled_[TextOf(policies)];
+  watched->patterns = compiled.lock();
+  if (watched->patterns == nullptr) {
+    watched->patterns = std::make_shared<const LogPatterns>(std::move(policies));
+    compiled = watched->patterns;
+    std::erase_if(compiled_, [](const auto& entry) { return entry.second.expired(); });
+  }
+  return watched;
+}
+
+void LogWatch::Match(const std::shared_ptr<Watched>& watched,
+                     const std::vector<model::LogLine>& lines, Done done) {
+  News news = Read(*watched, lines);
+  if (news.events.empty()) return done(absl::OkStatus());
+  Tell(watched, std::move(news), std::move(done));
+}
+
+LogWatch::News LogWatch::Read(const Watched& watched,
+                              const std::vector<model::LogLine>& lines) const {
+  std::vector<bool> told;
+  News news;
+  bool hardware_told = false;
+  {
+    std::lock_guard lock(mutex_);
+    told = watched.told;
+    hardware_told = watched.hardware_told;
+  }
+  for (const model::LogLine& line : lines) {
+    const LogPatterns::Found found = watched.patterns->Match(line.text);
+    for (const size_t i : found.policies) {
+      if (told[i]) continue;
+      told[i] = true;
+      news.policies.push_back(i);
+      const model::LogPolicyConfig& policy = watched.patterns->policies()[i];
+      cluster::LogPolicyMatched event;
+      event.allocation = line.allocation;
+      event.agent = model::AgentId(line.agent);
+      event.policy = policy.name.empty() ? policy.pattern : policy.name;
+      event.cancel_retries = policy.action == "cancel_retries";
+      event.exclude_node = policy.action == "exclude_node";
+      news.events.emplace_back(std::move(event));
+    }
+    if (!found.hardware || hardware_told) continue;
+    hardware_told = news.hardware = true;
+    cluster::HardwareSuspected event;
+    event.allocation = line.allocation;
+    event.agent = model::AgentId(line.agent);
+    event.line = store::CleanText(std::string_view(line.text).substr(0, kShownBytes));
+    news.events.emplace_back(std::move(event));
+  }
+  return news;
+}
+
+void LogWatch::Tell(const std::shared_ptr<Watched>& watched, News news, Done done) {
+  std::vector<cluster::Event> events = std::move(news.events);
+  const auto replies = std::make_shared<Replies>(
+      events.size(), [self = shared_from_this(), watched, news = std::move(news),
+                      done = std::move(done)](absl::Status status) mutable {
+        if (status.ok()) {
+          std::lock_guard lock(self->mutex_);
+          for (const size_t i : news.policies) watched->told[i] = true;
+          watched->hardware_told = watched->hardware_told || news.hardware;
+        }
+        done(std::move(status));
+      });
+  for (cluster::Event& event : events) {
+    engine_->Submit(std::move(event), [replies](const absl::StatusOr<engine::Applied>& applied) {
+      replies->Add(applied.status());
+    });
+  }
+}
+
+void LogWatch::Forget(const model::AllocationId& allocation, const model::AgentId& agent) {
+  std::lock_guard lock(mutex_);
+  watched_.erase({agent.value(), allocation.value()});
+}
+
+void LogWatch::Forget(const model::AgentId& agent) {
+  std::lock_guard lock(mutex_);
+  for (auto it = watched_.lower_bound({agent.value(), ""});
+       it != watched_.end() && it->first.first == agent.value();) {
+    it = watched_.erase(it);
+  }
+}
+
+}  // namespace det::agents

@@ -1,0 +1,370 @@
+#include "master/config_fields.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "master/model/field_rows.h"
+#include "master/model/fields_page.h"
+
+namespace det::master {
+namespace {
+
+using Owner = FileConfig;
+using Role = model::Field::Role;
+using model::ChoiceOf;
+using model::DurationOf;
+using model::Field;
+using model::FieldTarget;
+using model::kMaxInt;
+using model::ListOf;
+using model::Section;
+
+constexpr Field Gone(const char* path, const char* words) {
+  return {.path = path, .description = words, .role = Role::kGone};
+}
+constexpr Field WithoutEffect(const char* path, const char* why) {
+  return {.path = path, .description = "Of older files.", .role = Role::kIgnored, .warning = why};
+}
+
+constexpr char kNotYet[] = "this master does not do it yet; remove it";
+constexpr char kLogin[] = "people log in with names and passwords of this master; remove it";
+
+// The rows of a scheduler below `prefix`, whose members stand in a ResourcePool.
+#define DET_SCHEDULER(prefix, pool)                                                               \
+  Section(prefix, "In what order, and where, what waits is started."),                            \
+      {.path = prefix ".type",                                                                    \
+       .description =                                                                             \
+           "Who goes first: by priority, by fair share, or in the order of "                      \
+           "submission.",                                                                         \
+       .target = DET_TARGET(ChoiceOf(pool.policy)),                                               \
+       .default_json = "\"priority\"",                                                            \
+       .choices = "priority|fair_share|fifo",                                                     \
+       .gone = "round_robin: use fifo or fair_share"},                                            \
+      {.path = prefix ".fitting_policy",                                                          \
+       .description =                                                                             \
+           "Where a trial goes that fits in several places: best is the fullest "                 \
+           "machine, worst the emptiest.",                                                        \
+       .target = DET_TARGET(ChoiceOf(pool.fitting)),                                              \
+       .default_json = "\"best\"",                                                                \
+       .choices = "best|worst"},                                                                  \
+      {.path = prefix ".preemption",                                                              \
+       .description = "Whether less important trials save and go when more important ones wait.", \
+       .target = DET_TARGET(&pool.preemption),                                                    \
+       .default_json = "false"},                                                                  \
+      {.path = prefix ".default_priority",                                                        \
+       .description = "Of experiments that name none; smaller goes first.",                       \
+       .target = DET_TARGET(&pool.default_priority),                                              \
+       .default_json = "42",                                                                      \
+       .min = 1,                                                                                  \
+       .max = 99},                                                                                \
+      {.path = prefix ".allow_heterogeneous_fits",                                                \
+       .description =                                                                             \
+           "Whether a trial may run on machines of unequal size and beside others; "              \
+           "without, on one machine, or on wholly idle ones of one size.",                        \
+       .target = DET_TARGET(&pool.heterogeneous),                                                 \
+       .default_json = "true"},                                                                   \
+      {.path = prefix ".backfill",                                                                \
+       .description =                                                                             \
+           "Whether a trial may start before a more important one that does not fit, "            \
+           "where it cannot delay it.",                                                           \
+       .target = DET_TARGET(&pool.backfill),                                                      \
+       .default_json = "true"},                                                                   \
+  {                                                                                               \
+    .path = prefix ".hold_after",                                                                 \
+    .description =                                                                                \
+        "How long equals may pass by a trial that does not fit; then it holds what "              \
+        "it needs.",                                                                              \
+    .target = DET_TARGET(DurationOf(pool.hold_after)), .default_json = "300", .min = 0,           \
+    .max = kMaxInt                                                                                \
+  }
+
+#define DET_DATABASE(name, words) \
+  { .path = "db." #name, .description = words, .target = DET_AT(db.name), .default_json = "\"\"" }
+
+constexpr Field kFields[] = {
+    {.path = "data_dir",
+     .description =
+         "Everything this master keeps; by default $DET_DATA_DIR, or /var/lib/resolute for "
+         "root, or ~/.local/share/resolute.",
+     .target = DET_AT(config.data_dir)},
+    {.path = "bind",
+     .description = "Address to listen on; 0.0.0.0 is all of the machine's.",
+     .target = DET_AT(config.bind),
+     .default_json = "\"127.0.0.1\""},
+    {.path = "port",
+     .description = "HTTP and gRPC; 0 is any free one.",
+     .target = DET_AT(config.port),
+     .default_json = "8080",
+     .min = 0,
+     .max = 65535},
+    {.path = "cluster_name",
+     .description = "Shown to users.",
+     .target = DET_AT(config.cluster_name),
+     .default_json = "\"\""},
+    {.path = "agent_reconnect_wait",
+     .description = "How long an agent may be away before its tasks are given up.",
+     .target = DET_TARGET(DurationOf(c.config.agent_patience)),
+     .default_json = "3600",
+     .min = 0,
+     .max = kMaxInt},
+    {.path = "checkpoint_roots",
+     .description = "Folders below which users may keep checkpoints; empty is anywhere but the "
+                    "system's folders and the data directory.",
+     .target = DET_AT(config.checkpoint_roots),
+     .default_json = "[]"},
+    {.path = "default_compute_resource_pool",
+     .description = "Where experiments run that name no pool.",
+     .target = DET_AT(config.default_compute_pool),
+     .default_json = "\"default\""},
+    {.path = "default_aux_resource_pool",
+     .description = "Where tasks without slots run that name no pool.",
+     .target = DET_AT(config.default_aux_pool),
+     .default_json = "\"default\""},
+
+    Section("db",
+            "A PostgreSQL to use: by its url, or by host and what else is needed. Without, "
+            "the master runs one of its own in the data directory."),
+    {.path = "db.url",
+     .description = "postgresql://user:password@host:port/name",
+     .target = DET_AT(config.db_url),
+     .default_json = "\"\"",
+     .secret = true},
+    DET_DATABASE(host, "Host of the server."),
+    {.path = "db.port",
+     .description = "Port of the server.",
+     .target = DET_AT(db.port),
+     .default_json = "5432",
+     .min = 1,
+     .max = 65535},
+    DET_DATABASE(user, "Role to log in as."),
+    {.path = "db.password",
+     .description = "Password of the role.",
+     .target = DET_AT(db.password),
+     .default_json = "\"\"",
+     .secret = true},
+    DET_DATABASE(name, "Database on the server."),
+    {.path = "db.ssl_mode",
+     .description = "As libpq's sslmode.",
+     .target = DET_AT(db.ssl_mode),
+     .default_json = "\"\"",
+     .choices = "disable|allow|prefer|require|verify-ca|verify-full"},
+    DET_DATABASE(ssl_root_cert, "File with the certificate of who signed the server's."),
+
+    Section("log", "What the master writes about itself."),
+    {.path = "log.level",
+     .description = "The least that is written.",
+     .target = DET_AT(config.log_level),
+     .default_json = "\"info\"",
+     .choices = "debug|info|warning|error",
+     .gone = "trace: use debug|warn: use warning|fatal: use error"},
+    {.path = "log.json",
+     .description = "Whether lines are JSON.",
+     .target = DET_AT(config.log_json),
+     .default_json = "false"},
+    WithoutEffect("log.color", "nothing is coloured"),
+
+    Section("security", "Who may come in."),
+    {.path = "security.initial_user_password",
+     .description = "Password of the user admin.",
+     .target = DET_AT(config.admin_password),
+     .default_json = "\"\"",
+     .secret = true},
+    {.path = "security.initial_user_password_file",
+     .description = "A file whose first line it is.",
+     .target = DET_AT(password_file),
+     .default_json = "\"\""},
+    Gone("security.tls",
+         "this master speaks plain HTTP and gRPC, and passwords would travel in "
+         "clear; put a proxy with TLS before it and remove it"),
+    Gone("security.authz", kNotYet),
+    WithoutEffect("security.default_task", "tasks run as the agent's own user"),
+    WithoutEffect("security.ssh", "there are no shells yet"),
+    WithoutEffect("security.token", "there are no access tokens yet"),
+
+    Section("checkpoint_storage", "Where trials save checkpoints that do not say where."),
+    {.path = "checkpoint_storage.type",
+     .description = "A directory that every agent and the master see under one path.",
+     .target = DET_AT(storage_type),
+     .default_json = "\"shared_fs\"",
+     .choices = "shared_fs"},
+    {.path = "checkpoint_storage.host_path",
+     .description = "The directory, absolute; by default checkpoints/ in the data directory.",
+     .target = DET_AT(config.checkpoint_dir),
+     .default_json = "\"\""},
+
+    Section("resource_manager", "Who gives out slots, and by which rules."),
+    {.path = "resource_manager.type",
+     .description = "Agents of this cluster.",
+     .target = DET_AT(manager_type),
+     .default_json = "\"agent\"",
+     .choices = "agent"},
+    {.path = "resource_manager.default_compute_resource_pool",
+     .description = "The same as default_compute_resource_pool.",
+     .target = DET_AT(config.default_compute_pool),
+     .default_json = "\"default\""},
+    {.path = "resource_manager.default_aux_resource_pool",
+     .description = "The same as default_aux_resource_pool.",
+     .target = DET_AT(config.default_aux_pool),
+     .default_json = "\"default\""},
+    DET_SCHEDULER("resource_manager.scheduler", c.scheduler),
+    Gone("resource_manager.client_ca", "agents show the agent token instead; remove it"),
+    WithoutEffect("resource_manager.require_authentication", "agents always show their token"),
+    Gone("resource_manager.no_default_resource_pools", kNotYet),
+
+    {.path = "resource_pools",
+     .description = "Groups of agents, each with a queue of its own. What is not said about a "
+                    "pool's scheduler is as resource_manager.scheduler says. Agents name their "
+                    "pool by --pool; without any here there is one, called default. The API and "
+                    "`det resource-pool` change pools at run time, and win over this file.",
+     .role = Role::kList,
+     .target = DET_LIST(config.resource_pools),
+     .default_json = "[]"},
+    {.path = "resource_pools[].pool_name",
+     .description = "What agents and experiments call it.",
+     .target = DET_ITEM(config.resource_pools, name),
+     .required = true},
+    {.path = "resource_pools[].description",
+     .description = "A sentence for people.",
+     .target = DET_ITEM(config.resource_pools, description),
+     .default_json = "\"\""},
+    {.path = "resource_pools[].max_aux_containers_per_agent",
+     .description = "Tasks without slots on one agent.",
+     .target = DET_ITEM(config.resource_pools, max_aux_per_agent),
+     .default_json = "100",
+     .min = 0,
+     .max = kMaxInt},
+    {.path = "resource_pools[].shared_devices",
+     .description = "Whether trials may share a device (resources.slots_per_trial: 0.5).",
+     .target = DET_ITEM(config.resource_pools, shared_devices),
+     .default_json = "false"},
+    {.path = "resource_pools[].workspaces",
+     .description = "Workspaces that may use it; none is all of them.",
+     .target = DET_ITEM(config.resource_pools, workspaces),
+     .default_json = "[]"},
+    DET_SCHEDULER("resource_pools[].scheduler", c.config.resource_pools.at(i)),
+    Gone("resource_pools[].provider",
+         "this master starts no machines; remove it, and start agents "
+         "with --pool"),
+    Gone("resource_pools[].task_container_defaults", kNotYet),
+    Gone("resource_pools[].agent_reconnect_wait",
+         "is the same for all agents; write agent_reconnect_wait beside resource_pools"),
+    WithoutEffect("resource_pools[].kubernetes_namespace", "tasks run on this cluster's agents"),
+
+    {.path = "quotas",
+     .description = "What one user, or all users of one workspace, may hold and spend.",
+     .role = Role::kList,
+     .target = DET_LIST(config.quotas),
+     .default_json = "[]"},
+    {.path = "quotas[].scope",
+     .description = "Whose it is.",
+     .target = DET_TARGET(ChoiceOf(c.config.quotas.at(i).scope)),
+     .required = true,
+     .choices = "user|workspace"},
+    {.path = "quotas[].name",
+     .description = "Of the user or the workspace.",
+     .target = DET_ITEM(config.quotas, name),
+     .required = true},
+    {.path = "quotas[].max_slots",
+     .description = "Slots at once; parts of devices count as such.",
+     .target = DET_ITEM(config.quotas, max_slots),
+     .default_json = "null",
+     .min = 0},
+    {.path = "quotas[].slot_hours",
+     .description = "Slot hours in a calendar month (UTC).",
+     .target = DET_ITEM(config.quotas, slot_hours),
+     .default_json = "null",
+     .min = 0},
+
+    {.path = "topology",
+     .description = "Which machines and which devices reach each other fastest; wins over what "
+                    "agents report.",
+     .role = Role::kList,
+     .target = DET_LIST(topology),
+     .default_json = "[]"},
+    {.path = "topology[].agents",
+     .description = "Agents that this is said of, by id.",
+     .target = DET_ITEM(topology, agents),
+     .required = true},
+    {.path = "topology[].switch",
+     .description = "The network switch that they hang on; agents of one switch reach each other "
+                    "fastest.",
+     .target = DET_ITEM(topology, network_switch),
+     .default_json = "\"\""},
+    {.path = "topology[].islands",
+     .description = "Slots of each of them that reach each other fastest (NVLink), as [[0, 1, 2, "
+                    "3], [4, 5, 6, 7]]; a slot that stands in none is alone.",
+     .target = DET_ITEM(topology, islands),
+     .default_json = "[]",
+     .min = 0,
+     .max = kMaxInt},
+
+    Gone("additional_resource_managers", "there is one, of this cluster's agents; remove it"),
+    Gone("task_container_defaults", kNotYet),
+    Gone("retention_policy", kNotYet),
+    Gone("webhooks", kNotYet),
+    Gone("logging", "logs of tasks are kept in the database; remove it"),
+    Gone("root", "the master answers at the root of its address; let a proxy map the path"),
+    Gone("saml", kLogin),
+    Gone("oidc", kLogin),
+    Gone("scim", kLogin),
+    WithoutEffect("telemetry", "this master tells nobody anything"),
+    WithoutEffect("enable_cors", "answers carry no CORS headers"),
+    WithoutEffect("launch_error", "what can never run is always refused"),
+    WithoutEffect("observability", "/metrics is always there"),
+    WithoutEffect("cache", "nothing is cached in files"),
+    WithoutEffect("ui_customization", "there are no logos to change"),
+    WithoutEffect("feature_switches", "there are none"),
+    WithoutEffect("integrations", "there are none"),
+    WithoutEffect("reserved_ports", "tasks use free ports"),
+    WithoutEffect("tensorboard_timeout", "there are no TensorBoards yet"),
+    WithoutEffect("notebook_timeout", "there are no notebooks yet"),
+    WithoutEffect("det_cloud", "there is none"),
+    WithoutEffect("__internal", "nothing reads it"),
+};
+
+#undef DET_SCHEDULER
+#undef DET_DATABASE
+
+constexpr char kHead[] = R"(# Configuration of the master
+
+Written from the table of fields in `master/config_fields.cc` by `bazel run //tools:master_config_doc`;
+a test keeps this page equal to it.
+
+`resolute-master --config FILE` reads one YAML document. A flag wins over the file
+(`resolute-master --help`), `$DET_ADMIN_PASSWORD` over a password in it. `null` is the same as
+leaving a key out. An unknown key is refused; all problems are said at once, each with its line and
+path, and the master does not start. `det deploy local up --master-config FILE` hands the file on.
+
+```yaml
+cluster_name: lab
+checkpoint_storage: {type: shared_fs, host_path: /mnt/checkpoints}
+resource_manager:
+  default_compute_resource_pool: gpus
+  default_aux_resource_pool: small
+resource_pools:
+- pool_name: gpus
+  scheduler: {type: fair_share, preemption: true, hold_after: 10m}
+- pool_name: small
+  shared_devices: true
+  workspaces: [Uncategorized, teaching]
+quotas:
+- {scope: workspace, name: teaching, max_slots: 8, slot_hours: 500}
+topology:
+- {switch: leaf-1, agents: [node-1, node-2], islands: [[0, 1, 2, 3], [4, 5, 6, 7]]}
+```
+)";
+
+}  // namespace
+
+const model::FieldTable& ConfigFields() {
+  static const auto* const table = new model::FieldTable(
+      std::vector<Field>(std::begin(kFields), std::end(kFields)), new FileConfig);
+  return *table;
+}
+
+std::string MasterConfigPage() {
+  return absl::StrCat(kHead, "\n## General\n", model::GeneralTable(ConfigFields()),
+                      model::SectionTables(ConfigFields()));
+}
+
+}  // namespace det::master

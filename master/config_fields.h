@@ -1,0 +1,43 @@
+// Every field of the master's configuration file in one table (model/field_table.h).
+// Used by config_file.cc and the page of the documentation, on any thread.
+#ifndef MASTER_CONFIG_FIELDS_H_
+#define MASTER_CONFIG_FIELDS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "master/config.h"
+#include "master/model/field_table.h"
+
+namespace det::master {
+
+// The file as it was written, before its parts are put together.
+struct FileConfig {
+  // Of a PostgreSQL elsewhere, instead of its URL.
+  struct Database {
+    std::string host, user, password, name, ssl_mode, ssl_root_cert;
+    int port = 5432;
+  };
+  struct TopologyItem {
+    std::vector<std::string> agents;
+    std::string network_switch;
+    std::vector<std::vector<int64_t>> islands;
+  };
+  Config config;
+  Database db;
+  std::string manager_type = "agent";
+  std::string storage_type = "shared_fs";
+  std::string password_file;
+  model::ResourcePool scheduler;  // what pools inherit
+  std::vector<TopologyItem> topology;
+};
+
+const model::FieldTable& ConfigFields();  // of FileConfig
+
+// docs/reference/master-config.md
+std::string MasterConfigPage();
+
+}  // namespace det::master
+
+#endif  // MASTER_CONFIG_FIELDS_H_
