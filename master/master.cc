@@ -151,6 +151,7 @@ absl::Status Master::Impl::StartEngine(const Config& config,
                       .logs_arrived = [this](const model::TaskId& task) {
                         experiment_watch_.LogsArrived(task);
                       }});
+  experiment_watch_.SetLoop(loop_.get());
   engine_ = std::make_unique<engine::Engine>(
       cluster::Settings{.cluster_id = edge_.facts.cluster_id}, store_.get(), loop_.get(),
       engine::Sinks{
