@@ -151,8 +151,8 @@ absl::Status Draft::MoveBeside(model::ExperimentId id, const model::JobId& job, 
   const auto index = static_cast<size_t>(it - peers.begin());
   std::optional<double> position = Beside(peers, index, ahead);
   if (!position) {
-    // A step of 1 between two, the last where it is: nobody who comes later gets ahead of it.
-    const double last = peers.back().position;
+    // A step of 1 between two, the last no later than it was: who comes later comes behind it.
+    const double last = std::floor(peers.back().position);
     for (size_t i = 0; i < peers.size(); ++i) {
       peers[i].position = last - static_cast<double>(peers.size() - 1 - i);
       PlaceOf(peers[i].id).position = peers[i].position;

@@ -347,9 +347,8 @@ TEST_F(SchedulingTest, ASlotWhoseRunsFailInARowAsOnBrokenHardwareIsPutAside) {
   Exit("2.2.0", 0);
   EXPECT_EQ(state.slots.at(0).failures, 0);
   Create(MakeConfig());
-  Create(MakeConfig());
   fail("3.3.0");
-  fail("4.4.0");
+  fail("3.3.1");
   EXPECT_TRUE(state.slots.at(0).quarantined);
   EXPECT_EQ(state.slots.at(0).reason, "NVRM: Xid 79");
   EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());

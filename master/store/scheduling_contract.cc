@@ -97,6 +97,7 @@ TEST_P(StoreContractTest, WhatEndedRunsUsedOfTheirMonthIsAddedUp) {
     e.owner_name = owner;
     auto config = std::make_shared<model::ExperimentConfig>(*e.config);
     config->workspace = id < 3 ? "vision" : "speech";
+    config->project = "p";
     e.config = std::move(config);
     const experiment::Trial trial = MakeTrial(id, id);
     experiment::Allocation a = MakeAllocation(trial, 0);
