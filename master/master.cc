@@ -151,8 +151,14 @@ absl::Status Master::Impl::StartEngine(const Config& config,
                       .logs_arrived = [this](const model::TaskId& task) {
                         experiment_watch_.LogsArrived(task);
                       }});
+  experiment_watch_.SetLoop(loop_.get());
   engine_ = std::make_unique<engine::Engine>(
-      cluster::Settings{.cluster_id = edge_.facts.cluster_id}, store_.get(), loop_.get(),
+      cluster::Settings{.cluster_id = edge_.facts.cluster_id,
+                        .pools = config.resource_pools,
+                        .quotas = config.quotas,
+                        .default_compute_pool = config.default_compute_pool,
+                        .default_aux_pool = config.default_aux_pool},
+      store_.get(), loop_.get(),
       engine::Sinks{
           .agents = hub_.get(), .trials = &allocation_watch_, .experiments = &experiment_watch_},
       std::move(fatal));

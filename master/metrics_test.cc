@@ -21,6 +21,7 @@ struct NoSink final : engine::AgentSink, engine::TrialSink, engine::ExperimentSi
   void Announce(const cluster::AnnouncePreemption&) override {}
   void Close(const cluster::CloseAllocation&) override {}
   void Changed(model::ExperimentId) override {}
+  void QueueChanged() override {}
 };
 
 TEST(Metrics, ShowsWhatIsThereAndWhatHappened) {

@@ -2,7 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "master/cluster/state.h"
+#include "master/cluster/mirror.h"
+#include "master/cluster/step.h"
 
 namespace det::cluster {
 namespace {
@@ -10,6 +11,9 @@ namespace {
 using experiment::Allocation;
 using experiment::AllocationActions;
 using experiment::Share;
+
+// By fractions of slots, and what an elastic one got.
+double HeldBy(const Allocation& a) { return a.granted * a.fraction; }
 
 void StartShares(Step& step, const Allocation& a) {
   std::vector<std::string> places;
@@ -20,25 +24,41 @@ void StartShares(Step& step, const Allocation& a) {
   }
   const experiment::Trial& trial = step.s.trials.at(a.trial);
   step.Log(trial, a.id, model::LogLevel::kInfo,
-           absl::StrCat("run ", a.run_id, " got ", a.slots,
-                        a.slots == 1 ? " slot on " : " slots on ", absl::StrJoin(places, ", ")));
+           absl::StrCat("run ", a.run_id, " got ", HeldBy(a),
+                        a.granted == 1 ? " slot on " : " slots on ", absl::StrJoin(places, ", ")));
+  const experiment::Experiment& e = step.EntryOf(trial).experiment;
+  step.s.slot_time.Begin(a.id, experiment::OwnerName(e), e.config->workspace, HeldBy(a),
+                         *a.started_at);
+  const absl::Time end = EndOfTime(step.s, a);
+  if (end != absl::InfiniteFuture()) step.Effect(SetDeadline{a.id, end});
+}
+
+const std::string& WhyEnded(const Allocation& a) {
+  return a.exit_message.empty() ? a.preemption_reason : a.exit_message;
 }
 
 void OnTerminated(Step& step, Allocation& a) {
   step.Effect(CloseAllocation{a.id});
   step.Reschedule();
   experiment::Trial& trial = step.s.trials.at(a.trial);
+  if (a.started_at) {
+    step.s.slot_time.End(a.id, *a.ended_at);
+    trial.run_time += *a.ended_at - *a.started_at;
+    step.Touch(trial);
+  }
+  NoteHardware(step, a, trial);
   if (trial.allocation != a.id) return;
   const int max_restarts = step.EntryOf(trial).experiment.config->max_restarts;
   const int before = trial.restarts;
   const experiment::TrialActions actions =
-      experiment::OnRunEnded(trial, a.exit_reason, a.exit_message, max_restarts, step.now);
+      experiment::OnRunEnded(trial, a.exit_reason, WhyEnded(a), max_restarts, step.now);
   if (trial.restarts > before) {
     step.Log(trial, a.id, model::LogLevel::kWarning,
              absl::StrCat("restart ", trial.restarts, " of ", max_restarts, ": ", trial.reason));
   } else if (actions.new_run) {
     step.Log(trial, a.id, model::LogLevel::kInfo,
              absl::StrCat("run ", a.run_id, " ended (", std::string(model::ToString(a.exit_reason)),
+                          WhyEnded(a).empty() ? "" : ": ", WhyEnded(a),
                           "); the trial goes back to the queue"));
   }
   Do(step, trial, actions);
@@ -46,6 +66,11 @@ void OnTerminated(Step& step, Allocation& a) {
 }
 
 }  // namespace
+
+std::string TimeIsOver(const Entry& entry) {
+  const auto limit = absl::Seconds(*entry.experiment.config->resources.max_run_time);
+  return absl::StrCat("its max_run_time of ", absl::FormatDuration(limit), " is over");
+}
 
 std::vector<RendezvousNode> NodesOf(const Cluster::State& state, const Allocation& a) {
   std::vector<RendezvousNode> nodes;
@@ -76,9 +101,26 @@ void Do(Step& step, Allocation& a, const AllocationActions& actions) {
   if (actions.terminated) OnTerminated(step, a);
 }
 
+void Preempt(Step& step, Allocation& a, const std::string& reason) {
+  experiment::Trial& trial = step.s.trials.at(a.trial);
+  const auto timeout =
+      absl::Seconds(step.EntryOf(trial).experiment.config->preemption_timeout_seconds);
+  const AllocationActions actions = experiment::Preempt(a, reason, timeout, step.now);
+  if (!actions.notify_preempt) return;
+  step.Log(trial, a.id, model::LogLevel::kInfo,
+           absl::StrCat("run ", a.run_id, " is asked to save and go within ",
+                        absl::FormatDuration(timeout), ": ", reason));
+  Do(step, a, actions);
+}
+
 absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event) {
   const auto it = step.s.allocations.find(event.id);
   if (it == step.s.allocations.end()) return step.Finish();
+  if (EndOfTime(step.s, it->second) <= step.now) {
+    experiment::Trial& trial = step.s.trials.at(it->second.trial);
+    Do(step, trial, experiment::TimeOver(trial, TimeIsOver(step.EntryOf(trial)), step.now));
+    // One that was on its way out already keeps to its own deadline.
+  }
   const AllocationActions actions =
       experiment::OnDeadline(it->second, step.s.settings.stop_grace, step.now);
   if (actions.stop.empty()) return step.Finish();

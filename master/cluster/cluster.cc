@@ -3,12 +3,16 @@
 #include <utility>
 #include <variant>
 
-#include "master/cluster/state.h"
+#include "absl/strings/str_cat.h"
+
+#include "master/cluster/mirror.h"
+#include "master/cluster/step.h"
 
 namespace det::cluster {
 
 Cluster::Cluster(Settings settings) : state_(std::make_unique<State>()) {
   state_->settings = std::move(settings);
+  Derive(*state_, {});
 }
 
 Cluster::~Cluster() = default;
@@ -16,6 +20,7 @@ Cluster::Cluster(Cluster&&) noexcept = default;
 Cluster& Cluster::operator=(Cluster&&) noexcept = default;
 
 absl::StatusOr<Outcome> Cluster::Apply(const Event& event, absl::Time now) {
+  state_->now = now;
   Step step(*state_, now);
   return std::visit([&](const auto& kind) { return cluster::Apply(step, kind); }, event);
 }
@@ -54,9 +59,89 @@ std::vector<const experiment::Experiment*> Cluster::live_experiments() const {
   return live;
 }
 
-const scheduler::WaitReason* Cluster::FindWaitReason(const model::AllocationId& id) const {
-  const auto it = state_->waiting.find(id);
-  return it == state_->waiting.end() ? nullptr : &it->second;
+std::vector<const experiment::Allocation*> Cluster::live_allocations(
+    model::ExperimentId id) const {
+  std::vector<const experiment::Allocation*> live;
+  const auto entry = state_->experiments.find(id);
+  if (entry == state_->experiments.end()) return live;
+  for (const auto& [request, trial] : entry->second.trials) {
+    const auto& allocation = state_->trials.at(trial).allocation;
+    const experiment::Allocation* found = allocation ? FindAllocation(*allocation) : nullptr;
+    if (found != nullptr) live.push_back(found);
+  }
+  return live;
+}
+
+const std::map<model::AgentId, model::AgentState>& Cluster::agent_states() const {
+  return state_->agent_states;
+}
+
+std::optional<scheduler::WaitReason> Cluster::FindWaitReason(const model::AllocationId& id) const {
+  return state_->scheduler.ReasonOf(id);
+}
+
+std::vector<KnownPool> Cluster::pools() const {
+  std::map<std::string, KnownPool> by_name;
+  for (const auto& [id, agent] : state_->agents) {
+    KnownPool& view = by_name[agent.resource_pool];
+    view.pool.name = agent.resource_pool;
+    view.source = KnownPool::Source::kAgents;
+  }
+  for (const std::string* name : {&default_compute(), &default_aux()}) {
+    by_name[*name].pool.name = *name;
+  }
+  for (const model::ResourcePool& pool : state_->settings.pools) {
+    by_name[pool.name] = {pool, KnownPool::Source::kFile};
+  }
+  for (const auto& [name, pool] : state_->pools) {
+    by_name[name] = {pool, KnownPool::Source::kRuntime};
+  }
+  std::vector<KnownPool> views;
+  for (auto& [name, view] : by_name) {
+    // An agent that has not come back since the start has not said yet.
+    if (!name.empty()) views.push_back(std::move(view));
+  }
+  return views;
+}
+
+const std::string& Cluster::default_compute() const { return DefaultComputePool(*state_); }
+const std::string& Cluster::default_aux() const { return DefaultAuxPool(*state_); }
+
+std::vector<scheduler::Limit> Cluster::limits() const {
+  std::vector<scheduler::Limit> limits;
+  for (const model::Quota& quota : Quotas(*state_)) {
+    limits.push_back(MakeLimit(*state_, quota, state_->now));
+  }
+  return limits;
+}
+
+std::vector<JobInQueue> Cluster::jobs() const {
+  std::vector<JobInQueue> jobs;
+  for (const auto& [id, entry] : state_->experiments) {
+    const experiment::Experiment& e = entry.experiment;
+    jobs.push_back({&e, MakeJob(e), e.queue.resource_pool});
+  }
+  return jobs;
+}
+
+const scheduler::Scheduler& Cluster::scheduler() const { return state_->scheduler; }
+
+absl::Status Cluster::CheckScheduler() const {
+  scheduler::Scheduler fresh;
+  Mirror(*state_, absl::InfinitePast(), fresh);
+  scheduler::Snapshot told = state_->scheduler.Dump(absl::InfinitePast());
+  scheduler::Snapshot is = fresh.Dump(absl::InfinitePast());
+  for (scheduler::Snapshot* snapshot : {&told, &is}) {
+    // As of different times.
+    for (scheduler::Limit& limit : snapshot->limits) limit.slot_hours_used = 0;
+  }
+  if (told == is) return absl::OkStatus();
+  const char* part = told.pools != is.pools   ? "pools"
+                     : told.nodes != is.nodes ? "nodes"
+                     : told.jobs != is.jobs   ? "jobs"
+                     : told.gangs != is.gangs ? "gangs"
+                                              : "limits";
+  return absl::InternalError(absl::StrCat("the scheduler was told of other ", part));
 }
 
 }  // namespace det::cluster

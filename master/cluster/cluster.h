@@ -26,7 +26,11 @@ namespace det::cluster {
 struct Settings {
   std::string cluster_id;
   absl::Duration stop_grace = absl::Seconds(15);  // between SIGTERM and SIGKILL
-  std::string default_resource_pool = "default";
+  // Of the configuration file.
+  std::vector<model::ResourcePool> pools;
+  std::vector<model::Quota> quotas;
+  std::string default_compute_pool = "default";  // of trials with slots that name no pool
+  std::string default_aux_pool = "default";      // of those without slots
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
@@ -70,18 +74,23 @@ class Cluster {
   const experiment::Trial* FindTrial(model::TrialId id) const;
   const experiment::Allocation* FindAllocation(const model::AllocationId& id) const;
   const std::map<model::AgentId, model::Agent>& agents() const;
-  std::vector<const experiment::Allocation*> live_allocations() const;
-  std::vector<const experiment::Experiment*> live_experiments() const;
   // What people have decided about agents; absent: nothing.
   const std::map<model::AgentId, model::AgentState>& agent_states() const;
-  std::vector<KnownPool> pools() const;          // by name
-  const std::string& default_compute() const;    // pool of who names none and needs slots
-  const std::string& default_aux() const;        // and of who needs none
-  std::vector<scheduler::Limit> limits() const;  // by scope and name
-  std::vector<JobInQueue> jobs() const;          // by experiment
-  const scheduler::Scheduler& scheduler() const;
+  std::vector<const experiment::Allocation*> live_allocations() const;
+  std::vector<const experiment::Allocation*> live_allocations(model::ExperimentId id) const;
+  std::vector<const experiment::Experiment*> live_experiments() const;
   // Why a queued allocation waits, as of the last ScheduleTick.
-  const scheduler::WaitReason* FindWaitReason(const model::AllocationId& id) const;
+  std::optional<scheduler::WaitReason> FindWaitReason(const model::AllocationId& id) const;
+  std::vector<KnownPool> pools() const;        // by name
+  const std::string& default_compute() const;  // pool of who names none and needs slots
+  const std::string& default_aux() const;      // and of who needs none
+  // By scope and name; with what is used of them, as of the last event.
+  std::vector<scheduler::Limit> limits() const;
+  std::vector<JobInQueue> jobs() const;  // by experiment
+  const scheduler::Scheduler& scheduler() const;
+
+  // INTERNAL where the scheduler was told something else than what is so. For tests.
+  absl::Status CheckScheduler() const;
 
   // Memory as an Image, each searcher as a snapshot without a journal; what a Restore of the
   // committed rows dumps is equal. For tests.

@@ -100,17 +100,18 @@ TEST_F(ClusterTest, TheSameRequestMakesOneExperiment) {
 }
 
 TEST_F(ClusterTest, WaitsForSlotsAndSaysWhy) {
-  AddAgent("a", 1);
   auto config = MakeConfig();
   config->resources.slots_per_trial = 4;
   Create(config);
-  const auto* reason = cluster_.FindWaitReason(model::AllocationId("1.1.0"));
-  ASSERT_NE(reason, nullptr);
+  AddAgent("a", 1);
+  Tick();
+  const auto reason = cluster_.FindWaitReason(model::AllocationId("1.1.0"));
+  ASSERT_TRUE(reason.has_value());
   EXPECT_EQ(reason->kind, scheduler::WaitReason::Kind::kInfeasible);
   EXPECT_THAT(Tick().effects, IsEmpty()) << "rest must be quiet";
   AddAgent("b", 3);
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(2));
-  EXPECT_EQ(cluster_.FindWaitReason(model::AllocationId("1.1.0")), nullptr);
+  EXPECT_EQ(cluster_.FindWaitReason(model::AllocationId("1.1.0")), std::nullopt);
 }
 
 TEST_F(ClusterTest, AFailureRestartsFromTheLatestCheckpoint) {

@@ -1,12 +1,14 @@
 // An experiment that has ended goes on: a search of the same kind starts anew over the trials that
 // are there. Trial n of these searches does not depend on what became of the others, so the new
 // search asks for the same trials.
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/cluster/state.h"
+#include "master/cluster/mirror.h"
+#include "master/cluster/step.h"
 
 namespace det::cluster {
 namespace {
@@ -26,6 +28,15 @@ absl::Status CheckContinues(const Experiment& e, const model::SearcherConfig& co
                    "; only single, random and grid with independent samples can be continued"));
 }
 
+// Before the next experiment that is created, whose position is its id.
+double BehindAll(const Cluster::State& s) {
+  double last = s.last_experiment;
+  for (const auto& [id, entry] : s.experiments) {
+    last = std::max(last, entry.experiment.queue.position);
+  }
+  return last + (s.last_experiment + 1 - last) / 2;
+}
+
 // Memory of the experiment as its rows have it, with a new searcher.
 absl::StatusOr<Entry*> Adopt(Step& step, const ContinueExperiment& event, Experiment experiment) {
   const model::ExperimentId id = experiment.id;
@@ -43,6 +54,10 @@ absl::StatusOr<Entry*> Adopt(Step& step, const ContinueExperiment& event, Experi
     return absl::AbortedError(absl::StrCat("experiment ", id.value(),
                                            " has gone on and ended again meanwhile; try again"));
   }
+  // With another configuration it takes the place that this asks for.
+  if (event.config != nullptr) experiment.queue = MakePlace(step.s, *experiment.config, id);
+  experiment.queue.position = BehindAll(step.s);
+  DET_RETURN_IF_ERROR(CanEverRun(step.s, *experiment.config, experiment.queue.resource_pool));
   DET_ASSIGN_OR_RETURN(searcher::Searcher searcher, searcher::Searcher::Make(*experiment.config));
   experiment.reason.clear();
   experiment.progress = 0;
@@ -78,7 +93,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event) {
                      "; only one that has ended can be continued with another configuration"));
   }
   DET_ASSIGN_OR_RETURN(Entry * entry, Adopt(step, event, before));
-  step.Touch(entry->experiment);
+  step.TouchJob(entry->experiment);
   Do(step, *entry, entry->searcher.Start());
   return step.Finish();
 }

@@ -76,6 +76,20 @@ struct SetDeadline {
 struct ScheduleSoon {
   friend bool operator==(const ScheduleSoon&, const ScheduleSoon&) = default;
 };
+// Apply a ScheduleTick at `at`. A later one replaces it.
+struct SetScheduleTimer {
+  absl::Time at;
+  friend bool operator==(const SetScheduleTimer&, const SetScheduleTimer&) = default;
+};
+// Apply a CalendarTick at `at`. A later one replaces it.
+struct SetCalendarTimer {
+  absl::Time at;
+  friend bool operator==(const SetCalendarTimer&, const SetCalendarTimer&) = default;
+};
+// Who waits, or why, may have changed: those who watch what is queued look again.
+struct QueueChanged {
+  friend bool operator==(const QueueChanged&, const QueueChanged&) = default;
+};
 // Something about this experiment (its trials included) changed: watchers look again.
 struct ExperimentChanged {
   model::ExperimentId id;
@@ -83,7 +97,8 @@ struct ExperimentChanged {
 };
 
 using Effect = std::variant<StartTask, StopTask, AnnounceRendezvous, AnnouncePreemption,
-                            CloseAllocation, SetDeadline, ScheduleSoon, ExperimentChanged>;
+                            CloseAllocation, SetDeadline, ScheduleSoon, SetScheduleTimer,
+                            SetCalendarTimer, QueueChanged, ExperimentChanged>;
 
 }  // namespace det::cluster
 

@@ -30,6 +30,7 @@ struct CreateExperiment {
   std::string original_config;
   std::string context_hash;
   model::UserId owner;
+  std::string owner_name;
   std::string request_id;
   bool activate = true;
   // From which every trial starts; what searcher.source_* names, looked up.

@@ -7,12 +7,23 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "master/cluster/change.h"
 #include "master/model/ids.h"
 
 namespace det::cluster {
+
+// What the runs that have ended used of the month (UTC) in which the newest of them ended.
+struct Usage {
+  absl::Time month;  // its beginning
+  // Slot-seconds, fractions of devices as such; by name.
+  std::map<std::string, double> users;
+  std::map<std::string, double> workspaces;
+  friend bool operator==(const Usage&, const Usage&) = default;
+};
 
 // What the store loads at start: every experiment, trial and allocation that is not over, the
 // newest snapshot of each searcher and what it has heard since, and the highest ids ever used.
@@ -25,6 +36,11 @@ struct Image {
   int32_t last_experiment = 0;
   int32_t last_trial = 0;
   int64_t last_submitted = 0;
+  std::vector<model::AgentState> agents;   // by id
+  std::vector<model::ResourcePool> pools;  // that were set at run time; by name
+  PutDefaultPools default_pools;           // likewise
+  std::vector<model::Quota> quotas;        // by scope and name
+  Usage usage;  // not in a Dump: it is a sum of the rows that the cluster forgets
   friend bool operator==(const Image&, const Image&) = default;
 };
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "master/cluster/mirror.h"
+#include "master/cluster/step.h"
+
 namespace det::cluster {
 namespace {
 
@@ -36,6 +39,9 @@ std::vector<Effect> EffectsOf(const Cluster::State& state, const Allocation& a,
   if (a.state == AllocationState::kPreempting) {
     effects.push_back(AnnouncePreemption{a.id, a.preemption_reason, *a.deadline});
     effects.push_back(SetDeadline{a.id, *a.deadline});
+  } else if (a.state != AllocationState::kStopping) {
+    const absl::Time end = EndOfTime(state, a);
+    if (end != absl::InfiniteFuture()) effects.push_back(SetDeadline{a.id, end});
   }
   return effects;
 }
@@ -47,6 +53,14 @@ std::vector<Effect> Cluster::Regenerate() const {
     std::move(of.begin(), of.end(), std::back_inserter(effects));
   }
   effects.push_back(ScheduleSoon{});
+  const auto planned = [](const auto& of) { return !of.second.maintenance.empty(); };
+  const auto monthly = [](const model::Quota& quota) { return quota.slot_hours.has_value(); };
+  const std::vector<model::Quota> quotas = Quotas(*state_);
+  if (std::any_of(state_->agent_states.begin(), state_->agent_states.end(), planned) ||
+      std::any_of(quotas.begin(), quotas.end(), monthly)) {
+    // At once: nobody here knows what time it is.
+    effects.push_back(SetCalendarTimer{absl::InfinitePast()});
+  }
   return effects;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "master/cluster/state.h"
+#include "master/cluster/step.h"
 
 namespace det::cluster {
 namespace {
@@ -117,7 +117,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event) {
 }
 
 absl::StatusOr<Outcome> Apply(Step& step, const CheckpointReported& event) {
-  const Allocation* allocation = Present(step, event.allocation);
+  Allocation* allocation = Present(step, event.allocation);
   const model::CheckpointRecord& checkpoint = event.checkpoint;
   if (allocation == nullptr || allocation->trial != checkpoint.trial) return step.Finish();
   Trial& trial = step.s.trials.at(allocation->trial);
@@ -129,6 +129,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const CheckpointReported& event) {
   }
   trial.latest_checkpoint = checkpoint.id;
   trial.steps_completed = checkpoint.steps_completed;
+  allocation->saved_at = step.now;
+  step.Touch(*allocation);
   step.Touch(trial);
   return step.Finish();
 }

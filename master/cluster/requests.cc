@@ -1,9 +1,11 @@
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
-#include "master/cluster/state.h"
+#include "master/cluster/mirror.h"
+#include "master/cluster/step.h"
 
 namespace det::cluster {
 namespace {
@@ -50,12 +52,17 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
       return step.Finish();
     }
   }
+  experiment::QueuePlace place =
+      MakePlace(step.s, *event.config, model::ExperimentId(step.s.last_experiment + 1));
+  DET_RETURN_IF_ERROR(CanEverRun(step.s, *event.config, place.resource_pool));
   DET_ASSIGN_OR_RETURN(searcher::Searcher searcher, searcher::Searcher::Make(*event.config));
   const model::ExperimentId id(++step.s.last_experiment);
   experiment::Experiment experiment;
   experiment.id = id;
   experiment.job = model::JobId(absl::StrCat("exp-", id.value()));
   experiment.owner = event.owner;
+  experiment.owner_name = event.owner_name;
+  experiment.queue = std::move(place);
   experiment.request_id = event.request_id;
   experiment.config = event.config;
   experiment.original_config = event.original_config;
@@ -71,7 +78,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
                                         .waiting = {},
                                         .missing = {}})
                      .first->second;
-  step.Touch(entry.experiment);
+  step.TouchJob(entry.experiment);
   step.out.created = id;
   Do(step, entry, entry.searcher.Start());
   return step.Finish();

@@ -2,7 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/cluster/state.h"
+#include "master/cluster/mirror.h"
+#include "master/cluster/step.h"
 #include "master/searcher/journal.h"
 
 namespace det::cluster {
@@ -130,6 +131,20 @@ absl::Status Cluster::Restore(Image image) {
     DET_RETURN_IF_ERROR(AddAllocation(*fresh, std::move(allocation)));
   }
   AddAbsentAgents(*fresh);
+  for (model::AgentState& agent : image.agents) {
+    const model::AgentId id = agent.id;
+    fresh->agent_states.emplace(id, std::move(agent));
+  }
+  for (model::ResourcePool& pool : image.pools) {
+    const std::string name = pool.name;
+    fresh->pools.emplace(name, std::move(pool));
+  }
+  fresh->default_pools = std::move(image.default_pools);
+  for (model::Quota& quota : image.quotas) {
+    const auto key = std::pair(quota.scope, quota.name);
+    fresh->quotas.emplace(key, std::move(quota));
+  }
+  Derive(*fresh, image.usage);
   state_ = std::move(fresh);
   return absl::OkStatus();
 }
@@ -146,6 +161,10 @@ Image Cluster::Dump() const {
   image.last_experiment = state_->last_experiment;
   image.last_trial = state_->last_trial;
   image.last_submitted = state_->last_submitted;
+  for (const auto& [id, agent] : state_->agent_states) image.agents.push_back(agent);
+  for (const auto& [name, pool] : state_->pools) image.pools.push_back(pool);
+  image.default_pools = state_->default_pools;
+  for (const auto& [key, quota] : state_->quotas) image.quotas.push_back(quota);
   return image;
 }
 

@@ -1,125 +1,79 @@
 #include <algorithm>
-#include <set>
+#include <string>
 #include <utility>
 
-#include "master/cluster/state.h"
-#include "master/scheduler/scheduler.h"
+#include "absl/strings/str_cat.h"
+#include "master/cluster/mirror.h"
+#include "master/cluster/step.h"
 
 namespace det::cluster {
 namespace {
 
 using experiment::Allocation;
-using experiment::Share;
-using SlotKey = std::pair<model::AgentId, int>;
+using model::AllocationState;
 
-scheduler::Gang MakeGang(const Cluster::State& s, const Allocation& a) {
-  const experiment::Trial& trial = s.trials.at(a.trial);
-  const model::ExperimentConfig& config = *s.experiments.at(trial.experiment).experiment.config;
-  const model::ResourcesConfig& resources = config.resources;
-  scheduler::Gang gang;
-  gang.id = a.id;
-  gang.job = a.job;
-  gang.resource_pool =
-      resources.resource_pool.empty() ? s.settings.default_resource_pool : resources.resource_pool;
-  gang.slots = a.slots;
-  gang.single_node = resources.is_single_node;
-  gang.preemptible = a.state == model::AllocationState::kRunning;
-  gang.submitted = a.submitted;
-  for (const Share& share : a.shares) {
-    if (!share.exited) gang.running_on.push_back(share.placement);
-  }
-  return gang;
+bool IsOpen(const Cluster::State& s, const model::Agent& agent, int slot) {
+  const auto has = [&](const model::Device& device) { return device.id == slot; };
+  if (std::none_of(agent.slots.begin(), agent.slots.end(), has)) return false;
+  const auto state = s.agent_states.find(agent.id);
+  if (state == s.agent_states.end()) return true;
+  const auto of = state->second.slots.find(slot);
+  return of == state->second.slots.end() || (of->second.enabled && !of->second.quarantined);
 }
 
-scheduler::Job MakeJob(const experiment::Experiment& e) {
-  const model::ResourcesConfig& resources = e.config->resources;
-  scheduler::Job job{.id = e.job};
-  job.priority = resources.priority.value_or(job.priority);
-  if (resources.max_slots) job.max_slots = *resources.max_slots;
-  // The searcher counts a trial no more once it is told to pause; its slots may take longer.
-  const int64_t concurrent = e.config->searcher.max_concurrent_trials;
-  if (concurrent > 0) job.max_gangs = concurrent;
-  return job;
-}
-
-scheduler::Snapshot MakeSnapshot(const Cluster::State& s) {
-  scheduler::Snapshot snapshot;
-  for (const auto& [id, agent] : s.agents) {
-    scheduler::Node node{.id = id, .resource_pool = agent.resource_pool, .slots = {}};
-    for (const model::Device& device : agent.slots) node.slots.push_back({.id = device.id});
-    node.accepts_work = agent.connected;
-    snapshot.nodes.push_back(std::move(node));
-  }
-  for (const auto& [id, entry] : s.experiments) snapshot.jobs.push_back(MakeJob(entry.experiment));
-  for (const auto& [id, allocation] : s.allocations) {
-    snapshot.gangs.push_back(MakeGang(s, allocation));
-  }
-  return snapshot;
-}
-
-// Whether the placements still name free slots of connected agents.
-bool StillFits(const Cluster::State& s, const std::vector<model::Placement>& placements) {
-  std::set<SlotKey> taken;
-  for (const auto& [id, allocation] : s.allocations) {
-    for (const Share& share : allocation.shares) {
-      if (share.exited) continue;
-      for (const int slot : share.placement.slots) taken.emplace(share.placement.agent, slot);
-    }
-  }
+// Whether the placements still name free slots of agents that take work.
+bool StillFits(const Cluster::State& s, const Allocation& a,
+               const std::vector<model::Placement>& placements) {
   for (const model::Placement& placement : placements) {
     const auto agent = s.agents.find(placement.agent);
     if (agent == s.agents.end() || !agent->second.connected) return false;
+    const auto state = s.agent_states.find(placement.agent);
+    if (state != s.agent_states.end() && !state->second.enabled) return false;
     for (const int slot : placement.slots) {
-      const auto& slots = agent->second.slots;
-      const bool exists = std::any_of(slots.begin(), slots.end(),
-                                      [&](const model::Device& d) { return d.id == slot; });
-      if (!exists || !taken.emplace(placement.agent, slot).second) return false;
+      if (!IsOpen(s, agent->second, slot)) return false;
     }
+    if (!s.slots.HasRoom(placement, a.fraction)) return false;
   }
   return true;
 }
 
-void AssignSlots(Step& step, const model::AllocationId& id,
-                 const std::vector<model::Placement>& placements) {
-  const auto it = step.s.allocations.find(id);
-  if (it == step.s.allocations.end() || it->second.state != model::AllocationState::kQueued) return;
-  if (!StillFits(step.s, placements)) return step.Reschedule();
-  experiment::Trial& trial = step.s.trials.at(it->second.trial);
+void AssignSlots(Step& step, const scheduler::Assignment& assignment) {
+  const auto it = step.s.allocations.find(assignment.gang);
+  if (it == step.s.allocations.end() || it->second.state != AllocationState::kQueued) return;
+  Allocation& a = it->second;
+  if (!StillFits(step.s, a, assignment.on)) return step.Reschedule();
+  experiment::Trial& trial = step.s.trials.at(a.trial);
   Do(step, trial, experiment::OnAssigned(trial));
-  Do(step, it->second, experiment::Assign(it->second, placements, step.now));
+  Do(step, a, experiment::Assign(a, assignment.on, step.now));
+  // What comes later in the plan must not take the same.
+  step.s.slots.Put(a);
 }
 
-void PreemptForOthers(Step& step, const model::AllocationId& id) {
-  const auto it = step.s.allocations.find(id);
-  if (it == step.s.allocations.end() || it->second.state != model::AllocationState::kRunning) {
-    return;
-  }
-  const auto& config = *step.EntryOf(step.s.trials.at(it->second.trial)).experiment.config;
-  Do(step, it->second,
-     experiment::Preempt(it->second, "its slots are needed for work of higher priority",
-                         absl::Seconds(config.preemption_timeout_seconds), step.now));
-}
-
-// Reasons are no durable state: only those who look at them hear of a new one.
-void NoteReasons(Step& step, std::map<model::AllocationId, scheduler::WaitReason> waiting) {
-  for (const auto& [id, reason] : waiting) {
-    const auto before = step.s.waiting.find(id);
-    if (before != step.s.waiting.end() && before->second == reason) continue;
-    const auto allocation = step.s.allocations.find(id);
-    if (allocation == step.s.allocations.end()) continue;
-    step.Effect(ExperimentChanged{step.s.trials.at(allocation->second.trial).experiment});
-  }
-  step.s.waiting = std::move(waiting);
+// A timer that comes due is truncated to microseconds, as every event is.
+absl::Time NextMicrosecond(absl::Time time) {
+  const absl::Time down = absl::FromUnixMicros(absl::ToUnixMicros(time));
+  return down < time ? down + absl::Microseconds(1) : time;
 }
 
 }  // namespace
 
 absl::StatusOr<Outcome> Apply(Step& step, const ScheduleTick&) {
-  scheduler::Scheduled scheduled = scheduler::Schedule(MakeSnapshot(step.s));
-  NoteReasons(step, std::move(scheduled.waiting));
-  for (const scheduler::Assignment& a : scheduled.plan.assign) AssignSlots(step, a.gang, a.on);
-  for (const scheduler::Preemption& p : scheduled.plan.preempt) PreemptForOthers(step, p.victim);
-  return step.Finish();
+  for (const model::Quota& quota : Quotas(step.s)) {
+    if (quota.slot_hours) step.s.scheduler.Put(MakeLimit(step.s, quota, step.now));
+  }
+  const scheduler::Plan plan = step.s.scheduler.Pass(step.now);
+  if (step.s.queue_changed || !plan.assign.empty() || !plan.preempt.empty()) {
+    step.Effect(QueueChanged{});
+  }
+  for (const scheduler::Assignment& assignment : plan.assign) AssignSlots(step, assignment);
+  for (const scheduler::Preemption& preemption : plan.preempt) {
+    const auto victim = step.s.allocations.find(preemption.victim);
+    if (victim != step.s.allocations.end()) Preempt(step, victim->second, preemption.reason);
+  }
+  if (plan.look_again) step.Effect(SetScheduleTimer{NextMicrosecond(*plan.look_again)});
+  Outcome outcome = step.Finish();
+  step.s.queue_changed = false;
+  return outcome;
 }
 
 }  // namespace det::cluster

@@ -1,19 +1,20 @@
-// The cluster's memory, and the one way in which the parts of this folder change it: a Step notes
-// what was touched and turns it into changes at its end, each row once.
+// The cluster's memory. Changed by a Step (step.h) alone.
 //
 // Included by this folder's sources alone. PURE.
 #ifndef MASTER_CLUSTER_STATE_H_
 #define MASTER_CLUSTER_STATE_H_
 
-#include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "master/cluster/cluster.h"
-#include "master/cluster/outcome.h"
+#include "master/cluster/slot_index.h"
+#include "master/cluster/slot_time.h"
+#include "master/scheduler/scheduler.h"
 #include "master/searcher/searcher.h"
 
 namespace det::cluster {
@@ -37,113 +38,24 @@ struct Cluster::State {
   std::map<model::TrialId, experiment::Trial> trials;
   std::map<model::AllocationId, experiment::Allocation> allocations;  // not terminated
   std::map<model::AgentId, model::Agent> agents;
-  std::map<model::AllocationId, scheduler::WaitReason> waiting;
+  std::map<model::AgentId, model::AgentState> agent_states;
+  std::map<std::string, model::ResourcePool> pools;  // that were set at run time
+  PutDefaultPools default_pools;                     // likewise
+  std::map<std::pair<model::Quota::Scope, std::string>, model::Quota> quotas;
+
+  // What follows from the above and is kept beside it (mirror.h).
+  scheduler::Scheduler scheduler;
+  SlotIndex slots;
+  SlotTime slot_time;
+  absl::Time now;              // of the last event
+  bool queue_changed = false;  // since the last ScheduleTick
+
   // Of the experiments that ended since the start: their searcher's last step. No durable state.
   std::map<model::ExperimentId, int64_t> ended;
   int32_t last_experiment = 0;
   int32_t last_trial = 0;
   int64_t last_submitted = 0;
 };
-
-// One event being applied.
-class Step {
- public:
-  Step(Cluster::State& state, absl::Time now) : s(state), now(now) {}
-
-  // Rows to write.
-  void Touch(const experiment::Experiment& e) { experiments_.insert(e.id); }
-  void Touch(const experiment::Trial& t) { trials_.insert(t.id); }
-  void Touch(const experiment::Allocation& a) { allocations_.insert(a.id); }
-  // The searcher has heard this.
-  void Journal(const Entry& entry, const searcher::Event& event);
-  void Change(cluster::Change change) { out.changes.push_back(std::move(change)); }
-  void Effect(cluster::Effect effect) { out.effects.push_back(std::move(effect)); }
-  // A line of the master's own in the trial's log.
-  void Log(const experiment::Trial& trial, const model::AllocationId& allocation,
-           model::LogLevel level, std::string text);
-  // The queue or the slots have changed.
-  void Reschedule() { reschedule_ = true; }
-
-  Entry& EntryOf(const experiment::Trial& trial) { return s.experiments.at(trial.experiment); }
-
-  // Writes the rows, forgets what is over, and gives the outcome.
-  Outcome Finish();
-
-  Cluster::State& s;
-  const absl::Time now;
-  Outcome out;
-  // What the searcher of the experiment has asked for and has not got yet, and whether that is
-  // being done: what is done may make it ask for more.
-  std::deque<searcher::Operation> wishes;
-  bool granting = false;
-
- private:
-  // A line in the journal, or a snapshot once the journal is long.
-  cluster::Change SearcherRow(Entry& entry, const std::vector<searcher::Event>& heard);
-  void Forget();
-
-  std::set<model::ExperimentId> experiments_;
-  std::map<model::ExperimentId, std::vector<searcher::Event>> heard_;
-  std::set<model::TrialId> trials_;
-  std::set<model::AllocationId> allocations_;
-  bool reschedule_ = false;
-};
-
-// ---- requests.cc ----
-absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event);
-absl::StatusOr<Outcome> Apply(Step& step, const PauseExperiment& event);
-absl::StatusOr<Outcome> Apply(Step& step, const ActivateExperiment& event);
-absl::StatusOr<Outcome> Apply(Step& step, const CancelExperiment& event);
-absl::StatusOr<Outcome> Apply(Step& step, const KillExperiment& event);
-absl::StatusOr<Outcome> Apply(Step& step, const KillTrial& event);
-absl::StatusOr<Outcome> Apply(Step& step, const PostSearcherOperations& event);
-
-// ---- continue.cc ----
-absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event);
-// The searcher of an experiment that goes on asks for a trial that is there.
-void AskedAgain(Step& step, Entry& entry, experiment::Trial& trial);
-
-// ---- agents.cc ----
-absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event);
-absl::StatusOr<Outcome> Apply(Step& step, const AgentDisconnected& event);
-absl::StatusOr<Outcome> Apply(Step& step, const AgentLost& event);
-absl::StatusOr<Outcome> Apply(Step& step, const ShareStarted& event);
-absl::StatusOr<Outcome> Apply(Step& step, const ShareExited& event);
-
-// ---- reports.cc ----
-absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event);
-absl::StatusOr<Outcome> Apply(Step& step, const CheckpointReported& event);
-absl::StatusOr<Outcome> Apply(Step& step, const ProgressReported& event);
-absl::StatusOr<Outcome> Apply(Step& step, const PreemptionAcked& event);
-absl::StatusOr<Outcome> Apply(Step& step, const EarlyExitReported& event);
-
-// ---- scheduling.cc ----
-absl::StatusOr<Outcome> Apply(Step& step, const ScheduleTick& event);
-
-// ---- allocations.cc ----
-absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event);
-// Brings about what an allocation's machine asked for, up to the end of the experiment.
-void Do(Step& step, experiment::Allocation& allocation,
-        const experiment::AllocationActions& actions);
-std::vector<RendezvousNode> NodesOf(const Cluster::State& state,
-                                    const experiment::Allocation& allocation);
-
-// ---- trials.cc ----
-// Brings about what a trial's machine asked for.
-void Do(Step& step, experiment::Trial& trial, const experiment::TrialActions& actions);
-// The trial's run has ended: those that waited for its checkpoint start.
-void StartChildren(Step& step, const experiment::Trial& parent);
-// Tells the searcher, as long as the experiment searches, and does what it asks for.
-void Tell(Step& step, Entry& entry, const searcher::Event& event);
-// Does what the searcher asks for, and ends the experiment if that was the last.
-void Do(Step& step, Entry& entry, std::vector<searcher::Operation> operations);
-bool IsSearching(const experiment::Experiment& e);
-// Ends the experiment once all its trials have ended.
-void EndIfDone(Step& step, Entry& entry);
-
-// ---- task_spec.cc ----
-TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation& allocation,
-                      const experiment::Share& share);
 
 }  // namespace det::cluster
 

@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "master/cluster/state.h"
+#include "master/cluster/mirror.h"
+#include "master/cluster/step.h"
 #include "master/searcher/journal.h"
 
 namespace det::cluster {
@@ -67,27 +68,59 @@ Outcome Step::Finish() {
   for (const auto& [id, heard] : heard_) {
     rows.push_back(SearcherRow(s.experiments.at(id), heard));
   }
+  for (const model::AgentId& id : agent_states_) rows.push_back(PutAgentState{s.agent_states.at(id)});
   rows.insert(rows.end(), std::make_move_iterator(out.changes.begin()),
               std::make_move_iterator(out.changes.end()));
   out.changes = std::move(rows);
   for (const model::ExperimentId& id : changed) Effect(ExperimentChanged{id});
   if (reschedule_) Effect(ScheduleSoon{});
   Forget();
+  TellScheduler();
   return std::move(out);
 }
 
 void Step::Forget() {
   for (const model::AllocationId& id : allocations_) {
     if (s.allocations.at(id).state == model::AllocationState::kTerminated) s.allocations.erase(id);
-    if (!s.allocations.contains(id)) s.waiting.erase(id);
   }
   for (const model::ExperimentId& id : experiments_) {
     const auto entry = s.experiments.find(id);
     if (!model::IsTerminal(entry->second.experiment.state)) continue;
     for (const auto& [request, trial] : entry->second.trials) s.trials.erase(trial);
     s.ended[id] = entry->second.searcher_sequence;
+    jobs_.emplace(id, entry->second.experiment.job);
     s.experiments.erase(entry);
   }
+}
+
+void Step::TellScheduler() {
+  for (const auto& [id, job] : jobs_) {
+    const auto entry = s.experiments.find(id);
+    if (entry != s.experiments.end()) {
+      s.scheduler.Put(MakeJob(entry->second.experiment));
+    } else {
+      s.scheduler.RemoveJob(job);
+    }
+  }
+  for (const model::AllocationId& id : allocations_) {
+    const auto allocation = s.allocations.find(id);
+    if (allocation != s.allocations.end()) {
+      s.slots.Put(allocation->second);
+      s.scheduler.Put(MakeGang(s, allocation->second));
+    } else {
+      s.slots.Remove(id);
+      s.scheduler.RemoveGang(id);
+    }
+  }
+  for (const model::AgentId& id : nodes_) {
+    const auto agent = s.agents.find(id);
+    if (agent != s.agents.end()) {
+      s.scheduler.Put(MakeNode(s, agent->second));
+    } else {
+      s.scheduler.RemoveNode(id);
+    }
+  }
+  s.queue_changed |= reschedule_;
 }
 
 }  // namespace det::cluster

@@ -5,7 +5,8 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "master/cluster/state.h"
+#include "master/cluster/mirror.h"
+#include "master/cluster/step.h"
 
 namespace det::cluster {
 namespace {
@@ -22,13 +23,21 @@ constexpr absl::Duration kKillGrace = absl::Seconds(1);
 // Queues the allocation of the trial's next run.
 void NewRun(Step& step, Trial& trial) {
   const Entry& entry = step.EntryOf(trial);
+  const model::ResourcesConfig& resources = entry.experiment.config->resources;
+  if (TimeLeft(*entry.experiment.config, trial) <= absl::ZeroDuration()) {
+    return Do(step, trial, experiment::TimeOver(trial, TimeIsOver(entry), step.now));
+  }
   experiment::Allocation allocation;
   allocation.id = model::AllocationId(absl::StrCat(trial.task.value(), ".", trial.run_id));
   allocation.task = trial.task;
   allocation.trial = trial.id;
   allocation.run_id = trial.run_id;
   allocation.job = entry.experiment.job;
-  allocation.slots = entry.experiment.config->resources.slots_per_trial;
+  allocation.resource_pool = entry.experiment.queue.resource_pool;
+  allocation.slots = resources.slots_per_trial;
+  const bool elastic = resources.max_slots_per_trial > resources.slots_per_trial;
+  if (elastic) allocation.max_slots = resources.max_slots_per_trial;
+  allocation.fraction = resources.slot_fraction;
   allocation.submitted = ++step.s.last_submitted;
   allocation.queued_at = step.now;
   trial.allocation = allocation.id;
@@ -63,7 +72,9 @@ void OnEnded(Step& step, Trial& trial) {
                         " ended: ", std::string(model::ToString(trial.state)),
                         trial.reason.empty() ? "" : ": ", trial.reason));
   Entry& entry = step.EntryOf(trial);
-  if (bad) entry.experiment.reason = absl::StrCat("trial ", trial.id.value(), ": ", trial.reason);
+  const bool timed = trial.state == TrialState::kCanceled && trial.run_time > absl::ZeroDuration() &&
+                     TimeLeft(*entry.experiment.config, trial) <= absl::ZeroDuration();
+  if (bad || timed) entry.experiment.reason = absl::StrCat("trial ", trial.id.value(), ": ", trial.reason);
   Tell(step, entry, searcher::TrialExited{trial.request, EndOf(step, trial)});
   entry.experiment.progress = std::max(entry.experiment.progress, entry.searcher.Progress());
   step.Touch(entry.experiment);
@@ -174,7 +185,8 @@ void Do(Step& step, Trial& trial, const TrialActions& actions) {
           absl::Seconds(step.EntryOf(trial).experiment.config->preemption_timeout_seconds);
       Do(step, allocation,
          actions.release == TrialActions::Release::kPreempt
-             ? experiment::Preempt(allocation, WhyReleased(trial), timeout, step.now)
+             ? experiment::Preempt(allocation, actions.why.empty() ? WhyReleased(trial) : actions.why,
+                                   timeout, step.now)
              : experiment::Stop(allocation, kKillGrace, step.now));
     }
   }

@@ -35,6 +35,14 @@ void Dispatcher::Do(const cluster::SetDeadline& effect) { timers_.Set(effect); }
 
 void Dispatcher::Do(const cluster::ScheduleSoon&) { timers_.ScheduleSoon(); }
 
+void Dispatcher::Do(const cluster::SetScheduleTimer& effect) { timers_.Set(effect); }
+
+void Dispatcher::Do(const cluster::SetCalendarTimer& effect) { timers_.Set(effect); }
+
+void Dispatcher::Do(const cluster::QueueChanged&) {
+  if (sinks_.experiments != nullptr) sinks_.experiments->QueueChanged();
+}
+
 void Dispatcher::Do(const cluster::ExperimentChanged& effect) {
   if (sinks_.experiments != nullptr) sinks_.experiments->Changed(effect.id);
 }

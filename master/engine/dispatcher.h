@@ -26,6 +26,9 @@ class Dispatcher {
   void Do(const cluster::CloseAllocation& effect);
   void Do(const cluster::SetDeadline& effect);
   void Do(const cluster::ScheduleSoon& effect);
+  void Do(const cluster::SetScheduleTimer& effect);
+  void Do(const cluster::SetCalendarTimer& effect);
+  void Do(const cluster::QueueChanged& effect);
   void Do(const cluster::ExperimentChanged& effect);
 
   const Sinks sinks_;

@@ -29,6 +29,8 @@ class ExperimentSink {
  public:
   virtual ~ExperimentSink() = default;
   virtual void Changed(model::ExperimentId id) = 0;
+  // Who waits, or why, may have changed.
+  virtual void QueueChanged() = 0;
 };
 
 struct Sinks {

@@ -41,6 +41,7 @@ class Recorder final : public AgentSink, public TrialSink, public ExperimentSink
   void Changed(model::ExperimentId id) override {
     if (note_changes) log.push_back(absl::StrCat("changed ", id.value()));
   }
+  void QueueChanged() override {}
 
   std::vector<std::string> log;
   bool note_changes = false;

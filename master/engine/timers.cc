@@ -8,6 +8,23 @@ void Timers::Set(const cluster::SetDeadline& deadline) {
       deadline.at, [this, allocation = deadline.allocation] { OnDeadline(allocation); });
 }
 
+void Timers::Set(const cluster::SetScheduleTimer& timer) {
+  Set(schedule_later_, timer.at, [this] { ScheduleSoon(); });
+}
+
+void Timers::Set(const cluster::SetCalendarTimer& timer) {
+  Set(calendar_, timer.at, [this] { OnCalendar(); });
+}
+
+void Timers::Set(std::optional<base::TimerId>& timer, absl::Time at,
+                 absl::AnyInvocable<void()> act) {
+  if (timer) loop_.Cancel(*timer);
+  timer = loop_.PostAt(at, [&timer, act = std::move(act)]() mutable {
+    timer.reset();
+    act();
+  });
+}
+
 void Timers::Cancel(const model::AllocationId& allocation) {
   const auto it = deadlines_.find(allocation);
   if (it == deadlines_.end()) return;
@@ -18,7 +35,9 @@ void Timers::Cancel(const model::AllocationId& allocation) {
 void Timers::CancelAll() {
   for (const auto& [allocation, timer] : deadlines_) loop_.Cancel(timer);
   deadlines_.clear();
-  if (schedule_again_) loop_.Cancel(*schedule_again_);
+  for (const auto& timer : {schedule_again_, schedule_later_, calendar_}) {
+    if (timer) loop_.Cancel(*timer);
+  }
 }
 
 void Timers::ScheduleSoon() {
@@ -40,6 +59,11 @@ void Timers::OnSchedule() {
   if (fire_(cluster::ScheduleTick{})) return;
   schedule_posted_ = true;
   schedule_again_ = loop_.PostAfter(kAgain, [this] { OnSchedule(); });
+}
+
+void Timers::OnCalendar() {
+  if (fire_(cluster::CalendarTick{})) return;
+  Set(cluster::SetCalendarTimer{loop_.Now() + kAgain});
 }
 
 }  // namespace det::engine

@@ -1,4 +1,4 @@
-// The engine's own timers: deadlines of allocations and the next round of scheduling.
+// The engine's own timers: deadlines of allocations, the next round of scheduling, the calendar.
 // Called and calling on the engine's loop. Never wakes up with nothing to do.
 #ifndef MASTER_ENGINE_TIMERS_H_
 #define MASTER_ENGINE_TIMERS_H_
@@ -22,6 +22,8 @@ class Timers {
       : loop_(*loop), fire_(std::move(fire)) {}
 
   void Set(const cluster::SetDeadline& deadline);
+  void Set(const cluster::SetScheduleTimer& timer);
+  void Set(const cluster::SetCalendarTimer& timer);
   void Cancel(const model::AllocationId& allocation);
   void CancelAll();
   // Several calls before the round are one.
@@ -32,12 +34,17 @@ class Timers {
 
   void OnDeadline(const model::AllocationId& allocation);
   void OnSchedule();
+  void OnCalendar();
+  // `act` at `at`, instead of what `timer` was set for.
+  void Set(std::optional<base::TimerId>& timer, absl::Time at, absl::AnyInvocable<void()> act);
 
   base::EventLoop& loop_;
   absl::AnyInvocable<bool(const cluster::Event&)> fire_;
   std::map<model::AllocationId, base::TimerId> deadlines_;
   bool schedule_posted_ = false;
   std::optional<base::TimerId> schedule_again_;
+  std::optional<base::TimerId> schedule_later_;
+  std::optional<base::TimerId> calendar_;
 };
 
 }  // namespace det::engine

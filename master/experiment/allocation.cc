@@ -116,7 +116,8 @@ AllocationActions Assign(Allocation& a, std::vector<model::Placement> placements
   AllocationActions actions;
   if (!Move(a, AllocationEvent::kAssign)) return actions;
   for (model::Placement& placement : placements) {
-    a.shares.push_back({.placement = std::move(placement), .message = ""});
+    a.granted += static_cast<int>(placement.slots.size());
+    a.shares.push_back({.placement = std::move(placement), .message = "", .suspect = ""});
   }
   a.started_at = now;
   actions.start_shares = true;
@@ -174,16 +175,17 @@ bool AckPreemption(Allocation& a) {
   return true;
 }
 
-AllocationActions Stop(Allocation& a, absl::Duration grace, absl::Time now) {
+AllocationActions Stop(Allocation& a, absl::Duration grace, absl::Time now,
+                       const std::string& why) {
   AllocationActions actions;
   if (a.state == AllocationState::kQueued) {
-    Blame(a, ExitReason::kStopped, "");
+    Blame(a, ExitReason::kStopped, why);
     Terminate(a, now);
     actions.terminated = true;
     return actions;
   }
   if (!Move(a, AllocationEvent::kStop)) return actions;
-  Blame(a, ExitReason::kStopped, "");
+  Blame(a, ExitReason::kStopped, why);
   return StopRest(a, grace, now);
 }
 

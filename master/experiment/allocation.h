@@ -33,6 +33,7 @@ struct Share {
   int exit_code = 0;
   int signal = 0;
   std::string message;
+  std::string suspect;  // a line of its log that looks like broken hardware; empty: none
   friend bool operator==(const Share&, const Share&) = default;
 };
 
@@ -42,7 +43,11 @@ struct Allocation {
   model::TrialId trial;
   int run_id = 0;
   model::JobId job;
+  std::string resource_pool;
   int slots = 1;
+  int max_slots = 0;      // elastic: from slots to this many; 0: exactly `slots`
+  double fraction = 1;    // of each slot
+  int granted = 0;        // slots that it got; 0 while queued
   int64_t submitted = 0;  // order in the queue
   model::AllocationState state = model::AllocationState::kQueued;
   std::vector<Share> shares;  // in order of node rank; empty while queued
@@ -58,6 +63,7 @@ struct Allocation {
   absl::Time queued_at;
   std::optional<absl::Time> started_at;  // slots were assigned
   std::optional<absl::Time> ended_at;
+  std::optional<absl::Time> saved_at;  // its newest checkpoint was reported
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
 
@@ -92,8 +98,10 @@ AllocationActions Preempt(Allocation& a, const std::string& reason, absl::Durati
                           absl::Time now);
 // False when it changes nothing.
 bool AckPreemption(Allocation& a);
-// Ends it: SIGTERM, SIGKILL after grace. A queued one terminates at once.
-AllocationActions Stop(Allocation& a, absl::Duration grace, absl::Time now);
+// Ends it: SIGTERM, SIGKILL after grace. A queued one terminates at once. `why`: for its end, where
+// that has no better reason.
+AllocationActions Stop(Allocation& a, absl::Duration grace, absl::Time now,
+                       const std::string& why = "");
 // A preemption that was not obeyed in time becomes a Stop.
 AllocationActions OnDeadline(Allocation& a, absl::Duration grace, absl::Time now);
 

@@ -26,11 +26,22 @@
 
 namespace det::experiment {
 
+// Where it stands in the queue now: what its configuration asked for, until somebody changes it.
+struct QueuePlace {
+  std::string resource_pool;
+  int priority = 42;             // 1..99, smaller first
+  double weight = 1;             // under fair share
+  double position = 0;           // inside a pool and a priority, smaller first; its id at first
+  std::optional<int> max_slots;  // that its trials hold at once
+  friend bool operator==(const QueuePlace&, const QueuePlace&) = default;
+};
+
 // The durable part; its searcher is kept beside it by cluster::Cluster.
 struct Experiment {
   model::ExperimentId id;
   model::JobId job;
   model::UserId owner;
+  std::string owner_name;  // by which quotas know the owner; empty: the id's digits
   std::string request_id;  // of the client that created it; empty: none
   // Shared and never changed after creation: configurations are large and copied with every change.
   std::shared_ptr<const model::ExperimentConfig> config;
@@ -39,6 +50,7 @@ struct Experiment {
   // From which every trial starts that has no other parent.
   std::optional<model::CheckpointId> warm_start;
   std::optional<model::ExperimentId> forked_from;
+  QueuePlace queue;
   model::ExperimentState state = model::ExperimentState::kActive;
   std::string reason;
   double progress = 0;
@@ -49,6 +61,9 @@ struct Experiment {
 };
 // Equality compares the configuration by value.
 bool operator==(const Experiment& a, const Experiment& b);
+
+// The owner's name for quotas.
+std::string OwnerName(const Experiment& experiment);
 
 // Moves along the table; false when `event` does not apply in the present state.
 bool Move(Experiment& experiment, ExperimentEvent event);

@@ -39,7 +39,10 @@ std::string_view ToString(TrialEvent event) {
     case TrialEvent::kCancel:
       return "canceled or killed, and holds no slots";
     case TrialEvent::kFail:
-      return "failed more than max_restarts times, or code or hyperparameters invalid";
+      return "failed more than max_restarts times or where a log policy forbids a retry, or code or "
+             "hyperparameters invalid";
+    case TrialEvent::kTimeOver:
+      return "its max_run_time is over";
     case TrialEvent::kContinue:
       return "its experiment is continued";
   }

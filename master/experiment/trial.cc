@@ -65,6 +65,10 @@ bool HoldsSlots(const Trial& trial) {
 }
 
 TrialActions OnFailed(Trial& trial, const std::string& message, int max_restarts, absl::Time now) {
+  if (!trial.no_restart.empty()) {
+    trial.reason = absl::StrCat(message, "; ", trial.no_restart);
+    return End(trial, TrialEvent::kFail, now);
+  }
   if (trial.restarts >= max_restarts) {
     trial.reason = max_restarts == 0
                        ? message
@@ -173,6 +177,8 @@ TrialActions Continue(Trial& trial) {
   if (!Move(trial, TrialEvent::kContinue)) return actions;
   ++trial.run_id;
   trial.restarts = 0;
+  trial.run_time = absl::ZeroDuration();
+  trial.no_restart.clear();
   trial.reason.clear();
   trial.progress = 0;
   trial.ended_at.reset();
@@ -193,6 +199,22 @@ TrialActions Finish(Trial& trial, TrialState end, absl::Time now) {
 TrialActions Kill(Trial& trial, absl::Time now) {
   if (HoldsSlots(trial)) return LetGo(trial, TrialState::kCanceled, Release::kStop);
   return Finish(trial, TrialState::kCanceled, now);
+}
+
+TrialActions TimeOver(Trial& trial, const std::string& reason, absl::Time now) {
+  if (trial.state == TrialState::kQueued) {
+    TrialActions actions = End(trial, TrialEvent::kTimeOver, now);
+    trial.reason = reason;
+    return actions;
+  }
+  TrialActions actions;
+  if (!Move(trial, TrialEvent::kTimeOver)) return actions;
+  trial.end_as = TrialState::kCanceled;
+  trial.reason = reason;
+  actions.changed = true;
+  actions.release = Release::kPreempt;
+  actions.why = reason;
+  return actions;
 }
 
 TrialActions OnRunEnded(Trial& trial, ExitReason reason, const std::string& message,

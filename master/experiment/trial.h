@@ -10,6 +10,8 @@
 //     │ kill, cancel               ▼ pause, hold, kill, cancel, searcher stop
 //     └──────────► CANCELED ◄── STOPPING (end_as says what it becomes)
 //
+// Its max_run_time ends it as a cancel does.
+//
 // A trial is PAUSED with its experiment, because the searcher holds it at its rung (`held`), or
 // because the trial from which it is to start has not saved yet (`waits_for`); it goes on when none
 // of these is left.
@@ -20,6 +22,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "master/model/ids.h"
@@ -52,6 +55,9 @@ struct Trial {
   int64_t steps_completed = 0;  // at its latest checkpoint: where the next run resumes
   double progress = 0;
   std::string runner_state;
+  std::vector<model::AgentId> blocked;  // where it must not run again
+  absl::Duration run_time;              // of all its runs that have ended
+  std::string no_restart;               // why its next failure is its last; empty: it is not
   // The searcher's metric: best (by direction) and latest.
   std::optional<double> best_metric;
   std::optional<double> latest_metric;
@@ -66,6 +72,7 @@ struct TrialActions {
   bool changed = false;
   bool new_run = false;  // make and queue the allocation of run `run_id`
   enum class Release { kNone, kPreempt, kStop } release = Release::kNone;  // of its allocation
+  std::string why;     // of the release, where the state does not say
   bool ended = false;  // it is terminal, just now
 };
 
@@ -87,6 +94,9 @@ TrialActions Continue(Trial& trial);
 TrialActions Finish(Trial& trial, model::TrialState end, absl::Time now);
 // Ends it as CANCELED, at once.
 TrialActions Kill(Trial& trial, absl::Time now);
+
+// It has run for as long as it may: it saves and ends as CANCELED, for `reason`.
+TrialActions TimeOver(Trial& trial, const std::string& reason, absl::Time now);
 
 // Its allocation has ended for `reason`: what becomes of the trial. `message` says why in words.
 TrialActions OnRunEnded(Trial& trial, model::ExitReason reason, const std::string& message,

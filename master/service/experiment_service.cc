@@ -1,3 +1,4 @@
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -86,6 +87,7 @@ struct Watched {
   std::optional<api::Experiment> last;
   bool looking = false;
   bool again = false;
+  std::atomic<bool> waits = false;  // as of the last look: the queue's news are its own
 
   bool BeginLook() {
     std::lock_guard lock(mutex);
@@ -346,6 +348,10 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
       if (const auto held = weak.lock()) held->Wake();
     });
     auto watched = std::make_shared<Watched>();
+    const int64_t queue = edge_.watch->queue().Subscribe({}, [weak, watched] {
+      if (!watched->waits) return;
+      if (const auto held = weak.lock()) held->Wake();
+    });
     stream->Start(
         [this, id, watched](Stream<api::WatchExperimentResponse>& out) {
           if (!watched->BeginLook()) return;
@@ -357,12 +363,16 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
                 if (watched->EndLook()) held->Wake();
               });
         },
-        [this, id, subscription] { edge_.watch->experiments().Unsubscribe(id, subscription); });
+        [this, id, subscription, queue] {
+          edge_.watch->experiments().Unsubscribe(id, subscription);
+          edge_.watch->queue().Unsubscribe({}, queue);
+        });
   }
 
   static void SendIfNew(Watched& watched, api::Experiment experiment,
                         Stream<api::WatchExperimentResponse>& out) {
     const bool over = IsOver(experiment.state());
+    watched.waits = experiment.state() == api::Experiment::STATE_QUEUED;
     if (!watched.last || !SameNews(*watched.last, experiment)) {
       watched.last = experiment;
       api::WatchExperimentResponse response;

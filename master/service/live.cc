@@ -8,9 +8,10 @@ namespace {
 
 LiveTrials Gather(const cluster::Cluster& cluster, std::optional<model::ExperimentId> experiment) {
   LiveTrials live;
-  for (const experiment::Allocation* allocation : cluster.live_allocations()) {
+  for (const experiment::Allocation* allocation :
+       experiment ? cluster.live_allocations(*experiment) : cluster.live_allocations()) {
     const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
-    if (trial == nullptr || (experiment && trial->experiment != *experiment)) continue;
+    if (trial == nullptr) continue;
     LiveTrial& entry = live[allocation->trial];
     entry.experiment = trial->experiment;
     entry.allocation = allocation->id;

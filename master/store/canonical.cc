@@ -42,23 +42,43 @@ void CleanAll(T&... values) {
 
 void CleanInPlace(cluster::PutExperiment& put) {
   experiment::Experiment& e = put.experiment;
-  CleanAll(e.job, e.request_id, e.original_config, e.context_hash, e.warm_start, e.reason,
-           e.created_at, e.ended_at);
+  CleanAll(e.job, e.owner_name, e.request_id, e.original_config, e.context_hash, e.warm_start,
+           e.queue.resource_pool, e.reason, e.created_at, e.ended_at);
 }
 
 void CleanInPlace(cluster::PutTrial& put) {
   experiment::Trial& t = put.trial;
   CleanAll(t.request, t.task, t.reason, t.allocation, t.latest_checkpoint, t.warm_start,
-           t.runner_state, t.created_at, t.ended_at);
+           t.runner_state, t.no_restart, t.created_at, t.ended_at);
+  for (model::AgentId& agent : t.blocked) CleanInPlace(agent);
   t.hparams = *Canonical(model::Value(t.hparams)).AsObject();
 }
 
 void CleanInPlace(cluster::PutAllocation& put) {
   experiment::Allocation& a = put.allocation;
-  CleanAll(a.id, a.task, a.job, a.preemption_reason, a.deadline, a.reported_message, a.exit_message,
-           a.queued_at, a.started_at, a.ended_at);
-  for (experiment::Share& share : a.shares) CleanAll(share.placement.agent, share.message);
+  CleanAll(a.id, a.task, a.job, a.resource_pool, a.preemption_reason, a.deadline,
+           a.reported_message, a.exit_message, a.queued_at, a.started_at, a.ended_at, a.saved_at);
+  for (experiment::Share& share : a.shares) {
+    CleanAll(share.placement.agent, share.message, share.suspect);
+  }
 }
+
+void CleanInPlace(cluster::PutAgentState& put) {
+  CleanInPlace(put.agent.id);
+  for (auto& [id, slot] : put.agent.slots) CleanInPlace(slot.reason);
+  for (model::Maintenance& window : put.agent.maintenance) {
+    CleanAll(window.begin, window.end, window.note);
+  }
+}
+
+void CleanInPlace(cluster::PutPool& put) {
+  CleanAll(put.pool.name, put.pool.description);
+  for (std::string& workspace : put.pool.workspaces) CleanInPlace(workspace);
+}
+void CleanInPlace(cluster::DropPool& drop) { CleanInPlace(drop.name); }
+void CleanInPlace(cluster::PutDefaultPools& put) { CleanAll(put.compute, put.aux); }
+void CleanInPlace(cluster::SetQuota& set) { CleanInPlace(set.quota.name); }
+void CleanInPlace(cluster::DropQuota& drop) { CleanInPlace(drop.name); }
 
 void CleanInPlace(cluster::PutSearcher& put) { CleanAll(put.snapshot); }
 void CleanInPlace(cluster::AddSearcherEvents& add) { CleanAll(add.events); }

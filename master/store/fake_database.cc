@@ -18,6 +18,29 @@ void FakeDatabase::AddTo(cluster::Image& image, const experiment::Experiment& ex
   }
 }
 
+void FakeDatabase::AddScheduling(cluster::Image& image) const {
+  for (const auto& [id, agent] : agents) image.agents.push_back(agent);
+  for (const auto& [name, pool] : pools) image.pools.push_back(pool);
+  image.default_pools = default_pools;
+  for (const auto& [key, quota] : quotas) image.quotas.push_back(quota);
+  absl::Time newest = absl::UnixEpoch();
+  for (const auto& [id, a] : allocations) newest = std::max(newest, a.ended_at.value_or(newest));
+  cluster::Usage& usage = image.usage;
+  usage.month =
+      absl::FromCivil(absl::ToCivilMonth(newest, absl::UTCTimeZone()), absl::UTCTimeZone());
+  for (const auto& [id, a] : allocations) {
+    const auto trial = trials.find(a.trial);
+    const bool counts = a.ended_at && *a.ended_at > usage.month && a.started_at && a.granted > 0;
+    if (!counts || trial == trials.end()) continue;
+    const auto e = experiments.find(trial->second.experiment);
+    if (e == experiments.end()) continue;
+    const absl::Duration held = *a.ended_at - std::max(*a.started_at, usage.month);
+    const double used = a.granted * a.fraction * absl::ToDoubleSeconds(held);
+    usage.users[experiment::OwnerName(e->second)] += used;
+    usage.workspaces[e->second.config->workspace] += used;
+  }
+}
+
 std::vector<model::MetricReport> FakeDatabase::Metrics(model::TrialId trial,
                                                        const std::string& group) const {
   std::vector<model::MetricReport> found;

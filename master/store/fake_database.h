@@ -17,7 +17,6 @@
 #include "master/cluster/change.h"
 #include "master/cluster/image.h"
 #include "master/store/fake_templates.h"
-#include "master/cluster/image.h"
 #include "master/store/records.h"
 
 namespace det::store {
@@ -42,6 +41,10 @@ struct FakeDatabase {
   std::map<std::string, SessionRecord> sessions;
   std::map<std::string, std::string> properties;
   FakeTemplates templates;
+  std::map<model::AgentId, model::AgentState> agents;
+  std::map<std::string, model::ResourcePool> pools;
+  cluster::PutDefaultPools default_pools;
+  std::map<std::pair<model::Quota::Scope, std::string>, model::Quota> quotas;
 
   void Make(const cluster::PutExperiment& put) { experiments[put.experiment.id] = put.experiment; }
   void Make(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
@@ -63,6 +66,12 @@ struct FakeDatabase {
     if (!inserted && it->second.trial == add.checkpoint.trial) it->second = add.checkpoint;
   }
   void Make(const cluster::AddLogLine& add) { Add(add.line); }
+  void Make(const cluster::PutAgentState& put) { agents[put.agent.id] = put.agent; }
+  void Make(const cluster::PutPool& put) { pools[put.pool.name] = put.pool; }
+  void Make(const cluster::DropPool& drop) { pools.erase(drop.name); }
+  void Make(const cluster::PutDefaultPools& put) { default_pools = put; }
+  void Make(const cluster::SetQuota& set) { quotas[{set.quota.scope, set.quota.name}] = set.quota; }
+  void Make(const cluster::DropQuota& drop) { quotas.erase({drop.scope, drop.name}); }
 
   void Add(const model::MetricReport& r) {
     metrics.emplace(MetricKey(r.trial, r.group, r.steps_completed, r.run_id), r);
@@ -81,6 +90,8 @@ struct FakeDatabase {
   }
   // Adds the experiment with its trials and its searcher.
   void AddTo(cluster::Image& image, const experiment::Experiment& experiment) const;
+  // Adds agents, pools and quotas, and what was used of these.
+  void AddScheduling(cluster::Image& image) const;
 
   // The newest run's report of each step.
   std::vector<model::MetricReport> Metrics(model::TrialId trial, const std::string& group) const;

@@ -70,6 +70,7 @@ absl::StatusOr<cluster::Image> FakeStore::Load() {
       image.allocations.push_back(allocation);
     }
   }
+  database_->AddScheduling(image);
   return image;
 }
 

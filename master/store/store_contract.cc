@@ -45,6 +45,12 @@ cluster::Image MakeBusyImage() {
   e.progress = 0.1;
   e.best_metric = 0.3;
   e.best_trial = model::TrialId(7);
+  e.owner_name = "ann";
+  e.queue = {.resource_pool = "gpus",
+             .priority = 7,
+             .weight = 0.1,
+             .position = 2.5,
+             .max_slots = 12};
   image.experiments = {e};
 
   experiment::Trial running = MakeTrial(7, 3);
@@ -64,6 +70,9 @@ cluster::Image MakeBusyImage() {
   running.best_metric = 0.3;
   running.latest_metric = -kInfinity;
   running.best_steps = 100;
+  running.blocked = {model::AgentId("agent-7"), model::AgentId("agent \"8\"")};
+  running.run_time = absl::Microseconds(5'000'000'001);
+  running.no_restart = "a policy forbids it";
   experiment::Trial ended = MakeTrial(8, 3);
   ended.state = model::TrialState::kCompleted;
   ended.ended_at = TimeAt(99.000001);
@@ -71,8 +80,8 @@ cluster::Image MakeBusyImage() {
 
   experiment::Allocation a = MakeAllocation(running, 2);
   a.state = model::AllocationState::kPreempting;
-  a.shares = {{{model::AgentId("agent-0"), {0, 3}}, true, true, 1, 9, "killed \"hard\""},
-              {{model::AgentId("agent-1"), {1}}, true, false, 0, 0, ""}};
+  a.shares = {{{model::AgentId("agent-0"), {0, 3}}, true, true, 1, 9, "killed \"hard\"", "Xid 79"},
+              {{model::AgentId("agent-1"), {1}}, true, false, 0, 0, "", ""}};
   a.preemption_acked = true;
   a.preemption_reason = "a better one came";
   a.deadline = TimeAt(1000.5);
@@ -83,6 +92,11 @@ cluster::Image MakeBusyImage() {
   a.exit_code = 137;
   a.started_at = TimeAt(5);
   a.submitted = 12;
+  a.resource_pool = "gpus";
+  a.max_slots = 5;
+  a.fraction = 0.25;
+  a.granted = 3;
+  a.saved_at = TimeAt(6);
   image.allocations = {a};
 
   image.searchers[e.id] = {
@@ -123,8 +137,11 @@ TEST_P(StoreContractTest, LaterChangesReplaceEarlierOnes) {
   Commit(ToChanges(image));
   image.experiments[0].state = model::ExperimentState::kActive;
   image.experiments[0].best_metric.reset();
+  image.experiments[0].queue = {.resource_pool = "cpus", .max_slots = std::nullopt};
   image.trials[0].end_as.reset();
   image.trials[0].allocation.reset();
+  image.trials[0].blocked.clear();
+  image.allocations[0].saved_at.reset();
   image.allocations[0].shares[1].exited = true;
   image.searchers.begin()->second.sequence = 9;
   image.searchers.begin()->second.snapshot = model::Value::Object{{"x", 2}};
@@ -194,7 +211,7 @@ TEST_P(StoreContractTest, WhatIsOverIsNotLoadedButCounted) {
   image.experiments[0].state = model::ExperimentState::kError;
   image.experiments[0].ended_at = TimeAt(2000);
   image.allocations[0].state = model::AllocationState::kTerminated;
-  image.allocations[0].ended_at = TimeAt(1999);
+  image.allocations[0].started_at.reset();
   Commit(ToChanges(image));
   cluster::Image expected;
   expected.last_experiment = 3;

@@ -37,8 +37,10 @@ absl::Status CheckGang(const experiment::Allocation& a,
                                  " is used twice, by ", a.id.value()));
     }
   }
-  if (slots == a.slots) return absl::OkStatus();
-  return Broken(absl::StrCat(a.id.value(), " has ", slots, " slots of ", a.slots));
+  const bool whole = slots >= a.slots && slots <= std::max(a.slots, a.max_slots);
+  if (whole && slots == a.granted) return absl::OkStatus();
+  return Broken(absl::StrCat(a.id.value(), " has ", slots, " slots of ", a.slots, " and says ",
+                             a.granted));
 }
 
 absl::Status CheckTrial(const experiment::Trial& trial, const experiment::Allocation* allocation) {
@@ -104,6 +106,9 @@ struct NamedAllocation {
   bool operator()(const cluster::CloseAllocation& e) const { return !Live(e.allocation); }
   bool operator()(const cluster::StopTask&) const { return true; }
   bool operator()(const cluster::ScheduleSoon&) const { return true; }
+  bool operator()(const cluster::SetScheduleTimer&) const { return true; }
+  bool operator()(const cluster::SetCalendarTimer&) const { return true; }
+  bool operator()(const cluster::QueueChanged&) const { return true; }
   bool operator()(const cluster::ExperimentChanged&) const { return true; }
 };
 
@@ -149,6 +154,9 @@ struct Committed {
   }
   bool operator()(const cluster::SetDeadline& e) const { return Find(e.allocation) != nullptr; }
   bool operator()(const cluster::ScheduleSoon&) const { return true; }
+  bool operator()(const cluster::SetScheduleTimer&) const { return true; }
+  bool operator()(const cluster::SetCalendarTimer&) const { return true; }
+  bool operator()(const cluster::QueueChanged&) const { return true; }
   bool operator()(const cluster::ExperimentChanged& e) const {
     return rows.experiments.contains(e.id);
   }
@@ -192,6 +200,10 @@ std::string Difference(const cluster::Image& a, const cluster::Image& b) {
   note(a.last_experiment == b.last_experiment, "last_experiment");
   note(a.last_trial == b.last_trial, "last_trial");
   note(a.last_submitted == b.last_submitted, "last_submitted");
+  note(a.agents == b.agents, "agents");
+  note(a.pools == b.pools, "pools");
+  note(a.default_pools == b.default_pools, "default_pools");
+  note(a.quotas == b.quotas, "quotas");
   return text;
 }
 

@@ -31,6 +31,7 @@ void Master::Submit(const cluster::Event& event, const Reply& reply) {
     entry.effects = outcome->effects;
   }
   CheckMemory();
+  stage_.Check(cluster_->CheckScheduler());
   if (reply) entry.reply = [reply, outcome = std::move(outcome)] { reply(outcome); };
   Enqueue(std::move(entry));
   if (stage_.Fault(0.002)) Crash();
@@ -235,6 +236,20 @@ void Master::Do(const cluster::ScheduleSoon&) {
     if (life != life_) return;
     tick_due_ = false;
     Submit(cluster::ScheduleTick{});
+  });
+}
+
+void Master::Do(const cluster::SetScheduleTimer& order) {
+  look_again_ = order.at;
+  stage_.After(std::max(order.at - stage_.now(), absl::ZeroDuration()), [this, order, life = life_] {
+    if (life == life_ && look_again_ == order.at) Do(cluster::ScheduleSoon{});
+  });
+}
+
+void Master::Do(const cluster::SetCalendarTimer& order) {
+  calendar_ = order.at;
+  stage_.After(std::max(order.at - stage_.now(), absl::ZeroDuration()), [this, order, life = life_] {
+    if (life == life_ && calendar_ == order.at) Submit(cluster::CalendarTick{});
   });
 }
 

@@ -79,6 +79,9 @@ class Master {
   void Do(const cluster::CloseAllocation& news) { news_(news); }
   void Do(const cluster::SetDeadline& order);
   void Do(const cluster::ScheduleSoon&);
+  void Do(const cluster::SetScheduleTimer& order);
+  void Do(const cluster::SetCalendarTimer& order);
+  void Do(const cluster::QueueChanged&) {}
   void Do(const cluster::ExperimentChanged&) {}
   void Send(const model::AgentId& agent, const Down& message);
 
@@ -90,6 +93,7 @@ class Master {
   std::vector<Entry> open_, in_flight_;
   bool committing_ = false;
   bool tick_due_ = false;
+  absl::Time look_again_, calendar_;  // of the newest timers
   std::map<model::AllocationId, absl::Time> deadlines_;
   std::map<model::AgentId, Stream> hub_;
   std::map<model::AgentId, absl::Time> away_since_;

@@ -134,9 +134,21 @@ void Programs::Yield(const Rank& rank) {
 
 bool Programs::MayFail(const Rank& rank) {
   if (!stage_.Chance(0.08)) return false;
-  switch (stage_.Pick(0, 4)) {
+  switch (stage_.Pick(0, 6)) {
     case 0:
       rank.machine->Exit(rank.allocation, 1);
+      break;
+    case 3:
+      // Nobody would take the slot out of its quarantine any more.
+      if (stage_.calm) return false;
+      Call(rank, cluster::HardwareSuspected{rank.allocation, rank.machine->id(), "Xid 79"},
+           [rank] { rank.machine->Exit(rank.allocation, 1); });
+      break;
+    case 4:
+      Call(rank,
+           cluster::LogPolicyMatched{rank.allocation, rank.machine->id(), "policy",
+                                     stage_.Chance(0.5), false},
+           [rank] { rank.machine->Exit(rank.allocation, 1); });
       break;
     case 1:
       rank.machine->Exit(rank.allocation, 139, 11);

@@ -27,7 +27,11 @@ std::shared_ptr<const model::ExperimentConfig> MakeConfig(Stage& stage) {
   }
   config->experiment_seed = static_cast<uint32_t>(stage.Pick(0, 1'000'000));
   config->resources.slots_per_trial = static_cast<int>(stage.Pick(1, 4));
+  if (stage.Chance(0.2)) config->resources.max_slots_per_trial = 4;
+  if (stage.Chance(0.1)) config->resources.slots_per_trial = 0;
   if (stage.Chance(0.5)) config->resources.priority = static_cast<int>(stage.Pick(1, 99));
+  if (stage.Chance(0.1)) config->resources.max_run_time = stage.Pick(5, 60);
+  config->workspace = stage.Chance(0.5) ? "vision" : "speech";
   config->max_restarts = static_cast<int>(stage.Pick(0, 3));
   config->preemption_timeout_seconds = stage.Pick(1, 30);
   return config;
@@ -101,6 +105,76 @@ void World::Ask(const cluster::Event& request, const Master::Reply& reply) {
   });
 }
 
+// What those who run the cluster do to it.
+cluster::Event World::Govern() {
+  const auto machine = [&] {
+    return machines_[stage_.Pick(0, static_cast<int64_t>(machines_.size()) - 1)]->id();
+  };
+  const auto job = [&] { return model::JobId(absl::StrCat("exp-", stage_.Pick(1, 7))); };
+  const int slot = static_cast<int>(stage_.Pick(0, 3));
+  switch (stage_.Pick(0, 11)) {
+    case 0:
+      return cluster::DisableAgent{machine(), stage_.Chance(0.5)};
+    case 1:
+    case 2:
+      return cluster::EnableAgent{machine()};
+    case 3:
+      return cluster::DisableSlot{machine(), slot, stage_.Chance(0.3)};
+    case 4:
+      return cluster::EnableSlot{machine(), slot};
+    case 5: {
+      const absl::Time begin = stage_.now() + stage_.Ms(0, 30'000);
+      return cluster::SetMaintenance{machine(), {{begin, begin + stage_.Ms(1, 30'000), "fans"}}};
+    }
+    case 6: {
+      model::Quota quota{.name = stage_.Chance(0.5) ? "vision" : "speech", .max_slots = {}};
+      if (stage_.Chance(0.5)) quota.max_slots = stage_.Pick(1, 5);
+      if (!quota.max_slots || stage_.Chance(0.5)) quota.slot_hours = stage_.Pick(1, 100) * 0.001;
+      return cluster::PutQuota{quota};
+    }
+    case 7: {
+      model::ResourcePool pool{.name = "default", .description = "", .workspaces = {}};
+      const model::SchedulingPolicy kPolicies[] = {model::SchedulingPolicy::kPriority,
+                                                   model::SchedulingPolicy::kFairShare,
+                                                   model::SchedulingPolicy::kFifo};
+      pool.policy = kPolicies[stage_.Pick(0, 2)];
+      pool.preemption = stage_.Chance(0.7);
+      pool.backfill = stage_.Chance(0.7);
+      pool.hold_after = stage_.Ms(0, 60'000);
+      return cluster::PutResourcePool{pool};
+    }
+    case 8:
+      return cluster::UpdateQueue{
+          {{.job = job(), .resource_pool = stage_.Chance(0.4) ? "other" : "default"}}};
+    case 9:
+      return cluster::UpdateQueue{{{.job = job(), .ahead_of = job()}, {.job = job(), .behind_of = job()}}};
+    default:
+      return cluster::UpdateQueue{
+          {{.job = job(), .priority = static_cast<int>(stage_.Pick(1, 99))}}};
+  }
+}
+
+// Takes back what keeps work from its end.
+void World::Ungovern() {
+  const auto wish = [this](const cluster::Event& event) {
+    Ask(event, [](const absl::StatusOr<cluster::Outcome>&) {});
+  };
+  for (const auto& machine : machines_) {
+    wish(cluster::SetMaintenance{machine->id(), {}});
+    wish(cluster::EnableAgent{machine->id()});
+    for (int slot = 0; slot < static_cast<int>(machine->slots()); ++slot) {
+      wish(cluster::EnableSlot{machine->id(), slot});
+    }
+  }
+  for (const char* workspace : {"vision", "speech"}) {
+    wish(cluster::DeleteQuota{model::Quota::Scope::kWorkspace, workspace});
+  }
+  for (size_t i = 1; i <= wanted_ + 1; ++i) {
+    wish(cluster::UpdateQueue{
+        {{.job = model::JobId(absl::StrCat("exp-", i)), .resource_pool = "default"}}});
+  }
+}
+
 void World::Create(const std::shared_ptr<const model::ExperimentConfig>& config,
                    const std::string& request) {
   cluster::CreateExperiment event;
@@ -120,7 +194,7 @@ void World::Create(const std::shared_ptr<const model::ExperimentConfig>& config,
 void World::Meddle() {
   const model::ExperimentId id(static_cast<int32_t>(stage_.Pick(1, 7)));
   const auto wish = [&]() -> cluster::Event {
-    switch (stage_.Pick(0, 14)) {
+    switch (stage_.Pick(0, 29)) {
       case 0:
         return cluster::CancelExperiment{id};
       case 1:
@@ -133,8 +207,16 @@ void World::Meddle() {
       case 6:
       case 7:
         return cluster::ActivateExperiment{id};
-      default:
+      case 8:
+      case 9:
+      case 10:
+      case 11:
+      case 12:
+      case 13:
+      case 14:
         return cluster::PauseExperiment{id};
+      default:
+        return Govern();
     }
   };
   const cluster::Event event = wish();
@@ -165,6 +247,7 @@ void World::CalmDown() {
   stage_.Note("all faults stop");
   stage_.calm = true;
   // Machines and master come back by themselves; those who paused something go on with it.
+  stage_.After(absl::Minutes(2), [this] { Ungovern(); });
   for (int32_t id = 1; id <= static_cast<int32_t>(wanted_) + 1; ++id) {
     stage_.After(absl::Minutes(2), [this, id] {
       Ask(cluster::ActivateExperiment{model::ExperimentId(id)},

@@ -38,6 +38,8 @@ class World {
               const std::string& request);
   void Ask(const cluster::Event& request, const Master::Reply& reply);
   void Meddle();
+  cluster::Event Govern();
+  void Ungovern();
   void Trouble();
   void CalmDown();
   bool AllEnded() const;

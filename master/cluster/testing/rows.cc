@@ -41,7 +41,29 @@ Image Rows::Load() const {
     if (allocation.state == model::AllocationState::kTerminated) continue;
     image.allocations.push_back(allocation);
   }
+  for (const auto& [id, agent] : agents) image.agents.push_back(agent);
+  for (const auto& [name, pool] : pools) image.pools.push_back(pool);
+  image.default_pools = default_pools;
+  for (const auto& [key, quota] : quotas) image.quotas.push_back(quota);
+  image.usage = MakeUsage();
   return image;
+}
+
+Usage Rows::MakeUsage() const {
+  absl::Time newest = absl::UnixEpoch();
+  for (const auto& [id, a] : allocations) newest = std::max(newest, a.ended_at.value_or(newest));
+  Usage usage;
+  usage.month = absl::FromCivil(absl::ToCivilMonth(newest, absl::UTCTimeZone()),
+                                absl::UTCTimeZone());
+  for (const auto& [id, a] : allocations) {
+    if (!a.ended_at || !a.started_at || *a.ended_at <= usage.month) continue;
+    const experiment::Experiment& e = experiments.at(trials.at(a.trial).experiment);
+    const double used = a.granted * a.fraction *
+                        absl::ToDoubleSeconds(*a.ended_at - std::max(*a.started_at, usage.month));
+    usage.users[experiment::OwnerName(e)] += used;
+    usage.workspaces[e.config->workspace] += used;
+  }
+  return usage;
 }
 
 }  // namespace det::cluster

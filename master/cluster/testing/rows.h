@@ -4,6 +4,7 @@
 #define MASTER_CLUSTER_TESTING_ROWS_H_
 
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,8 +26,13 @@ class Rows {
   std::vector<model::MetricReport> metrics;
   std::map<model::CheckpointId, model::CheckpointRecord> checkpoints;
   std::vector<model::LogLine> lines;
+  std::map<model::AgentId, model::AgentState> agents;
+  std::map<std::string, model::ResourcePool> pools;
+  PutDefaultPools default_pools;
+  std::map<std::pair<model::Quota::Scope, std::string>, model::Quota> quotas;
 
  private:
+  Usage MakeUsage() const;
   void Put(const PutExperiment& row) { experiments[row.experiment.id] = row.experiment; }
   void Put(const PutTrial& row) { trials[row.trial.id] = row.trial; }
   void Put(const PutAllocation& row) { allocations[row.allocation.id] = row.allocation; }
@@ -35,6 +41,12 @@ class Rows {
   void Put(const AddMetrics& row) { metrics.push_back(row.report); }
   void Put(const AddCheckpoint& row) { checkpoints[row.checkpoint.id] = row.checkpoint; }
   void Put(const AddLogLine& row) { lines.push_back(row.line); }
+  void Put(const PutAgentState& row) { agents[row.agent.id] = row.agent; }
+  void Put(const PutPool& row) { pools[row.pool.name] = row.pool; }
+  void Put(const DropPool& row) { pools.erase(row.name); }
+  void Put(const PutDefaultPools& row) { default_pools = row; }
+  void Put(const SetQuota& row) { quotas[{row.quota.scope, row.quota.name}] = row.quota; }
+  void Put(const DropQuota& row) { quotas.erase({row.scope, row.name}); }
 };
 
 }  // namespace det::cluster

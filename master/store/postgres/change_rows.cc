@@ -5,6 +5,7 @@
 #include "master/store/canonical.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
+#include "master/store/postgres/scheduling_rows.h"
 
 namespace det::store {
 namespace {
@@ -13,21 +14,28 @@ using Statement = Connection::Statement;
 
 constexpr char kInsertExperiment[] = R"sql(
 INSERT INTO experiments (id, name, job, owner, request_id, config, original_config, context_hash,
-  warm_start, forked_from, state, reason, progress, best_metric, best_trial, created_at, ended_at)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)
+  warm_start, forked_from, state, reason, progress, best_metric, best_trial, created_at, ended_at,
+  owner_name, resource_pool, priority, weight, position, max_slots)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, config = excluded.config,
   state = excluded.state, reason = excluded.reason, progress = excluded.progress,
-  best_metric = excluded.best_metric, best_trial = excluded.best_trial, ended_at = excluded.ended_at)sql";
+  best_metric = excluded.best_metric, best_trial = excluded.best_trial,
+  ended_at = excluded.ended_at, resource_pool = excluded.resource_pool,
+  priority = excluded.priority, weight = excluded.weight, position = excluded.position,
+  max_slots = excluded.max_slots)sql";
 
 constexpr char kUpdateExperiment[] = R"sql(
 UPDATE experiments SET state = $2, reason = $3, progress = $4, best_metric = $5, best_trial = $6,
-  ended_at = $7 WHERE id = $1)sql";
+  ended_at = $7, resource_pool = $8, priority = $9, weight = $10, position = $11, max_slots = $12
+WHERE id = $1)sql";
 
 constexpr char kPutTrial[] = R"sql(
 INSERT INTO trials (id, experiment, request, task, seed, hparams, state, end_as, held, reason,
   restarts, run_id, allocation, latest_checkpoint, waits_for, warm_start, steps_completed, progress,
-  runner_state, best_metric, latest_metric, best_steps, created_at, ended_at)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24)
+  runner_state, best_metric, latest_metric, best_steps, created_at, ended_at, blocked, run_time,
+  no_restart)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,
+  $26,$27)
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, end_as = excluded.end_as,
   held = excluded.held, reason = excluded.reason, restarts = excluded.restarts,
   run_id = excluded.run_id, allocation = excluded.allocation,
@@ -35,20 +43,24 @@ ON CONFLICT (id) DO UPDATE SET state = excluded.state, end_as = excluded.end_as,
   warm_start = excluded.warm_start, steps_completed = excluded.steps_completed,
   progress = excluded.progress, runner_state = excluded.runner_state,
   best_metric = excluded.best_metric, latest_metric = excluded.latest_metric,
-  best_steps = excluded.best_steps, ended_at = excluded.ended_at)sql";
+  best_steps = excluded.best_steps, ended_at = excluded.ended_at, blocked = excluded.blocked,
+  run_time = excluded.run_time, no_restart = excluded.no_restart)sql";
 
 constexpr char kPutAllocation[] = R"sql(
 INSERT INTO allocations (id, task, trial, run_id, job, slots, submitted, state, shares,
   preemption_acked, preemption_reason, deadline, reported, reported_message, exit_reason,
-  exit_message, exit_code, queued_at, started_at, ended_at)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20)
+  exit_message, exit_code, queued_at, started_at, ended_at, resource_pool, max_slots, fraction,
+  granted, saved_at)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25)
 ON CONFLICT (id) DO UPDATE SET slots = excluded.slots, submitted = excluded.submitted,
   state = excluded.state, shares = excluded.shares, preemption_acked = excluded.preemption_acked,
   preemption_reason = excluded.preemption_reason, deadline = excluded.deadline,
   reported = excluded.reported, reported_message = excluded.reported_message,
   exit_reason = excluded.exit_reason, exit_message = excluded.exit_message,
   exit_code = excluded.exit_code, started_at = excluded.started_at,
-  ended_at = excluded.ended_at)sql";
+  ended_at = excluded.ended_at, resource_pool = excluded.resource_pool,
+  max_slots = excluded.max_slots, fraction = excluded.fraction, granted = excluded.granted,
+  saved_at = excluded.saved_at)sql";
 
 // The journal up to the snapshot goes with it.
 constexpr char kPutSearcher[] = R"sql(
@@ -97,6 +109,7 @@ model::Value ToValue(const std::vector<experiment::Share>& shares) {
     object["exit_code"] = share.exit_code;
     object["signal"] = share.signal;
     object["message"] = share.message;
+    if (!share.suspect.empty()) object["suspect"] = share.suspect;
     list.emplace_back(std::move(object));
   }
   return list;
@@ -108,6 +121,12 @@ model::Value ToValue(const std::map<std::string, int64_t>& resources) {
   return object;
 }
 
+model::Value ToValue(const std::vector<model::AgentId>& agents) {
+  model::Value::List list;
+  for (const model::AgentId& agent : agents) list.emplace_back(agent.value());
+  return list;
+}
+
 // The states are enums; their texts are kept.
 template <class State>
 std::string Text(State state) {
@@ -117,12 +136,16 @@ std::string Text(State state) {
 Statement Put(const experiment::Experiment& e, bool known) {
   if (known) {
     return {kUpdateExperiment, MakeParams(e.id, Text(e.state), e.reason, e.progress, e.best_metric,
-                                          e.best_trial, e.ended_at)};
+                                          e.best_trial, e.ended_at, e.queue.resource_pool,
+                                          e.queue.priority, e.queue.weight, e.queue.position,
+                                          e.queue.max_slots)};
   }
   return {kInsertExperiment,
           MakeParams(e.id, e.config->name, e.job, e.owner, e.request_id, model::ToValue(*e.config),
                      e.original_config, e.context_hash, e.warm_start, e.forked_from, Text(e.state),
-                     e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at)};
+                     e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at,
+                     e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
+                     e.queue.position, e.queue.max_slots)};
 }
 
 Statement Put(const experiment::Trial& t) {
@@ -133,7 +156,7 @@ Statement Put(const experiment::Trial& t) {
                      Text(t.state), end_as, t.held, t.reason, t.restarts, t.run_id, t.allocation,
                      t.latest_checkpoint, t.waits_for, t.warm_start, t.steps_completed, t.progress,
                      t.runner_state, t.best_metric, t.latest_metric, t.best_steps, t.created_at,
-                     t.ended_at)};
+                     t.ended_at, ToValue(t.blocked), t.run_time, t.no_restart)};
 }
 
 Statement Put(const experiment::Allocation& a) {
@@ -141,7 +164,8 @@ Statement Put(const experiment::Allocation& a) {
           MakeParams(a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted, Text(a.state),
                      ToValue(a.shares), a.preemption_acked, a.preemption_reason, a.deadline,
                      Text(a.reported), a.reported_message, Text(a.exit_reason), a.exit_message,
-                     a.exit_code, a.queued_at, a.started_at, a.ended_at)};
+                     a.exit_code, a.queued_at, a.started_at, a.ended_at, a.resource_pool,
+                     a.max_slots, a.fraction, a.granted, a.saved_at)};
 }
 
 Statement Put(const model::CheckpointRecord& c) {
@@ -166,6 +190,12 @@ Statement ToStatement(const cluster::Change& change, bool known) {
     Statement operator()(const cluster::AddMetrics& add) { return InsertMetrics({&add.report}); }
     Statement operator()(const cluster::AddCheckpoint& add) { return Put(add.checkpoint); }
     Statement operator()(const cluster::AddLogLine& add) { return InsertLogLines({&add.line}); }
+    Statement operator()(const cluster::PutAgentState& put) { return Put(put.agent); }
+    Statement operator()(const cluster::PutPool& put) { return Put(put.pool); }
+    Statement operator()(const cluster::DropPool& drop) { return Drop(drop); }
+    Statement operator()(const cluster::PutDefaultPools& put) { return Put(put); }
+    Statement operator()(const cluster::SetQuota& set) { return Put(set.quota); }
+    Statement operator()(const cluster::DropQuota& drop) { return Drop(drop); }
   };
   return std::visit(Visitor{known}, change);
 }

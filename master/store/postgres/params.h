@@ -25,6 +25,10 @@ Param ToParam(std::string_view text);
 inline Param ToParam(const char* text) { return ToParam(std::string_view(text)); }
 inline Param ToParam(const std::string& text) { return ToParam(std::string_view(text)); }
 Param ToParam(absl::Time time);
+// As microseconds.
+inline Param ToParam(absl::Duration duration) {
+  return ToParam(absl::ToInt64Microseconds(duration));
+}
 // As JSON.
 Param ToParam(const model::Value& value);
 

@@ -23,6 +23,7 @@ class Cursor {
   void Read(double& value) { value = result_.Double(row_, column_++); }
   void Read(bool& value) { value = result_.Bool(row_, column_++); }
   void Read(absl::Time& value) { value = result_.Time(row_, column_++); }
+  void Read(absl::Duration& value) { value = absl::Microseconds(result_.Int(row_, column_++)); }
   void Read(model::Value& value) {
     absl::StatusOr<model::Value> read = ToValue(result_, row_, column_++);
     if (read.ok()) {
@@ -109,6 +110,7 @@ std::vector<experiment::Share> ToShares(const model::Value& value) {
     share.exit_code = ToInt(item.Find("exit_code"));
     share.signal = ToInt(item.Find("signal"));
     share.message = ToText(item.Find("message"));
+    share.suspect = ToText(item.Find("suspect"));
     shares.push_back(std::move(share));
   }
   return shares;
@@ -119,20 +121,21 @@ std::vector<experiment::Share> ToShares(const model::Value& value) {
 const char kExperimentColumns[] =
     "e.id, e.job, e.owner, e.request_id, e.config, e.original_config, e.context_hash, "
     "e.warm_start, e.forked_from, e.state, "
-    "e.reason, e.progress, e.best_metric, e.best_trial, micros(e.created_at), micros(e.ended_at)";
+    "e.reason, e.progress, e.best_metric, e.best_trial, micros(e.created_at), micros(e.ended_at), "
+    "e.owner_name, e.resource_pool, e.priority, e.weight, e.position, e.max_slots";
 
 const char kTrialColumns[] =
     "t.id, t.experiment, t.request, t.task, t.seed, t.hparams, t.state, t.end_as, t.held, "
     "t.reason, t.restarts, t.run_id, t.allocation, t.latest_checkpoint, t.waits_for, "
     "t.warm_start, t.steps_completed, t.progress, t.runner_state, t.best_metric, t.latest_metric, "
     "t.best_steps, "
-    "micros(t.created_at), micros(t.ended_at)";
+    "micros(t.created_at), micros(t.ended_at), t.blocked, t.run_time, t.no_restart";
 
 const char kAllocationColumns[] =
     "a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted, a.state, a.shares, "
     "a.preemption_acked, a.preemption_reason, micros(a.deadline), a.reported, a.reported_message, "
     "a.exit_reason, a.exit_message, a.exit_code, micros(a.queued_at), micros(a.started_at), "
-    "micros(a.ended_at)";
+    "micros(a.ended_at), a.resource_pool, a.max_slots, a.fraction, a.granted, micros(a.saved_at)";
 
 const char kMetricColumns[] =
     "m.trial, m.run_id, m.group_name, m.steps, micros(m.time), m.metrics, m.batch";
@@ -159,7 +162,9 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
   cursor.ReadAll(e.id, e.job, e.owner, e.request_id, config, e.original_config, e.context_hash,
                  e.warm_start, e.forked_from);
   cursor.Read(e.state, model::ParseExperimentState);
-  cursor.ReadAll(e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at);
+  cursor.ReadAll(e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at,
+                 e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
+                 e.queue.position, e.queue.max_slots);
   DET_RETURN_IF_ERROR(cursor.status());
   absl::StatusOr<model::ExperimentConfig> parsed = model::ExperimentConfigFromJson(config);
   if (!parsed.ok()) {
@@ -172,15 +177,19 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
 
 absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int column) {
   experiment::Trial t;
-  model::Value hparams;
+  model::Value hparams, blocked;
   Cursor cursor(result, row, column);
   cursor.ReadAll(t.id, t.experiment, t.request, t.task, t.seed, hparams);
   cursor.Read(t.state, model::ParseTrialState);
   cursor.Read(t.end_as, model::ParseTrialState);
   cursor.ReadAll(t.held, t.reason, t.restarts, t.run_id, t.allocation, t.latest_checkpoint,
                  t.waits_for, t.warm_start, t.steps_completed, t.progress, t.runner_state,
-                 t.best_metric, t.latest_metric, t.best_steps, t.created_at, t.ended_at);
+                 t.best_metric, t.latest_metric, t.best_steps, t.created_at, t.ended_at, blocked,
+                 t.run_time, t.no_restart);
   DET_RETURN_IF_ERROR(cursor.status());
+  if (blocked.AsList() != nullptr) {
+    for (const model::Value& agent : *blocked.AsList()) t.blocked.emplace_back(ToText(&agent));
+  }
   if (hparams.AsObject() != nullptr) t.hparams = std::move(*hparams.MutableObject());
   return t;
 }
@@ -195,7 +204,8 @@ absl::StatusOr<experiment::Allocation> ToAllocation(const Result& result, int ro
   cursor.Read(a.reported, model::ParseExitReason);
   cursor.Read(a.reported_message);
   cursor.Read(a.exit_reason, model::ParseExitReason);
-  cursor.ReadAll(a.exit_message, a.exit_code, a.queued_at, a.started_at, a.ended_at);
+  cursor.ReadAll(a.exit_message, a.exit_code, a.queued_at, a.started_at, a.ended_at,
+                 a.resource_pool, a.max_slots, a.fraction, a.granted, a.saved_at);
   DET_RETURN_IF_ERROR(cursor.status());
   a.shares = ToShares(shares);
   return a;

@@ -26,11 +26,11 @@ Connection::Statement LockLog();
 // Columns for a SELECT, and the struct from them, of which the first is at `column`. INTERNAL for a
 // row that does not make sense.
 extern const char kExperimentColumns[];  // of table experiments as e
-inline constexpr int kNumExperimentColumns = 16;
+inline constexpr int kNumExperimentColumns = 22;
 absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int row, int column = 0);
 
 extern const char kTrialColumns[];  // of trials as t
-inline constexpr int kNumTrialColumns = 24;
+inline constexpr int kNumTrialColumns = 27;
 absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int column = 0);
 
 extern const char kAllocationColumns[];  // of allocations as a

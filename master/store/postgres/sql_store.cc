@@ -12,6 +12,7 @@
 #include "master/store/postgres/postgres_store.h"
 #include "master/store/postgres/query.h"
 #include "master/store/postgres/rows.h"
+#include "master/store/postgres/scheduling_rows.h"
 
 namespace det::store {
 namespace {
@@ -33,41 +34,37 @@ constexpr char kFence[] = "SELECT fence($1, $2)";
 constexpr char kOtherMaster[] = "RS001";
 constexpr char kCommittedAlready[] = "RS002";
 
-// What a change replaces; none for those that append.
+// What a change replaces; none for those that append, or are too rare to matter.
 using Key = std::tuple<size_t, std::string>;
-std::optional<Key> KeyOf(const cluster::Change& change) {
-  struct Visitor {
-    std::optional<std::string> operator()(const cluster::PutExperiment& put) {
-      return ToString(put.experiment.id);
-    }
-    std::optional<std::string> operator()(const cluster::PutTrial& put) {
-      return ToString(put.trial.id);
-    }
-    std::optional<std::string> operator()(const cluster::PutAllocation& put) {
-      return put.allocation.id.value();
-    }
-    std::optional<std::string> operator()(const cluster::PutSearcher& put) {
-      return ToString(put.experiment);
-    }
-    std::optional<std::string> operator()(const cluster::AddSearcherEvents&) {
-      return std::nullopt;
-    }
-    std::optional<std::string> operator()(const cluster::AddMetrics&) { return std::nullopt; }
-    std::optional<std::string> operator()(const cluster::AddCheckpoint&) { return std::nullopt; }
-    std::optional<std::string> operator()(const cluster::AddLogLine&) { return std::nullopt; }
-  };
-  std::optional<std::string> id = std::visit(Visitor(), change);
-  if (!id) return std::nullopt;
-  return Key(change.index(), *std::move(id));
-}
+struct KeyOf {
+  std::optional<std::string> operator()(const cluster::PutExperiment& put) const {
+    return ToString(put.experiment.id);
+  }
+  std::optional<std::string> operator()(const cluster::PutTrial& put) const {
+    return ToString(put.trial.id);
+  }
+  std::optional<std::string> operator()(const cluster::PutAllocation& put) const {
+    return put.allocation.id.value();
+  }
+  std::optional<std::string> operator()(const cluster::PutSearcher& put) const {
+    return ToString(put.experiment);
+  }
+  std::optional<std::string> operator()(const cluster::PutAgentState& put) const {
+    return put.agent.id.value();
+  }
+  template <class Other>
+  std::optional<std::string> operator()(const Other&) const {
+    return std::nullopt;
+  }
+};
 
 // The changes of a batch without those that a later one of the same row makes again.
 std::vector<const cluster::Change*> Newest(const std::vector<cluster::Change>& changes) {
   std::vector<const cluster::Change*> newest;
   std::set<Key> seen;
   for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
-    std::optional<Key> key = KeyOf(*change);
-    if (!key || seen.insert(*std::move(key)).second) newest.push_back(&*change);
+    std::optional<std::string> id = std::visit(KeyOf(), *change);
+    if (!id || seen.emplace(change->index(), *std::move(id)).second) newest.push_back(&*change);
   }
   std::reverse(newest.begin(), newest.end());
   return newest;
@@ -142,6 +139,7 @@ absl::StatusOr<cluster::Image> SqlStore::LoadFrom(Connection& connection) {
   image.last_experiment = static_cast<int32_t>(highest.Int(0, 0));
   image.last_trial = static_cast<int32_t>(highest.Int(0, 1));
   image.last_submitted = highest.Int(0, 2);
+  DET_RETURN_IF_ERROR(AddScheduling(connection, image));
   return image;
 }
 

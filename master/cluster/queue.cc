@@ -1,0 +1,220 @@
+// The order of the queue, as people change it.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/cluster/mirror.h"
+#include "master/cluster/step.h"
+
+namespace det::cluster {
+namespace {
+
+using experiment::Experiment;
+using experiment::QueuePlace;
+using model::SchedulingPolicy;
+
+// The queue with the updates so far; the cluster's own is changed once all of them are known to do.
+class Draft {
+ public:
+  explicit Draft(const Cluster::State& s) : s_(s) {}
+
+  absl::Status Apply(const UpdateQueue::Update& update);
+  const std::map<model::ExperimentId, QueuePlace>& changed() const { return places_; }
+
+ private:
+  struct Peer {
+    model::ExperimentId id;
+    double position = 0;
+  };
+
+  absl::StatusOr<const Experiment*> Find(const model::JobId& job) const;
+  QueuePlace& PlaceOf(model::ExperimentId id) {
+    return places_.try_emplace(id, s_.experiments.at(id).experiment.queue).first->second;
+  }
+  const QueuePlace& Look(model::ExperimentId id) const {
+    const auto it = places_.find(id);
+    return it == places_.end() ? s_.experiments.at(id).experiment.queue : it->second;
+  }
+  // Whether the policy of the pool looks at it.
+  absl::Status CheckPolicy(const UpdateQueue::Update& update, const std::string& pool) const;
+  absl::Status MoveBeside(model::ExperimentId id, const model::JobId& other, bool ahead);
+  // Those of the same pool and priority besides it, in order.
+  std::vector<Peer> PeersOf(model::ExperimentId id) const;
+  // Between the peer and its neighbour; none where the numbers between them have run out.
+  static std::optional<double> Beside(const std::vector<Peer>& peers, size_t index, bool ahead);
+
+  const Cluster::State& s_;
+  std::map<model::ExperimentId, QueuePlace> places_;
+};
+
+absl::StatusOr<const Experiment*> Draft::Find(const model::JobId& job) const {
+  for (const auto& [id, entry] : s_.experiments) {
+    if (entry.experiment.job == job) return &entry.experiment;
+  }
+  return absl::NotFoundError(absl::StrCat("job ", job.value(), " is not in the queue"));
+}
+
+absl::Status Draft::CheckPolicy(const UpdateQueue::Update& update, const std::string& name) const {
+  const model::ResourcePool* pool = FindPool(s_, name);
+  const SchedulingPolicy policy = pool == nullptr ? SchedulingPolicy::kPriority : pool->policy;
+  const auto refuse = [&](const char* what) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("resource pool ", name, " schedules by ",
+                     std::string(model::ToString(policy)), " and does not look at ", what));
+  };
+  if (update.priority && policy != SchedulingPolicy::kPriority) return refuse("priorities");
+  if (update.weight && policy != SchedulingPolicy::kFairShare) return refuse("weights");
+  const bool moved = update.ahead_of || update.behind_of;
+  if (moved && policy == SchedulingPolicy::kFairShare) return refuse("positions");
+  return absl::OkStatus();
+}
+
+absl::Status Draft::Apply(const UpdateQueue::Update& update) {
+  DET_ASSIGN_OR_RETURN(const Experiment* e, Find(update.job));
+  const std::string& job = update.job.value();
+  if (update.priority && (*update.priority < 1 || *update.priority > 99)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("priority ", *update.priority, " of job ", job, ": it must be from 1 to 99"));
+  }
+  if (update.weight && !(std::isfinite(*update.weight) && *update.weight > 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weight ", *update.weight, " of job ", job, ": it must be above 0"));
+  }
+  const int needs = e->config->resources.slots_per_trial;
+  if (update.max_slots && *update.max_slots != 0 && *update.max_slots < needs) {
+    return absl::InvalidArgumentError(absl::StrCat("max_slots ", *update.max_slots, " of job ", job,
+                                                   ": each of its trials needs ", needs));
+  }
+  if (update.ahead_of && update.behind_of) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("job ", job, " cannot be moved ahead of one job and behind another at once"));
+  }
+  const std::string pool = update.resource_pool.value_or(Look(e->id).resource_pool);
+  DET_RETURN_IF_ERROR(CheckPolicy(update, pool));
+  if (pool != Look(e->id).resource_pool) {
+    DET_RETURN_IF_ERROR(CanEverRun(s_, *e->config, pool));
+    PlaceOf(e->id).resource_pool = pool;
+  }
+  if (update.priority) PlaceOf(e->id).priority = *update.priority;
+  if (update.weight) PlaceOf(e->id).weight = *update.weight;
+  if (update.max_slots) {
+    PlaceOf(e->id).max_slots =
+        *update.max_slots == 0 ? std::nullopt : std::optional(*update.max_slots);
+  }
+  if (update.ahead_of) return MoveBeside(e->id, *update.ahead_of, true);
+  if (update.behind_of) return MoveBeside(e->id, *update.behind_of, false);
+  return absl::OkStatus();
+}
+
+std::vector<Draft::Peer> Draft::PeersOf(model::ExperimentId id) const {
+  const QueuePlace mine = Look(id);
+  std::vector<Peer> peers;
+  for (const auto& [other, entry] : s_.experiments) {
+    const QueuePlace& place = Look(other);
+    if (other == id || place.resource_pool != mine.resource_pool) continue;
+    if (place.priority == mine.priority) peers.push_back({other, place.position});
+  }
+  std::stable_sort(peers.begin(), peers.end(),
+                   [](const Peer& a, const Peer& b) { return a.position < b.position; });
+  return peers;
+}
+
+std::optional<double> Draft::Beside(const std::vector<Peer>& peers, size_t index, bool ahead) {
+  const double at = peers[index].position;
+  if (ahead && index == 0) return at - 1;
+  // Behind the last: before the next whole number, which may be that of one who comes later.
+  const double next = index + 1 < peers.size() ? peers[index + 1].position : std::floor(at) + 1;
+  const double low = ahead ? peers[index - 1].position : at;
+  const double high = ahead ? at : next;
+  const double between = low + (high - low) / 2;
+  if (low < between && between < high) return between;
+  return std::nullopt;
+}
+
+absl::Status Draft::MoveBeside(model::ExperimentId id, const model::JobId& job, bool ahead) {
+  DET_ASSIGN_OR_RETURN(const Experiment* other, Find(job));
+  std::vector<Peer> peers = PeersOf(id);
+  const auto it = std::find_if(peers.begin(), peers.end(),
+                               [&](const Peer& peer) { return peer.id == other->id; });
+  if (it == peers.end()) {
+    const QueuePlace& place = Look(other->id);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "job ", s_.experiments.at(id).experiment.job.value(), " can be moved beside another job of ",
+        "its own pool and priority alone; ", job.value(), " is in pool ", place.resource_pool,
+        " with priority ", place.priority));
+  }
+  const auto index = static_cast<size_t>(it - peers.begin());
+  std::optional<double> position = Beside(peers, index, ahead);
+  if (!position) {
+    // A step of 1 between two, the last no later than it was: who comes later comes behind it.
+    const double last = std::floor(peers.back().position);
+    for (size_t i = 0; i < peers.size(); ++i) {
+      peers[i].position = last - static_cast<double>(peers.size() - 1 - i);
+      PlaceOf(peers[i].id).position = peers[i].position;
+    }
+    position = Beside(peers, index, ahead);
+  }
+  PlaceOf(id).position = *position;
+  return absl::OkStatus();
+}
+
+void Take(Step& step, Entry& entry, const QueuePlace& place) {
+  Experiment& e = entry.experiment;
+  const bool moves = place.resource_pool != e.queue.resource_pool;
+  e.queue = place;
+  step.TouchJob(e);
+  step.Reschedule();
+  if (!moves) return;
+  for (const auto& [request, id] : entry.trials) {
+    const experiment::Trial& trial = step.s.trials.at(id);
+    const auto it = trial.allocation ? step.s.allocations.find(*trial.allocation)
+                                     : step.s.allocations.end();
+    if (it == step.s.allocations.end()) continue;
+    if (it->second.state == model::AllocationState::kQueued) {
+      it->second.resource_pool = place.resource_pool;
+      step.Touch(it->second);
+    } else {
+      Preempt(step, it->second,
+              absl::StrCat("its experiment was moved to resource pool ", place.resource_pool));
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Outcome> Apply(Step& step, const UpdateQueue& event) {
+  Draft draft(step.s);
+  for (const UpdateQueue::Update& update : event.updates) {
+    DET_RETURN_IF_ERROR(draft.Apply(update));
+  }
+  for (const auto& [id, place] : draft.changed()) {
+    Entry& entry = step.s.experiments.at(id);
+    if (!(entry.experiment.queue == place)) Take(step, entry, place);
+  }
+  return step.Finish();
+}
+
+experiment::QueuePlace MakePlace(const Cluster::State& s, const model::ExperimentConfig& config,
+                                 model::ExperimentId id) {
+  const model::ResourcesConfig& resources = config.resources;
+  QueuePlace place;
+  place.resource_pool = resources.resource_pool;
+  if (place.resource_pool.empty()) {
+    place.resource_pool =
+        resources.slots_per_trial > 0 ? DefaultComputePool(s) : DefaultAuxPool(s);
+  }
+  const model::ResourcePool* pool = FindPool(s, place.resource_pool);
+  const int usual = pool == nullptr ? model::ResourcePool().default_priority : pool->default_priority;
+  place.priority = resources.priority.value_or(usual);
+  place.weight = resources.weight;
+  place.max_slots = resources.max_slots;
+  place.position = id.value();
+  return place;
+}
+
+}  // namespace det::cluster

@@ -1,0 +1,458 @@
+// Places in the queue, preemption, pools, quotas, agents out of service.
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "master/cluster/cluster.h"
+#include "master/cluster/testing/fixture.h"
+
+namespace det::cluster {
+namespace {
+
+using model::AgentId;
+using model::AllocationId;
+using model::AllocationState;
+using model::ExperimentId;
+using model::ExperimentState;
+using model::JobId;
+using model::TrialState;
+using Scope = model::Quota::Scope;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class SchedulingTest : public Fixture {
+ protected:
+  // In the order of the queue.
+  std::vector<int> Order() {
+    std::vector<std::pair<double, int>> order;
+    for (const auto& [id, e] : rows_.experiments) {
+      order.emplace_back(e.queue.position, id.value());
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<int> ids;
+    for (const auto& [position, id] : order) ids.push_back(id);
+    return ids;
+  }
+  std::string LastLine() const { return rows_.lines.back().text; }
+  // Preempted, it saves and goes.
+  void Yield(const std::string& id) {
+    Apply(PreemptionAcked{AllocationId(id)});
+    Exit(id, 0);
+  }
+};
+
+UpdateQueue Ahead(int job, int of) {
+  return {{{.job = JobId("exp-" + std::to_string(job)),
+            .ahead_of = JobId("exp-" + std::to_string(of))}}};
+}
+UpdateQueue Behind(int job, int of) {
+  return {{{.job = JobId("exp-" + std::to_string(job)),
+            .behind_of = JobId("exp-" + std::to_string(of))}}};
+}
+
+// ---- the queue ----
+
+TEST_F(SchedulingTest, AnExperimentTakesThePlaceThatItsConfigurationAsksFor) {
+  model::ResourcePool pool{.name = "gpus", .description = "", .workspaces = {}};
+  pool.default_priority = 30;
+  Apply(PutResourcePool{pool, true});
+  auto config = MakeConfig();
+  config->resources.weight = 2;
+  config->resources.max_slots = 8;
+  Create(config);
+  EXPECT_EQ(experiment(1).queue,
+            (experiment::QueuePlace{"gpus", 30, 2, 1, 8}));
+  EXPECT_EQ(allocation("1.1.0").resource_pool, "gpus");
+  config = MakeConfig();
+  config->resources.slots_per_trial = 0;
+  config->resources.priority = 3;
+  Create(config);
+  EXPECT_EQ(experiment(2).queue.resource_pool, "default") << "the pool of tasks without slots";
+  EXPECT_EQ(experiment(2).queue.priority, 3);
+}
+
+TEST_F(SchedulingTest, JobsMoveBesideOthersOfTheirPoolAndPriority) {
+  for (int i = 0; i < 4; ++i) Create(MakeConfig());
+  Apply(Ahead(4, 1));
+  EXPECT_THAT(Order(), ElementsAre(4, 1, 2, 3));
+  Apply(Behind(4, 2));
+  EXPECT_THAT(Order(), ElementsAre(1, 2, 4, 3));
+  Apply(Behind(1, 3));
+  EXPECT_THAT(Order(), ElementsAre(2, 4, 3, 1));
+  Apply(Ahead(1, 3));
+  EXPECT_THAT(Order(), ElementsAre(2, 4, 1, 3));
+  Apply(Behind(2, 3));
+  Create(MakeConfig());
+  EXPECT_THAT(Order(), ElementsAre(4, 1, 3, 2, 5)) << "who comes later is behind all";
+}
+
+TEST_F(SchedulingTest, PositionsNeverRunOut) {
+  for (int i = 0; i < 3; ++i) Create(MakeConfig());
+  for (int i = 0; i < 100; ++i) {
+    Apply(Ahead(1, 3));
+    ASSERT_THAT(Order(), ElementsAre(2, 1, 3));
+    Apply(Ahead(2, 3));
+    ASSERT_THAT(Order(), ElementsAre(1, 2, 3));
+  }
+  Create(MakeConfig());
+  EXPECT_THAT(Order(), ElementsAre(1, 2, 3, 4));
+  for (int i = 0; i < 100; ++i) {
+    Apply(Behind(3, 4));
+    ASSERT_THAT(Order(), ElementsAre(1, 2, 4, 3));
+    Apply(Behind(4, 3));
+  }
+  Create(MakeConfig());
+  EXPECT_EQ(Order().back(), 5);
+}
+
+TEST_F(SchedulingTest, UpdatesAreMadeTogetherOrNotAtAll) {
+  Create(MakeConfig());
+  Create(MakeConfig());
+  const UpdateQueue::Update good{.job = JobId("exp-1"), .priority = 10};
+  const std::pair<UpdateQueue::Update, absl::StatusCode> refused[] = {
+      {{.job = JobId("exp-9"), .priority = 1}, absl::StatusCode::kNotFound},
+      {{.job = JobId("exp-2"), .priority = 100}, absl::StatusCode::kInvalidArgument},
+      {{.job = JobId("exp-2"), .priority = 0}, absl::StatusCode::kInvalidArgument},
+      {{.job = JobId("exp-2"), .weight = 1}, absl::StatusCode::kFailedPrecondition},
+      {{.job = JobId("exp-2"), .max_slots = -1}, absl::StatusCode::kInvalidArgument},
+      // The first update gave it another priority.
+      {{.job = JobId("exp-2"), .ahead_of = JobId("exp-1")}, absl::StatusCode::kInvalidArgument},
+      {{.job = JobId("exp-2"), .behind_of = JobId("exp-2")}, absl::StatusCode::kInvalidArgument},
+      {{.job = JobId("exp-2"), .ahead_of = JobId("exp-1"), .behind_of = JobId("exp-1")},
+       absl::StatusCode::kInvalidArgument}};
+  for (const auto& [bad, code] : refused) {
+    EXPECT_EQ(Refused(UpdateQueue{{good, bad}}).code(), code);
+  }
+  EXPECT_EQ(Refused(UpdateQueue{{good, refused[1].first}}).message(),
+            "priority 100 of job exp-2: it must be from 1 to 99");
+  Apply(UpdateQueue{{good, {.job = JobId("exp-2"), .priority = 10, .max_slots = 5},
+                     {.job = JobId("exp-2"), .ahead_of = JobId("exp-1")}}});
+  EXPECT_EQ(experiment(1).queue.priority, 10);
+  EXPECT_EQ(experiment(2).queue.max_slots, 5);
+  EXPECT_THAT(Order(), ElementsAre(2, 1));
+  Apply(UpdateQueue{{{.job = JobId("exp-2"), .max_slots = 0}}});
+  EXPECT_EQ(experiment(2).queue.max_slots, std::nullopt);
+}
+
+TEST_F(SchedulingTest, AMoveToAnotherPoolTakesWhatRunsAlong) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Create(MakeConfig());
+  Start("1.1.0");
+  const Outcome moved = Apply(UpdateQueue{{{.job = JobId("exp-1"), .resource_pool = "other"},
+                                           {.job = JobId("exp-2"), .resource_pool = "other"}}});
+  const auto news = Of<AnnouncePreemption>(moved);
+  ASSERT_THAT(news, SizeIs(1));
+  EXPECT_THAT(news[0].reason, HasSubstr("moved to resource pool other"));
+  EXPECT_EQ(allocation("2.2.0").resource_pool, "other");
+  Yield("1.1.0");
+  EXPECT_EQ(allocation("1.1.1").resource_pool, "other");
+  EXPECT_EQ(trial(1).restarts, 0);
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "nobody is in that pool";
+}
+
+// ---- time ----
+
+TEST_F(SchedulingTest, ATrialSavesAndEndsWhenItsTimeIsOver) {
+  AddAgent("a", 1);
+  auto config = MakeConfig();
+  config->resources.max_run_time = 7200;
+  Apply(CreateExperiment{.config = config});
+  const auto deadlines = Of<SetDeadline>(Tick());
+  ASSERT_THAT(deadlines, SizeIs(1));
+  EXPECT_EQ(deadlines[0].at, now_ + absl::Hours(2));
+  Start("1.1.0");
+  EXPECT_THAT(Apply(AllocationDeadline{AllocationId("1.1.0")}).changes, IsEmpty()) << "early";
+  now_ = deadlines[0].at;
+  const Outcome over = Apply(AllocationDeadline{AllocationId("1.1.0")});
+  EXPECT_THAT(Of<AnnouncePreemption>(over), SizeIs(1));
+  EXPECT_THAT(Of<SetDeadline>(over), SizeIs(1));
+  EXPECT_EQ(trial(1).state, TrialState::kStopping);
+  Apply(Checkpoint("1.1.0", 1, "c1", 50));
+  Yield("1.1.0");
+  EXPECT_EQ(trial(1).state, TrialState::kCanceled);
+  EXPECT_EQ(trial(1).reason, "its max_run_time of 2h is over");
+  EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c1"));
+  EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
+  EXPECT_THAT(experiment(1).reason, HasSubstr("max_run_time of 2h is over"));
+}
+
+TEST_F(SchedulingTest, TimeIsCountedOverAllRuns) {
+  AddAgent("a", 1);
+  auto config = MakeConfig();
+  config->resources.max_run_time = 100;
+  Create(config);
+  Start("1.1.0");
+  now_ += absl::Seconds(60);
+  Exit("1.1.0", 1);
+  const auto used = trial(1).run_time;
+  EXPECT_GE(used, absl::Seconds(60));
+  Restart();
+  AddAgent("a", 1);
+  const auto deadlines = Of<SetDeadline>(Tick());
+  ASSERT_THAT(deadlines, SizeIs(1));
+  EXPECT_EQ(deadlines[0].at, now_ + absl::Seconds(100) - used);
+  // A restarted master watches the time too.
+  Restart();
+  Outcome again;
+  again.effects = cluster_.Regenerate();
+  EXPECT_EQ(Of<SetDeadline>(again), deadlines);
+  AddAgent("a", 1, {"1.1.1"});
+  now_ += absl::Hours(1);
+  Exit("1.1.1", 1);
+  EXPECT_EQ(trial(1).state, TrialState::kCanceled) << "no third run: its time is over";
+  EXPECT_THAT(trial(1).reason, HasSubstr("max_run_time of 1m40s is over"));
+}
+
+// ---- agents ----
+
+TEST_F(SchedulingTest, ADrainingAgentFinishesItsWorkAndGetsNoMore) {
+  AddAgent("a", 2);
+  Create(MakeConfig());
+  Start("1.1.0");
+  Apply(DisableAgent{AgentId("a"), true});
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
+  Create(MakeConfig());
+  EXPECT_EQ(allocation("2.2.0").state, AllocationState::kQueued);
+  Restart();
+  AddAgent("a", 2, {"1.1.0"});
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "also after a restart";
+  Apply(EnableAgent{AgentId("a")});
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+  EXPECT_TRUE(absl::IsNotFound(Refused(EnableAgent{AgentId("zz")})));
+}
+
+TEST_F(SchedulingTest, WorkOfADisabledAgentIsQueuedAgainAtNoCost) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  EXPECT_THAT(Of<StopTask>(Apply(DisableAgent{AgentId("a")})), SizeIs(1));
+  EXPECT_THAT(LastLine(), HasSubstr("agent a was disabled"));
+  EXPECT_THAT(Of<StopTask>(Apply(DisableAgent{AgentId("a")})), IsEmpty()) << "repeated";
+  Exit("1.1.0", 143);
+  EXPECT_EQ(trial(1).state, TrialState::kQueued);
+  EXPECT_EQ(trial(1).restarts, 0);
+  EXPECT_EQ(trial(1).reason, "agent a was disabled");
+  Apply(AgentDisconnected{AgentId("a")});
+  Apply(AgentLost{AgentId("a")});
+  AddAgent("a", 1);
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "what was decided holds when it comes back";
+}
+
+TEST_F(SchedulingTest, ADisabledSlotTakesNoWork) {
+  AddAgent("a", 2);
+  Create(MakeConfig());
+  Start("1.1.0");
+  EXPECT_TRUE(absl::IsNotFound(Refused(DisableSlot{AgentId("a"), 2})));
+  Apply(DisableSlot{AgentId("a"), 1});
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning) << "it runs on the other";
+  Create(MakeConfig());
+  EXPECT_EQ(allocation("2.2.0").state, AllocationState::kQueued);
+  EXPECT_THAT(Of<StopTask>(Apply(DisableSlot{AgentId("a"), 0, true})), IsEmpty());
+  EXPECT_THAT(Of<StopTask>(Apply(DisableSlot{AgentId("a"), 0})), SizeIs(1));
+  Exit("1.1.0", 143);
+  Apply(EnableSlot{AgentId("a"), 1});
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+}
+
+TEST_F(SchedulingTest, MaintenanceDrainsAndIsForgottenAfterwards) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  const absl::Time begin = now_ + absl::Hours(1), end = begin + absl::Hours(2);
+  EXPECT_TRUE(absl::IsInvalidArgument(Refused(SetMaintenance{AgentId("a"), {{end, begin, ""}}})));
+  const auto timers =
+      Of<SetCalendarTimer>(Apply(SetMaintenance{AgentId("a"), {{begin, end, "new fans"}}}));
+  EXPECT_THAT(timers, ElementsAre(SetCalendarTimer{begin}));
+  EXPECT_THAT(Apply(CalendarTick{}).effects, ::testing::Not(IsEmpty()));
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning) << "early";
+  Restart();
+  Outcome again;
+  again.effects = cluster_.Regenerate();
+  EXPECT_THAT(Of<SetCalendarTimer>(again), SizeIs(1));
+  AddAgent("a", 1, {"1.1.0"});
+  now_ = begin;
+  const Outcome begun = Apply(CalendarTick{});
+  ASSERT_THAT(Of<AnnouncePreemption>(begun), SizeIs(1));
+  EXPECT_THAT(Of<AnnouncePreemption>(begun)[0].reason, HasSubstr("new fans"));
+  EXPECT_THAT(Of<SetCalendarTimer>(begun), ElementsAre(SetCalendarTimer{end}));
+  now_ = end;
+  EXPECT_THAT(Of<SetCalendarTimer>(Apply(CalendarTick{})), IsEmpty());
+  EXPECT_THAT(rows_.agents.at(AgentId("a")).maintenance, IsEmpty());
+}
+
+TEST_F(SchedulingTest, AnAgentKeepsTheDevicesThatItsTasksRunOn) {
+  AddAgent("a", 2);
+  auto config = MakeConfig();
+  config->resources.slots_per_trial = 2;
+  Create(config);
+  Start("1.1.0");
+  AgentRegistered back;
+  back.agent = cluster_.agents().at(AgentId("a"));
+  back.running = {AllocationId("1.1.0")};
+  back.agent.slots.pop_back();
+  const absl::Status refused = Refused(back);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("slot 1, on which 1.1.0 runs"));
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
+  // More of them disturb nobody; where nothing runs they may go.
+  AddAgent("a", 3, {"1.1.0"});
+  EXPECT_EQ(cluster_.agents().at(AgentId("a")).slots.size(), 3u);
+  AddAgent("a", 2, {"1.1.0"});
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
+  AddAgent("a", 1);
+  EXPECT_EQ(trial(1).state, TrialState::kQueued) << "it came back without the task";
+}
+
+TEST_F(SchedulingTest, AnAgentThatRunsWhatIsNotItsOwnIsToldSo) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  AgentRegistered thief;
+  thief.agent.id = AgentId("thief");
+  thief.agent.resource_pool = "default";
+  thief.running = {AllocationId("1.1.0")};
+  const auto stops = Of<StopTask>(Apply(thief));
+  ASSERT_THAT(stops, SizeIs(1));
+  EXPECT_EQ(stops[0].agent, AgentId("thief"));
+  EXPECT_THAT(LastLine(), HasSubstr("agent thief says that it runs 1.1.0"));
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
+}
+
+// ---- hardware ----
+
+TEST_F(SchedulingTest, ASlotWhoseRunsFailInARowAsOnBrokenHardwareIsPutAside) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  const auto fail = [&](const std::string& id) {
+    Start(id);
+    Apply(HardwareSuspected{AllocationId(id), AgentId("a"), "NVRM: Xid 79"});
+    Exit(id, 1);
+    Tick();
+  };
+  fail("1.1.0");
+  const auto& state = rows_.agents.at(AgentId("a"));
+  EXPECT_EQ(state.slots.at(0).failures, 1);
+  EXPECT_FALSE(state.slots.at(0).quarantined);
+  Apply(KillExperiment{ExperimentId(1)});
+  // One that goes well says that the hardware is.
+  if (cluster_.FindExperiment(ExperimentId(1)) != nullptr) Exit("1.1.1", 143);
+  Create(MakeConfig());
+  Start("2.2.0");
+  Exit("2.2.0", 0);
+  EXPECT_EQ(state.slots.at(0).failures, 0);
+  Create(MakeConfig());
+  fail("3.3.0");
+  fail("3.3.1");
+  EXPECT_TRUE(state.slots.at(0).quarantined);
+  EXPECT_EQ(state.slots.at(0).reason, "NVRM: Xid 79");
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  Restart();
+  AddAgent("a", 1);
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  Apply(EnableSlot{AgentId("a"), 0});
+  EXPECT_FALSE(state.slots.at(0).quarantined);
+}
+
+TEST_F(SchedulingTest, LogPoliciesForbidRetriesAndNodes) {
+  AddAgent("a", 1);
+  AddAgent("b", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  const LogPolicyMatched exclude{AllocationId("1.1.0"), AgentId("a"), "ECC", false, true};
+  Apply(exclude);
+  EXPECT_THAT(LastLine(), HasSubstr("will not run on a again"));
+  EXPECT_THAT(Apply(exclude).changes, IsEmpty()) << "repeated";
+  Exit("1.1.0", 1);
+  EXPECT_THAT(trial(1).blocked, ElementsAre(AgentId("a")));
+  Tick();
+  Apply(LogPolicyMatched{AllocationId("1.1.1"), AgentId("b"), "OOM", true, false});
+  if (allocation("1.1.1").state != AllocationState::kQueued) {
+    Exit("1.1.1", 1, allocation("1.1.1").shares[0].placement.agent.value());
+    EXPECT_EQ(trial(1).state, TrialState::kError);
+    EXPECT_THAT(trial(1).reason, HasSubstr("log policy \"OOM\" forbids a retry"));
+  }
+}
+
+// ---- pools and quotas ----
+
+TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
+  model::ResourcePool pool{.name = "gpus", .description = "", .workspaces = {"vision"}};
+  Apply(PutResourcePool{pool, true, std::nullopt});
+  EXPECT_EQ(cluster_.default_compute(), "gpus");
+  Restart();
+  EXPECT_EQ(cluster_.default_compute(), "gpus");
+  EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()), HasSubstr("a default"));
+  Apply(PutResourcePool{pool, false, std::nullopt});
+  EXPECT_EQ(cluster_.default_compute(), "default");
+  auto config = MakeConfig();
+  config->resources.resource_pool = "gpus";
+  const absl::Status elsewhere = Refused(CreateExperiment{.config = config});
+  EXPECT_TRUE(absl::IsInvalidArgument(elsewhere));
+  EXPECT_THAT(std::string(elsewhere.message()), HasSubstr("which is for vision"));
+  config->workspace = "vision";
+  Create(config);
+  EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()), HasSubstr("experiment 1"));
+  Apply(KillExperiment{ExperimentId(1)});
+  Apply(DeleteResourcePool{"gpus"});
+  EXPECT_TRUE(absl::IsNotFound(Refused(DeleteResourcePool{"gpus"})));
+  pool.default_priority = 100;
+  EXPECT_TRUE(absl::IsInvalidArgument(Refused(PutResourcePool{pool})));
+  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(
+      PutResourcePool{{.name = "default", .description = "", .workspaces = {}}, false})));
+}
+
+TEST_F(SchedulingTest, QuotasKnowWhatWasUsedInTheirMonth) {
+  now_ = absl::FromCivil(absl::CivilHour(2026, 1, 31, 20), absl::UTCTimeZone());
+  Apply(PutQuota{{.scope = Scope::kUser, .name = "ann", .max_slots = 3, .slot_hours = {}}});
+  const auto timers = Of<SetCalendarTimer>(
+      Apply(PutQuota{{.scope = Scope::kWorkspace, .name = "w", .max_slots = {}, .slot_hours = 9}}));
+  const absl::Time february = absl::FromCivil(absl::CivilMonth(2026, 2), absl::UTCTimeZone());
+  EXPECT_THAT(timers, ElementsAre(SetCalendarTimer{february}));
+  AddAgent("a", 4);
+  auto config = MakeConfig();
+  config->workspace = "w";
+  config->resources.slots_per_trial = 2;
+  for (int i = 0; i < 2; ++i) {
+    Apply(CreateExperiment{.config = config, .owner = model::UserId(7), .owner_name = "ann"});
+    Tick();
+  }
+  const absl::Time first = *allocation("1.1.0").started_at;
+  const absl::Time second = *allocation("2.2.0").started_at;
+  now_ = first + absl::Hours(1);
+  Exit("1.1.0", 0);
+  const auto used = [&] {
+    std::vector<double> hours;
+    for (const scheduler::Limit& limit : cluster_.limits()) hours.push_back(limit.slot_hours_used);
+    return hours;
+  };
+  const auto expect = [&](double hours) {
+    const std::vector<double> live = used();
+    ASSERT_THAT(live, SizeIs(2));
+    for (const double each : live) EXPECT_NEAR(each, hours, 1e-6);
+    Restart();
+    AddAgent("a", 4, {"2.2.0"});
+    const double meanwhile = absl::ToDoubleHours(absl::Seconds(1)) * 2;
+    for (const double each : used()) EXPECT_NEAR(each, hours + meanwhile, 1e-6) << "restored";
+  };
+  const absl::Time end = *allocation("1.1.0").ended_at;
+  expect(2 * absl::ToDoubleHours(end - first) + 2 * absl::ToDoubleHours(now_ - second));
+  // A new month begins anew, with what runs.
+  now_ = february + absl::Hours(1);
+  EXPECT_THAT(Of<SetCalendarTimer>(Apply(CalendarTick{})), SizeIs(1));
+  expect(2 * absl::ToDoubleHours(now_ - february));
+  Apply(DeleteQuota{Scope::kUser, "ann"});
+  EXPECT_TRUE(absl::IsNotFound(Refused(DeleteQuota{Scope::kUser, "ann"})));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Refused(PutQuota{{.scope = Scope::kUser, .name = "x", .max_slots = {}, .slot_hours = {}}})));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Refused(PutQuota{{.scope = Scope::kUser, .name = "x", .max_slots = -1, .slot_hours = {}}})));
+}
+
+}  // namespace
+}  // namespace det::cluster

@@ -1,0 +1,46 @@
+// Which slots are taken, and which allocations have a share on which agent. Part of the cluster's
+// memory; derived from its allocations.
+//
+// Included by this folder's sources alone. PURE.
+#ifndef MASTER_CLUSTER_SLOT_INDEX_H_
+#define MASTER_CLUSTER_SLOT_INDEX_H_
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "master/experiment/allocation.h"
+#include "master/model/agent.h"
+#include "master/model/ids.h"
+
+namespace det::cluster {
+
+class SlotIndex {
+ public:
+  // What the allocation holds now.
+  void Put(const experiment::Allocation& allocation);
+  void Remove(const model::AllocationId& id);
+
+  // Those with a share on the agent, exited shares included; by id.
+  std::vector<model::AllocationId> On(const model::AgentId& agent) const;
+  // Whether `fraction` of each of these slots is free.
+  bool HasRoom(const model::Placement& placement, double fraction) const;
+
+ private:
+  struct Machine {
+    std::map<int, double> used;  // by slot; absent: 0
+    std::set<model::AllocationId> allocations;
+  };
+  struct Held {
+    std::vector<model::Placement> on;     // of shares that have not exited
+    std::vector<model::AgentId> machines;  // of all shares
+    double fraction = 1;
+  };
+
+  std::map<model::AgentId, Machine> machines_;
+  std::map<model::AllocationId, Held> held_;
+};
+
+}  // namespace det::cluster
+
+#endif  // MASTER_CLUSTER_SLOT_INDEX_H_

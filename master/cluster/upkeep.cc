@@ -1,0 +1,179 @@
+// Agents and slots that people take out of service and back, and maintenance windows.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/cluster/mirror.h"
+#include "master/cluster/step.h"
+
+namespace det::cluster {
+namespace {
+
+using experiment::Allocation;
+using model::AgentState;
+using model::AllocationState;
+
+absl::Status CheckKnown(const Cluster::State& s, const model::AgentId& id) {
+  if (s.agents.contains(id) || s.agent_states.contains(id)) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("agent ", id.value(), " does not exist"));
+}
+
+absl::Status CheckKnown(const Cluster::State& s, const model::AgentId& id, int slot) {
+  DET_RETURN_IF_ERROR(CheckKnown(s, id));
+  const auto agent = s.agents.find(id);
+  if (agent != s.agents.end()) {
+    for (const model::Device& device : agent->second.slots) {
+      if (device.id == slot) return absl::OkStatus();
+    }
+  }
+  const auto state = s.agent_states.find(id);
+  if (state != s.agent_states.end() && state->second.slots.contains(slot)) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("agent ", id.value(), " has no slot ", slot));
+}
+
+AgentState& StateOf(Step& step, const model::AgentId& id) {
+  return step.s.agent_states.try_emplace(id, AgentState{.id = id, .slots = {}, .maintenance = {}})
+      .first->second;
+}
+
+// Writes what differs, and has it looked at.
+void Save(Step& step, AgentState after) {
+  AgentState& state = StateOf(step, after.id);
+  const bool same = state == after;
+  state = std::move(after);
+  step.Touch(state);
+  if (!same) step.Reschedule();
+}
+
+bool HasShareOn(const Allocation& a, const model::AgentId& agent, std::optional<int> slot) {
+  for (const experiment::Share& share : a.shares) {
+    if (share.placement.agent != agent || share.exited) continue;
+    const std::vector<int>& slots = share.placement.slots;
+    return !slot || std::find(slots.begin(), slots.end(), *slot) != slots.end();
+  }
+  return false;
+}
+
+// Every allocation that has a live share there. `act` may end it.
+template <class Act>
+void ForEachOn(Step& step, const model::AgentId& agent, std::optional<int> slot, const Act& act) {
+  for (const model::AllocationId& id : step.s.slots.On(agent)) {
+    const auto it = step.s.allocations.find(id);
+    if (it != step.s.allocations.end() && HasShareOn(it->second, agent, slot)) act(it->second);
+  }
+}
+
+void StopOn(Step& step, const model::AgentId& agent, std::optional<int> slot,
+            const std::string& why) {
+  ForEachOn(step, agent, slot, [&](Allocation& a) {
+    if (a.state == AllocationState::kStopping) return;
+    step.Log(step.s.trials.at(a.trial), a.id, model::LogLevel::kWarning,
+             absl::StrCat("run ", a.run_id, " is stopped and queued again: ", why));
+    Do(step, a, experiment::Stop(a, step.s.settings.stop_grace, step.now, why));
+  });
+}
+
+// The agent's windows without past ones; drains it where one has begun.
+void KeepMaintenance(Step& step, AgentState after) {
+  std::erase_if(after.maintenance,
+                [&](const model::Maintenance& window) { return window.end <= step.now; });
+  for (const model::Maintenance& window : after.maintenance) {
+    if (window.begin > step.now) continue;
+    ForEachOn(step, after.id, std::nullopt, [&](Allocation& a) {
+      Preempt(step, a,
+              absl::StrCat("agent ", after.id.value(), " is in maintenance until ",
+                           absl::FormatTime("%Y-%m-%d %H:%M UTC", window.end, absl::UTCTimeZone()),
+                           window.note.empty() ? "" : ": ", window.note));
+    });
+  }
+  Save(step, std::move(after));
+}
+
+}  // namespace
+
+absl::StatusOr<Outcome> Apply(Step& step, const EnableAgent& event) {
+  DET_RETURN_IF_ERROR(CheckKnown(step.s, event.id));
+  AgentState after = StateOf(step, event.id);
+  after.enabled = true;
+  after.draining = false;
+  Save(step, std::move(after));
+  return step.Finish();
+}
+
+absl::StatusOr<Outcome> Apply(Step& step, const DisableAgent& event) {
+  DET_RETURN_IF_ERROR(CheckKnown(step.s, event.id));
+  AgentState after = StateOf(step, event.id);
+  after.enabled = false;
+  after.draining = event.drain;
+  Save(step, std::move(after));
+  if (!event.drain) {
+    StopOn(step, event.id, std::nullopt, absl::StrCat("agent ", event.id.value(), " was disabled"));
+  }
+  return step.Finish();
+}
+
+absl::StatusOr<Outcome> Apply(Step& step, const EnableSlot& event) {
+  DET_RETURN_IF_ERROR(CheckKnown(step.s, event.agent, event.slot));
+  AgentState after = StateOf(step, event.agent);
+  after.slots[event.slot] = {};
+  Save(step, std::move(after));
+  return step.Finish();
+}
+
+absl::StatusOr<Outcome> Apply(Step& step, const DisableSlot& event) {
+  DET_RETURN_IF_ERROR(CheckKnown(step.s, event.agent, event.slot));
+  AgentState after = StateOf(step, event.agent);
+  after.slots[event.slot].enabled = false;
+  Save(step, std::move(after));
+  if (!event.drain) {
+    StopOn(step, event.agent, event.slot,
+           absl::StrCat("slot ", event.slot, " of agent ", event.agent.value(), " was disabled"));
+  }
+  return step.Finish();
+}
+
+absl::StatusOr<Outcome> Apply(Step& step, const SetMaintenance& event) {
+  DET_RETURN_IF_ERROR(CheckKnown(step.s, event.agent));
+  for (const model::Maintenance& window : event.windows) {
+    if (window.begin < window.end) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a maintenance window of agent ", event.agent.value(), " ends before it begins"));
+  }
+  AgentState after = StateOf(step, event.agent);
+  after.maintenance = event.windows;
+  std::stable_sort(after.maintenance.begin(), after.maintenance.end(),
+                   [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  KeepMaintenance(step, std::move(after));
+  SetCalendar(step);
+  return step.Finish();
+}
+
+absl::StatusOr<Outcome> Apply(Step& step, const CalendarTick&) {
+  // Copies: what is kept of them replaces them.
+  for (const auto& [id, state] : std::map(step.s.agent_states)) {
+    if (!state.maintenance.empty()) KeepMaintenance(step, state);
+  }
+  for (const model::Quota& quota : Quotas(step.s)) {
+    if (quota.slot_hours) step.Reschedule();
+  }
+  SetCalendar(step);
+  return step.Finish();
+}
+
+void SetCalendar(Step& step) {
+  absl::Time next = absl::InfiniteFuture();
+  for (const auto& [id, state] : step.s.agent_states) {
+    for (const model::Maintenance& window : state.maintenance) {
+      const absl::Time change = window.begin > step.now ? window.begin : window.end;
+      if (change > step.now) next = std::min(next, change);
+    }
+  }
+  for (const model::Quota& quota : Quotas(step.s)) {
+    if (quota.slot_hours) next = std::min(next, NextMonthOf(step.now));
+  }
+  if (next != absl::InfiniteFuture()) step.Effect(SetCalendarTimer{next});
+}
+
+}  // namespace det::cluster
