@@ -62,7 +62,7 @@ absl::Status RunWorkload(const Flags& flags, int argc, char** argv) {
   return absl::OkStatus();
 }
 
-absl::Status Run(const Flags& flags, int argc, char** argv) {
+absl::Status RunCommand(const Flags& flags, int argc, char** argv) {
   switch (flags.command) {
     case Command::kSchedule:
       return RunSchedule(flags);
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   const auto parsed = det::simulate::ParseFlags(argc, argv);
   if (const auto* exit = std::get_if<det::simulate::Exit>(&parsed)) return exit->code;
   const absl::Status status =
-      det::simulate::Run(std::get<det::simulate::Flags>(parsed), argc, argv);
+      det::simulate::RunCommand(std::get<det::simulate::Flags>(parsed), argc, argv);
   if (!status.ok()) {
     std::cerr << "resolute-simulate: " << status.message() << "\n";
     return 1;
