@@ -68,9 +68,13 @@ std::vector<std::string> World::services() const {
   return names;
 }
 
-void World::Session(const std::string& token, store::SessionRecord::Kind kind) {
+void World::Session(const std::string& token, store::SessionRecord::Kind kind,
+                    std::optional<model::UserId> user) {
   EXPECT_TRUE(
-      store_.PutSession({.token_hash = auth::HashToken(token), .kind = kind, .user = user_}).ok());
+      store_
+          .PutSession(
+              {.token_hash = auth::HashToken(token), .kind = kind, .user = user.value_or(user_)})
+          .ok());
 }
 
 }  // namespace det::master

@@ -5,6 +5,7 @@
 #define MASTER_TESTING_WORLD_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,9 @@ class World {
                  absl::Duration patience = absl::Hours(1));
   ~World();
 
-  void Session(const std::string& token, store::SessionRecord::Kind kind);
+  // Of "admin", unless another is named.
+  void Session(const std::string& token, store::SessionRecord::Kind kind,
+               std::optional<model::UserId> user = std::nullopt);
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
   store::FakeStore& store() { return store_; }
   // Full names of all services, that of the agents among them.
