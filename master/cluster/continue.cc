@@ -57,6 +57,7 @@ absl::StatusOr<Entry*> Adopt(Step& step, const ContinueExperiment& event, Experi
   // With another configuration it takes the place that this asks for.
   if (event.config != nullptr) experiment.queue = MakePlace(step.s, *experiment.config, id);
   experiment.queue.position = BehindAll(step.s);
+  experiment.queue.position_set = false;
   DET_RETURN_IF_ERROR(CanEverRun(step.s, *experiment.config, experiment.queue.resource_pool));
   DET_ASSIGN_OR_RETURN(searcher::Searcher searcher, searcher::Searcher::Make(*experiment.config));
   experiment.reason.clear();

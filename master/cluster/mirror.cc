@@ -61,6 +61,7 @@ scheduler::Job MakeJob(const experiment::Experiment& e) {
   job.priority = e.queue.priority;
   job.weight = e.queue.weight;
   job.position = e.queue.position;
+  job.position_set = e.queue.position_set;
   if (e.queue.max_slots) job.max_slots = *e.queue.max_slots;
   // The searcher counts a trial no more once it is told to pause; its slots may take longer.
   const int64_t concurrent = e.config->searcher.max_concurrent_trials;

@@ -34,8 +34,9 @@ absl::Status Check(const model::ResourcePool& pool) {
     return bad(absl::StrCat("default_priority ", pool.default_priority, " must be from 1 to 99"));
   }
   if (pool.max_aux_per_agent < 0) return bad("max_aux_per_agent must not be negative");
-  if (pool.hold_after < absl::ZeroDuration() || pool.hold_after > absl::Hours(24 * 365)) {
-    return bad("hold_after must be from 0 to a year");
+  for (const absl::Duration time : {pool.hold_after, pool.maintenance_lead}) {
+    if (time >= absl::ZeroDuration() && time <= absl::Hours(24 * 365)) continue;
+    return bad("hold_after and maintenance_lead must be from 0 to a year");
   }
   return absl::OkStatus();
 }

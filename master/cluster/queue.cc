@@ -160,6 +160,7 @@ absl::Status Draft::MoveBeside(model::ExperimentId id, const model::JobId& job, 
     position = Beside(peers, index, ahead);
   }
   PlaceOf(id).position = *position;
+  PlaceOf(id).position_set = true;
   return absl::OkStatus();
 }
 

@@ -66,7 +66,7 @@ TEST_F(SchedulingTest, AnExperimentTakesThePlaceThatItsConfigurationAsksFor) {
   config->resources.max_slots = 8;
   Create(config);
   EXPECT_EQ(experiment(1).queue,
-            (experiment::QueuePlace{"gpus", 30, 2, 1, 8}));
+            (experiment::QueuePlace{"gpus", 30, 2, 1, false, 8}));
   EXPECT_EQ(allocation("1.1.0").resource_pool, "gpus");
   config = MakeConfig();
   config->resources.slots_per_trial = 0;

@@ -32,6 +32,7 @@ struct QueuePlace {
   int priority = 42;             // 1..99, smaller first
   double weight = 1;             // under fair share
   double position = 0;           // inside a pool and a priority, smaller first; its id at first
+  bool position_set = false;     // by hand
   std::optional<int> max_slots;  // that its trials hold at once
   friend bool operator==(const QueuePlace&, const QueuePlace&) = default;
 };

@@ -18,14 +18,14 @@ const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 
 Gang Running(const std::string& id, const std::string& agent, std::vector<int> slots,
              absl::Duration since = absl::Minutes(10)) {
-  Gang gang = MakeGang(id, static_cast<int>(slots.size()));
+  Gang gang = MakeGang(id, static_cast<int>(slots.size())).gang;
   gang.running_on = {{model::AgentId(agent), std::move(slots)}};
   gang.started_at = gang.saved_at = kNow - since;
   return gang;
 }
 
 Gang Waiting(const std::string& id, int slots) {
-  Gang gang = MakeGang(id, slots);
+  Gang gang = MakeGang(id, slots).gang;
   gang.queued_at = kNow;
   return gang;
 }

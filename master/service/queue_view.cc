@@ -43,13 +43,18 @@ void Add(const Allocation& allocation, Draft* draft) {
 std::map<model::ExperimentId, Draft> Gather(const cluster::Cluster& cluster,
                                             const std::string& pool) {
   std::map<model::ExperimentId, Draft> drafts;
+  // Those of one experiment mostly follow each other: there may be a hundred thousand.
+  const Allocation* before = nullptr;
+  Draft* draft = nullptr;
   for (const Allocation* allocation : cluster.live_allocations()) {
-    const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
-    const Experiment* e = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
-    if (e == nullptr || e->queue.resource_pool != pool) continue;
-    Draft& draft = drafts[e->id];
-    draft.experiment = e;
-    Add(*allocation, &draft);
+    if (before == nullptr || before->job != allocation->job) {
+      const Experiment* e = cluster.FindJob(allocation->job);
+      const bool here = e != nullptr && e->queue.resource_pool == pool;
+      draft = here ? &drafts[e->id] : nullptr;
+      if (here) draft->experiment = e;
+    }
+    before = allocation;
+    if (draft != nullptr) Add(*allocation, draft);
   }
   return drafts;
 }
@@ -126,9 +131,12 @@ absl::Status NotInQueue(const std::string& job) {
 
 std::vector<QueuedJob> QueueOf(const cluster::Cluster& cluster, const std::string& pool) {
   const SchedulingPolicy policy = PolicyOf(cluster, pool);
+  // Where a share decides, the scheduler alone knows the order; elsewhere it is in the rows.
   std::map<model::AllocationId, size_t> served;
-  for (const model::AllocationId& id : cluster.scheduler().Queue(pool)) {
-    served.emplace(id, served.size());
+  if (policy == SchedulingPolicy::kFairShare) {
+    for (const model::AllocationId& id : cluster.scheduler().Queue(pool)) {
+      served.emplace(id, served.size());
+    }
   }
   std::map<model::ExperimentId, Draft> drafts = Gather(cluster, pool);
   for (auto& [unused, draft] : drafts) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -41,23 +42,34 @@ void List(const cluster::Cluster& cluster, const api::GetResourcePoolsRequest& r
       ToPagination(request.offset(), request.limit(), response->resource_pools_size(), total);
 }
 
-// The slots that a user or a workspace holds now.
-double SlotsUsed(const cluster::Cluster& cluster, const model::Quota& quota) {
-  double used = 0;
+// Slots held now, by user and by workspace.
+using Held = std::map<std::pair<model::Quota::Scope, std::string>, double>;
+
+Held HeldSlots(const cluster::Cluster& cluster) {
+  Held held;
   for (const experiment::Allocation* allocation : cluster.live_allocations()) {
     const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
     const experiment::Experiment* e =
         trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
     if (e == nullptr) continue;
-    const std::string& name = quota.scope == model::Quota::Scope::kUser ? experiment::OwnerName(*e)
-                                                                        : e->config->workspace;
-    if (name != quota.name) continue;
+    double slots = 0;
     for (const experiment::Share& share : allocation->shares) {
-      if (share.exited) continue;
-      used += static_cast<double>(share.placement.slots.size()) * allocation->fraction;
+      if (!share.exited) slots += static_cast<double>(share.placement.slots.size());
     }
+    slots *= allocation->fraction;
+    held[{model::Quota::Scope::kUser, experiment::OwnerName(*e)}] += slots;
+    held[{model::Quota::Scope::kWorkspace, e->config->workspace}] += slots;
   }
-  return used;
+  return held;
+}
+
+std::vector<api::Quota> ListQuotas(const cluster::Cluster& cluster, absl::Time now) {
+  Held held = HeldSlots(cluster);
+  std::vector<api::Quota> quotas;
+  for (const scheduler::Limit& limit : cluster.limits(now)) {
+    quotas.push_back(ToProto(limit, held[{limit.quota.scope, limit.quota.name}]));
+  }
+  return quotas;
 }
 
 // Names of a request about bindings. INVALID_ARGUMENT where workspaces are named by id.
@@ -152,9 +164,8 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
                  [this, response](const auth::Principal&, Done done) {
                    edge_.engine->Query(
                        [response, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
-                         for (const scheduler::Limit& limit : cluster.limits(now)) {
-                           *response->add_quotas() =
-                               ToProto(limit, SlotsUsed(cluster, limit.quota));
+                         for (api::Quota& quota : ListQuotas(cluster, now)) {
+                           *response->add_quotas() = std::move(quota);
                          }
                        },
                        std::move(done));
@@ -255,9 +266,8 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
     DET_ASSIGN_OR_RETURN(const model::Quota wanted, FromProto(quota));
     DET_RETURN_IF_ERROR(SubmitNow(edge_, cluster::PutQuota{wanted}));
     return QueryNow(edge_, [&, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
-      for (const scheduler::Limit& limit : cluster.limits(now)) {
-        const bool same = limit.quota.scope == wanted.scope && limit.quota.name == wanted.name;
-        if (same) *out = ToProto(limit, SlotsUsed(cluster, limit.quota));
+      for (api::Quota& each : ListQuotas(cluster, now)) {
+        if (each.scope() == quota.scope() && each.name() == quota.name()) *out = std::move(each);
       }
     });
   }

@@ -36,6 +36,7 @@ model::ResourcePool MakePool(const std::string& name) {
   pool.default_priority = 7;
   pool.max_aux_per_agent = 3;
   pool.shared_devices = true;
+  pool.maintenance_lead = absl::Minutes(7);
   pool.workspaces = {"vision", "sp\"eech"};
   return pool;
 }

@@ -50,6 +50,7 @@ cluster::Image MakeBusyImage() {
              .priority = 7,
              .weight = 0.1,
              .position = 2.5,
+             .position_set = true,
              .max_slots = 12};
   image.experiments = {e};
 

@@ -119,14 +119,6 @@ class CommandJobTest(harness.ClusterTestCase):
         self.home.det("experiment", "activate", experiment)
         self.assert_state(self.home.finish(experiment), "COMPLETED")
 
-    def test_more_slots_than_there_are_wait_with_the_reason(self):
-        experiment = self.home.create(job(resources={"slots_per_trial": 64}))
-        reason = harness.eventually(lambda: self.home.experiment(experiment)["stateReason"],
-                                    "a reason to wait")
-        self.assertIn("64", reason)
-        self.home.det("experiment", "kill", experiment)
-        self.home.finish(experiment)
-
     def test_slots_show_what_runs_on_them(self):
         experiment = self.home.create(job(entrypoint="echo begun; sleep 600",
                                           resources={"slots_per_trial": 2}))

@@ -313,15 +313,22 @@ class PoolTest(SchedulingTestCase):
         self.home.det("resource-pool", "describe", "night", code=1)
 
     def test_a_pool_is_closed_to_workspaces_that_it_is_not_bound_to(self):
+        holder = self.saver("bound-may-end", 4)
+        self.begun(holder)
+        waiting = self.create(4)
+        self.waits(waiting)
         self.home.det("resource-pool", "bindings", "replace", "default", "elsewhere")
         self.addCleanup(self.home.det, "resource-pool", "bindings", "remove", "default",
                         "elsewhere")
-        experiment = self.create()
-        self.waits(experiment, "default")
-        self.assertEqual("NOT_BOUND",
-                         self.home.json("job", "explain", experiment)["waiting"][0]["kind"])
+        kind = lambda: self.home.json("job", "explain", waiting)["waiting"][0]["kind"]  # noqa: E731
+        eventually(lambda: kind() == "NOT_BOUND", "a reason that names the binding")
+        path = self.home.write("unbound.yaml", job())
+        said = self.home.det("experiment", "create", path, self.home.context(), code=1).stderr
+        self.assertIn("may not use", said)
+        self.home.write("bound-may-end", "")
+        self.assert_state(self.home.finish(holder), "COMPLETED")
         self.home.det("resource-pool", "bindings", "remove", "default", "elsewhere")
-        self.begun(experiment)
+        self.begun(waiting)
 
 
 class RestartTest(SchedulingTestCase):

@@ -182,7 +182,11 @@ void World::Create(const std::shared_ptr<const model::ExperimentConfig>& config,
   event.context_hash = "hash";
   event.request_id = request;
   event.activate = stage_.Chance(0.8);
-  Ask(event, [this, request](const absl::StatusOr<cluster::Outcome>& outcome) {
+  Ask(event, [this, config, request](const absl::StatusOr<cluster::Outcome>& outcome) {
+    // Too large for the machines that have come so far.
+    if (absl::IsInvalidArgument(outcome.status()) && !created_.contains(request)) {
+      return stage_.After(absl::Seconds(5), [this, config, request] { Create(config, request); });
+    }
     if (!outcome.ok() || !outcome->created) return stage_.Fail("a creation was refused");
     if (created_.emplace(request, *outcome->created).second) {
       searches_.Begin(*outcome->created);

@@ -15,19 +15,19 @@ using Statement = Connection::Statement;
 constexpr char kInsertExperiment[] = R"sql(
 INSERT INTO experiments (id, name, job, owner, request_id, config, original_config, context_hash,
   warm_start, forked_from, state, reason, progress, best_metric, best_trial, created_at, ended_at,
-  owner_name, resource_pool, priority, weight, position, max_slots)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23)
+  owner_name, resource_pool, priority, weight, position, max_slots, position_set)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, config = excluded.config,
   state = excluded.state, reason = excluded.reason, progress = excluded.progress,
   best_metric = excluded.best_metric, best_trial = excluded.best_trial,
   ended_at = excluded.ended_at, resource_pool = excluded.resource_pool,
   priority = excluded.priority, weight = excluded.weight, position = excluded.position,
-  max_slots = excluded.max_slots)sql";
+  max_slots = excluded.max_slots, position_set = excluded.position_set)sql";
 
 constexpr char kUpdateExperiment[] = R"sql(
 UPDATE experiments SET state = $2, reason = $3, progress = $4, best_metric = $5, best_trial = $6,
-  ended_at = $7, resource_pool = $8, priority = $9, weight = $10, position = $11, max_slots = $12
-WHERE id = $1)sql";
+  ended_at = $7, resource_pool = $8, priority = $9, weight = $10, position = $11, max_slots = $12,
+  position_set = $13 WHERE id = $1)sql";
 
 constexpr char kPutTrial[] = R"sql(
 INSERT INTO trials (id, experiment, request, task, seed, hparams, state, end_as, held, reason,
@@ -138,14 +138,14 @@ Statement Put(const experiment::Experiment& e, bool known) {
     return {kUpdateExperiment, MakeParams(e.id, Text(e.state), e.reason, e.progress, e.best_metric,
                                           e.best_trial, e.ended_at, e.queue.resource_pool,
                                           e.queue.priority, e.queue.weight, e.queue.position,
-                                          e.queue.max_slots)};
+                                          e.queue.max_slots, e.queue.position_set)};
   }
   return {kInsertExperiment,
           MakeParams(e.id, e.config->name, e.job, e.owner, e.request_id, model::ToValue(*e.config),
                      e.original_config, e.context_hash, e.warm_start, e.forked_from, Text(e.state),
                      e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at,
                      e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
-                     e.queue.position, e.queue.max_slots)};
+                     e.queue.position, e.queue.max_slots, e.queue.position_set)};
 }
 
 Statement Put(const experiment::Trial& t) {

@@ -122,7 +122,7 @@ const char kExperimentColumns[] =
     "e.id, e.job, e.owner, e.request_id, e.config, e.original_config, e.context_hash, "
     "e.warm_start, e.forked_from, e.state, "
     "e.reason, e.progress, e.best_metric, e.best_trial, micros(e.created_at), micros(e.ended_at), "
-    "e.owner_name, e.resource_pool, e.priority, e.weight, e.position, e.max_slots";
+    "e.owner_name, e.resource_pool, e.priority, e.weight, e.position, e.max_slots, e.position_set";
 
 const char kTrialColumns[] =
     "t.id, t.experiment, t.request, t.task, t.seed, t.hparams, t.state, t.end_as, t.held, "
@@ -164,7 +164,7 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
   cursor.Read(e.state, model::ParseExperimentState);
   cursor.ReadAll(e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at,
                  e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
-                 e.queue.position, e.queue.max_slots);
+                 e.queue.position, e.queue.max_slots, e.queue.position_set);
   DET_RETURN_IF_ERROR(cursor.status());
   absl::StatusOr<model::ExperimentConfig> parsed = model::ExperimentConfigFromJson(config);
   if (!parsed.ok()) {

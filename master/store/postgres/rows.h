@@ -26,7 +26,7 @@ Connection::Statement LockLog();
 // Columns for a SELECT, and the struct from them, of which the first is at `column`. INTERNAL for a
 // row that does not make sense.
 extern const char kExperimentColumns[];  // of table experiments as e
-inline constexpr int kNumExperimentColumns = 22;
+inline constexpr int kNumExperimentColumns = 23;
 absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int row, int column = 0);
 
 extern const char kTrialColumns[];  // of trials as t

@@ -26,14 +26,14 @@ ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, draining = excluded.d
 
 constexpr char kPutPool[] = R"sql(
 INSERT INTO resource_pools (name, description, policy, fitting, preemption, heterogeneous, backfill,
-  hold_after, default_priority, max_aux_per_agent, shared_devices, workspaces)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)
+  hold_after, default_priority, max_aux_per_agent, shared_devices, workspaces, maintenance_lead)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)
 ON CONFLICT (name) DO UPDATE SET description = excluded.description, policy = excluded.policy,
   fitting = excluded.fitting, preemption = excluded.preemption,
   heterogeneous = excluded.heterogeneous, backfill = excluded.backfill,
   hold_after = excluded.hold_after, default_priority = excluded.default_priority,
   max_aux_per_agent = excluded.max_aux_per_agent, shared_devices = excluded.shared_devices,
-  workspaces = excluded.workspaces)sql";
+  workspaces = excluded.workspaces, maintenance_lead = excluded.maintenance_lead)sql";
 constexpr char kDropPool[] = "DELETE FROM resource_pools WHERE name = $1";
 constexpr char kPutDefaults[] = R"sql(
 INSERT INTO default_pools (compute, aux) VALUES ($1,$2)
@@ -49,8 +49,8 @@ constexpr char kSelectAgents[] =
     "SELECT id, enabled, draining, slots, maintenance FROM agent_states ORDER BY id";
 constexpr char kSelectPools[] =
     "SELECT name, description, policy, fitting, preemption, heterogeneous, backfill, hold_after, "
-    "default_priority, max_aux_per_agent, shared_devices, workspaces FROM resource_pools "
-    "ORDER BY name";
+    "default_priority, max_aux_per_agent, shared_devices, workspaces, maintenance_lead "
+    "FROM resource_pools ORDER BY name";
 // Users before workspaces, as Scope has them.
 constexpr char kSelectQuotas[] =
     "SELECT scope, name, max_slots, slot_hours FROM quotas ORDER BY scope, name";
@@ -162,6 +162,7 @@ absl::StatusOr<model::ResourcePool> ToPool(const Result& result, int row) {
   pool.default_priority = static_cast<int>(result.Int(row, 8));
   pool.max_aux_per_agent = static_cast<int>(result.Int(row, 9));
   pool.shared_devices = result.Bool(row, 10);
+  pool.maintenance_lead = absl::Microseconds(result.Int(row, 12));
   const absl::StatusOr<Value> workspaces = ToValue(result, row, 11);
   DET_RETURN_IF_ERROR(workspaces.status());
   if (workspaces->AsList() != nullptr) {
@@ -196,7 +197,7 @@ Statement Put(const model::ResourcePool& pool) {
           MakeParams(pool.name, pool.description, model::ToString(pool.policy),
                      model::ToString(pool.fitting), pool.preemption, pool.heterogeneous,
                      pool.backfill, pool.hold_after, pool.default_priority, pool.max_aux_per_agent,
-                     pool.shared_devices, Value(std::move(workspaces)))};
+                     pool.shared_devices, Value(std::move(workspaces)), pool.maintenance_lead)};
 }
 
 Statement Drop(const cluster::DropPool& drop) { return {kDropPool, MakeParams(drop.name)}; }

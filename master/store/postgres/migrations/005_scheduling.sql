@@ -22,6 +22,7 @@ CREATE TABLE resource_pools (
   default_priority  int NOT NULL,
   max_aux_per_agent int NOT NULL,
   shared_devices    boolean NOT NULL,
+  maintenance_lead  bigint NOT NULL,  -- microseconds
   workspaces        json NOT NULL
 );
 CREATE TABLE default_pools (
@@ -45,6 +46,7 @@ ALTER TABLE experiments
   ADD COLUMN priority      int NOT NULL DEFAULT 42,
   ADD COLUMN weight        double precision NOT NULL DEFAULT 1,
   ADD COLUMN position      double precision NOT NULL DEFAULT 0,
+  ADD COLUMN position_set  boolean NOT NULL DEFAULT false,  -- by hand
   ADD COLUMN max_slots     int;
 UPDATE experiments SET
   owner_name    = coalesce((SELECT u.username FROM users u WHERE u.id = owner), ''),
