@@ -48,6 +48,7 @@ absl::StatusOr<ClusterState> ReadClusterFile(const std::string& path) {
     state.url = json.at("url").get<std::string>();
     state.agents = json.at("agents").get<int>();
     state.slots = json.at("slots").get<int>();
+    state.master_config = json.value("master_config", "");
     for (const Json& member : json.at("members")) {
       state.members.push_back(
           {member.at("name").get<std::string>(),
@@ -71,8 +72,11 @@ absl::Status WriteClusterFile(const std::string& path, const ClusterState& state
                        {"start_time", member.process.start_time},
                        {"log", member.log}});
   }
-  const Json json = {
-      {"url", state.url}, {"agents", state.agents}, {"slots", state.slots}, {"members", members}};
+  const Json json = {{"url", state.url},
+                     {"agents", state.agents},
+                     {"slots", state.slots},
+                     {"master_config", state.master_config},
+                     {"members", members}};
   return base::WriteFileAtomically(path, json.dump(2) + "\n", 0600);
 }
 

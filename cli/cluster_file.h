@@ -21,6 +21,7 @@ struct ClusterState {
   std::string url;
   int agents = 0;
   int slots = 0;                       // of each agent
+  std::string master_config;           // absolute path; empty: none
   std::vector<ClusterMember> members;  // the master first
 
   bool AllAlive() const;  // and none is missing

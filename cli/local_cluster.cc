@@ -85,14 +85,16 @@ absl::Status CheckSame(const std::string& data_dir, const ClusterState& state,
                        const ClusterOptions& options) {
   std::vector<std::string> has;
   std::vector<std::string> asked;
-  const auto compare = [&](absl::string_view flag, int is, std::optional<int> wanted) {
+  const auto compare = [&](absl::string_view flag, const auto& is, const auto& wanted) {
     if (!wanted || *wanted == is) return;
-    has.push_back(absl::StrCat(flag, " ", is));
+    const std::string text = absl::StrCat(is);
+    has.push_back(text.empty() ? absl::StrCat("no ", flag) : absl::StrCat(flag, " ", text));
     asked.push_back(absl::StrCat(flag, " ", *wanted));
   };
   compare("--port", state.port(), options.port);
   compare("--agents", state.agents, options.agents);
   compare("--slots", state.slots, options.slots);
+  compare("--master-config", state.master_config, options.master_config);
   if (has.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the cluster in ", data_dir, " runs with ", absl::StrJoin(has, " "), ", not ",
@@ -101,20 +103,23 @@ absl::Status CheckSame(const std::string& data_dir, const ClusterState& state,
                    "is with `up` without these options"));
 }
 
-// The last thing that a program wrote, without its name and the log's prefix.
+// The last thing that a program wrote, without its name and the log's prefix; all lines of what it
+// said as itself.
 std::string LastWords(const std::string& log) {
   const auto text = base::ReadFile(log);
   if (!text.ok()) return "";
-  std::string last;
+  std::vector<std::string> last;
+  bool said = false;
   for (absl::string_view line : absl::StrSplit(*text, '\n')) {
     line = absl::StripAsciiWhitespace(line);
-    if (!line.empty()) last = std::string(line);
+    const bool begins = absl::ConsumePrefix(&line, "resolute-master: ") ||
+                        absl::ConsumePrefix(&line, "resolute-agent: ");
+    if (line.empty()) continue;
+    if (begins || !said) last.clear();
+    said = said || begins;
+    last.emplace_back(line);
   }
-  absl::string_view words = last;
-  if (!absl::ConsumePrefix(&words, "resolute-master: ")) {
-    absl::ConsumePrefix(&words, "resolute-agent: ");
-  }
-  return std::string(words);
+  return absl::StrJoin(last, "\n");
 }
 
 // No process at all where there is no master.
@@ -186,6 +191,7 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
     const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     up.state.agents = options.agents.value_or(1);
     up.state.slots = options.slots.value_or(cores);
+    up.state.master_config = options.master_config.value_or("");
   }
   const int port = up.state.port() > 0 ? up.state.port() : options.port.value_or(kPort);
   if (const absl::Status started = Start(port, progress, &up); !started.ok()) {
@@ -202,8 +208,11 @@ absl::Status LocalCluster::Start(int port, Progress progress, UpResult* up) {
   if (!state.Lives("master")) {
     DET_RETURN_IF_ERROR(CheckPortIsFree(port));
     progress("starting the master");
-    DET_RETURN_IF_ERROR(
-        StartMember("master", master, {"--data-dir", data_dir_, "--port", absl::StrCat(port)}, up));
+    std::vector<std::string> flags = {"--data-dir", data_dir_, "--port", absl::StrCat(port)};
+    if (!state.master_config.empty()) {
+      flags.insert(flags.end(), {"--config", state.master_config});
+    }
+    DET_RETURN_IF_ERROR(StartMember("master", master, std::move(flags), up));
   }
   DET_RETURN_IF_ERROR(AwaitMaster(&state));
   for (int i = 0; i < state.agents; ++i) {

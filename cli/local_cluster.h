@@ -19,9 +19,10 @@ namespace det::cli {
 
 // What is left out is as it runs, if it runs, and else the default.
 struct ClusterOptions {
-  std::optional<int> port;    // 8080
-  std::optional<int> agents;  // 1
-  std::optional<int> slots;   // of each agent; as many as there are cores
+  std::optional<int> port = std::nullopt;    // 8080
+  std::optional<int> agents = std::nullopt;  // 1
+  std::optional<int> slots = std::nullopt;   // of each agent; as many as there are cores
+  std::optional<std::string> master_config = std::nullopt;  // absolute path; none
 };
 
 struct UpResult {

@@ -77,12 +77,14 @@ TEST(ClusterFileTest, ReadsWhatItWrote) {
   state.url = "http://127.0.0.1:1";
   state.agents = 2;
   state.slots = 3;
+  state.master_config = "/etc/master.yaml";
   state.members = {{"master", *FindProcess(getpid()), "/log"}, {"agent-0", {1, 2}, "/other"}};
   ASSERT_TRUE(WriteClusterFile(path, state).ok());
   const auto read = ReadClusterFile(path);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->url, state.url);
   EXPECT_EQ(read->slots, 3);
+  EXPECT_EQ(read->master_config, "/etc/master.yaml");
   ASSERT_EQ(read->members.size(), 2u);
   EXPECT_EQ(read->members[0].process, state.members[0].process);
   EXPECT_EQ(read->members[1].name, "agent-0");
@@ -217,6 +219,8 @@ TEST(LocalClusterTest, UpWithOtherOptionsSaysWhichOnesDiffer) {
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("runs with --port 4711 --slots 2, not --port 4712 --slots 3"));
   EXPECT_THAT(std::string(refused.message()), HasSubstr("det deploy local down"));
+  EXPECT_THAT(std::string(up({.master_config = "/m.yaml"}).status().message()),
+              HasSubstr("runs with no --master-config, not --master-config /m.yaml"));
 }
 
 TEST(LocalClusterTest, UpWaitsForAnother) {

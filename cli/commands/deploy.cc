@@ -1,4 +1,7 @@
 // det deploy local up|down|status
+#include <filesystem>
+#include <system_error>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -73,6 +76,11 @@ absl::StatusOr<int> RunUp(Invocation& run) {
   DET_ASSIGN_OR_RETURN(options.port, Given(run, "port", 1, 65535));
   DET_ASSIGN_OR_RETURN(options.agents, Given(run, "agents", 0, 64));
   DET_ASSIGN_OR_RETURN(options.slots, Given(run, "slots", 0, 1024));
+  if (run.args.Has("master-config")) {
+    std::error_code error;
+    options.master_config =
+        std::filesystem::absolute(*run.args.Get("master-config"), error).lexically_normal();
+  }
   LocalCluster cluster = ClusterOf(run);
   const absl::Time start = absl::Now();
   const absl::StatusOr<UpResult> up = cluster.Up(options, [&](const std::string& step) {
@@ -164,10 +172,13 @@ std::vector<Command> DeployCommands() {
        {kDataDir,
         {"port", 0, "P", "the master's port (8080)"},
         {"agents", 0, "N", "number of agents (1)"},
-        {"slots", 0, "N", "slots of each agent (the number of cores)"}},
+        {"slots", 0, "N", "slots of each agent (the number of cores)"},
+        {"master-config", 0, "FILE",
+         "the master's configuration, such as resource pools and quotas"}},
        RunUp,
        "Returns when the master answers and the agents are registered. What runs already is left "
-       "as it is;\nto run it with other options, stop it first with `det deploy local down`."},
+       "as it is;\nto run it with other options, stop it first with `det deploy local down`.\n"
+       "Port and data directory are this command's, whatever the file says of them."},
       {{"deploy", "local", "down"},
        "stop what `deploy local up` started, PostgreSQL included; the data stay",
        {},
