@@ -410,7 +410,7 @@ TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
 
 TEST_F(SchedulingTest, QuotasKnowWhatWasUsedInTheirMonth) {
   now_ = absl::FromCivil(absl::CivilHour(2026, 1, 31, 20), absl::UTCTimeZone());
-  Apply(PutQuota{{.scope = Scope::kUser, .name = "ann", .max_slots = 3, .slot_hours = {}}});
+  Apply(PutQuota{{.scope = Scope::kUser, .name = "ann", .max_slots = 4, .slot_hours = {}}});
   const auto timers = Of<SetCalendarTimer>(
       Apply(PutQuota{{.scope = Scope::kWorkspace, .name = "w", .max_slots = {}, .slot_hours = 9}}));
   const absl::Time february = absl::FromCivil(absl::CivilMonth(2026, 2), absl::UTCTimeZone());
