@@ -16,8 +16,7 @@ scheduler::Gang MakeRequest(const model::ExperimentConfig& config) {
   const model::ResourcesConfig& resources = config.resources;
   scheduler::Gang gang;
   gang.slots = resources.slots_per_trial;
-  gang.max_slots =
-      resources.max_slots_per_trial > gang.slots ? resources.max_slots_per_trial : 0;
+  gang.max_slots = resources.max_slots_per_trial > gang.slots ? resources.max_slots_per_trial : 0;
   gang.fraction = resources.slot_fraction;
   gang.cpus = resources.cpus;
   gang.memory = resources.memory;

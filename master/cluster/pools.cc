@@ -121,8 +121,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const DeleteResourcePool& event) {
           "resource pool ", event.name,
           " is defined in the master's configuration file and was not changed at run time"));
     }
-    return absl::NotFoundError(absl::StrCat("resource pool \"", event.name,
-                                            "\" was not defined at run time"));
+    return absl::NotFoundError(
+        absl::StrCat("resource pool \"", event.name, "\" was not defined at run time"));
   }
   if (!in_file) DET_RETURN_IF_ERROR(CheckUnused(s, event.name));
   s.pools.erase(event.name);

@@ -63,9 +63,9 @@ absl::Status Draft::CheckPolicy(const UpdateQueue::Update& update, const std::st
   const model::ResourcePool* pool = FindPool(s_, name);
   const SchedulingPolicy policy = pool == nullptr ? SchedulingPolicy::kPriority : pool->policy;
   const auto refuse = [&](const char* what) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("resource pool ", name, " schedules by ",
-                     std::string(model::ToString(policy)), " and does not look at ", what));
+    return absl::FailedPreconditionError(absl::StrCat("resource pool ", name, " schedules by ",
+                                                      std::string(model::ToString(policy)),
+                                                      " and does not look at ", what));
   };
   if (update.priority && policy != SchedulingPolicy::kPriority) return refuse("priorities");
   if (update.weight && policy != SchedulingPolicy::kFairShare) return refuse("weights");
@@ -144,9 +144,9 @@ absl::Status Draft::MoveBeside(model::ExperimentId id, const model::JobId& job, 
   if (it == peers.end()) {
     const QueuePlace& place = Look(other->id);
     return absl::InvalidArgumentError(absl::StrCat(
-        "job ", s_.experiments.at(id).experiment.job.value(), " can be moved beside another job of ",
-        "its own pool and priority alone; ", job.value(), " is in pool ", place.resource_pool,
-        " with priority ", place.priority));
+        "job ", s_.experiments.at(id).experiment.job.value(),
+        " can be moved beside another job of ", "its own pool and priority alone; ", job.value(),
+        " is in pool ", place.resource_pool, " with priority ", place.priority));
   }
   const auto index = static_cast<size_t>(it - peers.begin());
   std::optional<double> position = Beside(peers, index, ahead);
@@ -173,8 +173,8 @@ void Take(Step& step, Entry& entry, const QueuePlace& place) {
   if (!moves) return;
   for (const auto& [request, id] : entry.trials) {
     const experiment::Trial& trial = step.s.trials.at(id);
-    const auto it = trial.allocation ? step.s.allocations.find(*trial.allocation)
-                                     : step.s.allocations.end();
+    const auto it =
+        trial.allocation ? step.s.allocations.find(*trial.allocation) : step.s.allocations.end();
     if (it == step.s.allocations.end()) continue;
     if (it->second.state == model::AllocationState::kQueued) {
       it->second.resource_pool = place.resource_pool;
@@ -206,11 +206,11 @@ experiment::QueuePlace MakePlace(const Cluster::State& s, const model::Experimen
   QueuePlace place;
   place.resource_pool = resources.resource_pool;
   if (place.resource_pool.empty()) {
-    place.resource_pool =
-        resources.slots_per_trial > 0 ? DefaultComputePool(s) : DefaultAuxPool(s);
+    place.resource_pool = resources.slots_per_trial > 0 ? DefaultComputePool(s) : DefaultAuxPool(s);
   }
   const model::ResourcePool* pool = FindPool(s, place.resource_pool);
-  const int usual = pool == nullptr ? model::ResourcePool().default_priority : pool->default_priority;
+  const int usual =
+      pool == nullptr ? model::ResourcePool().default_priority : pool->default_priority;
   place.priority = resources.priority.value_or(usual);
   place.weight = resources.weight;
   place.max_slots = resources.max_slots;

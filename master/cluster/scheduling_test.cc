@@ -65,8 +65,7 @@ TEST_F(SchedulingTest, AnExperimentTakesThePlaceThatItsConfigurationAsksFor) {
   config->resources.weight = 2;
   config->resources.max_slots = 8;
   Create(config);
-  EXPECT_EQ(experiment(1).queue,
-            (experiment::QueuePlace{"gpus", 30, 2, 1, false, 8}));
+  EXPECT_EQ(experiment(1).queue, (experiment::QueuePlace{"gpus", 30, 2, 1, false, 8}));
   EXPECT_EQ(allocation("1.1.0").resource_pool, "gpus");
   config = MakeConfig();
   config->resources.slots_per_trial = 0;
@@ -130,7 +129,8 @@ TEST_F(SchedulingTest, UpdatesAreMadeTogetherOrNotAtAll) {
   }
   EXPECT_EQ(Refused(UpdateQueue{{good, refused[1].first}}).message(),
             "priority 100 of job exp-2: it must be from 1 to 99");
-  Apply(UpdateQueue{{good, {.job = JobId("exp-2"), .priority = 10, .max_slots = 5},
+  Apply(UpdateQueue{{good,
+                     {.job = JobId("exp-2"), .priority = 10, .max_slots = 5},
                      {.job = JobId("exp-2"), .ahead_of = JobId("exp-1")}}});
   EXPECT_EQ(experiment(1).queue.priority, 10);
   EXPECT_EQ(experiment(2).queue.max_slots, 5);
@@ -397,19 +397,20 @@ TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
   EXPECT_THAT(std::string(elsewhere.message()), HasSubstr("which is for vision"));
   config->workspace = "vision";
   Create(config);
-  EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()), HasSubstr("experiment 1"));
+  EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()),
+              HasSubstr("experiment 1"));
   Apply(KillExperiment{ExperimentId(1)});
   Apply(DeleteResourcePool{"gpus"});
   EXPECT_TRUE(absl::IsNotFound(Refused(DeleteResourcePool{"gpus"})));
   pool.default_priority = 100;
   EXPECT_TRUE(absl::IsInvalidArgument(Refused(PutResourcePool{pool})));
-  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(
-      PutResourcePool{{.name = "default", .description = "", .workspaces = {}}, false})));
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      Refused(PutResourcePool{{.name = "default", .description = "", .workspaces = {}}, false})));
 }
 
 TEST_F(SchedulingTest, QuotasKnowWhatWasUsedInTheirMonth) {
   now_ = absl::FromCivil(absl::CivilHour(2026, 1, 31, 20), absl::UTCTimeZone());
-  Apply(PutQuota{{.scope = Scope::kUser, .name = "ann", .max_slots = 3, .slot_hours = {}}});
+  Apply(PutQuota{{.scope = Scope::kUser, .name = "ann", .max_slots = 4, .slot_hours = {}}});
   const auto timers = Of<SetCalendarTimer>(
       Apply(PutQuota{{.scope = Scope::kWorkspace, .name = "w", .max_slots = {}, .slot_hours = 9}}));
   const absl::Time february = absl::FromCivil(absl::CivilMonth(2026, 2), absl::UTCTimeZone());

@@ -95,6 +95,25 @@ TEST_F(EngineTest, DeadlinesComeDue) {
   EXPECT_EQ(loop_.NextTimer(), absl::InfiniteFuture());
 }
 
+TEST_F(EngineTest, TheCalendarIsKeptAcrossARestart) {
+  Submit(Register("agent-0", 1), "register");
+  Submit(Create("a"), "create");
+  Settle();
+  Submit(cluster::ShareStarted{model::AllocationId("1.1.0"), model::AgentId("agent-0")}, "");
+  const absl::Time begin = loop_.Now() + absl::Hours(2);
+  Submit(cluster::SetMaintenance{model::AgentId("agent-0"), {{begin, begin + absl::Hours(1), ""}}},
+         "maintenance");
+  Settle();
+  Restart();
+  Submit(Register("agent-0", 1, {model::AllocationId("1.1.0")}), "register");
+  Settle();
+  recorder_.log.clear();
+  Advance(absl::Hours(2) - absl::Seconds(1));
+  EXPECT_THAT(recorder_.log, IsEmpty());
+  Advance(absl::Seconds(1));
+  EXPECT_THAT(recorder_.log, ElementsAre("preempt 1.1.0"));
+}
+
 TEST_F(EngineTest, AnIdleEngineSetsNoTimer) {
   Submit(Register("agent-0", 1), "register");
   Submit(Create("a"), "create");

@@ -147,7 +147,8 @@ cluster::Event World::Govern() {
       return cluster::UpdateQueue{
           {{.job = job(), .resource_pool = stage_.Chance(0.4) ? "other" : "default"}}};
     case 9:
-      return cluster::UpdateQueue{{{.job = job(), .ahead_of = job()}, {.job = job(), .behind_of = job()}}};
+      return cluster::UpdateQueue{
+          {{.job = job(), .ahead_of = job()}, {.job = job(), .behind_of = job()}}};
     default:
       return cluster::UpdateQueue{
           {{.job = job(), .priority = static_cast<int>(stage_.Pick(1, 99))}}};

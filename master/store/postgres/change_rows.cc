@@ -135,10 +135,10 @@ std::string Text(State state) {
 
 Statement Put(const experiment::Experiment& e, bool known) {
   if (known) {
-    return {kUpdateExperiment, MakeParams(e.id, Text(e.state), e.reason, e.progress, e.best_metric,
-                                          e.best_trial, e.ended_at, e.queue.resource_pool,
-                                          e.queue.priority, e.queue.weight, e.queue.position,
-                                          e.queue.max_slots, e.queue.position_set)};
+    return {kUpdateExperiment,
+            MakeParams(e.id, Text(e.state), e.reason, e.progress, e.best_metric, e.best_trial,
+                       e.ended_at, e.queue.resource_pool, e.queue.priority, e.queue.weight,
+                       e.queue.position, e.queue.max_slots, e.queue.position_set)};
   }
   return {kInsertExperiment,
           MakeParams(e.id, e.config->name, e.job, e.owner, e.request_id, model::ToValue(*e.config),

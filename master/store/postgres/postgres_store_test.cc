@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/migrations.h"
+#include "master/store/postgres/params.h"
 #include "master/store/postgres/testing/test_server.h"
 #include "master/store/store_contract.h"
 #include "master/store/testing/make.h"
@@ -182,6 +183,69 @@ TEST(MigrationsTest, OursAreNumberedFromOne) {
   int expected = 0;
   for (const Migration& migration : AllMigrations()) EXPECT_EQ(migration.number, ++expected);
   EXPECT_GE(expected, 1);
+}
+
+// What a database from before the queue had places gets.
+TEST(MigrationsTest, OldExperimentsStandInTheQueueAsTheirConfigurationsAsk) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  const auto connection = Connect(database);
+  const std::vector<Migration> old(AllMigrations().begin(), AllMigrations().begin() + 4);
+  ASSERT_TRUE(Migrate(*connection, old).ok());
+  const auto insert = [&](int id, const model::ResourcesConfig& resources) {
+    model::ExperimentConfig config = *MakeConfig("old");
+    config.resources = resources;
+    const std::string job = absl::StrCat("exp-", id);
+    EXPECT_TRUE(connection
+                    ->Exec("INSERT INTO experiments (id, name, job, owner, request_id, config, "
+                           "original_config, context_hash, state, reason, progress, created_at) "
+                           "VALUES ($1, 'old', $2, 1, '', $3, '', '', 'ACTIVE', '', 0, now())",
+                           MakeParams(id, job, model::ToValue(config)))
+                    .ok());
+    EXPECT_TRUE(connection
+                    ->Exec("INSERT INTO trials (id, experiment, request, task, seed, hparams, "
+                           "state, reason, restarts, run_id, steps_completed, progress, "
+                           "runner_state, best_steps, created_at) VALUES ($1, $1, '1', $2, 1, "
+                           "'{}', 'RUNNING', '', 0, 1, 0, 0, '', 0, now())",
+                           MakeParams(id, absl::StrCat(id, ".", id)))
+                    .ok());
+    for (const bool live : {false, true}) {
+      EXPECT_TRUE(
+          connection
+              ->Exec("INSERT INTO allocations (id, task, trial, run_id, job, slots, submitted, "
+                     "state, shares, preemption_acked, preemption_reason, reported, "
+                     "reported_message, exit_reason, exit_message, queued_at, started_at, "
+                     "ended_at) VALUES ($1, 't', $2, $3::int, $4, 2, 1, $5, '[]', false, '', "
+                     "'NONE', '', 'NONE', '', now(), '2023-11-14 10:00Z', $6::timestamptz)",
+                     MakeParams(absl::StrCat(id, live), id, live ? 1 : 0, job,
+                                live ? "RUNNING" : "TERMINATED",
+                                live ? std::nullopt : std::optional("2023-11-14 10:01:40Z")))
+              .ok());
+    }
+  };
+  ASSERT_TRUE(connection
+                  ->ExecScript("INSERT INTO users (username, password_hash, admin, active, "
+                               "display_name) VALUES ('ann', '', true, true, '')")
+                  .ok());
+  model::ResourcesConfig resources;
+  insert(7, resources);
+  resources.max_slots = 4;
+  resources.weight = 0.5;
+  resources.priority = 3;
+  resources.resource_pool = "gpus";
+  insert(8, resources);
+  const auto store = OpenStore(database);
+  const absl::StatusOr<cluster::Image> image = store->Load();
+  ASSERT_TRUE(image.ok()) << image.status();
+  ASSERT_EQ(image->experiments.size(), 2u);
+  EXPECT_EQ(image->experiments[0].queue, (experiment::QueuePlace{"default", 42, 1, 7, false, {}}));
+  EXPECT_EQ(image->experiments[1].queue, (experiment::QueuePlace{"gpus", 3, 0.5, 8, false, 4}));
+  EXPECT_EQ(image->experiments[1].owner_name, "ann");
+  EXPECT_EQ(image->trials[0].run_time, absl::Seconds(100));
+  ASSERT_EQ(image->allocations.size(), 2u);
+  EXPECT_EQ(image->allocations[0].granted, 2);
+  EXPECT_EQ(image->allocations[0].resource_pool, "default");
+  EXPECT_EQ(image->allocations[1].resource_pool, "gpus");
+  EXPECT_EQ(image->usage.users.at("ann"), 400);
 }
 
 TEST(ConnectionTest, AStatementThatFailsUndoesThoseBeside) {

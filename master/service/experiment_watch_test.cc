@@ -1,0 +1,31 @@
+#include "master/service/experiment_watch.h"
+
+#include "base/fake_event_loop.h"
+#include "gtest/gtest.h"
+
+namespace det::service {
+namespace {
+
+TEST(ExperimentWatchTest, NewsOfTheQueueComeAtMostOnceASecondAndTheLastIsNotLost) {
+  base::FakeEventLoop loop;
+  ExperimentWatch watch;
+  watch.SetLoop(&loop);
+  int heard = 0;
+  watch.queue().Subscribe({}, [&] { ++heard; });
+  for (int i = 0; i < 10; ++i) watch.QueueChanged();
+  loop.RunUntilIdle();
+  EXPECT_EQ(heard, 1);
+  for (int i = 0; i < 10; ++i) watch.QueueChanged();
+  loop.Advance(absl::Milliseconds(999));
+  EXPECT_EQ(heard, 1);
+  loop.Advance(absl::Milliseconds(1));
+  EXPECT_EQ(heard, 2);
+  loop.Advance(absl::Hours(1));
+  EXPECT_EQ(heard, 2) << "without news there are none";
+  watch.QueueChanged();
+  loop.RunUntilIdle();
+  EXPECT_EQ(heard, 3);
+}
+
+}  // namespace
+}  // namespace det::service
