@@ -45,9 +45,9 @@ void AddAgent(const cluster::Cluster& cluster, const model::Agent& agent, int au
 }
 
 std::map<std::string, Figures> FiguresOf(const cluster::Cluster& cluster,
-                                         const std::vector<cluster::PoolView>& pools) {
+                                         const std::vector<cluster::KnownPool>& pools) {
   std::map<std::string, int> aux;
-  for (const cluster::PoolView& view : pools) aux[view.pool.name] = view.pool.max_aux_per_agent;
+  for (const cluster::KnownPool& view : pools) aux[view.pool.name] = view.pool.max_aux_per_agent;
   std::map<std::string, Figures> figures;
   for (const auto& [unused, agent] : cluster.agents()) {
     AddAgent(cluster, agent, aux[agent.resource_pool], &figures[agent.resource_pool]);
@@ -118,13 +118,13 @@ void AddFigures(const Figures& figures, api::ResourcePool* out) {
   out->mutable_stats()->set_scheduled_count(static_cast<int>(figures.scheduled.size()));
 }
 
-const char* SourceText(cluster::PoolView::Source source) {
+const char* SourceText(cluster::KnownPool::Source source) {
   switch (source) {
-    case cluster::PoolView::Source::kFile:
+    case cluster::KnownPool::Source::kFile:
       return "file";
-    case cluster::PoolView::Source::kRuntime:
+    case cluster::KnownPool::Source::kRuntime:
       return "runtime";
-    case cluster::PoolView::Source::kAgents:
+    case cluster::KnownPool::Source::kAgents:
       return "agents";
   }
   return "";
@@ -133,18 +133,18 @@ const char* SourceText(cluster::PoolView::Source source) {
 }  // namespace
 
 std::vector<api::ResourcePool> ListPools(const cluster::Cluster& cluster) {
-  const std::vector<cluster::PoolView> views = cluster.pools();
+  const std::vector<cluster::KnownPool> views = cluster.pools();
   std::map<std::string, Figures> figures = FiguresOf(cluster, views);
   std::vector<api::ResourcePool> pools;
-  for (const cluster::PoolView& view : views) {
+  for (const cluster::KnownPool& view : views) {
     api::ResourcePool& out = pools.emplace_back();
     out.set_name(view.pool.name);
     out.set_description(view.pool.description);
     out.set_type(api::ResourcePool::RESOURCE_POOL_TYPE_STATIC);
     out.set_location("on-prem");
     out.set_source(SourceText(view.source));
-    out.set_default_compute_pool(view.pool.name == cluster.default_compute_pool());
-    out.set_default_aux_pool(view.pool.name == cluster.default_aux_pool());
+    out.set_default_compute_pool(view.pool.name == cluster.default_compute());
+    out.set_default_aux_pool(view.pool.name == cluster.default_aux());
     AddPolicy(view.pool, &out);
     AddFigures(figures[view.pool.name], &out);
   }
@@ -152,7 +152,7 @@ std::vector<api::ResourcePool> ListPools(const cluster::Cluster& cluster) {
 }
 
 absl::Status NoSuchPool(const cluster::Cluster& cluster, const std::string& name) {
-  const auto append = [](std::string* out, const cluster::PoolView& view) {
+  const auto append = [](std::string* out, const cluster::KnownPool& view) {
     out->append(view.pool.name);
   };
   return absl::NotFoundError(

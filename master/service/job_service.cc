@@ -24,15 +24,15 @@ namespace {
 namespace api = det::api::v1;
 
 bool HasPool(const cluster::Cluster& cluster, const std::string& name) {
-  const std::vector<cluster::PoolView> pools = cluster.pools();
+  const std::vector<cluster::KnownPool> pools = cluster.pools();
   return std::any_of(pools.begin(), pools.end(),
-                     [&](const cluster::PoolView& view) { return view.pool.name == name; });
+                     [&](const cluster::KnownPool& view) { return view.pool.name == name; });
 }
 
 absl::Status List(const cluster::Cluster& cluster, const api::GetJobsRequest& request,
                   std::vector<api::Job>* jobs, api::Pagination* pagination) {
   const std::string& pool =
-      request.resource_pool().empty() ? cluster.default_compute_pool() : request.resource_pool();
+      request.resource_pool().empty() ? cluster.default_compute() : request.resource_pool();
   if (!HasPool(cluster, pool)) return NoSuchPool(cluster, pool);
   for (QueuedJob& each : QueueOf(cluster, pool)) {
     const auto& states = request.states();

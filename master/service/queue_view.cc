@@ -48,7 +48,8 @@ std::map<model::ExperimentId, Draft> Gather(const cluster::Cluster& cluster,
   Draft* draft = nullptr;
   for (const Allocation* allocation : cluster.live_allocations()) {
     if (before == nullptr || before->job != allocation->job) {
-      const Experiment* e = cluster.FindJob(allocation->job);
+      const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
+      const Experiment* e = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
       const bool here = e != nullptr && e->queue.resource_pool == pool;
       draft = here ? &drafts[e->id] : nullptr;
       if (here) draft->experiment = e;
@@ -60,7 +61,7 @@ std::map<model::ExperimentId, Draft> Gather(const cluster::Cluster& cluster,
 }
 
 SchedulingPolicy PolicyOf(const cluster::Cluster& cluster, const std::string& pool) {
-  for (const cluster::PoolView& view : cluster.pools()) {
+  for (const cluster::KnownPool& view : cluster.pools()) {
     if (view.pool.name == pool) return view.pool.policy;
   }
   return SchedulingPolicy::kPriority;
@@ -190,7 +191,10 @@ std::optional<api::JobSummary> PlaceOf(const cluster::Cluster& cluster, model::E
 const Experiment* FindJob(const cluster::Cluster& cluster, const std::string& text) {
   int32_t id = 0;
   if (absl::SimpleAtoi(text, &id)) return cluster.FindExperiment(model::ExperimentId(id));
-  return cluster.FindJob(model::JobId(text));
+  for (const Experiment* e : cluster.live_experiments()) {
+    if (e->job.value() == text) return e;
+  }
+  return nullptr;
 }
 
 absl::StatusOr<cluster::UpdateQueue> ToUpdates(const cluster::Cluster& cluster,

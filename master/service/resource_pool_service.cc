@@ -17,10 +17,10 @@ namespace det::service {
 namespace {
 
 namespace api = det::api::v1;
-using cluster::PoolView;
+using cluster::KnownPool;
 
-std::optional<PoolView> FindPool(const cluster::Cluster& cluster, const std::string& name) {
-  for (PoolView& view : cluster.pools()) {
+std::optional<KnownPool> FindPool(const cluster::Cluster& cluster, const std::string& name) {
+  for (KnownPool& view : cluster.pools()) {
     if (view.pool.name == name) return std::move(view);
   }
   return std::nullopt;
@@ -63,10 +63,10 @@ Held HeldSlots(const cluster::Cluster& cluster) {
   return held;
 }
 
-std::vector<api::Quota> ListQuotas(const cluster::Cluster& cluster, absl::Time now) {
+std::vector<api::Quota> ListQuotas(const cluster::Cluster& cluster) {
   Held held = HeldSlots(cluster);
   std::vector<api::Quota> quotas;
-  for (const scheduler::Limit& limit : cluster.limits(now)) {
+  for (const scheduler::Limit& limit : cluster.limits()) {
     quotas.push_back(ToProto(limit, held[{limit.quota.scope, limit.quota.name}]));
   }
   return quotas;
@@ -163,8 +163,8 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
     return Unary(edge_, context, "det.api.v1.ResourcePoolService.GetQuotas",
                  [this, response](const auth::Principal&, Done done) {
                    edge_.engine->Query(
-                       [response, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
-                         for (api::Quota& quota : ListQuotas(cluster, now)) {
+                       [response](const cluster::Cluster& cluster) {
+                         for (api::Quota& quota : ListQuotas(cluster)) {
                            *response->add_quotas() = std::move(quota);
                          }
                        },
@@ -265,8 +265,8 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
   absl::Status Put(const api::Quota& quota, api::Quota* out) {
     DET_ASSIGN_OR_RETURN(const model::Quota wanted, FromProto(quota));
     DET_RETURN_IF_ERROR(SubmitNow(edge_, cluster::PutQuota{wanted}));
-    return QueryNow(edge_, [&, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
-      for (api::Quota& each : ListQuotas(cluster, now)) {
+    return QueryNow(edge_, [&](const cluster::Cluster& cluster) {
+      for (api::Quota& each : ListQuotas(cluster)) {
         if (each.scope() == quota.scope() && each.name() == quota.name()) *out = std::move(each);
       }
     });

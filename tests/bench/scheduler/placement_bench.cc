@@ -124,6 +124,7 @@ class Nobody final : public TrialSink, public ExperimentSink {
   void Announce(const cluster::AnnouncePreemption&) override {}
   void Close(const cluster::CloseAllocation&) override {}
   void Changed(model::ExperimentId) override {}
+  void QueueChanged() override {}
 };
 
 double Quantile(std::vector<double> values, double q) {
