@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/cluster/parts.h"
 #include "master/cluster/regenerate.h"
-#include "master/cluster/step.h"
 
 namespace det::cluster {
 namespace {
@@ -57,7 +57,8 @@ absl::Status CheckDevices(const Step& step, const model::Agent& agent,
     if (!slot) continue;
     return absl::FailedPreconditionError(absl::StrCat(
         "agent ", agent.id.value(), " comes back without the device that was its slot ", *slot,
-        ", on which ", id.value(), " runs; start it with its devices as they were, or end that "
+        ", on which ", id.value(),
+        " runs; start it with its devices as they were, or end that "
         "task first"));
   }
   return absl::OkStatus();

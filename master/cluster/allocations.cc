@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "master/cluster/mirror.h"
-#include "master/cluster/step.h"
+#include "master/cluster/parts.h"
 
 namespace det::cluster {
 namespace {

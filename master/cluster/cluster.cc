@@ -4,9 +4,8 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-
 #include "master/cluster/mirror.h"
-#include "master/cluster/step.h"
+#include "master/cluster/parts.h"
 
 namespace det::cluster {
 
@@ -59,8 +58,7 @@ std::vector<const experiment::Experiment*> Cluster::live_experiments() const {
   return live;
 }
 
-std::vector<const experiment::Allocation*> Cluster::live_allocations(
-    model::ExperimentId id) const {
+std::vector<const experiment::Allocation*> Cluster::live_allocations(model::ExperimentId id) const {
   std::vector<const experiment::Allocation*> live;
   const auto entry = state_->experiments.find(id);
   if (entry == state_->experiments.end()) return live;

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "master/cluster/mirror.h"
-#include "master/cluster/step.h"
+#include "master/cluster/parts.h"
 #include "master/scheduler/scheduler.h"
 
 namespace det::cluster {
@@ -23,10 +23,10 @@ void Quarantine(Step& step, const Trial& trial, const Allocation& a, const model
   state.quarantined = true;
   step.Reschedule();
   step.Log(trial, a.id, model::LogLevel::kError,
-           absl::StrCat("slot ", slot, " of agent ", agent.value(), " is in quarantine: ",
-                        state.failures, " runs in a row failed there, the last with \"",
-                        state.reason, "\"; once it is mended: det slot enable ", agent.value(), " ",
-                        slot));
+           absl::StrCat("slot ", slot, " of agent ", agent.value(),
+                        " is in quarantine: ", state.failures,
+                        " runs in a row failed there, the last with \"", state.reason,
+                        "\"; once it is mended: det slot enable ", agent.value(), " ", slot));
 }
 
 void CountFailure(Step& step, const Trial& trial, const Allocation& a, const Share& share) {
@@ -72,8 +72,8 @@ void Avoid(Step& step, const Allocation& a, Trial& trial, const model::AgentId& 
 }  // namespace
 
 void NoteHardware(Step& step, const Allocation& a, Trial& trial) {
-  const bool well =
-      a.exit_reason == model::ExitReason::kFinished || a.exit_reason == model::ExitReason::kPreempted;
+  const bool well = a.exit_reason == model::ExitReason::kFinished ||
+                    a.exit_reason == model::ExitReason::kPreempted;
   for (const Share& share : a.shares) {
     if (well) ForgetFailures(step, share);
     if (a.exit_reason != model::ExitReason::kFailed || share.suspect.empty()) continue;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "master/cluster/step.h"
+#include "master/cluster/parts.h"
 
 namespace det::cluster {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "master/cluster/mirror.h"
-#include "master/cluster/step.h"
+#include "master/cluster/parts.h"
 
 namespace det::cluster {
 namespace {

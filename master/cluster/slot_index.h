@@ -32,7 +32,7 @@ class SlotIndex {
     std::set<model::AllocationId> allocations;
   };
   struct Held {
-    std::vector<model::Placement> on;     // of shares that have not exited
+    std::vector<model::Placement> on;      // of shares that have not exited
     std::vector<model::AgentId> machines;  // of all shares
     double fraction = 1;
   };

@@ -16,7 +16,7 @@
 
 namespace det::cluster {
 
-absl::Time MonthOf(absl::Time time);       // its first moment
+absl::Time MonthOf(absl::Time time);  // its first moment
 absl::Time NextMonthOf(absl::Time time);
 
 class SlotTime {

@@ -1,8 +1,9 @@
+#include "master/cluster/step.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "master/cluster/mirror.h"
-#include "master/cluster/step.h"
 #include "master/searcher/journal.h"
 
 namespace det::cluster {
@@ -68,7 +69,8 @@ Outcome Step::Finish() {
   for (const auto& [id, heard] : heard_) {
     rows.push_back(SearcherRow(s.experiments.at(id), heard));
   }
-  for (const model::AgentId& id : agent_states_) rows.push_back(PutAgentState{s.agent_states.at(id)});
+  for (const model::AgentId& id : agent_states_)
+    rows.push_back(PutAgentState{s.agent_states.at(id)});
   rows.insert(rows.end(), std::make_move_iterator(out.changes.begin()),
               std::make_move_iterator(out.changes.end()));
   out.changes = std::move(rows);

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "master/cluster/step.h"
+#include "master/cluster/parts.h"
 #include "master/model/entrypoint.h"
 
 namespace det::cluster {

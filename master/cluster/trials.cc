@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "master/cluster/mirror.h"
-#include "master/cluster/step.h"
+#include "master/cluster/parts.h"
 
 namespace det::cluster {
 namespace {
@@ -72,9 +72,11 @@ void OnEnded(Step& step, Trial& trial) {
                         " ended: ", std::string(model::ToString(trial.state)),
                         trial.reason.empty() ? "" : ": ", trial.reason));
   Entry& entry = step.EntryOf(trial);
-  const bool timed = trial.state == TrialState::kCanceled && trial.run_time > absl::ZeroDuration() &&
+  const bool timed = trial.state == TrialState::kCanceled &&
+                     trial.run_time > absl::ZeroDuration() &&
                      TimeLeft(*entry.experiment.config, trial) <= absl::ZeroDuration();
-  if (bad || timed) entry.experiment.reason = absl::StrCat("trial ", trial.id.value(), ": ", trial.reason);
+  if (bad || timed)
+    entry.experiment.reason = absl::StrCat("trial ", trial.id.value(), ": ", trial.reason);
   Tell(step, entry, searcher::TrialExited{trial.request, EndOf(step, trial)});
   entry.experiment.progress = std::max(entry.experiment.progress, entry.searcher.Progress());
   step.Touch(entry.experiment);
@@ -185,8 +187,9 @@ void Do(Step& step, Trial& trial, const TrialActions& actions) {
           absl::Seconds(step.EntryOf(trial).experiment.config->preemption_timeout_seconds);
       Do(step, allocation,
          actions.release == TrialActions::Release::kPreempt
-             ? experiment::Preempt(allocation, actions.why.empty() ? WhyReleased(trial) : actions.why,
-                                   timeout, step.now)
+             ? experiment::Preempt(allocation,
+                                   actions.why.empty() ? WhyReleased(trial) : actions.why, timeout,
+                                   step.now)
              : experiment::Stop(allocation, kKillGrace, step.now));
     }
   }

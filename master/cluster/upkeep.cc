@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/cluster/mirror.h"
-#include "master/cluster/step.h"
+#include "master/cluster/parts.h"
 
 namespace det::cluster {
 namespace {
@@ -138,8 +138,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const SetMaintenance& event) {
   DET_RETURN_IF_ERROR(CheckKnown(step.s, event.agent));
   for (const model::Maintenance& window : event.windows) {
     if (window.begin < window.end) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a maintenance window of agent ", event.agent.value(), " ends before it begins"));
+    return absl::InvalidArgumentError(absl::StrCat("a maintenance window of agent ",
+                                                   event.agent.value(), " ends before it begins"));
   }
   AgentState after = StateOf(step, event.agent);
   after.maintenance = event.windows;
