@@ -105,7 +105,6 @@ NO_FIELDS = """
 {resources: {slot_type: gpu}}
 {resources: {max_run_time: 2 fortnights}}
 {resources: {memory: 4x}}
-{resources: {weight: 0}}
 {resources: {shm_size: 4x}}
 {resources: {devices: [a]}}
 {resources: {devices: [{host_path: a}]}}
