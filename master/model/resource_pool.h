@@ -42,6 +42,8 @@ struct ResourcePool {
   int default_priority = 42;      // 1..99, smaller first
   int max_aux_per_agent = 100;    // tasks without slots on one agent
   bool shared_devices = false;    // whether slots may be fractions of a device
+  // A gang without max_run_time does not start on a node that goes into maintenance within this.
+  absl::Duration maintenance_lead = absl::Hours(1);
   std::vector<std::string> workspaces;  // that may use it; empty: all
   friend bool operator==(const ResourcePool&, const ResourcePool&) = default;
 };

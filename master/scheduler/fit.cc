@@ -1,84 +1,183 @@
 #include "master/scheduler/fit.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "master/scheduler/spread.h"
 
 namespace det::scheduler {
 namespace {
 
-using model::Placement;
+// Of the nodes that hold it, that with the fewest free slots.
+int BestNode(const PoolState& pool, const GangClass& c, int slots, Horizon h) {
+  const View& view = c.view(h);
+  const int largest = view.LargestFree(1 << 30);
+  for (int free = slots; free <= largest; ++free) {
+    if (view.CountWithFree(free) == 0) continue;
+    for (int r = view.NextWithFree(free, 0); r >= 0; r = view.NextWithFree(free, r + 1)) {
+      if (Usable(pool, c, r, h) >= slots) return r;
+    }
+  }
+  return -1;
+}
 
-// Of the nodes with at least `slots` free, that with the fewest; nullptr when there is none.
-const FreeNode* BestFit(int slots, const std::vector<const FreeNode*>& nodes) {
-  const FreeNode* best = nullptr;
-  for (const FreeNode* node : nodes) {
-    if (node->free.size() < static_cast<size_t>(slots)) continue;
-    if (best == nullptr || node->free.size() < best->free.size() ||
-        (node->free.size() == best->free.size() && node->id < best->id)) {
-      best = node;
+// That with the largest free part.
+int WorstNode(const PoolState& pool, const GangClass& c, int slots, Horizon h) {
+  int best = -1;
+  int64_t best_free = 0;
+  int64_t best_capacity = 1;
+  for (const View::Group& group : c.view(h).groups()) {
+    int found = -1;
+    for (int free = group.capacity; free >= slots && found < 0; --free) {
+      const NodeSet& nodes = group.by_free[static_cast<size_t>(free)];
+      for (found = nodes.Next(0); found >= 0; found = nodes.Next(found + 1)) {
+        if (Usable(pool, c, found, h) >= slots) break;
+      }
+    }
+    if (found < 0) continue;
+    const int64_t free = c.view(h).free(found);
+    const int64_t here = free * best_capacity;
+    const int64_t there = best_free * group.capacity;
+    if (best < 0 || here > there || (here == there && found < best)) {
+      best = found;
+      best_free = free;
+      best_capacity = group.capacity;
     }
   }
   return best;
 }
 
-Placement LowestSlots(const FreeNode& node, int count) {
-  return {node.id, std::vector<int>(node.free.begin(), node.free.begin() + count)};
+std::optional<Fitting> FitOnOne(const PoolState& pool, const GangClass& c, int slots, Horizon h) {
+  const int rank = pool.config.fitting == model::FittingPolicy::kBest
+                       ? BestNode(pool, c, slots, h)
+                       : WorstNode(pool, c, slots, h);
+  if (rank < 0) return std::nullopt;
+  return Fitting{{pool.nodes[static_cast<size_t>(rank)], slots}};
 }
 
-std::optional<std::vector<Placement>> FitZeroSlots(const std::vector<const FreeNode*>& nodes) {
-  const auto least =
-      std::min_element(nodes.begin(), nodes.end(), [](const FreeNode* a, const FreeNode* b) {
-        if (a->zero_slot_gangs != b->zero_slot_gangs) {
-          return a->zero_slot_gangs < b->zero_slot_gangs;
-        }
-        return a->id < b->id;
-      });
-  if (least == nodes.end()) return std::nullopt;
-  return std::vector<Placement>{{(*least)->id, {}}};
+// The node with the fewest gangs of the kind: they share cpus and memory, and are spread.
+std::optional<Fitting> FitWithoutSlots(const PoolState& pool, const GangClass& c, Horizon h) {
+  for (const NodeSet& nodes : pool.index[h].by_places) {
+    for (int r = nodes.Next(0); r >= 0; r = nodes.Next(r + 1)) {
+      NodeState& node = *pool.nodes[static_cast<size_t>(r)];
+      if (MayRunOn(pool, c, node) && FreeOf(node.cpus, h) >= c.shape.cpus &&
+          FreeOf(node.memory, h) >= c.shape.memory) {
+        return Fitting{{&node, 0}};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// On a device that is shared already, that with the least room that suffices; else on a free one.
+std::optional<Fitting> FitFraction(const PoolState& pool, const GangClass& c, Horizon h) {
+  if (!pool.config.shared_devices) return std::nullopt;
+  for (auto it = pool.index[h].shared.lower_bound({c.shape.fraction, 0, 0});
+       it != pool.index[h].shared.end(); ++it) {
+    NodeState& node = *pool.nodes[static_cast<size_t>(std::get<1>(*it))];
+    const SlotState& slot = node.slots[static_cast<size_t>(std::get<2>(*it))];
+    if (c.Matches(slot.device) && MayRunOn(pool, c, node) && FreeOf(node.cpus, h) >= c.shape.cpus &&
+        FreeOf(node.memory, h) >= c.shape.memory) {
+      return Fitting{{&node, 1}};
+    }
+  }
+  return FitOnOne(pool, c, 1, h);
+}
+
+// The slots of an island, those that nobody leaves first: what is free already can be had at once.
+using Islands = std::map<int, std::vector<int>>;
+
+Islands FreeIslands(const NodeState& node, const GangClass& c, Horizon h) {
+  Islands islands;
+  for (const bool leaving : {false, true}) {
+    for (int i = 0; i < static_cast<int>(node.slots.size()); ++i) {
+      const SlotState& slot = node.slots[static_cast<size_t>(i)];
+      if (!c.Matches(slot.device) || (slot.leaving > 0) != leaving) continue;
+      if (FreePart(slot, h) == kWhole) islands[slot.island].push_back(i);
+    }
+  }
+  return islands;
+}
+
+// The slot with the least room that suffices.
+int PickShared(const NodeState& node, const GangClass& c, Horizon h) {
+  int best = -1;
+  Micro least = kWhole + 1;
+  for (int i = 0; i < static_cast<int>(node.slots.size()); ++i) {
+    const SlotState& slot = node.slots[static_cast<size_t>(i)];
+    const Micro room = FreePart(slot, h);
+    if (!c.Matches(slot.device) || room < c.shape.fraction || room >= least) continue;
+    best = i;
+    least = room;
+  }
+  return best;
 }
 
 }  // namespace
 
-std::optional<std::vector<Placement>> Fit(const Gang& gang, const std::vector<FreeNode>& nodes) {
-  std::vector<const FreeNode*> open;
-  for (const FreeNode& node : nodes) {
-    if (node.accepts_work) open.push_back(&node);
+bool MayRunOn(const PoolState& pool, const GangClass& c, const NodeState& node) {
+  if (!c.blocked.empty() && c.blocked[static_cast<size_t>(node.rank)]) return false;
+  if (node.next_maintenance == absl::InfiniteFuture() || pool.ignores_maintenance) return true;
+  if (c.shape.max_run_time == absl::InfiniteDuration()) {
+    return node.next_maintenance - pool.now > pool.config.maintenance_lead;
   }
-  if (gang.slots <= 0) return FitZeroSlots(open);
-
-  // Largest first; a node that can take all that is left ends it, and never sooner than the
-  // largest could: so the number of nodes is the smallest possible.
-  std::sort(open.begin(), open.end(), [](const FreeNode* a, const FreeNode* b) {
-    if (a->free.size() != b->free.size()) return a->free.size() > b->free.size();
-    return a->id < b->id;
-  });
-  std::vector<Placement> placements;
-  int left = gang.slots;
-  while (true) {
-    if (const FreeNode* last = BestFit(left, open)) {
-      placements.push_back(LowestSlots(*last, left));
-      return placements;
-    }
-    if (gang.single_node || open.empty() || open.front()->free.empty()) return std::nullopt;
-    const FreeNode& largest = *open.front();
-    const int share = static_cast<int>(largest.free.size());
-    placements.push_back(LowestSlots(largest, share));
-    left -= share;
-    open.erase(open.begin());
-  }
+  return pool.now + c.shape.max_run_time <= node.next_maintenance;
 }
 
-void Take(const std::vector<Placement>& placements, std::vector<FreeNode>& nodes) {
-  for (const Placement& placement : placements) {
-    const auto node = std::find_if(nodes.begin(), nodes.end(),
-                                   [&](const FreeNode& n) { return n.id == placement.agent; });
-    if (node == nodes.end()) continue;
-    if (placement.slots.empty()) ++node->zero_slot_gangs;
-    std::erase_if(node->free, [&](int slot) {
-      return std::find(placement.slots.begin(), placement.slots.end(), slot) !=
-             placement.slots.end();
-    });
+int Usable(const PoolState& pool, const GangClass& c, int rank, Horizon h) {
+  int usable = c.view(h).free(rank);
+  if (c.plain() && pool.with_maintenance.empty()) return usable;
+  const NodeState& node = *pool.nodes[static_cast<size_t>(rank)];
+  if (!MayRunOn(pool, c, node)) return 0;
+  const auto limit = [&](const Counted& counted, int64_t each) {
+    if (each > 0) {
+      usable = static_cast<int>(std::min<int64_t>(usable, FreeOf(counted, h) / each));
+    }
+  };
+  limit(node.cpus, c.shape.cpus);
+  limit(node.memory, c.shape.memory);
+  return usable;
+}
+
+std::optional<Fitting> Fit(const PoolState& pool, const GangClass& c, int slots, Horizon h) {
+  if (slots == 0) return FitWithoutSlots(pool, c, h);
+  if (c.shape.fraction < kWhole) return FitFraction(pool, c, h);
+  if (c.view(h).total_free() < slots) return std::nullopt;
+  if (auto one = FitOnOne(pool, c, slots, h)) return one;
+  if (c.shape.single_node) return std::nullopt;
+  return pool.config.heterogeneous ? SpreadOverFewest(pool, c, slots, h)
+                                   : SpreadOverEquals(pool, c, slots, h);
+}
+
+Hold PickSlots(const GangClass& c, const Share& share, Horizon h) {
+  Hold hold{.node = share.node, .slots = {}};
+  if (share.slots == 0) return hold;
+  if (c.shape.fraction < kWhole) {
+    const int slot = PickShared(*share.node, c, h);
+    if (slot >= 0) hold.slots.push_back(slot);
+    return hold;
   }
+  Islands islands = FreeIslands(*share.node, c, h);
+  std::vector<std::vector<int>*> order;
+  for (auto& [island, slots] : islands) order.push_back(&slots);
+  // An island that suffices, the smallest of them; without one, the largest first.
+  const auto wanted = static_cast<size_t>(share.slots);
+  std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
+    const bool a_suffices = a->size() >= wanted;
+    const bool b_suffices = b->size() >= wanted;
+    if (a_suffices != b_suffices) return a_suffices;
+    return a_suffices ? a->size() < b->size() : a->size() > b->size();
+  });
+  for (const std::vector<int>* slots : order) {
+    for (const int slot : *slots) {
+      if (hold.slots.size() == wanted) break;
+      hold.slots.push_back(slot);
+    }
+  }
+  std::sort(hold.slots.begin(), hold.slots.end());
+  return hold;
 }
 
 }  // namespace det::scheduler

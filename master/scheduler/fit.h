@@ -1,36 +1,38 @@
-// Fits one gang into what is free, ignorant of queues and priorities.
-// Called by scheduler.cc. PURE.
+// Where one gang fits into what is free, ignorant of queues and of who else waits.
+//
+// PURE.
 #ifndef MASTER_SCHEDULER_FIT_H_
 #define MASTER_SCHEDULER_FIT_H_
 
 #include <optional>
 #include <vector>
 
-#include "master/model/agent.h"
-#include "master/model/ids.h"
-#include "master/scheduler/snapshot.h"
+#include "master/scheduler/pool_state.h"
+#include "master/scheduler/shape.h"
+#include "master/scheduler/state.h"
 
 namespace det::scheduler {
 
-// A node of one pool as it stands in the middle of a pass.
-struct FreeNode {
-  model::AgentId id;
-  std::vector<int> free = {};  // ascending; empty as well when the node accepts no work
-  bool accepts_work = true;
-  int zero_slot_gangs = 0;  // that run here
+struct Share {
+  NodeState* node = nullptr;
+  int slots = 0;
 };
+using Fitting = std::vector<Share>;
 
-// The whole gang or nothing:
-//  - no slots: the accepting node with the fewest such gangs;
-//  - one node, if one suffices: that with the fewest free slots, so that large holes stay large;
-//  - otherwise, unless single_node: the fewest nodes that suffice, largest first, and for the rest
-//    the node it fills best.
-// Ties go to the smaller id, and the lowest slots of a node are taken first.
-std::optional<std::vector<model::Placement>> Fit(const Gang& gang,
-                                                 const std::vector<FreeNode>& nodes);
+// The best place for a gang of the class with so many slots (docs/scheduling.md, Fit): one node, or
+// the fewest nodes, or none. REQUIRES a prepared pool and a compiled class.
+std::optional<Fitting> Fit(const PoolState& pool, const GangClass& gang_class, int slots,
+                           Horizon horizon);
 
-// Marks the placements as used. REQUIRES that Fit gave them for the same nodes.
-void Take(const std::vector<model::Placement>& placements, std::vector<FreeNode>& nodes);
+// How many slots a gang of the class can have on the node.
+int Usable(const PoolState& pool, const GangClass& gang_class, int rank, Horizon horizon);
+
+// Whether gangs of the class may run on the node, were it empty: blocked, or its maintenance near.
+bool MayRunOn(const PoolState& pool, const GangClass& gang_class, const NodeState& node);
+
+// Of what is free on the node, the slots that the share takes: of one island if one suffices.
+// May be fewer than asked for, if fewer are free.
+Hold PickSlots(const GangClass& gang_class, const Share& share, Horizon horizon);
 
 }  // namespace det::scheduler
 

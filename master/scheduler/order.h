@@ -1,15 +1,63 @@
-// The order of the queue. Called by scheduler.cc. PURE.
+// In which order the waiting gangs of a pool are served: one file per kind of policy.
+//
+// Made for one round of a pass, used by it, and kept to say afterwards who went before whom. PURE.
 #ifndef MASTER_SCHEDULER_ORDER_H_
 #define MASTER_SCHEDULER_ORDER_H_
 
+#include <memory>
 #include <vector>
 
-#include "master/scheduler/snapshot.h"
+#include "master/scheduler/place.h"
+#include "master/scheduler/pool_state.h"
+#include "master/scheduler/state.h"
 
 namespace det::scheduler {
 
-// The waiting gangs by (priority, submitted, id). Pointers into the snapshot.
-std::vector<const Gang*> WaitingInOrder(const Snapshot& snapshot);
+class Order {
+ public:
+  virtual ~Order() = default;
+
+  // The first that may still be served: not started (GangState::fresh), not passed by, its class
+  // not done, no limit of its closed. nullptr: nobody is left.
+  virtual GangState* Next() = 0;
+  // Goes past the gang that Next gave: it started, or waits.
+  virtual void Advance() = 0;
+  // As of now, also for gangs that Next never gave.
+  virtual Place PlaceOf(const GangState& gang) const = 0;
+};
+
+// By priority, position and submission: policies priority and fifo.
+std::unique_ptr<Order> MakeStaticOrder(PoolState& pool);
+// By shares of what the pool has: policy fair_share.
+std::unique_ptr<Order> MakeFairOrder(PoolState& pool);
+std::unique_ptr<Order> MakeOrder(PoolState& pool);
+
+// Whether a limit is closed for the gangs of the job.
+inline bool IsClosed(const JobState& job) {
+  return job.closed || (job.user != nullptr && job.user->closed) ||
+         (job.workspace != nullptr && job.workspace->closed);
+}
+
+// The gangs of one queue from some point on, those that started left out.
+class QueueCursor {
+ public:
+  explicit QueueCursor(const JobQueue& queue) : queue_(&queue), at_(queue.gangs.begin()) { Skip(); }
+  bool done() const { return at_ == queue_->gangs.end(); }
+  GangState* gang() const { return *at_; }
+  const JobQueue& queue() const { return *queue_; }
+  void Advance() {
+    ++at_;
+    Skip();
+  }
+  // What has started meanwhile.
+  void Skip() {
+    while (!done() && (*at_)->fresh) ++at_;
+  }
+
+ private:
+  const JobQueue* queue_;
+  decltype(JobQueue::gangs)::const_iterator at_;
+};
 
 }  // namespace det::scheduler
 

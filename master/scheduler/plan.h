@@ -20,15 +20,15 @@ namespace det::scheduler {
 // Why a gang waits. Shown to the user as `text`.
 struct WaitReason {
   enum class Kind {
-    kNoCapacity,     // fits an empty cluster, not the present one
-    kInfeasible,     // does not fit even an empty cluster
-    kOverMaxSlots,   // the experiment holds its max_slots already
-    kOverMaxTrials,  // the experiment runs its max_concurrent_trials already
-    kOverQuota,      // its user or workspace holds, or has spent, what it may
-    kNotBound,       // its workspace may not use the pool
-    kBehindOthers,   // it could start, and would delay `behind`
+    kNoCapacity,          // fits an empty cluster, not the present one
+    kInfeasible,          // does not fit even an empty cluster
+    kOverMaxSlots,        // the experiment holds its max_slots already
+    kOverMaxTrials,       // the experiment runs its max_concurrent_trials already
+    kOverQuota,           // its user or workspace holds, or has spent, what it may
+    kNotBound,            // its workspace may not use the pool
+    kBehindOthers,        // it could start, and would delay `behind`
     kAwaitingPreemption,  // others were asked to go for it
-    kMaintenance,    // it could start, and would not end before a maintenance window
+    kMaintenance,         // it could start, and would not end before a maintenance window
   };
   Kind kind = Kind::kNoCapacity;
   std::string text;  // "needs 4 slots on one agent; the largest agent of pool default has 2"

@@ -1,225 +1,164 @@
 #include "master/scheduler/scheduler.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "master/scheduler/fit.h"
+#include "master/scheduler/books.h"
+#include "master/scheduler/feasible.h"
+#include "master/scheduler/holdings.h"
+#include "master/scheduler/notes.h"
 #include "master/scheduler/order.h"
+#include "master/scheduler/pass.h"
+#include "master/scheduler/reasons.h"
 
 namespace det::scheduler {
 namespace {
 
-using Kind = WaitReason::Kind;
-
-std::string Slots(int count) { return absl::StrCat(count, count == 1 ? " slot" : " slots"); }
-
-// What a set of nodes has when nothing runs on it.
-struct Size {
-  int slots = 0;
-  int largest_node = 0;
-
-  void Add(int node) {
-    slots += node;
-    largest_node = std::max(largest_node, node);
-  }
-  bool Holds(const Gang& gang) const {
-    return gang.slots <= (gang.single_node ? largest_node : slots);
-  }
+struct KindName {
+  WaitReason::Kind kind;
+  std::string_view name;
+};
+constexpr KindName kKindNames[] = {
+    {WaitReason::Kind::kNoCapacity, "NO_CAPACITY"},
+    {WaitReason::Kind::kInfeasible, "INFEASIBLE"},
+    {WaitReason::Kind::kOverMaxSlots, "OVER_MAX_SLOTS"},
+    {WaitReason::Kind::kOverMaxTrials, "OVER_MAX_TRIALS"},
+    {WaitReason::Kind::kOverQuota, "OVER_QUOTA"},
+    {WaitReason::Kind::kNotBound, "NOT_BOUND"},
+    {WaitReason::Kind::kBehindOthers, "BEHIND_OTHERS"},
+    {WaitReason::Kind::kAwaitingPreemption, "AWAITING_PREEMPTION"},
+    {WaitReason::Kind::kMaintenance, "MAINTENANCE"},
 };
 
-// A resource pool in the middle of a pass.
-struct Pool {
-  std::vector<FreeNode> nodes;
-  Size all;                          // of every node
-  Size accepting;                    // of the nodes that accept work
-  int away = 0;                      // nodes that do not
-  const Gang* holds_back = nullptr;  // the first that did not fit
-
-  int free_slots() const {
-    int sum = 0;
-    for (const FreeNode& node : nodes) sum += static_cast<int>(node.free.size());
-    return sum;
-  }
-};
-
-class Pass {
- public:
-  explicit Pass(const Snapshot& snapshot) {
-    for (const Node& node : snapshot.nodes) AddNode(node);
-    for (const Gang& gang : snapshot.gangs) {
-      if (gang.running_on.empty()) continue;
-      AddToJob(gang);
-      // Looked up in every pool: a gang keeps its slots even where its agent changed pools.
-      for (auto& [name, pool] : pools_) Take(gang.running_on, pool.nodes);
+std::vector<model::Placement> PlacementsOf(const GangState& gang) {
+  std::vector<model::Placement> placements;
+  for (const Hold& hold : gang.holds) {
+    model::Placement placement{hold.node->id, {}};
+    for (const int slot : hold.slots) {
+      placement.slots.push_back(hold.node->slots[static_cast<size_t>(slot)].id);
     }
+    placements.push_back(std::move(placement));
   }
+  return placements;
+}
 
-  Plan Run(const std::vector<const Gang*>& waiting) {
-    Plan plan;
-    for (const Gang* gang : waiting) {
-      if (auto reason = CannotRun(*gang)) {
-        plan.waiting.emplace(gang->id, *std::move(reason));
-        continue;
-      }
-      Pool& pool = pools_.at(gang->resource_pool);
-      if (auto reason = MustWait(*gang, pool)) {
-        plan.waiting.emplace(gang->id, *std::move(reason));
-        continue;
-      }
-      auto placements = Fit(*gang, pool.nodes);
-      if (!placements) {
-        plan.waiting.emplace(gang->id, NoCapacity(*gang, pool));
-        if (gang->slots > 0 && pool.holds_back == nullptr && pool.accepting.Holds(*gang)) {
-          pool.holds_back = gang;
-        }
-        continue;
-      }
-      Take(*placements, pool.nodes);
-      AddToJob(*gang);
-      plan.assign.emplace(gang->id, *std::move(placements));
-    }
-    return plan;
+// What a pass found, as the caller sees it.
+Plan PlanOf(const Changes& changes) {
+  Plan plan;
+  for (const GangState* gang : changes.started) {
+    plan.assign.push_back({gang->gang->id, PlacementsOf(*gang)});
   }
-
- private:
-  // What a job holds.
-  struct Held {
-    int slots = 0;
-    int64_t gangs = 0;
-  };
-
-  void AddToJob(const Gang& gang) {
-    Held& held = held_[gang.job];
-    held.slots += gang.slots;
-    ++held.gangs;
+  for (const Asked& asked : changes.asked) {
+    Preemption& preemption = plan.preempt.emplace_back();
+    preemption.victim = asked.victim->gang->id;
+    if (asked.in_favour_of != nullptr) preemption.in_favour_of = asked.in_favour_of->gang->id;
+    preemption.reason = asked.reason;
   }
+  if (changes.look_again != absl::InfiniteFuture()) plan.look_again = changes.look_again;
+  return plan;
+}
 
-  Held HeldBy(const model::JobId& job) const {
-    const auto it = held_.find(job);
-    return it == held_.end() ? Held() : it->second;
+// The state as it was before.
+void Undo(const Changes& changes) {
+  for (GangState* gang : changes.started) {
+    Vacate(*gang);
+    gang->fresh = false;
   }
-
-  void AddNode(const Node& node) {
-    Pool& pool = pools_[node.resource_pool];
-    const int slots = static_cast<int>(node.slots.size());
-    FreeNode free{.id = node.id, .accepts_work = node.accepts_work};
-    if (node.accepts_work) free.free = node.slots;
-    std::sort(free.free.begin(), free.free.end());
-    pool.nodes.push_back(std::move(free));
-    pool.all.Add(slots);
-    if (node.accepts_work) {
-      pool.accepting.Add(slots);
-    } else {
-      ++pool.away;
-    }
-  }
-
-  // What no amount of waiting for slots changes.
-  std::optional<WaitReason> CannotRun(const Gang& gang) const {
-    const auto pool = pools_.find(gang.resource_pool);
-    if (pool == pools_.end()) {
-      const auto name = [](std::string* out, const auto& entry) { out->append(entry.first); };
-      return WaitReason{
-          Kind::kInfeasible,
-          absl::StrCat("no agent is in resource pool \"", gang.resource_pool, "\"; ",
-                       pools_.empty() ? "no agent is connected"
-                                      : absl::StrCat("pools with agents: ",
-                                                     absl::StrJoin(pools_, ", ", name)))};
-    }
-    const std::string needs = absl::StrCat("needs ", Slots(gang.slots));
-    if (gang.single_node && gang.slots > pool->second.all.largest_node) {
-      return WaitReason{Kind::kInfeasible,
-                        absl::StrCat(needs, " on one agent; the largest agent of pool ",
-                                     gang.resource_pool, " has ", pool->second.all.largest_node)};
-    }
-    if (gang.slots > pool->second.all.slots) {
-      return WaitReason{Kind::kInfeasible,
-                        absl::StrCat(needs, "; pool ", gang.resource_pool, " has ",
-                                     pool->second.all.slots, " in all")};
-    }
-    if (auto reason = OverMaxSlots(gang)) return reason;
-    return OverMaxTrials(gang);
-  }
-
-  std::optional<WaitReason> OverMaxSlots(const Gang& gang) const {
-    if (!gang.job_max_slots || gang.slots == 0) return std::nullopt;
-    const int limit = *gang.job_max_slots;
-    if (gang.slots > limit) {
-      return WaitReason{Kind::kInfeasible,
-                        absl::StrCat("needs ", Slots(gang.slots), "; its max_slots is ", limit)};
-    }
-    const int held = HeldBy(gang.job).slots;
-    if (held + gang.slots <= limit) return std::nullopt;
-    return WaitReason{Kind::kOverMaxSlots,
-                      absl::StrCat("needs ", Slots(gang.slots), "; its experiment holds ", held,
-                                   " of max_slots ", limit)};
-  }
-
-  // One that lets go of its slots still counts: its successor waits until it has.
-  std::optional<WaitReason> OverMaxTrials(const Gang& gang) const {
-    if (!gang.job_max_gangs || HeldBy(gang.job).gangs < *gang.job_max_gangs) return std::nullopt;
-    return WaitReason{Kind::kOverMaxTrials,
-                      absl::StrCat("its experiment runs ", HeldBy(gang.job).gangs,
-                                   " trials, its max_concurrent_trials")};
-  }
-
-  static std::optional<WaitReason> MustWait(const Gang& gang, const Pool& pool) {
-    const Gang* ahead = pool.holds_back;
-    if (gang.slots == 0 || ahead == nullptr || ahead->priority == gang.priority) {
-      return std::nullopt;
-    }
-    return WaitReason{Kind::kBehindHigherPriority,
-                      absl::StrCat("waits behind ", ahead->id.value(), " of priority ",
-                                   ahead->priority, ", which needs ", Slots(ahead->slots))};
-  }
-
-  static WaitReason NoCapacity(const Gang& gang, const Pool& pool) {
-    const std::string away =
-        pool.away == 0
-            ? ""
-            : absl::StrCat("; ", pool.away, pool.away == 1 ? " agent is" : " agents are", " away");
-    if (gang.slots == 0) {
-      return {Kind::kNoCapacity, absl::StrCat("needs an agent of pool ", gang.resource_pool, away)};
-    }
-    if (gang.single_node) {
-      size_t most = 0;
-      for (const FreeNode& node : pool.nodes) most = std::max(most, node.free.size());
-      return {Kind::kNoCapacity,
-              absl::StrCat("needs ", Slots(gang.slots), " on one agent; at most ", most,
-                           " are free on one of pool ", gang.resource_pool, away)};
-    }
-    return {Kind::kNoCapacity,
-            absl::StrCat("needs ", Slots(gang.slots), "; ", pool.free_slots(), " of ",
-                         pool.all.slots, " are free in pool ", gang.resource_pool, away)};
-  }
-
-  std::map<std::string, Pool> pools_;
-  std::map<model::JobId, Held> held_;
-};
+  for (const Asked& asked : changes.asked) SetLeaving(*asked.victim, false);
+}
 
 }  // namespace
 
-Plan Schedule(const Snapshot& snapshot) {
-  Plan plan;
-  Snapshot now = snapshot;
-  // Again until nothing starts: a start may use up its job's max_slots, so that a gang of the same
-  // job that was held to wait for capacity no longer holds anybody back.
-  while (true) {
-    Plan pass = Pass(now).Run(WaitingInOrder(now));
-    plan.waiting = std::move(pass.waiting);
-    if (pass.assign.empty()) return plan;
-    for (Gang& gang : now.gangs) {
-      const auto it = pass.assign.find(gang.id);
-      if (it != pass.assign.end()) gang.running_on = it->second;
-    }
-    plan.assign.merge(pass.assign);
+std::string_view ToString(WaitReason::Kind kind) {
+  for (const KindName& entry : kKindNames) {
+    if (entry.kind == kind) return entry.name;
   }
+  return "";
+}
+
+class Scheduler::Impl {
+ public:
+  Books books;
+
+  Plan Pass(absl::Time now) {
+    Changes changes;
+    for (const auto& [name, pool] : books.pools()) pool->Prepare(now);
+    // Until nothing happens: a start may use up a limit that others were held by.
+    for (bool changed = true; changed;) {
+      changed = false;
+      changes.look_again = absl::InfiniteFuture();
+      for (const auto& [name, pool] : books.pools()) {
+        books.OpenLimits();
+        if (PoolPass(books, *pool, changes).Run()) changed = true;
+      }
+    }
+    Plan plan = PlanOf(changes);
+    Undo(changes);
+    return plan;
+  }
+};
+
+Scheduler::Scheduler() : impl_(std::make_unique<Impl>()) {}
+Scheduler::Scheduler(Scheduler&&) noexcept = default;
+Scheduler& Scheduler::operator=(Scheduler&&) noexcept = default;
+Scheduler::~Scheduler() = default;
+
+void Scheduler::Put(model::ResourcePool pool) { impl_->books.Put(std::move(pool)); }
+void Scheduler::RemovePool(const std::string& name) { impl_->books.RemovePool(name); }
+void Scheduler::Put(Node node) { impl_->books.Put(std::move(node)); }
+void Scheduler::RemoveNode(const model::AgentId& id) { impl_->books.RemoveNode(id); }
+void Scheduler::Put(Job job) { impl_->books.Put(std::move(job)); }
+void Scheduler::RemoveJob(const model::JobId& id) { impl_->books.RemoveJob(id); }
+void Scheduler::Put(Gang gang) { impl_->books.Put(std::move(gang)); }
+void Scheduler::RemoveGang(const model::AllocationId& id) { impl_->books.RemoveGang(id); }
+void Scheduler::Put(Limit limit) { impl_->books.Put(std::move(limit)); }
+void Scheduler::RemoveLimit(model::Quota::Scope scope, const std::string& name) {
+  impl_->books.RemoveLimit(scope, name);
+}
+
+Plan Scheduler::Pass(absl::Time now) { return impl_->Pass(now); }
+
+std::optional<WaitReason> Scheduler::ReasonOf(const model::AllocationId& id) const {
+  const GangState* gang = impl_->books.FindGang(id);
+  if (gang == nullptr || gang->running) return std::nullopt;
+  return WhyItWaits(impl_->books, *gang);
+}
+
+std::vector<model::AllocationId> Scheduler::Queue(const std::string& resource_pool) const {
+  const PoolState* pool = impl_->books.FindPool(resource_pool);
+  std::vector<std::pair<Place, const GangState*>> waiting;
+  if (pool == nullptr || pool->notes->order == nullptr) return {};
+  impl_->books.ForEachWaiting(*pool, [&](const GangState& gang) {
+    waiting.emplace_back(pool->notes->order->PlaceOf(gang), &gang);
+  });
+  std::sort(waiting.begin(), waiting.end());
+  std::vector<model::AllocationId> ids;
+  for (const auto& [place, gang] : waiting) ids.push_back(gang->gang->id);
+  return ids;
+}
+
+absl::Status Scheduler::CanEverRun(const Gang& gang) const { return impl_->books.CanEverRun(gang); }
+
+Snapshot Scheduler::Dump(absl::Time now) const { return impl_->books.Dump(now); }
+
+Scheduled Schedule(const Snapshot& snapshot) {
+  Scheduler scheduler;
+  for (const model::ResourcePool& pool : snapshot.pools) scheduler.Put(pool);
+  for (const Node& node : snapshot.nodes) scheduler.Put(node);
+  for (const Job& job : snapshot.jobs) scheduler.Put(job);
+  for (const Limit& limit : snapshot.limits) scheduler.Put(limit);
+  for (const Gang& gang : snapshot.gangs) scheduler.Put(gang);
+  Scheduled scheduled{.plan = scheduler.Pass(snapshot.now), .waiting = {}};
+  std::vector<model::AllocationId> started;
+  for (const Assignment& assignment : scheduled.plan.assign) started.push_back(assignment.gang);
+  std::sort(started.begin(), started.end());
+  for (const Gang& gang : snapshot.gangs) {
+    if (std::binary_search(started.begin(), started.end(), gang.id)) continue;
+    if (auto reason = scheduler.ReasonOf(gang.id)) {
+      scheduled.waiting.emplace(gang.id, *std::move(reason));
+    }
+  }
+  return scheduled;
 }
 
 }  // namespace det::scheduler

@@ -2,8 +2,8 @@
 //
 // Schedule() is the whole of it as one pure function of a snapshot. Scheduler is the same for a
 // cluster that lives: it is told of each change, keeps its indexes, and one pass costs what has
-// changed and not what there is. After the same changes both give the same plan; equal snapshots give
-// equal plans, whatever the order of their lists; a cluster at rest gives an empty plan.
+// changed and not what there is. After the same changes both give the same plan; equal snapshots
+// give equal plans, whatever the order of their lists; a cluster at rest gives an empty plan.
 //
 // Owned by cluster::Cluster and touched on its loop alone. PURE.
 #ifndef MASTER_SCHEDULER_SCHEDULER_H_

@@ -1,6 +1,6 @@
-// Everything the scheduler may look at, as plain values: pools, nodes with their slots, jobs, limits,
-// and the gangs that run and those that wait. Made by cluster/scheduling.cc, or read from a file
-// (snapshot_json.h, whose format docs/scheduling.md describes).
+// Everything the scheduler may look at, as plain values: pools, nodes with their slots, jobs,
+// limits, and the gangs that run and those that wait. Made by cluster/scheduling.cc, or read from a
+// file (snapshot_json.h, whose format docs/scheduling.md describes).
 //
 // PURE.
 #ifndef MASTER_SCHEDULER_SNAPSHOT_H_
@@ -40,7 +40,7 @@ struct Node {
   model::AgentId id;
   std::string resource_pool;
   std::vector<Slot> slots;
-  int aux = 100;              // gangs without slots that it takes
+  int aux = 100;                  // gangs without slots that it takes
   std::optional<double> cpus;     // absent: not counted
   std::optional<int64_t> memory;  // bytes; absent: not counted
   std::string network_switch;     // nodes of one switch reach each other fastest; empty: unknown
@@ -53,9 +53,10 @@ struct Node {
 // The unit of fairness and of order: one experiment.
 struct Job {
   model::JobId id;
-  int priority = 42;      // 1..99, smaller first
-  double weight = 1;      // under fair share
-  double position = 0;    // in the queue, inside a priority
+  int priority = 42;          // 1..99, smaller first
+  double weight = 1;          // under fair share
+  double position = 0;        // in the queue, inside a priority
+  bool position_set = false;  // by hand: only then does it ask others of its priority away
   std::optional<double> max_slots;
   std::optional<int64_t> max_gangs;  // that hold slots at once
   std::string workspace;
@@ -69,7 +70,7 @@ struct Gang {
   model::JobId job;
   std::string resource_pool;
   int slots = 1;
-  int max_slots = 0;  // elastic: from slots to this many; 0: exactly `slots`
+  int max_slots = 0;    // elastic: from slots to this many; 0: exactly `slots`
   double fraction = 1;  // of each slot; below 1 only with slots == 1, in a pool of shared devices
   double cpus = 0;      // for each slot, or for the gang where it has none
   int64_t memory = 0;   // bytes; likewise
@@ -86,8 +87,8 @@ struct Gang {
   // Where it runs; empty: it waits.
   std::vector<model::Placement> running_on;
   absl::Time started_at;
-  absl::Time saved_at;      // of its newest checkpoint in this run, or its start
-  bool leaving = false;     // told to go, or being stopped: its slots will be free soon
+  absl::Time saved_at;   // of its newest checkpoint in this run, or its start
+  bool leaving = false;  // told to go, or being stopped: its slots will be free soon
   friend bool operator==(const Gang&, const Gang&) = default;
 };
 

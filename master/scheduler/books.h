@@ -1,0 +1,91 @@
+// Everything a Scheduler was told, found by name: pools, nodes, jobs, gangs, limits. Keeps what
+// they say of each other consistent whatever comes first, goes, or comes again.
+//
+// Owned by a Scheduler. PURE.
+#ifndef MASTER_SCHEDULER_BOOKS_H_
+#define MASTER_SCHEDULER_BOOKS_H_
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "master/scheduler/pool_state.h"
+#include "master/scheduler/snapshot.h"
+#include "master/scheduler/state.h"
+
+namespace det::scheduler {
+
+class Books {
+ public:
+  // Each Put replaces what has the same id.
+  void Put(model::ResourcePool pool);
+  void RemovePool(const std::string& name);
+  void Put(Node node);
+  void RemoveNode(const model::AgentId& id);
+  void Put(Job job);
+  void RemoveJob(const model::JobId& id);
+  void Put(Gang gang);
+  // The same without a copy: the gang must outlive this.
+  void PutBorrowed(const Gang& gang);
+  void RemoveGang(const model::AllocationId& id);
+  void Put(Limit limit);
+  void RemoveLimit(model::Quota::Scope scope, const std::string& name);
+  void Reserve(size_t gangs, size_t jobs);
+
+  // By name.
+  const std::map<std::string, std::unique_ptr<PoolState>>& pools() const { return pools_; }
+  PoolState* FindPool(const std::string& name) const;
+  const GangState* FindGang(const model::AllocationId& id) const;
+  // Whether somebody set the place of a job by hand.
+  bool any_position_set() const { return positions_set_ > 0; }
+  // Jobs that were given a max_slots.
+  const std::map<model::JobId, JobState*>& limited() const { return limited_; }
+
+  // INVALID_ARGUMENT when it can never run in its pool.
+  absl::Status CanEverRun(const Gang& gang) const;
+  void ForEachWaiting(const PoolState& pool, absl::FunctionRef<void(const GangState&)> visit) const;
+  // For a new round: no limit has refused anybody.
+  void OpenLimits() const;
+
+  Snapshot Dump(absl::Time now) const;
+
+ private:
+  PoolState& PoolNamed(const std::string& name);
+  NodeState& NodeNamed(const model::AgentId& id);
+  JobState& JobNamed(const model::JobId& id);
+  Owner* OwnerNamed(model::Quota::Scope scope, const std::string& name);
+  GangClass& ClassOf(PoolState& pool, const Gang& gang);
+  void PutGang(const Gang& gang, std::unique_ptr<const Gang> owned);
+  void Enter(GangState& gang);
+  void Leave(GangState& gang);
+  void SetJob(JobState& state, Job job, bool known);
+  void EvictFrom(NodeState& node, std::vector<GangState*>& gangs);
+  void Readmit(const std::vector<GangState*>& gangs);
+  std::vector<Hold> Resolve(const Gang& gang);
+
+  std::map<std::string, std::unique_ptr<PoolState>> pools_;
+  absl::flat_hash_map<model::AgentId, std::unique_ptr<NodeState>> nodes_;
+  absl::flat_hash_map<model::JobId, std::unique_ptr<JobState>> jobs_;
+  absl::flat_hash_map<model::AllocationId, std::unique_ptr<GangState>> gangs_;
+  std::map<std::string, std::unique_ptr<Owner>> users_;
+  std::map<std::string, std::unique_ptr<Owner>> workspaces_;
+  std::map<model::JobId, JobState*> limited_;
+  int positions_set_ = 0;
+};
+
+// Puts the queue where its first gang belongs among those of its class, if it may be served at all.
+void ListQueue(JobQueue& queue);
+void UnlistQueue(JobQueue& queue);
+// The place of a waiting gang under the policy of its pool, if that has a fixed order.
+OrderKey KeyOf(const GangState& gang);
+// Whether the job's workspace may use the pool.
+bool IsBound(const PoolState& pool, const JobState& job);
+// Whether the job may ever hold as much.
+bool ExceedsJob(const JobState& job, const Shape& shape);
+
+}  // namespace det::scheduler
+
+#endif  // MASTER_SCHEDULER_BOOKS_H_

@@ -1,0 +1,167 @@
+#include "master/scheduler/claims.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "master/scheduler/feasible.h"
+#include "master/scheduler/holdings.h"
+
+namespace det::scheduler {
+namespace {
+
+// Slots that the gangs of the class can use, when they fall free: by time.
+using Releases = std::vector<std::pair<absl::Time, int>>;
+
+absl::Time Whole(Releases releases, int missing) {
+  std::sort(releases.begin(), releases.end());
+  for (const auto& [time, slots] : releases) {
+    missing -= slots;
+    if (missing <= 0) return time;
+  }
+  return absl::InfiniteFuture();
+}
+
+int Matching(const GangClass& c, const Hold& hold) {
+  if (c.shape.fraction < kWhole) return 0;
+  return static_cast<int>(std::count_if(hold.slots.begin(), hold.slots.end(), [&](int slot) {
+    return c.Matches(hold.node->slots[static_cast<size_t>(slot)].device);
+  }));
+}
+
+// When the node will have all the slots that a gang of the class needs, by the max_run_time of what
+// runs there; InfiniteFuture when nobody knows.
+absl::Time WholeOn(const PoolState& pool, const GangClass& c, const NodeState& node) {
+  Releases releases;
+  for (const GangState* gang : node.gangs) {
+    for (const Hold& hold : gang->holds) {
+      if (hold.node != &node) continue;
+      releases.emplace_back(gang->leaving ? pool.now : gang->ends_at(), Matching(c, hold));
+    }
+  }
+  return Whole(std::move(releases), c.shape.slots - c.view(kNow).free(node.rank));
+}
+
+absl::Time WholeInPool(const PoolState& pool, const GangClass& c, int missing) {
+  for (const GangState* gang : pool.ending) {
+    for (const Hold& hold : gang->holds) {
+      if (hold.node->pool == &pool) missing -= Matching(c, hold);
+    }
+    if (missing <= 0) return gang->ends_at();
+  }
+  return absl::InfiniteFuture();
+}
+
+// Of the nodes with something that ends by itself, that which is whole first; nullptr: unknown.
+NodeState* FirstWhole(const PoolState& pool, const GangClass& c) {
+  NodeState* best = nullptr;
+  std::tuple<absl::Time, int, int> best_key;
+  std::set<const NodeState*> seen;
+  for (const GangState* gang : pool.ending) {
+    for (const Hold& hold : gang->holds) {
+      NodeState* node = hold.node;
+      if (node->pool != &pool || !pool.IsOpen(*node) || !seen.insert(node).second) continue;
+      if (c.view(kNow).free(node->rank) == 0 || !CanHold(*node, c)) continue;
+      if (!MayRunOn(pool, c, *node)) continue;
+      const absl::Time whole = WholeOn(pool, c, *node);
+      if (whole == absl::InfiniteFuture()) continue;
+      const std::tuple key(whole, -c.view(kNow).free(node->rank), node->rank);
+      if (best == nullptr || key < best_key) {
+        best = node;
+        best_key = key;
+      }
+    }
+  }
+  return best;
+}
+
+// That with the most free slots.
+NodeState* MostFree(const PoolState& pool, const GangClass& c) {
+  const View& view = c.view(kNow);
+  for (int free = view.LargestFree(1 << 30); free > 0; free = view.LargestFree(free - 1)) {
+    for (int r = view.NextWithFree(free, 0); r >= 0; r = view.NextWithFree(free, r + 1)) {
+      NodeState* node = pool.nodes[static_cast<size_t>(r)];
+      if (CanHold(*node, c) && MayRunOn(pool, c, *node)) return node;
+    }
+  }
+  return nullptr;
+}
+
+ClaimState ClaimOneNode(const PoolState& pool, GangState& gang) {
+  const GangClass& c = *gang.gang_class;
+  ClaimState claim{.gang = &gang, .holds = {}};
+  NodeState* node = pool.ending.empty() ? nullptr : FirstWhole(pool, c);
+  const bool known = node != nullptr;
+  if (!known) node = MostFree(pool, c);
+  if (node == nullptr) return claim;
+  const int slots = std::min(c.shape.slots, c.view(kNow).free(node->rank));
+  claim.holds.push_back(PickSlots(c, {node, slots}, kNow));
+  const bool only_slots = c.shape.cpus == 0 && c.shape.memory == 0;
+  if (known && only_slots) claim.whole_at = WholeOn(pool, c, *node);
+  return claim;
+}
+
+// All that it can use: any slot that somebody else got would be one more to wait for.
+ClaimState ClaimAllNodes(const PoolState& pool, GangState& gang) {
+  const GangClass& c = *gang.gang_class;
+  const View& view = c.view(kNow);
+  ClaimState claim{.gang = &gang, .holds = {}};
+  int missing = c.shape.slots;
+  for (int free = view.LargestFree(1 << 30); free > 0 && missing > 0;
+       free = view.LargestFree(free - 1)) {
+    for (int r = view.NextWithFree(free, 0); r >= 0 && missing > 0;
+         r = view.NextWithFree(free, r + 1)) {
+      const int slots = std::min(missing, Usable(pool, c, r, kNow));
+      if (slots == 0) continue;
+      claim.holds.push_back(PickSlots(c, {pool.nodes[static_cast<size_t>(r)], slots}, kNow));
+      missing -= slots;
+    }
+  }
+  if (c.plain() && !claim.holds.empty()) {
+    const absl::Time whole = WholeInPool(pool, c, missing);
+    if (whole != absl::InfiniteFuture()) claim.whole_at = whole;
+  }
+  return claim;
+}
+
+// The slot that is shared already and has the most room.
+ClaimState ClaimSharedSlot(const PoolState& pool, GangState& gang) {
+  ClaimState claim{.gang = &gang, .holds = {}};
+  const auto& shared = pool.index[kNow].shared;
+  for (auto it = shared.rbegin(); it != shared.rend(); ++it) {
+    NodeState* node = pool.nodes[static_cast<size_t>(std::get<1>(*it))];
+    const int slot = std::get<2>(*it);
+    if (!gang.gang_class->Matches(node->slots[static_cast<size_t>(slot)].device)) continue;
+    if (!MayRunOn(pool, *gang.gang_class, *node)) continue;
+    claim.holds.push_back({.node = node, .slots = {slot}});
+    break;
+  }
+  return claim;
+}
+
+}  // namespace
+
+ClaimState ChooseClaim(const PoolState& pool, GangState& gang) {
+  const Shape& shape = gang.gang_class->shape;
+  if (shape.slots == 0) return {.gang = &gang, .holds = {}};
+  if (shape.fraction < kWhole) return ClaimSharedSlot(pool, gang);
+  if (shape.single_node) return ClaimOneNode(pool, gang);
+  return ClaimAllNodes(pool, gang);
+}
+
+std::vector<Hold> HoldsOf(const GangClass& c, const Fitting& fitting, Horizon horizon) {
+  std::vector<Hold> holds;
+  for (const Share& share : fitting) holds.push_back(PickSlots(c, share, horizon));
+  return holds;
+}
+
+void Apply(const ClaimState& claim) {
+  for (const Hold& hold : claim.holds) Claim(*claim.gang->gang_class, hold);
+}
+
+void Release(const ClaimState& claim) {
+  for (const Hold& hold : claim.holds) Unclaim(*claim.gang->gang_class, hold);
+}
+
+}  // namespace det::scheduler

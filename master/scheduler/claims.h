@@ -1,0 +1,36 @@
+// What waiting gangs hold until they have all they need.
+//
+// PURE.
+#ifndef MASTER_SCHEDULER_CLAIMS_H_
+#define MASTER_SCHEDULER_CLAIMS_H_
+
+#include <vector>
+
+#include "absl/time/time.h"
+#include "master/scheduler/fit.h"
+#include "master/scheduler/pool_state.h"
+#include "master/scheduler/state.h"
+
+namespace det::scheduler {
+
+struct ClaimState {
+  GangState* gang = nullptr;
+  std::vector<Hold> holds;
+  // Work that ends by then may use it meanwhile. InfinitePast: none may.
+  absl::Time whole_at = absl::InfinitePast();
+};
+
+// What a gang that fits nowhere should hold of what is free: all that it can use if it may run on
+// several nodes; otherwise of one node, that which has all it needs first, as far as that is known,
+// then that with the most free. May be nothing. Takes nothing yet.
+ClaimState ChooseClaim(const PoolState& pool, GangState& gang);
+
+// The holds of a fitting.
+std::vector<Hold> HoldsOf(const GangClass& gang_class, const Fitting& fitting, Horizon horizon);
+
+void Apply(const ClaimState& claim);
+void Release(const ClaimState& claim);
+
+}  // namespace det::scheduler
+
+#endif  // MASTER_SCHEDULER_CLAIMS_H_

@@ -1,0 +1,137 @@
+#include "master/scheduler/feasible.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "master/scheduler/words.h"
+
+namespace det::scheduler {
+namespace {
+
+// What one gang of the class could have of an empty node, were the pool's own rules met.
+struct Room {
+  int slots = 0;         // of the right kind, with enough cpus and memory for each
+  int right_device = 0;  // of the right kind
+  bool place = false;    // for a gang without slots
+};
+
+bool Enough(const Counted& counted, int64_t needed) {
+  return counted.total < 0 || counted.total >= needed;
+}
+
+Room RoomOn(const NodeState& node, const GangClass& c, bool all_nodes) {
+  Room room;
+  const Shape& shape = c.shape;
+  for (const SlotState& slot : node.slots) {
+    if ((slot.enabled || all_nodes) && c.Matches(slot.device)) ++room.right_device;
+  }
+  room.slots = room.right_device;
+  if (shape.cpus > 0 && node.cpus.total >= 0) {
+    room.slots = static_cast<int>(std::min<int64_t>(room.slots, node.cpus.total / shape.cpus));
+  }
+  if (shape.memory > 0 && node.memory.total >= 0) {
+    room.slots = static_cast<int>(std::min<int64_t>(room.slots, node.memory.total / shape.memory));
+  }
+  room.place =
+      node.places.total > 0 && Enough(node.cpus, shape.cpus) && Enough(node.memory, shape.memory);
+  return room;
+}
+
+struct Rooms {
+  int64_t slots = 0;
+  int largest = 0;
+  int64_t right_device = 0;
+  int most_right_device = 0;
+  bool place = false;
+  std::map<int, int> nodes_of;  // slots: nodes with exactly so many
+};
+
+Rooms RoomIn(const PoolState& pool, const GangClass& c, bool all_nodes) {
+  Rooms rooms;
+  for (size_t i = 0; i < pool.nodes.size(); ++i) {
+    const NodeState& node = *pool.nodes[i];
+    if (!all_nodes && !pool.IsOpen(node)) continue;
+    if (!c.blocked.empty() && c.blocked[i]) continue;
+    const Room room = RoomOn(node, c, all_nodes);
+    rooms.slots += room.slots;
+    rooms.largest = std::max(rooms.largest, room.slots);
+    rooms.right_device += room.right_device;
+    rooms.most_right_device = std::max(rooms.most_right_device, room.right_device);
+    rooms.place = rooms.place || room.place;
+    if (room.slots > 0 && !pool.config.heterogeneous) ++rooms.nodes_of[room.slots];
+  }
+  return rooms;
+}
+
+bool Holds(const PoolState& pool, const Rooms& rooms, const Shape& shape, int slots) {
+  if (slots == 0) return rooms.place;
+  if (shape.fraction < kWhole && !pool.config.shared_devices) return false;
+  if (slots <= rooms.largest) return true;
+  if (shape.single_node) return false;
+  if (pool.config.heterogeneous) return slots <= rooms.slots;
+  return std::any_of(rooms.nodes_of.begin(), rooms.nodes_of.end(), [&](const auto& entry) {
+    return slots % entry.first == 0 && slots / entry.first <= entry.second;
+  });
+}
+
+int LargestThatFits(const PoolState& pool, const Rooms& rooms, const Shape& shape) {
+  auto most = static_cast<int>(
+      std::min<int64_t>(shape.single_node ? rooms.largest : rooms.slots, shape.slots));
+  while (most > 0 && !Holds(pool, rooms, shape, most)) --most;
+  return most;
+}
+
+}  // namespace
+
+bool CanHold(const NodeState& node, const GangClass& c) {
+  const Room room = RoomOn(node, c, /*all_nodes=*/false);
+  return c.shape.slots == 0 ? room.place : room.slots >= c.shape.slots;
+}
+
+bool FitsEmpty(const PoolState& pool, const GangClass& c, bool all_nodes) {
+  return Holds(pool, RoomIn(pool, c, all_nodes), c.shape, c.shape.slots);
+}
+
+std::string WhyInfeasible(const PoolState& pool, const GangClass& c) {
+  const Shape& shape = c.shape;
+  const std::string needs = Needs(shape);
+  if (shape.fraction < kWhole && !pool.config.shared_devices) {
+    return absl::StrCat(needs, "; pool ", pool.name,
+                        " does not share devices: ask for whole slots");
+  }
+  const Rooms rooms = RoomIn(pool, c, /*all_nodes=*/true);
+  const std::string blocked = c.blocked.empty() ? "" : " that it may run on";
+  if (shape.slots == 0) {
+    return absl::StrCat(needs, "; no agent of pool ", pool.name, blocked, " takes such tasks");
+  }
+  if (rooms.right_device == 0 && (!shape.device.empty() || shape.slot_type >= 0)) {
+    std::vector<std::string> has;
+    for (const auto& device : pool.devices) has.push_back(DeviceName(device));
+    return absl::StrCat(needs, "; pool ", pool.name, " has ",
+                        has.empty() ? "no devices" : absl::StrJoin(has, ", "));
+  }
+  const int most = LargestThatFits(pool, rooms, shape);
+  const std::string at_most = most == 0
+                                  ? ""
+                                  : absl::StrCat("; the largest request that fits is ", Slots(most),
+                                                 shape.single_node ? " on one agent" : "");
+  if (shape.slots <= (shape.single_node ? rooms.most_right_device : rooms.right_device) &&
+      (shape.cpus > 0 || shape.memory > 0)) {
+    return absl::StrCat(needs, "; no agent of pool ", pool.name, blocked,
+                        " has so much for each slot", at_most);
+  }
+  if (shape.single_node) {
+    return absl::StrCat(needs, " on one agent; the largest agent of pool ", pool.name, blocked,
+                        " has ", rooms.most_right_device);
+  }
+  return absl::StrCat(needs, "; pool ", pool.name, blocked, " has ", rooms.right_device,
+                      " in all, and ", rooms.most_right_device, " on one agent",
+                      most == rooms.right_device ? "" : at_most);
+}
+
+}  // namespace det::scheduler

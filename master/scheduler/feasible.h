@@ -1,0 +1,27 @@
+// What a pool could hold if nothing ran in it.
+//
+// PURE.
+#ifndef MASTER_SCHEDULER_FEASIBLE_H_
+#define MASTER_SCHEDULER_FEASIBLE_H_
+
+#include <optional>
+#include <string>
+
+#include "master/scheduler/pool_state.h"
+#include "master/scheduler/shape.h"
+
+namespace det::scheduler {
+
+// Whether one gang of the class fits into the empty pool: into all of its nodes, as if all accepted
+// work, or into those that do. REQUIRES that the class has its view.
+bool FitsEmpty(const PoolState& pool, const GangClass& gang_class, bool all_nodes);
+
+// Whether the node has all that one gang of the class needs when it is empty.
+bool CanHold(const NodeState& node, const GangClass& gang_class);
+
+// Why no gang of the class ever fits, and the largest of its kind that does.
+std::string WhyInfeasible(const PoolState& pool, const GangClass& gang_class);
+
+}  // namespace det::scheduler
+
+#endif  // MASTER_SCHEDULER_FEASIBLE_H_

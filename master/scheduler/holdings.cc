@@ -1,0 +1,147 @@
+#include "master/scheduler/holdings.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace det::scheduler {
+namespace {
+
+bool HasSlots(const GangState& gang) { return gang.gang_class->shape.slots > 0; }
+
+// How often the gang's cpus and memory are due for a hold.
+int64_t Times(const Shape& shape, const Hold& hold) {
+  if (shape.slots == 0) return 1;
+  return static_cast<int64_t>(hold.slots.size()) + hold.vanished;
+}
+
+void AddOnNode(GangState& gang, const Hold& hold, int sign, bool only_leaving) {
+  NodeState& node = *hold.node;
+  const Shape& shape = gang.gang_class->shape;
+  const auto add = [&](Counted& counted, int64_t amount) {
+    if (!only_leaving) counted.used += sign * amount;
+    if (gang.leaving) counted.leaving += sign * amount;
+  };
+  for (const int index : hold.slots) {
+    SlotState& slot = node.slots[static_cast<size_t>(index)];
+    if (!only_leaving) slot.used += sign * shape.fraction;
+    if (gang.leaving) slot.leaving += sign * shape.fraction;
+  }
+  add(node.cpus, Times(shape, hold) * shape.cpus);
+  add(node.memory, Times(shape, hold) * shape.memory);
+  if (!HasSlots(gang)) add(node.places, 1);
+  if (gang.leaving && node.pool != nullptr) node.pool->leaving += sign;
+  if (node.pool != nullptr) node.pool->Refresh(node);
+}
+
+void AddToJob(GangState& gang, int sign) {
+  JobState& job = *gang.job;
+  job.held += sign * gang.held;
+  if (gang.leaving) job.leaving += sign * gang.held;
+  job.gangs += sign;
+  if (job.user != nullptr) job.user->held += sign * gang.held;
+  if (job.workspace != nullptr) job.workspace->held += sign * gang.held;
+  const Shape& shape = gang.gang_class->shape;
+  const int64_t times = shape.slots == 0 ? 1 : gang.slots();
+  Usage& usage = gang.pool->usage[&job];
+  usage.slots += sign * gang.held;
+  usage.cpus += sign * times * shape.cpus;
+  usage.memory += sign * times * shape.memory;
+  if (usage.slots == 0 && usage.cpus == 0 && usage.memory == 0) gang.pool->usage.erase(&job);
+}
+
+bool IsElastic(const GangState& gang) {
+  return gang.slots() < gang.gang_class->shape.max_slots && gang.gang->preemptible &&
+         !gang.leaving && !gang.fresh;
+}
+
+void List(GangState& gang) {
+  ListVictim(gang);
+  PoolState& pool = *gang.pool;
+  if (gang.gang->max_run_time != absl::InfiniteDuration()) pool.ending.insert(&gang);
+  if (IsElastic(gang)) pool.elastic.insert(&gang);
+}
+
+void Unlist(GangState& gang) {
+  UnlistVictim(gang);
+  PoolState& pool = *gang.pool;
+  if (gang.gang->max_run_time != absl::InfiniteDuration()) pool.ending.erase(&gang);
+  if (IsElastic(gang)) pool.elastic.erase(&gang);
+}
+
+}  // namespace
+
+void ListVictim(GangState& gang) {
+  if (!gang.gang->preemptible || gang.leaving || gang.fresh) return;
+  gang.victim_priority =
+      gang.pool->config.policy == model::SchedulingPolicy::kPriority ? gang.job->job.priority : 0;
+  gang.pool->victims.insert(&gang);
+}
+
+void UnlistVictim(GangState& gang) {
+  if (!gang.victim_priority) return;
+  gang.pool->victims.erase(&gang);
+  gang.victim_priority.reset();
+}
+
+void Occupy(GangState& gang, std::vector<Hold> holds) {
+  gang.holds = std::move(holds);
+  gang.running = true;
+  gang.held = gang.slots() * gang.gang_class->shape.fraction;
+  for (const Hold& hold : gang.holds) {
+    hold.node->gangs.push_back(&gang);
+    AddOnNode(gang, hold, +1, /*only_leaving=*/false);
+  }
+  gang.job->running.push_back(&gang);
+  AddToJob(gang, +1);
+  List(gang);
+}
+
+void Vacate(GangState& gang) {
+  Unlist(gang);
+  AddToJob(gang, -1);
+  auto& running = gang.job->running;
+  running.erase(std::find(running.begin(), running.end(), &gang));
+  for (const Hold& hold : gang.holds) {
+    auto& gangs = hold.node->gangs;
+    gangs.erase(std::find(gangs.begin(), gangs.end(), &gang));
+    AddOnNode(gang, hold, -1, /*only_leaving=*/false);
+  }
+  gang.holds.clear();
+  gang.running = false;
+  gang.held = 0;
+}
+
+void MarkLeaving(GangState& gang, bool leaving) {
+  gang.leaving = true;
+  for (const Hold& hold : gang.holds) AddOnNode(gang, hold, leaving ? +1 : -1, true);
+  gang.leaving = leaving;
+}
+
+void SetLeaving(GangState& gang, bool leaving) {
+  Unlist(gang);
+  MarkLeaving(gang, leaving);
+  gang.job->leaving += leaving ? gang.held : -gang.held;
+  List(gang);
+}
+
+void Claim(const GangClass& c, const Hold& hold) {
+  NodeState& node = *hold.node;
+  for (const int slot : hold.slots) node.slots[static_cast<size_t>(slot)].claimed = true;
+  node.cpus.claimed += Times(c.shape, hold) * c.shape.cpus;
+  node.memory.claimed += Times(c.shape, hold) * c.shape.memory;
+  if (c.shape.slots == 0) ++node.places.claimed;
+  c.pool->Refresh(node);
+}
+
+void Unclaim(const GangClass& c, const Hold& hold) {
+  NodeState& node = *hold.node;
+  for (const int slot : hold.slots) node.slots[static_cast<size_t>(slot)].claimed = false;
+  node.cpus.claimed -= Times(c.shape, hold) * c.shape.cpus;
+  node.memory.claimed -= Times(c.shape, hold) * c.shape.memory;
+  if (c.shape.slots == 0) --node.places.claimed;
+  c.pool->Refresh(node);
+}
+
+}  // namespace det::scheduler

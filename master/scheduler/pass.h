@@ -1,0 +1,85 @@
+// One round of a pass over one pool: the waiting gangs in order, each of which starts, asks others
+// away, claims what it can, or is passed by. docs/scheduling.md, One pass.
+//
+// Lives for one round; what it starts and asks away is in the state when it ends, and its claims
+// are not. PURE.
+#ifndef MASTER_SCHEDULER_PASS_H_
+#define MASTER_SCHEDULER_PASS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "master/scheduler/books.h"
+#include "master/scheduler/claims.h"
+#include "master/scheduler/limits.h"
+#include "master/scheduler/notes.h"
+#include "master/scheduler/pool_state.h"
+
+namespace det::scheduler {
+
+// Asked to go in this pass.
+struct Asked {
+  GangState* victim = nullptr;
+  const GangState* in_favour_of = nullptr;
+  std::string reason;
+};
+
+// What a pass has changed so far.
+struct Changes {
+  std::vector<GangState*> started;
+  std::vector<Asked> asked;
+  absl::Time look_again = absl::InfiniteFuture();
+};
+
+class PoolPass {
+ public:
+  PoolPass(const Books& books, PoolState& pool, Changes& changes);
+  ~PoolPass();
+  PoolPass(const PoolPass&) = delete;
+  PoolPass& operator=(const PoolPass&) = delete;
+
+  // Whether anything changed.
+  bool Run();
+
+ private:
+  void Consider(GangState& gang);
+  void EnterLevel(int level);
+  void Refuse(GangState& gang, const Refusal& refusal);
+  bool TryStart(GangState& gang);
+  bool TryBackfill(GangState& gang);
+  bool AwaitLeaving(GangState& gang);
+  bool AskAway(GangState& gang);
+  void ClaimOrPass(GangState& gang);
+  bool AddClaim(GangState& gang);
+  void Start(GangState& gang, const Fitting& fitting);
+  std::optional<Fitting> FitElastic(const GangState& gang) const;
+  void NoteFailure(GangState& gang);
+  void NoteBehind(GangState& gang, const GangState& ahead);
+  const GangState* WhoseClaimIsInTheWay(const GangClass& gang_class) const;
+  bool IsBarred(const GangClass& gang_class) const;
+  bool HoldsAtOnce(const GangState& gang);
+  void NoteWhatIsFree();
+
+  const Books& books_;
+  PoolState& pool_;
+  Changes& changes_;
+  bool changed_ = false;
+  int level_ = 0;
+  std::vector<ClaimState> claims_;     // in order
+  std::vector<GangState*> soft_;       // will claim when their equals are served
+  size_t unsatisfied_ = 0;             // claims of those that nobody leaves for
+  int64_t soon_version_ = 0;           // counts what makes more slots free soon
+  const GangState* strict_ = nullptr;  // without backfill: the first that waits for slots
+  std::vector<bool> barred_;           // devices for which there are too many claims
+  const GangState* barred_by_ = nullptr;
+};
+
+// Who is worth asking away for the gang, none of whom can be spared; empty: it would not help.
+// In victims.cc.
+std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, GangState& gang);
+
+}  // namespace det::scheduler
+
+#endif  // MASTER_SCHEDULER_PASS_H_

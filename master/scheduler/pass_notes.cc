@@ -1,0 +1,67 @@
+// The part of PoolPass that says why somebody does not start.
+#include "absl/strings/str_cat.h"
+#include "master/scheduler/pass.h"
+#include "master/scheduler/words.h"
+
+namespace det::scheduler {
+
+void PoolPass::NoteBehind(GangState& gang, const GangState& ahead) {
+  ClassNote& note = *gang.gang_class->note;
+  note.kind = WaitReason::Kind::kBehindOthers;
+  note.behind = ahead.gang->id;
+  const bool by_priority = pool_.config.policy == model::SchedulingPolicy::kPriority;
+  note.ahead =
+      absl::StrCat(ahead.gang->id.value(),
+                   by_priority ? absl::StrCat(" of priority ", ahead.job->job.priority) : "",
+                   ", which ", Needs(ahead.gang_class->shape));
+}
+
+void PoolPass::NoteFailure(GangState& gang) {
+  GangClass& c = *gang.gang_class;
+  c.note.emplace().at = pool_.notes->order->PlaceOf(gang);
+  if (c.shape.slots > 0) {
+    if (strict_ != nullptr) return NoteBehind(gang, *strict_);
+    if (barred_by_ != nullptr && IsBarred(c)) return NoteBehind(gang, *barred_by_);
+    if (const GangState* ahead = WhoseClaimIsInTheWay(c)) return NoteBehind(gang, *ahead);
+  }
+  if (pool_.with_maintenance.empty()) return;
+  pool_.ignores_maintenance = true;
+  if (Fit(pool_, c, c.shape.slots, kNow)) c.note->kind = WaitReason::Kind::kMaintenance;
+  pool_.ignores_maintenance = false;
+}
+
+// The first claim but for which the class might fit.
+const GangState* PoolPass::WhoseClaimIsInTheWay(const GangClass& c) const {
+  int64_t claimed = 0;
+  const GangState* first = nullptr;
+  for (const ClaimState& claim : claims_) {
+    for (const Hold& hold : claim.holds) {
+      int here = 0;
+      for (const int index : hold.slots) {
+        const SlotState& slot = hold.node->slots[static_cast<size_t>(index)];
+        if (c.Matches(slot.device) && slot.used + c.shape.fraction <= kWhole) ++here;
+      }
+      if (here == 0) continue;
+      if (first == nullptr) first = claim.gang;
+      claimed += here;
+      if (c.view(kNow).free(hold.node->rank) + here >= c.shape.slots) return claim.gang;
+    }
+  }
+  const bool together =
+      !c.shape.single_node && c.view(kNow).total_free() + claimed >= c.shape.slots;
+  return together ? first : nullptr;
+}
+
+void PoolPass::NoteWhatIsFree() {
+  for (const ClaimState& claim : claims_) Release(claim);
+  claims_.clear();
+  for (const auto& [shape, gang_class] : pool_.classes) {
+    GangClass& c = *gang_class;
+    if (c.queues.empty() || c.views[kNow] == nullptr) continue;
+    if (!c.note) c.note.emplace().at = Place();
+    c.note->free = c.view(kNow).total_free();
+    c.note->largest_free = c.view(kNow).LargestFree(1 << 30);
+  }
+}
+
+}  // namespace det::scheduler

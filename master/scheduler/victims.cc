@@ -1,0 +1,107 @@
+// Whom to ask away. docs/scheduling.md, Preemption.
+#include <algorithm>
+#include <vector>
+
+#include "master/scheduler/fit.h"
+#include "master/scheduler/holdings.h"
+#include "master/scheduler/pass.h"
+
+namespace det::scheduler {
+namespace {
+
+enum class Answer { kYes, kNo, kNobodyBehind };
+
+// Whether the gang may ask the other away; kNobodyBehind: nor any that would be asked after it.
+Answer MayAsk(const Books& books, const PoolState& pool, const GangState& gang,
+              const GangState& other) {
+  if (pool.config.policy == model::SchedulingPolicy::kFairShare) return Answer::kNo;
+  const int own = KeyOf(gang).priority;
+  if (*other.victim_priority > own) return Answer::kYes;
+  if (*other.victim_priority < own || !books.any_position_set()) return Answer::kNobodyBehind;
+  const Job& a = gang.job->job;
+  const Job& b = other.job->job;
+  const bool behind = (a.position_set || b.position_set) && a.position < b.position;
+  return behind ? Answer::kYes : Answer::kNo;
+}
+
+// Whether any of what it holds is of use to the class.
+bool IsOfUse(const GangClass& c, const GangState& other) {
+  for (const Hold& hold : other.holds) {
+    if (hold.node->pool != c.pool || !c.pool->IsOpen(*hold.node)) continue;
+    if (c.shape.slots == 0 &&
+        (other.gang_class->shape.slots == 0 || c.shape.memory > 0 || c.shape.cpus > 0)) {
+      return true;
+    }
+    if ((c.shape.cpus > 0 && other.gang_class->shape.cpus > 0) ||
+        (c.shape.memory > 0 && other.gang_class->shape.memory > 0)) {
+      return true;
+    }
+    for (const int slot : hold.slots) {
+      if (c.Matches(hold.node->slots[static_cast<size_t>(slot)].device)) return true;
+    }
+  }
+  return false;
+}
+
+// Cheaper than a fit: whether what the other leaves may have made the gang fit.
+bool MayFitNow(const PoolState& pool, const GangClass& c, const GangState& other) {
+  if (c.shape.slots == 0 || c.shape.fraction < kWhole) return true;
+  if (!c.shape.single_node && c.view(kSoon).total_free() >= c.shape.slots) return true;
+  return std::any_of(other.holds.begin(), other.holds.end(), [&](const Hold& hold) {
+    return hold.node->pool == &pool && hold.node->node &&
+           c.view(kSoon).free(hold.node->rank) >= c.shape.slots;
+  });
+}
+
+bool FitsSoon(const PoolState& pool, const GangClass& c) {
+  return Fit(pool, c, c.shape.slots, kSoon).has_value();
+}
+
+bool Touches(const GangState& gang, const Fitting& fitting) {
+  return std::any_of(fitting.begin(), fitting.end(), [&](const Share& share) {
+    return std::any_of(gang.holds.begin(), gang.holds.end(),
+                       [&](const Hold& hold) { return hold.node == share.node; });
+  });
+}
+
+// Leaves those alone whose stay does not prevent the fit, the most useful first.
+void Spare(const PoolState& pool, const GangClass& c, std::vector<GangState*>& victims) {
+  const Fitting fitting = *Fit(pool, c, c.shape.slots, kSoon);
+  std::erase_if(victims, [&](GangState* victim) {
+    if (Touches(*victim, fitting)) return false;
+    MarkLeaving(*victim, false);
+    return true;
+  });
+  for (auto it = victims.rbegin(); it != victims.rend(); ++it) {
+    MarkLeaving(**it, false);
+    if (FitsSoon(pool, c)) {
+      *it = nullptr;
+    } else {
+      MarkLeaving(**it, true);
+    }
+  }
+  std::erase(victims, nullptr);
+}
+
+}  // namespace
+
+std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, GangState& gang) {
+  const GangClass& c = *gang.gang_class;
+  std::vector<GangState*> victims;
+  bool fits = false;
+  for (GangState* other : pool.victims) {
+    const Answer answer = MayAsk(books, pool, gang, *other);
+    if (answer == Answer::kNobodyBehind) break;
+    if (answer == Answer::kNo || !IsOfUse(c, *other)) continue;
+    MarkLeaving(*other, true);
+    victims.push_back(other);
+    fits = MayFitNow(pool, c, *other) && FitsSoon(pool, c);
+    if (fits) break;
+  }
+  if (fits) Spare(pool, c, victims);
+  for (GangState* victim : victims) MarkLeaving(*victim, false);
+  if (!fits) victims.clear();
+  return victims;
+}
+
+}  // namespace det::scheduler

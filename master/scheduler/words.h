@@ -1,0 +1,23 @@
+// Words that reasons are made of.
+//
+// PURE.
+#ifndef MASTER_SCHEDULER_WORDS_H_
+#define MASTER_SCHEDULER_WORDS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "master/scheduler/shape.h"
+
+namespace det::scheduler {
+
+std::string Slots(int64_t count);       // "1 slot", "4 slots"
+std::string SlotsOf(Micro amount);      // "2.5"
+std::string Bytes(int64_t bytes);       // "8 GiB"
+std::string Needs(const Shape& shape);  // "needs 4 slots of H200 with 2 cpus each"
+std::string DeviceName(const std::pair<int, std::string>& device);  // "nvidia h200"
+
+}  // namespace det::scheduler
+
+#endif  // MASTER_SCHEDULER_WORDS_H_
