@@ -47,8 +47,6 @@ class Books {
   // INVALID_ARGUMENT when it can never run in its pool.
   absl::Status CanEverRun(const Gang& gang) const;
   void ForEachWaiting(const PoolState& pool, absl::FunctionRef<void(const GangState&)> visit) const;
-  // For a new round: no limit has refused anybody.
-  void OpenLimits() const;
 
   Snapshot Dump(absl::Time now) const;
 

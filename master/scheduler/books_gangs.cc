@@ -233,13 +233,6 @@ void Books::RemoveLimit(model::Quota::Scope scope, const std::string& name) {
   OwnerNamed(scope, name)->limit.reset();
 }
 
-void Books::OpenLimits() const {
-  for (const auto& [id, job] : jobs_) job->closed = false;
-  for (const auto* owners : {&users_, &workspaces_}) {
-    for (const auto& [name, owner] : *owners) owner->closed = false;
-  }
-}
-
 void Books::ForEachWaiting(const PoolState& pool,
                            absl::FunctionRef<void(const GangState&)> visit) const {
   for (const auto& [id, gang] : gangs_) {

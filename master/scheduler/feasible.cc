@@ -63,7 +63,9 @@ Rooms RoomIn(const PoolState& pool, const GangClass& c, bool all_nodes) {
     rooms.right_device += room.right_device;
     rooms.most_right_device = std::max(rooms.most_right_device, room.right_device);
     rooms.place = rooms.place || room.place;
-    if (room.slots > 0 && !pool.config.heterogeneous) ++rooms.nodes_of[room.slots];
+    if (room.slots > 0 && room.slots == room.right_device && !pool.config.heterogeneous) {
+      ++rooms.nodes_of[room.slots];
+    }
   }
   return rooms;
 }

@@ -33,7 +33,6 @@ PoolPass::PoolPass(const Books& books, PoolState& pool, Changes& changes)
     : books_(books), pool_(pool), changes_(changes), barred_(pool.devices.size()) {
   for (const auto& [shape, gang_class] : pool_.classes) {
     ResetClass(*gang_class);
-    if (gang_class->queues.empty()) continue;
     pool_.Compile(*gang_class);
     gang_class->done = !gang_class->feasible;
   }
@@ -43,6 +42,8 @@ PoolPass::PoolPass(const Books& books, PoolState& pool, Changes& changes)
 
 PoolPass::~PoolPass() {
   for (const ClaimState& claim : claims_) Release(claim);
+  for (JobState* job : closed_jobs_) job->closed = false;
+  for (Owner* owner : closed_owners_) owner->closed = false;
 }
 
 bool PoolPass::Run() {
@@ -83,6 +84,7 @@ void PoolPass::Refuse(GangState& gang, const Refusal& refusal) {
   Closed closed{.at = pool_.notes->order->PlaceOf(gang), .kind = refusal.kind};
   if (refusal.job != nullptr) {
     gang.job->closed = true;
+    closed_jobs_.push_back(gang.job);
     closed.held = refusal.job->held;
     closed.gangs = refusal.job->gangs;
     pool_.notes->closed.emplace(gang.job, std::move(closed));
@@ -90,6 +92,7 @@ void PoolPass::Refuse(GangState& gang, const Refusal& refusal) {
   }
   Owner* owner = refusal.owner == gang.job->user ? gang.job->user : gang.job->workspace;
   owner->closed = true;
+  closed_owners_.push_back(owner);
   closed.held = owner->held;
   pool_.notes->closed.emplace(owner, std::move(closed));
 }
@@ -202,13 +205,16 @@ bool PoolPass::AwaitLeaving(GangState& gang) {
   awaited.erase(std::unique(awaited.begin(), awaited.end()), awaited.end());
   Apply(claim);
   claims_.push_back(std::move(claim));
+  promised_[gang.job] += c.shape.slots * c.shape.fraction;
   return true;
 }
 
 bool PoolPass::AskAway(GangState& gang) {
   GangClass& c = *gang.gang_class;
   if (!pool_.config.preemption || c.no_victims) return false;
-  const std::vector<GangState*> victims = FindVictims(books_, pool_, gang);
+  if (IsFair() && !IsEntitled(gang)) return false;
+  const std::vector<GangState*> victims =
+      FindVictims(books_, pool_, gang, IsFair() ? &Shares() : nullptr);
   if (victims.empty()) {
     c.no_victims = true;
     return false;
@@ -223,7 +229,27 @@ bool PoolPass::AskAway(GangState& gang) {
   return AwaitLeaving(gang);
 }
 
+bool PoolPass::IsFair() const { return pool_.config.policy == model::SchedulingPolicy::kFairShare; }
+
+const Entitlements& PoolPass::Shares() {
+  if (!shares_) shares_ = EntitlementsOf(pool_);
+  return *shares_;
+}
+
+// Whether its job stays within its share with it.
+bool PoolPass::IsEntitled(const GangState& gang) {
+  const Shape& shape = gang.gang_class->shape;
+  const auto promised = promised_.find(gang.job);
+  const Micro held = gang.job->held - gang.job->leaving +
+                     (promised == promised_.end() ? 0 : promised->second) +
+                     shape.slots * shape.fraction;
+  const auto share = Shares().find(gang.job);
+  return share != Shares().end() && static_cast<double>(held) <= share->second * kWhole + 1;
+}
+
 bool PoolPass::HoldsAtOnce(const GangState& gang) {
+  // What is due to it must not go to those who would then be asked away for it.
+  if (IsFair() && pool_.config.preemption && IsEntitled(gang)) return true;
   const absl::Time held_from = gang.gang->queued_at + pool_.config.hold_after;
   if (pool_.now >= held_from) return true;
   changes_.look_again = std::min(changes_.look_again, held_from);

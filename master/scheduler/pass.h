@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "master/scheduler/books.h"
 #include "master/scheduler/claims.h"
+#include "master/scheduler/fair_share.h"
 #include "master/scheduler/limits.h"
 #include "master/scheduler/notes.h"
 #include "master/scheduler/pool_state.h"
@@ -60,6 +61,9 @@ class PoolPass {
   const GangState* WhoseClaimIsInTheWay(const GangClass& gang_class) const;
   bool IsBarred(const GangClass& gang_class) const;
   bool HoldsAtOnce(const GangState& gang);
+  bool IsFair() const;
+  bool IsEntitled(const GangState& gang);
+  const Entitlements& Shares();
   void NoteWhatIsFree();
 
   const Books& books_;
@@ -74,11 +78,17 @@ class PoolPass {
   const GangState* strict_ = nullptr;  // without backfill: the first that waits for slots
   std::vector<bool> barred_;           // devices for which there are too many claims
   const GangState* barred_by_ = nullptr;
+  std::vector<JobState*> closed_jobs_;
+  std::vector<Owner*> closed_owners_;
+  std::optional<Entitlements> shares_;  // under fair share, once needed
+  // What others are leaving for gangs of the job.
+  absl::flat_hash_map<const JobState*, Micro> promised_;
 };
 
 // Who is worth asking away for the gang, none of whom can be spared; empty: it would not help.
-// In victims.cc.
-std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, GangState& gang);
+// `shares`: under fair share. In victims.cc.
+std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, GangState& gang,
+                                    const Entitlements* shares);
 
 }  // namespace det::scheduler
 

@@ -48,8 +48,8 @@ std::string NoCapacity(const PoolState& pool, const GangClass& c) {
 }
 
 // The limit that was closed when it was the gang's turn.
-std::optional<WaitReason> ClosedLimit(const PoolState& pool, const GangState& gang,
-                                      const Place& place) {
+std::optional<WaitReason> ClosedLimit(const PoolState& pool, const GangState& gang) {
+  const Place place = pool.notes->order->PlaceOf(gang);
   const JobState& job = *gang.job;
   for (const void* limit : {static_cast<const void*>(&job), static_cast<const void*>(job.user),
                             static_cast<const void*>(job.workspace)}) {
@@ -67,7 +67,7 @@ std::optional<WaitReason> ClosedLimit(const PoolState& pool, const GangState& ga
   return std::nullopt;
 }
 
-WaitReason OfClass(const PoolState& pool, const GangClass& c) {
+WaitReason InWords(const PoolState& pool, const GangClass& c) {
   const ClassNote& note = *c.note;
   switch (note.kind) {
     case Kind::kBehindOthers:
@@ -111,8 +111,9 @@ WaitReason WhyItWaits(const Books& books, const GangState& gang) {
   if (pool.notes->order == nullptr || !gang.gang_class->note) {
     return {Kind::kNoCapacity, "has not been looked at yet", std::nullopt};
   }
-  const Place place = pool.notes->order->PlaceOf(gang);
-  if (auto closed = ClosedLimit(pool, gang, place)) return *std::move(closed);
+  if (!pool.notes->closed.empty()) {
+    if (auto closed = ClosedLimit(pool, gang)) return *std::move(closed);
+  }
   const auto refusal = RefusedBy(gang);
   if (refusal && refusal->for_ever) {
     return {refusal->kind, Describe(*refusal, gang, 0, 0), std::nullopt};
@@ -125,7 +126,9 @@ WaitReason WhyItWaits(const Books& books, const GangState& gang) {
                          awaited->second.size() == 1 ? " has left" : " have left"),
             std::nullopt};
   }
-  return OfClass(pool, *gang.gang_class);
+  const ClassNote& note = *gang.gang_class->note;
+  if (!note.reason) note.reason = InWords(pool, *gang.gang_class);
+  return *note.reason;
 }
 
 }  // namespace det::scheduler

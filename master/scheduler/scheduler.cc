@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "master/scheduler/books.h"
+#include "master/scheduler/duties.h"
 #include "master/scheduler/feasible.h"
 #include "master/scheduler/holdings.h"
 #include "master/scheduler/notes.h"
@@ -67,6 +69,29 @@ void Undo(const Changes& changes) {
   for (const Asked& asked : changes.asked) SetLeaving(*asked.victim, false);
 }
 
+Plan RunPass(Books& books, absl::Time now) {
+  Changes changes;
+  ReleaseAboveLimits(books, changes);
+  for (const auto& [name, pool] : books.pools()) {
+    pool->Prepare(now);
+    DrainForMaintenance(*pool, changes);
+  }
+  const absl::Time next_window = changes.look_again;
+  // Until nothing happens: a start may use up a limit, so that a sibling no longer holds others
+  // back.
+  for (bool changed = true; changed;) {
+    changed = false;
+    changes.look_again = next_window;
+    for (const auto& [name, pool] : books.pools()) {
+      if (PoolPass(books, *pool, changes).Run()) changed = true;
+    }
+  }
+  for (const auto& [name, pool] : books.pools()) GrowElastic(*pool, changes);
+  Plan plan = PlanOf(changes);
+  Undo(changes);
+  return plan;
+}
+
 }  // namespace
 
 std::string_view ToString(WaitReason::Kind kind) {
@@ -79,23 +104,6 @@ std::string_view ToString(WaitReason::Kind kind) {
 class Scheduler::Impl {
  public:
   Books books;
-
-  Plan Pass(absl::Time now) {
-    Changes changes;
-    for (const auto& [name, pool] : books.pools()) pool->Prepare(now);
-    // Until nothing happens: a start may use up a limit that others were held by.
-    for (bool changed = true; changed;) {
-      changed = false;
-      changes.look_again = absl::InfiniteFuture();
-      for (const auto& [name, pool] : books.pools()) {
-        books.OpenLimits();
-        if (PoolPass(books, *pool, changes).Run()) changed = true;
-      }
-    }
-    Plan plan = PlanOf(changes);
-    Undo(changes);
-    return plan;
-  }
 };
 
 Scheduler::Scheduler() : impl_(std::make_unique<Impl>()) {}
@@ -116,7 +124,7 @@ void Scheduler::RemoveLimit(model::Quota::Scope scope, const std::string& name) 
   impl_->books.RemoveLimit(scope, name);
 }
 
-Plan Scheduler::Pass(absl::Time now) { return impl_->Pass(now); }
+Plan Scheduler::Pass(absl::Time now) { return RunPass(impl_->books, now); }
 
 std::optional<WaitReason> Scheduler::ReasonOf(const model::AllocationId& id) const {
   const GangState* gang = impl_->books.FindGang(id);
@@ -142,21 +150,20 @@ absl::Status Scheduler::CanEverRun(const Gang& gang) const { return impl_->books
 Snapshot Scheduler::Dump(absl::Time now) const { return impl_->books.Dump(now); }
 
 Scheduled Schedule(const Snapshot& snapshot) {
-  Scheduler scheduler;
-  for (const model::ResourcePool& pool : snapshot.pools) scheduler.Put(pool);
-  for (const Node& node : snapshot.nodes) scheduler.Put(node);
-  for (const Job& job : snapshot.jobs) scheduler.Put(job);
-  for (const Limit& limit : snapshot.limits) scheduler.Put(limit);
-  for (const Gang& gang : snapshot.gangs) scheduler.Put(gang);
-  Scheduled scheduled{.plan = scheduler.Pass(snapshot.now), .waiting = {}};
-  std::vector<model::AllocationId> started;
-  for (const Assignment& assignment : scheduled.plan.assign) started.push_back(assignment.gang);
-  std::sort(started.begin(), started.end());
+  Books books;
+  books.Reserve(snapshot.gangs.size(), snapshot.jobs.size());
+  for (const model::ResourcePool& pool : snapshot.pools) books.Put(pool);
+  for (const Node& node : snapshot.nodes) books.Put(node);
+  for (const Job& job : snapshot.jobs) books.Put(job);
+  for (const Limit& limit : snapshot.limits) books.Put(limit);
+  for (const Gang& gang : snapshot.gangs) books.PutBorrowed(gang);
+  Scheduled scheduled{.plan = RunPass(books, snapshot.now), .waiting = {}};
+  absl::flat_hash_set<model::AllocationId> started;
+  for (const Assignment& assignment : scheduled.plan.assign) started.insert(assignment.gang);
   for (const Gang& gang : snapshot.gangs) {
-    if (std::binary_search(started.begin(), started.end(), gang.id)) continue;
-    if (auto reason = scheduler.ReasonOf(gang.id)) {
-      scheduled.waiting.emplace(gang.id, *std::move(reason));
-    }
+    if (!gang.running_on.empty() || started.contains(gang.id)) continue;
+    scheduled.waiting.emplace_hint(scheduled.waiting.end(), gang.id,
+                                   WhyItWaits(books, *books.FindGang(gang.id)));
   }
   return scheduled;
 }

@@ -23,7 +23,7 @@ absl::Duration RoundUp(absl::Duration time) {
 Shape ShapeOf(const Gang& gang) {
   Shape shape;
   shape.slots = std::max(0, gang.slots);
-  shape.max_slots = std::max(shape.slots, gang.max_slots);
+  shape.max_slots = shape.slots == 0 ? 0 : std::max(shape.slots, gang.max_slots);
   if (gang.fraction > 0 && gang.fraction < 1 && gang.slots == 1) {
     shape.fraction = std::max<Micro>(1, static_cast<Micro>(gang.fraction * kWhole + 1e-6));
     shape.max_slots = 1;

@@ -51,6 +51,7 @@ struct ClassNote {
   std::string ahead;  // "7.1.1 of priority 10, which needs 4 slots"
   int64_t free = 0;
   int largest_free = 0;
+  mutable std::optional<WaitReason> reason;  // in words, once somebody asked
 };
 
 // The waiting gangs of one shape in one pool.

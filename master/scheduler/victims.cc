@@ -1,5 +1,6 @@
 // Whom to ask away. docs/scheduling.md, Preemption.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "master/scheduler/fit.h"
@@ -12,9 +13,7 @@ namespace {
 enum class Answer { kYes, kNo, kNobodyBehind };
 
 // Whether the gang may ask the other away; kNobodyBehind: nor any that would be asked after it.
-Answer MayAsk(const Books& books, const PoolState& pool, const GangState& gang,
-              const GangState& other) {
-  if (pool.config.policy == model::SchedulingPolicy::kFairShare) return Answer::kNo;
+Answer MayAsk(const Books& books, const GangState& gang, const GangState& other) {
   const int own = KeyOf(gang).priority;
   if (*other.victim_priority > own) return Answer::kYes;
   if (*other.victim_priority < own || !books.any_position_set()) return Answer::kNobodyBehind;
@@ -83,18 +82,43 @@ void Spare(const PoolState& pool, const GangClass& c, std::vector<GangState*>& v
   std::erase(victims, nullptr);
 }
 
+// What jobs would hold without the victims found so far, against what is their share.
+class Surplus {
+ public:
+  explicit Surplus(const Entitlements& shares) : shares_(shares) {}
+  // Whether its job stays at or above its share without it.
+  bool Has(const GangState& gang) const {
+    const auto share = shares_.find(gang.job);
+    if (share == shares_.end()) return true;
+    const auto taken = taken_.find(gang.job);
+    const Micro left = gang.job->held - gang.job->leaving - gang.held -
+                       (taken == taken_.end() ? 0 : taken->second);
+    return static_cast<double>(left) >= share->second * kWhole - 1;
+  }
+  void Take(const GangState& gang) { taken_[gang.job] += gang.held; }
+
+ private:
+  const Entitlements& shares_;
+  absl::flat_hash_map<const JobState*, Micro> taken_;
+};
+
 }  // namespace
 
-std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, GangState& gang) {
+std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, GangState& gang,
+                                    const Entitlements* shares) {
   const GangClass& c = *gang.gang_class;
   std::vector<GangState*> victims;
   bool fits = false;
+  std::optional<Surplus> surplus;
+  if (shares != nullptr) surplus.emplace(*shares);
   for (GangState* other : pool.victims) {
-    const Answer answer = MayAsk(books, pool, gang, *other);
+    if (surplus && (other->job == gang.job || !surplus->Has(*other))) continue;
+    const Answer answer = surplus ? Answer::kYes : MayAsk(books, gang, *other);
     if (answer == Answer::kNobodyBehind) break;
     if (answer == Answer::kNo || !IsOfUse(c, *other)) continue;
     MarkLeaving(*other, true);
     victims.push_back(other);
+    if (surplus) surplus->Take(*other);
     fits = MayFitNow(pool, c, *other) && FitsSoon(pool, c);
     if (fits) break;
   }

@@ -1,0 +1,30 @@
+// The rules of docs/scheduling.md once more, in the plainest way, to judge plans by.
+#ifndef MASTER_SCHEDULER_TESTING_ORACLE_H_
+#define MASTER_SCHEDULER_TESTING_ORACLE_H_
+
+#include <functional>
+#include <string>
+
+#include "master/scheduler/plan.h"
+#include "master/scheduler/snapshot.h"
+
+namespace det::scheduler {
+
+// Whether the gang fits into what the gangs of the snapshot leave free, but for those for which
+// `ignored` holds: as if they were not there.
+bool FitsLeftover(const Snapshot& snapshot, const Gang& gang,
+                  const std::function<bool(const Gang&)>& ignored);
+
+// What is wrong with where the plan starts a gang: "" when nothing is. `after` is the snapshot with
+// the plan applied.
+std::string WrongPlacement(const Snapshot& after, const Gang& gang);
+
+// What a job, user or workspace holds too much of after the plan; "" when nothing.
+std::string OverLimit(const Snapshot& after, const Plan& plan);
+
+const model::ResourcePool& PoolOf(const Snapshot& snapshot, const std::string& name);
+const Job& JobOf(const Snapshot& snapshot, const model::JobId& id);
+
+}  // namespace det::scheduler
+
+#endif  // MASTER_SCHEDULER_TESTING_ORACLE_H_
