@@ -1,83 +1,20 @@
 #include "master/scheduler/fair_share.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "master/scheduler/shape.h"
 
 namespace det::scheduler {
 namespace {
 
-struct Claimant {
-  double wants = 0;
-  double weight = 1;
-  double gets = 0;
-};
-
-// Progressive filling: those who want least for their weight are satisfied first.
-void Divide(double amount, std::vector<Claimant*>& claimants) {
-  std::sort(claimants.begin(), claimants.end(), [](const Claimant* a, const Claimant* b) {
-    return a->wants * b->weight < b->wants * a->weight;
-  });
-  double weights = 0;
-  for (const Claimant* claimant : claimants) weights += claimant->weight;
-  for (Claimant* claimant : claimants) {
-    claimant->gets = std::min(claimant->wants, amount * claimant->weight / weights);
-    amount -= claimant->gets;
-    weights -= claimant->weight;
-  }
+Usage Sum(const Usage& a, const Usage& b, int sign) {
+  return {a.slots + sign * b.slots, a.cpus + sign * b.cpus, a.memory + sign * b.memory};
 }
 
-struct UserDemand : Claimant {
-  std::map<model::JobId, std::pair<const JobState*, Claimant>> jobs;
-};
-struct WorkspaceDemand : Claimant {
-  std::map<std::string, UserDemand> users;
-};
-using Demands = std::map<std::string, WorkspaceDemand>;
-
-void Want(Demands& demands, const JobState& job, double slots) {
-  auto& [state, claimant] = demands[job.job.workspace].users[job.job.user].jobs[job.job.id];
-  state = &job;
-  claimant.weight = WeightOf(job);
-  claimant.wants += slots;
-}
-
-Demands DemandsOf(const PoolState& pool) {
-  Demands demands;
-  for (const auto& [job, usage] : pool.usage) {
-    Want(demands, *job, static_cast<double>(usage.slots) / kWhole);
-  }
-  for (const auto& [shape, gang_class] : pool.classes) {
-    const double each = static_cast<double>(shape.max_slots * shape.fraction) / kWhole;
-    for (const JobQueue* queue : gang_class->queues) {
-      // One that has started in this pass is among those that run already.
-      const auto waiting = std::count_if(queue->gangs.begin(), queue->gangs.end(),
-                                         [](const GangState* gang) { return !gang->fresh; });
-      Want(demands, *queue->job, each * static_cast<double>(waiting));
-    }
-  }
-  for (auto& [name, workspace] : demands) {
-    for (auto& [user_name, user] : workspace.users) {
-      for (auto& [id, entry] : user.jobs) {
-        const auto& most = entry.first->job.max_slots;
-        if (most) entry.second.wants = std::min(entry.second.wants, *most);
-        user.wants += entry.second.wants;
-      }
-      workspace.wants += user.wants;
-    }
-  }
-  return demands;
-}
-
-template <class Children>
-std::vector<Claimant*> Pointers(Children& children) {
-  std::vector<Claimant*> pointers;
-  for (auto& [name, child] : children) pointers.push_back(&child);
-  return pointers;
+template <class Map, class Key>
+Usage Find(const Map& map, const Key& key) {
+  const auto it = map.find(key);
+  return it == map.end() ? Usage() : it->second;
 }
 
 }  // namespace
@@ -92,22 +29,47 @@ double DominantShare(const Usage& usage, const Usage& total) {
 
 double WeightOf(const JobState& job) { return std::max(1e-6, job.job.weight); }
 
-Entitlements EntitlementsOf(const PoolState& pool) {
-  Demands demands = DemandsOf(pool);
-  Entitlements entitlements;
-  auto workspaces = Pointers(demands);
-  Divide(static_cast<double>(pool.Total().slots) / kWhole, workspaces);
-  for (auto& [name, workspace] : demands) {
-    auto users = Pointers(workspace.users);
-    Divide(workspace.gets, users);
-    for (auto& [user_name, user] : workspace.users) {
-      std::vector<Claimant*> jobs;
-      for (auto& [id, entry] : user.jobs) jobs.push_back(&entry.second);
-      Divide(user.gets, jobs);
-      for (auto& [id, entry] : user.jobs) entitlements[entry.first] = entry.second.gets;
-    }
+Usage UsageOf(const GangState& gang, int slots) {
+  const Shape& shape = gang.gang_class->shape;
+  const int64_t times = shape.slots == 0 ? 1 : slots;
+  return {slots * shape.fraction, times * shape.cpus, times * shape.memory};
+}
+
+Shares::Shares(const PoolState& pool) : total_(pool.Total()) {
+  for (const auto& [job, usage] : pool.usage) Add(*job, usage, +1);
+  for (const auto& [job, usage] : pool.leaving_usage) Add(*job, usage, -1);
+}
+
+void Shares::Add(const JobState& job, const Usage& usage, int sign) {
+  const auto add = [&](Usage& sum) { sum = Sum(sum, usage, sign); };
+  add(workspaces_[job.workspace]);
+  add(users_[{job.workspace, job.user}]);
+  add(jobs_[&job]);
+}
+
+void Shares::Count(const GangState& gang, int slots, int sign) {
+  Add(*gang.job, UsageOf(gang, slots), sign);
+}
+
+void Shares::Promise(const GangState& gang) { Count(gang, gang.gang_class->shape.slots, +1); }
+
+bool Shares::IsFairer(const GangState& gang, const GangState& other) const {
+  const JobState& a = *gang.job;
+  const JobState& b = *other.job;
+  const Usage more = UsageOf(gang, gang.gang_class->shape.slots);
+  const Usage less = UsageOf(other, other.slots());
+  const auto compare = [&](const Usage& with, const Usage& without, double wa, double wb) {
+    return DominantShare(Sum(with, more, +1), total_) / wa <=
+           DominantShare(Sum(without, less, -1), total_) / wb + 1e-9;
+  };
+  if (a.workspace != b.workspace) {
+    return compare(Find(workspaces_, a.workspace), Find(workspaces_, b.workspace), 1, 1);
   }
-  return entitlements;
+  if (a.user != b.user) {
+    return compare(Find(users_, UserOf(a.workspace, a.user)),
+                   Find(users_, UserOf(b.workspace, b.user)), 1, 1);
+  }
+  return &a != &b && compare(Find(jobs_, &a), Find(jobs_, &b), WeightOf(a), WeightOf(b));
 }
 
 }  // namespace det::scheduler

@@ -1,5 +1,7 @@
 #include "master/scheduler/holdings.h"
 
+#include "master/scheduler/fair_share.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +37,16 @@ void AddOnNode(GangState& gang, const Hold& hold, int sign, bool only_leaving) {
   if (node.pool != nullptr) node.pool->Refresh(node);
 }
 
+void AddUsage(absl::flat_hash_map<const JobState*, Usage>& sums, const GangState& gang, int sign) {
+  const Usage usage = UsageOf(gang, gang.slots());
+  const auto it = sums.try_emplace(gang.job).first;
+  Usage& sum = it->second;
+  sum.slots += sign * usage.slots;
+  sum.cpus += sign * usage.cpus;
+  sum.memory += sign * usage.memory;
+  if (sum.slots == 0 && sum.cpus == 0 && sum.memory == 0) sums.erase(it);
+}
+
 void AddToJob(GangState& gang, int sign) {
   JobState& job = *gang.job;
   job.held += sign * gang.held;
@@ -42,13 +54,8 @@ void AddToJob(GangState& gang, int sign) {
   job.gangs += sign;
   if (job.user != nullptr) job.user->held += sign * gang.held;
   if (job.workspace != nullptr) job.workspace->held += sign * gang.held;
-  const Shape& shape = gang.gang_class->shape;
-  const int64_t times = shape.slots == 0 ? 1 : gang.slots();
-  Usage& usage = gang.pool->usage[&job];
-  usage.slots += sign * gang.held;
-  usage.cpus += sign * times * shape.cpus;
-  usage.memory += sign * times * shape.memory;
-  if (usage.slots == 0 && usage.cpus == 0 && usage.memory == 0) gang.pool->usage.erase(&job);
+  AddUsage(gang.pool->usage, gang, sign);
+  if (gang.leaving) AddUsage(gang.pool->leaving_usage, gang, sign);
 }
 
 bool IsElastic(const GangState& gang) {
@@ -123,6 +130,7 @@ void SetLeaving(GangState& gang, bool leaving) {
   Unlist(gang);
   MarkLeaving(gang, leaving);
   gang.job->leaving += leaving ? gang.held : -gang.held;
+  AddUsage(gang.pool->leaving_usage, gang, leaving ? +1 : -1);
   List(gang);
 }
 

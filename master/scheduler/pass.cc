@@ -38,6 +38,7 @@ PoolPass::PoolPass(const Books& books, PoolState& pool, Changes& changes)
   }
   *pool_.notes = Notes();
   pool_.notes->order = MakeOrder(pool_);
+  if (IsFair() && pool_.config.preemption) shares_.emplace(pool_);
 }
 
 PoolPass::~PoolPass() {
@@ -205,16 +206,14 @@ bool PoolPass::AwaitLeaving(GangState& gang) {
   awaited.erase(std::unique(awaited.begin(), awaited.end()), awaited.end());
   Apply(claim);
   claims_.push_back(std::move(claim));
-  promised_[gang.job] += c.shape.slots * c.shape.fraction;
+  if (shares_) shares_->Promise(gang);
   return true;
 }
 
 bool PoolPass::AskAway(GangState& gang) {
   GangClass& c = *gang.gang_class;
   if (!pool_.config.preemption || c.no_victims) return false;
-  if (IsFair() && !IsEntitled(gang)) return false;
-  const std::vector<GangState*> victims =
-      FindVictims(books_, pool_, gang, IsFair() ? &Shares() : nullptr);
+  const std::vector<GangState*> victims = FindVictims(books_, pool_, gang, ByShares(), changes_);
   if (victims.empty()) {
     c.no_victims = true;
     return false;
@@ -231,25 +230,7 @@ bool PoolPass::AskAway(GangState& gang) {
 
 bool PoolPass::IsFair() const { return pool_.config.policy == model::SchedulingPolicy::kFairShare; }
 
-const Entitlements& PoolPass::Shares() {
-  if (!shares_) shares_ = EntitlementsOf(pool_);
-  return *shares_;
-}
-
-// Whether its job stays within its share with it.
-bool PoolPass::IsEntitled(const GangState& gang) {
-  const Shape& shape = gang.gang_class->shape;
-  const auto promised = promised_.find(gang.job);
-  const Micro held = gang.job->held - gang.job->leaving +
-                     (promised == promised_.end() ? 0 : promised->second) +
-                     shape.slots * shape.fraction;
-  const auto share = Shares().find(gang.job);
-  return share != Shares().end() && static_cast<double>(held) <= share->second * kWhole + 1;
-}
-
 bool PoolPass::HoldsAtOnce(const GangState& gang) {
-  // What is due to it must not go to those who would then be asked away for it.
-  if (IsFair() && pool_.config.preemption && IsEntitled(gang)) return true;
   const absl::Time held_from = gang.gang->queued_at + pool_.config.hold_after;
   if (pool_.now >= held_from) return true;
   changes_.look_again = std::min(changes_.look_again, held_from);

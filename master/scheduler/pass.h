@@ -62,8 +62,7 @@ class PoolPass {
   bool IsBarred(const GangClass& gang_class) const;
   bool HoldsAtOnce(const GangState& gang);
   bool IsFair() const;
-  bool IsEntitled(const GangState& gang);
-  const Entitlements& Shares();
+  Shares* ByShares() { return shares_ ? &*shares_ : nullptr; }
   void NoteWhatIsFree();
 
   const Books& books_;
@@ -80,15 +79,13 @@ class PoolPass {
   const GangState* barred_by_ = nullptr;
   std::vector<JobState*> closed_jobs_;
   std::vector<Owner*> closed_owners_;
-  std::optional<Entitlements> shares_;  // under fair share, once needed
-  // What others are leaving for gangs of the job.
-  absl::flat_hash_map<const JobState*, Micro> promised_;
+  std::optional<Shares> shares_;  // under fair share with preemption
 };
 
 // Who is worth asking away for the gang, none of whom can be spared; empty: it would not help.
-// `shares`: under fair share. In victims.cc.
+// `shares`: under fair share; those of the victims are taken from it. In victims.cc.
 std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, GangState& gang,
-                                    const Entitlements* shares);
+                                    Shares* shares, Changes& changes);
 
 }  // namespace det::scheduler
 

@@ -66,6 +66,7 @@ struct PoolState {
 
   absl::flat_hash_map<Shape, std::unique_ptr<GangClass>> classes;
   absl::flat_hash_map<const JobState*, Usage> usage;
+  absl::flat_hash_map<const JobState*, Usage> leaving_usage;  // of that, by gangs that are leaving
   absl::btree_set<GangState*, LeastUseful> victims;  // that may be asked to go
   absl::btree_set<GangState*, SoonestEnd> ending;    // that run and end by themselves
   int leaving = 0;                                   // holds of gangs that are leaving

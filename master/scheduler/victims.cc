@@ -1,6 +1,5 @@
 // Whom to ask away. docs/scheduling.md, Preemption.
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "master/scheduler/fit.h"
@@ -21,6 +20,18 @@ Answer MayAsk(const Books& books, const GangState& gang, const GangState& other)
   const Job& b = other.job->job;
   const bool behind = (a.position_set || b.position_set) && a.position < b.position;
   return behind ? Answer::kYes : Answer::kNo;
+}
+
+// Nobody who has just started is asked to go again: shares change with every start.
+constexpr absl::Duration kSettled = absl::Minutes(10);
+
+Answer MayAskByShare(const Shares& shares, const PoolState& pool, const GangState& gang,
+                     const GangState& other, Changes& changes) {
+  if (other.held == 0 || !shares.IsFairer(gang, other)) return Answer::kNo;
+  const absl::Time settled = other.started_at + kSettled;
+  if (pool.now >= settled) return Answer::kYes;
+  changes.look_again = std::min(changes.look_again, settled);
+  return Answer::kNo;
 }
 
 // Whether any of what it holds is of use to the class.
@@ -82,49 +93,34 @@ void Spare(const PoolState& pool, const GangClass& c, std::vector<GangState*>& v
   std::erase(victims, nullptr);
 }
 
-// What jobs would hold without the victims found so far, against what is their share.
-class Surplus {
- public:
-  explicit Surplus(const Entitlements& shares) : shares_(shares) {}
-  // Whether its job stays at or above its share without it.
-  bool Has(const GangState& gang) const {
-    const auto share = shares_.find(gang.job);
-    if (share == shares_.end()) return true;
-    const auto taken = taken_.find(gang.job);
-    const Micro left = gang.job->held - gang.job->leaving - gang.held -
-                       (taken == taken_.end() ? 0 : taken->second);
-    return static_cast<double>(left) >= share->second * kWhole - 1;
-  }
-  void Take(const GangState& gang) { taken_[gang.job] += gang.held; }
-
- private:
-  const Entitlements& shares_;
-  absl::flat_hash_map<const JobState*, Micro> taken_;
-};
-
 }  // namespace
 
 std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, GangState& gang,
-                                    const Entitlements* shares) {
+                                    Shares* shares, Changes& changes) {
   const GangClass& c = *gang.gang_class;
   std::vector<GangState*> victims;
   bool fits = false;
-  std::optional<Surplus> surplus;
-  if (shares != nullptr) surplus.emplace(*shares);
+  // Gangs without slots have no share that they could be above or below.
+  if (shares != nullptr && c.shape.slots == 0) return {};
   for (GangState* other : pool.victims) {
-    if (surplus && (other->job == gang.job || !surplus->Has(*other))) continue;
-    const Answer answer = surplus ? Answer::kYes : MayAsk(books, gang, *other);
+    const Answer answer = shares != nullptr ? MayAskByShare(*shares, pool, gang, *other, changes)
+                                            : MayAsk(books, gang, *other);
     if (answer == Answer::kNobodyBehind) break;
     if (answer == Answer::kNo || !IsOfUse(c, *other)) continue;
     MarkLeaving(*other, true);
     victims.push_back(other);
-    if (surplus) surplus->Take(*other);
+    if (shares != nullptr) shares->Take(*other);
     fits = MayFitNow(pool, c, *other) && FitsSoon(pool, c);
     if (fits) break;
   }
+  const std::vector<GangState*> tried = victims;
   if (fits) Spare(pool, c, victims);
   for (GangState* victim : victims) MarkLeaving(*victim, false);
   if (!fits) victims.clear();
+  for (const GangState* other : tried) {
+    const bool spared = std::find(victims.begin(), victims.end(), other) == victims.end();
+    if (shares != nullptr && spared) shares->GiveBack(*other);
+  }
   return victims;
 }
 
