@@ -72,6 +72,9 @@ class Books {
   std::map<std::string, std::unique_ptr<Owner>> workspaces_;
   std::map<model::JobId, JobState*> limited_;
   int positions_set_ = 0;
+  // Of the gang that was put last: the next is often like it.
+  JobState* last_job_ = nullptr;
+  GangClass* last_class_ = nullptr;
 };
 
 // Puts the queue where its first gang belongs among those of its class, if it may be served at all.

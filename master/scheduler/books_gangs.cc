@@ -129,17 +129,23 @@ void Books::RemoveJob(const model::JobId& id) {
   Job defaults;
   defaults.id = id;
   SetJob(*it->second, std::move(defaults), /*known=*/false);
-  if (it->second->members == 0) jobs_.erase(it);
+  if (it->second->members > 0) return;
+  last_job_ = nullptr;
+  jobs_.erase(it);
 }
 
 GangClass& Books::ClassOf(PoolState& pool, const Gang& gang) {
   Shape shape = ShapeOf(gang);
+  if (last_class_ != nullptr && last_class_->pool == &pool && last_class_->shape == shape) {
+    return *last_class_;
+  }
   auto& gang_class = pool.classes[shape];
   if (gang_class == nullptr) {
     gang_class = std::make_unique<GangClass>();
     gang_class->shape = std::move(shape);
     gang_class->pool = &pool;
   }
+  last_class_ = gang_class.get();
   return *gang_class;
 }
 
@@ -166,7 +172,8 @@ std::vector<Hold> Books::Resolve(const Gang& gang) {
 void Books::Enter(GangState& gang) {
   const Gang& g = *gang.gang;
   gang.pool = &PoolNamed(g.resource_pool);
-  gang.job = &JobNamed(g.job);
+  if (last_job_ == nullptr || last_job_->job.id != g.job) last_job_ = &JobNamed(g.job);
+  gang.job = last_job_;
   gang.gang_class = &ClassOf(*gang.pool, g);
   ++gang.job->members;
   ++gang.gang_class->members;
@@ -191,10 +198,14 @@ void Books::Leave(GangState& gang) {
   }
   if (--gang.gang_class->members == 0) {
     const Shape shape = gang.gang_class->shape;
+    last_class_ = nullptr;
     gang.pool->classes.erase(shape);
   }
   JobState& job = *gang.job;
-  if (--job.members == 0 && !job.known) jobs_.erase(model::JobId(job.job.id));
+  if (--job.members == 0 && !job.known) {
+    last_job_ = nullptr;
+    jobs_.erase(model::JobId(job.job.id));
+  }
 }
 
 void Books::PutGang(const Gang& gang, std::unique_ptr<const Gang> owned) {

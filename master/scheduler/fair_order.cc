@@ -2,10 +2,12 @@
 // their jobs, as in H-DRF (Bhattacharya et al., SoCC 2013): on each level the child that waits and
 // has the smallest share goes next. A tree is made for each round, of the jobs that wait.
 #include <algorithm>
-#include <map>
+#include <deque>
+#include <memory>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "master/scheduler/books.h"
 #include "master/scheduler/fair_share.h"
 #include "master/scheduler/order.h"
@@ -43,10 +45,14 @@ class Heap {
   std::vector<Node*> nodes_;
 };
 
+std::string_view NameOf(const Owner* owner) {
+  return owner == nullptr ? std::string_view() : std::string_view(owner->name);
+}
+
 struct JobNode {
   const JobState* job = nullptr;
   double share = 0;
-  std::vector<QueueCursor> cursors;
+  absl::InlinedVector<QueueCursor, 1> cursors;
   GangState* next = nullptr;
   OrderKey key;
 
@@ -75,23 +81,23 @@ struct JobNode {
 };
 
 struct UserNode {
-  std::string name;
+  const Owner* owner = nullptr;
   Usage usage;
   double share = 0;
   Heap<JobNode> jobs;
   friend bool operator<(const UserNode& a, const UserNode& b) {
-    return a.share != b.share ? a.share < b.share : a.name < b.name;
+    return a.share != b.share ? a.share < b.share : NameOf(a.owner) < NameOf(b.owner);
   }
 };
 
 struct WorkspaceNode {
-  std::string name;
+  const Owner* owner = nullptr;
   Usage usage;
   double share = 0;
-  std::map<std::string, UserNode> all_users;
+  absl::flat_hash_map<const Owner*, std::unique_ptr<UserNode>> all_users;
   Heap<UserNode> users;
   friend bool operator<(const WorkspaceNode& a, const WorkspaceNode& b) {
-    return a.share != b.share ? a.share < b.share : a.name < b.name;
+    return a.share != b.share ? a.share < b.share : NameOf(a.owner) < NameOf(b.owner);
   }
 };
 
@@ -102,17 +108,17 @@ class FairOrder : public Order {
       if (gang_class->done) continue;
       for (JobQueue* queue : gang_class->queues) AddQueue(*queue);
     }
+    if (nodes_.empty()) return;
     for (const auto& [job, usage] : pool.usage) {
       WorkspaceNode& workspace = WorkspaceOf(*job);
       Add(workspace.usage, usage);
-      Add(workspace.all_users[job->job.user].usage, usage);
+      Add(UserOf(workspace, *job).usage, usage);
     }
-    for (auto& [job, node] : jobs_) {
-      node.share = ShareOf(*job);
-      if (!node.Settle()) continue;
-      WorkspaceOf(*job).all_users[job->job.user].jobs.Add(&node);
+    for (JobNode& node : nodes_) {
+      node.share = ShareOf(*node.job);
+      if (node.Settle()) UserOf(WorkspaceOf(*node.job), *node.job).jobs.Add(&node);
     }
-    for (auto& [name, workspace] : workspaces_) MakeHeaps(name, workspace);
+    for (auto& [owner, workspace] : workspaces_) MakeHeaps(*workspace);
     heap_.Make();
   }
 
@@ -156,12 +162,12 @@ class FairOrder : public Order {
     place.submitted = gang.gang->submitted;
     place.id = gang.gang->id.value();
     const auto job = jobs_.find(gang.job);
-    if (job != jobs_.end()) place.job_share = job->second.share;
-    const auto workspace = workspaces_.find(place.workspace);
+    if (job != jobs_.end()) place.job_share = job->second->share;
+    const auto workspace = workspaces_.find(gang.job->workspace);
     if (workspace == workspaces_.end()) return place;
-    place.workspace_share = workspace->second.share;
-    const auto user = workspace->second.all_users.find(place.user);
-    if (user != workspace->second.all_users.end()) place.user_share = user->second.share;
+    place.workspace_share = workspace->second->share;
+    const auto user = workspace->second->all_users.find(gang.job->user);
+    if (user != workspace->second->all_users.end()) place.user_share = user->second->share;
     return place;
   }
 
@@ -171,26 +177,38 @@ class FairOrder : public Order {
     sum.cpus += usage.cpus;
     sum.memory += usage.memory;
   }
-  WorkspaceNode& WorkspaceOf(const JobState& job) { return workspaces_[job.job.workspace]; }
+  WorkspaceNode& WorkspaceOf(const JobState& job) {
+    auto& node = workspaces_[job.workspace];
+    if (node == nullptr) node = std::make_unique<WorkspaceNode>();
+    node->owner = job.workspace;
+    return *node;
+  }
+  static UserNode& UserOf(WorkspaceNode& workspace, const JobState& job) {
+    auto& node = workspace.all_users[job.user];
+    if (node == nullptr) node = std::make_unique<UserNode>();
+    node->owner = job.user;
+    return *node;
+  }
   double ShareOf(const JobState& job) const {
     const auto usage = pool_->usage.find(&job);
     if (usage == pool_->usage.end()) return 0;
     return DominantShare(usage->second, total_) / WeightOf(job);
   }
   void AddQueue(const JobQueue& queue) {
-    JobNode& node = jobs_[queue.job];
-    node.job = queue.job;
-    node.cursors.emplace_back(queue);
+    JobNode*& node = jobs_[queue.job];
+    if (node == nullptr) {
+      node = &nodes_.emplace_back();
+      node->job = queue.job;
+    }
+    node->cursors.emplace_back(queue);
   }
-  void MakeHeaps(const std::string& name, WorkspaceNode& workspace) {
-    workspace.name = name;
+  void MakeHeaps(WorkspaceNode& workspace) {
     workspace.share = DominantShare(workspace.usage, total_);
-    for (auto& [user_name, user] : workspace.all_users) {
-      user.name = user_name;
-      user.share = DominantShare(user.usage, total_);
-      if (user.jobs.empty()) continue;
-      user.jobs.Make();
-      workspace.users.Add(&user);
+    for (auto& [owner, user] : workspace.all_users) {
+      user->share = DominantShare(user->usage, total_);
+      if (user->jobs.empty()) continue;
+      user->jobs.Make();
+      workspace.users.Add(user.get());
     }
     if (workspace.users.empty()) return;
     workspace.users.Make();
@@ -198,9 +216,7 @@ class FairOrder : public Order {
   }
   // What it gets counts from now on.
   void Charge(JobNode& job, UserNode& user, WorkspaceNode& workspace) {
-    const Shape& shape = job.next->gang_class->shape;
-    const int64_t times = shape.slots == 0 ? 1 : job.next->slots();
-    const Usage got{job.next->held, times * shape.cpus, times * shape.memory};
+    const Usage got = scheduler::UsageOf(*job.next, job.next->slots());
     Add(user.usage, got);
     Add(workspace.usage, got);
     job.share = ShareOf(*job.job);
@@ -226,8 +242,9 @@ class FairOrder : public Order {
 
   const PoolState* pool_;
   Usage total_;
-  std::map<std::string, WorkspaceNode> workspaces_;
-  absl::flat_hash_map<const JobState*, JobNode> jobs_;
+  absl::flat_hash_map<const Owner*, std::unique_ptr<WorkspaceNode>> workspaces_;
+  absl::flat_hash_map<const JobState*, JobNode*> jobs_;
+  std::deque<JobNode> nodes_;
   Heap<WorkspaceNode> heap_;
 };
 

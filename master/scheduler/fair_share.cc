@@ -38,6 +38,7 @@ Usage UsageOf(const GangState& gang, int slots) {
 Shares::Shares(const PoolState& pool) : total_(pool.Total()) {
   for (const auto& [job, usage] : pool.usage) Add(*job, usage, +1);
   for (const auto& [job, usage] : pool.leaving_usage) Add(*job, usage, -1);
+  for (const auto& [job, usage] : pool.usage) Raise(*job);
 }
 
 void Shares::Add(const JobState& job, const Usage& usage, int sign) {
@@ -51,7 +52,34 @@ void Shares::Count(const GangState& gang, int slots, int sign) {
   Add(*gang.job, UsageOf(gang, slots), sign);
 }
 
-void Shares::Promise(const GangState& gang) { Count(gang, gang.gang_class->shape.slots, +1); }
+void Shares::Promise(const GangState& gang) {
+  Count(gang, gang.gang_class->shape.slots, +1);
+  Raise(*gang.job);
+}
+
+void Shares::Raise(const JobState& job) {
+  const auto raise = [&](double& most, const Usage& usage, double weight) {
+    most = std::max(most, DominantShare(usage, total_) / weight);
+  };
+  const UserOf user(job.workspace, job.user);
+  raise(most_of_workspaces_, workspaces_[job.workspace], 1);
+  raise(most_of_users_[job.workspace], users_[user], 1);
+  raise(most_of_jobs_[user], jobs_[&job], WeightOf(job));
+}
+
+bool Shares::IsFairerThanSome(const GangState& gang) const {
+  const JobState& job = *gang.job;
+  const UserOf user(job.workspace, job.user);
+  const Usage more = UsageOf(gang, gang.gang_class->shape.slots);
+  const auto with = [&](const Usage& usage) { return DominantShare(Sum(usage, more, +1), total_); };
+  const auto most_of_users = most_of_users_.find(job.workspace);
+  const auto most_of_jobs = most_of_jobs_.find(user);
+  return with(Find(workspaces_, job.workspace)) <= most_of_workspaces_ + 1e-9 ||
+         (most_of_users != most_of_users_.end() &&
+          with(Find(users_, user)) <= most_of_users->second + 1e-9) ||
+         (most_of_jobs != most_of_jobs_.end() &&
+          with(Find(jobs_, &job)) / WeightOf(job) <= most_of_jobs->second + 1e-9);
+}
 
 bool Shares::IsFairer(const GangState& gang, const GangState& other) const {
   const JobState& a = *gang.job;

@@ -27,6 +27,8 @@ class Shares {
   // Whether `gang`, had it started, would hold no more than `other` then leaves behind: compared
   // where their paths part, workspace to workspace, user to user, or job to job.
   bool IsFairer(const GangState& gang, const GangState& other) const;
+  // False only if it is so for nobody: to spare a search.
+  bool IsFairerThanSome(const GangState& gang) const;
 
   void Take(const GangState& running) { Count(running, running.slots(), -1); }
   void GiveBack(const GangState& running) { Count(running, running.slots(), +1); }
@@ -42,6 +44,11 @@ class Shares {
   absl::flat_hash_map<const Owner*, Usage> workspaces_;
   absl::flat_hash_map<UserOf, Usage> users_;
   absl::flat_hash_map<const JobState*, Usage> jobs_;
+  // The largest share on each level, or more: below the pool, a workspace, a user.
+  void Raise(const JobState& job);
+  double most_of_workspaces_ = 0;
+  absl::flat_hash_map<const Owner*, double> most_of_users_;
+  absl::flat_hash_map<UserOf, double> most_of_jobs_;
 };
 
 }  // namespace det::scheduler

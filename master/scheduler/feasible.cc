@@ -27,8 +27,15 @@ bool Enough(const Counted& counted, int64_t needed) {
 Room RoomOn(const NodeState& node, const GangClass& c, bool all_nodes) {
   Room room;
   const Shape& shape = c.shape;
-  for (const SlotState& slot : node.slots) {
-    if ((slot.enabled || all_nodes) && c.Matches(slot.device)) ++room.right_device;
+  const auto& devices = c.view(kNow).devices();
+  if (all_nodes && devices.size() == 1) {
+    room.right_device = devices[0] ? static_cast<int>(node.slots.size()) : 0;
+  } else if (!all_nodes && c.view(kNow).capacity(node.rank) >= 0) {
+    room.right_device = c.view(kNow).capacity(node.rank);
+  } else {
+    for (const SlotState& slot : node.slots) {
+      if ((slot.enabled || all_nodes) && c.Matches(slot.device)) ++room.right_device;
+    }
   }
   room.slots = room.right_device;
   if (shape.cpus > 0 && node.cpus.total >= 0) {

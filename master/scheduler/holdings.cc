@@ -1,11 +1,11 @@
 #include "master/scheduler/holdings.h"
 
-#include "master/scheduler/fair_share.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+
+#include "master/scheduler/fair_share.h"
 
 namespace det::scheduler {
 namespace {

@@ -34,11 +34,18 @@ PoolPass::PoolPass(const Books& books, PoolState& pool, Changes& changes)
   for (const auto& [shape, gang_class] : pool_.classes) {
     ResetClass(*gang_class);
     pool_.Compile(*gang_class);
-    gang_class->done = !gang_class->feasible;
+    gang_class->done = !gang_class->feasible || CannotMove(*gang_class);
   }
   *pool_.notes = Notes();
   pool_.notes->order = MakeOrder(pool_);
   if (IsFair() && pool_.config.preemption) shares_.emplace(pool_);
+}
+
+// Nothing is free, or will be by somebody's leaving: nobody of the class starts, asks or claims.
+// Spares the making of a tree.
+bool PoolPass::CannotMove(const GangClass& c) const {
+  return IsFair() && c.shape.slots > 0 && c.view(kNow).total_free() == 0 && pool_.leaving == 0 &&
+         pool_.index[kNow].shared.empty() && !pool_.config.preemption;
 }
 
 PoolPass::~PoolPass() {

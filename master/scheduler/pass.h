@@ -59,6 +59,8 @@ class PoolPass {
   void NoteFailure(GangState& gang);
   void NoteBehind(GangState& gang, const GangState& ahead);
   const GangState* WhoseClaimIsInTheWay(const GangClass& gang_class) const;
+  bool FitsWithoutClaims(const GangClass& gang_class);
+  bool CannotMove(const GangClass& gang_class) const;
   bool IsBarred(const GangClass& gang_class) const;
   bool HoldsAtOnce(const GangState& gang);
   bool IsFair() const;

@@ -24,10 +24,21 @@ void PoolPass::NoteFailure(GangState& gang) {
     if (barred_by_ != nullptr && IsBarred(c)) return NoteBehind(gang, *barred_by_);
     if (const GangState* ahead = WhoseClaimIsInTheWay(c)) return NoteBehind(gang, *ahead);
   }
+  if (!c.plain() && !claims_.empty() && FitsWithoutClaims(c)) {
+    return NoteBehind(gang, *claims_.front().gang);
+  }
   if (pool_.with_maintenance.empty()) return;
   pool_.ignores_maintenance = true;
   if (Fit(pool_, c, c.shape.slots, kNow)) c.note->kind = WaitReason::Kind::kMaintenance;
   pool_.ignores_maintenance = false;
+}
+
+// For what claims hold besides slots.
+bool PoolPass::FitsWithoutClaims(const GangClass& c) {
+  for (const ClaimState& claim : claims_) Release(claim);
+  const bool fits = Fit(pool_, c, c.shape.slots, kNow).has_value();
+  for (const ClaimState& claim : claims_) Apply(claim);
+  return fits;
 }
 
 // The first claim but for which the class might fit.

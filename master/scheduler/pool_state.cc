@@ -49,23 +49,33 @@ void PoolState::Prepare(absl::Time time) {
   if (UpdateMaintenance()) ++version;
 }
 
+// Devices by type and model, in order; most slots are like the one before.
+void PoolState::NumberDevices() {
+  std::map<std::pair<int, std::string>, std::vector<SlotState*>> slots_of;
+  std::vector<SlotState*>* like = nullptr;
+  const Slot* before = nullptr;
+  for (NodeState* node : nodes) {
+    for (size_t i = 0; i < node->slots.size(); ++i) {
+      const Slot& slot = node->node->slots[i];
+      if (before == nullptr || before->type != slot.type || before->model != slot.model) {
+        like = &slots_of[{static_cast<int>(slot.type), absl::AsciiStrToLower(slot.model)}];
+        before = &slot;
+      }
+      like->push_back(&node->slots[i]);
+    }
+  }
+  devices.clear();
+  for (const auto& [device, slots] : slots_of) {
+    for (SlotState* slot : slots) slot->device = static_cast<int>(devices.size());
+    devices.push_back(device);
+  }
+}
+
 void PoolState::NumberNodes() {
   std::sort(nodes.begin(), nodes.end(),
             [](const NodeState* a, const NodeState* b) { return a->id < b->id; });
   std::map<std::string, int> switch_of;
-  std::map<std::pair<int, std::string>, int> device_of;
-  for (const NodeState* node : nodes) {
-    switch_of.emplace(node->node->network_switch, 0);
-    for (const Slot& slot : node->node->slots) {
-      device_of.emplace(std::pair(static_cast<int>(slot.type), absl::AsciiStrToLower(slot.model)),
-                        0);
-    }
-  }
-  devices.clear();
-  for (auto& [device, index] : device_of) {
-    index = static_cast<int>(devices.size());
-    devices.push_back(device);
-  }
+  for (const NodeState* node : nodes) switch_of.emplace(node->node->network_switch, 0);
   int next = 0;
   for (auto& [name, index] : switch_of) index = next++;
   switches.assign(switch_of.size(), {});
@@ -74,11 +84,6 @@ void PoolState::NumberNodes() {
     node.rank = rank;
     node.network_switch = switch_of.at(node.node->network_switch);
     switches[static_cast<size_t>(node.network_switch)].push_back(rank);
-    for (size_t i = 0; i < node.slots.size(); ++i) {
-      const Slot& slot = node.node->slots[i];
-      node.slots[i].device =
-          device_of.at(std::pair(static_cast<int>(slot.type), absl::AsciiStrToLower(slot.model)));
-    }
   }
 }
 
@@ -86,6 +91,7 @@ void PoolState::Rebuild() {
   stale = false;
   ++version;
   NumberNodes();
+  NumberDevices();
   for (Index& i : index) i = Index();
   with_maintenance.clear();
   for (NodeState* node : nodes) {

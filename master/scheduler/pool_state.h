@@ -67,10 +67,10 @@ struct PoolState {
   absl::flat_hash_map<Shape, std::unique_ptr<GangClass>> classes;
   absl::flat_hash_map<const JobState*, Usage> usage;
   absl::flat_hash_map<const JobState*, Usage> leaving_usage;  // of that, by gangs that are leaving
-  absl::btree_set<GangState*, LeastUseful> victims;  // that may be asked to go
-  absl::btree_set<GangState*, SoonestEnd> ending;    // that run and end by themselves
-  int leaving = 0;                                   // holds of gangs that are leaving
-  absl::btree_set<GangState*, SoonestEnd> elastic;   // that run with less than they could use
+  absl::btree_set<GangState*, LeastUseful> victims;           // that may be asked to go
+  absl::btree_set<GangState*, SoonestEnd> ending;             // that run and end by themselves
+  int leaving = 0;                                            // holds of gangs that are leaving
+  absl::btree_set<GangState*, SoonestEnd> elastic;  // that run with less than they could use
 
   std::unique_ptr<Notes> notes;  // of the last pass
 
@@ -90,6 +90,7 @@ struct PoolState {
  private:
   void Rebuild();
   void NumberNodes();
+  void NumberDevices();
   bool UpdateMaintenance();
   void RefreshView(NodeState& node, View& view, Horizon horizon);
   void RefreshShared(NodeState& node, Horizon horizon);

@@ -114,9 +114,11 @@ WaitReason WhyItWaits(const Books& books, const GangState& gang) {
   if (!pool.notes->closed.empty()) {
     if (auto closed = ClosedLimit(pool, gang)) return *std::move(closed);
   }
+  const bool looked_at = gang.gang_class->failed || gang.gang_class->note->free > 0;
   const auto refusal = RefusedBy(gang);
-  if (refusal && refusal->for_ever) {
-    return {refusal->kind, Describe(*refusal, gang, 0, 0), std::nullopt};
+  if (refusal && (refusal->for_ever || !looked_at)) {
+    const Micro held = refusal->job != nullptr ? refusal->job->held : refusal->owner->held;
+    return {refusal->kind, Describe(*refusal, gang, held, gang.job->gangs), std::nullopt};
   }
   const auto awaited = pool.notes->awaiting.find(gang.gang->id);
   if (awaited != pool.notes->awaiting.end()) {

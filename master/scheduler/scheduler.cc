@@ -160,10 +160,15 @@ Scheduled Schedule(const Snapshot& snapshot) {
   Scheduled scheduled{.plan = RunPass(books, snapshot.now), .waiting = {}};
   absl::flat_hash_set<model::AllocationId> started;
   for (const Assignment& assignment : scheduled.plan.assign) started.insert(assignment.gang);
+  std::vector<const Gang*> waiting;
   for (const Gang& gang : snapshot.gangs) {
-    if (!gang.running_on.empty() || started.contains(gang.id)) continue;
-    scheduled.waiting.emplace_hint(scheduled.waiting.end(), gang.id,
-                                   WhyItWaits(books, *books.FindGang(gang.id)));
+    if (gang.running_on.empty() && !started.contains(gang.id)) waiting.push_back(&gang);
+  }
+  std::sort(waiting.begin(), waiting.end(),
+            [](const Gang* a, const Gang* b) { return a->id < b->id; });
+  for (const Gang* gang : waiting) {
+    scheduled.waiting.emplace_hint(scheduled.waiting.end(), gang->id,
+                                   WhyItWaits(books, *books.FindGang(gang->id)));
   }
   return scheduled;
 }

@@ -27,12 +27,6 @@ bool StartsIn(const Plan& plan, const Gang& gang) {
 
 const auto kNobody = [](const Gang&) { return false; };
 
-// Held by nothing but a lack of room.
-bool WaitsForRoom(Kind kind) {
-  return kind == Kind::kNoCapacity || kind == Kind::kBehindOthers ||
-         kind == Kind::kAwaitingPreemption;
-}
-
 // Nothing of a worse priority starts ahead of what would fit without it.
 void CheckOrder(const Snapshot& after, const Plan& plan, const Gang& gang) {
   const model::ResourcePool& pool = PoolOf(after, gang.resource_pool);
@@ -53,10 +47,9 @@ void CheckWaiting(const Snapshot& after, const Scheduled& scheduled) {
     const Kind kind = waiting->second.kind;
     EXPECT_FALSE(waiting->second.text.empty());
     EXPECT_EQ(kind == Kind::kBehindOthers, waiting->second.behind.has_value());
-    if (kind == Kind::kNoCapacity || kind == Kind::kAwaitingPreemption) {
-      EXPECT_FALSE(FitsLeftover(after, gang, kNobody)) << gang.id << " fits what was left over";
-    }
-    if (WaitsForRoom(kind) && kind != Kind::kBehindOthers) CheckOrder(after, scheduled.plan, gang);
+    if (kind != Kind::kNoCapacity) continue;
+    EXPECT_FALSE(FitsLeftover(after, gang, kNobody)) << gang.id << " fits what was left over";
+    CheckOrder(after, scheduled.plan, gang);
   }
 }
 

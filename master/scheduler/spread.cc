@@ -105,10 +105,13 @@ Counts CountsBySwitch(const PoolState& pool, const std::vector<Candidate>& nodes
 std::vector<int> FewestSwitches(const std::vector<const std::vector<int>*>& counts, int nodes,
                                 int slots) {
   int best = -1;
+  int64_t least = 0;
   for (int s = 0; s < static_cast<int>(counts.size()); ++s) {
     const auto& here = *counts[static_cast<size_t>(s)];
-    if (NodesNeeded(here, slots) != nodes) continue;
-    if (best < 0 || Sum(here) < Sum(*counts[static_cast<size_t>(best)])) best = s;
+    const int64_t sum = Sum(here);
+    if (sum < slots || (best >= 0 && sum >= least) || NodesNeeded(here, slots) != nodes) continue;
+    best = s;
+    least = sum;
   }
   if (best >= 0) return {best};
   std::vector<std::pair<int64_t, int>> order;

@@ -101,7 +101,7 @@ std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, GangSta
   std::vector<GangState*> victims;
   bool fits = false;
   // Gangs without slots have no share that they could be above or below.
-  if (shares != nullptr && c.shape.slots == 0) return {};
+  if (shares != nullptr && (c.shape.slots == 0 || !shares->IsFairerThanSome(gang))) return {};
   for (GangState* other : pool.victims) {
     const Answer answer = shares != nullptr ? MayAskByShare(*shares, pool, gang, *other, changes)
                                             : MayAsk(books, gang, *other);
