@@ -63,7 +63,7 @@ struct JobNode {
     for (QueueCursor& cursor : cursors) {
       cursor.Skip();
       if (cursor.done() || cursor.queue().gang_class->done) continue;
-      const OrderKey other = KeyOf(*cursor.gang());
+      const OrderKey& other = cursor.key();
       if (next != nullptr && !(other < key)) continue;
       next = cursor.gang();
       key = other;
@@ -106,6 +106,7 @@ class FairOrder : public Order {
   explicit FairOrder(PoolState& pool) : pool_(&pool), total_(pool.Total()) {
     for (const auto& [shape, gang_class] : pool.classes) {
       if (gang_class->done) continue;
+      live_.push_back(gang_class.get());
       for (JobQueue* queue : gang_class->queues) AddQueue(*queue);
     }
     if (nodes_.empty()) return;
@@ -124,6 +125,8 @@ class FairOrder : public Order {
 
   GangState* Next() override {
     while (!heap_.empty()) {
+      while (!live_.empty() && live_.back()->done) live_.pop_back();
+      if (live_.empty()) return nullptr;
       WorkspaceNode& workspace = *heap_.top();
       UserNode& user = *workspace.users.top();
       JobNode& job = *user.jobs.top();
@@ -245,6 +248,7 @@ class FairOrder : public Order {
   absl::flat_hash_map<const Owner*, std::unique_ptr<WorkspaceNode>> workspaces_;
   absl::flat_hash_map<const JobState*, JobNode*> jobs_;
   std::deque<JobNode> nodes_;
+  std::vector<const GangClass*> live_;  // that are not done, and maybe some that are
   Heap<WorkspaceNode> heap_;
 };
 

@@ -38,25 +38,28 @@ inline bool IsClosed(const JobState& job) {
          (job.workspace != nullptr && job.workspace->closed);
 }
 
-// The gangs of one queue from some point on, those that started left out.
+// The gangs of one queue from some point on, those that started left out. Looks at nothing but the
+// queue until it has to: there are many.
 class QueueCursor {
  public:
-  explicit QueueCursor(const JobQueue& queue) : queue_(&queue), at_(queue.gangs.begin()) { Skip(); }
-  bool done() const { return at_ == queue_->gangs.end(); }
-  GangState* gang() const { return *at_; }
+  // REQUIRES that the queue is listed.
+  explicit QueueCursor(const JobQueue& queue) : queue_(&queue), key_(queue.key) { Skip(); }
+
+  bool done() const { return key_.gang == nullptr; }
+  GangState* gang() const { return const_cast<GangState*>(key_.gang); }
+  const OrderKey& key() const { return key_; }
   const JobQueue& queue() const { return *queue_; }
-  void Advance() {
-    ++at_;
-    Skip();
-  }
+  void Advance();
   // What has started meanwhile.
   void Skip() {
-    while (!done() && (*at_)->fresh) ++at_;
+    while (!done() && queue_->job->fresh > 0 && key_.gang->fresh) Advance();
   }
 
  private:
   const JobQueue* queue_;
-  decltype(JobQueue::gangs)::const_iterator at_;
+  OrderKey key_;  // gang: nullptr at the end
+  bool at_first_ = true;
+  decltype(JobQueue::gangs)::const_iterator at_;  // unless at_first_
 };
 
 }  // namespace det::scheduler

@@ -139,6 +139,7 @@ bool PoolPass::TryStart(GangState& gang) {
 
 void PoolPass::Start(GangState& gang, const Fitting& fitting) {
   gang.fresh = true;
+  ++gang.job->fresh;
   gang.started_at = pool_.now;
   gang.saved_at = pool_.now;
   Occupy(gang, HoldsOf(*gang.gang_class, fitting, kNow));

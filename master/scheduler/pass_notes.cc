@@ -41,21 +41,28 @@ bool PoolPass::FitsWithoutClaims(const GangClass& c) {
   return fits;
 }
 
-// The first claim but for which the class might fit.
+// The first claim on a node, or on any, but for which the class might fit there.
 const GangState* PoolPass::WhoseClaimIsInTheWay(const GangClass& c) const {
+  struct OnNode {
+    int slots = 0;
+    const GangState* first = nullptr;
+  };
+  absl::flat_hash_map<const NodeState*, OnNode> nodes;
   int64_t claimed = 0;
   const GangState* first = nullptr;
   for (const ClaimState& claim : claims_) {
     for (const Hold& hold : claim.holds) {
-      int here = 0;
+      OnNode& node = nodes[hold.node];
       for (const int index : hold.slots) {
         const SlotState& slot = hold.node->slots[static_cast<size_t>(index)];
-        if (c.Matches(slot.device) && slot.used + c.shape.fraction <= kWhole) ++here;
+        if (!c.Matches(slot.device) || slot.used + c.shape.fraction > kWhole) continue;
+        ++node.slots;
+        ++claimed;
+        if (node.first == nullptr) node.first = claim.gang;
+        if (first == nullptr) first = claim.gang;
       }
-      if (here == 0) continue;
-      if (first == nullptr) first = claim.gang;
-      claimed += here;
-      if (c.view(kNow).free(hold.node->rank) + here >= c.shape.slots) return claim.gang;
+      const int free = c.view(kNow).free(hold.node->rank);
+      if (node.slots > 0 && free + node.slots >= c.shape.slots) return node.first;
     }
   }
   const bool together =

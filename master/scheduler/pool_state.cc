@@ -129,8 +129,10 @@ bool PoolState::UpdateMaintenance() {
   return changed;
 }
 
-Usage PoolState::Total() const {
-  Usage total;
+const Usage& PoolState::Total() const {
+  if (total_version_ == version) return total_;
+  total_version_ = version;
+  Usage& total = total_ = Usage();
   for (const NodeState* node : nodes) {
     if (!IsOpen(*node)) continue;
     for (const SlotState& slot : node->slots) total.slots += slot.enabled ? kWhole : 0;

@@ -82,12 +82,14 @@ struct PoolState {
   void Compile(GangClass& gang_class);
 
   // What the nodes that accept work have in all.
-  Usage Total() const;
+  const Usage& Total() const;
   bool IsOpen(const NodeState& node) const {
     return node.node && node.node->accepts_work && !node.in_maintenance;
   }
 
  private:
+  mutable Usage total_;
+  mutable int64_t total_version_ = -1;
   void Rebuild();
   void NumberNodes();
   void NumberDevices();

@@ -65,6 +65,7 @@ void Undo(const Changes& changes) {
   for (GangState* gang : changes.started) {
     Vacate(*gang);
     gang->fresh = false;
+    --gang->job->fresh;
   }
   for (const Asked& asked : changes.asked) SetLeaving(*asked.victim, false);
 }

@@ -111,7 +111,7 @@ void CheckDeterminism(base::Rng& rng, const Snapshot& snapshot, const Scheduled&
 }
 
 TEST(SchedulePropertyTest, HoldsOnRandomSnapshots) {
-  for (uint64_t seed = 0; seed < 60000; ++seed) {
+  for (uint64_t seed = 0; seed < 100000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     base::Rng rng(seed);
     const Snapshot snapshot = RandomSnapshot(rng);

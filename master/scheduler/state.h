@@ -130,6 +130,7 @@ struct JobState {
   Micro leaving = 0;    // of that
   int64_t gangs = 0;    // that run
   bool closed = false;  // in this round: its max_slots or max_gangs refused somebody
+  int fresh = 0;        // gangs that started in this pass
   absl::InlinedVector<std::unique_ptr<JobQueue>, 1> queues;
   absl::InlinedVector<GangState*, 2> running;
   int members = 0;  // gangs that name it

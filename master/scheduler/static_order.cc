@@ -19,7 +19,7 @@ class ClassCursor {
     if (class_->done) return false;
     for (; next_ != class_->queues.end(); ++next_) {
       if (IsClosed(*(*next_)->job)) continue;
-      if (!(*(*next_)->gangs.begin())->fresh) break;
+      if (!(*next_)->key.gang->fresh) break;
       Enter(QueueCursor(**next_));
     }
     while (!entered_.empty() && IsClosed(*entered_.front().second.queue().job)) Pop();
@@ -51,7 +51,7 @@ class ClassCursor {
 
   void Enter(QueueCursor cursor) {
     if (cursor.done()) return;
-    const OrderKey key = KeyOf(*cursor.gang());
+    const OrderKey key = cursor.key();
     entered_.emplace_back(key, std::move(cursor));
     std::push_heap(entered_.begin(), entered_.end(), Later);
   }
@@ -133,6 +133,18 @@ class StaticOrder : public Order {
 };
 
 }  // namespace
+
+void QueueCursor::Advance() {
+  if (at_first_) at_ = queue_->gangs.begin();
+  at_first_ = false;
+  ++at_;
+  if (at_ == queue_->gangs.end()) {
+    key_.gang = nullptr;
+  } else {
+    key_ = KeyOf(**at_);
+  }
+  Skip();
+}
 
 std::unique_ptr<Order> MakeStaticOrder(PoolState& pool) {
   return std::make_unique<StaticOrder>(pool);

@@ -21,7 +21,7 @@ Job Make(absl::Duration arrival, int slots, absl::Duration length, int priority 
   return {.arrival = arrival, .slots = slots, .length = length, .priority = priority};
 }
 
-Simulation Run(const Workload& workload, const Options& options) {
+Simulation Simulated(const Workload& workload, const Options& options) {
   const auto simulation = Simulate(workload, options);
   EXPECT_TRUE(simulation.ok()) << simulation.status();
   return simulation.value_or(Simulation());
@@ -34,7 +34,7 @@ class SimulationTest : public ::testing::Test {
 };
 
 TEST_F(SimulationTest, AJobRunsFromItsArrivalForItsLength) {
-  const Simulation s = Run({Make(Seconds(7), 8, Minutes(3))}, options_);
+  const Simulation s = Simulated({Make(Seconds(7), 8, Minutes(3))}, options_);
   ASSERT_EQ(s.jobs[0].runs.size(), 1u);
   EXPECT_EQ(s.jobs[0].runs[0].begin, Seconds(7));
   EXPECT_EQ(s.jobs[0].runs[0].end, Seconds(187));
@@ -44,14 +44,14 @@ TEST_F(SimulationTest, AJobRunsFromItsArrivalForItsLength) {
 
 TEST_F(SimulationTest, OneThatDoesNotFitWaitsForTheOther) {
   const Simulation s =
-      Run({Make(Seconds(0), 5, Seconds(100)), Make(Seconds(10), 4, Seconds(50))}, options_);
+      Simulated({Make(Seconds(0), 5, Seconds(100)), Make(Seconds(10), 4, Seconds(50))}, options_);
   EXPECT_EQ(s.jobs[1].runs[0].begin, Seconds(100));
   EXPECT_EQ(s.jobs[1].waited, Seconds(90));
 }
 
 TEST_F(SimulationTest, JobsWithoutSlotsRunBesideTheOthers) {
   const Simulation s =
-      Run({Make(Seconds(0), 8, Seconds(100)), Make(Seconds(1), 0, Seconds(5))}, options_);
+      Simulated({Make(Seconds(0), 8, Seconds(100)), Make(Seconds(1), 0, Seconds(5))}, options_);
   EXPECT_EQ(s.jobs[1].runs[0].begin, Seconds(1));
   EXPECT_TRUE(s.jobs[1].completed);
 }
@@ -60,7 +60,7 @@ TEST_F(SimulationTest, APreemptedJobGoesOnFromItsLastCheckpoint) {
   options_.settings.preemption = true;
   options_.checkpoint_every = Seconds(10);
   const Simulation s =
-      Run({Make(Seconds(0), 8, Seconds(100)), Make(Seconds(25), 8, Seconds(50), 1)}, options_);
+      Simulated({Make(Seconds(0), 8, Seconds(100)), Make(Seconds(25), 8, Seconds(50), 1)}, options_);
   EXPECT_EQ(s.jobs[1].runs[0].begin, Seconds(25));
   const JobRecord& victim = s.jobs[0];
   EXPECT_EQ(victim.preemptions, 1);
@@ -77,7 +77,7 @@ TEST_F(SimulationTest, OneThatDoesNotListenIsKilledInTheEnd) {
   options_.settings.preemption = true;
   Workload workload = {Make(Seconds(0), 8, absl::Hours(5)), Make(Seconds(60), 8, Seconds(50), 1)};
   workload[0].preemptible = false;
-  const Simulation s = Run(workload, options_);
+  const Simulation s = Simulated(workload, options_);
   EXPECT_EQ(s.jobs[1].runs[0].begin, absl::Hours(1) + Seconds(60));
   EXPECT_EQ(s.jobs[0].preemptions, 1);
 }
@@ -85,7 +85,7 @@ TEST_F(SimulationTest, OneThatDoesNotListenIsKilledInTheEnd) {
 TEST_F(SimulationTest, MaxRunTimeEndsAJobThatTakesLonger) {
   Workload workload = {Make(Seconds(0), 8, absl::Hours(5)), Make(Seconds(1), 8, Seconds(1))};
   workload[0].max_run_time = absl::Hours(1);
-  const Simulation s = Run(workload, options_);
+  const Simulation s = Simulated(workload, options_);
   EXPECT_FALSE(s.jobs[0].completed);
   EXPECT_THAT(s.jobs[0].why, HasSubstr("max_run_time"));
   EXPECT_EQ(s.jobs[0].runs[0].end, absl::Hours(1));
@@ -95,7 +95,7 @@ TEST_F(SimulationTest, MaxRunTimeEndsAJobThatTakesLonger) {
 
 TEST_F(SimulationTest, AJobThatIsTooLargeIsSaidSoAndTheOthersRun) {
   const Simulation s =
-      Run({Make(Seconds(0), 9, Seconds(1)), Make(Seconds(1), 8, Seconds(1))}, options_);
+      Simulated({Make(Seconds(0), 9, Seconds(1)), Make(Seconds(1), 8, Seconds(1))}, options_);
   EXPECT_FALSE(s.jobs[0].completed);
   EXPECT_THAT(s.jobs[0].why, HasSubstr("8"));
   EXPECT_TRUE(s.jobs[0].runs.empty());
@@ -107,7 +107,7 @@ TEST_F(SimulationTest, PoolsDoNotTouchEachOther) {
   Workload workload = {Make(Seconds(0), 4, Seconds(100)), Make(Seconds(0), 4, Seconds(100)),
                        Make(Seconds(0), 4, Seconds(100))};
   workload[1].pool = "b";
-  const Simulation s = Run(workload, options_);
+  const Simulation s = Simulated(workload, options_);
   EXPECT_EQ(s.jobs[1].waited, absl::ZeroDuration());
   EXPECT_EQ(s.jobs[2].waited, Seconds(100));
   workload[1].pool = "c";
@@ -127,7 +127,7 @@ TEST_F(SimulationTest, AnyWorkloadKeepsTheLawsOfTheCluster) {
     const Workload workload = MakeTrace(trace);
     options_.settings.preemption = seed % 2 == 0;
     options_.settings.policy = static_cast<model::SchedulingPolicy>(seed % 3);
-    const Simulation s = Run(workload, options_);
+    const Simulation s = Simulated(workload, options_);
     std::map<absl::Duration, int> busy;  // changes
     for (size_t i = 0; i < workload.size(); ++i) {
       EXPECT_TRUE(s.jobs[i].completed) << "seed " << seed << " job " << i << ": " << s.jobs[i].why;
@@ -147,7 +147,7 @@ TEST_F(SimulationTest, AnyWorkloadKeepsTheLawsOfTheCluster) {
       EXPECT_LE(f.in_window.reached, f.in_window.bound + 1e-9) << "seed " << seed;
       EXPECT_LE(f.in_makespan.reached, f.in_makespan.bound + 1e-9) << "seed " << seed;
     }
-    const Simulation again = Run(workload, options_);
+    const Simulation again = Simulated(workload, options_);
     for (size_t i = 0; i < workload.size(); ++i) {
       EXPECT_EQ(again.jobs[i].waited, s.jobs[i].waited) << "seed " << seed << " job " << i;
     }

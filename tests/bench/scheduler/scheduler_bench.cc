@@ -1,5 +1,5 @@
-// What one pass of the scheduler costs on an empty and on a full cluster. Prints each figure with its
-// bound; exit code 1 if one is missed.
+// What one pass of the scheduler costs on an empty and on a full cluster. Prints each figure with
+// its bound; exit code 1 if one is missed.
 #include <time.h>
 
 #include <algorithm>
@@ -78,8 +78,8 @@ Snapshot MakeSnapshot(const Case& c, int nodes, int gangs) {
   for (int i = 0; i < nodes; ++i) {
     Node node{.id = model::AgentId(absl::StrCat("agent-", i)), .resource_pool = "default"};
     for (int s = 0; s < 8; ++s) {
-      node.slots.push_back({.id = s, .type = model::DeviceType::kCuda, .model = "NVIDIA H200",
-                            .island = s / 4});
+      node.slots.push_back(
+          {.id = s, .type = model::DeviceType::kCuda, .model = "NVIDIA H200", .island = s / 4});
     }
     node.network_switch = absl::StrCat("switch-", i / 32);
     snapshot.nodes.push_back(std::move(node));
@@ -90,8 +90,9 @@ Snapshot MakeSnapshot(const Case& c, int nodes, int gangs) {
     job.id = model::JobId(absl::StrCat(i));
     job.priority = static_cast<int>(rng.UniformInt(40, 44));
     job.position = i;
-    job.user = absl::StrCat("user-", rng.UniformInt(0, 199));
-    job.workspace = absl::StrCat("workspace-", rng.UniformInt(0, 19));
+    const int64_t user = rng.UniformInt(0, 199);
+    job.user = absl::StrCat("user-", user);
+    job.workspace = absl::StrCat("workspace-", user % 20);
     snapshot.jobs.push_back(job);
     Gang gang;
     gang.job = job.id;
@@ -187,9 +188,8 @@ double Measure(const Case& c, const Size& size) {
   Print(absl::StrCat("Schedule(snapshot), reasons included: ", first.assign.size(), " start"),
         Median(whole), size.full_ms);
   Print("Pass of a Scheduler that was told everything", Median(passes), size.full_ms);
-  Print("telling it what starts", Milliseconds([&] {
-          CarryOut(first, snapshot.now, gangs, scheduler);
-        }), 0);
+  Print("telling it what starts",
+        Milliseconds([&] { CarryOut(first, snapshot.now, gangs, scheduler); }), 0);
   const double incremental = Median(EndOneByOne(first, snapshot.now, gangs, scheduler));
   Print("Pass after one gang ended, median of 200", incremental, size.incremental_ms);
   if (c.preemption) Surprise(snapshot, gangs, scheduler);

@@ -53,7 +53,8 @@ bool SumsUp(Communicator& communicator, DType dtype, size_t count) {
 
 int Contract(Communicator& communicator) {
   const Ranks& ranks = communicator.ranks();
-  for (const size_t count : {size_t{0}, size_t{1}, size_t{5}, size_t{1000003}}) {
+  for (const size_t count : {size_t{0}, size_t{1}, size_t{5}, size_t{16385}, size_t{34000},
+                             size_t{262144}, size_t{262145}, size_t{1000003}}) {
     REQUIRE_THAT(SumsUp<float>(communicator, DType::kFloat32, count));
   }
   REQUIRE_THAT(SumsUp<double>(communicator, DType::kFloat64, 9));

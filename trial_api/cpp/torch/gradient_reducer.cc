@@ -1,5 +1,6 @@
 #include "trial_api/cpp/torch/gradient_reducer.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -50,8 +51,8 @@ struct GradientReducer::Parameter {
   uintptr_t hook = 0;
 };
 
-// Buckets [0, ready) may be reduced, [0, done) are. The thread touches a bucket's memory only
-// between the two, the training thread only outside.
+// Buckets [0, ready) may be reduced, [0, done) are. The thread touches the memory of early buckets
+// only, and only between the two; the training thread only outside.
 struct GradientReducer::Shared {
   std::unique_ptr<Communicator> channel;
   std::vector<Bucket> buckets;
@@ -64,22 +65,31 @@ struct GradientReducer::Shared {
   bool closed = false;
   std::exception_ptr failure;
 
+  // The number of buckets that the backward pass can still overlap. With the last one, it is over:
+  // the training thread has nothing else to do, and waking the other would only take time.
+  size_t early() const { return buckets.size() - 1; }
+  bool HasWork() const { return done < std::min(ready, early()); }
+  void Reduce(Bucket& bucket);
   void Run();
 };
+
+void GradientReducer::Shared::Reduce(Bucket& bucket) {
+  torch::NoGradGuard no_grad;
+  channel->AllReduceSum(bucket.flat.data_ptr(), static_cast<size_t>(bucket.flat.numel()),
+                        bucket.dtype);
+  bucket.flat.mul_(scale);
+}
 
 void GradientReducer::Shared::Run() {
   std::unique_lock lock(mutex);
   while (true) {
-    changed.wait(lock, [&] { return closed || done < ready; });
+    changed.wait(lock, [&] { return closed || HasWork(); });
     if (closed) return;
     Bucket& bucket = buckets[done];
     lock.unlock();
     std::exception_ptr caught;
     try {
-      torch::NoGradGuard no_grad;
-      channel->AllReduceSum(bucket.flat.data_ptr(), static_cast<size_t>(bucket.flat.numel()),
-                            bucket.dtype);
-      bucket.flat.mul_(scale);
+      Reduce(bucket);
     } catch (...) {
       caught = std::current_exception();
     }
@@ -90,7 +100,7 @@ void GradientReducer::Shared::Run() {
       return;
     }
     ++done;
-    if (done == buckets.size()) changed.notify_all();
+    if (done == early()) changed.notify_all();
   }
 }
 
@@ -101,17 +111,18 @@ GradientReducer::GradientReducer(Communicator& communicator, const NamedParamete
   FillBuckets(parameters, limits);
   AddHooks();
   shared_->channel = communicator.Duplicate("gradients");
-  thread_ = std::thread([shared = shared_] { shared->Run(); });
+  if (shared_->early() > 0) thread_ = std::thread([shared = shared_] { shared->Run(); });
 }
 
 GradientReducer::~GradientReducer() {
   for (Parameter& parameter : parameters_) parameter.accumulator->del_post_hook(parameter.hook);
+  if (!thread_.joinable()) return;
   bool waits_for_peer = false;
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->closed = true;
     shared_->changed.notify_all();
-    waits_for_peer = !shared_->failure && shared_->done < shared_->ready;
+    waits_for_peer = !shared_->failure && shared_->HasWork();
   }
   if (waits_for_peer) {
     thread_.detach();
@@ -174,7 +185,7 @@ void GradientReducer::Ready(size_t parameter) {
   while (shared_->ready < buckets.size() && buckets[shared_->ready].pending == 0) {
     ++shared_->ready;
   }
-  if (shared_->ready != before) shared_->changed.notify_all();
+  if (shared_->ready != before && before < shared_->early()) shared_->changed.notify_all();
 }
 
 void GradientReducer::Prepare(bool want_stop) {
@@ -200,15 +211,19 @@ void GradientReducer::Prepare(bool want_stop) {
 }
 
 bool GradientReducer::Finish() {
-  const std::vector<Bucket>& buckets = shared_->buckets;
-  std::unique_lock lock(shared_->mutex);
-  if (shared_->ready != buckets.size()) {
-    shared_->ready = buckets.size();
-    shared_->changed.notify_all();
+  Bucket& last = shared_->buckets.back();
+  {
+    std::unique_lock lock(shared_->mutex);
+    if (shared_->ready != shared_->buckets.size()) {
+      shared_->ready = shared_->buckets.size();
+      shared_->changed.notify_all();
+    }
+    shared_->changed.wait(
+        lock, [&] { return shared_->failure || shared_->done == shared_->early(); });
+    if (shared_->failure) std::rethrow_exception(shared_->failure);
   }
-  shared_->changed.wait(lock, [&] { return shared_->failure || shared_->done == buckets.size(); });
-  if (shared_->failure) std::rethrow_exception(shared_->failure);
-  return buckets.back().flat[buckets.back().used].item<double>() > 0.0;
+  shared_->Reduce(last);
+  return last.flat[last.used].item<double>() > 0.0;
 }
 
 size_t GradientReducer::num_buckets() const { return shared_->buckets.size(); }

@@ -3,8 +3,9 @@
 // Gradients live in flat buckets, in the order in which backward makes them ready (the last layers
 // first), as in S. Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel
 // Training", VLDB 2020. A hook behind each gradient counts down its bucket; full buckets go, always
-// in the same order, to a thread of our own that all-reduces them over a channel of its own. One
-// more number in the last bucket carries each rank's wish to stop, so agreeing on it costs nothing.
+// in the same order, to a thread of our own that all-reduces them over a channel of its own; the
+// last bucket, behind which nothing is left to compute, is all-reduced where Finish() is called. One
+// more number in it carries each rank's wish to stop, so agreeing on it costs nothing.
 //
 // Owned by TrialContext and called on the training thread. Only for two ranks or more.
 #ifndef TRIAL_API_CPP_TORCH_GRADIENT_REDUCER_H_
@@ -60,7 +61,7 @@ class GradientReducer {
   std::shared_ptr<Shared> shared_;
   struct Parameter;
   std::vector<Parameter> parameters_;
-  std::thread thread_;
+  std::thread thread_;  // none with a single bucket
 };
 
 }  // namespace det::trial
