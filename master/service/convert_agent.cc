@@ -96,8 +96,8 @@ void AddOccupants(const Occupants& occupants, const model::AgentId& id, api::Age
                                      ? out->slots().at(absl::StrCat(slot)).device()
                                      : api::Device();
     }
-    for (const int id : share->placement.slots) {
-      const auto slot = out->mutable_slots()->find(absl::StrCat(id));
+    for (const int number : share->placement.slots) {
+      const auto slot = out->mutable_slots()->find(absl::StrCat(number));
       if (slot == out->mutable_slots()->end()) continue;
       if (!slot->second.has_container()) *slot->second.mutable_container() = container;
       *slot->second.add_containers() = container;
