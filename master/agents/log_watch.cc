@@ -67,18 +67,19 @@ void LogWatch::Look(std::vector<model::LogLine> lines, Done done) {
 
 void LogWatch::LookUp(std::vector<model::LogLine> lines, Done done) {
   auto policies = std::make_shared<std::optional<std::vector<model::LogPolicyConfig>>>();
-  engine_->Query(
-      [policies, allocation = lines[0].allocation, agent = lines[0].agent](
-          const cluster::Cluster& cluster) { *policies = PoliciesOf(cluster, allocation, agent); },
-      [self = shared_from_this(), policies, lines = std::move(lines),
-       done = std::move(done)](const absl::Status& status) mutable {
-        if (!status.ok() || !policies->has_value()) return done(status);
-        self->pool_->Post(
-            [self, policies, lines = std::move(lines), done = std::move(done)]() mutable {
-              const Key key = {lines[0].agent, lines[0].allocation.value()};
-              self->Match(self->Add(key, **std::move(policies)), lines, std::move(done));
-            });
-      });
+  // Before the lines are moved away: arguments are evaluated in any order.
+  auto read = [policies, allocation = lines[0].allocation,
+               agent = lines[0].agent](const cluster::Cluster& cluster) {
+    *policies = PoliciesOf(cluster, allocation, agent);
+  };
+  engine_->Query(std::move(read), [self = shared_from_this(), policies, lines = std::move(lines),
+                                   done = std::move(done)](const absl::Status& status) mutable {
+    if (!status.ok() || !policies->has_value()) return done(status);
+    self->pool_->Post([self, policies, lines = std::move(lines), done = std::move(done)]() mutable {
+      const Key key = {lines[0].agent, lines[0].allocation.value()};
+      self->Match(self->Add(key, **std::move(policies)), lines, std::move(done));
+    });
+  });
 }
 
 std::shared_ptr<LogWatch::Watched> LogWatch::Find(const Key& key) const {
