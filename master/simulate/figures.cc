@@ -16,12 +16,13 @@ double Work(const Job& job, absl::Duration by = absl::InfiniteDuration()) {
   return job.slots * absl::ToDoubleSeconds(time);
 }
 
-// Slot seconds that its runs held before `by`.
+// Slot seconds of its runs before `by`, without what they lost.
 double Served(const Job& job, const JobRecord& record,
               absl::Duration by = absl::InfiniteDuration()) {
   absl::Duration sum;
   for (const Run& run : record.runs) {
-    sum += std::max(absl::ZeroDuration(), std::min(run.end, by) - std::min(run.begin, by));
+    const absl::Duration kept = run.end - run.lost;
+    sum += std::max(absl::ZeroDuration(), std::min(kept, by) - std::min(run.begin, by));
   }
   return job.slots * absl::ToDoubleSeconds(sum);
 }

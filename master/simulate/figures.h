@@ -14,7 +14,8 @@
 
 namespace det::simulate {
 
-// Busy slot seconds of those that there are, by what ran and by the bound of what could have run.
+// Slot seconds of work that counted (what preemption lost does not), of those that there are: what
+// was reached, and the bound of what could have been.
 struct Utilisation {
   double reached = 0;
   double bound = 0;

@@ -120,6 +120,12 @@ TEST_F(FiguresTest, PreemptionCostsSlotHours) {
   EXPECT_DOUBLE_EQ(f.lost_slot_hours, 6);
 }
 
+TEST_F(FiguresTest, WorkThatWasLostIsNotCountedAsUse) {
+  simulation_.jobs[0].runs[0].lost = Seconds(4);
+  EXPECT_DOUBLE_EQ(MakeFigures(workload_, options_, simulation_).in_window.reached,
+                   (60.0 - 4 * 4) / (4 * 30));
+}
+
 TEST_F(FiguresTest, FairnessComparesWhatUsersGotWithWhatTheyCouldHaveUsed) {
   // In the window ada got all of 40, bob 20 of 40.
   EXPECT_DOUBLE_EQ(MakeFigures(workload_, options_, simulation_).fairness, 1.5 * 1.5 / (2 * 1.25));

@@ -77,7 +77,7 @@ Value ToValue(const std::vector<Waits>& groups) {
 
 std::string FiguresText(const Figures& f, const Simulation& simulation, bool bold) {
   std::string text =
-      Table({{"SLOTS BUSY"},
+      Table({{"SLOTS USED"},
              {"REACHED", true},
              {"UPPER BOUND", true},
              {"OF BOUND", true},

@@ -321,6 +321,7 @@ class World {
     if (trial == nullptr || trial->state == model::TrialState::kStopping) return;
     const absl::Duration kept = absl::Floor(ran, options_.checkpoint_every);
     left_[run.job] -= kept;
+    record.runs.back().lost = ran - kept;
     record.lost += ran - kept;
     ++record.preemptions;
   }

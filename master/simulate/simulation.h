@@ -38,13 +38,14 @@ struct Options {
 struct Run {
   absl::Duration begin;
   absl::Duration end;
+  absl::Duration lost = absl::ZeroDuration();  // at its end: not saved when it was preempted
 };
 
 // What became of a job.
 struct JobRecord {
   std::vector<Run> runs;
   absl::Duration waited;  // in the queue, all its waits together
-  absl::Duration lost;    // run and not saved when it was preempted
+  absl::Duration lost;    // by all runs together
   int preemptions = 0;
   bool completed = false;
   std::string why;  // not completed: the cluster's words

@@ -59,8 +59,8 @@ TEST_F(SimulationTest, JobsWithoutSlotsRunBesideTheOthers) {
 TEST_F(SimulationTest, APreemptedJobGoesOnFromItsLastCheckpoint) {
   options_.settings.preemption = true;
   options_.checkpoint_every = Seconds(10);
-  const Simulation s =
-      Simulated({Make(Seconds(0), 8, Seconds(100)), Make(Seconds(25), 8, Seconds(50), 1)}, options_);
+  const Simulation s = Simulated(
+      {Make(Seconds(0), 8, Seconds(100)), Make(Seconds(25), 8, Seconds(50), 1)}, options_);
   EXPECT_EQ(s.jobs[1].runs[0].begin, Seconds(25));
   const JobRecord& victim = s.jobs[0];
   EXPECT_EQ(victim.preemptions, 1);
@@ -123,7 +123,8 @@ TEST_F(SimulationTest, AnyWorkloadKeepsTheLawsOfTheCluster) {
     trace.cluster_slots = 8;
     trace.max_slots = 8;
     trace.seed = seed;
-    trace.run_times = 0.5;
+    // What a preemption loses counts as run time: with both, some would be stopped.
+    trace.run_times = seed % 2 == 0 ? 0 : 0.5;
     const Workload workload = MakeTrace(trace);
     options_.settings.preemption = seed % 2 == 0;
     options_.settings.policy = static_cast<model::SchedulingPolicy>(seed % 3);
@@ -143,10 +144,8 @@ TEST_F(SimulationTest, AnyWorkloadKeepsTheLawsOfTheCluster) {
     int now = 0;
     for (const auto& [time, change] : busy) EXPECT_LE(now += change, 8) << "seed " << seed;
     const Figures f = MakeFigures(workload, options_, s);
-    if (f.preemptions == 0) {
-      EXPECT_LE(f.in_window.reached, f.in_window.bound + 1e-9) << "seed " << seed;
-      EXPECT_LE(f.in_makespan.reached, f.in_makespan.bound + 1e-9) << "seed " << seed;
-    }
+    EXPECT_LE(f.in_window.reached, f.in_window.bound + 1e-9) << "seed " << seed;
+    EXPECT_LE(f.in_makespan.reached, f.in_makespan.bound + 1e-9) << "seed " << seed;
     const Simulation again = Simulated(workload, options_);
     for (size_t i = 0; i < workload.size(); ++i) {
       EXPECT_EQ(again.jobs[i].waited, s.jobs[i].waited) << "seed " << seed << " job " << i;

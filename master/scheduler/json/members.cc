@@ -14,16 +14,6 @@ namespace {
 
 absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
-// A whole number, also one that was written as 4.0.
-std::optional<int64_t> IntOf(const model::Value& value) {
-  if (const int64_t* number = value.AsInt()) return *number;
-  const double* number = value.AsDouble();
-  if (number == nullptr || std::floor(*number) != *number || std::abs(*number) > 1e15) {
-    return std::nullopt;
-  }
-  return static_cast<int64_t>(*number);
-}
-
 }  // namespace
 
 void Problems::Add(std::string_view path, std::string_view what) {
@@ -52,6 +42,16 @@ std::optional<std::string> TextOf(const model::Value& value) {
   if (const std::string* text = value.AsString()) return *text;
   if (value.AsNumber()) return value.ToJson();
   return std::nullopt;
+}
+
+std::optional<int64_t> IntOf(const model::Value& value) {
+  if (const int64_t* number = value.AsInt()) return *number;
+  constexpr double kMost = 9e15;  // beyond, not every integer is a double
+  const double* number = value.AsDouble();
+  if (number == nullptr || std::floor(*number) != *number || std::abs(*number) > kMost) {
+    return std::nullopt;
+  }
+  return static_cast<int64_t>(*number);
 }
 
 std::optional<absl::Time> TimeOf(const model::Value& value) {

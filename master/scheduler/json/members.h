@@ -95,6 +95,8 @@ class Members {
 
 // A number's digits or a text; nullopt for anything else.
 std::optional<std::string> TextOf(const model::Value& value);
+// A whole number, also one that was written as 4.0 or 2e12.
+std::optional<int64_t> IntOf(const model::Value& value);
 // Nullopt for anything else than what ReadTime, ReadDuration accept.
 std::optional<absl::Time> TimeOf(const model::Value& value);
 std::optional<absl::Duration> DurationOf(const model::Value& value);

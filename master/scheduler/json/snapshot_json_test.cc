@@ -192,6 +192,7 @@ model::ResourcePool RandomPool(Dice& dice, const std::string& name) {
   pool.hold_after = absl::Milliseconds(dice.Int(0, 5000));
   pool.max_aux_per_agent = dice.Int(0, 100);
   pool.shared_devices = dice.Coin();
+  pool.maintenance_lead = absl::Minutes(dice.Int(0, 90));
   if (dice.Coin()) pool.workspaces = {"w", "\"quoted\" é"};
   return pool;
 }
@@ -258,7 +259,8 @@ Snapshot RandomSnapshot(uint64_t seed) {
     if (!dice.Coin()) continue;
     Job job{.id = model::JobId(absl::StrCat("j", i)), .priority = dice.Int(1, 99)};
     job.weight = dice.Int(1, 9) / 3.0;
-    job.position = dice.Int(-100, 100) / 7.0;
+    job.position = dice.Int(-1, 1) / 7.0;
+    job.position_set = dice.Coin();
     if (dice.Coin()) job.max_slots = 1.5;
     if (dice.Coin()) job.max_gangs = 2;
     job.user = "u";

@@ -75,6 +75,7 @@ class Reader {
     m.Read("heterogeneous", &pool.heterogeneous);
     m.Read("backfill", &pool.backfill);
     m.ReadDuration("hold_after", &pool.hold_after);
+    m.ReadDuration("maintenance_lead", &pool.maintenance_lead);
     m.ReadInt("max_aux_per_agent", 0, kMostInt, &pool.max_aux_per_agent);
     m.Read("shared_devices", &pool.shared_devices);
     m.ReadInt("default_priority", 1, 99, &pool.default_priority);
@@ -151,7 +152,7 @@ class Reader {
     std::set<int> taken;
     m.ForEach("slots", [&](const Value& value, const std::string& path) {
       Slot slot;
-      if (const int64_t* id = value.AsInt(); id != nullptr && *id >= 0 && *id <= kMostInt) {
+      if (const auto id = IntOf(value); id && *id >= 0 && *id <= kMostInt) {
         slot.id = static_cast<int>(*id);
       } else {
         Members of(value, path, &problems_);
@@ -179,7 +180,9 @@ class Reader {
     if (m.ReadNumber("weight", 0, &job.weight) && job.weight == 0) {
       m.Complain("weight", "must be greater than 0");
     }
-    m.ReadNumber("position", -std::numeric_limits<double>::infinity(), &job.position);
+    constexpr double kAny = -std::numeric_limits<double>::infinity();
+    job.position_set = m.ReadNumber("position", kAny, &job.position);
+    m.Read("position_set", &job.position_set);
     double slots = 0;
     if (m.ReadNumber("max_slots", 0, &slots)) job.max_slots = slots;
     int64_t gangs = 0;
@@ -279,8 +282,8 @@ class Reader {
       m.ReadInt("slots", 0, kMostInt, &part.count);
     } else {
       m.ForEach("slots", [&](const Value& slot, const std::string& at) {
-        const int64_t* id = slot.AsInt();
-        if (id != nullptr && *id >= 0 && *id <= kMostInt) {
+        const auto id = IntOf(slot);
+        if (id && *id >= 0 && *id <= kMostInt) {
           part.slots.push_back(static_cast<int>(*id));
         } else {
           problems_.Add(at, absl::StrCat("expected the id of a slot, found ", Describe(slot)));

@@ -56,6 +56,7 @@ void AddSettings(const model::ResourcePool& pool, Value::Object& out) {
   out["heterogeneous"] = pool.heterogeneous;
   out["backfill"] = pool.backfill;
   out["hold_after"] = Span(pool.hold_after);
+  out["maintenance_lead"] = Span(pool.maintenance_lead);
   out["max_aux_per_agent"] = pool.max_aux_per_agent;
   out["shared_devices"] = pool.shared_devices;
   out["default_priority"] = pool.default_priority;
@@ -119,6 +120,9 @@ Value ToValue(const Job& job) {
   Value::Object out = {{"id", job.id.value()},         {"priority", job.priority},
                        {"weight", Number(job.weight)}, {"position", Number(job.position)},
                        {"workspace", job.workspace},   {"user", job.user}};
+  // One that is there counts as set by hand.
+  if (job.position_set || job.position != 0) out["position"] = Number(job.position);
+  if (!job.position_set && job.position != 0) out["position_set"] = false;
   if (job.max_slots) out["max_slots"] = Number(*job.max_slots);
   if (job.max_gangs) out["max_gangs"] = *job.max_gangs;
   return out;
