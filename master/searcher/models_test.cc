@@ -344,31 +344,6 @@ TEST(SamplersTest, DoNotAskAgainForAPointOfAFewWhileOthersAreLeft) {
   }
 }
 
-// Of those below the length that trials are compared at, the model knows little.
-TEST(SamplersTest, TpeLooksAroundWhereMostTrialsWereStoppedEarly) {
-  const SearchSpace space = {{"x", {DoubleHparam{0, 1, {}}}}, {"y", {DoubleHparam{0, 1, {}}}}};
-  for (const bool stopped_early : {true, false}) {
-    TpeSampler sampler(1);
-    const base::Rng rng(4);
-    int far = 0;
-    for (int i = 1; i <= 200; ++i) {
-      const CreateTrial trial = MakeTrial(Context{space, rng}, sampler, i);
-      const double x = *trial.hparams.at("x").AsDouble(), y = *trial.hparams.at("y").AsDouble();
-      const double loss = std::hypot(x - 0.2, y - 0.2);
-      far += i > 100 && loss > 0.5 ? 1 : 0;
-      const double length = stopped_early && i % 8 != 0 ? 1 : 4;
-      sampler.OnReport({.request = trial.request, .length = length, .losses = {loss}});
-      sampler.OnExited(trial.request, TrialEnd::kCompleted);
-    }
-    // A random point is that far in two of three cases.
-    if (stopped_early) {
-      EXPECT_GE(far, 12);
-    } else {
-      EXPECT_LE(far, 6);
-    }
-  }
-}
-
 TEST(SamplersTest, TpeFindsBothEndsOfAFront) {
   const SearchSpace space = {{"x", {DoubleHparam{-2, 4, {}}}}, {"y", {DoubleHparam{-2, 2, {}}}}};
   TpeSampler sampler(2);
