@@ -91,6 +91,26 @@ TEST(AshaStopTest, AWorseOneIsStoppedAndReplacedWhenItEnds) {
   EXPECT_EQ(Told(searcher.Handle(EndOf("2"))), "create 3");
 }
 
+// By the predecessor's rule every one of them goes on.
+TEST(AshaStopTest, OfEqualOnesNoMoreThanTheBestPartGoesOn) {
+  Searcher searcher = Started(Config(9, 2, 3, 12, 1));
+  int continued = 0;
+  for (int i = 1; i <= 12; ++i) {
+    const std::string trial = std::to_string(i);
+    continued += Told(searcher.Handle(ReportOf(trial, 3, 0.5))).empty() ? 1 : 0;
+    EXPECT_EQ(continued, std::max(i / 3, 1)) << "of " << i;
+    searcher.Handle(EndOf(trial));
+  }
+  EXPECT_EQ(searcher.Brackets().at(0)[0].continued, 4);
+}
+
+TEST(AshaStopTest, ABetterOneGoesOnHoweverManyHave) {
+  Searcher searcher = Started(Config(9, 2, 3, 12, 3));
+  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 3, 0.5))), "");
+  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 3, 0.4))), "");
+  EXPECT_EQ(Told(searcher.Handle(ReportOf("3", 3, 0.4))), "stop 3") << "two of three have gone on";
+}
+
 TEST(AshaStopTest, LargerMayBeBetter) {
   model::ExperimentConfig config = Config(9, 3, 3, 10, 2);
   config.searcher.smaller_is_better = false;

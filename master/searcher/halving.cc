@@ -70,11 +70,16 @@ std::vector<Operation> Halving::OnReport(int64_t number, const Report& report) {
   return operations;
 }
 
+bool Halving::GoesOn(size_t rung, double loss, int64_t better) const {
+  const int64_t keep = Keep(rung, true);
+  return better < keep && (rungs_.equal(rung, loss) == 1 || rungs_.continued(rung) < keep);
+}
+
 bool Halving::Arrive(int64_t number, Trial& trial, const Report& report) {
   const double loss = trial.last_loss;
   const int64_t better = rungs_.Add(trial.rung, {loss, number});
   if (trial.rung == rungs_.top() || !std::isfinite(loss)) return true;
-  if (options_.rule == Rule::kStop && better >= Keep(trial.rung, true)) return true;
+  if (options_.rule == Rule::kStop && !GoesOn(trial.rung, loss, better)) return true;
   if (options_.rule == Rule::kStop ||
       report.length >= static_cast<double>(rungs_.length(trial.rung + 1))) {
     Advance(number, trial);

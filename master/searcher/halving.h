@@ -2,9 +2,10 @@
 // on. Three rules say when a trial that has come to a rung is judged:
 //
 //   kStop         at once, by who has come so far: one of the best max(floor(n/divisor), 1) of the
-//   n
-//                 there goes on, any other is stopped for good. Nobody waits, so that a first comer
-//                 always goes on. Of equal losses the newcomer's is the better one.
+//                 n there goes on, any other is stopped for good. Nobody waits, so that a first
+//                 comer always goes on. A newcomer that is as good as another, to the last bit,
+//                 goes on only while fewer than that have: where many are equal, as a coarse metric
+//                 makes them, no more than the best part goes on.
 //   kPromote      whenever a slot is free: a trial pauses at its rung, and the best paused one that
 //                 is among the best floor(n/divisor) of its rung goes on, the highest rung first;
 //                 only then is a new trial made. When all were made and none runs, the best of each
@@ -101,6 +102,8 @@ class Halving {
   int64_t Keep(size_t rung, bool at_least_one) const;
   // The paused trial that is next to go on.
   std::optional<int64_t> Promotable() const;
+  // By the stopping rule, of one that `better` are better than.
+  bool GoesOn(size_t rung, double loss, int64_t better) const;
   // Counts it where it was on its way to, and says whether it is to be stopped.
   bool Arrive(int64_t number, Trial& trial, const Report& report);
   void Advance(int64_t number, Trial& trial);

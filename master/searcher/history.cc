@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "master/searcher/crowding.h"
@@ -51,8 +53,11 @@ int LevelOfMost(const std::vector<const Trial*>& trials, size_t enough) {
     if (!trial->curve.empty()) reached.push_back(trial->curve.back().first);
   }
   if (reached.empty()) return kNoLength;
-  std::sort(reached.begin(), reached.end(), std::greater<>());
-  return reached[std::min(std::max<size_t>(enough, 1), reached.size()) - 1];
+  const auto place =
+      reached.begin() +
+      static_cast<std::ptrdiff_t>(std::min(std::max<size_t>(enough, 1), reached.size()) - 1);
+  std::nth_element(reached.begin(), place, reached.end(), std::greater<>());
+  return *place;
 }
 
 void SortByPareto(std::vector<Ranked>::iterator begin, std::vector<Ranked>::iterator end) {
@@ -66,13 +71,19 @@ void SortByPareto(std::vector<Ranked>::iterator begin, std::vector<Ranked>::iter
 
 // Best first; what is equal stays in its order.
 void Sort(std::vector<Ranked>& ranked, size_t objectives) {
-  const auto first = [](const Ranked& r) {
-    return r.losses == nullptr ? std::numeric_limits<double>::infinity() : r.losses->front();
-  };
-  std::stable_sort(ranked.begin(), ranked.end(), [&first](const Ranked& a, const Ranked& b) {
-    if (a.level != b.level) return a.level > b.level;
-    return first(a) < first(b);
-  });
+  // The keys side by side: a decision sorts hundreds.
+  std::vector<std::tuple<int, double, size_t>> keys;
+  keys.reserve(ranked.size());
+  for (const Ranked& r : ranked) {
+    const double first =
+        r.losses == nullptr ? std::numeric_limits<double>::infinity() : r.losses->front();
+    keys.emplace_back(-r.level, first, keys.size());
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<Ranked> sorted;
+  sorted.reserve(ranked.size());
+  for (const auto& [level, first, index] : keys) sorted.push_back(ranked[index]);
+  ranked = std::move(sorted);
   if (objectives < 2) return;
   for (auto begin = ranked.begin(); begin != ranked.end() && begin->losses != nullptr;) {
     const auto end = std::find_if(begin, ranked.end(),

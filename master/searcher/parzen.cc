@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace det::searcher {
@@ -13,14 +12,17 @@ constexpr double kPriorWeight = 1;
 constexpr double kCategoryPrior = 2;
 // No kernel is narrower: the best points would be sampled again and again.
 constexpr double kLeastBandwidth = 0.01;
+constexpr double kUniform = -1;
 
 double Cdf(double z) { return 0.5 * std::erfc(-z * 0.70710678118654752); }
 
-// Of a Gaussian, what lies in [0, 1]. Farther than 5 sigma nothing does, to a millionth.
-double Mass(double center, double sigma) {
-  const double above = 1 - center > 5 * sigma ? 1 : Cdf((1 - center) / sigma);
-  const double below = center > 5 * sigma ? 0 : Cdf(-center / sigma);
-  return above - below;
+// Of a Gaussian, the logarithm of what lies in [0, 1]. Farther than 5 sigma nothing does, to a
+// millionth.
+double LogMass(double center, double sigma) {
+  const bool near_one = 1 - center <= 5 * sigma, near_zero = center <= 5 * sigma;
+  if (!near_one && !near_zero) return 0;
+  return std::log((near_one ? Cdf((1 - center) / sigma) : 1) -
+                  (near_zero ? Cdf(-center / sigma) : 0));
 }
 
 }  // namespace
@@ -28,16 +30,18 @@ double Mass(double center, double sigma) {
 Parzen::Parzen(const Encoding& encoding, std::vector<size_t> axes, const std::vector<Point>& points,
                double bandwidth)
     : encoding_(encoding), axes_(std::move(axes)) {
+  const auto count = static_cast<Eigen::Index>(points.size()) + 1;
   double total = kPriorWeight, sum = 0;
   for (const Point& point : points) total += point.weight;
+  log_weights_.resize(count);
   for (size_t k = 0; k <= points.size(); ++k) {
     const double weight = (k < points.size() ? points[k].weight : kPriorWeight) / total;
     cumulative_.push_back(sum += weight);
-    log_weights_.push_back(std::log(weight));
+    log_weights_[static_cast<Eigen::Index>(k)] = std::log(weight);
   }
-  common_.resize(axes_.size());
-  kernels_.resize(log_weights_.size() * axes_.size());
+  kernels_.resize(axes_.size());
   for (size_t a = 0; a < axes_.size(); ++a) {
+    kernels_[a].center = Eigen::ArrayXd::Constant(count, kUniform);
     if (axis(a).categorical) {
       AddCategory(a, points);
     } else {
@@ -47,52 +51,57 @@ Parzen::Parzen(const Encoding& encoding, std::vector<size_t> axes, const std::ve
 }
 
 void Parzen::AddCategory(size_t a, const std::vector<Point>& points) {
+  Kernels& kernels = kernels_[a];
   const double values = static_cast<double>(axis(a).values);
   const double shared = 1 / (1 + static_cast<double>(points.size()) / (kCategoryPrior * values));
-  common_[a] = {.log_own = std::log(1 - shared + shared / values),
-                .log_other = std::log(shared / values)};
+  kernels.log_own = std::log(1 - shared + shared / values);
+  kernels.log_other = std::log(shared / values);
+  kernels.log_any = -std::log(values);
   for (size_t k = 0; k < points.size(); ++k) {
     const double value = (*points[k].x)[axes_[a]];
-    if (!std::isnan(value)) {
-      kernels_[k * axes_.size() + a] = {.center = value, .log_scale = 0, .uniform = false};
-    }
+    if (!std::isnan(value)) kernels.center[static_cast<Eigen::Index>(k)] = value;
   }
 }
 
 void Parzen::AddGaussians(size_t a, const std::vector<Point>& points, double bandwidth) {
+  Kernels& kernels = kernels_[a];
+  kernels.narrow = Eigen::ArrayXd::Zero(kernels.center.size());
+  kernels.log_scale = kernels.narrow;
   const double n = std::max<double>(1, static_cast<double>(points.size()));
   const double values = static_cast<double>(axis(a).values);
   // Scott's rule; of integers at least half a cell.
   const double sigma =
       std::max({bandwidth * std::pow(n, -1 / (static_cast<double>(axes_.size()) + 4)),
                 kLeastBandwidth, values > 0 ? 0.5 / values : 0});
-  common_[a].sigma = sigma;
+  kernels.sigma = sigma;
+  // Without 1 / sqrt(2 pi) the density would be off by a factor against the uniform.
+  const double log_scale = -std::log(sigma) - 0.91893853320467274;
   for (size_t k = 0; k < points.size(); ++k) {
     const double center = (*points[k].x)[axes_[a]];
     if (std::isnan(center)) continue;
-    // Without 1 / sqrt(2 pi) the density would be off by a factor against the uniform.
-    kernels_[k * axes_.size() + a] = {
-        .center = center,
-        .log_scale = -std::log(sigma * Mass(center, sigma)) - 0.91893853320467274,
-        .uniform = false};
+    const auto i = static_cast<Eigen::Index>(k);
+    kernels.center[i] = center;
+    kernels.narrow[i] = 1 / sigma;
+    kernels.log_scale[i] = log_scale - LogMass(center, sigma);
   }
 }
 
 void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
   const auto it = std::upper_bound(cumulative_.begin(), cumulative_.end(), rng.Uniform01());
-  const size_t k = std::min(static_cast<size_t>(it - cumulative_.begin()), cumulative_.size() - 1);
+  const auto k = std::min<std::ptrdiff_t>(it - cumulative_.begin(), log_weights_.size() - 1);
   for (size_t a = 0; a < axes_.size(); ++a) {
-    const Kernel& kernel = kernels_[k * axes_.size() + a];
+    const Kernels& kernels = kernels_[a];
+    const double center = kernels.center[k];
     double& v = x[axes_[a]];
-    if (kernel.uniform) {
+    if (center == kUniform) {
       v = DrawCoordinate(axis(a), rng);
     } else if (axis(a).categorical) {
-      const double shared = std::exp(common_[a].log_other) * static_cast<double>(axis(a).values);
-      v = rng.Uniform01() < shared ? DrawCoordinate(axis(a), rng) : kernel.center;
+      const double shared = std::exp(kernels.log_other) * static_cast<double>(axis(a).values);
+      v = rng.Uniform01() < shared ? DrawCoordinate(axis(a), rng) : center;
     } else {
       // The center lies within the bounds, so that this ends soon.
       do {
-        v = kernel.center + common_[a].sigma * rng.Normal();
+        v = center + kernels.sigma * rng.Normal();
       } while (v < 0 || v > 1);
       v = SnapCoordinate(axis(a), v);
     }
@@ -100,28 +109,24 @@ void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
 }
 
 double Parzen::LogDensity(const Coordinates& x) const {
-  // The largest is taken out of the sum, or all would underflow.
-  double largest = -std::numeric_limits<double>::infinity();
-  std::vector<double> logs = log_weights_;
-  for (size_t k = 0; k < logs.size(); ++k) {
-    for (size_t a = 0; a < axes_.size(); ++a) {
-      const double v = x[axes_[a]];
-      const Kernel& kernel = kernels_[k * axes_.size() + a];
-      if (std::isnan(v)) continue;
-      if (axis(a).categorical) {
-        logs[k] += kernel.uniform       ? -std::log(static_cast<double>(axis(a).values))
-                   : kernel.center == v ? common_[a].log_own
-                                        : common_[a].log_other;
-      } else if (!kernel.uniform) {
-        const double z = (v - kernel.center) / common_[a].sigma;
-        logs[k] += kernel.log_scale - 0.5 * z * z;
-      }
+  Eigen::ArrayXd logs = log_weights_;
+  for (size_t a = 0; a < axes_.size(); ++a) {
+    const double v = x[axes_[a]];
+    const Kernels& kernels = kernels_[a];
+    if (std::isnan(v)) continue;
+    if (axis(a).categorical) {
+      logs += (kernels.center == v)
+                  .select(kernels.log_own,
+                          (kernels.center == kUniform)
+                              .select(kernels.log_any,
+                                      Eigen::ArrayXd::Constant(logs.size(), kernels.log_other)));
+    } else {
+      logs += kernels.log_scale - 0.5 * ((v - kernels.center) * kernels.narrow).square();
     }
-    largest = std::max(largest, logs[k]);
   }
-  double sum = 0;
-  for (const double log : logs) sum += log - largest > -40 ? std::exp(log - largest) : 0;
-  return largest + std::log(sum);
+  // The largest is taken out of the sum, or all would underflow.
+  const double largest = logs.maxCoeff();
+  return largest + std::log((logs - largest).exp().sum());
 }
 
 }  // namespace det::searcher

@@ -11,6 +11,7 @@
 
 #include "base/rng.h"
 #include "master/searcher/encoding.h"
+#include <eigen3/Eigen/Core>
 
 namespace det::searcher {
 
@@ -31,16 +32,16 @@ class Parzen {
   double LogDensity(const Coordinates& x) const;
 
  private:
-  struct Kernel {
-    double center = 0;
-    double log_scale = 0;  // of a Gaussian
-    bool uniform = true;
-  };
-  // What its kernels have in common.
-  struct Common {
-    double sigma = 0;      // of a Gaussian
-    double log_own = 0;    // of a category
-    double log_other = 0;  // of each value
+  // The kernels of one axis, by point; the prior comes last. A decision evaluates thousands of
+  // them, so each quantity is an array of its own.
+  struct Kernels {
+    Eigen::ArrayXd center;     // -1: uniform
+    Eigen::ArrayXd narrow;     // 1 / sigma of a Gaussian; 0: uniform
+    Eigen::ArrayXd log_scale;  // of a Gaussian
+    double sigma = 0;          // of the Gaussians
+    double log_own = 0;        // of a category
+    double log_other = 0;      // of each value
+    double log_any = 0;        // of a uniform one
   };
   const Axis& axis(size_t a) const { return encoding_.axes()[axes_[a]]; }
   void AddCategory(size_t a, const std::vector<Point>& points);
@@ -49,9 +50,8 @@ class Parzen {
   const Encoding& encoding_;
   std::vector<size_t> axes_;
   std::vector<double> cumulative_;  // weights
-  std::vector<double> log_weights_;
-  std::vector<Common> common_;   // by axis
-  std::vector<Kernel> kernels_;  // by point and axis; the prior comes last
+  Eigen::ArrayXd log_weights_;
+  std::vector<Kernels> kernels_;  // by axis
 };
 
 }  // namespace det::searcher

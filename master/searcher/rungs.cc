@@ -20,6 +20,8 @@ std::optional<int64_t> AsInteger(double divisor) {
   return static_cast<int64_t>(divisor);
 }
 
+bool Smaller(const Rungs::Entry& entry, double loss) { return entry.loss < loss; }
+
 }  // namespace
 
 int64_t RungsWithin(double divisor, int64_t n, int64_t most) {
@@ -60,8 +62,14 @@ Rungs::Rungs(std::vector<int64_t> lengths) {
 int64_t Rungs::Add(size_t rung, const Entry& entry) {
   std::vector<Entry>& entries = rungs_[rung].entries;
   entries.insert(std::lower_bound(entries.begin(), entries.end(), entry), entry);
-  const auto smaller = [](const Entry& e, double loss) { return e.loss < loss; };
-  return std::lower_bound(entries.begin(), entries.end(), entry.loss, smaller) - entries.begin();
+  return std::lower_bound(entries.begin(), entries.end(), entry.loss, Smaller) - entries.begin();
+}
+
+int64_t Rungs::equal(size_t rung, double loss) const {
+  const std::vector<Entry>& entries = rungs_[rung].entries;
+  const auto first = std::lower_bound(entries.begin(), entries.end(), loss, Smaller);
+  const auto larger = [](double l, const Entry& e) { return l < e.loss; };
+  return std::upper_bound(first, entries.end(), loss, larger) - first;
 }
 
 void Rungs::Forget(int64_t trial, size_t rung) {

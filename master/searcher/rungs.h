@@ -42,6 +42,9 @@ class Rungs {
   size_t top() const { return rungs_.size() - 1; }
   int64_t length(size_t rung) const { return rungs_[rung].length; }
   int64_t reported(size_t rung) const { return static_cast<int64_t>(rungs_[rung].entries.size()); }
+  int64_t continued(size_t rung) const { return rungs_[rung].continued; }
+  // How many there have this very loss.
+  int64_t equal(size_t rung, double loss) const;
 
   // Answers how many there have a smaller loss.
   int64_t Add(size_t rung, const Entry& entry);

@@ -55,6 +55,8 @@ TEST(RungsTest, AddAnswersHowManyAreBetter) {
   EXPECT_EQ(rungs.Add(0, {1.5, 5}), 3) << "an equal one is not better";
   EXPECT_EQ(rungs.Rank(0, {1.5, 5}), 4) << "but the older one comes first";
   EXPECT_EQ(rungs.reported(0), 7);
+  EXPECT_EQ(rungs.equal(0, 1.5), 2);
+  EXPECT_EQ(rungs.equal(0, 1.6), 0);
 }
 
 TEST(RungsTest, ForgetsATrialInAllItsRungs) {

@@ -29,6 +29,11 @@ constexpr double kBadBandwidth = 0.06;
 constexpr double kNarrowing = 1.25;  // exponent
 // For each trial they are wider by up to this factor, so that some look farther.
 constexpr double kWidest = 2;
+// Where most trials were stopped short of the length at which points are compared, what is known of
+// them is rough, and of those that learn fast. There this part is drawn at random, as BOHB has it,
+// and the kernels are so much wider, and stay so.
+constexpr double kRandomPart = 1.0 / 3;
+constexpr double kRough = 6;
 // How often each hyperparameter is chosen by itself. Never where there are categories: which of
 // them it is often decides what is good for the others.
 constexpr double kAlone = 0.2;
@@ -49,6 +54,10 @@ Points Good(const History::Ranking& ranking, size_t count) {
   return points;
 }
 
+bool IsRough(const History::Ranking& ranking) {
+  return 2 * ranking.comparable < ranking.judged.size();
+}
+
 Points Bad(const History::Ranking& ranking, size_t good) {
   Points points;
   const size_t end = std::min(ranking.judged.size(), good + kMostBad);
@@ -62,7 +71,8 @@ Points Bad(const History::Ranking& ranking, size_t good) {
 Coordinates ChooseTogether(const Encoding& encoding, const History::Ranking& ranking,
                            const Points& good, const Points& bad, base::Rng& rng) {
   const double points = static_cast<double>(good.size() + bad.size());
-  const double width = std::pow(kWidest, rng.Uniform01()) * std::pow(100 / points, kNarrowing);
+  const double width = std::pow(kWidest, rng.Uniform01()) *
+                       (IsRough(ranking) ? kRough : std::pow(100 / points, kNarrowing));
   std::vector<size_t> axes(encoding.axes().size());
   std::iota(axes.begin(), axes.end(), size_t{0});
   const Parzen l(encoding, axes, good, width * kGoodBandwidth);
@@ -121,6 +131,7 @@ Coordinates TpeSampler::Choose(const Encoding& encoding, base::Rng& rng) const {
   if (static_cast<int64_t>(ranking.judged.size()) < kStart) {
     return StartPoint(encoding, ranking, rng);
   }
+  if (IsRough(ranking) && rng.Uniform01() < kRandomPart) return encoding.Draw(rng);
   // The history counts some that it has forgotten since.
   const Points good =
       Good(ranking, std::min(static_cast<size_t>(good_count), ranking.judged.size()));

@@ -9,7 +9,10 @@
 //
 // Trials that run and have not reported count as bad (constant liar). Several objectives: good is
 // what comes first in Pareto order (Ozaki et al., "Multiobjective tree-structured Parzen
-// estimator", 2020). Trials of different lengths: see History::Rank. PURE.
+// estimator", 2020).
+//
+// Trials of different lengths: see History::Rank. Under successive halving, where most trials end
+// early, a third of the points is random and the kernels are wide, after BOHB. PURE.
 #ifndef MASTER_SEARCHER_TPE_H_
 #define MASTER_SEARCHER_TPE_H_
 

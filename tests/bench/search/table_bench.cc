@@ -1,32 +1,48 @@
 // Searches on the recorded learning curves of Fashion-MNIST (data/), at full speed: how many units
-// of training each method needs to come as far as random search at full budget.
+// of training each method needs to come as far as random search does with as many trials, each in
+// full.
 //
-// Usage: table_bench CURVES.csv [--seeds N]      after: bazel build
-// //tests/bench/search:table_bench
-//        table_bench --speed                     10,000 trials of adaptive_asha
-// Prints a table; exit code 1 where a ratio is above the one that is asked for.
+// Usage: table_bench CURVES.csv [--seeds N]
+//            a table; exit code 1 where a ratio is above the one that is asked for
+//        table_bench CURVES.csv --losses BUDGET,BUDGET [--seeds N]
+//            a line `budget method seed loss` per search: the least that it has seen
+//        table_bench CURVES.csv --samples N
+//            a line of JSON per random point: it, and its losses at the rungs
+//        table_bench --speed
+//            10,000 trials of adaptive_asha
+// after: bazel build //tests/bench/search:table_bench
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "base/check.h"
 #include "base/file.h"
+#include "base/rng.h"
+#include "master/searcher/preview.h"
 #include "master/searcher/recorded_curves.h"
+#include "master/searcher/searcher.h"
 #include "master/searcher/simulate.h"
+#include "master/searcher/space.h"
 
 namespace det::bench {
 namespace {
 
+using searcher::LearningCurve;
 using searcher::Simulation;
 
-constexpr int64_t kUnits = 64;         // of a trial in full
-constexpr int64_t kRandomTrials = 64;  // of random search
+constexpr int64_t kUnits = 64;  // of a trial in full
+constexpr int64_t kTrials = 256;
+constexpr int64_t kFewTrials = 64;
 constexpr int64_t kAtOnce = 8;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -48,23 +64,40 @@ model::SearchSpace Space() {
   return space;
 }
 
-model::ExperimentConfig Config(const std::string& name, const std::string& sampler, int64_t trials,
-                               uint32_t seed) {
+struct Method {
+  const char* title;
+  const char* name;
+  const char* sampler;
+};
+constexpr Method kRandom = {"random", "random", "random"};
+constexpr Method kMethods[] = {
+    kRandom,
+    {"tpe", "tpe", "tpe"},
+    {"asha", "asha", "random"},
+    {"asha+tpe", "asha", "tpe"},
+    {"adaptive_asha", "adaptive_asha", "random"},
+    {"adaptive_asha+tpe", "adaptive_asha", "tpe"},
+    {"hyperband", "hyperband", "random"},
+};
+
+// Rungs at 1, 4, 16 and 64 units; adaptive_asha has brackets that begin at the first three, as its
+// defaults are.
+model::ExperimentConfig Config(const Method& method, int64_t trials, int64_t at_once, int seed) {
   model::ExperimentConfig config;
   config.hyperparameters = Space();
-  config.experiment_seed = seed;
-  config.searcher.name = name;
-  config.searcher.sampler = sampler;
+  config.experiment_seed = static_cast<uint32_t>(seed);
+  config.searcher.name = method.name;
+  config.searcher.sampler = method.sampler;
   config.searcher.metric = "loss";
   config.searcher.max_length = model::Length{model::Length::Unit::kBatches, kUnits};
   config.searcher.max_trials = trials;
-  config.searcher.max_concurrent_trials = kAtOnce;
+  config.searcher.max_concurrent_trials = at_once;
   config.searcher.divisor = 4;
   config.searcher.num_rungs = 4;
   return config;
 }
 
-Simulation Run(const model::ExperimentConfig& config, const searcher::LearningCurve& curve) {
+Simulation Run(const model::ExperimentConfig& config, const LearningCurve& curve) {
   absl::StatusOr<Simulation> simulation = searcher::Simulate(config, curve);
   DET_CHECK_OK(simulation);
   return *std::move(simulation);
@@ -78,82 +111,137 @@ double UnitsTo(const Simulation& simulation, double target) {
   return kNever;
 }
 
+// The least that was seen within so many units.
+double BestWithin(const Simulation& simulation, int64_t units) {
+  double best = kNever;
+  for (const searcher::BestSoFar& so_far : simulation.best) {
+    if (so_far.units <= units) best = so_far.metric;
+  }
+  return best;
+}
+
 double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
 
-struct Method {
-  const char* title;
-  const char* name;
-  const char* sampler;
-  int64_t trials;
-};
-constexpr Method kMethods[] = {
-    {"random", "random", "random", kRandomTrials},
-    {"tpe", "tpe", "random", kRandomTrials},
-    {"adaptive_asha", "adaptive_asha", "random", 256},
-    {"adaptive_asha + tpe", "adaptive_asha", "tpe", 256},
-    {"asha", "asha", "random", 256},
-    {"asha + tpe", "asha", "tpe", 256},
-    {"asha + bayesian", "asha", "bayesian", 256},
-    {"hyperband", "hyperband", "random", 256},
-};
+// ---- units to the best of random search ----
 
-// True where `ratio` is at most `bound`.
-bool Judge(const char* what, double ratio, double bound) {
+double RandomBest(const LearningCurve& curve, int64_t trials, int seeds) {
+  std::vector<double> best;
+  for (int seed = 0; seed < seeds; ++seed) {
+    best.push_back(Run(Config(kRandom, trials, kAtOnce, seed), curve).best.back().metric);
+  }
+  return Median(best);
+}
+
+// True where `units` are at most `bound` of `others`. What is never reached is no ratio.
+bool Judge(const char* what, double units, double others, double bound) {
+  const double ratio = units / others;
+  if (units == kNever) {
+    std::printf("%-58s not reached (asked for: at most %.2f)  MISSED\n", what, bound);
+    return false;
+  }
   std::printf("%-58s %.3f (asked for: at most %.2f)%s\n", what, ratio, bound,
               ratio <= bound ? "" : "  MISSED");
   return ratio <= bound;
 }
 
-int CompareOnTable(const std::string& path, int seeds) {
-  const absl::StatusOr<std::string> text = base::ReadFile(path);
-  DET_CHECK_OK(text);
-  const auto curves = searcher::RecordedCurves::Parse(*text, path);
-  DET_CHECK_OK(curves);
-  const searcher::LearningCurve curve = [&](const model::Hparams& point, int64_t length) {
-    return std::vector<double>{curves->At(point, static_cast<double>(length))[0]};
-  };
-  std::vector<double> random_best;
+struct Medians {
+  double to_target = 0;
+  double to_few = 0;  // to the best of random with fewer trials
+};
+
+Medians Compare(const LearningCurve& curve, const Method& method, double target, double few,
+                int seeds) {
+  std::vector<double> to_target, to_few, all, best;
   for (int seed = 0; seed < seeds; ++seed) {
-    const auto config = Config("random", "random", kRandomTrials, static_cast<uint32_t>(seed));
-    random_best.push_back(Run(config, curve).best.back().metric);
+    const Simulation simulation = Run(Config(method, kTrials, kAtOnce, seed), curve);
+    to_target.push_back(UnitsTo(simulation, target));
+    to_few.push_back(UnitsTo(simulation, few));
+    all.push_back(static_cast<double>(simulation.units));
+    best.push_back(simulation.best.back().metric);
   }
-  const double target = Median(random_best);
-  std::printf("%zu recorded configurations; random: %lld trials of %lld units, best loss %.4f\n\n",
-              curves->configurations(), static_cast<long long>(kRandomTrials),
-              static_cast<long long>(kUnits), target);
-  std::printf("%-24s %16s %12s %12s   medians of %d seeds\n", "method", "units to target",
-              "all units", "final best", seeds);
-  std::map<std::string, double> to_target;
+  std::printf("%-20s %12.0f %12.0f %12.0f %12.4f\n", method.title, Median(to_target),
+              Median(to_few), Median(all), Median(best));
+  return {.to_target = Median(to_target), .to_few = Median(to_few)};
+}
+
+int CompareOnTable(const LearningCurve& curve, int seeds) {
+  const double target = RandomBest(curve, kTrials, seeds);
+  const double few = RandomBest(curve, kFewTrials, seeds);
+  std::printf("random: best loss %.4f with %lld trials, %.4f with %lld\n\n", target,
+              static_cast<long long>(kTrials), few, static_cast<long long>(kFewTrials));
+  std::printf("%-20s %12s %12s %12s %12s   medians of %d seeds\n", "method",
+              absl::StrCat("to ", target).c_str(), absl::StrCat("to ", few).c_str(), "all units",
+              "final best", seeds);
+  std::map<std::string, Medians> medians;
   for (const Method& method : kMethods) {
-    std::vector<double> to, all, best;
-    for (int seed = 0; seed < seeds; ++seed) {
-      const auto config =
-          Config(method.name, method.sampler, method.trials, static_cast<uint32_t>(1000 + seed));
-      const Simulation simulation = Run(config, curve);
-      to.push_back(UnitsTo(simulation, target));
-      all.push_back(static_cast<double>(simulation.units));
-      best.push_back(simulation.best.back().metric);
-    }
-    to_target[method.title] = Median(to);
-    std::printf("%-24s %16.0f %12.0f %12.4f\n", method.title, Median(to), Median(all),
-                Median(best));
+    medians[method.title] = Compare(curve, method, target, few, seeds);
   }
   std::printf("\n");
-  const double budget = static_cast<double>(kRandomTrials * kUnits);
-  bool good = Judge("adaptive_asha to random's best, of random's full budget",
-                    to_target["adaptive_asha"] / budget, 0.1);
-  good = Judge("asha with tpe, of asha with random sampling",
-               to_target["asha + tpe"] / to_target["asha"], 0.7) &&
-         good;
+  const Medians& asha = medians["asha"];
+  const Medians& with_tpe = medians["asha+tpe"];
+  const Medians& adaptive = medians["adaptive_asha"];
+  std::printf("to the best of random with as many trials (%lld):\n",
+              static_cast<long long>(kTrials));
+  bool good = Judge("adaptive_asha, of random's units", adaptive.to_target, kTrials * kUnits, 0.1);
+  good = Judge("asha with tpe, of asha", with_tpe.to_target, asha.to_target, 0.7) && good;
+  std::printf("for information, to its best with %lld:\n", static_cast<long long>(kFewTrials));
+  Judge("adaptive_asha, of random's units", adaptive.to_few, kFewTrials * kUnits, 0.1);
+  Judge("asha with tpe, of asha", with_tpe.to_few, asha.to_few, 0.7);
   return good ? 0 : 1;
+}
+
+// ---- losses within a budget ----
+
+// As many trials as are planned to take the budget, one after the other.
+int64_t TrialsFor(const Method& method, int64_t budget) {
+  int64_t trials = 1;
+  for (int64_t step = budget; step > 0; step /= 2) {
+    const auto made = searcher::Searcher::Make(Config(method, trials + step, 1, 0));
+    DET_CHECK_OK(made);
+    const double units = searcher::SumOf(made->Preview()).units;
+    if (units <= static_cast<double>(budget)) trials += step;
+  }
+  return trials;
+}
+
+int PrintLosses(const LearningCurve& curve, const std::string& budgets, int seeds) {
+  for (const Method& method : kMethods) {
+    for (const absl::string_view text : absl::StrSplit(budgets, ',')) {
+      int64_t budget = 0;
+      DET_CHECK(absl::SimpleAtoi(text, &budget)) << "--losses: expected budgets, found " << budgets;
+      const int64_t trials = TrialsFor(method, budget);
+      for (int seed = 0; seed < seeds; ++seed) {
+        const Simulation simulation = Run(Config(method, trials, 1, seed), curve);
+        std::printf("%lld %s %d %.17g\n", static_cast<long long>(budget), method.title, seed,
+                    BestWithin(simulation, budget));
+        std::fflush(stdout);
+      }
+    }
+  }
+  return 0;
+}
+
+int PrintSamples(const LearningCurve& curve, int samples) {
+  base::Rng rng(1);
+  for (int i = 0; i < samples; ++i) {
+    const model::Hparams point = searcher::Sample(Space(), rng);
+    model::Value::Object losses;
+    for (int64_t length = 1; length <= kUnits; length *= 4) {
+      const double loss = curve(point, length)[0];
+      losses[absl::StrCat(length)] = std::isfinite(loss) ? model::Value(loss) : model::Value();
+    }
+    const model::Value line = model::Value::Object{{"point", point}, {"losses", losses}};
+    std::printf("%s\n", line.ToJson().c_str());
+  }
+  return 0;
 }
 
 int Speed() {
   const absl::Time began = absl::Now();
-  const auto config = Config("adaptive_asha", "random", 10'000, 1);
+  const auto config = Config({"", "adaptive_asha", "random"}, 10'000, kAtOnce, 1);
   const Simulation simulation = Run(config, [](const model::Hparams& point, int64_t length) {
     const double rate = *point.at("learning_rate").AsNumber();
     return std::vector<double>{rate + 1.0 / static_cast<double>(length)};
@@ -168,12 +256,27 @@ int Speed() {
 }  // namespace det::bench
 
 int main(int argc, char** argv) {
-  const std::string first = argc > 1 ? argv[1] : "";
-  if (first == "--speed") return det::bench::Speed();
-  const bool seeds = argc == 4 && std::string(argv[2]) == "--seeds";
-  if (first.empty() || (argc > 2 && !seeds)) {
-    std::fprintf(stderr, "usage: table_bench CURVES.csv [--seeds N] | --speed\n");
+  using namespace det;
+  std::map<std::string, std::string> options;
+  for (int i = 2; i + 1 < argc; i += 2) options[argv[i]] = argv[i + 1];
+  if (argc == 2 && std::string(argv[1]) == "--speed") return bench::Speed();
+  if (argc < 2 || argc % 2 != 0) {
+    std::fprintf(stderr,
+                 "usage: table_bench CURVES.csv [--losses BUDGETS | --samples N] [--seeds N] | "
+                 "--speed\n");
     return 2;
   }
-  return det::bench::CompareOnTable(first, seeds ? std::atoi(argv[3]) : 40);
+  const absl::StatusOr<std::string> text = base::ReadFile(std::string(argv[1]));
+  DET_CHECK_OK(text);
+  const auto curves = searcher::RecordedCurves::Parse(*text, argv[1]);
+  DET_CHECK_OK(curves);
+  const searcher::LearningCurve curve = [&](const model::Hparams& point, int64_t length) {
+    return std::vector<double>{curves->At(point, static_cast<double>(length))[0]};
+  };
+  if (options.contains("--samples")) {
+    return bench::PrintSamples(curve, std::stoi(options["--samples"]));
+  }
+  const int seeds = options.contains("--seeds") ? std::stoi(options["--seeds"]) : 40;
+  if (options.contains("--losses")) return bench::PrintLosses(curve, options["--losses"], seeds);
+  return bench::CompareOnTable(curve, seeds);
 }
