@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include <eigen3/Eigen/Core>
+
 namespace det::searcher {
 namespace {
 
@@ -25,23 +27,27 @@ double LogMass(double center, double sigma) {
                   (near_zero ? Cdf(-center / sigma) : 0));
 }
 
+Eigen::Map<const Eigen::ArrayXd> Array(const std::vector<double>& values) {
+  return {values.data(), static_cast<Eigen::Index>(values.size())};
+}
+
 }  // namespace
 
 Parzen::Parzen(const Encoding& encoding, std::vector<size_t> axes, const std::vector<Point>& points,
                double bandwidth)
     : encoding_(encoding), axes_(std::move(axes)) {
-  const auto count = static_cast<Eigen::Index>(points.size()) + 1;
+  const size_t count = points.size() + 1;
   double total = kPriorWeight, sum = 0;
   for (const Point& point : points) total += point.weight;
   log_weights_.resize(count);
   for (size_t k = 0; k <= points.size(); ++k) {
     const double weight = (k < points.size() ? points[k].weight : kPriorWeight) / total;
     cumulative_.push_back(sum += weight);
-    log_weights_[static_cast<Eigen::Index>(k)] = std::log(weight);
+    log_weights_[k] = std::log(weight);
   }
   kernels_.resize(axes_.size());
   for (size_t a = 0; a < axes_.size(); ++a) {
-    kernels_[a].center = Eigen::ArrayXd::Constant(count, kUniform);
+    kernels_[a].center.assign(count, kUniform);
     if (axis(a).categorical) {
       AddCategory(a, points);
     } else {
@@ -59,14 +65,14 @@ void Parzen::AddCategory(size_t a, const std::vector<Point>& points) {
   kernels.log_any = -std::log(values);
   for (size_t k = 0; k < points.size(); ++k) {
     const double value = (*points[k].x)[axes_[a]];
-    if (!std::isnan(value)) kernels.center[static_cast<Eigen::Index>(k)] = value;
+    if (!std::isnan(value)) kernels.center[k] = value;
   }
 }
 
 void Parzen::AddGaussians(size_t a, const std::vector<Point>& points, double bandwidth) {
   Kernels& kernels = kernels_[a];
-  kernels.narrow = Eigen::ArrayXd::Zero(kernels.center.size());
-  kernels.log_scale = kernels.narrow;
+  kernels.narrow.assign(kernels.center.size(), 0);
+  kernels.log_scale.assign(kernels.center.size(), 0);
   const double n = std::max<double>(1, static_cast<double>(points.size()));
   const double values = static_cast<double>(axis(a).values);
   // Scott's rule; of integers at least half a cell.
@@ -79,16 +85,15 @@ void Parzen::AddGaussians(size_t a, const std::vector<Point>& points, double ban
   for (size_t k = 0; k < points.size(); ++k) {
     const double center = (*points[k].x)[axes_[a]];
     if (std::isnan(center)) continue;
-    const auto i = static_cast<Eigen::Index>(k);
-    kernels.center[i] = center;
-    kernels.narrow[i] = 1 / sigma;
-    kernels.log_scale[i] = log_scale - LogMass(center, sigma);
+    kernels.center[k] = center;
+    kernels.narrow[k] = 1 / sigma;
+    kernels.log_scale[k] = log_scale - LogMass(center, sigma);
   }
 }
 
 void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
   const auto it = std::upper_bound(cumulative_.begin(), cumulative_.end(), rng.Uniform01());
-  const auto k = std::min<std::ptrdiff_t>(it - cumulative_.begin(), log_weights_.size() - 1);
+  const size_t k = std::min(static_cast<size_t>(it - cumulative_.begin()), cumulative_.size() - 1);
   for (size_t a = 0; a < axes_.size(); ++a) {
     const Kernels& kernels = kernels_[a];
     const double center = kernels.center[k];
@@ -109,19 +114,20 @@ void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
 }
 
 double Parzen::LogDensity(const Coordinates& x) const {
-  Eigen::ArrayXd logs = log_weights_;
+  Eigen::ArrayXd logs = Array(log_weights_);
   for (size_t a = 0; a < axes_.size(); ++a) {
     const double v = x[axes_[a]];
     const Kernels& kernels = kernels_[a];
     if (std::isnan(v)) continue;
+    const auto center = Array(kernels.center);
     if (axis(a).categorical) {
-      logs += (kernels.center == v)
+      logs += (center == v)
                   .select(kernels.log_own,
-                          (kernels.center == kUniform)
+                          (center == kUniform)
                               .select(kernels.log_any,
                                       Eigen::ArrayXd::Constant(logs.size(), kernels.log_other)));
     } else {
-      logs += kernels.log_scale - 0.5 * ((v - kernels.center) * kernels.narrow).square();
+      logs += Array(kernels.log_scale) - 0.5 * ((v - center) * Array(kernels.narrow)).square();
     }
   }
   // The largest is taken out of the sum, or all would underflow.

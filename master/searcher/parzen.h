@@ -11,7 +11,6 @@
 
 #include "base/rng.h"
 #include "master/searcher/encoding.h"
-#include <eigen3/Eigen/Core>
 
 namespace det::searcher {
 
@@ -35,13 +34,13 @@ class Parzen {
   // The kernels of one axis, by point; the prior comes last. A decision evaluates thousands of
   // them, so each quantity is an array of its own.
   struct Kernels {
-    Eigen::ArrayXd center;     // -1: uniform
-    Eigen::ArrayXd narrow;     // 1 / sigma of a Gaussian; 0: uniform
-    Eigen::ArrayXd log_scale;  // of a Gaussian
-    double sigma = 0;          // of the Gaussians
-    double log_own = 0;        // of a category
-    double log_other = 0;      // of each value
-    double log_any = 0;        // of a uniform one
+    std::vector<double> center;     // -1: uniform
+    std::vector<double> narrow;     // 1 / sigma of a Gaussian; 0: uniform
+    std::vector<double> log_scale;  // of a Gaussian
+    double sigma = 0;               // of the Gaussians
+    double log_own = 0;             // of a category
+    double log_other = 0;           // of each value
+    double log_any = 0;             // of a uniform one
   };
   const Axis& axis(size_t a) const { return encoding_.axes()[axes_[a]]; }
   void AddCategory(size_t a, const std::vector<Point>& points);
@@ -50,7 +49,7 @@ class Parzen {
   const Encoding& encoding_;
   std::vector<size_t> axes_;
   std::vector<double> cumulative_;  // weights
-  Eigen::ArrayXd log_weights_;
+  std::vector<double> log_weights_;
   std::vector<Kernels> kernels_;  // by axis
 };
 

@@ -117,9 +117,11 @@ Value ToValue(const Node& node) {
 }
 
 Value ToValue(const Job& job) {
-  Value::Object out = {{"id", job.id.value()},         {"priority", job.priority},
-                       {"weight", Number(job.weight)}, {"position", Number(job.position)},
-                       {"workspace", job.workspace},   {"user", job.user}};
+  Value::Object out = {{"id", job.id.value()},
+                       {"priority", job.priority},
+                       {"weight", Number(job.weight)},
+                       {"workspace", job.workspace},
+                       {"user", job.user}};
   // One that is there counts as set by hand.
   if (job.position_set || job.position != 0) out["position"] = Number(job.position);
   if (!job.position_set && job.position != 0) out["position_set"] = false;
