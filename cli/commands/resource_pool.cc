@@ -223,7 +223,7 @@ absl::StatusOr<int> Put(Invocation& run, bool is_new) {
   run.screen->Print(
       absl::StrCat(is_new ? "created" : "set", " resource pool ", request.name(), "\n"));
   if (is_new && response.resource_pool().num_agents() == 0) {
-    run.screen->Hint("resolute-agent --resource-pool " + request.name());
+    run.screen->Hint("resolute-agent --pool " + request.name());
   }
   return kExitOk;
 }
@@ -264,7 +264,7 @@ std::vector<Command> ResourcePoolCommands() {
        ""},
       {{"resource-pool", "describe"}, "show all of a resource pool", {kPool}, {}, RunDescribe, ""},
       {{"resource-pool", "create"},
-       "make a resource pool; agents join it by --resource-pool",
+       "make a resource pool; agents join it by --pool",
        {kPool, kSettings},
        {},
        RunCreate,

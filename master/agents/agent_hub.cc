@@ -170,6 +170,8 @@ void AgentHub::Impl::Register(const std::shared_ptr<Connection>& connection,
   DET_LOG(INFO) << "agent registered" << base::Field("agent", id)
                 << base::Field("slots", event->agent.slots.size())
                 << base::Field("running", event->running.size());
+  // Shares that it has no more end without an exit; the others are looked up again.
+  log_watch_->Forget(id);
   engine_->Submit(*std::move(event), [self = shared_from_this(),
                                       connection](const absl::StatusOr<engine::Applied>& applied) {
     self->Welcome(*connection, applied.status());

@@ -58,13 +58,17 @@ void ForgetFailures(Step& step, const Share& share) {
   }
 }
 
-// The next run goes elsewhere, where there is an elsewhere.
-void Avoid(Step& step, const Allocation& a, Trial& trial, const model::AgentId& agent) {
-  if (std::find(trial.blocked.begin(), trial.blocked.end(), agent) != trial.blocked.end()) return;
+bool CouldRunWithout(const Step& step, const Allocation& a, const model::AgentId& agent) {
   scheduler::Gang next = MakeGang(step.s, a);
   next.running_on.clear();
   next.blocked.push_back(agent);
-  if (!step.s.scheduler.CanEverRun(next).ok()) return;
+  return step.s.scheduler.CanEverRun(next).ok();
+}
+
+// The next run goes elsewhere, where there is an elsewhere.
+void Avoid(Step& step, const Allocation& a, Trial& trial, const model::AgentId& agent) {
+  if (std::find(trial.blocked.begin(), trial.blocked.end(), agent) != trial.blocked.end()) return;
+  if (!CouldRunWithout(step, a, agent)) return;
   trial.blocked.push_back(agent);
   step.Touch(trial);
 }
@@ -103,7 +107,13 @@ absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event) {
   });
   const bool blocked =
       std::find(trial.blocked.begin(), trial.blocked.end(), event.agent) != trial.blocked.end();
-  if (event.exclude_node && runs_there && !blocked) {
+  if (event.exclude_node && runs_there && !blocked && !CouldRunWithout(step, a, event.agent)) {
+    // It would wait for ever.
+    step.Log(
+        trial, a.id, model::LogLevel::kWarning,
+        absl::StrCat("log policy \"", event.policy, "\" matched, but without ", event.agent.value(),
+                     " the trial could not run at all: it may run there"));
+  } else if (event.exclude_node && runs_there && !blocked) {
     trial.blocked.push_back(event.agent);
     step.Touch(trial);
     // The scheduler hears of it.

@@ -25,11 +25,21 @@ const model::Quota* FindInFile(const Cluster::State& s, Scope scope, const std::
   return nullptr;
 }
 
+// As the configuration file has it: rows, paths and lines of text must carry the name unchanged.
+absl::Status CheckName(const std::string& what, const std::string& name) {
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f && c != '/';
+  });
+  if (!name.empty() && name.size() <= 255 && plain) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, ": 1 to 255 bytes, without control characters and \"/\", are expected as a name"));
+}
+
 absl::Status Check(const model::ResourcePool& pool) {
   const auto bad = [&](const std::string& what) {
     return absl::InvalidArgumentError(absl::StrCat("resource pool \"", pool.name, "\": ", what));
   };
-  if (pool.name.empty()) return absl::InvalidArgumentError("a resource pool needs a name");
+  DET_RETURN_IF_ERROR(CheckName("resource pool", pool.name));
   if (pool.default_priority < 1 || pool.default_priority > 99) {
     return bad(absl::StrCat("default_priority ", pool.default_priority, " must be from 1 to 99"));
   }
@@ -142,6 +152,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const PutQuota& event) {
   if (quota.name.empty()) {
     return absl::InvalidArgumentError("a quota needs the name of its user or workspace");
   }
+  DET_RETURN_IF_ERROR(CheckName("quota", quota.name));
   if (!quota.max_slots && !quota.slot_hours) {
     return absl::InvalidArgumentError(
         absl::StrCat("the quota of ", quota.name, " limits nothing: give max_slots or slot_hours"));
@@ -180,6 +191,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const DeleteQuota& event) {
   }
   step.Change(DropQuota{event.scope, event.name});
   step.Reschedule();
+  SetCalendar(step);
   return step.Finish();
 }
 

@@ -18,6 +18,9 @@ using experiment::Experiment;
 using experiment::QueuePlace;
 using model::SchedulingPolicy;
 
+// Each looks through the queue, on the cluster's loop.
+constexpr size_t kMostUpdates = 500;
+
 // The queue with the updates so far; the cluster's own is changed once all of them are known to do.
 class Draft {
  public:
@@ -51,6 +54,14 @@ class Draft {
   const Cluster::State& s_;
   std::map<model::ExperimentId, QueuePlace> places_;
 };
+
+// Whether somebody defined the pool, or an agent named it, or trials go there that name none.
+bool IsKnown(const Cluster::State& s, const std::string& pool) {
+  if (FindPool(s, pool) != nullptr) return true;
+  if (pool == DefaultComputePool(s) || pool == DefaultAuxPool(s)) return true;
+  return std::any_of(s.agents.begin(), s.agents.end(),
+                     [&](const auto& entry) { return entry.second.resource_pool == pool; });
+}
 
 absl::StatusOr<const Experiment*> Draft::Find(const model::JobId& job) const {
   for (const auto& [id, entry] : s_.experiments) {
@@ -97,6 +108,10 @@ absl::Status Draft::Apply(const UpdateQueue::Update& update) {
   const std::string pool = update.resource_pool.value_or(Look(e->id).resource_pool);
   DET_RETURN_IF_ERROR(CheckPolicy(update, pool));
   if (pool != Look(e->id).resource_pool) {
+    if (!IsKnown(s_, pool)) {
+      return absl::NotFoundError(
+          absl::StrCat("job ", job, " cannot be moved: there is no resource pool \"", pool, "\""));
+    }
     DET_RETURN_IF_ERROR(CanEverRun(s_, *e->config, pool));
     PlaceOf(e->id).resource_pool = pool;
   }
@@ -189,6 +204,10 @@ void Take(Step& step, Entry& entry, const QueuePlace& place) {
 }  // namespace
 
 absl::StatusOr<Outcome> Apply(Step& step, const UpdateQueue& event) {
+  if (event.updates.size() > kMostUpdates) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(event.updates.size(), " updates at once: ", kMostUpdates, " are the most"));
+  }
   Draft draft(step.s);
   for (const UpdateQueue::Update& update : event.updates) {
     DET_RETURN_IF_ERROR(draft.Apply(update));

@@ -17,7 +17,7 @@ void AddAbsentAgents(Cluster::State& s) {
       model::Agent agent;
       agent.id = share.placement.agent;
       agent.connected = false;
-      agent.registered_at = *allocation.started_at;
+      agent.registered_at = allocation.started_at.value_or(allocation.queued_at);
       s.agents.emplace(agent.id, std::move(agent));
     }
   }

@@ -37,16 +37,20 @@ bool StillFits(const Cluster::State& s, const Allocation& a,
   return true;
 }
 
-void AssignSlots(Step& step, const scheduler::Assignment& assignment) {
+constexpr absl::Duration kRetry = absl::Seconds(1);
+
+// False where the plan does not hold: to be tried again.
+bool AssignSlots(Step& step, const scheduler::Assignment& assignment) {
   const auto it = step.s.allocations.find(assignment.gang);
-  if (it == step.s.allocations.end() || it->second.state != AllocationState::kQueued) return;
+  if (it == step.s.allocations.end() || it->second.state != AllocationState::kQueued) return true;
   Allocation& a = it->second;
-  if (!StillFits(step.s, a, assignment.on)) return step.Reschedule();
+  if (!StillFits(step.s, a, assignment.on)) return false;
   experiment::Trial& trial = step.s.trials.at(a.trial);
   Do(step, trial, experiment::OnAssigned(trial));
   Do(step, a, experiment::Assign(a, assignment.on, step.now));
   // What comes later in the plan must not take the same.
   step.s.slots.Put(a);
+  return true;
 }
 
 // A timer that comes due is truncated to microseconds, as every event is.
@@ -65,12 +69,18 @@ absl::StatusOr<Outcome> Apply(Step& step, const ScheduleTick&) {
   if (step.s.queue_changed || !plan.assign.empty() || !plan.preempt.empty()) {
     step.Effect(QueueChanged{});
   }
-  for (const scheduler::Assignment& assignment : plan.assign) AssignSlots(step, assignment);
+  absl::Time look_again = plan.look_again.value_or(absl::InfiniteFuture());
+  for (const scheduler::Assignment& assignment : plan.assign) {
+    // Not at once: a plan that is refused again and again must not keep the loop busy.
+    if (!AssignSlots(step, assignment)) look_again = std::min(look_again, step.now + kRetry);
+  }
   for (const scheduler::Preemption& preemption : plan.preempt) {
     const auto victim = step.s.allocations.find(preemption.victim);
     if (victim != step.s.allocations.end()) Preempt(step, victim->second, preemption.reason);
   }
-  if (plan.look_again) step.Effect(SetScheduleTimer{NextMicrosecond(*plan.look_again)});
+  if (look_again < absl::InfiniteFuture()) {
+    step.Effect(SetScheduleTimer{NextMicrosecond(look_again)});
+  }
   Outcome outcome = step.Finish();
   step.s.queue_changed = false;
   return outcome;

@@ -142,6 +142,10 @@ TEST_F(SchedulingTest, AMoveToAnotherPoolTakesWhatRunsAlong) {
   Create(MakeConfig());
   Create(MakeConfig());
   Start("1.1.0");
+  const auto nowhere =
+      cluster_.Apply(UpdateQueue{{{.job = JobId("exp-1"), .resource_pool = "otter"}}}, now_);
+  EXPECT_EQ(nowhere.status().code(), absl::StatusCode::kNotFound) << "nobody knows that pool";
+  Apply(PutResourcePool{{.name = "other"}});
   const Outcome moved = Apply(UpdateQueue{{{.job = JobId("exp-1"), .resource_pool = "other"},
                                            {.job = JobId("exp-2"), .resource_pool = "other"}}});
   const auto news = Of<AnnouncePreemption>(moved);

@@ -1,24 +1,32 @@
 #include "master/cluster/slot_index.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace det::cluster {
 namespace {
 
-// Fractions of a slot add up with errors.
-constexpr double kRounding = 1e-6;
+// Millionths, rounded down: the scheduler counts so, and what it finds room for has room here.
+constexpr int64_t kParts = 1'000'000;
+
+int64_t PartsOf(double fraction) {
+  if (fraction >= 1) return kParts;
+  return std::max<int64_t>(1, static_cast<int64_t>(fraction * kParts + 1e-6));
+}
 
 }  // namespace
 
 void SlotIndex::Put(const experiment::Allocation& allocation) {
   Remove(allocation.id);
   if (allocation.shares.empty()) return;
-  Held held{.on = {}, .machines = {}, .fraction = allocation.fraction};
+  Held held{.on = {}, .machines = {}, .parts = PartsOf(allocation.fraction)};
   for (const experiment::Share& share : allocation.shares) {
     const model::AgentId& agent = share.placement.agent;
     Machine& machine = machines_[agent];
     machine.allocations.insert(allocation.id);
     held.machines.push_back(agent);
     if (share.exited) continue;
-    for (const int slot : share.placement.slots) machine.used[slot] += allocation.fraction;
+    for (const int slot : share.placement.slots) machine.used[slot] += held.parts;
     held.on.push_back(share.placement);
   }
   held_.emplace(allocation.id, std::move(held));
@@ -30,9 +38,9 @@ void SlotIndex::Remove(const model::AllocationId& id) {
   for (const model::Placement& placement : it->second.on) {
     Machine& machine = machines_.at(placement.agent);
     for (const int slot : placement.slots) {
-      double& used = machine.used[slot];
-      used -= it->second.fraction;
-      if (used < kRounding) machine.used.erase(slot);
+      int64_t& used = machine.used[slot];
+      used -= it->second.parts;
+      if (used <= 0) machine.used.erase(slot);
     }
   }
   for (const model::AgentId& agent : it->second.machines) {
@@ -54,7 +62,9 @@ bool SlotIndex::HasRoom(const model::Placement& placement, double fraction) cons
   if (machine == machines_.end()) return true;
   for (const int slot : placement.slots) {
     const auto used = machine->second.used.find(slot);
-    if (used != machine->second.used.end() && used->second + fraction > 1 + kRounding) return false;
+    if (used != machine->second.used.end() && used->second + PartsOf(fraction) > kParts) {
+      return false;
+    }
   }
   return true;
 }

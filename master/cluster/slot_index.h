@@ -5,6 +5,7 @@
 #ifndef MASTER_CLUSTER_SLOT_INDEX_H_
 #define MASTER_CLUSTER_SLOT_INDEX_H_
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <vector>
@@ -28,13 +29,13 @@ class SlotIndex {
 
  private:
   struct Machine {
-    std::map<int, double> used;  // by slot; absent: 0
+    std::map<int, int64_t> used;  // parts, by slot; absent: 0
     std::set<model::AllocationId> allocations;
   };
   struct Held {
     std::vector<model::Placement> on;      // of shares that have not exited
     std::vector<model::AgentId> machines;  // of all shares
-    double fraction = 1;
+    int64_t parts = 0;  // of each slot
   };
 
   std::map<model::AgentId, Machine> machines_;

@@ -179,6 +179,7 @@ TrialActions Continue(Trial& trial) {
   trial.restarts = 0;
   trial.run_time = absl::ZeroDuration();
   trial.no_restart.clear();
+  trial.blocked.clear();
   trial.reason.clear();
   trial.progress = 0;
   trial.ended_at.reset();

@@ -24,19 +24,31 @@ absl::StatusOr<int> ParseSlot(const std::string& text) {
       absl::StrCat("slot_id: expected the number of a slot, found \"", text, "\""));
 }
 
+constexpr int kMostWindows = 100;
+
 absl::Status NoSuchSlot(const std::string& agent, const std::string& slot) {
   return absl::NotFoundError(absl::StrCat("agent ", agent, " has no slot ", slot));
 }
 
 absl::StatusOr<cluster::SetMaintenance> ToEvent(const api::SetMaintenanceRequest& request) {
   cluster::SetMaintenance event{.agent = model::AgentId(request.agent_id()), .windows = {}};
+  if (request.windows_size() > kMostWindows) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("windows: ", request.windows_size(), "; ", kMostWindows, " are the most"));
+  }
+  // Rows keep microseconds, JSON years of four digits.
+  const absl::Time last = absl::FromUnixSeconds(253402300799);
+  const auto rounded = [](absl::Time t) { return absl::FromUnixMicros(absl::ToUnixMicros(t)); };
   for (const api::MaintenanceWindow& window : request.windows()) {
     if (!window.has_begin() || !window.has_end()) {
       return absl::InvalidArgumentError("windows: each needs begin and end");
     }
     model::Maintenance& added = event.windows.emplace_back();
-    added.begin = FromProto(window.begin());
-    added.end = FromProto(window.end());
+    added.begin = rounded(FromProto(window.begin()));
+    added.end = rounded(FromProto(window.end()));
+    if (added.begin < absl::UnixEpoch() || added.end > last) {
+      return absl::InvalidArgumentError("windows: each must lie between the years 1970 and 9999");
+    }
     added.note = window.note();
   }
   return event;

@@ -12,6 +12,9 @@
 namespace det::service {
 namespace {
 
+// They are looked up on the cluster's loop.
+constexpr int kMostUpdates = 500;
+
 namespace api = det::api::v1;
 using experiment::Allocation;
 using experiment::Experiment;
@@ -200,6 +203,10 @@ const Experiment* FindJob(const cluster::Cluster& cluster, const std::string& te
 absl::StatusOr<cluster::UpdateQueue> ToUpdates(const cluster::Cluster& cluster,
                                                const api::UpdateJobQueueRequest& request) {
   using Action = api::QueueControl::ActionCase;
+  if (request.updates_size() > kMostUpdates) {
+    return absl::InvalidArgumentError(absl::StrCat("updates: ", request.updates_size(),
+                                                   " at once; ", kMostUpdates, " are the most"));
+  }
   cluster::UpdateQueue event;
   for (const api::QueueControl& control : request.updates()) {
     const std::optional<model::JobId> job = ResolveJob(cluster, control.job_id());
