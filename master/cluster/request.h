@@ -1,0 +1,127 @@
+// What people ask of the cluster, as values: each is answered with a Status, and refused without
+// any change.
+//
+// Part of event.h. PURE.
+#ifndef MASTER_CLUSTER_REQUEST_H_
+#define MASTER_CLUSTER_REQUEST_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "master/cluster/image.h"
+#include "master/model/agent.h"
+#include "master/model/experiment_config.h"
+#include "master/model/ids.h"
+#include "master/model/resource_pool.h"
+#include "master/searcher/operation.h"
+
+namespace det::cluster {
+
+// ---- experiments ----
+
+struct CreateExperiment {
+  std::shared_ptr<const model::ExperimentConfig> config;  // valid
+  std::string original_config;
+  std::string context_hash;
+  model::UserId owner;
+  std::string owner_name;
+  std::string request_id;
+  bool activate = true;
+  // From which every trial starts; what searcher.source_* names, looked up.
+  std::optional<model::CheckpointId> warm_start = std::nullopt;
+  std::optional<model::ExperimentId> forked_from = std::nullopt;
+};
+struct PauseExperiment {
+  model::ExperimentId id;
+};
+struct ActivateExperiment {
+  model::ExperimentId id;
+};
+struct CancelExperiment {
+  model::ExperimentId id;
+};
+struct KillExperiment {
+  model::ExperimentId id;
+};
+struct KillTrial {
+  model::TrialId id;
+};
+// An experiment that has ended goes on: `single` with its trial, `random` and `grid` with the
+// trials that have not completed, each from its newest checkpoint. `rows`: of this experiment
+// alone, as the store has them, since the cluster has forgotten it. OK and nothing more where it
+// runs already with this configuration; ABORTED when it has gone on and ended again since the rows
+// were read.
+struct ContinueExperiment {
+  Image rows;
+  std::shared_ptr<const model::ExperimentConfig> config;  // null: as it was
+};
+// The user's own program drives the search. FAILED_PRECONDITION unless the experiment's searcher
+// takes operations; the same id of `posted` again is OK.
+struct PostSearcherOperations {
+  model::ExperimentId id;
+  searcher::OperationsPosted posted;
+};
+
+// ---- the queue, the machines, the pools ----
+
+// All of them or none. NOT_FOUND for a job that is not in the queue.
+struct UpdateQueue {
+  struct Update {
+    model::JobId job;
+    std::optional<int> priority = std::nullopt;
+    std::optional<double> weight = std::nullopt;
+    std::optional<int> max_slots = std::nullopt;  // 0: as many as there are
+    // What runs is asked to save and go, and queued again there.
+    std::optional<std::string> resource_pool = std::nullopt;
+    // Right before, or right behind, a job of the same pool and priority.
+    std::optional<model::JobId> ahead_of = std::nullopt;
+    std::optional<model::JobId> behind_of = std::nullopt;
+  };
+  std::vector<Update> updates;
+};
+struct EnableAgent {
+  model::AgentId id;
+};
+// What runs there may end by itself where `drain`; else it is stopped and queued again, which
+// costs it no restart.
+struct DisableAgent {
+  model::AgentId id;
+  bool drain = false;
+};
+struct EnableSlot {
+  model::AgentId agent;
+  int slot = 0;
+};
+struct DisableSlot {
+  model::AgentId agent;
+  int slot = 0;
+  bool drain = false;
+};
+struct SetMaintenance {
+  model::AgentId agent;
+  std::vector<model::Maintenance> windows;
+};
+// At run time: wins over the configuration file.
+struct PutResourcePool {
+  model::ResourcePool pool;
+  // Absent: as it is.
+  std::optional<bool> default_compute = std::nullopt;
+  std::optional<bool> default_aux = std::nullopt;
+};
+struct DeleteResourcePool {
+  std::string name;
+};
+struct PutQuota {
+  model::Quota quota;
+};
+struct DeleteQuota {
+  model::Quota::Scope scope;
+  std::string name;
+};
+
+}  // namespace det::cluster
+
+#endif  // MASTER_CLUSTER_REQUEST_H_
