@@ -1,0 +1,167 @@
+#!/usr/bin/env -S python3 -B
+"""Agents, slots and pools as people change them, while it runs and over a restart: through `det`."""
+import os
+import signal
+
+import harness
+from harness import eventually, job
+from scheduling import SchedulingTestCase
+
+
+class AgentTest(SchedulingTestCase):
+    def test_what_drains_ends_by_itself_and_nothing_new_starts(self):
+        running = self.saver("drained-may-end")
+        self.begun(running)
+        agent = self.agents_of(running)[0]
+        said = self.home.det("agent", "disable", agent, "--drain").stdout
+        self.assertIn("may end by themselves", said)
+        self.assertIn("draining", self.home.det("agent", "list").stdout)
+        others = [self.create(1, "echo begun") for _ in range(3)]
+        for other in others:
+            self.assert_state(self.home.finish(other), "COMPLETED")
+            self.assertNotEqual([agent], self.agents_of(other))
+        self.assertEqual("STATE_RUNNING", self.home.experiment(running)["state"])
+        self.home.write("drained-may-end", "")
+        self.assert_state(self.home.finish(running), "COMPLETED")
+
+    def test_what_runs_on_a_disabled_agent_is_queued_again_at_no_cost(self):
+        running = self.create()
+        self.begun(running)
+        agent = self.agents_of(running)[0]
+        self.home.det("agent", "disable", agent)
+        eventually(lambda: self.agents_of(running) not in ([], [agent]), "a run elsewhere")
+        trial = self.home.first_trial(running)
+        self.assertEqual(0, trial["restarts"])
+        self.home.det("agent", "disable", "--all")
+        later = self.create()
+        self.waits(later)
+        self.home.det("agent", "enable", "--all")
+        self.begun(later)
+
+    def test_a_disabled_slot_takes_no_work(self):
+        self.home.det("slot", "disable", "agent-0", 0)
+        self.assertIn("disabled", self.home.det("slot", "list").stdout)
+        three = self.create(3)
+        self.begun(three)
+        self.waits(self.create(1))
+        self.home.det("slot", "enable", "agent-0", 0)
+        self.home.det("slot", "disable", "agent-0", 7, code=1)
+
+    def test_nothing_starts_that_would_run_into_a_maintenance(self):
+        self.home.det("agent", "maintenance", "agent-0", "--from", "+30m", "--to", "+1h",
+                      "--note", "disks")
+        self.addCleanup(self.home.det, "agent", "maintenance", "agent-0", "--clear")
+        self.assertIn("disks", self.home.det("agent", "list").stdout)
+        long = self.create(1, resources={"max_run_time": 7200})
+        self.begun(long)
+        self.assertEqual(["agent-1"], self.agents_of(long))
+        short = self.create(3, resources={"max_run_time": 600})
+        self.begun(short)
+        self.assertIn("agent-0", self.agents_of(short))
+
+
+class PoolTest(SchedulingTestCase):
+    def test_pools_are_made_changed_and_removed_while_it_runs(self):
+        self.home.det("resource-pool", "create", "night", "policy=fair_share", "hold-after=1h")
+        self.addCleanup(self.home.det, "resource-pool", "delete", "night", code=None)
+        made = self.home.json("resource-pool", "describe", "night")
+        self.assertEqual("SCHEDULER_TYPE_FAIR_SHARE", made["schedulerType"])
+        self.assertEqual(3600, made["holdAfterSeconds"])
+        self.assertEqual("runtime", made["source"])
+        self.home.det("resource-pool", "set", "night", "policy=fifo")
+        described = self.home.det("resource-pool", "describe", "night").stdout
+        self.assertIn("fifo", described)
+        self.home.det("resource-pool", "bindings", "add", "night", "Uncategorized", "lab")
+        self.assertIn("lab", self.home.det("resource-pool", "bindings", "list-workspaces",
+                                           "night").stdout)
+        self.home.det("resource-pool", "bindings", "remove", "night", "lab")
+        bound = self.home.json("resource-pool", "bindings", "list-workspaces", "night")
+        self.assertEqual(["Uncategorized"], bound["workspaceNames"])
+        self.home.det("resource-pool", "create", "night", code=1)
+        self.home.det("resource-pool", "set", "night", "policy=lottery", code=1)
+        self.home.det("resource-pool", "delete", "night")
+        self.home.det("resource-pool", "describe", "night", code=1)
+
+    def test_a_pool_is_closed_to_workspaces_that_it_is_not_bound_to(self):
+        holder = self.saver("bound-may-end", 4)
+        self.begun(holder)
+        waiting = self.create(4)
+        self.waits(waiting)
+        self.home.det("resource-pool", "bindings", "replace", "default", "elsewhere")
+        self.addCleanup(self.home.det, "resource-pool", "bindings", "remove", "default",
+                        "elsewhere")
+        kind = lambda: self.home.json("job", "explain", waiting)["waiting"][0]["kind"]  # noqa: E731
+        eventually(lambda: kind() == "NOT_BOUND", "a reason that names the binding")
+        path = self.home.write("unbound.yaml", job())
+        said = self.home.det("experiment", "create", path, self.home.context(), code=1).stderr
+        self.assertIn("may not use", said)
+        self.home.write("bound-may-end", "")
+        self.assert_state(self.home.finish(holder), "COMPLETED")
+        self.home.det("resource-pool", "bindings", "remove", "default", "elsewhere")
+        self.begun(waiting)
+
+
+class RestartTest(SchedulingTestCase):
+    def test_a_restart_forgets_nothing_that_people_have_decided(self):
+        self.home.det("resource-pool", "create", "night", "policy=fifo")
+        self.home.det("agent", "disable", "agent-1", "--drain")
+        self.home.det("slot", "disable", "agent-0", 1)
+        self.home.det("quota", "set", "workspace", "lab", "--slot-hours", 10)
+        holder = self.create()
+        self.begun(holder)
+        first, second, third = self.create(), self.create(), self.create()
+        for each in (first, second, third):
+            self.waits(each)
+        self.home.det("job", "update", third, "--ahead-of", first)
+        self.home.det("job", "update", second, "-p", 7)
+        before = self.order()
+        members = self.home.json("deploy", "local", "status")["members"]
+        os.kill([m["pid"] for m in members if m["name"] == "master"][0], signal.SIGKILL)
+        self.home.up(self.agents, self.slots)
+        agents = {a["id"]: a for a in self.home.json("agent", "list")["agents"]}
+        self.assertTrue(agents["agent-1"]["draining"])
+        self.assertFalse(agents["agent-0"]["slots"]["1"]["enabled"])
+        self.assertEqual(before, self.order())
+        self.assertEqual(7, self.place(second)["priority"])
+        self.assertIn("lab", self.home.det("quota", "list").stdout)
+        self.assertEqual("runtime", self.home.json("resource-pool", "describe", "night")["source"])
+        self.home.det("slot", "enable", "agent-0", 1)
+        self.begun(second)
+
+
+class PoolsOfAFileTest(harness.ClusterTestCase):
+    CONFIG = """
+resource_pools:
+- pool_name: default
+  scheduler: {type: priority, preemption: true}
+- pool_name: night
+  scheduler: {type: fifo, hold_after: 10m}
+"""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.home = harness.Home()
+        try:
+            path = cls.home.write("master.yaml", cls.CONFIG)
+            cls.home.det("deploy", "local", "up", "--port", cls.home.port, "--agents", 1,
+                         "--slots", 1, "--master-config", path)
+        except BaseException:
+            cls.home.close()
+            raise
+
+    def test_pools_of_the_configuration_file(self):
+        pools = {p["name"]: p for p in self.home.json("resource-pool", "list")["resourcePools"]}
+        self.assertEqual({"default", "night"}, set(pools))
+        self.assertTrue(pools["default"]["preemption"])
+        self.assertTrue(pools["default"]["defaultComputePool"])
+        self.assertEqual(600, pools["night"]["holdAfterSeconds"])
+        self.home.det("resource-pool", "delete", "night", code=1)
+        self.home.det("resource-pool", "set", "night", "hold-after=1m")
+        self.assertEqual("runtime", self.home.json("resource-pool", "describe", "night")["source"])
+        self.home.det("resource-pool", "delete", "night")
+        night = self.home.json("resource-pool", "describe", "night")
+        self.assertEqual(("file", 600), (night["source"], night["holdAfterSeconds"]))
+
+
+if __name__ == "__main__":
+    harness.main()
