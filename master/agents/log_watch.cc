@@ -90,18 +90,24 @@ std::shared_ptr<LogWatch::Watched> LogWatch::Find(const Key& key) const {
 
 std::shared_ptr<LogWatch::Watched> LogWatch::Add(const Key& key,
                                                  std::vector<model::LogPolicyConfig> policies) {
+  const std::string text = TextOf(policies);
+  auto made = std::make_shared<Watched>();
+  made->told.resize(policies.size());
+  {
+    std::lock_guard lock(mutex_);
+    const auto compiled = compiled_.find(text);
+    if (compiled != compiled_.end()) made->patterns = compiled->second.lock();
+  }
+  // Not under the mutex: it takes milliseconds, and the cluster's loop may wait for it.
+  if (made->patterns == nullptr) {
+    made->patterns = std::make_shared<const LogPatterns>(std::move(policies));
+  }
   std::lock_guard lock(mutex_);
   std::shared_ptr<Watched>& watched = watched_[key];
   if (watched != nullptr) return watched;
-  watched = std::make_shared<Watched>();
-  watched->told.resize(policies.size());
-  std::weak_ptr<const LogPatterns>& compiled = compiled_[TextOf(policies)];
-  watched->patterns = compiled.lock();
-  if (watched->patterns == nullptr) {
-    watched->patterns = std::make_shared<const LogPatterns>(std::move(policies));
-    compiled = watched->patterns;
-    std::erase_if(compiled_, [](const auto& entry) { return entry.second.expired(); });
-  }
+  std::erase_if(compiled_, [](const auto& entry) { return entry.second.expired(); });
+  compiled_[text] = made->patterns;
+  watched = std::move(made);
   return watched;
 }
 
