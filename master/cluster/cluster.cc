@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "master/cluster/mirror.h"
 #include "master/cluster/parts.h"
+#include "master/model/id_text.h"
 
 namespace det::cluster {
 
@@ -60,14 +61,18 @@ std::vector<const experiment::Experiment*> Cluster::live_experiments() const {
 
 std::vector<const experiment::Allocation*> Cluster::live_allocations(model::ExperimentId id) const {
   std::vector<const experiment::Allocation*> live;
-  const auto entry = state_->experiments.find(id);
-  if (entry == state_->experiments.end()) return live;
-  for (const auto& [request, trial] : entry->second.trials) {
-    const auto& allocation = state_->trials.at(trial).allocation;
-    const experiment::Allocation* found = allocation ? FindAllocation(*allocation) : nullptr;
-    if (found != nullptr) live.push_back(found);
+  const std::string prefix = model::AllocationPrefix(id);
+  for (auto it = state_->allocations.lower_bound(model::AllocationId(prefix));
+       it != state_->allocations.end() && it->first.value().starts_with(prefix); ++it) {
+    live.push_back(&it->second);
   }
   return live;
+}
+
+bool Cluster::HasAllocations(model::ExperimentId id) const {
+  const std::string prefix = model::AllocationPrefix(id);
+  const auto it = state_->allocations.lower_bound(model::AllocationId(prefix));
+  return it != state_->allocations.end() && it->first.value().starts_with(prefix);
 }
 
 const std::map<model::AgentId, model::AgentState>& Cluster::agent_states() const {
@@ -111,15 +116,6 @@ std::vector<scheduler::Limit> Cluster::limits() const {
     limits.push_back(MakeLimit(*state_, quota, state_->now));
   }
   return limits;
-}
-
-std::vector<JobInQueue> Cluster::jobs() const {
-  std::vector<JobInQueue> jobs;
-  for (const auto& [id, entry] : state_->experiments) {
-    const experiment::Experiment& e = entry.experiment;
-    jobs.push_back({&e, MakeJob(e), e.queue.resource_pool});
-  }
-  return jobs;
 }
 
 const scheduler::Scheduler& Cluster::scheduler() const { return state_->scheduler; }

@@ -42,13 +42,6 @@ struct KnownPool {
   Source source = Source::kFile;
 };
 
-// A live experiment as the queue of its pool has it.
-struct JobInQueue {
-  const experiment::Experiment* experiment = nullptr;
-  scheduler::Job job;
-  std::string resource_pool;
-};
-
 class Cluster {
  public:
   explicit Cluster(Settings settings);
@@ -78,6 +71,7 @@ class Cluster {
   const std::map<model::AgentId, model::AgentState>& agent_states() const;
   std::vector<const experiment::Allocation*> live_allocations() const;
   std::vector<const experiment::Allocation*> live_allocations(model::ExperimentId id) const;
+  bool HasAllocations(model::ExperimentId id) const;  // live ones
   std::vector<const experiment::Experiment*> live_experiments() const;
   // Why a queued allocation waits, as of the last ScheduleTick.
   std::optional<scheduler::WaitReason> FindWaitReason(const model::AllocationId& id) const;
@@ -86,7 +80,6 @@ class Cluster {
   const std::string& default_aux() const;      // and of who needs none
   // By scope and name; with what is used of them, as of the last event.
   std::vector<scheduler::Limit> limits() const;
-  std::vector<JobInQueue> jobs() const;  // by experiment
   const scheduler::Scheduler& scheduler() const;
 
   // INTERNAL where the scheduler was told something else than what is so. For tests.

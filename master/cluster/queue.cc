@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "master/cluster/mirror.h"
 #include "master/cluster/parts.h"
+#include "master/model/id_text.h"
 
 namespace det::cluster {
 namespace {
@@ -17,9 +18,6 @@ namespace {
 using experiment::Experiment;
 using experiment::QueuePlace;
 using model::SchedulingPolicy;
-
-// Each looks through the queue, on the cluster's loop.
-constexpr size_t kMostUpdates = 500;
 
 // The queue with the updates so far; the cluster's own is changed once all of them are known to do.
 class Draft {
@@ -64,9 +62,9 @@ bool IsKnown(const Cluster::State& s, const std::string& pool) {
 }
 
 absl::StatusOr<const Experiment*> Draft::Find(const model::JobId& job) const {
-  for (const auto& [id, entry] : s_.experiments) {
-    if (entry.experiment.job == job) return &entry.experiment;
-  }
+  const std::optional<model::ExperimentId> id = model::ExperimentOf(job);
+  const auto entry = id ? s_.experiments.find(*id) : s_.experiments.end();
+  if (entry != s_.experiments.end()) return &entry->second.experiment;
   return absl::NotFoundError(absl::StrCat("job ", job.value(), " is not in the queue"));
 }
 
@@ -204,10 +202,6 @@ void Take(Step& step, Entry& entry, const QueuePlace& place) {
 }  // namespace
 
 absl::StatusOr<Outcome> Apply(Step& step, const UpdateQueue& event) {
-  if (event.updates.size() > kMostUpdates) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(event.updates.size(), " updates at once: ", kMostUpdates, " are the most"));
-  }
   Draft draft(step.s);
   for (const UpdateQueue::Update& update : event.updates) {
     DET_RETURN_IF_ERROR(draft.Apply(update));

@@ -6,6 +6,7 @@
 #include "base/status_macros.h"
 #include "master/cluster/mirror.h"
 #include "master/cluster/parts.h"
+#include "master/model/id_text.h"
 
 namespace det::cluster {
 namespace {
@@ -59,7 +60,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
   const model::ExperimentId id(++step.s.last_experiment);
   experiment::Experiment experiment;
   experiment.id = id;
-  experiment.job = model::JobId(absl::StrCat("exp-", id.value()));
+  experiment.job = model::JobOf(id);
   experiment.owner = event.owner;
   experiment.owner_name = event.owner_name;
   experiment.queue = std::move(place);

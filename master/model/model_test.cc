@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "master/model/entrypoint.h"
 #include "master/model/experiment_config.h"
+#include "master/model/id_text.h"
 #include "master/model/states.h"
 #include "master/model/value.h"
 
@@ -190,6 +191,16 @@ TEST(ExperimentConfigTest, ValueHasEveryDefault) {
     ASSERT_NE(value.Find(path), nullptr) << path;
     EXPECT_EQ(value.Find(path)->ToJson(), json);
   }
+}
+
+TEST(IdTextTest, AJobIsNamedAfterItsExperiment) {
+  EXPECT_EQ(JobOf(ExperimentId(7)), JobId("exp-7"));
+  EXPECT_EQ(ExperimentOf(JobId("exp-7")), ExperimentId(7));
+  for (const char* other :
+       {"", "7", "exp-", "exp-7x", "exp-07", "exp-+7", "Exp-7", "exp-99999999999"}) {
+    EXPECT_EQ(ExperimentOf(JobId(other)), std::nullopt) << other;
+  }
+  EXPECT_EQ(AllocationPrefix(ExperimentId(1)), "1.") << "and not those of experiment 12";
 }
 
 }  // namespace

@@ -1,15 +1,9 @@
 #include "master/model/states.h"
 
-#include <cstddef>
+#include "master/model/names.h"
 
 namespace det::model {
 namespace {
-
-template <class Enum>
-struct Name {
-  Enum value;
-  std::string_view text;
-};
 
 constexpr Name<ExperimentState> kExperimentStates[] = {
     {ExperimentState::kActive, "ACTIVE"},
@@ -46,40 +40,24 @@ constexpr Name<ExitReason> kExitReasons[] = {
     {ExitReason::kNodeLost, "NODE_LOST"},
 };
 
-template <class Enum, size_t N>
-std::string_view Find(const Name<Enum> (&names)[N], Enum value) {
-  for (const Name<Enum>& name : names) {
-    if (name.value == value) return name.text;
-  }
-  return "UNKNOWN";
-}
-
-template <class Enum, size_t N>
-std::optional<Enum> Find(const Name<Enum> (&names)[N], std::string_view text) {
-  for (const Name<Enum>& name : names) {
-    if (name.text == text) return name.value;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
-std::string_view ToString(ExperimentState state) { return Find(kExperimentStates, state); }
-std::string_view ToString(TrialState state) { return Find(kTrialStates, state); }
-std::string_view ToString(AllocationState state) { return Find(kAllocationStates, state); }
-std::string_view ToString(ExitReason reason) { return Find(kExitReasons, reason); }
+std::string_view ToString(ExperimentState state) { return TextOf(kExperimentStates, state); }
+std::string_view ToString(TrialState state) { return TextOf(kTrialStates, state); }
+std::string_view ToString(AllocationState state) { return TextOf(kAllocationStates, state); }
+std::string_view ToString(ExitReason reason) { return TextOf(kExitReasons, reason); }
 
 std::optional<ExperimentState> ParseExperimentState(std::string_view text) {
-  return Find(kExperimentStates, text);
+  return ValueOf(kExperimentStates, text);
 }
 std::optional<TrialState> ParseTrialState(std::string_view text) {
-  return Find(kTrialStates, text);
+  return ValueOf(kTrialStates, text);
 }
 std::optional<AllocationState> ParseAllocationState(std::string_view text) {
-  return Find(kAllocationStates, text);
+  return ValueOf(kAllocationStates, text);
 }
 std::optional<ExitReason> ParseExitReason(std::string_view text) {
-  return Find(kExitReasons, text);
+  return ValueOf(kExitReasons, text);
 }
 
 bool IsTerminal(ExperimentState state) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "master/model/names.h"
 #include "master/scheduler/books.h"
 #include "master/scheduler/duties.h"
 #include "master/scheduler/feasible.h"
@@ -16,11 +17,7 @@
 namespace det::scheduler {
 namespace {
 
-struct KindName {
-  WaitReason::Kind kind;
-  std::string_view name;
-};
-constexpr KindName kKindNames[] = {
+constexpr model::Name<WaitReason::Kind> kKindNames[] = {
     {WaitReason::Kind::kNoCapacity, "NO_CAPACITY"},
     {WaitReason::Kind::kInfeasible, "INFEASIBLE"},
     {WaitReason::Kind::kOverMaxSlots, "OVER_MAX_SLOTS"},
@@ -95,12 +92,7 @@ Plan RunPass(Books& books, absl::Time now) {
 
 }  // namespace
 
-std::string_view ToString(WaitReason::Kind kind) {
-  for (const KindName& entry : kKindNames) {
-    if (entry.kind == kind) return entry.name;
-  }
-  return "";
-}
+std::string_view ToString(WaitReason::Kind kind) { return model::TextOf(kKindNames, kind); }
 
 class Scheduler::Impl {
  public:

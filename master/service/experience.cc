@@ -3,23 +3,14 @@
 #include <optional>
 #include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
+#include "master/model/id_text.h"
 
 namespace det::service {
 namespace {
 
 constexpr size_t kMostJobs = 48;
 constexpr int kTrialsOfJob = 8;
-
-// The first part of an allocation's id is its experiment's.
-std::optional<model::ExperimentId> ExperimentOf(const model::AllocationId& id) {
-  const std::vector<std::string> parts = absl::StrSplit(id.value(), '.');
-  int32_t number = 0;
-  if (!absl::SimpleAtoi(parts[0], &number)) return std::nullopt;
-  return model::ExperimentId(number);
-}
 
 absl::StatusOr<absl::Duration> TimeOnSlots(store::Store& store, const experiment::Trial& trial) {
   DET_ASSIGN_OR_RETURN(const std::vector<experiment::Allocation> runs,
@@ -56,7 +47,7 @@ absl::StatusOr<scheduler::Experience> ReadExperience(store::Store& store,
     for (const scheduler::Gang& gang : snapshot.gangs) {
       if (gang.running_on.empty() == running || known.contains(gang.job)) continue;
       if (known.size() >= kMostJobs) break;
-      const std::optional<model::ExperimentId> id = ExperimentOf(gang.id);
+      const std::optional<model::ExperimentId> id = model::ExperimentOf(gang.job);
       if (!id) continue;
       DET_ASSIGN_OR_RETURN(known[gang.job], MeanOf(store, *id));
     }

@@ -1,16 +1,17 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "base/status_macros.h"
 #include "det/api/v1/job.grpc.pb.h"
 #include "google/protobuf/util/json_util.h"
+#include "master/model/id_text.h"
 #include "master/scheduler/estimate.h"
 #include "master/scheduler/json/snapshot_json.h"
 #include "master/service/call.h"
@@ -225,6 +226,12 @@ class JobService final : public api::JobService::CallbackService {
       Fill(asked, {}, response);
       return absl::OkStatus();
     }
+    // It reads and computes on a thread that others wait for.
+    static std::mutex one_at_a_time;
+    const std::unique_lock lock(one_at_a_time, std::try_to_lock);
+    if (!lock.owns_lock()) {
+      return absl::ResourceExhaustedError("another job is being explained; try again in a moment");
+    }
     KeepPool(asked.job->job.resource_pool(), &asked.snapshot);
     DET_ASSIGN_OR_RETURN(const scheduler::Experience experience,
                          ReadExperience(*edge_.store, asked.snapshot));
@@ -234,16 +241,18 @@ class JobService final : public api::JobService::CallbackService {
 
   // Why a job cannot be explained: it has ended, is paused, or never was.
   absl::Status Absent(const std::string& job) {
-    absl::string_view digits = job;
-    absl::ConsumePrefix(&digits, "exp-");
-    int32_t id = 0;
-    if (absl::SimpleAtoi(digits, &id)) {
-      const auto record = edge_.store->GetExperiment(model::ExperimentId(id));
+    int32_t number = 0;
+    const std::optional<model::ExperimentId> id = absl::SimpleAtoi(job, &number)
+                                                      ? std::optional(model::ExperimentId(number))
+                                                      : model::ExperimentOf(model::JobId(job));
+    if (id) {
+      const auto record = edge_.store->GetExperiment(*id);
       if (!record.ok() && !absl::IsNotFound(record.status())) return record.status();
       if (record.ok()) {
-        return absl::FailedPreconditionError(absl::StrCat(
-            "experiment ", id, " is ", std::string(model::ToString(record->experiment.state)),
-            ": no trial of it holds slots or waits for them"));
+        return absl::FailedPreconditionError(
+            absl::StrCat("experiment ", id->value(), " is ",
+                         std::string(model::ToString(record->experiment.state)),
+                         ": no trial of it holds slots or waits for them"));
       }
     }
     return absl::NotFoundError(absl::StrCat("job \"", job, "\" does not exist"));

@@ -7,12 +7,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/model/id_text.h"
 #include "master/service/convert.h"
 
 namespace det::service {
 namespace {
 
-// They are looked up on the cluster's loop.
+// Each looks through the queue, on the cluster's loop.
 constexpr int kMostUpdates = 500;
 
 namespace api = det::api::v1;
@@ -185,7 +186,7 @@ std::optional<api::JobSummary> PlaceOf(const cluster::Cluster& cluster, model::E
   int ahead = 0;
   for (const Experiment* other : cluster.live_experiments()) {
     if (other->queue.resource_pool != mine->queue.resource_pool) continue;
-    if (key(*other) < key(*mine) && !cluster.live_allocations(other->id).empty()) ++ahead;
+    if (key(*other) < key(*mine) && cluster.HasAllocations(other->id)) ++ahead;
   }
   out.set_jobs_ahead(policy == SchedulingPolicy::kFairShare ? -1 : ahead);
   return out;
@@ -194,10 +195,8 @@ std::optional<api::JobSummary> PlaceOf(const cluster::Cluster& cluster, model::E
 const Experiment* FindJob(const cluster::Cluster& cluster, const std::string& text) {
   int32_t id = 0;
   if (absl::SimpleAtoi(text, &id)) return cluster.FindExperiment(model::ExperimentId(id));
-  for (const Experiment* e : cluster.live_experiments()) {
-    if (e->job.value() == text) return e;
-  }
-  return nullptr;
+  const std::optional<model::ExperimentId> of_job = model::ExperimentOf(model::JobId(text));
+  return of_job ? cluster.FindExperiment(*of_job) : nullptr;
 }
 
 absl::StatusOr<cluster::UpdateQueue> ToUpdates(const cluster::Cluster& cluster,
