@@ -348,6 +348,8 @@ TEST_F(AgentTest, FindsTheMasterThatLeads) {
   other.Stop();
   ASSERT_TRUE(master_.WaitForRegistration());
   EXPECT_EQ(master_.heard().registrations[0].running_size(), 1);
+  master_.StopTask("1.1.0", 0);
+  ASSERT_TRUE(master_.WaitForExit("1.1.0").has_value());
   master_.StartTask("1.2.0", {"echo", "hi"});
   EXPECT_TRUE(WaitForLine("hi")) << "logs follow";
 }
