@@ -152,7 +152,10 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
     shipper_.TryNow();
   }
 
-  void OnOrder(const Event& order) override { Handle(order); }
+  void OnOrder(const Event& order) override {
+    // One that comes after all was stopped is not refused: the next agent gets it again.
+    if (on_end_ != nullptr) Handle(order);
+  }
 
   void OnShutdown(const std::string& reason) override {
     DET_LOG(ERROR) << "the master ends this agent: " << reason;

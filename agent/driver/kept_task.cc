@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -219,6 +220,7 @@ void KeptTask::FindKeeper() {
   const pid_t pid = keep_.Keeper();
   if (pid == 0) return;
   keeper_ = OpenPidfd(pid);
+  keeper_pid_ = pid;
   // It may have ended before, and its number be another's by now.
   if (keep_.Keeper() != pid) keeper_.Close();
 }
@@ -318,7 +320,11 @@ void KeptTask::Wait() {
     SendSignal();
     TakeDelivered();
   }
-  if (polls[0].revents != 0) keeper_.Close();
+  if (polls[0].revents != 0) {
+    keeper_.Close();
+    // It is init's child; but in a container that may be this agent.
+    (void)::waitpid(keeper_pid_, nullptr, WNOHANG);
+  }
 }
 
 void KeptTask::SendSignal() {

@@ -75,6 +75,7 @@ class KeptTask {
   const KeepFolder keep_;
   std::optional<SpoolReader> reader_;
   base::Fd keeper_;  // its pidfd; closed once it has ended
+  pid_t keeper_pid_ = 0;
   base::Fd nudge_;
   bool started_ = false;
   bool exited_ = false;

@@ -301,7 +301,7 @@ TEST_F(ProcessDriverTest, WhatNeverBeganIsNotAdopted) {
   const KeepFolder keep = KeepFolderOf(harness_.dir(), AllocationId("1.2.0"));
   ASSERT_TRUE(keep.Prepare({.argv = {"true"}, .work_dir = "/"}).ok());
   EXPECT_TRUE(harness_.driver().Adopt()->empty());
-  EXPECT_TRUE(absl::IsAlreadyExists(keep.TakeOver().status())) << "a keeper that comes too late";
+  EXPECT_TRUE(absl::IsNotFound(keep.TakeOver().status())) << "a keeper that comes too late";
   EXPECT_TRUE(std::filesystem::is_empty(harness_.dir() + "/tasks"));
 }
 

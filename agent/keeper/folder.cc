@@ -101,7 +101,10 @@ std::string KeepFolder::File(absl::string_view name) const {
 
 absl::Status KeepFolder::Prepare(const Launch& launch) const {
   DET_RETURN_IF_ERROR(base::MakeDirs(path_, 0700));
-  DET_RETURN_IF_ERROR(base::WriteFileAtomically(File("keeper"), "", 0600));
+  const base::Fd keeper(
+      ::open(File("keeper").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!keeper.valid())
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make ", File("keeper")));
   if (::mkfifo(File("nudge").c_str(), 0600) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot make ", File("nudge")));
   }
@@ -113,8 +116,10 @@ absl::StatusOr<KeepFolder::Claim> KeepFolder::TakeOver() const {
   struct flock lock = WholeFile();
   // A record lock: it ends with the process, no child inherits it, and it tells its holder.
   if (!claim.lock.valid() || ::fcntl(claim.lock.get(), F_SETLK, &lock) != 0) {
-    const absl::string_view why = claim.lock.valid() ? "another keeper has it" : "it is gone";
-    return absl::AlreadyExistsError(absl::StrCat("cannot take ", path_, ": ", why));
+    if (errno == EACCES || errno == EAGAIN) {
+      return absl::AlreadyExistsError(absl::StrCat(path_, " has another keeper"));
+    }
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot lock ", File("keeper")));
   }
   if (::rename(File("launch").c_str(), File("launched").c_str()) != 0) {
     return absl::CancelledError(absl::StrCat("there is nothing to launch in ", path_));

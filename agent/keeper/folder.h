@@ -70,7 +70,7 @@ class KeepFolder {
   absl::Status Prepare(const Launch& launch) const;
 
   // Takes the folder for the calling process, until it ends. ALREADY_EXISTS if a keeper has it,
-  // CANCELLED if the launch was taken back.
+  // CANCELLED if the launch was taken back, NOT_FOUND if the folder is gone.
   struct Claim {
     base::Fd lock;  // to be kept open
     Launch launch;
