@@ -236,8 +236,7 @@ TEST_F(MainTest, ARefusalIsPrintedInTheMastersWords) {
 TEST_F(MainTest, TooSmallASpool) {
   Run({"--master", master_.url(), "--log-spool-limit", "1k"});
   EXPECT_EQ(Wait().code, 1);
-  EXPECT_EQ(errors(),
-            "resolute-agent: --log-spool-limit is a size of 64k or more, such as 256m\n");
+  EXPECT_EQ(errors(), "resolute-agent: --log-spool-limit is a size of 64k or more, such as 256m\n");
 }
 
 TEST_F(MainTest, MissingTokenFile) {

@@ -31,6 +31,16 @@ struct flock WholeFile() {
   return lock;
 }
 
+// In place and not synced: of a crash in between, the next agent removes what there is.
+absl::Status Create(const std::string& path, const std::string& content) {
+  const base::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file.valid() &&
+      ::write(file.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size())) {
+    return absl::OkStatus();
+  }
+  return absl::ErrnoToStatus(file.valid() ? ENOSPC : errno, absl::StrCat("cannot write ", path));
+}
+
 }  // namespace
 
 // One letter and a value each; no word of a command and no variable can hold a NUL.
@@ -101,14 +111,11 @@ std::string KeepFolder::File(absl::string_view name) const {
 
 absl::Status KeepFolder::Prepare(const Launch& launch) const {
   DET_RETURN_IF_ERROR(base::MakeDirs(path_, 0700));
-  const base::Fd keeper(
-      ::open(File("keeper").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!keeper.valid())
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make ", File("keeper")));
+  DET_RETURN_IF_ERROR(Create(File("keeper"), ""));
   if (::mkfifo(File("nudge").c_str(), 0600) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot make ", File("nudge")));
   }
-  return base::WriteFileAtomically(File("launch"), Encode(launch), 0600);
+  return Create(File("launch"), Encode(launch));
 }
 
 absl::StatusOr<KeepFolder::Claim> KeepFolder::TakeOver() const {
