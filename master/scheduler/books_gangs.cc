@@ -113,6 +113,9 @@ void Books::SetJob(JobState& state, Job job, bool known) {
       now.workspace.empty() ? nullptr : OwnerNamed(model::Quota::Scope::kWorkspace, now.workspace);
   if (state.user != nullptr) state.user->held += state.held;
   if (state.workspace != nullptr) state.workspace->held += state.held;
+  for (JobBranch* branch : absl::InlinedVector<JobBranch*, 1>(state.branches)) {
+    branch->tree->Move(*branch);
+  }
   for (const auto& queue : state.queues) ListQueue(*queue);
   for (GangState* gang : state.running) ListVictim(*gang);
 }
@@ -174,6 +177,7 @@ void Books::Enter(GangState& gang) {
   gang.pool = &PoolNamed(g.resource_pool);
   if (last_job_ == nullptr || last_job_->job.id != g.job) last_job_ = &JobNamed(g.job);
   gang.job = last_job_;
+  gang.branch = &gang.pool->tree.Enter(*gang.job);
   gang.gang_class = &ClassOf(*gang.pool, g);
   ++gang.job->members;
   ++gang.gang_class->members;
@@ -196,6 +200,7 @@ void Books::Leave(GangState& gang) {
   } else {
     Quit(gang);
   }
+  gang.pool->tree.Leave(*gang.branch);
   if (--gang.gang_class->members == 0) {
     const Shape shape = gang.gang_class->shape;
     last_class_ = nullptr;

@@ -38,11 +38,10 @@ PoolPass::PoolPass(const Books& books, PoolState& pool, Changes& changes)
   }
   *pool_.notes = Notes();
   pool_.notes->order = MakeOrder(pool_);
-  if (IsFair() && pool_.config.preemption) shares_.emplace(pool_);
 }
 
 // Nothing is free, or will be by somebody's leaving: nobody of the class starts, asks or claims.
-// Spares the making of a tree.
+// Spares a walk through the tree.
 bool PoolPass::CannotMove(const GangClass& c) const {
   return IsFair() && c.shape.slots > 0 && c.view(kNow).total_free() == 0 && pool_.leaving == 0 &&
          pool_.index[kNow].shared.empty() && !pool_.config.preemption;
@@ -50,6 +49,7 @@ bool PoolPass::CannotMove(const GangClass& c) const {
 
 PoolPass::~PoolPass() {
   for (const ClaimState& claim : claims_) Release(claim);
+  for (GangState* gang : promised_) Promise(*gang, -1);
   for (JobState* job : closed_jobs_) job->closed = false;
   for (Owner* owner : closed_owners_) owner->closed = false;
 }
@@ -214,14 +214,20 @@ bool PoolPass::AwaitLeaving(GangState& gang) {
   awaited.erase(std::unique(awaited.begin(), awaited.end()), awaited.end());
   Apply(claim);
   claims_.push_back(std::move(claim));
-  if (shares_) shares_->Promise(gang);
+  promised_.push_back(&gang);
+  Promise(gang, +1);
   return true;
+}
+
+// What others are leaving counts as its own where shares are compared.
+void PoolPass::Promise(const GangState& gang, int sign) {
+  pool_.tree.Expect(*gang.branch, UsageOf(gang, gang.gang_class->shape.slots), sign);
 }
 
 bool PoolPass::AskAway(GangState& gang) {
   GangClass& c = *gang.gang_class;
   if (!pool_.config.preemption || c.no_victims) return false;
-  const std::vector<GangState*> victims = FindVictims(books_, pool_, gang, ByShares(), changes_);
+  const std::vector<GangState*> victims = FindVictims(books_, pool_, gang, changes_);
   if (victims.empty()) {
     c.no_victims = true;
     return false;

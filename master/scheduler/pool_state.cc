@@ -12,19 +12,6 @@
 
 namespace det::scheduler {
 
-bool LeastUseful::operator()(const GangState* a, const GangState* b) const {
-  if (a == b) return false;
-  const auto key = [](const GangState* g) {
-    const bool above_minimum = g->slots() > std::max(1, g->gang->slots);
-    return std::tuple(*g->victim_priority, above_minimum, g->saved_at, g->started_at,
-                      g->gang->submitted);
-  };
-  const auto ka = key(a);
-  const auto kb = key(b);
-  if (ka != kb) return ka > kb;
-  return a->gang->id > b->gang->id;
-}
-
 bool SoonestEnd::operator()(const GangState* a, const GangState* b) const {
   if (a->ends_at() != b->ends_at()) return a->ends_at() < b->ends_at();
   return a != b && a->gang->id < b->gang->id;
@@ -45,6 +32,7 @@ PoolState::~PoolState() = default;
 
 void PoolState::Prepare(absl::Time time) {
   now = time;
+  tree.Settle(now);
   if (stale) Rebuild();
   if (UpdateMaintenance()) ++version;
 }
