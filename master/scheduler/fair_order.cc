@@ -44,10 +44,6 @@ class Heap {
   std::vector<Node*> nodes_;
 };
 
-std::string_view NameOf(const Owner* owner) {
-  return owner == nullptr ? std::string_view() : std::string_view(owner->name);
-}
-
 // The jobs of a user, and so on, that wait: made when it is their turn.
 struct JobNode {
   JobBranch* branch = nullptr;
@@ -90,13 +86,12 @@ template <class OwnersBranch, class Child>
 struct OwnerNode {
   OwnersBranch* branch = nullptr;
   bool open = false;
-  std::vector<Child> nodes;
-  Heap<Child> children;  // of `nodes`, those that wait
+  std::vector<Child> nodes;  // owners by name: of equal shares, the first goes first
+  Heap<Child> children;      // of `nodes`, those of which somebody may wait
 
   explicit OwnerNode(OwnersBranch& owner) : branch(&owner) {}
   friend bool operator<(const OwnerNode& a, const OwnerNode& b) {
-    return a.branch->share != b.branch->share ? a.branch->share < b.branch->share
-                                              : NameOf(a.branch->owner) < NameOf(b.branch->owner);
+    return a.branch->share != b.branch->share ? a.branch->share < b.branch->share : &a < &b;
   }
 };
 using UserNode = OwnerNode<UserBranch, JobNode>;

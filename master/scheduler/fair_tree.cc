@@ -32,14 +32,6 @@ bool IsSettled(const GangState& gang, absl::Time now) { return gang.started_at +
 
 }  // namespace
 
-Usage operator+(const Usage& a, const Usage& b) {
-  return {a.slots + b.slots, a.cpus + b.cpus, a.memory + b.memory};
-}
-
-Usage operator-(const Usage& a, const Usage& b) {
-  return {a.slots - b.slots, a.cpus - b.cpus, a.memory - b.memory};
-}
-
 double DominantShare(const Usage& usage, const Usage& total) {
   const auto part = [](int64_t used, int64_t all) {
     return all > 0 ? static_cast<double>(used) / static_cast<double>(all) : 0;
@@ -52,6 +44,11 @@ Usage UsageOf(const GangState& gang, int slots) {
   const Shape& shape = gang.gang_class->shape;
   const int64_t times = shape.slots == 0 ? 1 : slots;
   return {slots * shape.fraction, times * shape.cpus, times * shape.memory};
+}
+
+bool OwnerByName::operator()(const Owner* a, const Owner* b) const {
+  if (a == nullptr || b == nullptr) return a == nullptr && b != nullptr;
+  return a->name < b->name;
 }
 
 bool FairTree::EarliestStart::operator()(const GangState* a, const GangState* b) const {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "master/scheduler/state.h"
 
@@ -23,8 +23,12 @@ struct Usage {
   int64_t memory = 0;
   friend bool operator==(const Usage&, const Usage&) = default;
 };
-Usage operator+(const Usage& a, const Usage& b);
-Usage operator-(const Usage& a, const Usage& b);
+inline Usage operator+(const Usage& a, const Usage& b) {
+  return {a.slots + b.slots, a.cpus + b.cpus, a.memory + b.memory};
+}
+inline Usage operator-(const Usage& a, const Usage& b) {
+  return {a.slots - b.slots, a.cpus - b.cpus, a.memory - b.memory};
+}
 
 // The largest of its shares of slots, cpus and memory.
 double DominantShare(const Usage& usage, const Usage& total);
@@ -64,6 +68,11 @@ struct JobBranch : Branch {
   int members = 0;  // gangs that run or wait
 };
 
+// nullptr, nobody, goes first.
+struct OwnerByName {
+  bool operator()(const Owner* a, const Owner* b) const;
+};
+
 struct UserBranch : Branch {
   const Owner* owner = nullptr;  // nullptr: jobs without a user
   WorkspaceBranch* workspace = nullptr;
@@ -72,12 +81,13 @@ struct UserBranch : Branch {
 
 struct WorkspaceBranch : Branch {
   const Owner* owner = nullptr;
-  absl::flat_hash_map<const Owner*, std::unique_ptr<UserBranch>> users;
+  absl::btree_map<const Owner*, std::unique_ptr<UserBranch>, OwnerByName> users;
 };
 
 class FairTree {
  public:
-  using Workspaces = absl::flat_hash_map<const Owner*, std::unique_ptr<WorkspaceBranch>>;
+  using Workspaces =
+      absl::btree_map<const Owner*, std::unique_ptr<WorkspaceBranch>, OwnerByName>;
   struct EarliestStart {
     bool operator()(const GangState* a, const GangState* b) const;
   };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "master/scheduler/books.h"
 #include "master/scheduler/fair_tree.h"
 
 namespace det::scheduler {
@@ -48,30 +49,29 @@ void AddToJob(GangState& gang, int sign) {
 }
 
 bool IsElastic(const GangState& gang) {
-  return gang.slots() < gang.gang_class->shape.max_slots && gang.gang->preemptible &&
-         !gang.leaving && !gang.fresh;
+  return !gang.fresh && !gang.leaving && gang.slots() < gang.gang_class->shape.max_slots &&
+         gang.gang->preemptible;
 }
 
 void List(GangState& gang) {
   ListVictim(gang);
   PoolState& pool = *gang.pool;
-  if (gang.gang->max_run_time != absl::InfiniteDuration()) pool.ending.insert(&gang);
+  if (gang.gang_class->shape.max_run_time != absl::InfiniteDuration()) pool.ending.insert(&gang);
   if (IsElastic(gang)) pool.elastic.insert(&gang);
 }
 
 void Unlist(GangState& gang) {
   UnlistVictim(gang);
   PoolState& pool = *gang.pool;
-  if (gang.gang->max_run_time != absl::InfiniteDuration()) pool.ending.erase(&gang);
+  if (gang.gang_class->shape.max_run_time != absl::InfiniteDuration()) pool.ending.erase(&gang);
   if (IsElastic(gang)) pool.elastic.erase(&gang);
 }
 
 }  // namespace
 
 void ListVictim(GangState& gang) {
-  if (!gang.gang->preemptible || gang.leaving || gang.fresh) return;
-  gang.victim_priority =
-      gang.pool->config.policy == model::SchedulingPolicy::kPriority ? gang.job->job.priority : 0;
+  if (gang.leaving || gang.fresh || !gang.gang->preemptible) return;
+  gang.victim_priority = PriorityOf(gang);
   if (gang.pool->AsksByShare()) {
     gang.pool->tree.ListVictim(gang);
   } else {

@@ -58,7 +58,7 @@ bool PoolPass::Run() {
   Order& order = *pool_.notes->order;
   bool first = true;
   while (GangState* gang = order.Next()) {
-    const int level = KeyOf(*gang).priority;
+    const int level = PriorityOf(*gang);
     if (first || level != level_) EnterLevel(level);
     first = false;
     if (const auto refusal = RefusedBy(*gang)) {

@@ -13,7 +13,7 @@ bool operator<(const OrderKey& a, const OrderKey& b) {
 }
 
 bool JobQueue::BySubmission::operator()(const GangState* a, const GangState* b) const {
-  if (a->gang->submitted != b->gang->submitted) return a->gang->submitted < b->gang->submitted;
+  if (a->submitted != b->submitted) return a->submitted < b->submitted;
   return a != b && a->gang->id < b->gang->id;
 }
 

@@ -55,7 +55,10 @@ struct Counted {
 
 struct NodeState {
   model::AgentId id;
-  std::optional<Node> node;  // absent: known from the gangs on it alone
+  std::unique_ptr<const Node> owned;
+  // `owned`, or borrowed by Schedule() from its snapshot; nullptr: known from the gangs on it
+  // alone.
+  const Node* node = nullptr;
   PoolState* pool = nullptr;
   int rank = -1;  // in the order of ids of its pool
   int network_switch = 0;
@@ -103,6 +106,7 @@ struct LeastUseful {
 struct GangState {
   std::unique_ptr<const Gang> owned;
   const Gang* gang = nullptr;  // `owned`, or borrowed by Schedule() from its snapshot
+  int64_t submitted = 0;       // as it says: at hand for the order
   PoolState* pool = nullptr;
   JobState* job = nullptr;
   JobBranch* branch = nullptr;  // of its job in its pool

@@ -14,7 +14,7 @@ enum class Answer { kYes, kNo, kNobodyBehind };
 
 // Whether the gang may ask the other away; kNobodyBehind: nor any that would be asked after it.
 Answer MayAsk(const Books& books, const GangState& gang, const GangState& other) {
-  const int own = KeyOf(gang).priority;
+  const int own = PriorityOf(gang);
   if (*other.victim_priority > own) return Answer::kYes;
   if (*other.victim_priority < own || !books.any_position_set()) return Answer::kNobodyBehind;
   const Job& a = gang.job->job;
