@@ -86,8 +86,7 @@ struct WorkspaceBranch : Branch {
 
 class FairTree {
  public:
-  using Workspaces =
-      absl::btree_map<const Owner*, std::unique_ptr<WorkspaceBranch>, OwnerByName>;
+  using Workspaces = absl::btree_map<const Owner*, std::unique_ptr<WorkspaceBranch>, OwnerByName>;
   struct EarliestStart {
     bool operator()(const GangState* a, const GangState* b) const;
   };
