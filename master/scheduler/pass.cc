@@ -113,6 +113,7 @@ void PoolPass::Consider(GangState& gang) {
     return;
   }
   if (TryStart(gang) || TryBackfill(gang)) return;
+  if (c.shape.slots > 0) somebody_waits_ = true;
   if (!c.runnable) {
     c.done = true;
     return;
@@ -139,6 +140,7 @@ bool PoolPass::TryStart(GangState& gang) {
 
 void PoolPass::Start(GangState& gang, const Fitting& fitting) {
   gang.fresh = true;
+  gang.backfilled = somebody_waits_ && gang.gang_class->shape.slots > 0;
   ++gang.job->fresh;
   gang.started_at = pool_.now;
   gang.saved_at = pool_.now;

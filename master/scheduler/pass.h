@@ -70,6 +70,7 @@ class PoolPass {
   PoolState& pool_;
   Changes& changes_;
   bool changed_ = false;
+  bool somebody_waits_ = false;  // for slots, of those that have been served
   int level_ = 0;
   std::vector<ClaimState> claims_;     // in order
   std::vector<GangState*> soft_;       // will claim when their equals are served

@@ -48,7 +48,7 @@ Plan TakeBack(const Changes& changes) {
   Plan plan;
   plan.assign.reserve(changes.started.size());
   for (GangState* gang : changes.started) {
-    plan.assign.push_back({gang->gang->id, PlacementsOf(*gang)});
+    plan.assign.push_back({gang->gang->id, PlacementsOf(*gang), gang->backfilled});
     Vacate(*gang);
     gang->fresh = false;
     --gang->job->fresh;

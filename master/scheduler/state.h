@@ -114,6 +114,7 @@ struct GangState {
   bool running = false;
   bool leaving = false;
   bool fresh = false;                  // started in this pass
+  bool backfilled = false;             // if it is fresh: Assignment::backfilled
   std::optional<int> victim_priority;  // may be asked to go, and is listed as of this priority
   bool settled = false;                // under fair share: listed in its branches
   absl::Time started_at, saved_at;

@@ -151,7 +151,8 @@ std::vector<double> EndOneByOne(const Plan& first, absl::Time now, Gangs& gangs,
   return times;
 }
 
-// More important ones come all at once, among what runs.
+// More important ones, of a workspace that holds nothing, come all at once, among what has run for
+// long enough to be asked to go.
 void Surprise(const Snapshot& snapshot, Gangs& gangs, Scheduler& scheduler) {
   for (int i = 0; i < 100; ++i) {
     Job job;
@@ -169,7 +170,7 @@ void Surprise(const Snapshot& snapshot, Gangs& gangs, Scheduler& scheduler) {
     scheduler.Put(gang);
   }
   Plan plan;
-  const double ms = Milliseconds([&] { plan = scheduler.Pass(snapshot.now); });
+  const double ms = Milliseconds([&] { plan = scheduler.Pass(snapshot.now + absl::Minutes(20)); });
   Print(absl::StrCat("100 urgent gangs of 8 slots arrive: ", plan.preempt.size(), " asked away"),
         ms, 0);
 }
