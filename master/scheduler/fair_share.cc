@@ -40,7 +40,7 @@ void FairVictims::AddSources(const Branch& other, double mine) {
   }
 }
 
-// Shares are the same until somebody is taken, and so is whom it may ask.
+// Whom it may ask, as of now, of those after the one that was taken last.
 void FairVictims::FindSources() {
   sources_.clear();
   unsettled_ = 0;
@@ -85,22 +85,28 @@ void FairVictims::NoteUnsettled() {
 }
 
 GangState* FairVictims::Next() {
-  if (sources_.empty()) return nullptr;
-  std::pop_heap(sources_.begin(), sources_.end(), Later);
-  Source& least = sources_.back();
-  GangState* victim = *least.at;
-  if (++least.at == least.end) {
-    sources_.pop_back();
-  } else {
-    std::push_heap(sources_.begin(), sources_.end(), Later);
+  while (!sources_.empty()) {
+    std::pop_heap(sources_.begin(), sources_.end(), Later);
+    Source& least = sources_.back();
+    GangState* victim = *least.at;
+    // The others of a source are of the same size and branch.
+    const bool fair = IsFairer(*victim);
+    if (!fair || ++least.at == least.end) {
+      sources_.pop_back();
+    } else {
+      std::push_heap(sources_.begin(), sources_.end(), Later);
+    }
+    if (fair) return victim;
   }
-  return victim;
+  return nullptr;
 }
 
 void FairVictims::Take(GangState& victim) {
   pool_.tree.Expect(*victim.branch, UsageOf(victim, victim.slots()), -1);
   taken_.push_back(&victim);
-  FindSources();
+  // From elsewhere: that branch alone holds less, which Next sees. From its own workspace: its side
+  // holds less, and may ask more.
+  if (victim.branch->user->workspace == gang_.branch->user->workspace) FindSources();
 }
 
 }  // namespace det::scheduler
