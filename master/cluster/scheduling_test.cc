@@ -58,7 +58,7 @@ UpdateQueue Behind(int job, int of) {
 TEST_F(SchedulingTest, AnExperimentTakesThePlaceThatItsConfigurationAsksFor) {
   model::ResourcePool pool{.name = "gpus", .description = "", .workspaces = {}};
   pool.default_priority = 30;
-  Apply(PutResourcePool{pool, true});
+  Apply(PutResourcePool{.pool = pool, .default_compute = true});
   auto config = MakeConfig();
   config->resources.weight = 2;
   config->resources.max_slots = 8;
@@ -215,12 +215,12 @@ TEST_F(SchedulingTest, TimeIsCountedOverAllRuns) {
 
 TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
   model::ResourcePool pool{.name = "gpus", .description = "", .workspaces = {"vision"}};
-  Apply(PutResourcePool{pool, true, std::nullopt});
+  Apply(PutResourcePool{.pool = pool, .default_compute = true});
   EXPECT_EQ(cluster_.default_compute(), "gpus");
   Restart();
   EXPECT_EQ(cluster_.default_compute(), "gpus");
   EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()), HasSubstr("a default"));
-  Apply(PutResourcePool{pool, false, std::nullopt});
+  Apply(PutResourcePool{.pool = pool, .default_compute = false});
   EXPECT_EQ(cluster_.default_compute(), "default");
   auto config = MakeConfig();
   config->resources.resource_pool = "gpus";
@@ -237,7 +237,20 @@ TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
   pool.default_priority = 100;
   EXPECT_TRUE(absl::IsInvalidArgument(Refused(PutResourcePool{pool})));
   EXPECT_TRUE(absl::IsFailedPrecondition(
-      Refused(PutResourcePool{{.name = "default", .description = "", .workspaces = {}}, false})));
+      Refused(PutResourcePool{.pool = {.name = "default", .description = "", .workspaces = {}},
+                              .default_compute = false})));
+}
+
+TEST_F(SchedulingTest, APoolIsPutOnTopOfWhatWasSeen) {
+  const model::ResourcePool unknown{.name = "gpus", .description = "", .workspaces = {}};
+  model::ResourcePool first = unknown, second = unknown;
+  first.workspaces = {"vision"};
+  second.workspaces = {"speech"};
+  Apply(PutResourcePool{first, unknown});
+  const absl::Status late = Refused(PutResourcePool{second, unknown});
+  EXPECT_TRUE(absl::IsAborted(late)) << late;
+  Apply(PutResourcePool{second, first});
+  Apply(PutResourcePool{first});
 }
 
 TEST_F(SchedulingTest, QuotasKnowWhatWasUsedInTheirMonth) {
