@@ -86,7 +86,7 @@ void TouchPool(Step& step, const std::string& name) {
   for (const auto& [id, agent] : step.s.agents) {
     if (agent.resource_pool == name) step.TouchNode(id);
   }
-  step.Reschedule();
+  step.Replan();
 }
 
 absl::Status CheckUnused(const Cluster::State& s, const std::string& name) {
@@ -181,7 +181,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const PutQuota& event) {
   step.s.quotas.insert_or_assign(key, quota);
   step.s.scheduler.Put(MakeLimit(step.s, quota, step.now));
   step.Change(SetQuota{quota});
-  step.Reschedule();
+  step.Replan();
   SetCalendar(step);
   return step.Finish();
 }
@@ -202,7 +202,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const DeleteQuota& event) {
     step.s.scheduler.RemoveLimit(event.scope, event.name);
   }
   step.Change(DropQuota{event.scope, event.name});
-  step.Reschedule();
+  step.Replan();
   SetCalendar(step);
   return step.Finish();
 }

@@ -182,7 +182,7 @@ void Take(Step& step, Entry& entry, const QueuePlace& place) {
   const bool moves = place.resource_pool != e.queue.resource_pool;
   e.queue = place;
   step.TouchJob(e);
-  step.Reschedule();
+  step.Replan();
   if (!moves) return;
   for (const auto& [request, id] : entry.trials) {
     const experiment::Trial& trial = step.s.trials.at(id);

@@ -1,7 +1,9 @@
 // Places in the queue, time limits, pools, quotas.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -209,6 +211,78 @@ TEST_F(SchedulingTest, TimeIsCountedOverAllRuns) {
   Exit("1.1.1", 1);
   EXPECT_EQ(trial(1).state, TrialState::kCanceled) << "no third run: its time is over";
   EXPECT_THAT(trial(1).reason, HasSubstr("max_run_time of 1m40s is over"));
+}
+
+// ---- plans ----
+
+class LargePlanTest : public SchedulingTest {
+ protected:
+  // A plan of 60 starts.
+  LargePlanTest() {
+    AddAgent("a", 30);
+    AddAgent("b", 30);
+    auto config = MakeConfig();
+    config->searcher.name = "random";
+    config->searcher.max_trials = 60;
+    config->searcher.max_concurrent_trials = 0;
+    config->searcher.max_length = model::Length{model::Length::Unit::kBatches, 1};
+    config->hyperparameters["x"] = {model::DoubleHparam{0, 1, std::nullopt}};
+    Apply(CreateExperiment{.config = config});
+  }
+};
+
+TEST_F(LargePlanTest, IsDoneInPartsAndInOrder) {
+  std::vector<AllocationId> started;
+  const auto tick = [&] {
+    const Outcome outcome = Tick();
+    const auto starts = Of<StartTask>(outcome);
+    for (const StartTask& start : starts) started.push_back(start.spec.allocation);
+    return std::pair(starts.size(), Of<ScheduleSoon>(outcome).size());
+  };
+  EXPECT_EQ(tick(), std::pair(size_t{32}, size_t{1}));
+  // What comes meanwhile is looked at after it.
+  auto urgent = MakeConfig();
+  urgent->resources.priority = 1;
+  Apply(CreateExperiment{.config = urgent});
+  now_ -= absl::Seconds(2);  // all within a moment
+  EXPECT_EQ(tick(), std::pair(size_t{28}, size_t{1}));
+  EXPECT_EQ(tick(), std::pair(size_t{0}, size_t{0}));
+  std::vector<int64_t> order;
+  for (const AllocationId& id : started) order.push_back(allocation(id.value()).submitted);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST_F(LargePlanTest, IsMadeAnewWherePeopleChangeWhatItStoodOn) {
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(32));
+  Apply(DisableAgent{AgentId("b"), true});
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  Apply(EnableAgent{AgentId("b")});
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(28));
+}
+
+TEST_F(LargePlanTest, IsMadeAnewWhenItIsOld) {
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(32));
+  auto urgent = MakeConfig();
+  urgent->resources.priority = 1;
+  Apply(CreateExperiment{.config = urgent});
+  now_ += absl::Seconds(1);
+  const auto starts = Of<StartTask>(Tick());
+  ASSERT_THAT(starts, SizeIs(28));
+  EXPECT_EQ(starts[0].spec.allocation, AllocationId("2.61.0"));
+}
+
+TEST_F(LargePlanTest, IsFoundAgainByARestart) {
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(32));
+  Restart();
+  std::vector<std::string> on_a, on_b;
+  for (const auto& [id, a] : rows_.allocations) {
+    for (const auto& share : a.shares) {
+      (share.placement.agent == AgentId("a") ? on_a : on_b).push_back(id.value());
+    }
+  }
+  AddAgent("a", 30, on_a);
+  AddAgent("b", 30, on_b);
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(28));
 }
 
 // ---- pools and quotas ----

@@ -4,6 +4,7 @@
 #ifndef MASTER_CLUSTER_STATE_H_
 #define MASTER_CLUSTER_STATE_H_
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -32,6 +33,15 @@ struct Entry {
   std::set<std::pair<model::TrialId, std::string>> missing;
 };
 
+// A plan of the scheduler of which not all has been done yet. No durable state: the next pass finds
+// again what a restart forgets.
+struct OpenPlan {
+  std::deque<scheduler::Assignment> assign;
+  std::deque<scheduler::Preemption> preempt;
+  absl::Time made;
+  bool done() const { return assign.empty() && preempt.empty(); }
+};
+
 struct Cluster::State {
   Settings settings;
   std::map<model::ExperimentId, Entry> experiments;
@@ -47,6 +57,7 @@ struct Cluster::State {
   scheduler::Scheduler scheduler;
   SlotIndex slots;
   SlotTime slot_time;
+  OpenPlan plan;
   absl::Time now;              // of the last event
   bool queue_changed = false;  // since the last ScheduleTick
 

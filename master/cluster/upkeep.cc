@@ -44,7 +44,7 @@ void Save(Step& step, AgentState after) {
   const bool same = state == after;
   state = std::move(after);
   step.Touch(state);
-  if (!same) step.Reschedule();
+  if (!same) step.Replan();
 }
 
 bool HasShareOn(const Allocation& a, const model::AgentId& agent, std::optional<int> slot) {
@@ -156,7 +156,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const CalendarTick&) {
     if (!state.maintenance.empty()) KeepMaintenance(step, state);
   }
   for (const model::Quota& quota : Quotas(step.s)) {
-    if (quota.slot_hours) step.Reschedule();
+    if (quota.slot_hours) step.Replan();
   }
   SetCalendar(step);
   return step.Finish();
