@@ -32,6 +32,10 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentDisconnected& event);
 absl::StatusOr<Outcome> Apply(Step& step, const AgentLost& event);
 absl::StatusOr<Outcome> Apply(Step& step, const ShareStarted& event);
 absl::StatusOr<Outcome> Apply(Step& step, const ShareExited& event);
+// Whether it has a row, which it has from when it registers; one that is known by its work alone
+// has not.
+bool IsRow(const model::Agent& agent);
+model::Agent RowOf(model::Agent agent);
 
 // ---- reports.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event);

@@ -63,6 +63,17 @@ void CleanInPlace(cluster::PutAllocation& put) {
   }
 }
 
+void CleanInPlace(cluster::PutAgent& put) {
+  model::Agent& agent = put.agent;
+  CleanAll(agent.id, agent.version, agent.address, agent.resource_pool, agent.network_switch,
+           agent.registered_at);
+  for (model::Device& device : agent.slots) CleanAll(device.brand, device.uuid);
+  std::map<std::string, std::string> labels;
+  for (const auto& [key, value] : agent.labels) labels.emplace(CleanText(key), CleanText(value));
+  agent.labels = std::move(labels);
+}
+void CleanInPlace(cluster::DropAgent& drop) { CleanInPlace(drop.id); }
+
 void CleanInPlace(cluster::PutAgentState& put) {
   CleanInPlace(put.agent.id);
   for (auto& [id, slot] : put.agent.slots) CleanInPlace(slot.reason);

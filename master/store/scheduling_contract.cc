@@ -41,6 +41,34 @@ model::ResourcePool MakePool(const std::string& name) {
   return pool;
 }
 
+TEST_P(StoreContractTest, AgentsAreKnownUntilTheyAreDropped) {
+  cluster::Image image = Reload();
+  model::Agent plain;
+  plain.id = model::AgentId("a");
+  plain.resource_pool = "default";
+  plain.registered_at = TimeAt(3.000001);
+  plain.connected = false;
+  model::Agent full = plain;
+  full.id = model::AgentId("b");
+  full.version = "1.2";
+  full.address = "10.0.0.1";
+  full.slots = {{.id = 0, .type = model::DeviceType::kCuda, .brand = "H\"200", .uuid = "GPU-1"},
+                {.id = 7, .type = model::DeviceType::kRocm, .uuid = "GPU-2", .island = 3}};
+  full.cpus = 7.5;
+  full.memory = int64_t{1} << 40;
+  full.network_switch = "s1";
+  full.labels = {{"rack", "7"}, {"row", "it's"}};
+  image.known_agents = {plain, full};
+  Commit({cluster::PutAgent{full}, cluster::PutAgent{plain}});
+  EXPECT_EQ(Reload(), image);
+  full.slots.pop_back();
+  full.cpus.reset();
+  Commit({cluster::DropAgent{plain.id}, cluster::PutAgent{plain}, cluster::DropAgent{plain.id},
+          cluster::PutAgent{full}});
+  image.known_agents = {full};
+  EXPECT_EQ(Reload(), image);
+}
+
 TEST_P(StoreContractTest, AgentsPoolsAndQuotasComeBackAsTheyWent) {
   cluster::Image image = Reload();
   image.agents = {MakeAgentState("agent-0"), MakeAgentState("agent-1")};

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "master/store/canonical.h"
+#include "master/store/postgres/agent_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 #include "master/store/postgres/scheduling_rows.h"
@@ -190,6 +191,8 @@ Statement ToStatement(const cluster::Change& change, bool known) {
     Statement operator()(const cluster::AddMetrics& add) { return InsertMetrics({&add.report}); }
     Statement operator()(const cluster::AddCheckpoint& add) { return Put(add.checkpoint); }
     Statement operator()(const cluster::AddLogLine& add) { return InsertLogLines({&add.line}); }
+    Statement operator()(const cluster::PutAgent& put) { return Put(put.agent); }
+    Statement operator()(const cluster::DropAgent& drop) { return Drop(drop); }
     Statement operator()(const cluster::PutAgentState& put) { return Put(put.agent); }
     Statement operator()(const cluster::PutPool& put) { return Put(put.pool); }
     Statement operator()(const cluster::DropPool& drop) { return Drop(drop); }

@@ -1,0 +1,13 @@
+-- Agents that registered and were not lost since: known to a restarted master before they return.
+CREATE TABLE agents (
+  id             text COLLATE "C" PRIMARY KEY,
+  version        text NOT NULL,
+  address        text NOT NULL,
+  resource_pool  text NOT NULL,
+  slots          json NOT NULL,
+  cpus           double precision,
+  memory         bigint,  -- bytes
+  network_switch text NOT NULL,
+  labels         json NOT NULL,
+  registered_at  timestamptz NOT NULL
+);
