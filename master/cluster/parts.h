@@ -65,6 +65,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const SetMaintenance& event);
 absl::StatusOr<Outcome> Apply(Step& step, const CalendarTick& event);
 // The next CalendarTick, where there is something to wait for.
 void SetCalendar(Step& step);
+// Why the allocation cannot stay where it is: "agent a is in maintenance until ...". Empty: it can.
+std::string MaintenanceOf(const Cluster::State& s, const experiment::Allocation& a, absl::Time now);
 
 // ---- hardware.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const HardwareSuspected& event);

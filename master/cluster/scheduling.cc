@@ -65,6 +65,13 @@ absl::Time NextMicrosecond(absl::Time time) {
   return down < time ? down + absl::Microseconds(1) : time;
 }
 
+// Of maintenance the scheduler knows neither the note nor, in its text, the end.
+std::string WhyAsked(const Step& step, const scheduler::Preemption& preemption) {
+  const Allocation& a = step.s.allocations.at(preemption.victim);
+  const std::string maintenance = preemption.in_favour_of ? "" : MaintenanceOf(step.s, a, step.now);
+  return maintenance.empty() ? preemption.reason : maintenance;
+}
+
 // A pass; gives when to look again.
 absl::Time MakePlan(Step& step) {
   for (const model::Quota& quota : Quotas(step.s)) {
@@ -91,7 +98,8 @@ absl::Time DoNext(Step& step, OpenPlan& plan) {
   for (; left > 0 && !plan.preempt.empty(); --left) {
     const scheduler::Preemption& preemption = plan.preempt.front();
     const auto victim = step.s.allocations.find(preemption.victim);
-    if (victim != step.s.allocations.end()) Preempt(step, victim->second, preemption.reason);
+    if (victim != step.s.allocations.end())
+      Preempt(step, victim->second, WhyAsked(step, preemption));
     plan.preempt.pop_front();
   }
   return look_again;

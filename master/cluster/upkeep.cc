@@ -75,19 +75,10 @@ void StopOn(Step& step, const model::AgentId& agent, std::optional<int> slot,
   });
 }
 
-// The agent's windows without past ones; drains it where one has begun.
+// The agent's windows without past ones. What runs in them is asked to go by the scheduler's plan.
 void KeepMaintenance(Step& step, AgentState after) {
   std::erase_if(after.maintenance,
                 [&](const model::Maintenance& window) { return window.end <= step.now; });
-  for (const model::Maintenance& window : after.maintenance) {
-    if (window.begin > step.now) continue;
-    ForEachOn(step, after.id, std::nullopt, [&](Allocation& a) {
-      Preempt(step, a,
-              absl::StrCat("agent ", after.id.value(), " is in maintenance until ",
-                           absl::FormatTime("%Y-%m-%d %H:%M UTC", window.end, absl::UTCTimeZone()),
-                           window.note.empty() ? "" : ": ", window.note));
-    });
-  }
   Save(step, std::move(after));
 }
 
@@ -162,12 +153,25 @@ absl::StatusOr<Outcome> Apply(Step& step, const CalendarTick&) {
   return step.Finish();
 }
 
+std::string MaintenanceOf(const Cluster::State& s, const Allocation& a, absl::Time now) {
+  for (const experiment::Share& share : a.shares) {
+    const auto state = s.agent_states.find(share.placement.agent);
+    if (share.exited || state == s.agent_states.end()) continue;
+    for (const model::Maintenance& window : state->second.maintenance) {
+      if (window.begin > now || window.end <= now) continue;
+      return absl::StrCat("agent ", state->first.value(), " is in maintenance until ",
+                          absl::FormatTime("%Y-%m-%d %H:%M UTC", window.end, absl::UTCTimeZone()),
+                          window.note.empty() ? "" : ": ", window.note);
+    }
+  }
+  return "";
+}
+
 void SetCalendar(Step& step) {
   absl::Time next = absl::InfiniteFuture();
   for (const auto& [id, state] : step.s.agent_states) {
     for (const model::Maintenance& window : state.maintenance) {
-      const absl::Time change = window.begin > step.now ? window.begin : window.end;
-      if (change > step.now) next = std::min(next, change);
+      if (window.end > step.now) next = std::min(next, window.end);
     }
   }
   for (const model::Quota& quota : Quotas(step.s)) {
