@@ -81,6 +81,7 @@ scheduler::Gang MakeGang(const Cluster::State& s, const experiment::Allocation& 
   gang.max_slots = a.max_slots;
   gang.fraction = a.fraction;
   gang.blocked.insert(gang.blocked.end(), trial.blocked.begin(), trial.blocked.end());
+  gang.blocked.insert(gang.blocked.end(), trial.suspects.begin(), trial.suspects.end());
   gang.submitted = a.submitted;
   gang.queued_at = a.queued_at;
   gang.max_run_time = TimeLeft(config, trial);

@@ -73,6 +73,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const HardwareSuspected& event);
 absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event);
 // The run is over: counts it for or against the slots it was on.
 void NoteHardware(Step& step, const experiment::Allocation& allocation, experiment::Trial& trial);
+// Trials that failed there as on broken hardware may run there again.
+void Trust(Step& step, const model::AgentId& agent);
 
 // ---- scheduling.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ScheduleTick& event);

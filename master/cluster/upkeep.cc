@@ -47,6 +47,15 @@ void Save(Step& step, AgentState after) {
   if (!same) step.Replan();
 }
 
+// Once no slot is under suspicion any more, nobody shuns the agent for its hardware.
+void SaveEnabled(Step& step, AgentState after) {
+  const bool sound = std::all_of(after.slots.begin(), after.slots.end(), [](const auto& slot) {
+    return slot.second.failures == 0 && !slot.second.quarantined;
+  });
+  if (sound) Trust(step, after.id);
+  Save(step, std::move(after));
+}
+
 bool HasShareOn(const Allocation& a, const model::AgentId& agent, std::optional<int> slot) {
   for (const experiment::Share& share : a.shares) {
     if (share.placement.agent != agent || share.exited) continue;
@@ -89,7 +98,11 @@ absl::StatusOr<Outcome> Apply(Step& step, const EnableAgent& event) {
   AgentState after = StateOf(step, event.id);
   after.enabled = true;
   after.draining = false;
-  Save(step, std::move(after));
+  // Who enables it says that it is sound, but for what is in quarantine: that is by the slot.
+  for (auto& [slot, state] : after.slots) {
+    if (!state.quarantined) state.failures = 0, state.reason.clear();
+  }
+  SaveEnabled(step, std::move(after));
   return step.Finish();
 }
 
@@ -109,7 +122,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const EnableSlot& event) {
   DET_RETURN_IF_ERROR(CheckKnown(step.s, event.agent, event.slot));
   AgentState after = StateOf(step, event.agent);
   after.slots[event.slot] = {};
-  Save(step, std::move(after));
+  SaveEnabled(step, std::move(after));
   return step.Finish();
 }
 

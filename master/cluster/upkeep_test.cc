@@ -176,6 +176,44 @@ TEST_F(UpkeepTest, ASlotWhoseRunsFailInARowAsOnBrokenHardwareIsPutAside) {
   EXPECT_FALSE(state.slots.at(0).quarantined);
 }
 
+TEST_F(UpkeepTest, WhoEnablesWhatFailedLetsTrialsRunThereAgain) {
+  AddAgent("a", 2);
+  AddAgent("b", 1);
+  const auto fail = [&](int experiment, const std::string& id) {
+    auto config = MakeConfig();
+    config->resources.slots_per_trial = 2;  // only a has so many on one agent
+    config->resources.is_single_node = true;
+    Create(config);
+    Start(id);
+    AddAgent("c", 2);
+    Apply(HardwareSuspected{AllocationId(id), AgentId("a"), "NVRM: Xid 79"});
+    Exit(id, 1);
+    EXPECT_THAT(trial(experiment).suspects, ElementsAre(AgentId("a")));
+    EXPECT_THAT(trial(experiment).blocked, IsEmpty());
+    Apply(AgentDisconnected{AgentId("c")});
+  };
+  fail(1, "1.1.0");
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "it shuns a, and c is away";
+  Restart();
+  AddAgent("a", 2);
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  Apply(EnableAgent{AgentId("a")});
+  EXPECT_THAT(trial(1).suspects, IsEmpty());
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+  Apply(KillExperiment{ExperimentId(1)});
+  Exit("1.1.1", 143);
+  // In quarantine after two in a row: each slot is to be enabled by itself.
+  fail(2, "2.2.0");
+  fail(3, "3.3.0");
+  EXPECT_TRUE(rows_.agents.at(AgentId("a")).slots.at(1).quarantined);
+  Apply(EnableAgent{AgentId("a")});
+  Apply(EnableSlot{AgentId("a"), 0});
+  EXPECT_THAT(trial(2).suspects, ElementsAre(AgentId("a")));
+  Apply(EnableSlot{AgentId("a"), 1});
+  EXPECT_THAT(trial(2).suspects, IsEmpty());
+  EXPECT_THAT(trial(3).suspects, IsEmpty());
+}
+
 TEST_F(UpkeepTest, LogPoliciesForbidRetriesAndNodes) {
   AddAgent("a", 1);
   AddAgent("b", 1);

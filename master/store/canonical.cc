@@ -51,6 +51,7 @@ void CleanInPlace(cluster::PutTrial& put) {
   CleanAll(t.request, t.task, t.reason, t.allocation, t.latest_checkpoint, t.warm_start,
            t.runner_state, t.no_restart, t.created_at, t.ended_at);
   for (model::AgentId& agent : t.blocked) CleanInPlace(agent);
+  for (model::AgentId& agent : t.suspects) CleanInPlace(agent);
   t.hparams = *Canonical(model::Value(t.hparams)).AsObject();
 }
 

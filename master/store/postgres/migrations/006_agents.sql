@@ -11,3 +11,6 @@ CREATE TABLE agents (
   labels         json NOT NULL,
   registered_at  timestamptz NOT NULL
 );
+
+-- Agents on which a trial does not run again until somebody enables them.
+ALTER TABLE trials ADD COLUMN suspects json NOT NULL DEFAULT '[]';
