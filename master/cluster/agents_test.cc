@@ -10,6 +10,7 @@
 namespace det::cluster {
 namespace {
 
+using model::AgentId;
 using model::AllocationState;
 using model::ExperimentId;
 using model::TrialState;

@@ -95,10 +95,11 @@ Value ToValue(const std::vector<model::Device>& devices) {
 }
 
 absl::StatusOr<std::vector<model::Device>> ToDevices(const Result& result, int row, int column) {
-  DET_ASSIGN_OR_RETURN(const Value list, ToValue(result, row, column));
+  const absl::StatusOr<Value> list = ToValue(result, row, column);
+  DET_RETURN_IF_ERROR(list.status());
   std::vector<model::Device> devices;
-  if (list.AsList() == nullptr) return devices;
-  for (const Value& one : *list.AsList()) {
+  if (list->AsList() == nullptr) return devices;
+  for (const Value& one : *list->AsList()) {
     const int64_t type = ToInt(one.Find("type"));
     if (type < 0 || type > static_cast<int64_t>(model::DeviceType::kRocm)) {
       return absl::InternalError(absl::StrCat("the database holds device type ", type));
@@ -122,9 +123,10 @@ absl::StatusOr<model::Agent> ToAgent(const Result& result, int row) {
   agent.cpus = result.Maybe(&Result::Double, row, 5);
   agent.memory = result.Maybe(&Result::Int, row, 6);
   agent.network_switch = std::string(result.Text(row, 7));
-  DET_ASSIGN_OR_RETURN(const Value labels, ToValue(result, row, 8));
-  if (labels.AsObject() != nullptr) {
-    for (const auto& [key, label] : *labels.AsObject()) agent.labels[key] = ToText(&label);
+  const absl::StatusOr<Value> labels = ToValue(result, row, 8);
+  DET_RETURN_IF_ERROR(labels.status());
+  if (labels->AsObject() != nullptr) {
+    for (const auto& [key, label] : *labels->AsObject()) agent.labels[key] = ToText(&label);
   }
   agent.registered_at = result.Time(row, 9);
   agent.connected = false;
