@@ -120,6 +120,7 @@ void Derive(Cluster::State& s, const Usage& usage) {
     s.slot_time.Begin(id, experiment::OwnerName(e), e.config->workspace, a.granted * a.fraction,
                       *a.started_at);
   }
+  for (const auto& [id, entry] : s.experiments) s.order.Put(id, entry.experiment.queue);
   s.scheduler = scheduler::Scheduler();
   // The limits are told anew before each pass that looks at them.
   Mirror(s, usage.month, s.scheduler);

@@ -139,6 +139,16 @@ TEST_F(SchedulingTest, UpdatesAreMadeTogetherOrNotAtAll) {
   EXPECT_EQ(experiment(2).queue.max_slots, std::nullopt);
 }
 
+TEST_F(SchedulingTest, ARefusedMoveLeavesTheOrderAsItWas) {
+  for (int i = 0; i < 3; ++i) Create(MakeConfig());
+  const UpdateQueue bad = {{{.job = JobId("exp-3"), .ahead_of = JobId("exp-1")},
+                            {.job = JobId("exp-9"), .priority = 1}}};
+  EXPECT_TRUE(absl::IsNotFound(Refused(bad)));
+  Apply(Ahead(2, 1));
+  EXPECT_EQ(experiment(2).queue.position, 0) << "nobody is ahead of 1";
+  EXPECT_THAT(Order(), ElementsAre(2, 1, 3));
+}
+
 TEST_F(SchedulingTest, AMoveToAnotherPoolTakesWhatRunsAlong) {
   AddAgent("a", 1);
   Create(MakeConfig());

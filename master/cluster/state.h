@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "master/cluster/cluster.h"
+#include "master/cluster/queue_order.h"
 #include "master/cluster/slot_index.h"
 #include "master/cluster/slot_time.h"
 #include "master/scheduler/scheduler.h"
@@ -57,6 +58,7 @@ struct Cluster::State {
   scheduler::Scheduler scheduler;
   SlotIndex slots;
   SlotTime slot_time;
+  QueueOrder order;
   OpenPlan plan;
   absl::Time now;              // of the last event
   bool queue_changed = false;  // since the last ScheduleTick

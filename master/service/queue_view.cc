@@ -13,7 +13,7 @@
 namespace det::service {
 namespace {
 
-// Each looks through the queue, on the cluster's loop.
+// All in one step of the cluster's loop.
 constexpr int kMostUpdates = 500;
 
 namespace api = det::api::v1;
