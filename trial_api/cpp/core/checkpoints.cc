@@ -1,5 +1,6 @@
 #include "trial_api/cpp/core/checkpoints.h"
 
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -116,15 +117,13 @@ class CollectiveCheckpoints final : public Checkpoints {
       CheckpointReport report;
       report.uuid = uuid;
       report.steps_completed = steps_completed;
+      report.time = std::chrono::system_clock::now();
       report.metadata_json = CompleteMetadata(metadata_json, steps_completed);
       for (const FileRecord& file : storage_->Publish(uuid, by_rank, report.metadata_json)) {
         report.resources[file.path] = file.size;
       }
       registrar_(report);
       return "";
-    } catch (const Unreachable& e) {
-      // The master may know of it: better files without a record than a record without files.
-      return e.what();
     } catch (const std::exception& e) {
       storage_->Remove(uuid);
       return e.what();

@@ -9,13 +9,13 @@
 
 #include "trial_api/cpp/core/checkpoint.h"
 #include "trial_api/cpp/core/communicator.h"
-#include "trial_api/cpp/core/trial_client.h"
+#include "trial_api/cpp/core/report.h"
 #include "trial_api/cpp/storage/storage.h"
 
 namespace det::core {
 
-// Makes a published checkpoint known; throws Error when it is refused, and Unreachable when nobody
-// knows whether it is registered. Called on the chief alone.
+// Makes a published checkpoint known, or sees to it that it will be; throws Error when it cannot.
+// Called on the chief alone.
 using Registrar = std::function<void(const CheckpointReport& checkpoint)>;
 
 // `communicator` must outlive the result. `latest`: what this run starts from, or empty.

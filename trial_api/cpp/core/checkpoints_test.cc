@@ -110,14 +110,6 @@ TEST_F(CheckpointsTest, RefusedRegistrationRemovesTheFiles) {
   EXPECT_EQ(CountEntries(store_), 0u);
 }
 
-TEST_F(CheckpointsTest, UnknownRegistrationKeepsTheFiles) {
-  OnRanks(
-      1, [](const Ranks&, const std::string& dir) { Write(dir + "/model.pt", "x"); },
-      [](Checkpoints&, const std::string&, const std::string& error) { return !error.empty(); },
-      [](const CheckpointReport&) { throw Unreachable("silence"); });
-  EXPECT_EQ(CountEntries(store_), 1u);
-}
-
 // What Open says after `damage`.
 class DamageTest : public CheckpointsTest {
  protected:
