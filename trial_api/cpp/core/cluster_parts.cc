@@ -32,7 +32,7 @@ constexpr char kLoopback[] = "127.0.0.1";
 struct TrialInfo {
   ContextParts parts;
   std::string checkpoint_dir;
-  std::string latest_checkpoint;
+  StartPoint start;
 };
 
 TrialInfo ReadTrialInfo() {
@@ -50,8 +50,10 @@ TrialInfo ReadTrialInfo() {
     info.parts.hparams = Hparams(json.at("hparams").dump());
     info.checkpoint_dir = json.at("checkpoint_dir");
     const Json latest = json.value("latest_checkpoint", Json());
-    if (latest.is_string()) info.latest_checkpoint = latest;
+    if (latest.is_string()) info.start.uuid = latest;
+    info.start.uuid = EnvOr("DET_LATEST_CHECKPOINT", info.start.uuid);
     info.parts.warm_start = json.value("warm_start", false);
+    if (!info.parts.warm_start) info.start.steps = json.value("steps_completed", int64_t{0});
     info.parts.validate_at = json.value("validate_at", std::vector<int64_t>());
     return info;
   } catch (const Json::exception& e) {
@@ -110,8 +112,7 @@ ContextParts GatherClusterParts() {
   };
   parts.preemption = is_chief ? MakeClusterPreemption(client, on_over) : MakeNoPreemption();
   parts.checkpoints = MakeCheckpoints(
-      parts.communicator.get(), storage::MakeSharedFs(info.checkpoint_dir, owner),
-      EnvOr("DET_LATEST_CHECKPOINT", info.latest_checkpoint),
+      parts.communicator.get(), storage::MakeSharedFs(info.checkpoint_dir, owner), info.start,
       [queue](const CheckpointReport& checkpoint) { queue->AddCheckpoint(checkpoint); });
   parts.report_invalid_hp = [client](const std::string& message) {
     client->ReportEarlyExit(EarlyExit::kInvalidHp, message);

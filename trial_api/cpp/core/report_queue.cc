@@ -178,24 +178,24 @@ void ReportQueue::ThrowIfFailed() const {
 }
 
 void ReportQueue::Run() {
-  std::string over;
   try {
     SendLeftover();
     while (SendNext()) {
     }
-    return;
   } catch (const RunIsOver& e) {
-    over = e.what();
-    std::lock_guard lock(mutex_);
-    failure_ = std::current_exception();
+    Forget();
+    if (options_.on_over) options_.on_over(e.what());
+    Forget();
+    Fail(std::current_exception());
   } catch (const std::exception&) {
-    std::lock_guard lock(mutex_);
-    failure_ = std::current_exception();
+    Fail(std::current_exception());
   }
+}
+
+void ReportQueue::Fail(std::exception_ptr failure) {
+  std::lock_guard lock(mutex_);
+  failure_ = std::move(failure);
   changed_.notify_all();
-  if (over.empty()) return;
-  Forget();
-  if (options_.on_over) options_.on_over(over);
 }
 
 void ReportQueue::SendLeftover() {

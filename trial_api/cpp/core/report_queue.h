@@ -64,6 +64,7 @@ class ReportQueue {
   int64_t Add(std::unique_lock<std::mutex>& lock, const std::string& record);
   void ThrowIfFailed() const;  // REQUIRES mutex_
   void Run();
+  void Fail(std::exception_ptr failure);
   void SendLeftover();
   // Waits for something to send; false when there is nothing left to do.
   bool SendNext();

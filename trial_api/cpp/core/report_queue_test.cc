@@ -153,6 +153,7 @@ TEST_F(ReportQueueTest, ARunThatIsOverSaysSoAndSendsNothingAnyMore) {
     const auto queue = Make();
     queue->AddMetrics(Training(1));
     EXPECT_NE(over.get_future().get().find("allocation 1.1.0 has ended"), std::string::npos);
+    EXPECT_THROW(queue->Flush(), RunIsOver);
     EXPECT_THROW(queue->AddMetrics(Training(2)), RunIsOver);
   }
   EXPECT_FALSE(fs::exists(Outbox(0)));
