@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kFloats = 125'000'000;
 constexpr int64_t kPeriod = 1'500;  // batches from save to save; longer than a save takes
-constexpr int64_t kSaves = 5;
+constexpr int64_t kSaves = 3;
 constexpr char kStore[] = "checkpoints";
 
 double Now() {
@@ -126,6 +126,7 @@ int main() {
   if (!dir.ok() || ::chdir(dir->path().c_str()) != 0) return 1;
   std::ofstream("bench.yaml") << "hyperparameters: {global_batch_size: 64}\n"
                               << "checkpoint_policy: none\n"
+                              << "scheduling_unit: 1000000\n"
                               << "min_checkpoint_period: {batches: " << kPeriod << "}\n"
                               << "searcher: {name: single, metric: loss, max_length: {batches: "
                               << (kSaves + 1) * kPeriod - 1 << "}}\n"

@@ -81,7 +81,8 @@ TEST_F(ClusterTest, MasterThatIsAwayIsAskedAgain) {
   master_.BeAway(3);
   const auto metrics = MakeMetrics();
   metrics->ReportTraining(1, {{"loss", 1}});
-  metrics->ReportValidation(1, {{"loss", 2}});
+  EXPECT_TRUE(metrics->ReportValidation(1, {{"loss", 2}})) << "nobody denies it";
+  metrics->Flush();
   EXPECT_EQ(master_.Reports(),
             (Reports{"metrics training 1 loss=1", "metrics validation 1 loss=2"}));
 }

@@ -1,5 +1,7 @@
 #include "trial_api/cpp/core/report_queue.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -26,6 +28,8 @@ constexpr size_t kBatchBytes = size_t{256} << 10;
 // A disk that takes nothing is tried again this often while the training waits.
 constexpr std::chrono::seconds kDiskPause(1);
 constexpr std::chrono::seconds kLastTries(2);
+// Who waits for a word looks this often whether the master is away.
+constexpr std::chrono::milliseconds kGlance(10);
 constexpr std::chrono::seconds kSayAfter(10);
 
 // What goes in one call: a checkpoint alone, or metrics up to a validation, whose answer is its
@@ -102,11 +106,18 @@ ReportQueue::~ReportQueue() {
   {
     std::lock_guard lock(mutex_);
     stop_at_ = Clock::now() + kLastTries;
-    if (!outbox_->empty() || busy_) client_->GiveUpSoon();
   }
+  client_->GiveUpSoon();  // The sender may be at it, with its own reports or with those of another
+                          // run.
   changed_.notify_all();
   sender_.join();
-  if (outbox_->empty()) return;
+  if (outbox_->empty()) {
+    outbox_.reset();
+    // The trial's folder, unless other runs have something there.
+    const fs::path dir = options_.outbox.dir;
+    if (RunOf(dir)) ::rmdir(dir.parent_path().c_str());
+    return;
+  }
   std::fprintf(stderr,
                "WARNING: %lld reports have not reached the master; the trial's next run on this "
                "node sends them\n",
@@ -122,8 +133,13 @@ void ReportQueue::AddMetrics(const MetricReport& report) {
 bool ReportQueue::AddValidation(const MetricReport& report) {
   const std::string record = Encode(report);
   std::unique_lock lock(mutex_);
-  const int64_t number = Add(lock, record);
-  changed_.wait_for(lock, options_.word, [&] { return answer_.number >= number || failure_; });
+  const bool waits = answer_.number == asked_ && !client_->MasterIsAway();
+  const int64_t number = asked_ = Add(lock, record);
+  const Clock::time_point until = Clock::now() + options_.word;
+  while (waits && answer_.number < number && !failure_ && !client_->MasterIsAway() &&
+         Clock::now() < until) {
+    changed_.wait_for(lock, kGlance);
+  }
   ThrowIfFailed();
   return answer_.number != number || answer_.best;
 }
@@ -198,6 +214,11 @@ void ReportQueue::Fail(std::exception_ptr failure) {
   changed_.notify_all();
 }
 
+bool ReportQueue::Stopping() {
+  std::lock_guard lock(mutex_);
+  return stop_at_ && Clock::now() >= *stop_at_;
+}
+
 void ReportQueue::SendLeftover() {
   Outbox::Options where = options_.outbox;
   const std::optional<fs::path> dir = FindLeftover(options_.outbox.dir);
@@ -208,12 +229,12 @@ void ReportQueue::SendLeftover() {
   if (left == nullptr) return;
   const int64_t count = left->size();
   try {
-    while (!left->empty()) {
+    while (!left->empty() && !Stopping()) {
       const Batch batch = MakeBatch(left->Front(kBatchRecords, kBatchBytes));
       Send(*client_, batch, RunOf(*dir));
       left->RemoveFront(batch.records);
     }
-    if (count == 0) return;
+    if (count == 0 || !left->empty()) return;
     std::fprintf(stderr, "INFO: sent %lld reports that the run before this one had left\n",
                  static_cast<long long>(count));
   } catch (const RunIsOver&) {

@@ -30,7 +30,8 @@ class ReportQueue {
  public:
   struct Options {
     Outbox::Options outbox;  // its folder is named after the run: "<of the trial>/<run id>"
-    // How long a validation waits for the master's word.
+    // How long a validation waits for the master's word; not at all when the master is known to be
+    // away, or has not answered the validation before it.
     std::chrono::milliseconds word = std::chrono::seconds(1);
     // The master no longer knows this run (RunIsOver). On the sending thread; as a rule it ends the
     // process.
@@ -65,6 +66,7 @@ class ReportQueue {
   void ThrowIfFailed() const;  // REQUIRES mutex_
   void Run();
   void Fail(std::exception_ptr failure);
+  bool Stopping();
   void SendLeftover();
   // Waits for something to send; false when there is nothing left to do.
   bool SendNext();
@@ -78,7 +80,8 @@ class ReportQueue {
   std::unique_ptr<Outbox> outbox_;
   int64_t added_ = 0;  // records so far; the number of the newest
   int64_t sent_ = 0;
-  Answer answer_;  // to the last validation that was sent
+  int64_t asked_ = 0;  // number of the newest validation
+  Answer answer_;      // to the last validation that was sent
   std::optional<double> progress_;
   bool busy_ = false;  // progress is on its way
   std::optional<std::chrono::steady_clock::time_point> stop_at_;

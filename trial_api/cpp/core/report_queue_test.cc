@@ -145,6 +145,16 @@ TEST_F(ReportQueueTest, WhatWasNotSentAtTheEndStaysForTheNextRun) {
   EXPECT_EQ(master_.AwaitReports(1), Reports{TrainingText(1)});
 }
 
+TEST_F(ReportQueueTest, ItsEndWaitsForNobody) {
+  master_.Stop();
+  core::Outbox::Open({.dir = Outbox(0)})->Add(Encode(Training(1)));
+  Make(1).reset();  // while it sends what another run left
+  const auto queue = Make(2);
+  queue->AddMetrics(Training(1));
+  queue->Forget();
+  EXPECT_FALSE(fs::exists(Outbox(0)));
+}
+
 TEST_F(ReportQueueTest, ARunThatIsOverSaysSoAndSendsNothingAnyMore) {
   std::promise<std::string> over;
   options_.on_over = [&](const std::string& why) { over.set_value(why); };
@@ -156,7 +166,7 @@ TEST_F(ReportQueueTest, ARunThatIsOverSaysSoAndSendsNothingAnyMore) {
     EXPECT_THROW(queue->Flush(), RunIsOver);
     EXPECT_THROW(queue->AddMetrics(Training(2)), RunIsOver);
   }
-  EXPECT_FALSE(fs::exists(Outbox(0)));
+  EXPECT_FALSE(fs::exists(fs::path(Outbox(0)).parent_path()));
   EXPECT_EQ(master_.Reports(), Reports());
 }
 
@@ -166,6 +176,18 @@ TEST_F(ReportQueueTest, TheWordOnAValidationIsTheMasters) {
   EXPECT_FALSE(queue->AddValidation(Validation(1)));
   master_.SetBestSoFar(true);
   EXPECT_TRUE(queue->AddValidation(Validation(2)));
+}
+
+TEST_F(ReportQueueTest, AMasterThatIsAwayIsNotWaitedFor) {
+  options_.word = std::chrono::hours(1);
+  master_.Stop();
+  const auto queue = Make();
+  // Were any of them to wait for its word, this test would not end in its time.
+  for (int step = 1; step <= 1'000; ++step) EXPECT_TRUE(queue->AddValidation(Validation(step)));
+  master_.Start();
+  queue->Flush();
+  EXPECT_EQ(master_.Reports().size(), 1'000u);
+  EXPECT_FALSE(queue->AddValidation(Validation(1'001))) << "it is asked again";
 }
 
 TEST_F(ReportQueueTest, PreemptionIsHeardFromAMasterThatCameBack) {

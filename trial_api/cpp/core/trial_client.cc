@@ -140,6 +140,7 @@ struct TrialClient::Rep {
       const size_t master = masters.present();
       Response response;
       const grpc::Status status = Try(master, method, request, timeout, &response);
+      away = IsTransient(status);
       if (status.ok()) {
         SayBack();
         return response;
@@ -164,18 +165,19 @@ struct TrialClient::Rep {
   }
 
   void SayAway(const std::string& address, const std::string& why) {
-    if (away.exchange(true)) return;
+    if (said.exchange(true)) return;
     std::fprintf(stderr, "WARNING: master at %s does not answer: %s\n", address.c_str(),
                  why.c_str());
   }
   void SayBack() {
-    if (away.exchange(false)) std::fprintf(stderr, "INFO: the master answers again\n");
+    if (said.exchange(false)) std::fprintf(stderr, "INFO: the master answers again\n");
   }
 
   const Options options;
   Masters masters;
   std::atomic<bool> hurry = false;
-  std::atomic<bool> away = false;  // and it was said
+  std::atomic<bool> away = false;
+  std::atomic<bool> said = false;  // that it is away
   std::mutex mutex;
   std::condition_variable woken;
 };
@@ -340,6 +342,8 @@ void TrialClient::ReportEarlyExit(EarlyExit reason, const std::string& message) 
 std::unique_ptr<AllocationWatch> TrialClient::WatchAllocation(Listener listener) {
   return std::make_unique<StreamWatch>(&rep_->masters, rep_->options, std::move(listener));
 }
+
+bool TrialClient::MasterIsAway() const { return rep_->away; }
 
 void TrialClient::GiveUpSoon() {
   {

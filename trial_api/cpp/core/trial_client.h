@@ -83,6 +83,8 @@ class TrialClient {
 
   std::unique_ptr<AllocationWatch> WatchAllocation(Listener listener);
 
+  // Whether the last try of a call found no master.
+  bool MasterIsAway() const;
   // From now on each call is tried once and briefly: the process is about to end.
   void GiveUpSoon();
 
