@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -42,6 +43,7 @@ struct Batch {
 };
 
 Batch MakeBatch(const std::vector<std::string>& records) {
+  if (records.empty()) throw Error("an outbox can no longer be read: its files are damaged");
   Batch batch;
   for (const std::string& record : records) {
     auto report = DecodeReport(record);
@@ -74,20 +76,16 @@ std::optional<int> RunOf(const fs::path& dir) {
   return std::nullopt;
 }
 
-// The folder of the run before that of `dir`, if there is one; removes those of earlier ones.
-std::optional<fs::path> FindLeftover(const fs::path& dir) {
+// The folders of the runs before that of `dir`, in their order.
+std::map<int, fs::path> FindLeftovers(const fs::path& dir) {
+  std::map<int, fs::path> found;
   const std::optional<int> run = RunOf(dir);
-  if (!run) return std::nullopt;
-  std::optional<fs::path> found;
-  std::vector<fs::path> earlier;
   std::error_code ignored;
   for (fs::directory_iterator it(dir.parent_path(), ignored), end; it != end;
        it.increment(ignored)) {
     const std::optional<int> other = RunOf(it->path());
-    if (other && *other < *run - 1) earlier.push_back(it->path());
-    if (other && *other == *run - 1) found = it->path();
+    if (run && other && *other < *run) found.emplace(*other, it->path());
   }
-  for (const fs::path& path : earlier) fs::remove_all(path, ignored);
   return found;
 }
 
@@ -195,7 +193,7 @@ void ReportQueue::ThrowIfFailed() const {
 
 void ReportQueue::Run() {
   try {
-    SendLeftover();
+    SendLeftovers();
     while (SendNext()) {
     }
   } catch (const RunIsOver& e) {
@@ -219,32 +217,32 @@ bool ReportQueue::Stopping() {
   return stop_at_ && Clock::now() >= *stop_at_;
 }
 
-void ReportQueue::SendLeftover() {
-  Outbox::Options where = options_.outbox;
-  const std::optional<fs::path> dir = FindLeftover(options_.outbox.dir);
-  if (!dir) return;
-  where.dir = dir->string();
-  const std::unique_ptr<Outbox> left = Outbox::Open(where);
-  // Its process is still there: it will hear that its run is over.
-  if (left == nullptr) return;
-  const int64_t count = left->size();
+void ReportQueue::SendLeftovers() {
+  for (const auto& [run, dir] : FindLeftovers(options_.outbox.dir)) {
+    Outbox::Options where = options_.outbox;
+    where.dir = dir.string();
+    // None: its process is still there; it will hear that its run is over.
+    if (const auto left = Outbox::Open(where)) SendLeftover(*left, run);
+  }
+}
+
+void ReportQueue::SendLeftover(Outbox& left, int run) {
+  const auto count = static_cast<long long>(left.size());
   try {
-    while (!left->empty() && !Stopping()) {
-      const Batch batch = MakeBatch(left->Front(kBatchRecords, kBatchBytes));
-      Send(*client_, batch, RunOf(*dir));
-      left->RemoveFront(batch.records);
+    while (!left.empty() && !Stopping()) {
+      const Batch batch = MakeBatch(left.Front(kBatchRecords, kBatchBytes));
+      Send(*client_, batch, run);
+      left.RemoveFront(batch.records);
     }
-    if (count == 0 || !left->empty()) return;
-    std::fprintf(stderr, "INFO: sent %lld reports that the run before this one had left\n",
-                 static_cast<long long>(count));
+    if (count == 0 || !left.empty()) return;
+    std::fprintf(stderr, "INFO: sent %lld reports that run %d had left\n", count, run);
   } catch (const RunIsOver&) {
     throw;
   } catch (const Unreachable&) {
     throw;
   } catch (const Error& e) {
-    std::fprintf(stderr, "WARNING: the run before this one left reports that are lost: %s\n",
-                 e.what());
-    left->Clear();
+    std::fprintf(stderr, "WARNING: reports that run %d had left are lost: %s\n", run, e.what());
+    left.Clear();
   }
 }
 
@@ -252,9 +250,9 @@ bool ReportQueue::SendNext() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return stop_at_ || !outbox_->empty() || progress_; });
   if (stop_at_ && ((outbox_->empty() && !progress_) || Clock::now() >= *stop_at_)) return false;
+  busy_ = true;
   if (outbox_->empty()) {
     const double fraction = *std::exchange(progress_, std::nullopt);
-    busy_ = true;
     lock.unlock();
     client_->ReportProgress(fraction);
     lock.lock();
@@ -266,6 +264,7 @@ bool ReportQueue::SendNext() {
   lock.unlock();
   const bool best = Send(*client_, batch);
   lock.lock();
+  busy_ = false;
   if (outbox_->empty()) return true;  // Forget() came between.
   outbox_->RemoveFront(batch.records);
   sent_ += static_cast<int64_t>(batch.records);

@@ -38,8 +38,7 @@ class ReportQueue {
     std::function<void(const std::string& why)> on_over;
   };
 
-  // Sends first what the run before this one has left beside
-  // the outbox; leftovers of earlier ones, from which other nodes went on, are removed.
+  // Sends first what earlier runs of the trial have left beside its outbox, each as that run.
   ReportQueue(std::shared_ptr<TrialClient> client, const Options& options);
   // Tries briefly to send what is left; what is left then is for the trial's next run on this node.
   ~ReportQueue();
@@ -67,7 +66,8 @@ class ReportQueue {
   void Run();
   void Fail(std::exception_ptr failure);
   bool Stopping();
-  void SendLeftover();
+  void SendLeftovers();
+  void SendLeftover(Outbox& left, int run);
   // Waits for something to send; false when there is nothing left to do.
   bool SendNext();
   void SayWaiting(int64_t records);
@@ -83,7 +83,7 @@ class ReportQueue {
   int64_t asked_ = 0;  // number of the newest validation
   Answer answer_;      // to the last validation that was sent
   std::optional<double> progress_;
-  bool busy_ = false;  // progress is on its way
+  bool busy_ = false;  // something is on its way, or was when the sending failed
   std::optional<std::chrono::steady_clock::time_point> stop_at_;
   std::exception_ptr failure_;
   std::thread sender_;  // last: it uses all of the above
