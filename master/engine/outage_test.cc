@@ -1,5 +1,6 @@
 // A database that is away, hangs, refuses, or belongs to another master.
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@ TEST_F(EngineTest, TheSameBatchIsTriedAgainWhileTheDatabaseIsAway) {
   Settle();
   EXPECT_THAT(recorder_.log, IsEmpty());
   EXPECT_TRUE(absl::IsUnavailable(engine_->health()));
+  EXPECT_THAT(std::string(engine_->health().message()), ::testing::HasSubstr("unreached by script"));
   Submit(Create("b"), "second");
   Advance(absl::Seconds(1));
   EXPECT_THAT(recorder_.log, ElementsAre("create OK", "second OK"));
@@ -58,6 +60,13 @@ TEST_F(EngineTest, ALongOutageRefusesNewWorkAndKeepsTheOld) {
   Submit(Create("late"), "late");
   Settle();
   EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE"));
+  absl::Status why;
+  engine_->Submit(Create("later"), [&](const absl::StatusOr<Applied>& applied) {
+    why = applied.status();
+  });
+  Settle();
+  EXPECT_EQ(why.message(),
+            "everything is held until the database is back: unreached by script; try again later");
   Advance(absl::Minutes(5));
   EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE", "held OK"));
   Submit(Create("next"), "next");
