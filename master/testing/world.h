@@ -32,6 +32,7 @@ class World {
                std::optional<model::UserId> user = std::nullopt);
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
   store::FakeStore& store() { return store_; }
+  agents::AgentHub& hub() { return *hub_; }
   // Full names of all services, that of the agents among them.
   std::vector<std::string> services() const;
   std::string TokenOf(const std::string& allocation) {
