@@ -318,15 +318,16 @@ absl::Status Restore(const std::string& given_dir, const std::string& given_file
   fs::remove_all(folder.path(), error);
   // PostgreSQL's user has to pass.
   DET_RETURN_IF_ERROR(base::MakeDirs(folder.path(), 0711));
-  DET_ASSIGN_OR_RETURN(const Manifest manifest, Unpack(file, folder));
+  const Folder files(folder / "files");
+  DET_RETURN_IF_ERROR(base::MakeDirs(files.path(), 0700));
+  DET_ASSIGN_OR_RETURN(const Manifest manifest, Unpack(file, files));
   say(absl::StrCat(file, " holds ", Words(manifest)));
   DET_RETURN_IF_ERROR(MayRestore(data_dir, manifest, replace));
-  for (const char* name : kTokens) ::chmod((folder / name).c_str(), 0600);
   const std::string home = folder / "data";
-  DET_RETURN_IF_ERROR(FillDatabase(folder, home, manifest));
+  DET_RETURN_IF_ERROR(FillDatabase(files, home, manifest));
   DET_RETURN_IF_ERROR(MoveInPlace(home + "/postgres", data_dir + "/postgres"));
   for (const char* name : kTokens) {
-    DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(folder / name));
+    DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(files / name));
     DET_RETURN_IF_ERROR(
         base::WriteFileAtomically(absl::StrCat(data_dir, "/", name), token, 0600));
   }

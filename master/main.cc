@@ -71,7 +71,9 @@ det::base::LogLevel LevelOf(const std::string& name) {
 }
 
 void OnFatal(const absl::Status& status) {
-  std::cerr << "resolute-master: " << status.message() << "\n";
+  std::cerr << "resolute-master: " << status.message() << std::endl;
+  // Another leads: whatever is under way here is void, and answering any longer would mislead.
+  if (absl::IsAborted(status)) ::_exit(1);
   g_failed = true;
   Wake();
 }

@@ -15,16 +15,17 @@ class Postgres:
         self.bin = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
         self.url = f"postgresql://resolute@/postgres?host={urllib.parse.quote(self.folder, safe='')}"
         os.makedirs(self.folder)
-        self.user = []
+        self.as_user = {}
         if os.geteuid() == 0:  # who may run no server
             shutil.chown(self.folder, "postgres", "postgres")
-            self.user = ["runuser", "-u", "postgres", "--"]
+            self.as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
         self._run("initdb", "-U", "resolute", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 
     def _run(self, program, *args):
-        done = subprocess.run([*self.user, os.path.join(self.bin, program), "-D", self.data, *args],
+        done = subprocess.run([os.path.join(self.bin, program), "-D", self.data, *args],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, encoding="utf-8", cwd="/", check=False)
+                              stderr=subprocess.STDOUT, encoding="utf-8", cwd="/", check=False,
+                              **self.as_user)
         if done.returncode:
             raise AssertionError(f"{program}: {done.stdout}")
 
@@ -35,5 +36,6 @@ class Postgres:
                   f"-k {self.folder} -c listen_addresses= -c fsync=off -c max_connections=64")
 
     def stop(self, mode="fast"):
-        """`immediate` is as a crash."""
-        self._run("pg_ctl", "stop", "-w", "-s", "-m", mode)
+        """`immediate` is as a crash. Nothing if it does not run."""
+        if os.path.exists(os.path.join(self.data, "postmaster.pid")):
+            self._run("pg_ctl", "stop", "-w", "-s", "-m", mode)

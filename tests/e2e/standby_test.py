@@ -107,6 +107,7 @@ class StandbyTest(unittest.TestCase):
         path = self.home.write("late.yaml", harness.job(name="late"))
         late = self.home.popen("-m", self.leader.url, "experiment", "create", path,
                                self.home.context())
+        self.addCleanup(late.kill)
         self.standby.leads()
         self.use(self.standby)
         self.create("new")

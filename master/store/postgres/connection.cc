@@ -154,7 +154,11 @@ absl::Status Connection::ErrorOf(const pg_result* result) {
   if (const PassingError* passing = FindPassing(sqlstate_); passing != nullptr) {
     return absl::UnavailableError(absl::StrCat("the database: ", std::string(passing->words), ": ", text));
   }
-  if (!alive()) return absl::UnavailableError(absl::StrCat("the database does not answer: ", text));
+  if (sqlstate_.empty()) {
+    // Not the server says so but libpq, which has lost it and may not have noticed for good.
+    Drop();
+    return absl::UnavailableError(absl::StrCat("the database does not answer: ", text));
+  }
   return absl::InternalError(absl::StrCat("the database refused a statement: ", text));
 }
 

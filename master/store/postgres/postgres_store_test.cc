@@ -407,6 +407,21 @@ TEST(MigrationsTest, OldExperimentsStandInTheQueueAsTheirConfigurationsAsk) {
   EXPECT_EQ(image->usage.users.at("ann"), 400);
 }
 
+// The server's end is gone without a word.
+TEST(ConnectionTest, ALostServerIsNoRefusal) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  const auto connection = Connect(database);
+  const auto pid = connection->Exec("SELECT pg_backend_pid()");
+  ASSERT_TRUE(pid.ok());
+  ASSERT_EQ(::kill(static_cast<pid_t>(pid->Int(0, 0)), SIGKILL), 0);
+  const absl::Status status = connection->Exec("SELECT 1").status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_FALSE(connection->alive());
+  EXPECT_TRUE(absl::IsUnavailable(connection->ExecAll({{"SELECT 2", {}}})));
+  // It starts again by itself.
+  AwaitOk([&] { return Connection::Open(database).status(); });
+}
+
 TEST(ConnectionTest, AStatementThatFailsUndoesThoseBeside) {
   const auto connection = Connect(TestServer::Get().MakeDatabase());
   ASSERT_TRUE(connection->ExecScript("CREATE TABLE c (x int PRIMARY KEY)").ok());

@@ -45,7 +45,7 @@ wire::AgentMessage MakeRegister(const std::vector<std::string>& words) {
 void Live(const std::string& target, const std::string& token, const wire::AgentMessage& hello) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   const auto channel =
       grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
