@@ -22,7 +22,8 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 
-constexpr absl::string_view kUnreached = "cannot reach";
+// A master that does not reach its database says so in like words.
+constexpr absl::string_view kUnreached = "cannot reach the master";
 // Then the next is asked: this one may have been stopped, or cut off.
 constexpr absl::Duration kSilenceOfOneOfMany = absl::Seconds(10);
 
@@ -127,7 +128,7 @@ absl::Status Refusal(const std::string& url, int http, const std::string& body) 
 absl::Status Explain(const std::string& url, absl::Status status) {
   if (absl::IsUnavailable(status)) {
     return absl::UnavailableError(absl::StrCat(
-        kUnreached, " the master at ", url, " (", absl::AsciiStrToLower(status.message()),
+        kUnreached, " at ", url, " (", absl::AsciiStrToLower(status.message()),
         "); start one with `det deploy local up`, or name another with -m or DET_MASTER"));
   }
   if (absl::IsAborted(status)) {
@@ -142,8 +143,7 @@ absl::Status Explain(const std::string& url, absl::Status status) {
 
 }  // namespace
 
-absl::Status ApiClient::AskEach(
-    absl::FunctionRef<absl::Status(const std::string& url)> ask) const {
+absl::Status ApiClient::AskEach(absl::FunctionRef<absl::Status(const std::string& url)> ask) const {
   absl::Status said;  // by the first that was there
   for (const std::string& url : urls_) {
     absl::Status status = ask(url);
@@ -153,9 +153,8 @@ absl::Status ApiClient::AskEach(
     if (urls_.size() == 1) return status;
   }
   if (!said.ok()) return said;
-  return absl::UnavailableError(absl::StrCat(kUnreached, " any of the masters at ",
-                                             absl::StrJoin(urls_, ", "),
-                                             "; is one of them running?"));
+  return absl::UnavailableError(
+      absl::StrCat(kUnreached, "s at ", absl::StrJoin(urls_, ", "), "; is one of them running?"));
 }
 
 absl::Status ApiClient::CallOnce(const std::string& url, absl::string_view method,
@@ -179,8 +178,8 @@ absl::Status ApiClient::Call(absl::string_view method, const Message& request,
   absl::Duration pause = absl::Milliseconds(100);
   bool reached = false;
   while (true) {
-    absl::Status status = AskEach(
-        [&](const std::string& url) { return CallOnce(url, method, request, response); });
+    absl::Status status =
+        AskEach([&](const std::string& url) { return CallOnce(url, method, request, response); });
     const bool passing = absl::IsUnavailable(status) || absl::IsAborted(status);
     reached = reached || !NobodyAnswered(status);
     if (!passing || !reached || pause > absl::Seconds(4)) return status;

@@ -54,8 +54,7 @@ class ApiClient {
                         google::protobuf::Message* response) const;
   absl::Status StreamOnce(const std::string& url, absl::string_view method,
                           const google::protobuf::Message& request,
-                          google::protobuf::Message* message,
-                          absl::FunctionRef<bool()> each) const;
+                          google::protobuf::Message* message, absl::FunctionRef<bool()> each) const;
 
   std::vector<std::string> urls_;
   std::string token_;

@@ -93,6 +93,13 @@ TEST(ApiClientTest, AMasterThatMayNotLeadAnyMoreIsPassedBy) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+TEST(ApiClientTest, AMasterWithoutItsDatabaseIsNoMasterThatIsAway) {
+  FakeServer leader(
+      {Answer("400 Bad Request", R"({"error":{"error":"cannot reach the database"}})")});
+  EXPECT_EQ(Ask({leader.url(), NobodysUrl()}).message(), "cannot reach the database");
+  EXPECT_FALSE(NobodyAnswered(absl::UnavailableError("cannot reach the database: gone")));
+}
+
 TEST(ApiClientTest, ARefusalIsNotAskedFurther) {
   FakeServer leader({Answer("404 Not Found", R"({"error":{"error":"no such thing"}})")});
   EXPECT_EQ(Ask({leader.url(), NobodysUrl()}).message(), "no such thing");

@@ -18,10 +18,10 @@ struct Connection {
   std::string token;              // empty: nobody
 };
 
-// The masters of `option` (-m), else of $DET_MASTER, either as "A,B", else that of the running local
-// cluster in the default data directory. Their token: $DET_USER_TOKEN, else the first one that is
-// remembered for an address, else the local cluster's own. FAILED_PRECONDITION says how to start or
-// name a master.
+// The masters of `option` (-m), else of $DET_MASTER, either as "A,B", else that of the running
+// local cluster in the default data directory. Their token: $DET_USER_TOKEN, else the first one
+// that is remembered for an address, else the local cluster's own. FAILED_PRECONDITION says how to
+// start or name a master.
 absl::StatusOr<Connection> FindMaster(const std::optional<std::string>& option);
 
 // "host", "host:port" or "http://host:port/" as "http://host:port"; the port is 8080 if none is

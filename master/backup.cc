@@ -212,9 +212,9 @@ absl::Status Publish(const std::string& draft, const std::string& file) {
 absl::Status FillFolder(const std::string& data_dir, const Folder& folder, const Opened& opened,
                         const Manifest& manifest) {
   DET_ASSIGN_OR_RETURN(const std::string pg_dump, FindProgram(data_dir + "/postgres", "pg_dump"));
-  DET_RETURN_IF_ERROR(RunIn(folder, {pg_dump, "--format=custom", "--no-owner",
-                                     absl::StrCat("--file=", kDump),
-                                     absl::StrCat("--dbname=", opened.connection_string)}));
+  DET_RETURN_IF_ERROR(
+      RunIn(folder, {pg_dump, "--format=custom", "--no-owner", absl::StrCat("--file=", kDump),
+                     absl::StrCat("--dbname=", opened.connection_string)}));
   DET_RETURN_IF_ERROR(base::WriteFileAtomically(folder / kManifest, ToText(manifest), 0600));
   std::vector<std::string> sum = {"sha256sum", kDump, kManifest};
   for (const char* name : kTokens) {
@@ -249,8 +249,7 @@ absl::StatusOr<Manifest> Unpack(const std::string& file, const Folder& folder) {
 }
 
 // The dump as a database below `home`.
-absl::Status FillDatabase(const Folder& folder, const std::string& home,
-                          const Manifest& manifest) {
+absl::Status FillDatabase(const Folder& folder, const std::string& home, const Manifest& manifest) {
   DET_ASSIGN_OR_RETURN(const auto server, store::EmbeddedPostgres::Start({.data_dir = home}));
   DET_ASSIGN_OR_RETURN(const std::string pg_restore, FindProgram(home + "/postgres", "pg_restore"));
   DET_RETURN_IF_ERROR(
@@ -283,8 +282,9 @@ absl::Status MayRestore(const std::string& data_dir, const Manifest& manifest, b
   }
   if (replace || !HasDatabase(data_dir)) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(data_dir, " holds a cluster already, which would be lost; give --replace if it "
-                             "may, or another directory with --data-dir"));
+      absl::StrCat(data_dir,
+                   " holds a cluster already, which would be lost; give --replace if it "
+                   "may, or another directory with --data-dir"));
 }
 
 }  // namespace
@@ -292,10 +292,10 @@ absl::Status MayRestore(const std::string& data_dir, const Manifest& manifest, b
 absl::Status Backup(const std::string& given_dir, const std::string& given_file, Say say) {
   const std::string data_dir = Absolute(given_dir), file = Absolute(given_file);
   if (!HasDatabase(data_dir)) {
-    return absl::NotFoundError(absl::StrCat(
-        "there is no cluster with a database of its own in ", data_dir,
-        "; name another with --data-dir, and use pg_dump for a PostgreSQL elsewhere "
-        "(docs/backup.md)"));
+    return absl::NotFoundError(
+        absl::StrCat("there is no cluster with a database of its own in ", data_dir,
+                     "; name another with --data-dir, and use pg_dump for a PostgreSQL elsewhere "
+                     "(docs/backup.md)"));
   }
   DET_ASSIGN_OR_RETURN(const Folder folder, MakeFolderBeside(file));
   DET_ASSIGN_OR_RETURN(const Opened opened, OpenDatabase(data_dir));
@@ -328,8 +328,7 @@ absl::Status Restore(const std::string& given_dir, const std::string& given_file
   DET_RETURN_IF_ERROR(MoveInPlace(home + "/postgres", data_dir + "/postgres"));
   for (const char* name : kTokens) {
     DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(files / name));
-    DET_RETURN_IF_ERROR(
-        base::WriteFileAtomically(absl::StrCat(data_dir, "/", name), token, 0600));
+    DET_RETURN_IF_ERROR(base::WriteFileAtomically(absl::StrCat(data_dir, "/", name), token, 0600));
   }
   say(absl::StrCat("restored into ", data_dir));
   return absl::OkStatus();

@@ -1,5 +1,6 @@
 // A cluster with a PostgreSQL of its own in one file, and back: `resolute-master backup FILE` and
-// `restore FILE`, to which `det deploy backup|restore` hand over. docs/backup.md says what is in it.
+// `restore FILE`, to which `det deploy backup|restore` hand over. docs/backup.md says what is in
+// it.
 //
 // Called by main.cc on the main thread; blocks. Runs PostgreSQL's own pg_dump and pg_restore.
 #ifndef MASTER_BACKUP_H_
@@ -20,9 +21,9 @@ using Say = absl::FunctionRef<void(const std::string&)>;
 // `data_dir`.
 absl::Status Backup(const std::string& data_dir, const std::string& file, Say say);
 
-// FAILED_PRECONDITION while a master runs on `data_dir`, for a backup of a newer master, and, unless
-// `replace`, when it holds a database. INVALID_ARGUMENT for a file that is no backup, or a damaged
-// one. The database that was there goes when the other is complete, in one step.
+// FAILED_PRECONDITION while a master runs on `data_dir`, for a backup of a newer master, and,
+// unless `replace`, when it holds a database. INVALID_ARGUMENT for a file that is no backup, or a
+// damaged one. The database that was there goes when the other is complete, in one step.
 absl::Status Restore(const std::string& data_dir, const std::string& file, bool replace, Say say);
 
 }  // namespace det::master

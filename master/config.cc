@@ -66,7 +66,8 @@ absl::Status FindPassword(const std::string& file, const std::string& configured
 absl::Status CheckStandby(const Config& config) {
   if (!config.standby || !config.db_url.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "--standby: a master without --db-url has a PostgreSQL of its own, which ends with it and holds "
+      "--standby: a master without --db-url has a PostgreSQL of its own, which ends with it and "
+      "holds "
       "nothing of another's; give all masters of the cluster the same --db-url");
 }
 
@@ -110,9 +111,10 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
                  "Seconds an agent may be away before its tasks are given up")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_flag("--standby", config->standby,
-               "Do not lead: wait until the master that does gives no more signs of life, then take "
-               "over; needs --db-url");
+  app.add_flag(
+      "--standby", config->standby,
+      "Do not lead: wait until the master that does gives no more signs of life, then take "
+      "over; needs --db-url");
   app.add_flag("--log-json", config->log_json, "Log lines as JSON");
   app.add_option("--log-level", config->log_level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))

@@ -108,8 +108,9 @@ constexpr Field kFields[] = {
      .min = 0,
      .max = kMaxInt},
     {.path = "standby",
-     .description = "Whether this master waits until the one that leads gives no more signs of life, "
-                    "and then takes over; needs db.",
+     .description =
+         "Whether this master waits until the one that leads gives no more signs of life, "
+         "and then takes over; needs db.",
      .target = DET_AT(config.standby),
      .default_json = "false"},
     {.path = "checkpoint_roots",
@@ -163,9 +164,10 @@ constexpr Field kFields[] = {
      .min = 1,
      .max = 3600},
     {.path = "lease.length",
-     .description = "After how long without one a standby takes over, and a leader that cannot give "
-                    "one lets its agents go; at least twice renew_every, and the same for all "
-                    "masters of a cluster.",
+     .description =
+         "After how long without one a standby takes over, and a leader that cannot give "
+         "one lets its agents go; at least twice renew_every, and the same for all "
+         "masters of a cluster.",
      .target = DET_TARGET(DurationOf(c.config.lease.length)),
      .default_json = "6",
      .min = 2,

@@ -109,8 +109,7 @@ class Master::Impl {
   std::string url_;
 };
 
-absl::Status Master::Impl::Start(const Config& config,
-                                 absl::AnyInvocable<void(absl::Status)> fatal,
+absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal,
                                  StopWithin stop_within) {
   fatal_ = std::move(fatal);
   DET_ASSIGN_OR_RETURN(DataDir data_dir, DataDir::Open(config.data_dir));
@@ -272,8 +271,8 @@ void Master::Impl::Fail(const absl::Status& status) {
   const absl::StatusOr<store::LeaseRecord> lease = store_->ReadLease();
   const bool known = lease.ok() && !lease->leader.empty();
   fatal_(absl::AbortedError(absl::StrCat("another master has taken over this database",
-                                         known ? " and leads at " : "",
-                                         known ? lease->leader : "", "; this one ends")));
+                                         known ? " and leads at " : "", known ? lease->leader : "",
+                                         "; this one ends")));
 }
 
 void Master::Impl::Stop() {
@@ -289,8 +288,9 @@ void Master::Impl::Stop() {
   if (loop_ != nullptr) loop_->Stop();
 }
 
-absl::StatusOr<std::unique_ptr<Master>> Master::Start(
-    const Config& config, absl::AnyInvocable<void(absl::Status)> fatal, StopWithin stop_within) {
+absl::StatusOr<std::unique_ptr<Master>> Master::Start(const Config& config,
+                                                      absl::AnyInvocable<void(absl::Status)> fatal,
+                                                      StopWithin stop_within) {
   auto impl = std::make_unique<Impl>();
   DET_RETURN_IF_ERROR(impl->Start(config, std::move(fatal), std::move(stop_within)));
   return std::unique_ptr<Master>(new Master(std::move(impl)));

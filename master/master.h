@@ -19,8 +19,9 @@ class Master {
   // Returns once it answers; a standby, once it leads and answers. Errors are one line with the
   // remedy; CANCELLED when `stop_within` said so while it stood by. `fatal` is called on some
   // thread, at most once, when the master cannot go on; the process must then end.
-  static absl::StatusOr<std::unique_ptr<Master>> Start(
-      const Config& config, absl::AnyInvocable<void(absl::Status)> fatal, StopWithin stop_within);
+  static absl::StatusOr<std::unique_ptr<Master>> Start(const Config& config,
+                                                       absl::AnyInvocable<void(absl::Status)> fatal,
+                                                       StopWithin stop_within);
   // Stops all, within seconds.
   ~Master();
 

@@ -1,5 +1,5 @@
-// A master that waits until it is to lead. Called by master.cc on the main thread, which waits; asks
-// the database and nobody else.
+// A master that waits until it is to lead. Called by master.cc on the main thread, which waits;
+// asks the database and nobody else.
 #ifndef MASTER_STANDBY_H_
 #define MASTER_STANDBY_H_
 

@@ -40,7 +40,8 @@ absl::Status CheckAgentVersion(std::string_view master, std::string_view agent) 
   const bool same = its->major == mine->major && its->minor == mine->minor;
   const bool before = its->major == mine->major && its->minor == mine->minor - 1;
   if (same || before) return absl::OkStatus();
-  const bool newer = its->major != mine->major ? its->major > mine->major : its->minor > mine->minor;
+  const bool newer =
+      its->major != mine->major ? its->major > mine->major : its->minor > mine->minor;
   return absl::FailedPreconditionError(
       absl::StrCat("an agent of version ", std::string(agent), " is too ", newer ? "new" : "old",
                    " for this master, which is ", std::string(master), "; ", install,

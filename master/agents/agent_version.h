@@ -8,9 +8,9 @@
 
 namespace det::agents {
 
-// Both as "1.2.3". OK for the master's own major and minor version and for the minor version before,
-// so that a cluster is upgraded master first, agents one by one. FAILED_PRECONDITION for others, and
-// INVALID_ARGUMENT for what is no version, with what to install.
+// Both as "1.2.3". OK for the master's own major and minor version and for the minor version
+// before, so that a cluster is upgraded master first, agents one by one. FAILED_PRECONDITION for
+// others, and INVALID_ARGUMENT for what is no version, with what to install.
 absl::Status CheckAgentVersion(std::string_view master, std::string_view agent);
 
 }  // namespace det::agents

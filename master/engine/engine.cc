@@ -112,8 +112,7 @@ void Engine::Impl::Stop() {
 absl::Status Engine::Impl::Accepts() const {
   if (committer_.accepting()) return absl::OkStatus();
   if (stopped_) return absl::UnavailableError(kStopped);
-  return absl::UnavailableError(
-      absl::StrCat(committer_.health().message(), "; try again later"));
+  return absl::UnavailableError(absl::StrCat(committer_.health().message(), "; try again later"));
 }
 
 void Engine::Impl::NoteLatency(absl::Time submitted) {

@@ -24,7 +24,8 @@ TEST_F(EngineTest, TheSameBatchIsTriedAgainWhileTheDatabaseIsAway) {
   Settle();
   EXPECT_THAT(recorder_.log, IsEmpty());
   EXPECT_TRUE(absl::IsUnavailable(engine_->health()));
-  EXPECT_THAT(std::string(engine_->health().message()), ::testing::HasSubstr("unreached by script"));
+  EXPECT_THAT(std::string(engine_->health().message()),
+              ::testing::HasSubstr("unreached by script"));
   Submit(Create("b"), "second");
   Advance(absl::Seconds(1));
   EXPECT_THAT(recorder_.log, ElementsAre("create OK", "second OK"));
@@ -61,9 +62,8 @@ TEST_F(EngineTest, ALongOutageRefusesNewWorkAndKeepsTheOld) {
   Settle();
   EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE"));
   absl::Status why;
-  engine_->Submit(Create("later"), [&](const absl::StatusOr<Applied>& applied) {
-    why = applied.status();
-  });
+  engine_->Submit(Create("later"),
+                  [&](const absl::StatusOr<Applied>& applied) { why = applied.status(); });
   Settle();
   EXPECT_EQ(why.message(),
             "everything is held until the database is back: unreached by script; try again later");

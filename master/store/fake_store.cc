@@ -197,7 +197,6 @@ absl::StatusOr<UserRecord> FakeStore::GetUser(model::UserId id) {
   return NoSuch("user", id);
 }
 
-
 absl::StatusOr<UserRecord> FakeStore::PutUser(const UserRecord& user) {
   DET_RETURN_IF_ERROR(Held());
   std::lock_guard lock(database_->mutex);

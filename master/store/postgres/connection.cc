@@ -152,7 +152,8 @@ absl::Status Connection::ErrorOf(const pg_result* result) {
   const std::string text = primary != nullptr ? absl::StrCat(primary, " (", sqlstate_, ")")
                                               : OneLine(::PQerrorMessage(connection_.get()));
   if (const PassingError* passing = FindPassing(sqlstate_); passing != nullptr) {
-    return absl::UnavailableError(absl::StrCat("the database: ", std::string(passing->words), ": ", text));
+    return absl::UnavailableError(
+        absl::StrCat("the database: ", std::string(passing->words), ": ", text));
   }
   if (sqlstate_.empty()) {
     // Not the server says so but libpq, which has lost it and may not have noticed for good.

@@ -20,8 +20,8 @@ struct Migration {
 const std::vector<Migration>& AllMigrations();
 
 // Applies those that the database has not seen, all in one transaction, while no other master does,
-// and logs what it did. FAILED_PRECONDITION for a database that has seen more than we know, with the
-// version of the master that it was changed by.
+// and logs what it did. FAILED_PRECONDITION for a database that has seen more than we know, with
+// the version of the master that it was changed by.
 absl::Status Migrate(Connection& connection, const std::vector<Migration>& migrations);
 
 }  // namespace det::store

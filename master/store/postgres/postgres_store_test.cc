@@ -143,13 +143,13 @@ TEST(PostgresStoreTest, AStandbyReadsTheLeaseOnTablesOfAnyAge) {
 // What the database says when it cannot, with a code of its own each time, and what we make of it.
 TEST(PostgresStoreTest, TroubleThatPassesIsNoRefusal) {
   const std::pair<const char*, const char*> kPassing[] = {
-      {"53100", "its disk is full"},       {"53300", "too many connections"},
-      {"53200", "no memory left"},         {"53000", "it lacks something"},
-      {"25006", "it takes no writes"},     {"57P01", "it is shutting down"},
-      {"57P02", "it has crashed"},         {"57P03", "it is starting or stopping"},
-      {"57014", "it gave up"},             {"08006", "the connection broke"},
-      {"40001", "in each other's way"},    {"40P01", "in each other's way"},
-      {"55P03", "somebody else holds"},    {"58030", "its disk fails"},
+      {"53100", "its disk is full"},    {"53300", "too many connections"},
+      {"53200", "no memory left"},      {"53000", "it lacks something"},
+      {"25006", "it takes no writes"},  {"57P01", "it is shutting down"},
+      {"57P02", "it has crashed"},      {"57P03", "it is starting or stopping"},
+      {"57014", "it gave up"},          {"08006", "the connection broke"},
+      {"40001", "in each other's way"}, {"40P01", "in each other's way"},
+      {"55P03", "somebody else holds"}, {"58030", "its disk fails"},
   };
   const std::string database = TestServer::Get().MakeDatabase();
   const auto store = OpenStore(database);

@@ -16,8 +16,8 @@ namespace det::store {
 // Also in a database without tables, and in one whose tables are of an older master.
 absl::StatusOr<LeaseRecord> ReadLease(Connection& connection);
 
-// Within the caller's transaction: the fencing row is ours until its end. Ends sessions that hold it
-// in a transaction: a master that was stopped or cut off in the middle of one would keep it for
+// Within the caller's transaction: the fencing row is ours until its end. Ends sessions that hold
+// it in a transaction: a master that was stopped or cut off in the middle of one would keep it for
 // ever, and what they were about to commit is over with its epoch.
 absl::Status SeizeFencing(Connection& connection);
 

@@ -253,7 +253,8 @@ absl::StatusOr<bool> SqlStore::ClaimLease(std::optional<int64_t> expected) {
 }
 
 absl::Status SqlStore::RenewLease(const std::string& leader) {
-  if (fence_.epoch() == 0) return absl::FailedPreconditionError("RenewLease before Load; load first");
+  if (fence_.epoch() == 0)
+    return absl::FailedPreconditionError("RenewLease before Load; load first");
   const absl::StatusOr<bool> renewed = lease_.Run([&](Connection& connection) {
     return store::RenewLease(connection, fence_.epoch(), leader);
   });

@@ -1,5 +1,5 @@
-// The class behind OpenPostgresStore, in three files: sql_store.cc (control path, lease, bulk data),
-// reads.cc (answers from the cluster's rows), plain_records.cc (users, sessions, contexts).
+// The class behind OpenPostgresStore, in three files: sql_store.cc (control path, lease, bulk
+// data), reads.cc (answers from the cluster's rows), plain_records.cc (users, sessions, contexts).
 //
 // Commit and Load on the committer's thread, everything else on any; all of them block.
 #ifndef MASTER_STORE_POSTGRES_SQL_STORE_H_

@@ -1,5 +1,5 @@
-// Simulated agents: each keeps a stream to the master, with the tasks that it says it runs, and dials
-// again when the stream ends. Until stdin ends.
+// Simulated agents: each keeps a stream to the master, with the tasks that it says it runs, and
+// dials again when the stream ends. Until stdin ends.
 //
 // Usage: agents HOST:PORT TOKEN_FILE < what `fill` printed, then whatever keeps stdin open
 #include <cstdio>

@@ -3,9 +3,9 @@
 // per agent, its id and its allocations.
 //
 // Usage: fill DATA_DIR RUNNING FINISHED
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,8 +25,8 @@
 namespace det::engine {
 namespace {
 
-constexpr int kSlots = 8;            // of an agent
-constexpr int kTrials = 100;         // of an experiment
+constexpr int kSlots = 8;     // of an agent
+constexpr int kTrials = 100;  // of an experiment
 constexpr char kDirectory[] = "/checkpoints";
 
 std::shared_ptr<model::ExperimentConfig> MakeConfig(const std::string& name, int trials) {
