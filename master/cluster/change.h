@@ -61,6 +61,15 @@ struct AddLogLine {
   friend bool operator==(const AddLogLine&, const AddLogLine&) = default;
 };
 
+// An agent as it registered, so that a restarted master knows of it before it returns.
+struct PutAgent {
+  model::Agent agent;  // not connected: a row does not know
+  friend bool operator==(const PutAgent&, const PutAgent&) = default;
+};
+struct DropAgent {
+  model::AgentId id;
+  friend bool operator==(const DropAgent&, const DropAgent&) = default;
+};
 struct PutAgentState {
   model::AgentState agent;
   friend bool operator==(const PutAgentState&, const PutAgentState&) = default;
@@ -90,8 +99,8 @@ struct DropQuota {
 };
 
 using Change = std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents,
-                            AddMetrics, AddCheckpoint, AddLogLine, PutAgentState, PutPool, DropPool,
-                            PutDefaultPools, SetQuota, DropQuota>;
+                            AddMetrics, AddCheckpoint, AddLogLine, PutAgent, DropAgent,
+                            PutAgentState, PutPool, DropPool, PutDefaultPools, SetQuota, DropQuota>;
 
 }  // namespace det::cluster
 

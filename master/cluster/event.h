@@ -88,7 +88,7 @@ struct EarlyExitReported {
 // ---- the engine's own ----
 
 struct ScheduleTick {};
-// A maintenance window begins or is over; a month has ended.
+// A maintenance window is over; a month has ended.
 struct CalendarTick {};
 struct AllocationDeadline {
   model::AllocationId id;

@@ -39,8 +39,8 @@ absl::Status CheckGang(const experiment::Allocation& a,
   }
   const bool whole = slots >= a.slots && slots <= std::max(a.slots, a.max_slots);
   if (whole && slots == a.granted) return absl::OkStatus();
-  return Broken(absl::StrCat(a.id.value(), " has ", slots, " slots of ", a.slots, " and says ",
-                             a.granted));
+  return Broken(
+      absl::StrCat(a.id.value(), " has ", slots, " slots of ", a.slots, " and says ", a.granted));
 }
 
 absl::Status CheckTrial(const experiment::Trial& trial, const experiment::Allocation* allocation) {
@@ -200,6 +200,7 @@ std::string Difference(const cluster::Image& a, const cluster::Image& b) {
   note(a.last_experiment == b.last_experiment, "last_experiment");
   note(a.last_trial == b.last_trial, "last_trial");
   note(a.last_submitted == b.last_submitted, "last_submitted");
+  note(a.known_agents == b.known_agents, "known_agents");
   note(a.agents == b.agents, "agents");
   note(a.pools == b.pools, "pools");
   note(a.default_pools == b.default_pools, "default_pools");

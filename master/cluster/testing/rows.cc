@@ -41,6 +41,7 @@ Image Rows::Load() const {
     if (allocation.state == model::AllocationState::kTerminated) continue;
     image.allocations.push_back(allocation);
   }
+  for (const auto& [id, agent] : known_agents) image.known_agents.push_back(agent);
   for (const auto& [id, agent] : agents) image.agents.push_back(agent);
   for (const auto& [name, pool] : pools) image.pools.push_back(pool);
   image.default_pools = default_pools;
@@ -53,8 +54,8 @@ Usage Rows::MakeUsage() const {
   absl::Time newest = absl::UnixEpoch();
   for (const auto& [id, a] : allocations) newest = std::max(newest, a.ended_at.value_or(newest));
   Usage usage;
-  usage.month = absl::FromCivil(absl::ToCivilMonth(newest, absl::UTCTimeZone()),
-                                absl::UTCTimeZone());
+  usage.month =
+      absl::FromCivil(absl::ToCivilMonth(newest, absl::UTCTimeZone()), absl::UTCTimeZone());
   for (const auto& [id, a] : allocations) {
     if (!a.ended_at || !a.started_at || *a.ended_at <= usage.month) continue;
     const experiment::Experiment& e = experiments.at(trials.at(a.trial).experiment);
