@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -19,7 +20,6 @@ namespace {
 
 using Reply = absl::AnyInvocable<void(absl::StatusOr<Applied>)>;
 
-constexpr char kAway[] = "the database does not answer; try again later";
 constexpr char kStopped[] = "the master is stopping; try again later";
 
 }  // namespace
@@ -111,7 +111,8 @@ void Engine::Impl::Stop() {
 
 absl::Status Engine::Impl::Accepts() const {
   if (committer_.accepting()) return absl::OkStatus();
-  return absl::UnavailableError(stopped_ ? kStopped : kAway);
+  if (stopped_) return absl::UnavailableError(kStopped);
+  return absl::UnavailableError(absl::StrCat(committer_.health().message(), "; try again later"));
 }
 
 void Engine::Impl::NoteLatency(absl::Time submitted) {

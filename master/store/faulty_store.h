@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +69,14 @@ class FaultyStore final : public Store {
   }
 
   absl::StatusOr<cluster::Image> Load() override { return store_.Load(); }
+  absl::StatusOr<LeaseRecord> ReadLease() override { return store_.ReadLease(); }
+  absl::StatusOr<bool> ClaimLease(std::optional<int64_t> expected) override {
+    return store_.ClaimLease(expected);
+  }
+  absl::Status RenewLease(const std::string& leader) override { return store_.RenewLease(leader); }
+  void OnFenced(absl::AnyInvocable<void(absl::Status)> fenced) override {
+    store_.OnFenced(std::move(fenced));
+  }
   absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) override {
     return store_.AddMetrics(reports);
   }

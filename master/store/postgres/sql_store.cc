@@ -13,6 +13,7 @@
 #include "master/store/postgres/query.h"
 #include "master/store/postgres/rows.h"
 #include "master/store/postgres/scheduling_rows.h"
+#include "master/store/postgres/sql_lease.h"
 
 namespace det::store {
 namespace {
@@ -21,7 +22,8 @@ constexpr int kReaders = 4;
 constexpr size_t kMostRows = 5000;
 constexpr int kOldestServer = 140000;
 
-constexpr char kTakeOver[] = "UPDATE fencing SET epoch = epoch + 1, commit_seq = 0 RETURNING epoch";
+constexpr char kTakeOver[] =
+    "UPDATE fencing SET epoch = epoch + 1, commit_seq = 0, leader = '' RETURNING epoch";
 constexpr char kLive[] = "e.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR')";
 constexpr char kHighest[] =
     "SELECT coalesce((SELECT max(id) FROM experiments), 0), "
@@ -31,7 +33,6 @@ constexpr char kDropOrphans[] =
     "DELETE FROM contexts x WHERE NOT EXISTS "
     "(SELECT FROM experiments e WHERE e.context_hash = x.hash)";
 constexpr char kFence[] = "SELECT fence($1, $2)";
-constexpr char kOtherMaster[] = "RS001";
 constexpr char kCommittedAlready[] = "RS002";
 
 // What a change replaces; none for those that append, or are too rare to matter.
@@ -76,15 +77,16 @@ SqlStore::SqlStore(const std::string& connection_string)
     : committer_(connection_string, 1),
       writer_(connection_string, 1),
       readers_(connection_string, kReaders),
+      lease_(connection_string, 1),
       metrics_(kMostRows,
                [this](const WriteGroup<model::MetricReport>::Rows& reports) {
                  return writer_.Run([&](Connection& connection) {
-                   return connection.ExecAll({InsertMetrics(reports)});
+                   return fence_.Write(connection, {InsertMetrics(reports)});
                  });
                }),
       logs_(kMostRows, [this](const WriteGroup<model::LogLine>::Rows& lines) {
         return writer_.Run([&](Connection& connection) {
-          return connection.ExecAll({LockLog(), InsertLogLines(lines)});
+          return fence_.Write(connection, {LockLog(), InsertLogLines(lines)});
         });
       }) {}
 
@@ -121,8 +123,9 @@ absl::StatusOr<cluster::Image> SqlStore::Load() {
 absl::StatusOr<cluster::Image> SqlStore::LoadFrom(Connection& connection) {
   cluster::Image image;
   // First: from here on no older master can change what is read below.
+  DET_RETURN_IF_ERROR(SeizeFencing(connection));
   DET_ASSIGN_OR_RETURN(const Result epoch, connection.Exec(kTakeOver));
-  epoch_ = epoch.Int(0, 0);
+  fence_.Set(epoch.Int(0, 0));
   known_experiments_.clear();
   DET_RETURN_IF_ERROR(connection.Exec(kDropOrphans).status());
 
@@ -197,7 +200,7 @@ absl::StatusOr<cluster::Image> SqlStore::LoadExperiment(model::ExperimentId id) 
 
 std::vector<Connection::Statement> SqlStore::ToStatements(
     int64_t sequence, const std::vector<cluster::Change>& changes) const {
-  std::vector<Connection::Statement> statements = {{kFence, MakeParams(epoch_, sequence)}};
+  std::vector<Connection::Statement> statements = {{kFence, MakeParams(fence_.epoch(), sequence)}};
   std::vector<const model::LogLine*> lines;
   for (const cluster::Change* change : Newest(changes)) {
     if (const auto* add = std::get_if<cluster::AddLogLine>(change)) {
@@ -217,15 +220,13 @@ std::vector<Connection::Statement> SqlStore::ToStatements(
 }
 
 absl::Status SqlStore::Commit(int64_t sequence, const std::vector<cluster::Change>& changes) {
-  if (epoch_ == 0) return absl::FailedPreconditionError("Commit before Load; load first");
+  if (fence_.epoch() == 0) return absl::FailedPreconditionError("Commit before Load; load first");
   const std::vector<Connection::Statement> statements = ToStatements(sequence, changes);
   // Done twice by the pool, if the connection breaks, it is a no-op the second time.
   const absl::Status status = committer_.Run([&](Connection& connection) {
     absl::Status done = connection.ExecAll(statements);
     if (!done.ok() && connection.sqlstate() == kCommittedAlready) return absl::OkStatus();
-    if (!done.ok() && connection.sqlstate() == kOtherMaster) {
-      return absl::AbortedError("another master has taken over this database; end this one");
-    }
+    if (!done.ok() && connection.sqlstate() == kOtherMaster) return fence_.Over();
     return done;
   });
   if (!status.ok()) return status;
@@ -240,6 +241,25 @@ absl::Status SqlStore::Commit(int64_t sequence, const std::vector<cluster::Chang
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<LeaseRecord> SqlStore::ReadLease() {
+  return lease_.Run([](Connection& connection) { return store::ReadLease(connection); });
+}
+
+absl::StatusOr<bool> SqlStore::ClaimLease(std::optional<int64_t> expected) {
+  return lease_.Run(
+      [&](Connection& connection) { return store::ClaimLease(connection, expected); });
+}
+
+absl::Status SqlStore::RenewLease(const std::string& leader) {
+  if (fence_.epoch() == 0)
+    return absl::FailedPreconditionError("RenewLease before Load; load first");
+  const absl::StatusOr<bool> renewed = lease_.Run([&](Connection& connection) {
+    return store::RenewLease(connection, fence_.epoch(), leader);
+  });
+  DET_RETURN_IF_ERROR(renewed.status());
+  return *renewed ? absl::OkStatus() : fence_.Over();
 }
 
 absl::Status SqlStore::AddMetrics(const std::vector<model::MetricReport>& reports) {
@@ -258,6 +278,10 @@ absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& conn
   auto store = std::make_unique<SqlStore>(connection_string);
   DET_RETURN_IF_ERROR(store->Prepare());
   return store;
+}
+
+std::unique_ptr<Store> OpenPostgresAsStandby(const std::string& connection_string) {
+  return std::make_unique<SqlStore>(connection_string);
 }
 
 }  // namespace det::store
