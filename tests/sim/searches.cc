@@ -24,7 +24,7 @@ void Searches::Next(const std::shared_ptr<Search>& search) {
     Choose(*search, event.posted);
     if (event.posted.operations.empty()) return Next(search);
     // A refusal is an answer too: the experiment may be on its way to its end.
-    ask_(event, [this, search](const absl::StatusOr<cluster::Outcome>&) { Next(search); });
+    ask_(event, [this, search](const absl::StatusOr<engine::Applied>&) { Next(search); });
   });
 }
 
