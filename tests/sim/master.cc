@@ -11,8 +11,10 @@ namespace {
 
 using Fault = store::FaultyStore::Fault;
 
-// So long an older master may go on after another has taken over: its lease is over then.
+// A master that cannot renew for so long answers nobody until it can; another takes over no sooner.
 constexpr absl::Duration kLease = absl::Seconds(6);
+// So long the older one may go on, unheard, if no commit tells it that it is over.
+constexpr absl::Duration kOlderLives = absl::Seconds(30);
 // Memory is compared as a whole at each of so many rests, and what has changed at all of them.
 constexpr int64_t kThorough = 16;
 
@@ -57,14 +59,18 @@ void Master::TakeOver() {
   if (leader_ == nullptr || older_ != nullptr || cut_off_ != nullptr) return;
   stage_.Note("master: cut off from the database");
   cut_off_ = leader_.get();
-  cut_until_ = stage_.now() + stage_.Ms(0, 9'000);
-  stage_.After(stage_.Ms(0, 6'000), [this, cut_off = cut_off_] { Succeed(cut_off); });
+  cut_until_ = stage_.now() + stage_.Ms(0, 20'000);
+  lease_until_ = stage_.now() + kLease;
+  stage_.After(kLease, [this, cut_off = cut_off_] {
+    if (cut_off_ == cut_off && leader_.get() == cut_off) leader_->LetGo();
+  });
+  stage_.After(kLease + stage_.Ms(1, 4'000), [this, cut_off = cut_off_] { Succeed(cut_off); });
 }
 
 void Master::Succeed(const MasterProcess* cut_off) {
-  // The other one has crashed meanwhile, or nobody can succeed it.
+  // The other one has crashed meanwhile, or could renew, or nobody can succeed it.
   if (cut_off_ != cut_off || leader_.get() != cut_off) return;
-  if (stage_.now() < database_back_) {
+  if (stage_.now() < database_back_ || stage_.now() >= cut_until_) {
     cut_off_ = nullptr;
     return;
   }
@@ -74,7 +80,7 @@ void Master::Succeed(const MasterProcess* cut_off) {
   of_older_ = committed_;
   ahead_ += stage_.Ms(-2'000, 2'000);
   Lead();
-  stage_.After(kLease, [this, older = std::weak_ptr(older_)] {
+  stage_.After(kOlderLives, [this, older = std::weak_ptr(older_)] {
     if (const auto process = older.lock(); process != nullptr && process == older_) Bury(*process);
   });
 }
@@ -94,36 +100,34 @@ void Master::SetClock(absl::Duration by) {
 
 // ---- what reaches it ----
 
-MasterProcess* Master::Any() {
-  if (older_ != nullptr && stage_.Chance(0.3)) return older_.get();
-  return leader_.get();
+bool Master::Answers(const MasterProcess* process) const {
+  if (process == nullptr || process->dead() || process == older_.get()) return false;
+  return process != cut_off_ || stage_.now() < lease_until_;
 }
 
 void Master::Submit(const cluster::Event& event, const Reply& reply) {
-  MasterProcess* process = Any();
-  if (process == nullptr) return;
+  if (!Answers(leader_.get())) return;
   ++stage_.counts.events;
-  process->Submit(event, reply);
+  leader_->Submit(event, reply);
 }
 
 void Master::Watch(const model::AllocationId& id,
                    const std::function<void(const experiment::Allocation*)>& done) {
-  if (MasterProcess* process = Any()) process->Watch(id, done);
+  if (Answers(leader_.get())) leader_->Watch(id, done);
 }
 
 void Master::Register(int64_t stream, const model::Agent& agent,
                       const std::vector<model::AllocationId>& running,
                       const std::function<void(const Down&)>& down) {
-  MasterProcess* process = Any();
-  if (process == nullptr || broken_.contains(stream)) return down(Closed{});
-  streams_[stream] = process->weak_from_this();
-  process->Register(stream, agent, running, down);
+  if (!Answers(leader_.get()) || broken_.contains(stream)) return down(Closed{});
+  streams_[stream] = leader_->weak_from_this();
+  leader_->Register(stream, agent, running, down);
 }
 
 MasterProcess* Master::Of(int64_t stream) {
   const auto it = streams_.find(stream);
   const auto process = it == streams_.end() ? nullptr : it->second.lock();
-  return process == nullptr || process->dead() ? nullptr : process.get();
+  return Answers(process.get()) ? process.get() : nullptr;
 }
 
 void Master::Report(int64_t stream, const model::AgentId& agent, const agent::Report& report) {
@@ -164,7 +168,6 @@ void Master::OnMade(const MasterProcess& process, const std::vector<cluster::Cha
 
 void Master::OnEffect(const MasterProcess& process, const cluster::Effect& effect) {
   const bool older = &process == older_.get();
-  stage_.counts.late_effects += older;
   stage_.Check(CheckCommitted(older ? of_older_ : committed_, effect));
   news_(effect);
 }

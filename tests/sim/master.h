@@ -1,6 +1,6 @@
 // The masters of one database: one leads, and where another took over an older one may go on for a
 // while. They crash, are cut off, have their clocks set; the database goes away, loses answers and
-// refuses. What is asked of "the master" reaches one of those that live, or nobody.
+// refuses. What is asked of "the master" reaches the one that holds the lease, or nobody.
 //
 // Used by World, Machine and Programs. Compares memory with the rows whenever the leader rests.
 #ifndef TESTS_SIM_MASTER_H_
@@ -59,7 +59,7 @@ class Master final : public MasterProcess::Host {
   void OnEffect(const MasterProcess& process, const cluster::Effect& effect) override;
   void OnStep(MasterProcess& process) override;
 
-  MasterProcess* Any();
+  bool Answers(const MasterProcess* process) const;
   MasterProcess* Of(int64_t stream);
   void Lead();
   void Succeed(const MasterProcess* cut_off);
@@ -80,6 +80,7 @@ class Master final : public MasterProcess::Host {
   absl::Time database_back_;                // from then on it can be reached
   const MasterProcess* cut_off_ = nullptr;  // from the database, until
   absl::Time cut_until_;
+  absl::Time lease_until_;  // of the one that is cut off
   std::map<int64_t, std::weak_ptr<MasterProcess>> streams_;
   std::set<int64_t> broken_;  // streams that will never be taken
 };

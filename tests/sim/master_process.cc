@@ -230,6 +230,14 @@ void MasterProcess::Send(const model::AgentId& agent, const Down& message) {
   if (it != hub_.end() && it->second.id != 0) it->second.down(message);
 }
 
+void MasterProcess::LetGo() {
+  for (auto& [agent, stream] : hub_) {
+    if (stream.id == 0) continue;
+    stream.down(Closed{});
+    Gone(agent);
+  }
+}
+
 // ---- effects ----
 
 // False when it died before this could leave.

@@ -64,6 +64,8 @@ class MasterProcess final : public engine::AgentSink,
   // Its streams end. REQUIRES that none of its steps is under way.
   void Kill();
   void SetClock(absl::Duration ahead);
+  // Its lease is over: it ends its streams, and goes on without them.
+  void LetGo();
 
   void Submit(const cluster::Event& event, const Reply& reply);
   // The present state of an allocation (null: over), told once all that it shows is committed.

@@ -88,6 +88,8 @@ void Programs::Train(const Rank& rank, const experiment::Allocation& seen) {
 }
 
 void Programs::TrainStep(const Rank& rank, int64_t step) {
+  // Its last run saved all of it, and did not come to its end.
+  if (step >= StepsOf(TrialOf(rank.allocation))) return ExitAll(rank.allocation);
   stage_.After(stage_.Ms(200, 6'000), [this, rank, step] {
     if (!rank.Lives() || MayFail(rank)) return;
     const int64_t next = step + 1;
@@ -124,6 +126,7 @@ void Programs::Validate(const Rank& rank, int64_t step, const Then& then) {
   report.metrics = model::Value::Object{{"loss", Loss(trial, step)}};
   Call(rank, cluster::ValidationReported{rank.allocation, std::move(report)},
        [this, id = trial.id, rank, step, then] {
+         stage_.Note(absl::StrCat(rank.allocation.value(), ": validated step ", step));
          if (IsHeard(rank)) validated_[id].insert(step);
          then();
        });

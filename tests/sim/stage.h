@@ -22,7 +22,6 @@ struct Counts {
   int commits = 0;
   int crashes = 0;          // of masters
   int takeovers = 0;        // by another master
-  int late_effects = 0;     // of a master that was succeeded
   int outages = 0;          // of the database
   int lost_answers = 0;     // of commits that went through
   int refused_commits = 0;  // each ends a master
@@ -53,7 +52,6 @@ inline constexpr CountField kCountFields[] = {
     {"commits", &Counts::commits},
     {"masters crashed", &Counts::crashes},
     {"take-overs", &Counts::takeovers},
-    {"late effects", &Counts::late_effects},
     {"outages of the database", &Counts::outages},
     {"lost answers of commits", &Counts::lost_answers},
     {"refused commits", &Counts::refused_commits},

@@ -53,7 +53,9 @@ std::shared_ptr<const model::ExperimentConfig> MakeRepeatableConfig(uint64_t see
   search.max_trials = rng.UniformInt(2, 6);
   search.max_concurrent_trials = 1;
   search.divisor = 2;
-  search.stop_once = rng.UniformInt(0, 1) == 0;
+  // Not the promotion rule: it does not hear what a trial reports between the order to pause and
+  // its pause, and so depends on how promptly that is.
+  search.stop_once = true;
   config->hyperparameters["lr"] = {model::DoubleHparam{0, 1, std::nullopt}};
   config->experiment_seed = static_cast<uint32_t>(rng.UniformInt(0, 1'000'000));
   config->resources.slots_per_trial = static_cast<int>(rng.UniformInt(1, 4));
@@ -79,7 +81,10 @@ absl::Status World::Run() {
   const absl::Time end = stage_.now() + kEnd;
   while (stage_.Step()) {
     if (stage_.calm && AllEnded()) break;
-    if (stage_.now() > end) stage_.Fail("work does not end");
+    if (stage_.now() > end) {
+      NoteWhatLives();
+      stage_.Fail("work does not end");
+    }
   }
   CheckEnd();
   return stage_.status();
@@ -354,6 +359,31 @@ void World::CheckEnd() {
     stage_.counts.completed += experiment.state == model::ExperimentState::kCompleted;
     stage_.counts.canceled += experiment.state == model::ExperimentState::kCanceled;
     stage_.counts.failed += experiment.state == model::ExperimentState::kError;
+  }
+}
+
+void World::NoteWhatLives() const {
+  const cluster::Rows& rows = master_.committed();
+  stage_.Note(absl::StrCat(created_.size(), " of ", wanted_,
+                           " experiments are created; the master ",
+                           master_.AtRest() ? "rests" : "does not rest"));
+  for (const auto& [id, e] : rows.experiments) {
+    stage_.Note(absl::StrCat("experiment ", id.value(), " (", e.config->searcher.name,
+                             "): ", std::string(model::ToString(e.state))));
+  }
+  for (const auto& [id, trial] : rows.trials) {
+    if (model::IsTerminal(trial.state)) continue;
+    stage_.Note(absl::StrCat("trial ", id.value(), ": ", std::string(model::ToString(trial.state)),
+                             trial.held ? ", held" : "", trial.waits_for ? ", waits" : ""));
+  }
+  for (const auto& [id, a] : rows.allocations) {
+    if (a.state == model::AllocationState::kTerminated) continue;
+    stage_.Note(absl::StrCat(id.value(), ": ", std::string(model::ToString(a.state)), ", ", a.slots,
+                             " slots of ", a.resource_pool));
+  }
+  for (const auto& machine : machines_) {
+    stage_.Note(absl::StrCat(machine->id().value(), " with ", machine->slots(), " slots is ",
+                             machine->Idle() ? "idle" : "busy"));
   }
 }
 

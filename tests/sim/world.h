@@ -54,6 +54,8 @@ class World {
   void CalmDown();
   bool AllEnded() const;
   void CheckEnd();
+  // What is not over, for who looks at a history that does not end.
+  void NoteWhatLives() const;
 
   const uint64_t seed_;
   const Kind kind_;
