@@ -126,6 +126,25 @@ TEST_F(EngineTest, DeadlinesOutliveAnOutage) {
   EXPECT_THAT(recorder_.log, ElementsAre("held OK", "stop 1.1.0 grace 15"));
 }
 
+TEST_F(EngineTest, WhatNobodyWouldSayAgainIsHeardDuringAnOutage) {
+  Submit(Register("agent-0", 1), "register");
+  Submit(Create("a"), "create");
+  Settle();
+  Submit(cluster::ShareStarted{model::AllocationId("1.1.0"), model::AgentId("agent-0")}, "");
+  Settle();
+  store_.Script(std::vector(100, FaultyStore::Fault::kUnreached));
+  Submit(Create("held"), "held");
+  Settle();
+  Advance(Committer::kPatience);
+  recorder_.log.clear();
+  engine_->Submit(cluster::AgentLost{model::AgentId("agent-0")});
+  Settle();
+  EXPECT_THAT(recorder_.log, IsEmpty());
+  Advance(absl::Minutes(5));
+  EXPECT_THAT(recorder_.log, ElementsAre("held OK", "close 1.1.0"));
+  EXPECT_THAT(fatal_, IsEmpty());
+}
+
 TEST(EngineFencingTest, ANewerMasterEndsTheOlder) {
   base::FakeEventLoop loop;
   base::FakeEventLoop commits;
