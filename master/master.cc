@@ -24,6 +24,7 @@
 #include "master/service/services.h"
 #include "master/store/postgres/embedded.h"
 #include "master/store/postgres/postgres_store.h"
+#include "master/sweep/sweep.h"
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/service_type.h>
@@ -83,6 +84,7 @@ class Master::Impl {
   service::AllocationWatch allocation_watch_{
       [this](const model::AllocationId& id) { all_gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
+  sweep::Sweep sweep_;
   std::unique_ptr<engine::Engine> engine_;
   Metrics metrics_;
   std::vector<service::NamedService> services_;
@@ -161,7 +163,10 @@ absl::Status Master::Impl::StartEngine(const Config& config,
                         .default_aux_pool = config.default_aux_pool},
       store_.get(), loop_.get(),
       engine::Sinks{
-          .agents = hub_.get(), .trials = &allocation_watch_, .experiments = &experiment_watch_},
+          .agents = hub_.get(),
+          .trials = &allocation_watch_,
+          .experiments = &experiment_watch_,
+          .sweep = &sweep_},
       std::move(fatal));
   hub_->SetEngine(engine_.get());
   edge_.engine = engine_.get();
@@ -172,7 +177,9 @@ absl::Status Master::Impl::StartEngine(const Config& config,
   edge_.clock = &clock_;
   edge_.watch = &experiment_watch_;
   edge_.on_call = [this](absl::StatusCode code) { metrics_.CountCall(code); };
-  return engine_->Start();
+  DET_RETURN_IF_ERROR(engine_->Start());
+  sweep_.Start(store_.get(), engine_.get());
+  return absl::OkStatus();
 }
 
 absl::Status Master::Impl::StartServer() {
@@ -235,6 +242,7 @@ void Master::Impl::Stop() {
     server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
   }
   if (gateway_ != nullptr) gateway_->Stop();
+  sweep_.Stop();
   if (engine_ != nullptr) engine_->Stop();
   if (pool_ != nullptr) pool_->Stop();
   if (loop_ != nullptr) loop_->Stop();

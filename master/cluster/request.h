@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "master/cluster/image.h"
+#include "master/experiment/retention.h"
 #include "master/model/agent.h"
 #include "master/model/experiment_config.h"
 #include "master/model/ids.h"
@@ -32,6 +33,7 @@ struct CreateExperiment {
   bool activate = true;
   // From which every trial starts; what searcher.source_* names, looked up.
   std::optional<model::CheckpointId> warm_start = std::nullopt;
+  std::optional<model::ExperimentId> warm_start_from = std::nullopt;  // whose that checkpoint is
   std::optional<model::ExperimentId> forked_from = std::nullopt;
 };
 struct PauseExperiment {
@@ -57,6 +59,31 @@ struct KillTrial {
 struct ContinueExperiment {
   Image rows;
   std::shared_ptr<const model::ExperimentConfig> config;  // null: as it was
+};
+// Hidden from lists, or shown again. FAILED_PRECONDITION while it runs.
+struct ArchiveExperiment {
+  model::ExperimentId id;
+  bool archived = true;
+};
+// All that is of it goes, but for checkpoints that others hold. FAILED_PRECONDITION while it runs;
+// OK and once more from the beginning where it is being deleted already.
+struct DeleteExperiment {
+  model::ExperimentId id;
+};
+// How many of its checkpoints are kept: now, if it has ended, else at its end.
+struct SetRetention {
+  model::ExperimentId id;
+  experiment::RetentionPolicy policy;
+};
+// The files of these checkpoints go; those that are held stay.
+struct DeleteCheckpoints {
+  std::vector<model::CheckpointId> ids;
+};
+// By this policy, if it still is the experiment's: `drop` go. ABORTED when the experiment runs.
+struct RetainCheckpoints {
+  model::ExperimentId id;
+  experiment::RetentionPolicy policy;
+  std::vector<model::CheckpointId> drop;
 };
 // The user's own program drives the search. FAILED_PRECONDITION unless the experiment's searcher
 // takes operations; the same id of `posted` again is OK.

@@ -96,7 +96,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
   }
   DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
   DET_RETURN_IF_ERROR(CheckPlace(edge, ready.config, request));
-  DET_ASSIGN_OR_RETURN(const std::optional<model::CheckpointId> warm_start,
+  DET_ASSIGN_OR_RETURN(const std::optional<WarmStart> warm_start,
                        FindWarmStart(*edge.store, ready.config.searcher));
   DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge.store->GetUser(owner));
   Submission submission;
@@ -113,8 +113,11 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
       .owner = owner,
       .owner_name = user.username,
       .request_id = request.request_id(),
-      .activate = request.activate(),
-      .warm_start = warm_start};
+      .activate = request.activate()};
+  if (warm_start) {
+    submission.event.warm_start = warm_start->checkpoint;
+    submission.event.warm_start_from = warm_start->experiment;
+  }
   if (parent) submission.event.forked_from = parent->id;
   return submission;
 }

@@ -37,6 +37,7 @@ class FakeStore final : public Store {
   absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override;
   absl::Status DeleteSession(const std::string& token_hash) override;
   Templates& templates() override;
+  Disposal& disposal() override;
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -58,6 +59,7 @@ class FakeStore final : public Store {
 
  private:
   const std::shared_ptr<FakeDatabase> database_;
+  const std::unique_ptr<Disposal> disposal_;
   int64_t epoch_ = 0;  // 0: not loaded
 };
 

@@ -97,6 +97,7 @@ class FaultyStore final : public Store {
     return store_.DeleteSession(token_hash);
   }
   Templates& templates() override { return store_.templates(); }
+  Disposal& disposal() override { return store_.disposal(); }
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override {
     return store_.GetExperiment(id);
   }

@@ -109,6 +109,7 @@ struct NamedAllocation {
   bool operator()(const cluster::SetScheduleTimer&) const { return true; }
   bool operator()(const cluster::SetCalendarTimer&) const { return true; }
   bool operator()(const cluster::QueueChanged&) const { return true; }
+  bool operator()(const cluster::SweepSoon&) const { return true; }
   bool operator()(const cluster::ExperimentChanged&) const { return true; }
 };
 
@@ -157,6 +158,7 @@ struct Committed {
   bool operator()(const cluster::SetScheduleTimer&) const { return true; }
   bool operator()(const cluster::SetCalendarTimer&) const { return true; }
   bool operator()(const cluster::QueueChanged&) const { return true; }
+  bool operator()(const cluster::SweepSoon&) const { return true; }
   bool operator()(const cluster::ExperimentChanged& e) const {
     return rows.experiments.contains(e.id);
   }

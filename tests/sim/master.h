@@ -83,6 +83,7 @@ class Master {
   void Do(const cluster::SetCalendarTimer& order);
   void Do(const cluster::QueueChanged&) {}
   void Do(const cluster::ExperimentChanged&) {}
+  void Do(const cluster::SweepSoon&) {}
   void Send(const model::AgentId& agent, const Down& message);
 
   Stage& stage_;
