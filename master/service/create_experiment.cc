@@ -70,6 +70,12 @@ absl::StatusOr<std::optional<experiment::Experiment>> FindParent(
   if (request.parent_id() == 0) return std::nullopt;
   DET_ASSIGN_OR_RETURN(store::ExperimentRecord record,
                        store.GetExperiment(model::ExperimentId(request.parent_id())));
+  if (model::IsDeletion(record.experiment.state)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", request.parent_id(), " is ",
+                     std::string(model::ToString(record.experiment.state)),
+                     "; nothing can be made from it"));
+  }
   return std::move(record.experiment);
 }
 

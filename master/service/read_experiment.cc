@@ -62,7 +62,8 @@ struct Watched {
 
 bool IsOver(api::Experiment::State state) {
   return state == api::Experiment::STATE_COMPLETED || state == api::Experiment::STATE_CANCELED ||
-         state == api::Experiment::STATE_ERROR;
+         state == api::Experiment::STATE_ERROR || state == api::Experiment::STATE_DELETING ||
+         state == api::Experiment::STATE_DELETE_FAILED || state == api::Experiment::STATE_DELETED;
 }
 
 // The duration of a running experiment changes without any event.

@@ -9,6 +9,31 @@ absl::Status InField(const char* field, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat("searcher.", field, ": ", status.message()));
 }
 
+// FAILED_PRECONDITION where the checkpoint's experiment is being deleted.
+absl::StatusOr<std::optional<WarmStart>> Use(store::Store& store,
+                                             const store::CheckpointEntry& entry) {
+  const auto owner = store.GetExperiment(entry.experiment);
+  if (!owner.ok()) return owner.status();
+  if (!model::IsDeletion(owner->experiment.state)) {
+    return WarmStart{entry.checkpoint.id, entry.experiment};
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "checkpoint ", entry.checkpoint.id.value(), " belongs to experiment ",
+      entry.experiment.value(), ", which is ",
+      std::string(model::ToString(owner->experiment.state))));
+}
+
+// The newest checkpoint of the trial whose files are there; null: none.
+const store::CheckpointEntry* Newest(const store::CheckpointPage& page,
+                                     const experiment::Trial& trial) {
+  const store::CheckpointEntry* newest = nullptr;
+  for (const store::CheckpointEntry& entry : page.checkpoints) {  // by time
+    newest = &entry;
+    if (entry.checkpoint.id == trial.latest_checkpoint) break;
+  }
+  return newest;
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<WarmStart>> FindWarmStart(store::Store& store,
@@ -17,14 +42,15 @@ absl::StatusOr<std::optional<WarmStart>> FindWarmStart(store::Store& store,
     const model::CheckpointId id(config.source_checkpoint_uuid);
     const auto entry = store.GetCheckpoint(id);
     if (!entry.ok()) return InField("source_checkpoint_uuid", entry.status());
-    if (entry->checkpoint.state == model::CheckpointState::kCompleted) {
-      return WarmStart{id, entry->experiment};
+    if (entry->checkpoint.state != model::CheckpointState::kCompleted) {
+      return InField("source_checkpoint_uuid",
+                     absl::FailedPreconditionError(
+                         absl::StrCat("checkpoint ", id.value(), " is ",
+                                      std::string(model::ToString(entry->checkpoint.state)),
+                                      "; only COMPLETED ones can be started from")));
     }
-    return InField("source_checkpoint_uuid",
-                   absl::FailedPreconditionError(
-                       absl::StrCat("checkpoint ", id.value(), " is ",
-                                    std::string(model::ToString(entry->checkpoint.state)),
-                                    "; only COMPLETED ones can be started from")));
+    const auto start = Use(store, *entry);
+    return start.ok() ? start : InField("source_checkpoint_uuid", start.status());
   }
   if (!config.source_trial_id) return std::nullopt;
   const model::TrialId trial(*config.source_trial_id);
@@ -35,13 +61,10 @@ absl::StatusOr<std::optional<WarmStart>> FindWarmStart(store::Store& store,
   query.states = {model::CheckpointState::kCompleted};
   const auto page = store.ListCheckpoints(query);
   if (!page.ok()) return InField("source_trial_id", page.status());
-  const store::CheckpointEntry* newest = nullptr;
-  for (const store::CheckpointEntry& entry : page->checkpoints) {
-    const bool is_latest = entry.checkpoint.id == record->trial.latest_checkpoint;
-    if (is_latest) return WarmStart{entry.checkpoint.id, entry.experiment};
-    newest = &entry;  // the list is by time
+  if (const store::CheckpointEntry* newest = Newest(*page, record->trial)) {
+    const auto start = Use(store, *newest);
+    return start.ok() ? start : InField("source_trial_id", start.status());
   }
-  if (newest != nullptr) return WarmStart{newest->checkpoint.id, newest->experiment};
   return InField("source_trial_id",
                  absl::NotFoundError(absl::StrCat("trial ", *config.source_trial_id,
                                                   " has no checkpoint to start from")));
