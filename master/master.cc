@@ -162,11 +162,10 @@ absl::Status Master::Impl::StartEngine(const Config& config,
                         .default_compute_pool = config.default_compute_pool,
                         .default_aux_pool = config.default_aux_pool},
       store_.get(), loop_.get(),
-      engine::Sinks{
-          .agents = hub_.get(),
-          .trials = &allocation_watch_,
-          .experiments = &experiment_watch_,
-          .sweep = &sweep_},
+      engine::Sinks{.agents = hub_.get(),
+                    .trials = &allocation_watch_,
+                    .experiments = &experiment_watch_,
+                    .sweep = &sweep_},
       std::move(fatal));
   hub_->SetEngine(engine_.get());
   edge_.engine = engine_.get();

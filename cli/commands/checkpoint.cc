@@ -173,9 +173,9 @@ std::vector<std::string> Uuids(const Invocation& run) {
 absl::StatusOr<int> RunDelete(Invocation& run) {
   const std::vector<std::string> uuids = Uuids(run);
   if (uuids.empty()) return UsageError("checkpoint delete needs the uuid of a CHECKPOINT");
-  DET_RETURN_IF_ERROR(Confirm(
-      run, absl::StrCat("Delete the files of ", Counted(static_cast<int>(uuids.size()), "checkpoint"),
-                        "?")));
+  DET_RETURN_IF_ERROR(
+      Confirm(run, absl::StrCat("Delete the files of ",
+                                Counted(static_cast<int>(uuids.size()), "checkpoint"), "?")));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::DeleteCheckpointsRequest request;
   for (const std::string& uuid : uuids) request.add_checkpoint_uuids(uuid);
@@ -227,9 +227,7 @@ std::vector<Command> CheckpointCommands() {
       {{"checkpoint", "list"},
        "list the checkpoints of an experiment or a trial",
        {{"EXPERIMENT", "its id", true}},
-       {{"trial", 0, "TRIAL", "of one trial instead"},
-        {"all", 'a', "", "deleted ones, too"},
-        kCsv},
+       {{"trial", 0, "TRIAL", "of one trial instead"}, {"all", 'a', "", "deleted ones, too"}, kCsv},
        RunList,
        ""},
       {{"checkpoint", "download"},

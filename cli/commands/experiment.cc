@@ -36,17 +36,21 @@ absl::StatusOr<int> RunList(Invocation& run) {
   if (!all) request.set_archived(false);
   api::v1::GetExperimentsResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiments", request, &response));
-  std::vector<Column> columns = {{"ID", true},     {"NAME", false, true}, {"STATE"},
+  std::vector<Column> columns = {{"ID", true},       {"NAME", false, true}, {"STATE"},
                                  {"PROGRESS", true}, {"TRIALS", true},      {"BEST", true},
-                                 {"STARTED"},      {"OWNER", false, true}};
+                                 {"STARTED"},        {"OWNER", false, true}};
   if (all) columns.push_back({"ARCHIVED"});
   Table table(std::move(columns));
   for (const Experiment& each : response.experiments()) {
     std::vector<Cell> row = {
-        absl::StrCat(each.id()), each.name(), StateCell(StateName(each)), ProgressText(each),
+        absl::StrCat(each.id()),
+        each.name(),
+        StateCell(StateName(each)),
+        ProgressText(each),
         absl::StrCat(each.num_trials()),
         each.has_best_trial_searcher_metric() ? Number(each.best_trial_searcher_metric()) : "-",
-        AgoCell(each.start_time(), absl::Now()), each.username()};
+        AgoCell(each.start_time(), absl::Now()),
+        each.username()};
     if (all) row.push_back(each.archived() ? "yes" : "no");
     table.AddRow(std::move(row));
   }

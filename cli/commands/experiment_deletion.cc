@@ -25,11 +25,11 @@ absl::StatusOr<int> RunDelete(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const api::v1::Experiment experiment, Get(*api, id));
-  DET_RETURN_IF_ERROR(Confirm(
-      run, absl::StrCat("Delete experiment ", id, " (", experiment.name(), ") with ",
-                        Counted(experiment.num_trials(), "trial"), ", ",
-                        Counted(experiment.checkpoint_count(), "checkpoint"), " (",
-                        Bytes(experiment.checkpoint_size()), "), its logs and metrics?")));
+  DET_RETURN_IF_ERROR(
+      Confirm(run, absl::StrCat("Delete experiment ", id, " (", experiment.name(), ") with ",
+                                Counted(experiment.num_trials(), "trial"), ", ",
+                                Counted(experiment.checkpoint_count(), "checkpoint"), " (",
+                                Bytes(experiment.checkpoint_size()), "), its logs and metrics?")));
   api::v1::DeleteExperimentRequest request;
   request.set_experiment_id(id);
   api::v1::DeleteExperimentResponse response;

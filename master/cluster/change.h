@@ -122,9 +122,9 @@ struct DropQuota {
 };
 
 using Change = std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents,
-                            AddMetrics, AddCheckpoint, SetArchived, MarkDeleting, PutRetention, DropCheckpoints, RetainOthers,
-                            AddLogLine, PutAgentState, PutPool, DropPool,
-                            PutDefaultPools, SetQuota, DropQuota>;
+                            AddMetrics, AddCheckpoint, SetArchived, MarkDeleting, PutRetention,
+                            DropCheckpoints, RetainOthers, AddLogLine, PutAgentState, PutPool,
+                            DropPool, PutDefaultPools, SetQuota, DropQuota>;
 
 }  // namespace det::cluster
 

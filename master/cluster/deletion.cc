@@ -13,10 +13,10 @@ namespace {
 absl::Status CheckEnded(const Cluster::State& s, model::ExperimentId id, const char* what) {
   const auto live = s.experiments.find(id);
   if (live == s.experiments.end()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "experiment ", id.value(), " is ",
-      std::string(model::ToString(live->second.experiment.state)),
-      "; only experiments that have ended can be ", what, "; kill it first"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("experiment ", id.value(), " is ",
+                   std::string(model::ToString(live->second.experiment.state)),
+                   "; only experiments that have ended can be ", what, "; kill it first"));
 }
 
 absl::Status BeingDeleted(model::ExperimentId id) {

@@ -54,14 +54,15 @@ class DeletionTest : public Fixture {
 TEST_F(DeletionTest, NothingOfWhatRunsIsArchivedOrDeleted) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  for (const Event& event : {Event(ArchiveExperiment{ExperimentId(1)}),
-                             Event(DeleteExperiment{ExperimentId(1)})}) {
+  for (const Event& event :
+       {Event(ArchiveExperiment{ExperimentId(1)}), Event(DeleteExperiment{ExperimentId(1)})}) {
     const absl::Status refused = Refused(event);
     EXPECT_TRUE(absl::IsFailedPrecondition(refused));
     EXPECT_THAT(std::string(refused.message()), HasSubstr("experiment 1 is ACTIVE"));
     EXPECT_THAT(std::string(refused.message()), HasSubstr("kill it first"));
   }
-  EXPECT_TRUE(absl::IsAborted(Refused(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
+  EXPECT_TRUE(
+      absl::IsAborted(Refused(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
 }
 
 TEST_F(DeletionTest, WhatIsBeingDeletedIsNeitherContinuedNorForkedNorStartedFrom) {
@@ -102,7 +103,8 @@ TEST_F(DeletionTest, NobodyBuildsOnACheckpointThatIsGivenUp) {
 TEST_F(DeletionTest, AnExperimentThatGoesOnIsThinnedOutAtItsNextEnd) {
   RunToTheEnd();
   Apply(Again());
-  EXPECT_TRUE(absl::IsAborted(Refused(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
+  EXPECT_TRUE(
+      absl::IsAborted(Refused(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
 }
 
 TEST_F(DeletionTest, ThePolicyOfARunningExperimentChangesAndSurvivesARestart) {
@@ -111,9 +113,9 @@ TEST_F(DeletionTest, ThePolicyOfARunningExperimentChangesAndSurvivesARestart) {
   const Outcome outcome = Apply(SetRetention{ExperimentId(1), {3, 4, 5}});
   EXPECT_THAT(Changes<PutRetention>(outcome), SizeIs(1));
   Restart();
-  EXPECT_EQ(experiment::PolicyOf(
-                cluster_.FindExperiment(ExperimentId(1))->config->checkpoint_storage),
-            (experiment::RetentionPolicy{3, 4, 5}));
+  EXPECT_EQ(
+      experiment::PolicyOf(cluster_.FindExperiment(ExperimentId(1))->config->checkpoint_storage),
+      (experiment::RetentionPolicy{3, 4, 5}));
 }
 
 TEST_F(DeletionTest, AStartLooksForWhatIsLeftToRemove) {

@@ -88,6 +88,13 @@ struct EarlyExitReported {
 // ---- the engine's own ----
 
 struct ScheduleTick {};
+// The sweep has looked at an experiment that has ended: by this policy, if it still is the
+// experiment's, `drop` go. ABORTED when the experiment runs again.
+struct RetainCheckpoints {
+  model::ExperimentId id;
+  experiment::RetentionPolicy policy;
+  std::vector<model::CheckpointId> drop;
+};
 // A maintenance window begins or is over; a month has ended.
 struct CalendarTick {};
 struct AllocationDeadline {

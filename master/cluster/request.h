@@ -65,25 +65,18 @@ struct ArchiveExperiment {
   model::ExperimentId id;
   bool archived = true;
 };
-// All that is of it goes, but for checkpoints that others hold. FAILED_PRECONDITION while it runs;
-// OK and once more from the beginning where it is being deleted already.
+// All of it but checkpoints that others hold. FAILED_PRECONDITION while it runs; OK also twice.
 struct DeleteExperiment {
   model::ExperimentId id;
 };
-// How many of its checkpoints are kept: now, if it has ended, else at its end.
+// Applied now, if it has ended, else at its end.
 struct SetRetention {
   model::ExperimentId id;
   experiment::RetentionPolicy policy;
 };
-// The files of these checkpoints go; those that are held stay.
+// Those that are held stay.
 struct DeleteCheckpoints {
   std::vector<model::CheckpointId> ids;
-};
-// By this policy, if it still is the experiment's: `drop` go. ABORTED when the experiment runs.
-struct RetainCheckpoints {
-  model::ExperimentId id;
-  experiment::RetentionPolicy policy;
-  std::vector<model::CheckpointId> drop;
 };
 // The user's own program drives the search. FAILED_PRECONDITION unless the experiment's searcher
 // takes operations; the same id of `posted` again is OK.

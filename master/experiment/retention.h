@@ -36,8 +36,9 @@ struct Retainable {
   bool held = false;             // by somebody: stays, whatever the policy
 };
 
-// The ids that go, in the order of `all`. A checkpoint without a metric, or with NaN, is never among
-// the best; of equals the newer one is better. The order of `all` does not matter for which go.
+// The ids that go, in the order of `all`. A checkpoint without a metric, or with NaN, is never
+// among the best; of equals the newer one is better. The order of `all` does not matter for which
+// go.
 std::vector<model::CheckpointId> NotRetained(const RetentionPolicy& policy, bool smaller_is_better,
                                              const std::vector<Retainable>& all);
 

@@ -37,10 +37,9 @@ Names Kept(const RetentionPolicy& policy, const std::vector<Retainable>& all,
 
 // The worked example of the documentation of experiment configurations.
 std::vector<Retainable> Example() {
-  return {Make("1", 1, 10, {}),  Make("2", 1, 20, {}),  Make("3", 1, 30, 0.6),
-          Make("4", 1, 40, 0.5), Make("5", 1, 50, 0.4), Make("6", 2, 10, {}),
-          Make("7", 2, 20, 0.2), Make("8", 2, 30, 0.3), Make("9", 2, 40, {}),
-          Make("10", 2, 50, {})};
+  return {Make("1", 1, 10, {}),  Make("2", 1, 20, {}), Make("3", 1, 30, 0.6), Make("4", 1, 40, 0.5),
+          Make("5", 1, 50, 0.4), Make("6", 2, 10, {}), Make("7", 2, 20, 0.2), Make("8", 2, 30, 0.3),
+          Make("9", 2, 40, {}),  Make("10", 2, 50, {})};
 }
 
 TEST(RetentionTest, TheWorkedExample) {
@@ -64,9 +63,9 @@ TEST(RetentionTest, TheDirectionOfTheMetricCounts) {
 }
 
 TEST(RetentionTest, NanIsNotGoodAndOfEqualsTheNewerStays) {
-  const std::vector<Retainable> all = {
-      Make("nan", 1, 10, std::numeric_limits<double>::quiet_NaN()), Make("old", 1, 20, 0.5),
-      Make("new", 1, 30, 0.5), Make("bad", 1, 40, std::numeric_limits<double>::infinity())};
+  const std::vector<Retainable> all = {Make("nan", 1, 10, std::numeric_limits<double>::quiet_NaN()),
+                                       Make("old", 1, 20, 0.5), Make("new", 1, 30, 0.5),
+                                       Make("bad", 1, 40, std::numeric_limits<double>::infinity())};
   EXPECT_EQ(Kept({0, 1, 0}, all), (Names{"new"}));
   EXPECT_EQ(Kept({0, 9, 0}, all), (Names{"old", "new", "bad"}));
 }

@@ -156,8 +156,9 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
     DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(id));
     DET_ASSIGN_OR_RETURN(const auto page, edge_.store->ListCheckpoints(query));
     for (const store::CheckpointEntry& entry : page.checkpoints) {
-      *response->add_checkpoints() =
-          ToProto(entry, CheckpointFolder(experiment.experiment.config->checkpoint_storage, entry.checkpoint.id));
+      *response->add_checkpoints() = ToProto(
+          entry,
+          CheckpointFolder(experiment.experiment.config->checkpoint_storage, entry.checkpoint.id));
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->checkpoints_size(), page.total);

@@ -71,10 +71,9 @@ absl::StatusOr<std::optional<experiment::Experiment>> FindParent(
   DET_ASSIGN_OR_RETURN(store::ExperimentRecord record,
                        store.GetExperiment(model::ExperimentId(request.parent_id())));
   if (model::IsDeletion(record.experiment.state)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("experiment ", request.parent_id(), " is ",
-                     std::string(model::ToString(record.experiment.state)),
-                     "; nothing can be made from it"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "experiment ", request.parent_id(), " is ",
+        std::string(model::ToString(record.experiment.state)), "; nothing can be made from it"));
   }
   return std::move(record.experiment);
 }

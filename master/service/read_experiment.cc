@@ -74,7 +74,7 @@ bool SameNews(api::Experiment a, api::Experiment b) {
 }
 
 void SendIfNew(Watched& watched, api::Experiment experiment,
-                      Stream<api::WatchExperimentResponse>& out) {
+               Stream<api::WatchExperimentResponse>& out) {
   const bool over = IsOver(experiment.state());
   watched.waits = experiment.state() == api::Experiment::STATE_QUEUED;
   if (!watched.last || !SameNews(*watched.last, experiment)) {

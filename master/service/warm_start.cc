@@ -17,10 +17,10 @@ absl::StatusOr<std::optional<WarmStart>> Use(store::Store& store,
   if (!model::IsDeletion(owner->experiment.state)) {
     return WarmStart{entry.checkpoint.id, entry.experiment};
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "checkpoint ", entry.checkpoint.id.value(), " belongs to experiment ",
-      entry.experiment.value(), ", which is ",
-      std::string(model::ToString(owner->experiment.state))));
+  return absl::FailedPreconditionError(
+      absl::StrCat("checkpoint ", entry.checkpoint.id.value(), " belongs to experiment ",
+                   entry.experiment.value(), ", which is ",
+                   std::string(model::ToString(owner->experiment.state))));
 }
 
 // The newest checkpoint of the trial whose files are there; null: none.
@@ -37,7 +37,7 @@ const store::CheckpointEntry* Newest(const store::CheckpointPage& page,
 }  // namespace
 
 absl::StatusOr<std::optional<WarmStart>> FindWarmStart(store::Store& store,
-                                                      const model::SearcherConfig& config) {
+                                                       const model::SearcherConfig& config) {
   if (!config.source_checkpoint_uuid.empty()) {
     const model::CheckpointId id(config.source_checkpoint_uuid);
     const auto entry = store.GetCheckpoint(id);

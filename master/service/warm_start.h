@@ -16,11 +16,11 @@ struct WarmStart {
   model::ExperimentId experiment;  // whose it is
 };
 
-// The checkpoint, or the newest one of the trial whose files are there; none where the configuration
-// names neither. NOT_FOUND, or FAILED_PRECONDITION for one that was deleted or is damaged, with the
-// field.
-absl::StatusOr<std::optional<WarmStart>> FindWarmStart(
-    store::Store& store, const model::SearcherConfig& config);
+// The checkpoint, or the newest one of the trial whose files are there; none where the
+// configuration names neither. NOT_FOUND, or FAILED_PRECONDITION for one that was deleted or is
+// damaged, with the field.
+absl::StatusOr<std::optional<WarmStart>> FindWarmStart(store::Store& store,
+                                                       const model::SearcherConfig& config);
 
 }  // namespace det::service
 

@@ -17,8 +17,8 @@ TEST(WarmStartTest, IsTheCheckpointOrTheTrialsNewest) {
   ended.state = model::ExperimentState::kCompleted;
   ASSERT_TRUE(store.Load().ok());
   ASSERT_TRUE(store
-                  .Commit(1, {cluster::PutExperiment{ended},
-                              cluster::PutTrial{trial}, cluster::PutTrial{store::MakeTrial(2, 1)},
+                  .Commit(1, {cluster::PutExperiment{ended}, cluster::PutTrial{trial},
+                              cluster::PutTrial{store::MakeTrial(2, 1)},
                               cluster::AddCheckpoint{store::MakeCheckpoint("older", 1, 10)},
                               cluster::AddCheckpoint{store::MakeCheckpoint("newest", 1, 20)},
                               cluster::AddCheckpoint{store::MakeCheckpoint("stray", 1, 30)}})
@@ -47,8 +47,9 @@ TEST(WarmStartTest, IsTheCheckpointOrTheTrialsNewest) {
   EXPECT_EQ(FindWarmStart(store, config).status(),
             absl::NotFoundError("searcher.source_checkpoint_uuid: checkpoint lost does not exist"));
   // Once the newest is gone, the newest that is not.
-  ASSERT_TRUE(store.Commit(2, {cluster::DropCheckpoints{
-                                  {model::CheckpointId("newest"), model::CheckpointId("stray")}}})
+  ASSERT_TRUE(store
+                  .Commit(2, {cluster::DropCheckpoints{
+                                 {model::CheckpointId("newest"), model::CheckpointId("stray")}}})
                   .ok());
   config.source_checkpoint_uuid = "newest";
   EXPECT_EQ(FindWarmStart(store, config).status(),

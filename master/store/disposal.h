@@ -1,5 +1,6 @@
 // What is to be removed, and its removal: the work of sweep::Sweep, derived from the rows and the
-// same each time it is asked for. Every call is one transaction of bounded size and can be repeated.
+// same each time it is asked for. Every call is one transaction of bounded size and can be
+// repeated.
 //
 // Any thread; blocks. The states themselves change by Commit alone (MarkDeleting, DropCheckpoints),
 // but for the last ones: DELETED and DELETE_FAILED.
@@ -48,8 +49,8 @@ class Disposal {
   virtual absl::StatusOr<std::vector<model::ExperimentId>> Releases() = 0;
   // Removes at most `limit` lines of log, rows of metrics or of the search; or else, when none is
   // left, all other rows but those of checkpoints that are not DELETED, with their trials and the
-  // experiment, which becomes DELETED then. True: that was all. Nothing, and true, for an experiment
-  // that is not being deleted.
+  // experiment, which becomes DELETED then. True: that was all. Nothing, and true, for an
+  // experiment that is not being deleted.
   virtual absl::StatusOr<bool> RemoveSome(model::ExperimentId id, int limit) = 0;
   // DELETING becomes DELETE_FAILED.
   virtual absl::Status FailDeletion(model::ExperimentId id, const std::string& reason) = 0;

@@ -14,9 +14,8 @@ using model::ExperimentState;
 template <class Container, class Condition>
 int RemoveUpTo(Container& rows, int limit, const Condition& condition) {
   int removed = 0;
-  std::erase_if(rows, [&](const auto& row) {
-    return removed < limit && condition(row) && ++removed > 0;
-  });
+  std::erase_if(
+      rows, [&](const auto& row) { return removed < limit && condition(row) && ++removed > 0; });
   return removed;
 }
 
@@ -70,13 +69,12 @@ absl::StatusOr<Ids> FakeDisposal::Releases() {
   Ids ids;
   for (const auto& [id, e] : db_.experiments) {
     if (e.state != ExperimentState::kDeleted) continue;
-    const bool whole = std::all_of(
-        db_.checkpoints.begin(), db_.checkpoints.end(), [&, of = id](const auto& item) {
+    const bool whole =
+        std::all_of(db_.checkpoints.begin(), db_.checkpoints.end(), [&, of = id](const auto& item) {
           return !db_.IsOf(item.second, of) || !db_.HolderOf(item.first).empty();
         });
-    const bool empty = std::none_of(db_.trials.begin(), db_.trials.end(), [of = id](const auto& t) {
-      return t.second.experiment == of;
-    });
+    const bool empty = std::none_of(db_.trials.begin(), db_.trials.end(),
+                                    [of = id](const auto& t) { return t.second.experiment == of; });
     if (!whole || empty) ids.push_back(id);
   }
   return ids;
@@ -94,9 +92,8 @@ absl::StatusOr<bool> FakeDisposal::RemoveSome(model::ExperimentId id, int limit)
     trials.insert(number);
   }
   if (RemoveUpTo(db_.logs, limit, [&](const auto& l) { return tasks.contains(l.line.task); }) > 0 ||
-      RemoveUpTo(db_.metrics, limit, [&](const auto& m) {
-        return trials.contains(m.second.trial);
-      }) > 0 ||
+      RemoveUpTo(db_.metrics, limit,
+                 [&](const auto& m) { return trials.contains(m.second.trial); }) > 0 ||
       RemoveUpTo(db_.searcher_events, limit, [&](const auto& s) { return s.first.first == id; }) >
           0) {
     return false;
@@ -131,9 +128,8 @@ void FakeDisposal::RemoveRest(model::ExperimentId id) {
   bool left = false;
   std::erase_if(db_.trials, [&](const auto& item) {
     if (item.second.experiment != id) return false;
-    const bool needed =
-        std::any_of(db_.checkpoints.begin(), db_.checkpoints.end(),
-                    [&](const auto& c) { return c.second.trial == item.first; });
+    const bool needed = std::any_of(db_.checkpoints.begin(), db_.checkpoints.end(),
+                                    [&](const auto& c) { return c.second.trial == item.first; });
     left = left || needed;
     return !needed;
   });

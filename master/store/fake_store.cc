@@ -65,8 +65,7 @@ void UseCompletedCheckpoint(const FakeDatabase& database, experiment::Trial& tri
 std::shared_ptr<FakeDatabase> MakeFakeDatabase() { return std::make_shared<FakeDatabase>(); }
 
 FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
-    : database_(std::move(database)),
-      disposal_(std::make_unique<FakeDisposal>(database_.get())) {}
+    : database_(std::move(database)), disposal_(std::make_unique<FakeDisposal>(database_.get())) {}
 FakeStore::~FakeStore() = default;
 
 absl::StatusOr<cluster::Image> FakeStore::Load() {

@@ -52,7 +52,7 @@ struct ExperimentQuery {
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
-  std::string name;  // contained in the name, any case
+  std::string name;                            // contained in the name, any case
   std::vector<model::ExperimentState> states;  // empty: all but DELETED
   std::vector<std::string> usernames;
   std::string request_id;  // exactly; empty: any

@@ -69,9 +69,9 @@ absl::Status RemoveCheckpointFolder(const model::CheckpointStorageConfig& storag
   // Does not follow links, the folder's own name included: it removes these.
   fs::remove_all(here / name, error);
   if (!error) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("cannot remove ", (root / name).string(), ": ",
-                                                    error.message(),
-                                                    "; let the master remove it, then delete again"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot remove ", (root / name).string(), ": ", error.message(),
+                   "; let the master remove it, then delete again"));
 }
 
 }  // namespace det::sweep

@@ -1,6 +1,6 @@
 // The folder of a checkpoint on a shared file system, and its removal.
-// Called by Sweep on its thread; waits for the disk. Never follows a link that a task may have made,
-// never touches anything outside of the folder.
+// Called by Sweep on its thread; waits for the disk. Never follows a link that a task may have
+// made, never touches anything outside of the folder.
 #ifndef MASTER_SWEEP_CHECKPOINT_FOLDER_H_
 #define MASTER_SWEEP_CHECKPOINT_FOLDER_H_
 

@@ -70,14 +70,12 @@ absl::Status Sweep::Submit(Shared& shared, engine::Engine& engine, cluster::Even
 }
 
 void Sweep::Run(Shared& shared, store::Store& store, engine::Engine& engine) {
-  Sweeper sweeper({.store = &store,
-                   .disposal = &store.disposal(),
-                   .submit =
-                       [&](cluster::Event event) {
-                         return Submit(shared, engine, std::move(event));
-                       },
-                   .remove_folder = RemoveCheckpointFolder,
-                   .stopping = [&] { return shared.Stopping(); }});
+  Sweeper sweeper(
+      {.store = &store,
+       .disposal = &store.disposal(),
+       .submit = [&](cluster::Event event) { return Submit(shared, engine, std::move(event)); },
+       .remove_folder = RemoveCheckpointFolder,
+       .stopping = [&] { return shared.Stopping(); }});
   bool again = false;
   while (true) {
     {

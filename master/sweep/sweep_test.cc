@@ -42,10 +42,9 @@ TEST(SweepTest, ADeletionIsDoneWithoutAnybodyAskingAgain) {
   ASSERT_TRUE(engine.Start().ok());
   sweep.Start(&store, &engine);
   std::promise<absl::Status> asked;
-  engine.Submit(cluster::DeleteExperiment{ExperimentId(1)},
-                [&](const absl::StatusOr<engine::Applied>& applied) {
-                  asked.set_value(applied.status());
-                });
+  engine.Submit(
+      cluster::DeleteExperiment{ExperimentId(1)},
+      [&](const absl::StatusOr<engine::Applied>& applied) { asked.set_value(applied.status()); });
   EXPECT_TRUE(asked.get_future().get().ok());
   // Only looking can tell: it ends, or the test's time is over.
   while (!absl::IsNotFound(store.GetExperiment(ExperimentId(1)).status())) {

@@ -40,8 +40,7 @@ absl::Status Sweeper::CheckStop() const {
 }
 
 absl::Status Sweeper::DeleteReleases() {
-  DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> releases,
-                       deps_.disposal->Releases());
+  DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> releases, deps_.disposal->Releases());
   for (const model::ExperimentId& id : releases) {
     DET_RETURN_IF_ERROR(CheckStop());
     DET_RETURN_IF_ERROR(deps_.submit(cluster::DeleteExperiment{id}));

@@ -111,20 +111,19 @@ class SweeperTest : public ::testing::Test {
   }
   absl::Status Pass(Death& death) {
     MortalDisposal disposal(&store_->disposal(), &death);
-    Sweeper sweeper(
-        {.store = store_.get(),
-         .disposal = &disposal,
-         .submit =
-             [&](const cluster::Event& event) {
-               return death.Around([&] { return Submit(event); });
-             },
-         .remove_folder =
-             [&](const model::CheckpointStorageConfig& storage,
-                 const CheckpointId& id) -> absl::Status {
-               if (blocked_.contains(id.value())) return absl::FailedPreconditionError("blocked");
-               return death.Around([&] { return RemoveCheckpointFolder(storage, id); });
-             },
-         .stopping = [&] { return death.dead(); }});
+    Sweeper sweeper({.store = store_.get(),
+                     .disposal = &disposal,
+                     .submit =
+                         [&](const cluster::Event& event) {
+                           return death.Around([&] { return Submit(event); });
+                         },
+                     .remove_folder = [&](const model::CheckpointStorageConfig& storage,
+                                          const CheckpointId& id) -> absl::Status {
+                       if (blocked_.contains(id.value()))
+                         return absl::FailedPreconditionError("blocked");
+                       return death.Around([&] { return RemoveCheckpointFolder(storage, id); });
+                     },
+                     .stopping = [&] { return death.dead(); }});
     return sweeper.Pass();
   }
   // A master that lives: each pass may make work for the next.
@@ -166,9 +165,9 @@ class SweeperTest : public ::testing::Test {
     }
     return text;
   }
-  // 1 has ended with four checkpoints, of which the best and the newest stay. 2 is being deleted; of
-  // its three checkpoints 3, which runs, starts from one. 4 was deleted before, but for what 5 held,
-  // which is being deleted now.
+  // 1 has ended with four checkpoints, of which the best and the newest stay. 2 is being deleted;
+  // of its three checkpoints 3, which runs, starts from one. 4 was deleted before, but for what 5
+  // held, which is being deleted now.
   void MakeHistory() {
     cluster::PutExperiment three = Experiment(3, ExperimentState::kActive);
     three.experiment.warm_start = CheckpointId("2b");

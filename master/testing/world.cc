@@ -29,10 +29,8 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   watch_.SetLoop(loop_.get());
   engine_ = std::make_unique<engine::Engine>(
       cluster::Settings{.cluster_id = "c"}, &store_, loop_.get(),
-      engine::Sinks{.agents = hub_.get(),
-                    .trials = &allocations_,
-                    .experiments = &watch_,
-                    .sweep = &sweep_},
+      engine::Sinks{
+          .agents = hub_.get(), .trials = &allocations_, .experiments = &watch_, .sweep = &sweep_},
       [](const absl::Status& status) { FAIL() << status; });
   hub_->SetEngine(engine_.get());
   edge_.engine = engine_.get();

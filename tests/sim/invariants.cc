@@ -39,8 +39,8 @@ absl::Status CheckGang(const experiment::Allocation& a,
   }
   const bool whole = slots >= a.slots && slots <= std::max(a.slots, a.max_slots);
   if (whole && slots == a.granted) return absl::OkStatus();
-  return Broken(absl::StrCat(a.id.value(), " has ", slots, " slots of ", a.slots, " and says ",
-                             a.granted));
+  return Broken(
+      absl::StrCat(a.id.value(), " has ", slots, " slots of ", a.slots, " and says ", a.granted));
 }
 
 absl::Status CheckTrial(const experiment::Trial& trial, const experiment::Allocation* allocation) {

@@ -62,8 +62,8 @@ Usage Rows::MakeUsage() const {
   absl::Time newest = absl::UnixEpoch();
   for (const auto& [id, a] : allocations) newest = std::max(newest, a.ended_at.value_or(newest));
   Usage usage;
-  usage.month = absl::FromCivil(absl::ToCivilMonth(newest, absl::UTCTimeZone()),
-                                absl::UTCTimeZone());
+  usage.month =
+      absl::FromCivil(absl::ToCivilMonth(newest, absl::UTCTimeZone()), absl::UTCTimeZone());
   for (const auto& [id, a] : allocations) {
     if (!a.ended_at || !a.started_at || *a.ended_at <= usage.month) continue;
     const experiment::Experiment& e = experiments.at(trials.at(a.trial).experiment);

@@ -170,14 +170,14 @@ Statement Put(const experiment::Experiment& e, bool known) {
                        e.queue.position, e.queue.max_slots, e.queue.position_set)};
   }
   const model::CheckpointStorageConfig& storage = e.config->checkpoint_storage;
-  return {kInsertExperiment,
-          MakeParams(e.id, e.config->name, e.job, e.owner, e.request_id, model::ToValue(*e.config),
-                     e.original_config, e.context_hash, e.warm_start, e.forked_from, Text(e.state),
-                     e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at,
-                     e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
-                     e.queue.position, e.queue.max_slots, e.queue.position_set,
-                     storage.save_experiment_best, storage.save_trial_best,
-                     storage.save_trial_latest)};
+  return {
+      kInsertExperiment,
+      MakeParams(e.id, e.config->name, e.job, e.owner, e.request_id, model::ToValue(*e.config),
+                 e.original_config, e.context_hash, e.warm_start, e.forked_from, Text(e.state),
+                 e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at,
+                 e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
+                 e.queue.position, e.queue.max_slots, e.queue.position_set,
+                 storage.save_experiment_best, storage.save_trial_best, storage.save_trial_latest)};
 }
 
 Statement Put(const experiment::Trial& t) {
@@ -201,9 +201,9 @@ Statement Put(const experiment::Allocation& a) {
 }
 
 Statement Put(const model::CheckpointRecord& c) {
-  return {kPutCheckpoint, MakeParams(c.id, c.trial, c.allocation, c.steps_completed,
-                                     ToValue(c.resources), TotalSize(c), c.metadata, c.time,
-                                     Text(c.state))};
+  return {kPutCheckpoint,
+          MakeParams(c.id, c.trial, c.allocation, c.steps_completed, ToValue(c.resources),
+                     TotalSize(c), c.metadata, c.time, Text(c.state))};
 }
 
 }  // namespace

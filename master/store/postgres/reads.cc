@@ -87,10 +87,9 @@ absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& 
       "AND ($3::text[] IS NULL OR coalesce(u.username, '') = ANY($3)) "
       "AND ($4::text IS NULL OR e.request_id = $4) "
       "AND ($5::boolean IS NULL OR e.archived = $5)";
-  const Params params = {ToParam(query.name), ToStateFilter(query.states),
-                         ToFilter(query.usernames),
-                         query.request_id.empty() ? Param{} : ToParam(query.request_id),
-                         ToParam(query.archived)};
+  const Params params = {
+      ToParam(query.name), ToStateFilter(query.states), ToFilter(query.usernames),
+      query.request_id.empty() ? Param{} : ToParam(query.request_id), ToParam(query.archived)};
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,

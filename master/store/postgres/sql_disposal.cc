@@ -89,14 +89,14 @@ absl::Status AddStorage(Connection& connection, std::vector<DoomedCheckpoint>& d
   std::map<model::ExperimentId, model::CheckpointStorageConfig> storage;
   for (DoomedCheckpoint& each : doomed) {
     if (!storage.contains(each.experiment)) {
-      DET_ASSIGN_OR_RETURN(
-          const Result result,
-          connection.Exec(
-              absl::StrCat("SELECT ", kExperimentColumns, " FROM experiments e WHERE e.id = $1"),
-              MakeParams(each.experiment)));
+      DET_ASSIGN_OR_RETURN(const Result result,
+                           connection.Exec(absl::StrCat("SELECT ", kExperimentColumns,
+                                                        " FROM experiments e WHERE e.id = $1"),
+                                           MakeParams(each.experiment)));
       if (result.rows() == 0) {
-        return absl::InternalError(absl::StrCat("checkpoint ", each.id.value(), " belongs to experiment ",
-                                                each.experiment.value(), ", which is not there"));
+        return absl::InternalError(absl::StrCat("checkpoint ", each.id.value(),
+                                                " belongs to experiment ", each.experiment.value(),
+                                                ", which is not there"));
       }
       DET_ASSIGN_OR_RETURN(const experiment::Experiment experiment, ToExperiment(result, 0));
       storage[each.experiment] = experiment.config->checkpoint_storage;
@@ -129,8 +129,9 @@ absl::StatusOr<std::vector<DoomedCheckpoint>> SqlDisposal::DoomedCheckpoints(
 }
 
 absl::Status SqlDisposal::SetDeleted(const std::vector<model::CheckpointId>& ids) {
-  return pool_.Run(
-      [&](Connection& connection) { return connection.Exec(kSetDeleted, {ToArray(ids)}).status(); });
+  return pool_.Run([&](Connection& connection) {
+    return connection.Exec(kSetDeleted, {ToArray(ids)}).status();
+  });
 }
 
 absl::StatusOr<Ids> SqlDisposal::Deletions() { return SelectIds(pool_, kDeletions, {}); }

@@ -35,9 +35,11 @@ constexpr char kDropOrphans[] =
     "(SELECT FROM experiments e WHERE e.context_hash = x.hash)";
 // Trials whose newest checkpoint is not to be had any more, and the newest that is.
 constexpr char kOlderCheckpoints[] = R"sql(
-SELECT t.id, n.id, coalesce(n.steps, 0) FROM trials t JOIN checkpoints c ON c.id = t.latest_checkpoint
+SELECT t.id, n.id, coalesce(n.steps, 0)
+FROM trials t JOIN checkpoints c ON c.id = t.latest_checkpoint
 LEFT JOIN LATERAL (SELECT o.id, o.steps FROM checkpoints o
-  WHERE o.trial = t.id AND o.state = 'COMPLETED' ORDER BY o.steps DESC, o.time DESC LIMIT 1) n ON true
+  WHERE o.trial = t.id AND o.state = 'COMPLETED'
+  ORDER BY o.steps DESC, o.time DESC LIMIT 1) n ON true
 WHERE t.experiment = $1 AND c.state <> 'COMPLETED')sql";
 constexpr char kFence[] = "SELECT fence($1, $2)";
 constexpr char kOtherMaster[] = "RS001";

@@ -93,10 +93,11 @@ absl::Status AddValidations(Connection& connection, const Param& ids, const Tria
 }
 
 absl::Status AddCheckpoints(Connection& connection, const Param& ids, const TrialsById& trials) {
-  DET_ASSIGN_OR_RETURN(
-      const Result result,
-      connection.Exec(absl::StrCat(SelectCheckpoints(), " WHERE c.trial = ANY($1::int[]) "
-                                                        "AND c.state <> 'DELETED'"), {ids}));
+  DET_ASSIGN_OR_RETURN(const Result result,
+                       connection.Exec(absl::StrCat(SelectCheckpoints(),
+                                                    " WHERE c.trial = ANY($1::int[]) "
+                                                    "AND c.state <> 'DELETED'"),
+                                       {ids}));
   std::vector<CheckpointEntry> entries;
   std::map<model::TrialId, bool> smaller_is_better;
   for (int row = 0; row < result.rows(); ++row) {
@@ -183,16 +184,16 @@ absl::StatusOr<CheckpointPage> SqlStore::ListCheckpoints(const CheckpointQuery& 
       " WHERE ($1::int IS NULL OR t.experiment = $1) AND ($2::int IS NULL OR c.trial = $2) "
       "AND ($3::text[] IS NULL OR c.state = ANY($3))";
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<CheckpointPage> {
-    DET_ASSIGN_OR_RETURN(const WindowRows window,
-                         ReadWindow(connection,
-                                    absl::StrCat("SELECT count(*) FROM checkpoints c "
-                                                 "JOIN trials t ON t.id = c.trial",
-                                                 kWhere),
-                                    absl::StrCat(SelectCheckpoints(), kWhere,
-                                                 OrderBy("c.time", "c.id", query.descending)),
-                                    {ToParam(query.experiment), ToParam(query.trial),
-                                     ToStateFilter(query.states)},
-                                    query.window));
+    DET_ASSIGN_OR_RETURN(
+        const WindowRows window,
+        ReadWindow(
+            connection,
+            absl::StrCat("SELECT count(*) FROM checkpoints c "
+                         "JOIN trials t ON t.id = c.trial",
+                         kWhere),
+            absl::StrCat(SelectCheckpoints(), kWhere, OrderBy("c.time", "c.id", query.descending)),
+            {ToParam(query.experiment), ToParam(query.trial), ToStateFilter(query.states)},
+            query.window));
     CheckpointPage page;
     page.total = window.total;
     for (int row = 0; row < window.rows.rows(); ++row) {
