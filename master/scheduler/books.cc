@@ -21,7 +21,15 @@ bool SameShape(const Node& a, const Node& b) {
          std::equal(a.slots.begin(), a.slots.end(), b.slots.begin(), b.slots.end(), same);
 }
 
+// Without two of one id, by id.
+bool AreSorted(const std::vector<Slot>& slots) {
+  return std::adjacent_find(slots.begin(), slots.end(), [](const Slot& a, const Slot& b) {
+           return a.id >= b.id;
+         }) == slots.end();
+}
+
 void SortSlots(Node& node) {
+  if (AreSorted(node.slots)) return;
   std::stable_sort(node.slots.begin(), node.slots.end(),
                    [](const Slot& a, const Slot& b) { return a.id < b.id; });
   const auto same = [](const Slot& a, const Slot& b) { return a.id == b.id; };
@@ -45,7 +53,7 @@ PoolState* Books::FindPool(const std::string& name) const {
 
 const GangState* Books::FindGang(const model::AllocationId& id) const {
   const auto it = gangs_.find(id);
-  return it == gangs_.end() ? nullptr : it->second.get();
+  return it == gangs_.end() ? nullptr : *it;
 }
 
 void Books::Reserve(size_t gangs, size_t jobs) {
@@ -57,8 +65,8 @@ void Books::Put(model::ResourcePool config) {
   PoolState& pool = PoolNamed(config.name);
   std::vector<JobQueue*> queues;
   std::vector<GangState*> running;
-  for (const auto& [id, gang] : gangs_) {
-    if (gang->pool == &pool && gang->running) running.push_back(gang.get());
+  for (GangState* gang : gangs_) {
+    if (gang->pool == &pool && gang->running) running.push_back(gang);
   }
   for (const auto& [id, job] : jobs_) {
     for (const auto& queue : job->queues) {
@@ -105,9 +113,21 @@ void Books::Readmit(const std::vector<GangState*>& gangs) {
 
 void Books::Put(Node node) {
   SortSlots(node);
+  auto owned = std::make_unique<const Node>(std::move(node));
+  const Node& borrowed = *owned;
+  PutNode(borrowed, std::move(owned));
+}
+
+void Books::PutBorrowed(const Node& node) {
+  if (AreSorted(node.slots)) return PutNode(node, nullptr);
+  Put(node);
+}
+
+void Books::PutNode(const Node& node, std::unique_ptr<const Node> owned) {
   NodeState& state = NodeNamed(node.id);
-  if (state.node && SameShape(*state.node, node)) {
-    state.node = std::move(node);
+  if (state.node != nullptr && SameShape(*state.node, node)) {
+    state.node = &node;
+    state.owned = std::move(owned);
     for (size_t i = 0; i < state.slots.size(); ++i) {
       state.slots[i].enabled = state.node->slots[i].enabled;
     }
@@ -122,6 +142,7 @@ void Books::Put(Node node) {
     std::erase(state.pool->nodes, &state);
   }
   state.slots.clear();
+  state.slots.reserve(node.slots.size());
   for (const Slot& slot : node.slots) {
     state.slots.push_back({.id = slot.id, .island = slot.island, .enabled = slot.enabled});
   }
@@ -130,7 +151,8 @@ void Books::Put(Node node) {
   state.pool = &PoolNamed(node.resource_pool);
   state.pool->stale = true;
   state.pool->nodes.push_back(&state);
-  state.node = std::move(node);
+  state.node = &node;
+  state.owned = std::move(owned);
   Readmit(gangs);
 }
 
@@ -143,7 +165,8 @@ void Books::RemoveNode(const model::AgentId& id) {
   state.pool->stale = true;
   std::erase(state.pool->nodes, &state);
   state.pool = nullptr;
-  state.node.reset();
+  state.node = nullptr;
+  state.owned = nullptr;
   state.slots.clear();
   state.rank = -1;
   state.in_maintenance = false;

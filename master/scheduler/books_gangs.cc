@@ -56,10 +56,13 @@ bool ExceedsJob(const JobState& job, const Shape& shape) {
   return shape.slots * shape.fraction > MicroOf(*job.job.max_slots);
 }
 
-OrderKey KeyOf(const GangState& gang) {
+int PriorityOf(const GangState& gang) {
   const bool by_priority = gang.pool->config.policy == model::SchedulingPolicy::kPriority;
-  return {by_priority ? gang.job->job.priority : 0, gang.job->job.position, gang.gang->submitted,
-          &gang};
+  return by_priority ? gang.job->job.priority : 0;
+}
+
+OrderKey KeyOf(const GangState& gang) {
+  return {PriorityOf(gang), gang.job->job.position, gang.submitted, &gang};
 }
 
 void ListQueue(JobQueue& queue) {
@@ -113,6 +116,9 @@ void Books::SetJob(JobState& state, Job job, bool known) {
       now.workspace.empty() ? nullptr : OwnerNamed(model::Quota::Scope::kWorkspace, now.workspace);
   if (state.user != nullptr) state.user->held += state.held;
   if (state.workspace != nullptr) state.workspace->held += state.held;
+  for (JobBranch* branch : absl::InlinedVector<JobBranch*, 1>(state.branches)) {
+    branch->tree->Move(*branch);
+  }
   for (const auto& queue : state.queues) ListQueue(*queue);
   for (GangState* gang : state.running) ListVictim(*gang);
 }
@@ -130,22 +136,17 @@ void Books::RemoveJob(const model::JobId& id) {
   defaults.id = id;
   SetJob(*it->second, std::move(defaults), /*known=*/false);
   if (it->second->members > 0) return;
-  last_job_ = nullptr;
   jobs_.erase(it);
 }
 
 GangClass& Books::ClassOf(PoolState& pool, const Gang& gang) {
   Shape shape = ShapeOf(gang);
-  if (last_class_ != nullptr && last_class_->pool == &pool && last_class_->shape == shape) {
-    return *last_class_;
-  }
   auto& gang_class = pool.classes[shape];
   if (gang_class == nullptr) {
     gang_class = std::make_unique<GangClass>();
     gang_class->shape = std::move(shape);
     gang_class->pool = &pool;
   }
-  last_class_ = gang_class.get();
   return *gang_class;
 }
 
@@ -171,10 +172,14 @@ std::vector<Hold> Books::Resolve(const Gang& gang) {
 
 void Books::Enter(GangState& gang) {
   const Gang& g = *gang.gang;
-  gang.pool = &PoolNamed(g.resource_pool);
-  if (last_job_ == nullptr || last_job_->job.id != g.job) last_job_ = &JobNamed(g.job);
-  gang.job = last_job_;
-  gang.gang_class = &ClassOf(*gang.pool, g);
+  const GangState* last = last_gang_;
+  last_gang_ = &gang;
+  const bool same_pool = last != nullptr && last->gang->resource_pool == g.resource_pool;
+  gang.pool = same_pool ? last->pool : &PoolNamed(g.resource_pool);
+  gang.job = last != nullptr && last->gang->job == g.job ? last->job : &JobNamed(g.job);
+  gang.branch = &gang.pool->tree.Enter(*gang.job);
+  gang.gang_class =
+      same_pool && AskAlike(*last->gang, g) ? last->gang_class : &ClassOf(*gang.pool, g);
   ++gang.job->members;
   ++gang.gang_class->members;
   if (g.running_on.empty()) return Join(gang);
@@ -185,6 +190,7 @@ void Books::Enter(GangState& gang) {
 }
 
 void Books::Leave(GangState& gang) {
+  if (last_gang_ == &gang) last_gang_ = nullptr;
   if (gang.running) {
     std::vector<NodeState*> nodes;
     for (const Hold& hold : gang.holds) nodes.push_back(hold.node);
@@ -196,27 +202,32 @@ void Books::Leave(GangState& gang) {
   } else {
     Quit(gang);
   }
+  gang.pool->tree.Leave(*gang.branch);
   if (--gang.gang_class->members == 0) {
     const Shape shape = gang.gang_class->shape;
-    last_class_ = nullptr;
     gang.pool->classes.erase(shape);
   }
   JobState& job = *gang.job;
   if (--job.members == 0 && !job.known) {
-    last_job_ = nullptr;
     jobs_.erase(model::JobId(job.job.id));
   }
 }
 
 void Books::PutGang(const Gang& gang, std::unique_ptr<const Gang> owned) {
-  auto& state = gangs_[gang.id];
-  if (state == nullptr) {
-    state = std::make_unique<GangState>();
-  } else {
+  const auto there = gangs_.find(gang.id);
+  GangState* state = there == gangs_.end() ? nullptr : *there;
+  if (state != nullptr) {
     Leave(*state);
+  } else if (!spare_.empty()) {
+    state = spare_.back();
+    spare_.pop_back();
+  } else {
+    state = &gang_states_.emplace_back();
   }
-  state->owned = std::move(owned);
   state->gang = &gang;
+  state->submitted = gang.submitted;
+  state->owned = std::move(owned);
+  if (there == gangs_.end()) gangs_.insert(state);
   Enter(*state);
 }
 
@@ -231,8 +242,11 @@ void Books::PutBorrowed(const Gang& gang) { PutGang(gang, nullptr); }
 void Books::RemoveGang(const model::AllocationId& id) {
   const auto it = gangs_.find(id);
   if (it == gangs_.end()) return;
-  Leave(*it->second);
+  GangState* gang = *it;
+  Leave(*gang);
   gangs_.erase(it);
+  *gang = GangState();
+  spare_.push_back(gang);
 }
 
 void Books::Put(Limit limit) {
@@ -244,10 +258,9 @@ void Books::RemoveLimit(model::Quota::Scope scope, const std::string& name) {
   OwnerNamed(scope, name)->limit.reset();
 }
 
-void Books::ForEachWaiting(const PoolState& pool,
-                           absl::FunctionRef<void(const GangState&)> visit) const {
-  for (const auto& [id, gang] : gangs_) {
-    if (gang->pool == &pool && !gang->running) visit(*gang);
+void Books::ForEachWaiting(absl::FunctionRef<void(const GangState&)> visit) const {
+  for (const GangState& gang : gang_states_) {
+    if (gang.gang != nullptr && !gang.running) visit(gang);
   }
 }
 
@@ -285,7 +298,7 @@ Snapshot Books::Dump(absl::Time now) const {
   for (const auto& [id, job] : jobs_) {
     if (job->known) snapshot.jobs.push_back(job->job);
   }
-  for (const auto& [id, gang] : gangs_) snapshot.gangs.push_back(*gang->gang);
+  for (const GangState* gang : gangs_) snapshot.gangs.push_back(*gang->gang);
   for (const auto* owners : {&users_, &workspaces_}) {
     for (const auto& [name, owner] : *owners) {
       if (owner->limit) snapshot.limits.push_back(*owner->limit);

@@ -15,8 +15,6 @@
 namespace det::scheduler {
 namespace {
 
-constexpr absl::Duration kSettled = absl::Minutes(10);
-
 void AskToGo(GangState& gang, std::string reason, Changes& changes) {
   SetLeaving(gang, true);
   changes.asked.push_back({&gang, nullptr, std::move(reason)});

@@ -1,15 +1,14 @@
 // Dominant Resource Fairness (Ghodsi et al., NSDI 2011) over a tree of workspaces, their users and
 // their jobs, as in H-DRF (Bhattacharya et al., SoCC 2013): on each level the child that waits and
-// has the smallest share goes next. A tree is made for each round, of the jobs that wait.
+// has the smallest share goes next. What they hold is in PoolState::tree; a round goes into those
+// branches alone whose turn comes.
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "master/scheduler/books.h"
-#include "master/scheduler/fair_share.h"
+#include "master/scheduler/fair_tree.h"
 #include "master/scheduler/order.h"
 
 namespace det::scheduler {
@@ -45,21 +44,24 @@ class Heap {
   std::vector<Node*> nodes_;
 };
 
-std::string_view NameOf(const Owner* owner) {
-  return owner == nullptr ? std::string_view() : std::string_view(owner->name);
-}
-
+// The jobs of a user, and so on, that wait: made when it is their turn.
 struct JobNode {
-  const JobState* job = nullptr;
-  double share = 0;
+  JobBranch* branch = nullptr;
   absl::InlinedVector<QueueCursor, 1> cursors;
   GangState* next = nullptr;
   OrderKey key;
 
+  JobNode(JobBranch& job, const PoolState& pool) : branch(&job) {
+    for (const auto& queue : job.job->queues) {
+      if (queue->listed && queue->gang_class->pool == &pool && !queue->gang_class->done) {
+        cursors.emplace_back(*queue);
+      }
+    }
+  }
   // Finds the next gang; false when there is none.
   bool Settle() {
     next = nullptr;
-    if (IsClosed(*job)) return false;
+    if (IsClosed(*branch->job)) return false;
     for (QueueCursor& cursor : cursors) {
       cursor.Skip();
       if (cursor.done() || cursor.queue().gang_class->done) continue;
@@ -76,50 +78,37 @@ struct JobNode {
     }
   }
   friend bool operator<(const JobNode& a, const JobNode& b) {
-    return a.share != b.share ? a.share < b.share : a.key < b.key;
+    return a.branch->share != b.branch->share ? a.branch->share < b.branch->share : a.key < b.key;
   }
 };
 
-struct UserNode {
-  const Owner* owner = nullptr;
-  Usage usage;
-  double share = 0;
-  Heap<JobNode> jobs;
-  friend bool operator<(const UserNode& a, const UserNode& b) {
-    return a.share != b.share ? a.share < b.share : NameOf(a.owner) < NameOf(b.owner);
-  }
-};
+template <class OwnersBranch, class Child>
+struct OwnerNode {
+  OwnersBranch* branch = nullptr;
+  bool open = false;
+  std::vector<Child> nodes;  // owners by name: of equal shares, the first goes first
+  Heap<Child> children;      // of `nodes`, those of which somebody may wait
 
-struct WorkspaceNode {
-  const Owner* owner = nullptr;
-  Usage usage;
-  double share = 0;
-  absl::flat_hash_map<const Owner*, std::unique_ptr<UserNode>> all_users;
-  Heap<UserNode> users;
-  friend bool operator<(const WorkspaceNode& a, const WorkspaceNode& b) {
-    return a.share != b.share ? a.share < b.share : NameOf(a.owner) < NameOf(b.owner);
+  explicit OwnerNode(OwnersBranch& owner) : branch(&owner) {}
+  friend bool operator<(const OwnerNode& a, const OwnerNode& b) {
+    return a.branch->share != b.branch->share ? a.branch->share < b.branch->share : &a < &b;
   }
 };
+using UserNode = OwnerNode<UserBranch, JobNode>;
+using WorkspaceNode = OwnerNode<WorkspaceBranch, UserNode>;
 
 class FairOrder : public Order {
  public:
-  explicit FairOrder(PoolState& pool) : pool_(&pool), total_(pool.Total()) {
+  explicit FairOrder(PoolState& pool) : pool_(&pool) {
     for (const auto& [shape, gang_class] : pool.classes) {
-      if (gang_class->done) continue;
-      live_.push_back(gang_class.get());
-      for (JobQueue* queue : gang_class->queues) AddQueue(*queue);
+      if (!gang_class->done) live_.push_back(gang_class.get());
     }
-    if (nodes_.empty()) return;
-    for (const auto& [job, usage] : pool.usage) {
-      WorkspaceNode& workspace = WorkspaceOf(*job);
-      Add(workspace.usage, usage);
-      Add(UserOf(workspace, *job).usage, usage);
+    pool.tree.UpdateShares(pool.Total());
+    if (live_.empty()) return;
+    nodes_.reserve(pool.tree.workspaces().size());
+    for (const auto& [owner, branch] : pool.tree.workspaces()) {
+      heap_.Add(&nodes_.emplace_back(*branch));
     }
-    for (JobNode& node : nodes_) {
-      node.share = ShareOf(*node.job);
-      if (node.Settle()) UserOf(WorkspaceOf(*node.job), *node.job).jobs.Add(&node);
-    }
-    for (auto& [owner, workspace] : workspaces_) MakeHeaps(*workspace);
     heap_.Make();
   }
 
@@ -128,15 +117,21 @@ class FairOrder : public Order {
       while (!live_.empty() && live_.back()->done) live_.pop_back();
       if (live_.empty()) return nullptr;
       WorkspaceNode& workspace = *heap_.top();
-      UserNode& user = *workspace.users.top();
-      JobNode& job = *user.jobs.top();
+      if (!workspace.open) Open(workspace);
+      UserNode& user = *workspace.children.top();
+      if (!user.open) Open(user);
+      if (user.children.empty()) {
+        PopUser();
+        continue;
+      }
+      JobNode& job = *user.children.top();
       const GangState* before = job.next;
       if (!job.Settle()) {
         PopJob();
       } else if (job.next == before) {
         return job.next;
       } else {
-        user.jobs.Sift();
+        user.children.Sift();
       }
     }
     return nullptr;
@@ -144,16 +139,21 @@ class FairOrder : public Order {
 
   void Advance() override {
     WorkspaceNode& workspace = *heap_.top();
-    UserNode& user = *workspace.users.top();
-    JobNode& job = *user.jobs.top();
-    if (job.next->fresh) {
-      Charge(job, user, workspace);
+    UserNode& user = *workspace.children.top();
+    JobNode& job = *user.children.top();
+    const bool started = job.next->fresh;
+    if (started) {
+      for (Branch* branch : {static_cast<Branch*>(job.branch), static_cast<Branch*>(user.branch),
+                             static_cast<Branch*>(workspace.branch)}) {
+        branch->share = DominantShare(branch->usage, pool_->tree.total()) / branch->weight;
+      }
     } else {
       job.Advance();
     }
     if (!job.Settle()) return PopJob();
-    user.jobs.Sift();
-    workspace.users.Sift();
+    user.children.Sift();
+    if (!started) return;
+    workspace.children.Sift();
     heap_.Sift();
   }
 
@@ -164,92 +164,52 @@ class FairOrder : public Order {
     place.position = gang.job->job.position;
     place.submitted = gang.gang->submitted;
     place.id = gang.gang->id.value();
-    const auto job = jobs_.find(gang.job);
-    if (job != jobs_.end()) place.job_share = job->second->share;
-    const auto workspace = workspaces_.find(gang.job->workspace);
-    if (workspace == workspaces_.end()) return place;
-    place.workspace_share = workspace->second->share;
-    const auto user = workspace->second->all_users.find(gang.job->user);
-    if (user != workspace->second->all_users.end()) place.user_share = user->second->share;
+    place.job_share = gang.branch->share;
+    place.user_share = gang.branch->user->share;
+    place.workspace_share = gang.branch->user->workspace->share;
     return place;
   }
 
  private:
-  static void Add(Usage& sum, const Usage& usage) {
-    sum.slots += usage.slots;
-    sum.cpus += usage.cpus;
-    sum.memory += usage.memory;
-  }
-  WorkspaceNode& WorkspaceOf(const JobState& job) {
-    auto& node = workspaces_[job.workspace];
-    if (node == nullptr) node = std::make_unique<WorkspaceNode>();
-    node->owner = job.workspace;
-    return *node;
-  }
-  static UserNode& UserOf(WorkspaceNode& workspace, const JobState& job) {
-    auto& node = workspace.all_users[job.user];
-    if (node == nullptr) node = std::make_unique<UserNode>();
-    node->owner = job.user;
-    return *node;
-  }
-  double ShareOf(const JobState& job) const {
-    const auto usage = pool_->usage.find(&job);
-    if (usage == pool_->usage.end()) return 0;
-    return DominantShare(usage->second, total_) / WeightOf(job);
-  }
-  void AddQueue(const JobQueue& queue) {
-    JobNode*& node = jobs_[queue.job];
-    if (node == nullptr) {
-      node = &nodes_.emplace_back();
-      node->job = queue.job;
+  static void Open(WorkspaceNode& workspace) {
+    workspace.open = true;
+    workspace.nodes.reserve(workspace.branch->users.size());
+    for (const auto& [owner, branch] : workspace.branch->users) {
+      workspace.children.Add(&workspace.nodes.emplace_back(*branch));
     }
-    node->cursors.emplace_back(queue);
+    workspace.children.Make();
   }
-  void MakeHeaps(WorkspaceNode& workspace) {
-    workspace.share = DominantShare(workspace.usage, total_);
-    for (auto& [owner, user] : workspace.all_users) {
-      user->share = DominantShare(user->usage, total_);
-      if (user->jobs.empty()) continue;
-      user->jobs.Make();
-      workspace.users.Add(user.get());
+  void Open(UserNode& user) const {
+    user.open = true;
+    user.nodes.reserve(user.branch->jobs.size());
+    for (const auto& branch : user.branch->jobs) {
+      JobNode& job = user.nodes.emplace_back(*branch, *pool_);
+      if (job.Settle()) user.children.Add(&job);
     }
-    if (workspace.users.empty()) return;
-    workspace.users.Make();
-    heap_.Add(&workspace);
-  }
-  // What it gets counts from now on.
-  void Charge(JobNode& job, UserNode& user, WorkspaceNode& workspace) {
-    const Usage got = scheduler::UsageOf(*job.next, job.next->slots());
-    Add(user.usage, got);
-    Add(workspace.usage, got);
-    job.share = ShareOf(*job.job);
-    user.share = DominantShare(user.usage, total_);
-    workspace.share = DominantShare(workspace.usage, total_);
+    user.children.Make();
   }
   // The first job has nobody left to serve.
   void PopJob() {
+    UserNode& user = *heap_.top()->children.top();
+    user.children.Pop();
+    if (user.children.empty()) return PopUser();
+    heap_.top()->children.Sift();
+    heap_.Sift();
+  }
+  void PopUser() {
     WorkspaceNode& workspace = *heap_.top();
-    UserNode& user = *workspace.users.top();
-    user.jobs.Pop();
-    if (user.jobs.empty()) {
-      workspace.users.Pop();
-    } else {
-      workspace.users.Sift();
-    }
-    if (workspace.users.empty()) {
+    workspace.children.Pop();
+    if (workspace.children.empty()) {
       heap_.Pop();
     } else {
       heap_.Sift();
     }
   }
 
-  const PoolState* pool_;
-  Usage total_;
-  absl::flat_hash_map<const Owner*, std::unique_ptr<WorkspaceNode>> workspaces_;
-  absl::flat_hash_map<const JobState*, JobNode*> jobs_;
-  std::deque<JobNode> nodes_;
+  PoolState* pool_;
   std::vector<const GangClass*> live_;  // that are not done, and maybe some that are
-  Heap<WorkspaceNode> heap_;
+  std::vector<WorkspaceNode> nodes_;
+  Heap<WorkspaceNode> heap_;  // of `nodes_`, those of which somebody may wait
 };
 
 }  // namespace

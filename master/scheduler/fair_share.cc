@@ -7,97 +7,106 @@
 namespace det::scheduler {
 namespace {
 
-Usage Sum(const Usage& a, const Usage& b, int sign) {
-  return {a.slots + sign * b.slots, a.cpus + sign * b.cpus, a.memory + sign * b.memory};
-}
-
-template <class Map, class Key>
-Usage Find(const Map& map, const Key& key) {
-  const auto it = map.find(key);
-  return it == map.end() ? Usage() : it->second;
+bool IsFair(double mine, const Branch& other, const Usage& victim, const Usage& total) {
+  return mine <= DominantShare(other.expected - victim, total) / other.weight + 1e-9;
 }
 
 }  // namespace
 
-double DominantShare(const Usage& usage, const Usage& total) {
-  const auto part = [](int64_t used, int64_t all) {
-    return all > 0 ? static_cast<double>(used) / static_cast<double>(all) : 0;
-  };
-  return std::max({part(usage.slots, total.slots), part(usage.cpus, total.cpus),
-                   part(usage.memory, total.memory)});
+FairVictims::FairVictims(PoolState& pool, const GangState& gang)
+    : pool_(pool), gang_(gang), more_(UsageOf(gang, gang.gang_class->shape.slots)) {
+  FindSources();
 }
 
-double WeightOf(const JobState& job) { return std::max(1e-6, job.job.weight); }
-
-Usage UsageOf(const GangState& gang, int slots) {
-  const Shape& shape = gang.gang_class->shape;
-  const int64_t times = shape.slots == 0 ? 1 : slots;
-  return {slots * shape.fraction, times * shape.cpus, times * shape.memory};
-}
-
-Shares::Shares(const PoolState& pool) : total_(pool.Total()) {
-  for (const auto& [job, usage] : pool.usage) Add(*job, usage, +1);
-  for (const auto& [job, usage] : pool.leaving_usage) Add(*job, usage, -1);
-  for (const auto& [job, usage] : pool.usage) Raise(*job);
-}
-
-void Shares::Add(const JobState& job, const Usage& usage, int sign) {
-  const auto add = [&](Usage& sum) { sum = Sum(sum, usage, sign); };
-  add(workspaces_[job.workspace]);
-  add(users_[{job.workspace, job.user}]);
-  add(jobs_[&job]);
-}
-
-void Shares::Count(const GangState& gang, int slots, int sign) {
-  Add(*gang.job, UsageOf(gang, slots), sign);
-}
-
-void Shares::Promise(const GangState& gang) {
-  Count(gang, gang.gang_class->shape.slots, +1);
-  Raise(*gang.job);
-}
-
-void Shares::Raise(const JobState& job) {
-  const auto raise = [&](double& most, const Usage& usage, double weight) {
-    most = std::max(most, DominantShare(usage, total_) / weight);
-  };
-  const UserOf user(job.workspace, job.user);
-  raise(most_of_workspaces_, workspaces_[job.workspace], 1);
-  raise(most_of_users_[job.workspace], users_[user], 1);
-  raise(most_of_jobs_[user], jobs_[&job], WeightOf(job));
-}
-
-bool Shares::IsFairerThanSome(const GangState& gang) const {
-  const JobState& job = *gang.job;
-  const UserOf user(job.workspace, job.user);
-  const Usage more = UsageOf(gang, gang.gang_class->shape.slots);
-  const auto with = [&](const Usage& usage) { return DominantShare(Sum(usage, more, +1), total_); };
-  const auto most_of_users = most_of_users_.find(job.workspace);
-  const auto most_of_jobs = most_of_jobs_.find(user);
-  return with(Find(workspaces_, job.workspace)) <= most_of_workspaces_ + 1e-9 ||
-         (most_of_users != most_of_users_.end() &&
-          with(Find(users_, user)) <= most_of_users->second + 1e-9) ||
-         (most_of_jobs != most_of_jobs_.end() &&
-          with(Find(jobs_, &job)) / WeightOf(job) <= most_of_jobs->second + 1e-9);
-}
-
-bool Shares::IsFairer(const GangState& gang, const GangState& other) const {
-  const JobState& a = *gang.job;
-  const JobState& b = *other.job;
-  const Usage more = UsageOf(gang, gang.gang_class->shape.slots);
-  const Usage less = UsageOf(other, other.slots());
-  const auto compare = [&](const Usage& with, const Usage& without, double wa, double wb) {
-    return DominantShare(Sum(with, more, +1), total_) / wa <=
-           DominantShare(Sum(without, less, -1), total_) / wb + 1e-9;
-  };
-  if (a.workspace != b.workspace) {
-    return compare(Find(workspaces_, a.workspace), Find(workspaces_, b.workspace), 1, 1);
+FairVictims::~FairVictims() {
+  for (GangState* victim : taken_) {
+    pool_.tree.Expect(*victim->branch, UsageOf(*victim, victim->slots()), +1);
   }
-  if (a.user != b.user) {
-    return compare(Find(users_, UserOf(a.workspace, a.user)),
-                   Find(users_, UserOf(b.workspace, b.user)), 1, 1);
+}
+
+bool FairVictims::Later(const Source& a, const Source& b) { return LeastUseful()(*b.at, *a.at); }
+
+double FairVictims::Mine(const Branch& own) const {
+  return DominantShare(own.expected + more_, pool_.tree.total()) / own.weight;
+}
+
+void FairVictims::AddSources(const Branch& other, double mine) {
+  for (const Victims& victims : other.victims) {
+    if (!IsFair(mine, other, victims.each, pool_.tree.total())) continue;
+    unsettled_ += victims.unsettled;
+    const auto at =
+        taken_.empty() ? victims.settled.begin() : victims.settled.upper_bound(taken_.back());
+    if (at != victims.settled.end()) sources_.push_back({at, victims.settled.end()});
   }
-  return &a != &b && compare(Find(jobs_, &a), Find(jobs_, &b), WeightOf(a), WeightOf(b));
+}
+
+// Whom it may ask, as of now, of those after the one that was taken last.
+void FairVictims::FindSources() {
+  sources_.clear();
+  unsettled_ = 0;
+  const JobBranch& job = *gang_.branch;
+  const UserBranch& user = *job.user;
+  const WorkspaceBranch& workspace = *user.workspace;
+  const double workspace_has = Mine(workspace);
+  for (const auto& [owner, other] : pool_.tree.workspaces()) {
+    if (other.get() != &workspace) AddSources(*other, workspace_has);
+  }
+  const double user_has = Mine(user);
+  for (const auto& [owner, other] : workspace.users) {
+    if (other.get() != &user) AddSources(*other, user_has);
+  }
+  const double job_has = Mine(job);
+  for (const auto& other : user.jobs) {
+    if (other.get() != &job) AddSources(*other, job_has);
+  }
+  std::make_heap(sources_.begin(), sources_.end(), Later);
+  if (unsettled_ > 0) NoteUnsettled();
+}
+
+bool FairVictims::IsFairer(const GangState& other) const {
+  const JobBranch& a = *gang_.branch;
+  const JobBranch& b = *other.branch;
+  const auto compare = [&](const Branch& own, const Branch& theirs) {
+    return IsFair(Mine(own), theirs, UsageOf(other, other.slots()), pool_.tree.total());
+  };
+  if (a.user->workspace != b.user->workspace) {
+    return compare(*a.user->workspace, *b.user->workspace);
+  }
+  if (a.user != b.user) return compare(*a.user, *b.user);
+  return &a != &b && compare(a, b);
+}
+
+void FairVictims::NoteUnsettled() {
+  for (const GangState* other : pool_.tree.settling()) {
+    const absl::Time settled = other->started_at + kSettled;
+    if (settled >= first_settled_) return;
+    if (IsFairer(*other)) first_settled_ = settled;
+  }
+}
+
+GangState* FairVictims::Next() {
+  while (!sources_.empty()) {
+    std::pop_heap(sources_.begin(), sources_.end(), Later);
+    Source& least = sources_.back();
+    GangState* victim = *least.at;
+    // The others of a source are of the same size and branch.
+    const bool fair = IsFairer(*victim);
+    if (!fair || ++least.at == least.end) {
+      sources_.pop_back();
+    } else {
+      std::push_heap(sources_.begin(), sources_.end(), Later);
+    }
+    if (fair) return victim;
+  }
+  return nullptr;
+}
+
+void FairVictims::Take(GangState& victim) {
+  pool_.tree.Expect(*victim.branch, UsageOf(victim, victim.slots()), -1);
+  taken_.push_back(&victim);
+  // From elsewhere: that branch alone holds less, which Next sees. From its own workspace: its side
+  // holds less, and may ask more.
+  if (victim.branch->user->workspace == gang_.branch->user->workspace) FindSources();
 }
 
 }  // namespace det::scheduler

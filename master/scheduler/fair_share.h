@@ -1,54 +1,56 @@
-// What is fair: shares of what a pool has, by workspace, by its users, by their jobs.
+// Whom a waiting gang may ask to go under fair share: where the paths of the two part, workspace,
+// user or job, its side must hold no more with it than the other side without the victim.
 //
-// PURE.
+// Lives while one gang looks for victims. PURE.
 #ifndef MASTER_SCHEDULER_FAIR_SHARE_H_
 #define MASTER_SCHEDULER_FAIR_SHARE_H_
 
-#include <utility>
+#include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/time/time.h"
+#include "master/scheduler/fair_tree.h"
 #include "master/scheduler/pool_state.h"
 #include "master/scheduler/state.h"
 
 namespace det::scheduler {
 
-// The largest of its shares of slots, cpus and memory.
-double DominantShare(const Usage& usage, const Usage& total);
-double WeightOf(const JobState& job);
-// What a gang uses, or will, with so many slots.
-Usage UsageOf(const GangState& gang, int slots);
-
-// Who holds what on each level, once those that are leaving have left and those that they leave for
-// have started.
-class Shares {
+class FairVictims {
  public:
-  explicit Shares(const PoolState& pool);
+  FairVictims(PoolState& pool, const GangState& gang);
+  ~FairVictims();
+  FairVictims(const FairVictims&) = delete;
+  FairVictims& operator=(const FairVictims&) = delete;
 
-  // Whether `gang`, had it started, would hold no more than `other` then leaves behind: compared
-  // where their paths part, workspace to workspace, user to user, or job to job.
-  bool IsFairer(const GangState& gang, const GangState& other) const;
-  // False only if it is so for nobody: to spare a search.
-  bool IsFairerThanSome(const GangState& gang) const;
+  // Least useful first, as of what was taken before; nullptr: nobody is left.
+  GangState* Next();
+  // The one that Next gave is to go. Counts until the end of this.
+  void Take(GangState& victim);
 
-  void Take(const GangState& running) { Count(running, running.slots(), -1); }
-  void GiveBack(const GangState& running) { Count(running, running.slots(), +1); }
-  // A waiting gang will start.
-  void Promise(const GangState& gang);
+  // When the first can be asked of those that it might ask, had they not just started.
+  absl::Time first_settled() const { return first_settled_; }
 
  private:
-  using UserOf = std::pair<const Owner*, const Owner*>;  // workspace, user
-  void Count(const GangState& gang, int slots, int sign);
-  void Add(const JobState& job, const Usage& usage, int sign);
+  using Settled = absl::btree_set<GangState*, LeastUseful>;
+  struct Source {
+    Settled::const_iterator at, end;
+  };
+  static bool Later(const Source& a, const Source& b);
 
-  Usage total_;
-  absl::flat_hash_map<const Owner*, Usage> workspaces_;
-  absl::flat_hash_map<UserOf, Usage> users_;
-  absl::flat_hash_map<const JobState*, Usage> jobs_;
-  // The largest share on each level, or more: below the pool, a workspace, a user.
-  void Raise(const JobState& job);
-  double most_of_workspaces_ = 0;
-  absl::flat_hash_map<const Owner*, double> most_of_users_;
-  absl::flat_hash_map<UserOf, double> most_of_jobs_;
+  void FindSources();
+  // `mine`: what the asking side would hold, by its weight.
+  void AddSources(const Branch& other, double mine);
+  double Mine(const Branch& own) const;
+  bool IsFairer(const GangState& other) const;
+  void NoteUnsettled();
+
+  PoolState& pool_;
+  const GangState& gang_;
+  Usage more_;
+  std::vector<Source> sources_;  // a heap
+  int unsettled_ = 0;            // in the branches that it may ask
+  absl::Time first_settled_ = absl::InfiniteFuture();
+  std::vector<GangState*> taken_;
 };
 
 }  // namespace det::scheduler

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "master/scheduler/words.h"
@@ -58,21 +59,26 @@ struct Rooms {
   std::map<int, int> nodes_of;  // slots: nodes with exactly so many
 };
 
-Rooms RoomIn(const PoolState& pool, const GangClass& c, bool all_nodes) {
+void AddRoom(const PoolState& pool, const Room& room, Rooms& rooms) {
+  rooms.slots += room.slots;
+  rooms.largest = std::max(rooms.largest, room.slots);
+  rooms.right_device += room.right_device;
+  rooms.most_right_device = std::max(rooms.most_right_device, room.right_device);
+  rooms.place = rooms.place || room.place;
+  if (room.slots > 0 && room.slots == room.right_device && !pool.config.heterogeneous) {
+    ++rooms.nodes_of[room.slots];
+  }
+}
+
+// `enough`: whether the nodes so far suffice, and the others need not be looked at.
+Rooms RoomIn(const PoolState& pool, const GangClass& c, bool all_nodes,
+             absl::FunctionRef<bool(const Rooms&)> enough) {
   Rooms rooms;
-  for (size_t i = 0; i < pool.nodes.size(); ++i) {
+  for (size_t i = 0; i < pool.nodes.size() && !enough(rooms); ++i) {
     const NodeState& node = *pool.nodes[i];
     if (!all_nodes && !pool.IsOpen(node)) continue;
     if (!c.blocked.empty() && c.blocked[i]) continue;
-    const Room room = RoomOn(node, c, all_nodes);
-    rooms.slots += room.slots;
-    rooms.largest = std::max(rooms.largest, room.slots);
-    rooms.right_device += room.right_device;
-    rooms.most_right_device = std::max(rooms.most_right_device, room.right_device);
-    rooms.place = rooms.place || room.place;
-    if (room.slots > 0 && room.slots == room.right_device && !pool.config.heterogeneous) {
-      ++rooms.nodes_of[room.slots];
-    }
+    AddRoom(pool, RoomOn(node, c, all_nodes), rooms);
   }
   return rooms;
 }
@@ -103,7 +109,8 @@ bool CanHold(const NodeState& node, const GangClass& c) {
 }
 
 bool FitsEmpty(const PoolState& pool, const GangClass& c, bool all_nodes) {
-  return Holds(pool, RoomIn(pool, c, all_nodes), c.shape, c.shape.slots);
+  const auto holds = [&](const Rooms& rooms) { return Holds(pool, rooms, c.shape, c.shape.slots); };
+  return holds(RoomIn(pool, c, all_nodes, holds));
 }
 
 std::string WhyInfeasible(const PoolState& pool, const GangClass& c) {
@@ -113,7 +120,7 @@ std::string WhyInfeasible(const PoolState& pool, const GangClass& c) {
     return absl::StrCat(needs, "; pool ", pool.name,
                         " does not share devices: ask for whole slots");
   }
-  const Rooms rooms = RoomIn(pool, c, /*all_nodes=*/true);
+  const Rooms rooms = RoomIn(pool, c, /*all_nodes=*/true, [](const Rooms&) { return false; });
   const std::string blocked = c.blocked.empty() ? "" : " that it may run on";
   if (shape.slots == 0) {
     return absl::StrCat(needs, "; no agent of pool ", pool.name, blocked, " takes such tasks");

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
+#include <tuple>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "master/scheduler/spread.h"
 
 namespace det::scheduler {
@@ -86,19 +87,37 @@ std::optional<Fitting> FitFraction(const PoolState& pool, const GangClass& c, Ho
   return FitOnOne(pool, c, 1, h);
 }
 
-// The slots of an island, those that nobody leaves first: what is free already can be had at once.
-using Islands = std::map<int, std::vector<int>>;
+struct FreeSlot {
+  int index = 0;
+  int island = 0;
+  bool leaving = false;
+  int beside = 0;  // free ones of its island, itself included
+};
+using FreeSlots = absl::InlinedVector<FreeSlot, 16>;
 
-Islands FreeIslands(const NodeState& node, const GangClass& c, Horizon h) {
-  Islands islands;
-  for (const bool leaving : {false, true}) {
-    for (int i = 0; i < static_cast<int>(node.slots.size()); ++i) {
-      const SlotState& slot = node.slots[static_cast<size_t>(i)];
-      if (!c.Matches(slot.device) || (slot.leaving > 0) != leaving) continue;
-      if (FreePart(slot, h) == kWhole) islands[slot.island].push_back(i);
-    }
+FreeSlots FindFree(const NodeState& node, const GangClass& c, Horizon h) {
+  FreeSlots free;
+  for (int i = 0; i < static_cast<int>(node.slots.size()); ++i) {
+    const SlotState& slot = node.slots[static_cast<size_t>(i)];
+    if (FreePart(slot, h) != kWhole || !c.Matches(slot.device)) continue;
+    free.push_back({.index = i, .island = slot.island, .leaving = slot.leaving > 0});
   }
-  return islands;
+  return free;
+}
+
+// An island that suffices first, the smallest of them; without one, the largest. In it, those that
+// nobody leaves: what is free already can be had at once.
+void SortByIsland(FreeSlots& free, int wanted) {
+  for (FreeSlot& slot : free) {
+    slot.beside = static_cast<int>(std::count_if(
+        free.begin(), free.end(), [&](const FreeSlot& s) { return s.island == slot.island; }));
+  }
+  const auto key = [&](const FreeSlot& s) {
+    const bool suffices = s.beside >= wanted;
+    return std::tuple(!suffices, suffices ? s.beside : -s.beside, s.island, s.leaving, s.index);
+  };
+  std::sort(free.begin(), free.end(),
+            [&](const FreeSlot& a, const FreeSlot& b) { return key(a) < key(b); });
 }
 
 // The slot with the least room that suffices.
@@ -159,23 +178,13 @@ Hold PickSlots(const GangClass& c, const Share& share, Horizon h) {
     if (slot >= 0) hold.slots.push_back(slot);
     return hold;
   }
-  Islands islands = FreeIslands(*share.node, c, h);
-  std::vector<std::vector<int>*> order;
-  for (auto& [island, slots] : islands) order.push_back(&slots);
-  // An island that suffices, the smallest of them; without one, the largest first.
+  FreeSlots free = FindFree(*share.node, c, h);
   const auto wanted = static_cast<size_t>(share.slots);
-  std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
-    const bool a_suffices = a->size() >= wanted;
-    const bool b_suffices = b->size() >= wanted;
-    if (a_suffices != b_suffices) return a_suffices;
-    return a_suffices ? a->size() < b->size() : a->size() > b->size();
-  });
-  for (const std::vector<int>* slots : order) {
-    for (const int slot : *slots) {
-      if (hold.slots.size() == wanted) break;
-      hold.slots.push_back(slot);
-    }
+  if (free.size() > wanted) {
+    SortByIsland(free, share.slots);
+    free.resize(wanted);
   }
+  for (const FreeSlot& slot : free) hold.slots.push_back(slot.index);
   std::sort(hold.slots.begin(), hold.slots.end());
   return hold;
 }

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "master/scheduler/fair_share.h"
+#include "master/scheduler/books.h"
+#include "master/scheduler/fair_tree.h"
 
 namespace det::scheduler {
 namespace {
@@ -37,16 +38,6 @@ void AddOnNode(GangState& gang, const Hold& hold, int sign, bool only_leaving) {
   if (node.pool != nullptr) node.pool->Refresh(node);
 }
 
-void AddUsage(absl::flat_hash_map<const JobState*, Usage>& sums, const GangState& gang, int sign) {
-  const Usage usage = UsageOf(gang, gang.slots());
-  const auto it = sums.try_emplace(gang.job).first;
-  Usage& sum = it->second;
-  sum.slots += sign * usage.slots;
-  sum.cpus += sign * usage.cpus;
-  sum.memory += sign * usage.memory;
-  if (sum.slots == 0 && sum.cpus == 0 && sum.memory == 0) sums.erase(it);
-}
-
 void AddToJob(GangState& gang, int sign) {
   JobState& job = *gang.job;
   job.held += sign * gang.held;
@@ -54,41 +45,47 @@ void AddToJob(GangState& gang, int sign) {
   job.gangs += sign;
   if (job.user != nullptr) job.user->held += sign * gang.held;
   if (job.workspace != nullptr) job.workspace->held += sign * gang.held;
-  AddUsage(gang.pool->usage, gang, sign);
-  if (gang.leaving) AddUsage(gang.pool->leaving_usage, gang, sign);
+  gang.pool->tree.Use(gang, sign);
 }
 
 bool IsElastic(const GangState& gang) {
-  return gang.slots() < gang.gang_class->shape.max_slots && gang.gang->preemptible &&
-         !gang.leaving && !gang.fresh;
+  return !gang.fresh && !gang.leaving && gang.slots() < gang.gang_class->shape.max_slots &&
+         gang.gang->preemptible;
 }
 
 void List(GangState& gang) {
   ListVictim(gang);
   PoolState& pool = *gang.pool;
-  if (gang.gang->max_run_time != absl::InfiniteDuration()) pool.ending.insert(&gang);
+  if (gang.gang_class->shape.max_run_time != absl::InfiniteDuration()) pool.ending.insert(&gang);
   if (IsElastic(gang)) pool.elastic.insert(&gang);
 }
 
 void Unlist(GangState& gang) {
   UnlistVictim(gang);
   PoolState& pool = *gang.pool;
-  if (gang.gang->max_run_time != absl::InfiniteDuration()) pool.ending.erase(&gang);
+  if (gang.gang_class->shape.max_run_time != absl::InfiniteDuration()) pool.ending.erase(&gang);
   if (IsElastic(gang)) pool.elastic.erase(&gang);
 }
 
 }  // namespace
 
 void ListVictim(GangState& gang) {
-  if (!gang.gang->preemptible || gang.leaving || gang.fresh) return;
-  gang.victim_priority =
-      gang.pool->config.policy == model::SchedulingPolicy::kPriority ? gang.job->job.priority : 0;
-  gang.pool->victims.insert(&gang);
+  if (gang.leaving || gang.fresh || !gang.gang->preemptible) return;
+  gang.victim_priority = PriorityOf(gang);
+  if (gang.pool->AsksByShare()) {
+    gang.pool->tree.ListVictim(gang);
+  } else {
+    gang.pool->victims.insert(&gang);
+  }
 }
 
 void UnlistVictim(GangState& gang) {
   if (!gang.victim_priority) return;
-  gang.pool->victims.erase(&gang);
+  if (gang.pool->AsksByShare()) {
+    gang.pool->tree.UnlistVictim(gang);
+  } else {
+    gang.pool->victims.erase(&gang);
+  }
   gang.victim_priority.reset();
 }
 
@@ -130,7 +127,7 @@ void SetLeaving(GangState& gang, bool leaving) {
   Unlist(gang);
   MarkLeaving(gang, leaving);
   gang.job->leaving += leaving ? gang.held : -gang.held;
-  AddUsage(gang.pool->leaving_usage, gang, leaving ? +1 : -1);
+  gang.pool->tree.Expect(*gang.branch, UsageOf(gang, gang.slots()), leaving ? -1 : +1);
   List(gang);
 }
 

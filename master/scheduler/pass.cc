@@ -38,11 +38,10 @@ PoolPass::PoolPass(const Books& books, PoolState& pool, Changes& changes)
   }
   *pool_.notes = Notes();
   pool_.notes->order = MakeOrder(pool_);
-  if (IsFair() && pool_.config.preemption) shares_.emplace(pool_);
 }
 
 // Nothing is free, or will be by somebody's leaving: nobody of the class starts, asks or claims.
-// Spares the making of a tree.
+// Spares a walk through the tree.
 bool PoolPass::CannotMove(const GangClass& c) const {
   return IsFair() && c.shape.slots > 0 && c.view(kNow).total_free() == 0 && pool_.leaving == 0 &&
          pool_.index[kNow].shared.empty() && !pool_.config.preemption;
@@ -50,6 +49,7 @@ bool PoolPass::CannotMove(const GangClass& c) const {
 
 PoolPass::~PoolPass() {
   for (const ClaimState& claim : claims_) Release(claim);
+  for (GangState* gang : promised_) Promise(*gang, -1);
   for (JobState* job : closed_jobs_) job->closed = false;
   for (Owner* owner : closed_owners_) owner->closed = false;
 }
@@ -58,7 +58,7 @@ bool PoolPass::Run() {
   Order& order = *pool_.notes->order;
   bool first = true;
   while (GangState* gang = order.Next()) {
-    const int level = KeyOf(*gang).priority;
+    const int level = PriorityOf(*gang);
     if (first || level != level_) EnterLevel(level);
     first = false;
     if (const auto refusal = RefusedBy(*gang)) {
@@ -113,6 +113,7 @@ void PoolPass::Consider(GangState& gang) {
     return;
   }
   if (TryStart(gang) || TryBackfill(gang)) return;
+  if (c.shape.slots > 0) somebody_waits_ = true;
   if (!c.runnable) {
     c.done = true;
     return;
@@ -139,6 +140,7 @@ bool PoolPass::TryStart(GangState& gang) {
 
 void PoolPass::Start(GangState& gang, const Fitting& fitting) {
   gang.fresh = true;
+  gang.backfilled = somebody_waits_ && gang.gang_class->shape.slots > 0;
   ++gang.job->fresh;
   gang.started_at = pool_.now;
   gang.saved_at = pool_.now;
@@ -214,14 +216,20 @@ bool PoolPass::AwaitLeaving(GangState& gang) {
   awaited.erase(std::unique(awaited.begin(), awaited.end()), awaited.end());
   Apply(claim);
   claims_.push_back(std::move(claim));
-  if (shares_) shares_->Promise(gang);
+  promised_.push_back(&gang);
+  Promise(gang, +1);
   return true;
+}
+
+// What others are leaving counts as its own where shares are compared.
+void PoolPass::Promise(const GangState& gang, int sign) {
+  pool_.tree.Expect(*gang.branch, UsageOf(gang, gang.gang_class->shape.slots), sign);
 }
 
 bool PoolPass::AskAway(GangState& gang) {
   GangClass& c = *gang.gang_class;
   if (!pool_.config.preemption || c.no_victims) return false;
-  const std::vector<GangState*> victims = FindVictims(books_, pool_, gang, ByShares(), changes_);
+  const std::vector<GangState*> victims = FindVictims(books_, pool_, gang, changes_);
   if (victims.empty()) {
     c.no_victims = true;
     return false;

@@ -13,7 +13,6 @@
 #include "absl/time/time.h"
 #include "master/scheduler/books.h"
 #include "master/scheduler/claims.h"
-#include "master/scheduler/fair_share.h"
 #include "master/scheduler/limits.h"
 #include "master/scheduler/notes.h"
 #include "master/scheduler/pool_state.h"
@@ -52,6 +51,7 @@ class PoolPass {
   bool TryBackfill(GangState& gang);
   bool AwaitLeaving(GangState& gang);
   bool AskAway(GangState& gang);
+  void Promise(const GangState& gang, int sign);
   void ClaimOrPass(GangState& gang);
   bool AddClaim(GangState& gang);
   void Start(GangState& gang, const Fitting& fitting);
@@ -64,13 +64,13 @@ class PoolPass {
   bool IsBarred(const GangClass& gang_class) const;
   bool HoldsAtOnce(const GangState& gang);
   bool IsFair() const;
-  Shares* ByShares() { return shares_ ? &*shares_ : nullptr; }
   void NoteWhatIsFree();
 
   const Books& books_;
   PoolState& pool_;
   Changes& changes_;
   bool changed_ = false;
+  bool somebody_waits_ = false;  // for slots, of those that have been served
   int level_ = 0;
   std::vector<ClaimState> claims_;     // in order
   std::vector<GangState*> soft_;       // will claim when their equals are served
@@ -81,13 +81,13 @@ class PoolPass {
   const GangState* barred_by_ = nullptr;
   std::vector<JobState*> closed_jobs_;
   std::vector<Owner*> closed_owners_;
-  std::optional<Shares> shares_;  // under fair share with preemption
+  std::vector<GangState*> promised_;  // what others are leaving
 };
 
-// Who is worth asking away for the gang, none of whom can be spared; empty: it would not help.
-// `shares`: under fair share; those of the victims are taken from it. In victims.cc.
-std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, GangState& gang,
-                                    Shares* shares, Changes& changes);
+// Who is worth asking away for the gang, none of whom can be spared; empty: it would not help. In
+// victims.cc.
+std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, const GangState& gang,
+                                    Changes& changes);
 
 }  // namespace det::scheduler
 

@@ -41,6 +41,7 @@ std::string_view ToString(WaitReason::Kind kind);  // "NO_CAPACITY"
 struct Assignment {
   model::AllocationId gang;
   std::vector<model::Placement> on;
+  bool backfilled = false;  // one that goes before it in its pool has been looked at, and waits
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };
 

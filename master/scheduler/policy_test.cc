@@ -92,6 +92,20 @@ TEST(PriorityTest, ShortWorkUsesAClaimUntilItCanBeWhole) {
          .waits = "large:NO_CAPACITY long:BEHIND_OTHERS"}});
 }
 
+TEST(PriorityTest, SaysWhoStartsBeforeSomebodyWhoWaits) {
+  Snapshot snapshot = Cluster({MakeNode("a", 4)});
+  for (const Submission& made :
+       {MakeGang("first", 2), MakeGang("large", 4), MakeGang("small", 1), MakeGang("without", 0)}) {
+    Add(made, snapshot);
+    snapshot.gangs.back().queued_at = snapshot.now;
+  }
+  const Plan plan = Schedule(snapshot).plan;
+  ASSERT_EQ(Starts(plan), "first=a:0,1 small=a:2 without=a:");
+  for (const Assignment& assignment : plan.assign) {
+    EXPECT_EQ(assignment.backfilled, assignment.gang.value() == "small") << assignment.gang;
+  }
+}
+
 TEST(PriorityTest, WithoutBackfillNobodyStartsBehindOneWhoWaits) {
   Snapshot strict = Cluster({MakeNode("a", 4)});
   strict.pools[0].backfill = false;
@@ -137,6 +151,36 @@ TEST(FairShareTest, AsksAwayWhoHoldsMoreOnceItHasSettled) {
         {.later = absl::Minutes(6), .waits = "b0:AWAITING_PREEMPTION", .asks = "a3"},
         {.end = {"a3-"}, .starts = "b0=n:3", .waits = "a3:NO_CAPACITY"},
         {.later = absl::Hours(1), .waits = "a3:NO_CAPACITY"}});
+}
+
+TEST(FairShareTest, WhatStartsInTheSamePassCountsBeforeSomebodyIsAskedAway) {
+  const auto fair = SchedulingPolicy::kFairShare;
+  Snapshot snapshot = Cluster({MakeNode("a", 4), MakeNode("b", 2)}, fair, true);
+  snapshot = Play(snapshot, {{.submit = {OnOne(Of(MakeGang("theirs", 4), "w1", "u")),
+                                         OnOne(Of(MakeGang("ends", 2), "w2", "u"))},
+                              .starts = "ends=b:0,1 theirs=a:0,1,2,3"}});
+  // With both, w2 would hold more than w1 without "theirs": the first starts, the second waits.
+  Play(snapshot, {{.later = absl::Hours(1),
+                   .end = {"ends"},
+                   .submit = {OnOne(Of(MakeGang("starts", 2), "w2", "u")),
+                              OnOne(Of(MakeGang("waits", 1), "w2", "u"))},
+                   .starts = "starts=b:0,1",
+                   .waits = "waits:NO_CAPACITY"}});
+}
+
+TEST(FairShareTest, AsksNobodyWhoseSideWouldThenHoldLess) {
+  const auto fair = SchedulingPolicy::kFairShare;
+  Snapshot snapshot = Cluster({MakeNode("a", 8)}, fair, true);
+  snapshot =
+      Play(snapshot,
+           {{.submit = {Of(MakeGang("w1-1", 3), "w1", "u1"), Of(MakeGang("w1-2", 1), "w1", "u2"),
+                        Of(MakeGang("w2-1", 2), "w2", "u1"), Of(MakeGang("w2-2", 2), "w2", "u2")},
+             .starts = "w1-1=a:0,1,2 w1-2=a:7 w2-1=a:3,4 w2-2=a:5,6"}});
+  // u1 holds more of w1 than u2 would with one more, but not without its only gang.
+  Play(snapshot, {{.later = absl::Hours(1),
+                   .submit = {Of(MakeGang("more", 1), "w1", "u2")},
+                   .waits = "more:NO_CAPACITY"},
+                  {.end = {"w1-2"}, .starts = "more=a:7"}});
 }
 
 TEST(LimitsTest, HoldBackTheirOwnAndNobodyElse) {

@@ -12,19 +12,6 @@
 
 namespace det::scheduler {
 
-bool LeastUseful::operator()(const GangState* a, const GangState* b) const {
-  if (a == b) return false;
-  const auto key = [](const GangState* g) {
-    const bool above_minimum = g->slots() > std::max(1, g->gang->slots);
-    return std::tuple(*g->victim_priority, above_minimum, g->saved_at, g->started_at,
-                      g->gang->submitted);
-  };
-  const auto ka = key(a);
-  const auto kb = key(b);
-  if (ka != kb) return ka > kb;
-  return a->gang->id > b->gang->id;
-}
-
 bool SoonestEnd::operator()(const GangState* a, const GangState* b) const {
   if (a->ends_at() != b->ends_at()) return a->ends_at() < b->ends_at();
   return a != b && a->gang->id < b->gang->id;
@@ -45,6 +32,7 @@ PoolState::~PoolState() = default;
 
 void PoolState::Prepare(absl::Time time) {
   now = time;
+  tree.Settle(now);
   if (stale) Rebuild();
   if (UpdateMaintenance()) ++version;
 }
@@ -74,10 +62,12 @@ void PoolState::NumberDevices() {
 void PoolState::NumberNodes() {
   std::sort(nodes.begin(), nodes.end(),
             [](const NodeState* a, const NodeState* b) { return a->id < b->id; });
-  std::map<std::string, int> switch_of;
+  absl::flat_hash_map<std::string_view, int> switch_of;
   for (const NodeState* node : nodes) switch_of.emplace(node->node->network_switch, 0);
-  int next = 0;
-  for (auto& [name, index] : switch_of) index = next++;
+  std::vector<std::string_view> names;
+  for (const auto& [name, index] : switch_of) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  for (size_t i = 0; i < names.size(); ++i) switch_of[names[i]] = static_cast<int>(i);
   switches.assign(switch_of.size(), {});
   for (int rank = 0; rank < static_cast<int>(nodes.size()); ++rank) {
     NodeState& node = *nodes[static_cast<size_t>(rank)];

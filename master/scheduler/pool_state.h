@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "master/model/resource_pool.h"
+#include "master/scheduler/fair_tree.h"
 #include "master/scheduler/node_set.h"
 #include "master/scheduler/shape.h"
 #include "master/scheduler/state.h"
@@ -23,16 +24,6 @@
 
 namespace det::scheduler {
 
-struct Usage {
-  Micro slots = 0;
-  int64_t cpus = 0;
-  int64_t memory = 0;
-};
-
-// Whom to ask away first: worst priority; above its minimum; least work lost; newest.
-struct LeastUseful {
-  bool operator()(const GangState* a, const GangState* b) const;
-};
 struct SoonestEnd {
   bool operator()(const GangState* a, const GangState* b) const;
 };
@@ -65,11 +56,11 @@ struct PoolState {
   bool ignores_maintenance = false;  // to learn whether it is the reason
 
   absl::flat_hash_map<Shape, std::unique_ptr<GangClass>> classes;
-  absl::flat_hash_map<const JobState*, Usage> usage;
-  absl::flat_hash_map<const JobState*, Usage> leaving_usage;  // of that, by gangs that are leaving
-  absl::btree_set<GangState*, LeastUseful> victims;           // that may be asked to go
-  absl::btree_set<GangState*, SoonestEnd> ending;             // that run and end by themselves
-  int leaving = 0;                                            // holds of gangs that are leaving
+  FairTree tree;  // whose branches hold what
+  absl::btree_set<GangState*, LeastUseful>
+      victims;                                      // that may be asked to go; but by share: `tree`
+  absl::btree_set<GangState*, SoonestEnd> ending;   // that run and end by themselves
+  int leaving = 0;                                  // holds of gangs that are leaving
   absl::btree_set<GangState*, SoonestEnd> elastic;  // that run with less than they could use
 
   std::unique_ptr<Notes> notes;  // of the last pass
@@ -83,6 +74,10 @@ struct PoolState {
 
   // What the nodes that accept work have in all.
   const Usage& Total() const;
+  // Whether running gangs are asked to go by what their branches hold.
+  bool AsksByShare() const {
+    return config.preemption && config.policy == model::SchedulingPolicy::kFairShare;
+  }
   bool IsOpen(const NodeState& node) const {
     return node.node && node.node->accepts_work && !node.in_maintenance;
   }

@@ -120,8 +120,9 @@ WaitReason WhyItWaits(const Books& books, const GangState& gang) {
     const Micro held = refusal->job != nullptr ? refusal->job->held : refusal->owner->held;
     return {refusal->kind, Describe(*refusal, gang, held, gang.job->gangs), std::nullopt};
   }
-  const auto awaited = pool.notes->awaiting.find(gang.gang->id);
-  if (awaited != pool.notes->awaiting.end()) {
+  const auto& awaiting = pool.notes->awaiting;
+  const auto awaited = awaiting.empty() ? awaiting.end() : awaiting.find(gang.gang->id);
+  if (awaited != awaiting.end()) {
     const auto id = [](std::string* out, const model::AllocationId& a) { out->append(a.value()); };
     return {Kind::kAwaitingPreemption,
             absl::StrCat("waits until ", absl::StrJoin(awaited->second, ", ", id),

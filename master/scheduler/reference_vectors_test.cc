@@ -65,6 +65,17 @@ Snapshot With(Snapshot snapshot, const std::vector<Submission>& made) {
   return snapshot;
 }
 
+const model::ResourcePool kFairPreemption = Pool(model::SchedulingPolicy::kFairShare, true);
+
+Submission At(Submission made, double position) {
+  made.job.position = position;
+  made.job.position_set = true;
+  return made;
+}
+Submission NotOn(Submission made, const std::vector<std::string>& agents) {
+  for (const std::string& agent : agents) made.gang.blocked.push_back(model::AgentId(agent));
+  return made;
+}
 Submission Fixed(Submission made) {
   made.gang.preemptible = false;
   return made;
@@ -111,6 +122,8 @@ std::vector<Vector> PriorityVectors() {
   no_aux.nodes[0].aux = 0;
   Snapshot one_aux = Cluster({0, 0}, kPreemption);
   for (Node& node : one_aux.nodes) node.aux = 1;
+  Snapshot one_slot = Cluster({1}, kPriority);
+  one_slot.nodes[0].aux = 1;
   return {
       {"aux limit 0", With(no_aux, {MakeGang("t1", 4, 40), MakeGang("t6", 0, 50)}), "t1 / ", ""},
       {"no preemption",
@@ -118,6 +131,48 @@ std::vector<Vector> PriorityVectors() {
             {MakeGang("t1", 4, 50), MakeGang("t2", 1, 50), MakeGang("t3", 1, 40),
              MakeGang("t4", 0, 40), MakeGang("t5", 4, 40), MakeGang("t6", 0, 50)}),
        "t2 t3 t4 t5 t6 / ", ""},
+      {"after it, three more",
+       With(four_four(kPriority),
+            {MakeGang("t1", 4, 50), RunningOn(MakeGang("t2", 1, 50), "b", {0}),
+             RunningOn(MakeGang("t3", 1, 40), "b", {1}), RunningOn(MakeGang("t4", 0, 40), "a", {}),
+             RunningOn(MakeGang("t5", 4, 40), "a", {0, 1, 2, 3}),
+             RunningOn(MakeGang("t6", 0, 50), "a", {}), MakeGang("n1", 1, 50),
+             MakeGang("n2", 1, 50), MakeGang("n3", 1, 50)}),
+       "n1 n2 / ", ""},
+      {"all allocated",
+       With(four_four(kPriority),
+            {MakeGang("t1", 4, 50), MakeGang("t2", 1, 50), MakeGang("t3", 1, 40),
+             MakeGang("t4", 1, 40), MakeGang("t5", 4, 40), MakeGang("t6", 1, 50)}),
+       "t2 t3 t4 t5 t6 / ", ""},
+      {"after it, two more",
+       With(four_four(kPriority),
+            {MakeGang("t1", 4, 50), RunningOn(MakeGang("t2", 1, 50), "b", {0}),
+             RunningOn(MakeGang("t3", 1, 40), "b", {1}), RunningOn(MakeGang("t4", 1, 40), "b", {2}),
+             RunningOn(MakeGang("t5", 4, 40), "a", {0, 1, 2, 3}),
+             RunningOn(MakeGang("t6", 1, 50), "b", {3}), MakeGang("n1", 1, 40),
+             MakeGang("n2", 1, 40)}),
+       " / ", ""},
+      {"no preemption by position",
+       With(four_four(kPriority),
+            {At(RunningOn(MakeGang("j1", 4), "a", {0, 1, 2, 3}), 1),
+             At(RunningOn(MakeGang("j2", 4), "b", {0, 1, 2, 3}), 2), At(MakeGang("j3", 8), 1.5)}),
+       " / ", ""},
+      {"preemption by position, of too few",
+       With(four_four(kPreemption),
+            {At(RunningOn(MakeGang("j1", 4), "a", {0, 1, 2, 3}), 1),
+             At(RunningOn(MakeGang("j2", 4), "b", {0, 1, 2, 3}), 2), At(MakeGang("j3", 8), 1.5)}),
+       " / ", ""},
+      {"queue stats: one slot, one place",
+       With(one_slot,
+            {MakeGang("j1", 1, 50), MakeGang("j2", 1, 40), MakeGang("j3", 0), MakeGang("j4", 0)}),
+       "j2 j3 / ", ""},
+      {"queue stats: two slots each on an agent of one",
+       With(one_slot,
+            {MakeGang("j1", 2, 50), MakeGang("j2", 2, 40), MakeGang("j3", 2), MakeGang("j4", 2)}),
+       " / ", ""},
+      {"a newcomer of higher priority moves ahead and takes nothing",
+       With(one_slot, {RunningOn(MakeGang("low", 1, 50), "a", {0}), MakeGang("high", 1, 40)}),
+       " / ", ""},
       {"high blocks low",
        With(four_four(kPriority), {RunningOn(MakeGang("t1", 4, 40), "a", {0, 1, 2, 3}),
                                    MakeGang("t2", 1, 50), MakeGang("t3", 8, 40)}),
@@ -159,7 +214,41 @@ std::vector<Vector> FairVectors() {
     }
     return made;
   };
+  Snapshot one_slot = Cluster({1}, kFair);
+  one_slot.nodes[0].aux = 1;
   return {
+      {"queue stats: one slot, one place",
+       With(one_slot, {MakeGang("j1", 1), MakeGang("j2", 1), MakeGang("j3", 0), MakeGang("j4", 0)}),
+       "j1 j3 / ", ""},
+      {"queue stats: two slots each on an agent of one",
+       With(one_slot, {MakeGang("j1", 2), MakeGang("j2", 2), MakeGang("j3", 2), MakeGang("j4", 2)}),
+       " / ", ""},
+      {"4 and 1 on four slots",
+       With(Cluster({4}, kFair), {RunningOn(MakeGang("x", 4), "a", {0, 1, 2, 3}),
+                                  RunningOn(MakeGang("y", 1), "a", {0})}),
+       " / x", " / "},
+      {"two on one slot, one of them non-preemptible",
+       With(Cluster({1}, kFair),
+            {Fixed(RunningOn(MakeGang("x", 1), "a", {0})), RunningOn(MakeGang("y", 1), "a", {0})}),
+       " / y", " / "},
+      {"blocked: the other starts",
+       With(Cluster({4}, kFair), {NotOn(MakeGang("t1", 4), {"a"}), MakeGang("t2", 4)}), "t2 / ",
+       ""},
+      {"blocked from two of four",
+       With(Cluster({4, 4, 4, 4}, kFair),
+            {NotOn(MakeGang("t1", 8), {"a", "b"}), NotOn(MakeGang("t2", 8), {"a", "b"})}),
+       "t1 t2 / ", "t1 / "},
+      {"blocked, with preemption",
+       With(Cluster({4, 4}, kFairPreemption),
+            {OfJob(RunningOn(MakeGang("t1", 4), "a", {0, 1, 2, 3}), "g1"),
+             NotOn(MakeGang("t2", 4), {"a"}),
+             OfJob(RunningOn(MakeGang("t3", 4), "b", {0, 1, 2, 3}), "g1")}),
+       "t2 / t3", " / t3"},
+      {"blocked everywhere",
+       With(Cluster({4, 4}, kFairPreemption),
+            {NotOn(MakeGang("t1", 4), {"a", "b"}), RunningOn(MakeGang("t2", 4), "a", {0, 1, 2, 3}),
+             RunningOn(MakeGang("t3", 4), "b", {0, 1, 2, 3})}),
+       " / ", ""},
       {"max_slots 1 beside four",
        With(Cluster({4}, kFair), Many(4, "g1", 1, 1) + Many(4, "g2", 1, 9)),
        "g1-0 g2-0 g2-1 g2-2 / ", ""},
@@ -233,6 +322,47 @@ TEST(ReferenceVectorsTest, FitTakesTheNodeTheyTake) {
   EXPECT_EQ(node({2, 4}, {1, 1}, 1, kWorst), "b");
   EXPECT_EQ(node({2, 5}, {1, 3}, 1, kWorst), "a");
   EXPECT_EQ(node({1, 3}, {}, 2, kBest), "b");
+  // Nine are free on either: a tie.
+  EXPECT_EQ(node({9, 10}, {0, 1}, 1, kBest), "a");
+  EXPECT_EQ(node({10, 9}, {1, 0}, 1, kBest), "a");
+  EXPECT_EQ(node({10, 10}, {5, 0}, 1, kWorst), "b");
+  EXPECT_EQ(node({1, 10}, {0, 0}, 1, kWorst), "a");
+  EXPECT_EQ(node({1, 10}, {1, 5}, 1, kWorst), "b");
+  EXPECT_EQ(node({1, 2}, {}, 0, kBest), "a");
+}
+
+TEST(ReferenceVectorsTest, AGangWithoutSlotsGoesToTheSameAgentWhereverThatIsListed) {
+  Snapshot snapshot = Cluster({0, 0}, kPriority);
+  snapshot.nodes[0].aux = 2;
+  snapshot.nodes[1].aux = 4;
+  for (const char* running : {"r1", "r2"}) Add(RunningOn(MakeGang(running, 0), "b", {}), snapshot);
+  Add(MakeGang("g", 0), snapshot);
+  EXPECT_EQ(Starts(Schedule(snapshot).plan), "g=a:");
+  std::swap(snapshot.nodes[0], snapshot.nodes[1]);
+  EXPECT_EQ(Starts(Schedule(snapshot).plan), "g=a:");
+}
+
+// Those with slots, and those without.
+TEST(ReferenceVectorsTest, SortsByPriorityThenSubmission) {
+  Scheduler scheduler;
+  scheduler.Put(kPriority);
+  scheduler.Put(MakeNode("a", 4));
+  const auto put = [&](const char* id, int priority, int slots, int64_t submitted) {
+    Submission made = MakeGang(id, slots, priority);
+    made.gang.submitted = submitted;
+    scheduler.Put(made.job);
+    scheduler.Put(made.gang);
+  };
+  put("t1", 50, 4, 2);
+  put("t2", 50, 1, 1);
+  put("t3", 40, 0, 2);
+  put("t4", 40, 0, 1);
+  put("t5", 40, 4, 4);
+  put("t6", 40, 4, 3);
+  scheduler.Pass(absl::UnixEpoch());
+  std::string queue;
+  for (const model::AllocationId& id : scheduler.Queue("default")) queue += id.value() + " ";
+  EXPECT_EQ(queue, "t4 t3 t6 t5 t2 t1 ");
 }
 
 TEST(ReferenceVectorsTest, FourOnTwoAndFourOnesPrefersFewerNodes) {

@@ -31,8 +31,10 @@ constexpr model::Name<WaitReason::Kind> kKindNames[] = {
 
 std::vector<model::Placement> PlacementsOf(const GangState& gang) {
   std::vector<model::Placement> placements;
+  placements.reserve(gang.holds.size());
   for (const Hold& hold : gang.holds) {
     model::Placement placement{hold.node->id, {}};
+    placement.slots.reserve(hold.slots.size());
     for (const int slot : hold.slots) {
       placement.slots.push_back(hold.node->slots[static_cast<size_t>(slot)].id);
     }
@@ -41,33 +43,29 @@ std::vector<model::Placement> PlacementsOf(const GangState& gang) {
   return placements;
 }
 
-// What a pass found, as the caller sees it.
-Plan PlanOf(const Changes& changes) {
+// What a pass found, as the caller sees it; the state is as it was before.
+Plan TakeBack(const Changes& changes) {
   Plan plan;
-  for (const GangState* gang : changes.started) {
-    plan.assign.push_back({gang->gang->id, PlacementsOf(*gang)});
+  plan.assign.reserve(changes.started.size());
+  for (GangState* gang : changes.started) {
+    plan.assign.push_back({gang->gang->id, PlacementsOf(*gang), gang->backfilled});
+    Vacate(*gang);
+    gang->fresh = false;
+    --gang->job->fresh;
   }
   for (const Asked& asked : changes.asked) {
     Preemption& preemption = plan.preempt.emplace_back();
     preemption.victim = asked.victim->gang->id;
     if (asked.in_favour_of != nullptr) preemption.in_favour_of = asked.in_favour_of->gang->id;
     preemption.reason = asked.reason;
+    SetLeaving(*asked.victim, false);
   }
   if (changes.look_again != absl::InfiniteFuture()) plan.look_again = changes.look_again;
   return plan;
 }
 
-// The state as it was before.
-void Undo(const Changes& changes) {
-  for (GangState* gang : changes.started) {
-    Vacate(*gang);
-    gang->fresh = false;
-    --gang->job->fresh;
-  }
-  for (const Asked& asked : changes.asked) SetLeaving(*asked.victim, false);
-}
-
-Plan RunPass(Books& books, absl::Time now) {
+// `started`: whom the plan starts.
+Plan RunPass(Books& books, absl::Time now, std::vector<GangState*>& started) {
   Changes changes;
   ReleaseAboveLimits(books, changes);
   for (const auto& [name, pool] : books.pools()) {
@@ -85,9 +83,39 @@ Plan RunPass(Books& books, absl::Time now) {
     }
   }
   for (const auto& [name, pool] : books.pools()) GrowElastic(*pool, changes);
-  Plan plan = PlanOf(changes);
-  Undo(changes);
+  Plan plan = TakeBack(changes);
+  started = std::move(changes.started);
   return plan;
+}
+
+struct Waiting {
+  uint64_t prefix = 0;  // of its id: spares most looks at the rest
+  const GangState* gang = nullptr;
+  friend bool operator<(const Waiting& a, const Waiting& b) {
+    return a.prefix != b.prefix ? a.prefix < b.prefix : a.gang->gang->id < b.gang->gang->id;
+  }
+};
+
+uint64_t PrefixOf(const std::string& id) {
+  uint64_t prefix = 0;
+  for (size_t i = 0; i < 8; ++i) {
+    prefix = prefix << 8 | (i < id.size() ? static_cast<unsigned char>(id[i]) : 0);
+  }
+  return prefix;
+}
+
+WaitReasons ReasonsBut(const Books& books, const std::vector<GangState*>& started) {
+  const absl::flat_hash_set<const GangState*> starts(started.begin(), started.end());
+  std::vector<Waiting> waiting;
+  books.ForEachWaiting([&](const GangState& gang) {
+    if (!starts.contains(&gang)) waiting.push_back({PrefixOf(gang.gang->id.value()), &gang});
+  });
+  std::sort(waiting.begin(), waiting.end());
+  WaitReasons reasons;
+  for (const Waiting& each : waiting) {
+    reasons.emplace_hint(reasons.end(), each.gang->gang->id, WhyItWaits(books, *each.gang));
+  }
+  return reasons;
 }
 
 }  // namespace
@@ -117,7 +145,10 @@ void Scheduler::RemoveLimit(model::Quota::Scope scope, const std::string& name) 
   impl_->books.RemoveLimit(scope, name);
 }
 
-Plan Scheduler::Pass(absl::Time now) { return RunPass(impl_->books, now); }
+Plan Scheduler::Pass(absl::Time now) {
+  std::vector<GangState*> started;
+  return RunPass(impl_->books, now, started);
+}
 
 std::optional<WaitReason> Scheduler::ReasonOf(const model::AllocationId& id) const {
   const GangState* gang = impl_->books.FindGang(id);
@@ -129,8 +160,8 @@ std::vector<model::AllocationId> Scheduler::Queue(const std::string& resource_po
   const PoolState* pool = impl_->books.FindPool(resource_pool);
   std::vector<std::pair<Place, const GangState*>> waiting;
   if (pool == nullptr || pool->notes->order == nullptr) return {};
-  impl_->books.ForEachWaiting(*pool, [&](const GangState& gang) {
-    waiting.emplace_back(pool->notes->order->PlaceOf(gang), &gang);
+  impl_->books.ForEachWaiting([&](const GangState& gang) {
+    if (gang.pool == pool) waiting.emplace_back(pool->notes->order->PlaceOf(gang), &gang);
   });
   std::sort(waiting.begin(), waiting.end());
   std::vector<model::AllocationId> ids;
@@ -146,23 +177,13 @@ Scheduled Schedule(const Snapshot& snapshot) {
   Books books;
   books.Reserve(snapshot.gangs.size(), snapshot.jobs.size());
   for (const model::ResourcePool& pool : snapshot.pools) books.Put(pool);
-  for (const Node& node : snapshot.nodes) books.Put(node);
+  for (const Node& node : snapshot.nodes) books.PutBorrowed(node);
   for (const Job& job : snapshot.jobs) books.Put(job);
   for (const Limit& limit : snapshot.limits) books.Put(limit);
   for (const Gang& gang : snapshot.gangs) books.PutBorrowed(gang);
-  Scheduled scheduled{.plan = RunPass(books, snapshot.now), .waiting = {}};
-  absl::flat_hash_set<model::AllocationId> started;
-  for (const Assignment& assignment : scheduled.plan.assign) started.insert(assignment.gang);
-  std::vector<const Gang*> waiting;
-  for (const Gang& gang : snapshot.gangs) {
-    if (gang.running_on.empty() && !started.contains(gang.id)) waiting.push_back(&gang);
-  }
-  std::sort(waiting.begin(), waiting.end(),
-            [](const Gang* a, const Gang* b) { return a->id < b->id; });
-  for (const Gang* gang : waiting) {
-    scheduled.waiting.emplace_hint(scheduled.waiting.end(), gang->id,
-                                   WhyItWaits(books, *books.FindGang(gang->id)));
-  }
+  std::vector<GangState*> started;
+  Scheduled scheduled{.plan = RunPass(books, snapshot.now, started), .waiting = {}};
+  scheduled.waiting = ReasonsBut(books, started);
   return scheduled;
 }
 

@@ -40,4 +40,11 @@ Shape ShapeOf(const Gang& gang) {
   return shape;
 }
 
+bool AskAlike(const Gang& a, const Gang& b) {
+  return a.slots == b.slots && a.max_slots == b.max_slots && a.fraction == b.fraction &&
+         a.cpus == b.cpus && a.memory == b.memory && a.slot_type == b.slot_type &&
+         a.device == b.device && a.single_node == b.single_node && a.blocked == b.blocked &&
+         a.max_run_time == b.max_run_time;
+}
+
 }  // namespace det::scheduler

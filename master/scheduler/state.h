@@ -30,6 +30,7 @@ enum Horizon : int { kNow = 0, kSoon = 1 };
 
 struct GangClass;
 struct GangState;
+struct JobBranch;
 struct JobState;
 struct PoolState;
 
@@ -54,7 +55,10 @@ struct Counted {
 
 struct NodeState {
   model::AgentId id;
-  std::optional<Node> node;  // absent: known from the gangs on it alone
+  std::unique_ptr<const Node> owned;
+  // `owned`, or borrowed by Schedule() from its snapshot; nullptr: known from the gangs on it
+  // alone.
+  const Node* node = nullptr;
   PoolState* pool = nullptr;
   int rank = -1;  // in the order of ids of its pool
   int network_switch = 0;
@@ -94,17 +98,25 @@ struct JobQueue {
   absl::btree_set<GangState*, BySubmission> gangs;
 };
 
+// Whom to ask away first: worst priority; above its minimum; least work lost; newest.
+struct LeastUseful {
+  bool operator()(const GangState* a, const GangState* b) const;
+};
+
 struct GangState {
   std::unique_ptr<const Gang> owned;
   const Gang* gang = nullptr;  // `owned`, or borrowed by Schedule() from its snapshot
+  int64_t submitted = 0;       // as it says: at hand for the order
   PoolState* pool = nullptr;
   JobState* job = nullptr;
+  JobBranch* branch = nullptr;  // of its job in its pool
   GangClass* gang_class = nullptr;
   bool running = false;
   bool leaving = false;
-  bool fresh = false;  // started in this pass
-  // In PoolState::victims, as of this priority.
-  std::optional<int> victim_priority;
+  bool fresh = false;                  // started in this pass
+  bool backfilled = false;             // if it is fresh: Assignment::backfilled
+  std::optional<int> victim_priority;  // may be asked to go, and is listed as of this priority
+  bool settled = false;                // under fair share: listed in its branches
   absl::Time started_at, saved_at;
   std::vector<Hold> holds;
   Micro held = 0;  // slots, as limits count them
@@ -133,7 +145,8 @@ struct JobState {
   int fresh = 0;        // gangs that started in this pass
   absl::InlinedVector<std::unique_ptr<JobQueue>, 1> queues;
   absl::InlinedVector<GangState*, 2> running;
-  int members = 0;  // gangs that name it
+  absl::InlinedVector<JobBranch*, 1> branches;  // of each pool that its gangs name
+  int members = 0;                              // gangs that name it
 };
 
 }  // namespace det::scheduler

@@ -141,7 +141,8 @@ void QueueCursor::Advance() {
   if (at_ == queue_->gangs.end()) {
     key_.gang = nullptr;
   } else {
-    key_ = KeyOf(**at_);
+    key_.submitted = (*at_)->submitted;  // the rest is its job's
+    key_.gang = *at_;
   }
   Skip();
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "master/scheduler/fair_share.h"
 #include "master/scheduler/fit.h"
 #include "master/scheduler/holdings.h"
 #include "master/scheduler/pass.h"
@@ -13,25 +14,13 @@ enum class Answer { kYes, kNo, kNobodyBehind };
 
 // Whether the gang may ask the other away; kNobodyBehind: nor any that would be asked after it.
 Answer MayAsk(const Books& books, const GangState& gang, const GangState& other) {
-  const int own = KeyOf(gang).priority;
+  const int own = PriorityOf(gang);
   if (*other.victim_priority > own) return Answer::kYes;
   if (*other.victim_priority < own || !books.any_position_set()) return Answer::kNobodyBehind;
   const Job& a = gang.job->job;
   const Job& b = other.job->job;
   const bool behind = (a.position_set || b.position_set) && a.position < b.position;
   return behind ? Answer::kYes : Answer::kNo;
-}
-
-// Nobody who has just started is asked to go again: shares change with every start.
-constexpr absl::Duration kSettled = absl::Minutes(10);
-
-Answer MayAskByShare(const Shares& shares, const PoolState& pool, const GangState& gang,
-                     const GangState& other, Changes& changes) {
-  if (other.held == 0 || !shares.IsFairer(gang, other)) return Answer::kNo;
-  const absl::Time settled = other.started_at + kSettled;
-  if (pool.now >= settled) return Answer::kYes;
-  changes.look_again = std::min(changes.look_again, settled);
-  return Answer::kNo;
 }
 
 // Whether any of what it holds is of use to the class.
@@ -93,35 +82,63 @@ void Spare(const PoolState& pool, const GangClass& c, std::vector<GangState*>& v
   std::erase(victims, nullptr);
 }
 
+// Those tried so far, whose leaving is marked until the end of this.
+class Search {
+ public:
+  Search(const PoolState& pool, const GangClass& c) : pool_(pool), class_(c) {}
+  ~Search() {
+    for (GangState* victim : victims_) MarkLeaving(*victim, false);
+  }
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
+
+  // Whether it is enough with this one.
+  bool Add(GangState& victim) {
+    MarkLeaving(victim, true);
+    victims_.push_back(&victim);
+    return MayFitNow(pool_, class_, victim) && FitsSoon(pool_, class_);
+  }
+  // Of those, whom the gang needs. REQUIRES that it is enough.
+  std::vector<GangState*> Needed() {
+    Spare(pool_, class_, victims_);
+    return victims_;
+  }
+
+ private:
+  const PoolState& pool_;
+  const GangClass& class_;
+  std::vector<GangState*> victims_;
+};
+
+std::vector<GangState*> FindByShare(PoolState& pool, const GangState& gang, Changes& changes) {
+  const GangClass& c = *gang.gang_class;
+  // Gangs without slots have no share that they could be above or below.
+  if (c.shape.slots == 0) return {};
+  FairVictims candidates(pool, gang);
+  Search search(pool, c);
+  while (GangState* other = candidates.Next()) {
+    if (!IsOfUse(c, *other)) continue;
+    candidates.Take(*other);
+    if (search.Add(*other)) return search.Needed();
+  }
+  changes.look_again = std::min(changes.look_again, candidates.first_settled());
+  return {};
+}
+
 }  // namespace
 
-std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, GangState& gang,
-                                    Shares* shares, Changes& changes) {
+std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, const GangState& gang,
+                                    Changes& changes) {
+  if (pool.AsksByShare()) return FindByShare(pool, gang, changes);
   const GangClass& c = *gang.gang_class;
-  std::vector<GangState*> victims;
-  bool fits = false;
-  // Gangs without slots have no share that they could be above or below.
-  if (shares != nullptr && (c.shape.slots == 0 || !shares->IsFairerThanSome(gang))) return {};
+  Search search(pool, c);
   for (GangState* other : pool.victims) {
-    const Answer answer = shares != nullptr ? MayAskByShare(*shares, pool, gang, *other, changes)
-                                            : MayAsk(books, gang, *other);
+    const Answer answer = MayAsk(books, gang, *other);
     if (answer == Answer::kNobodyBehind) break;
     if (answer == Answer::kNo || !IsOfUse(c, *other)) continue;
-    MarkLeaving(*other, true);
-    victims.push_back(other);
-    if (shares != nullptr) shares->Take(*other);
-    fits = MayFitNow(pool, c, *other) && FitsSoon(pool, c);
-    if (fits) break;
+    if (search.Add(*other)) return search.Needed();
   }
-  const std::vector<GangState*> tried = victims;
-  if (fits) Spare(pool, c, victims);
-  for (GangState* victim : victims) MarkLeaving(*victim, false);
-  if (!fits) victims.clear();
-  for (const GangState* other : tried) {
-    const bool spared = std::find(victims.begin(), victims.end(), other) == victims.end();
-    if (shares != nullptr && spared) shares->GiveBack(*other);
-  }
-  return victims;
+  return {};
 }
 
 }  // namespace det::scheduler
