@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "det/api/v1/agent.grpc.pb.h"
 #include "gtest/gtest.h"
 #include "master/auth/tokens.h"
 #include "master/testing/road.h"
@@ -124,6 +125,33 @@ TEST(PatienceTest, AnAgentThatStaysAwayLosesItsTasks) {
   const std::string next = second.Next().start().task().allocation_id();
   EXPECT_NE(next, "");
   EXPECT_NE(next, allocation);
+}
+
+TEST(RestartTest, AnAgentIsKnownUntilItsTimeIsOver) {
+  const std::shared_ptr<store::FakeDatabase> database = store::MakeFakeDatabase();
+  const auto list = [](World& world) {
+    const auto agents = api::AgentService::NewStub(world.channel());
+    As context("user");
+    api::GetAgentsResponse response;
+    const grpc::Status status = agents->GetAgents(&context, {}, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  };
+  {
+    World world(database);
+    PlayedAgent agent(world, "a1", 2);
+    ASSERT_TRUE(agent.Next().has_registered());
+  }
+  {
+    World world(database);
+    const api::GetAgentsResponse known = list(world);
+    ASSERT_EQ(known.agents_size(), 1);
+    EXPECT_FALSE(known.agents(0).connected());
+    EXPECT_EQ(known.agents(0).slots_size(), 2);
+  }
+  World impatient(database, absl::ZeroDuration());
+  while (list(impatient).agents_size() > 0) {
+  }
 }
 
 }  // namespace

@@ -1,11 +1,16 @@
 // The queue, agents, pools and quotas through the services.
+#include <chrono>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "det/api/v1/agent.grpc.pb.h"
+#include "det/api/v1/auth.grpc.pb.h"
 #include "det/api/v1/job.grpc.pb.h"
 #include "det/api/v1/resource_pool.grpc.pb.h"
 #include "gtest/gtest.h"
@@ -237,6 +242,67 @@ TEST_F(QueueRoadTest, AQuotaShowsWhatIsUsed) {
   EXPECT_EQ(
       Call(*pools_, &api::ResourcePoolService::Stub::PutQuota, request, &response).error_code(),
       grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(QueueRoadTest, WhatWaitsForTheDatabaseKeepsNobodyElseWaiting) {
+  std::promise<void> hangs, back;
+  world_.commits().DuringCommit([&hangs, until = back.get_future().share()] {
+    hangs.set_value();
+    until.wait();
+  });
+  // More than there are threads that look at who is calling.
+  constexpr int kCalls = 12;
+  std::vector<std::unique_ptr<As>> contexts;
+  std::vector<api::PutQuotaResponse> responses(kCalls);
+  std::vector<std::promise<grpc::Status>> ends(kCalls);
+  api::PutQuotaRequest request;
+  request.mutable_quota()->set_scope("user");
+  request.mutable_quota()->set_name("admin");
+  for (int i = 0; i < kCalls; ++i) {
+    request.mutable_quota()->set_max_slots(i);
+    contexts.push_back(std::make_unique<As>("user"));
+    pools_->async()->PutQuota(
+        contexts.back().get(), &request, &responses[i],
+        [&end = ends[i]](grpc::Status status) { end.set_value(std::move(status)); });
+    if (i == 0) hangs.get_future().wait();
+  }
+  const auto auth = api::AuthService::NewStub(world_.channel());
+  for (int i = 0; i < kCalls; ++i) {
+    As context("user");
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    api::GetMeResponse me;
+    const grpc::Status status = auth->GetMe(&context, {}, &me);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    if (!status.ok()) break;
+  }
+  back.set_value();
+  for (std::promise<grpc::Status>& end : ends) {
+    const grpc::Status status = end.get_future().get();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+}
+
+TEST_F(QueueRoadTest, BindingsOfManyAtOnceAreAllKept) {
+  api::PutResourcePoolRequest put;
+  put.set_name("night");
+  api::ResourcePool pool;
+  ASSERT_TRUE(Put(put, &pool).ok());
+  std::vector<std::thread> people;
+  for (int person = 0; person < 4; ++person) {
+    people.emplace_back([this, person] {
+      for (int i = 0; i < 5; ++i) {
+        api::BindRPToWorkspaceRequest bind;
+        bind.set_resource_pool_name("night");
+        bind.add_workspace_names(absl::StrCat(person, ".", i));
+        api::BindRPToWorkspaceResponse bound;
+        const grpc::Status status =
+            Call(*pools_, &api::ResourcePoolService::Stub::BindRPToWorkspace, bind, &bound);
+        EXPECT_TRUE(status.ok()) << status.error_message();
+      }
+    });
+  }
+  for (std::thread& person : people) person.join();
+  EXPECT_EQ(Pools()["night"].workspaces_size(), 20);
 }
 
 TEST_F(QueueRoadTest, ASnapshotIsJsonOfOnePoolOrAll) {

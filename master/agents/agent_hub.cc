@@ -221,10 +221,8 @@ void AgentHub::Impl::ExpectAgents() {
   auto expected = std::make_shared<std::set<model::AgentId>>();
   engine_->Query(
       [expected](const cluster::Cluster& cluster) {
-        for (const experiment::Allocation* allocation : cluster.live_allocations()) {
-          for (const experiment::Share& share : allocation->shares) {
-            if (!share.exited) expected->insert(share.placement.agent);
-          }
+        for (const auto& [id, agent] : cluster.agents()) {
+          if (!agent.connected) expected->insert(id);
         }
       },
       [self = shared_from_this(), expected](const absl::Status&) {

@@ -54,7 +54,7 @@ class AgentHub final : public engine::AgentSink {
   // Once, before any agent connects.
   void SetEngine(engine::Engine* engine);
 
-  // After the engine's start: gives the agents that held tasks before the restart the same patience
+  // After the engine's start: gives the agents that were there before the restart the same patience
   // as those that went away just now.
   void ExpectAgents();
 

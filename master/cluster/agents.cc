@@ -104,16 +104,24 @@ void StopStrays(Step& step, const model::AgentId& agent,
 
 }  // namespace
 
+bool IsRow(const model::Agent& agent) { return !agent.resource_pool.empty(); }
+
+model::Agent RowOf(model::Agent agent) {
+  agent.connected = false;
+  return agent;
+}
+
 absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event) {
   const model::AgentId& id = event.agent.id;
   const std::set<model::AllocationId> running(event.running.begin(), event.running.end());
   DET_RETURN_IF_ERROR(CheckDevices(step, event.agent, running));
   model::Agent& agent = step.s.agents[id];
   const std::vector<model::AllocationId> vanished = Vanished(step, id, event.agent, running);
-  const absl::Time first_seen = agent.id.value().empty() ? step.now : agent.registered_at;
+  const model::Agent before = agent;
   agent = event.agent;
   agent.connected = true;
-  agent.registered_at = first_seen;
+  agent.registered_at = before.id.value().empty() ? step.now : before.registered_at;
+  if (!(RowOf(before) == RowOf(agent))) step.Change(PutAgent{RowOf(agent)}), step.Replan();
   step.TouchNode(id);
   LoseShares(step, id, vanished);
   StopStrays(step, id, running);
@@ -145,6 +153,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentLost& event) {
   const auto it = step.s.agents.find(event.id);
   if (it == step.s.agents.end() || it->second.connected) return step.Finish();
   LoseShares(step, event.id, AllocationsOn(step, event.id));
+  if (IsRow(it->second)) step.Change(DropAgent{event.id});
   step.s.agents.erase(event.id);
   step.TouchNode(event.id);
   step.Reschedule();

@@ -10,6 +10,7 @@
 namespace det::cluster {
 namespace {
 
+using model::AgentId;
 using model::AllocationState;
 using model::ExperimentId;
 using model::TrialState;
@@ -135,6 +136,50 @@ TEST_F(AgentsTest, ARestartedMasterSendsWhatIsStillCalledFor) {
   EXPECT_FALSE(cluster_.agents().begin()->second.connected);
   AddAgent("a", 2, {"1.1.0", "2.2.0"});
   EXPECT_EQ(allocation("2.2.0").state, AllocationState::kRunning);
+}
+
+TEST_F(AgentsTest, AreKnownAfterARestartBeforeTheyReturn) {
+  AddAgent("a", 4);
+  AddAgent("b", 4);
+  const model::Agent before = cluster_.agents().at(AgentId("b"));
+  Restart();
+  AddAgent("a", 4);
+  model::Agent away = before;
+  away.connected = false;
+  EXPECT_EQ(cluster_.agents().at(AgentId("b")), away);
+  auto config = MakeConfig();
+  config->resources.slots_per_trial = 8;
+  Create(config);
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the slots of b are not there yet";
+  config->resources.slots_per_trial = 9;
+  EXPECT_TRUE(absl::IsInvalidArgument(Refused(CreateExperiment{.config = config})));
+  Apply(DisableAgent{AgentId("b"), true});
+  Apply(EnableAgent{AgentId("b")});
+  Apply(DisableSlot{AgentId("b"), 3, true});
+  Apply(EnableSlot{AgentId("b"), 3});
+  EXPECT_TRUE(absl::IsNotFound(Refused(EnableSlot{AgentId("b"), 4})));
+  AddAgent("b", 4);
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(2));
+  EXPECT_EQ(cluster_.agents().at(AgentId("b")).registered_at, before.registered_at);
+}
+
+TEST_F(AgentsTest, ThatComesBackAsItWasIsNotWrittenAgain) {
+  AddAgent("a", 4);
+  Apply(AgentDisconnected{AgentId("a")});
+  AgentRegistered event{.agent = cluster_.agents().at(AgentId("a")), .running = {}};
+  EXPECT_THAT(Apply(event).changes, IsEmpty());
+  event.agent.version = "2";
+  EXPECT_THAT(Apply(event).changes, SizeIs(1));
+}
+
+TEST_F(AgentsTest, ThatAreLostAreForgottenByRestartsToo) {
+  AddAgent("a", 4);
+  Restart();
+  Apply(AgentLost{AgentId("a")});
+  EXPECT_TRUE(cluster_.agents().empty());
+  Restart();
+  EXPECT_TRUE(cluster_.agents().empty());
+  EXPECT_TRUE(absl::IsNotFound(Refused(EnableAgent{AgentId("a")})));
 }
 
 }  // namespace

@@ -93,6 +93,15 @@ struct AddLogLine {
   friend bool operator==(const AddLogLine&, const AddLogLine&) = default;
 };
 
+// An agent as it registered, so that a restarted master knows of it before it returns.
+struct PutAgent {
+  model::Agent agent;  // not connected: a row does not know
+  friend bool operator==(const PutAgent&, const PutAgent&) = default;
+};
+struct DropAgent {
+  model::AgentId id;
+  friend bool operator==(const DropAgent&, const DropAgent&) = default;
+};
 struct PutAgentState {
   model::AgentState agent;
   friend bool operator==(const PutAgentState&, const PutAgentState&) = default;
@@ -123,8 +132,8 @@ struct DropQuota {
 
 using Change = std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents,
                             AddMetrics, AddCheckpoint, SetArchived, MarkDeleting, PutRetention,
-                            DropCheckpoints, RetainOthers, AddLogLine, PutAgentState, PutPool,
-                            DropPool, PutDefaultPools, SetQuota, DropQuota>;
+                            DropCheckpoints, RetainOthers, AddLogLine, PutAgent, DropAgent,
+                            PutAgentState, PutPool, DropPool, PutDefaultPools, SetQuota, DropQuota>;
 
 }  // namespace det::cluster
 

@@ -95,7 +95,7 @@ struct RetainCheckpoints {
   experiment::RetentionPolicy policy;
   std::vector<model::CheckpointId> drop;
 };
-// A maintenance window begins or is over; a month has ended.
+// A maintenance window is over; a month has ended.
 struct CalendarTick {};
 struct AllocationDeadline {
   model::AllocationId id;

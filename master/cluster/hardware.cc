@@ -65,11 +65,15 @@ bool CouldRunWithout(const Step& step, const Allocation& a, const model::AgentId
   return step.s.scheduler.CanEverRun(next).ok();
 }
 
+bool Contains(const std::vector<model::AgentId>& agents, const model::AgentId& agent) {
+  return std::find(agents.begin(), agents.end(), agent) != agents.end();
+}
+
 // The next run goes elsewhere, where there is an elsewhere.
 void Avoid(Step& step, const Allocation& a, Trial& trial, const model::AgentId& agent) {
-  if (std::find(trial.blocked.begin(), trial.blocked.end(), agent) != trial.blocked.end()) return;
+  if (Contains(trial.blocked, agent) || Contains(trial.suspects, agent)) return;
   if (!CouldRunWithout(step, a, agent)) return;
-  trial.blocked.push_back(agent);
+  trial.suspects.push_back(agent);
   step.Touch(trial);
 }
 
@@ -83,6 +87,17 @@ void NoteHardware(Step& step, const Allocation& a, Trial& trial) {
     if (a.exit_reason != model::ExitReason::kFailed || share.suspect.empty()) continue;
     CountFailure(step, trial, a, share);
     Avoid(step, a, trial, share.placement.agent);
+  }
+}
+
+void Trust(Step& step, const model::AgentId& agent) {
+  for (auto& [id, trial] : step.s.trials) {
+    if (std::erase(trial.suspects, agent) == 0) continue;
+    step.Touch(trial);
+    // The scheduler hears of it.
+    const auto a =
+        trial.allocation ? step.s.allocations.find(*trial.allocation) : step.s.allocations.end();
+    if (a != step.s.allocations.end()) step.Touch(a->second);
   }
 }
 
@@ -105,8 +120,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event) {
   const bool runs_there = std::any_of(a.shares.begin(), a.shares.end(), [&](const Share& share) {
     return share.placement.agent == event.agent;
   });
-  const bool blocked =
-      std::find(trial.blocked.begin(), trial.blocked.end(), event.agent) != trial.blocked.end();
+  const bool blocked = Contains(trial.blocked, event.agent);
   if (event.exclude_node && runs_there && !blocked && !CouldRunWithout(step, a, event.agent)) {
     // It would wait for ever.
     step.Log(

@@ -36,6 +36,7 @@ struct Image {
   int32_t last_experiment = 0;
   int32_t last_trial = 0;
   int64_t last_submitted = 0;
+  std::vector<model::Agent> known_agents;  // that registered and were not lost; by id
   std::vector<model::AgentState> agents;   // by id
   std::vector<model::ResourcePool> pools;  // that were set at run time; by name
   PutDefaultPools default_pools;           // likewise

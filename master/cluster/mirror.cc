@@ -81,6 +81,7 @@ scheduler::Gang MakeGang(const Cluster::State& s, const experiment::Allocation& 
   gang.max_slots = a.max_slots;
   gang.fraction = a.fraction;
   gang.blocked.insert(gang.blocked.end(), trial.blocked.begin(), trial.blocked.end());
+  gang.blocked.insert(gang.blocked.end(), trial.suspects.begin(), trial.suspects.end());
   gang.submitted = a.submitted;
   gang.queued_at = a.queued_at;
   gang.max_run_time = TimeLeft(config, trial);
@@ -119,6 +120,7 @@ void Derive(Cluster::State& s, const Usage& usage) {
     s.slot_time.Begin(id, experiment::OwnerName(e), e.config->workspace, a.granted * a.fraction,
                       *a.started_at);
   }
+  for (const auto& [id, entry] : s.experiments) s.order.Put(id, entry.experiment.queue);
   s.scheduler = scheduler::Scheduler();
   // The limits are told anew before each pass that looks at them.
   Mirror(s, usage.month, s.scheduler);

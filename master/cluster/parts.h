@@ -43,6 +43,10 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentDisconnected& event);
 absl::StatusOr<Outcome> Apply(Step& step, const AgentLost& event);
 absl::StatusOr<Outcome> Apply(Step& step, const ShareStarted& event);
 absl::StatusOr<Outcome> Apply(Step& step, const ShareExited& event);
+// Whether it has a row, which it has from when it registers; one that is known by its work alone
+// has not.
+bool IsRow(const model::Agent& agent);
+model::Agent RowOf(model::Agent agent);
 
 // ---- reports.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event);
@@ -72,12 +76,16 @@ absl::StatusOr<Outcome> Apply(Step& step, const SetMaintenance& event);
 absl::StatusOr<Outcome> Apply(Step& step, const CalendarTick& event);
 // The next CalendarTick, where there is something to wait for.
 void SetCalendar(Step& step);
+// Why the allocation cannot stay where it is: "agent a is in maintenance until ...". Empty: it can.
+std::string MaintenanceOf(const Cluster::State& s, const experiment::Allocation& a, absl::Time now);
 
 // ---- hardware.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const HardwareSuspected& event);
 absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event);
 // The run is over: counts it for or against the slots it was on.
 void NoteHardware(Step& step, const experiment::Allocation& allocation, experiment::Trial& trial);
+// Trials that failed there as on broken hardware may run there again.
+void Trust(Step& step, const model::AgentId& agent);
 
 // ---- scheduling.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ScheduleTick& event);

@@ -51,6 +51,17 @@ absl::Status Check(const model::ResourcePool& pool) {
   return absl::OkStatus();
 }
 
+absl::Status CheckSeen(const Cluster::State& s, const PutResourcePool& event) {
+  if (!event.seen) return absl::OkStatus();
+  const model::ResourcePool* defined = FindPool(s, event.pool.name);
+  const bool same = defined != nullptr
+                        ? *defined == *event.seen
+                        : *event.seen == model::ResourcePool{.name = event.pool.name};
+  if (same) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat("resource pool ", event.pool.name,
+                                         " was changed by somebody else meanwhile; try again"));
+}
+
 // Whether the pool is to be the default: what its row becomes. `file`: what the configuration file
 // has for it.
 absl::Status SetDefault(std::optional<std::string>& row, const std::string& file,
@@ -75,7 +86,7 @@ void TouchPool(Step& step, const std::string& name) {
   for (const auto& [id, agent] : step.s.agents) {
     if (agent.resource_pool == name) step.TouchNode(id);
   }
-  step.Reschedule();
+  step.Replan();
 }
 
 absl::Status CheckUnused(const Cluster::State& s, const std::string& name) {
@@ -104,6 +115,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const PutResourcePool& event) {
   Cluster::State& s = step.s;
   const model::ResourcePool& pool = event.pool;
   DET_RETURN_IF_ERROR(Check(pool));
+  DET_RETURN_IF_ERROR(CheckSeen(s, event));
   PutDefaultPools defaults = s.default_pools;
   DET_RETURN_IF_ERROR(SetDefault(defaults.compute, s.settings.default_compute_pool, pool.name,
                                  event.default_compute, "tasks with slots"));
@@ -169,7 +181,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const PutQuota& event) {
   step.s.quotas.insert_or_assign(key, quota);
   step.s.scheduler.Put(MakeLimit(step.s, quota, step.now));
   step.Change(SetQuota{quota});
-  step.Reschedule();
+  step.Replan();
   SetCalendar(step);
   return step.Finish();
 }
@@ -190,7 +202,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const DeleteQuota& event) {
     step.s.scheduler.RemoveLimit(event.scope, event.name);
   }
   step.Change(DropQuota{event.scope, event.name});
-  step.Reschedule();
+  step.Replan();
   SetCalendar(step);
   return step.Finish();
 }

@@ -4,7 +4,6 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -22,20 +21,18 @@ using model::SchedulingPolicy;
 // The queue with the updates so far; the cluster's own is changed once all of them are known to do.
 class Draft {
  public:
-  explicit Draft(const Cluster::State& s) : s_(s) {}
+  explicit Draft(Cluster::State& s) : s_(s), order_(s.order) {}
 
   absl::Status Apply(const UpdateQueue::Update& update);
+  // The order that the updates began with.
+  void Undo();
   const std::map<model::ExperimentId, QueuePlace>& changed() const { return places_; }
 
  private:
-  struct Peer {
-    model::ExperimentId id;
-    double position = 0;
-  };
-
   absl::StatusOr<const Experiment*> Find(const model::JobId& job) const;
-  QueuePlace& PlaceOf(model::ExperimentId id) {
-    return places_.try_emplace(id, s_.experiments.at(id).experiment.queue).first->second;
+  void Set(model::ExperimentId id, QueuePlace place) {
+    order_.Put(id, place);
+    places_.insert_or_assign(id, std::move(place));
   }
   const QueuePlace& Look(model::ExperimentId id) const {
     const auto it = places_.find(id);
@@ -44,12 +41,12 @@ class Draft {
   // Whether the policy of the pool looks at it.
   absl::Status CheckPolicy(const UpdateQueue::Update& update, const std::string& pool) const;
   absl::Status MoveBeside(model::ExperimentId id, const model::JobId& other, bool ahead);
-  // Those of the same pool and priority besides it, in order.
-  std::vector<Peer> PeersOf(model::ExperimentId id) const;
-  // Between the peer and its neighbour; none where the numbers between them have run out.
-  static std::optional<double> Beside(const std::vector<Peer>& peers, size_t index, bool ahead);
+  // The peers' positions a step of 1 apart, the last no later than it was: who comes later comes
+  // behind it.
+  void Respace(const QueuePlace& place);
 
   const Cluster::State& s_;
+  QueueOrder& order_;
   std::map<model::ExperimentId, QueuePlace> places_;
 };
 
@@ -103,78 +100,63 @@ absl::Status Draft::Apply(const UpdateQueue::Update& update) {
     return absl::InvalidArgumentError(
         absl::StrCat("job ", job, " cannot be moved ahead of one job and behind another at once"));
   }
-  const std::string pool = update.resource_pool.value_or(Look(e->id).resource_pool);
+  QueuePlace place = Look(e->id);
+  const std::string pool = update.resource_pool.value_or(place.resource_pool);
   DET_RETURN_IF_ERROR(CheckPolicy(update, pool));
-  if (pool != Look(e->id).resource_pool) {
+  if (pool != place.resource_pool) {
     if (!IsKnown(s_, pool)) {
       return absl::NotFoundError(
           absl::StrCat("job ", job, " cannot be moved: there is no resource pool \"", pool, "\""));
     }
     DET_RETURN_IF_ERROR(CanEverRun(s_, *e->config, pool));
-    PlaceOf(e->id).resource_pool = pool;
+    place.resource_pool = pool;
   }
-  if (update.priority) PlaceOf(e->id).priority = *update.priority;
-  if (update.weight) PlaceOf(e->id).weight = *update.weight;
+  if (update.priority) place.priority = *update.priority;
+  if (update.weight) place.weight = *update.weight;
   if (update.max_slots) {
-    PlaceOf(e->id).max_slots =
-        *update.max_slots == 0 ? std::nullopt : std::optional(*update.max_slots);
+    place.max_slots = *update.max_slots == 0 ? std::nullopt : std::optional(*update.max_slots);
   }
+  Set(e->id, std::move(place));
   if (update.ahead_of) return MoveBeside(e->id, *update.ahead_of, true);
   if (update.behind_of) return MoveBeside(e->id, *update.behind_of, false);
   return absl::OkStatus();
 }
 
-std::vector<Draft::Peer> Draft::PeersOf(model::ExperimentId id) const {
-  const QueuePlace mine = Look(id);
-  std::vector<Peer> peers;
-  for (const auto& [other, entry] : s_.experiments) {
-    const QueuePlace& place = Look(other);
-    if (other == id || place.resource_pool != mine.resource_pool) continue;
-    if (place.priority == mine.priority) peers.push_back({other, place.position});
-  }
-  std::stable_sort(peers.begin(), peers.end(),
-                   [](const Peer& a, const Peer& b) { return a.position < b.position; });
-  return peers;
-}
-
-std::optional<double> Draft::Beside(const std::vector<Peer>& peers, size_t index, bool ahead) {
-  const double at = peers[index].position;
-  if (ahead && index == 0) return at - 1;
-  // Behind the last: before the next whole number, which may be that of one who comes later.
-  const double next = index + 1 < peers.size() ? peers[index + 1].position : std::floor(at) + 1;
-  const double low = ahead ? peers[index - 1].position : at;
-  const double high = ahead ? at : next;
-  const double between = low + (high - low) / 2;
-  if (low < between && between < high) return between;
-  return std::nullopt;
-}
-
 absl::Status Draft::MoveBeside(model::ExperimentId id, const model::JobId& job, bool ahead) {
   DET_ASSIGN_OR_RETURN(const Experiment* other, Find(job));
-  std::vector<Peer> peers = PeersOf(id);
-  const auto it = std::find_if(peers.begin(), peers.end(),
-                               [&](const Peer& peer) { return peer.id == other->id; });
-  if (it == peers.end()) {
-    const QueuePlace& place = Look(other->id);
+  QueuePlace place = Look(id);
+  const QueuePlace& beside = Look(other->id);
+  if (other->id == id || beside.resource_pool != place.resource_pool ||
+      beside.priority != place.priority) {
     return absl::InvalidArgumentError(absl::StrCat(
         "job ", s_.experiments.at(id).experiment.job.value(),
-        " can be moved beside another job of ", "its own pool and priority alone; ", job.value(),
-        " is in pool ", place.resource_pool, " with priority ", place.priority));
+        " can be moved beside another job of its own pool and priority alone; ", job.value(),
+        " is in pool ", beside.resource_pool, " with priority ", beside.priority));
   }
-  const auto index = static_cast<size_t>(it - peers.begin());
-  std::optional<double> position = Beside(peers, index, ahead);
+  order_.Remove(id);
+  std::optional<double> position = order_.Beside(other->id, ahead);
   if (!position) {
-    // A step of 1 between two, the last no later than it was: who comes later comes behind it.
-    const double last = std::floor(peers.back().position);
-    for (size_t i = 0; i < peers.size(); ++i) {
-      peers[i].position = last - static_cast<double>(peers.size() - 1 - i);
-      PlaceOf(peers[i].id).position = peers[i].position;
-    }
-    position = Beside(peers, index, ahead);
+    Respace(place);
+    position = order_.Beside(other->id, ahead);
   }
-  PlaceOf(id).position = *position;
-  PlaceOf(id).position_set = true;
+  place.position = *position;
+  place.position_set = true;
+  Set(id, std::move(place));
   return absl::OkStatus();
+}
+
+void Draft::Respace(const QueuePlace& place) {
+  const QueueOrder::Peers peers = order_.PeersOf(place);
+  double position = std::floor(peers.rbegin()->first) - static_cast<double>(peers.size());
+  for (const auto& [unused, id] : peers) {
+    QueuePlace moved = Look(id);
+    moved.position = ++position;
+    Set(id, std::move(moved));
+  }
+}
+
+void Draft::Undo() {
+  for (const auto& [id, unused] : places_) order_.Put(id, s_.experiments.at(id).experiment.queue);
 }
 
 void Take(Step& step, Entry& entry, const QueuePlace& place) {
@@ -182,7 +164,7 @@ void Take(Step& step, Entry& entry, const QueuePlace& place) {
   const bool moves = place.resource_pool != e.queue.resource_pool;
   e.queue = place;
   step.TouchJob(e);
-  step.Reschedule();
+  step.Replan();
   if (!moves) return;
   for (const auto& [request, id] : entry.trials) {
     const experiment::Trial& trial = step.s.trials.at(id);
@@ -204,7 +186,10 @@ void Take(Step& step, Entry& entry, const QueuePlace& place) {
 absl::StatusOr<Outcome> Apply(Step& step, const UpdateQueue& event) {
   Draft draft(step.s);
   for (const UpdateQueue::Update& update : event.updates) {
-    DET_RETURN_IF_ERROR(draft.Apply(update));
+    if (absl::Status status = draft.Apply(update); !status.ok()) {
+      draft.Undo();
+      return status;
+    }
   }
   for (const auto& [id, place] : draft.changed()) {
     Entry& entry = step.s.experiments.at(id);

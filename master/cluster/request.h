@@ -124,9 +124,11 @@ struct SetMaintenance {
   model::AgentId agent;
   std::vector<model::Maintenance> windows;
 };
-// At run time: wins over the configuration file.
+// At run time: wins over the configuration file. ABORTED where the pool is another than was `seen`
+// when this was made of it.
 struct PutResourcePool {
   model::ResourcePool pool;
+  std::optional<model::ResourcePool> seen = std::nullopt;  // absent: whatever it is
   // Absent: as it is.
   std::optional<bool> default_compute = std::nullopt;
   std::optional<bool> default_aux = std::nullopt;

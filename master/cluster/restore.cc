@@ -9,8 +9,14 @@
 namespace det::cluster {
 namespace {
 
-// Agents are known again when they register; until then those that hold work are only away.
-void AddAbsentAgents(Cluster::State& s) {
+// Those that registered are only away. So are those that hold work and have no row: they registered
+// with a master that kept none.
+void AddAbsentAgents(Cluster::State& s, std::vector<model::Agent> known) {
+  for (model::Agent& agent : known) {
+    agent.connected = false;
+    const model::AgentId id = agent.id;
+    s.agents.emplace(id, std::move(agent));
+  }
   for (const auto& [id, allocation] : s.allocations) {
     for (const experiment::Share& share : allocation.shares) {
       if (share.exited || s.agents.contains(share.placement.agent)) continue;
@@ -130,7 +136,7 @@ absl::Status Cluster::Restore(Image image) {
   for (experiment::Allocation& allocation : image.allocations) {
     DET_RETURN_IF_ERROR(AddAllocation(*fresh, std::move(allocation)));
   }
-  AddAbsentAgents(*fresh);
+  AddAbsentAgents(*fresh, std::move(image.known_agents));
   for (model::AgentState& agent : image.agents) {
     const model::AgentId id = agent.id;
     fresh->agent_states.emplace(id, std::move(agent));
@@ -161,6 +167,9 @@ Image Cluster::Dump() const {
   image.last_experiment = state_->last_experiment;
   image.last_trial = state_->last_trial;
   image.last_submitted = state_->last_submitted;
+  for (const auto& [id, agent] : state_->agents) {
+    if (IsRow(agent)) image.known_agents.push_back(RowOf(agent));
+  }
   for (const auto& [id, agent] : state_->agent_states) image.agents.push_back(agent);
   for (const auto& [name, pool] : state_->pools) image.pools.push_back(pool);
   image.default_pools = state_->default_pools;

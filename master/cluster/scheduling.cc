@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -38,6 +39,11 @@ bool StillFits(const Cluster::State& s, const Allocation& a,
 }
 
 constexpr absl::Duration kRetry = absl::Seconds(1);
+// Orders leave with the commit of their tick: a plan of thousands is done in so many ticks that
+// none of them keeps its orders, and who comes behind it, waiting for long.
+constexpr int kMostOfATick = 32;
+// What is left of a plan after this time is planned again: something else may matter by now.
+constexpr absl::Duration kPlanHolds = absl::Seconds(1);
 
 // False where the plan does not hold: to be tried again.
 bool AssignSlots(Step& step, const scheduler::Assignment& assignment) {
@@ -59,28 +65,59 @@ absl::Time NextMicrosecond(absl::Time time) {
   return down < time ? down + absl::Microseconds(1) : time;
 }
 
-}  // namespace
+// Of maintenance the scheduler knows neither the note nor, in its text, the end.
+std::string WhyAsked(const Step& step, const scheduler::Preemption& preemption) {
+  const Allocation& a = step.s.allocations.at(preemption.victim);
+  const std::string maintenance = preemption.in_favour_of ? "" : MaintenanceOf(step.s, a, step.now);
+  return maintenance.empty() ? preemption.reason : maintenance;
+}
 
-absl::StatusOr<Outcome> Apply(Step& step, const ScheduleTick&) {
+// A pass; gives when to look again.
+absl::Time MakePlan(Step& step) {
   for (const model::Quota& quota : Quotas(step.s)) {
     if (quota.slot_hours) step.s.scheduler.Put(MakeLimit(step.s, quota, step.now));
   }
-  const scheduler::Plan plan = step.s.scheduler.Pass(step.now);
-  if (step.s.queue_changed || !plan.assign.empty() || !plan.preempt.empty()) {
-    step.Effect(QueueChanged{});
-  }
-  absl::Time look_again = plan.look_again.value_or(absl::InfiniteFuture());
-  for (const scheduler::Assignment& assignment : plan.assign) {
+  scheduler::Plan plan = step.s.scheduler.Pass(step.now);
+  step.s.plan = {.assign = {std::make_move_iterator(plan.assign.begin()),
+                            std::make_move_iterator(plan.assign.end())},
+                 .preempt = {std::make_move_iterator(plan.preempt.begin()),
+                             std::make_move_iterator(plan.preempt.end())},
+                 .made = step.now};
+  return plan.look_again.value_or(absl::InfiniteFuture());
+}
+
+// Does the next part of the plan, in its order; gives when to look again.
+absl::Time DoNext(Step& step, OpenPlan& plan) {
+  absl::Time look_again = absl::InfiniteFuture();
+  int left = kMostOfATick;
+  for (; left > 0 && !plan.assign.empty(); --left) {
     // Not at once: a plan that is refused again and again must not keep the loop busy.
-    if (!AssignSlots(step, assignment)) look_again = std::min(look_again, step.now + kRetry);
+    if (!AssignSlots(step, plan.assign.front())) look_again = step.now + kRetry;
+    plan.assign.pop_front();
   }
-  for (const scheduler::Preemption& preemption : plan.preempt) {
+  for (; left > 0 && !plan.preempt.empty(); --left) {
+    const scheduler::Preemption& preemption = plan.preempt.front();
     const auto victim = step.s.allocations.find(preemption.victim);
-    if (victim != step.s.allocations.end()) Preempt(step, victim->second, preemption.reason);
+    if (victim != step.s.allocations.end())
+      Preempt(step, victim->second, WhyAsked(step, preemption));
+    plan.preempt.pop_front();
   }
+  return look_again;
+}
+
+}  // namespace
+
+absl::StatusOr<Outcome> Apply(Step& step, const ScheduleTick&) {
+  OpenPlan& plan = step.s.plan;
+  const bool goes_on = !plan.done() && step.now - plan.made <= kPlanHolds;
+  absl::Time look_again = goes_on ? absl::InfiniteFuture() : MakePlan(step);
+  if (step.s.queue_changed || !plan.done()) step.Effect(QueueChanged{});
+  look_again = std::min(look_again, DoNext(step, plan));
   if (look_again < absl::InfiniteFuture()) {
     step.Effect(SetScheduleTimer{NextMicrosecond(look_again)});
   }
+  // After the last part too: what happened meanwhile has not been looked at.
+  if (goes_on || !plan.done()) step.Effect(ScheduleSoon{});
   Outcome outcome = step.Finish();
   step.s.queue_changed = false;
   return outcome;

@@ -1,7 +1,9 @@
 // Places in the queue, time limits, pools, quotas.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -58,7 +60,7 @@ UpdateQueue Behind(int job, int of) {
 TEST_F(SchedulingTest, AnExperimentTakesThePlaceThatItsConfigurationAsksFor) {
   model::ResourcePool pool{.name = "gpus", .description = "", .workspaces = {}};
   pool.default_priority = 30;
-  Apply(PutResourcePool{pool, true});
+  Apply(PutResourcePool{.pool = pool, .default_compute = true});
   auto config = MakeConfig();
   config->resources.weight = 2;
   config->resources.max_slots = 8;
@@ -137,6 +139,16 @@ TEST_F(SchedulingTest, UpdatesAreMadeTogetherOrNotAtAll) {
   EXPECT_EQ(experiment(2).queue.max_slots, std::nullopt);
 }
 
+TEST_F(SchedulingTest, ARefusedMoveLeavesTheOrderAsItWas) {
+  for (int i = 0; i < 3; ++i) Create(MakeConfig());
+  const UpdateQueue bad = {{{.job = JobId("exp-3"), .ahead_of = JobId("exp-1")},
+                            {.job = JobId("exp-9"), .priority = 1}}};
+  EXPECT_TRUE(absl::IsNotFound(Refused(bad)));
+  Apply(Ahead(2, 1));
+  EXPECT_EQ(experiment(2).queue.position, 0) << "nobody is ahead of 1";
+  EXPECT_THAT(Order(), ElementsAre(2, 1, 3));
+}
+
 TEST_F(SchedulingTest, AMoveToAnotherPoolTakesWhatRunsAlong) {
   AddAgent("a", 1);
   Create(MakeConfig());
@@ -211,16 +223,88 @@ TEST_F(SchedulingTest, TimeIsCountedOverAllRuns) {
   EXPECT_THAT(trial(1).reason, HasSubstr("max_run_time of 1m40s is over"));
 }
 
+// ---- plans ----
+
+class LargePlanTest : public SchedulingTest {
+ protected:
+  // A plan of 60 starts.
+  LargePlanTest() {
+    AddAgent("a", 30);
+    AddAgent("b", 30);
+    auto config = MakeConfig();
+    config->searcher.name = "random";
+    config->searcher.max_trials = 60;
+    config->searcher.max_concurrent_trials = 0;
+    config->searcher.max_length = model::Length{model::Length::Unit::kBatches, 1};
+    config->hyperparameters["x"] = {model::DoubleHparam{0, 1, std::nullopt}};
+    Apply(CreateExperiment{.config = config});
+  }
+};
+
+TEST_F(LargePlanTest, IsDoneInPartsAndInOrder) {
+  std::vector<AllocationId> started;
+  const auto tick = [&] {
+    const Outcome outcome = Tick();
+    const auto starts = Of<StartTask>(outcome);
+    for (const StartTask& start : starts) started.push_back(start.spec.allocation);
+    return std::pair(starts.size(), Of<ScheduleSoon>(outcome).size());
+  };
+  EXPECT_EQ(tick(), std::pair(size_t{32}, size_t{1}));
+  // What comes meanwhile is looked at after it.
+  auto urgent = MakeConfig();
+  urgent->resources.priority = 1;
+  Apply(CreateExperiment{.config = urgent});
+  now_ -= absl::Seconds(2);  // all within a moment
+  EXPECT_EQ(tick(), std::pair(size_t{28}, size_t{1}));
+  EXPECT_EQ(tick(), std::pair(size_t{0}, size_t{0}));
+  std::vector<int64_t> order;
+  for (const AllocationId& id : started) order.push_back(allocation(id.value()).submitted);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST_F(LargePlanTest, IsMadeAnewWherePeopleChangeWhatItStoodOn) {
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(32));
+  Apply(DisableAgent{AgentId("b"), true});
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  Apply(EnableAgent{AgentId("b")});
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(28));
+}
+
+TEST_F(LargePlanTest, IsMadeAnewWhenItIsOld) {
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(32));
+  auto urgent = MakeConfig();
+  urgent->resources.priority = 1;
+  Apply(CreateExperiment{.config = urgent});
+  now_ += absl::Seconds(1);
+  const auto starts = Of<StartTask>(Tick());
+  ASSERT_THAT(starts, SizeIs(28));
+  EXPECT_EQ(starts[0].spec.allocation, AllocationId("2.61.0"));
+}
+
+TEST_F(LargePlanTest, IsFoundAgainByARestart) {
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(32));
+  Restart();
+  std::vector<std::string> on_a, on_b;
+  for (const auto& [id, a] : rows_.allocations) {
+    for (const auto& share : a.shares) {
+      (share.placement.agent == AgentId("a") ? on_a : on_b).push_back(id.value());
+    }
+  }
+  AddAgent("a", 30, on_a);
+  AddAgent("b", 30, on_b);
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(28));
+}
+
 // ---- pools and quotas ----
 
 TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
   model::ResourcePool pool{.name = "gpus", .description = "", .workspaces = {"vision"}};
-  Apply(PutResourcePool{pool, true, std::nullopt});
+  Apply(PutResourcePool{.pool = pool, .default_compute = true});
   EXPECT_EQ(cluster_.default_compute(), "gpus");
   Restart();
   EXPECT_EQ(cluster_.default_compute(), "gpus");
   EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()), HasSubstr("a default"));
-  Apply(PutResourcePool{pool, false, std::nullopt});
+  Apply(PutResourcePool{.pool = pool, .default_compute = false});
   EXPECT_EQ(cluster_.default_compute(), "default");
   auto config = MakeConfig();
   config->resources.resource_pool = "gpus";
@@ -237,7 +321,20 @@ TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
   pool.default_priority = 100;
   EXPECT_TRUE(absl::IsInvalidArgument(Refused(PutResourcePool{pool})));
   EXPECT_TRUE(absl::IsFailedPrecondition(
-      Refused(PutResourcePool{{.name = "default", .description = "", .workspaces = {}}, false})));
+      Refused(PutResourcePool{.pool = {.name = "default", .description = "", .workspaces = {}},
+                              .default_compute = false})));
+}
+
+TEST_F(SchedulingTest, APoolIsPutOnTopOfWhatWasSeen) {
+  const model::ResourcePool unknown{.name = "gpus", .description = "", .workspaces = {}};
+  model::ResourcePool first = unknown, second = unknown;
+  first.workspaces = {"vision"};
+  second.workspaces = {"speech"};
+  Apply(PutResourcePool{first, unknown});
+  const absl::Status late = Refused(PutResourcePool{second, unknown});
+  EXPECT_TRUE(absl::IsAborted(late)) << late;
+  Apply(PutResourcePool{second, first});
+  Apply(PutResourcePool{first});
 }
 
 TEST_F(SchedulingTest, QuotasKnowWhatWasUsedInTheirMonth) {

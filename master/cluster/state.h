@@ -4,6 +4,7 @@
 #ifndef MASTER_CLUSTER_STATE_H_
 #define MASTER_CLUSTER_STATE_H_
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "master/cluster/cluster.h"
+#include "master/cluster/queue_order.h"
 #include "master/cluster/slot_index.h"
 #include "master/cluster/slot_time.h"
 #include "master/scheduler/scheduler.h"
@@ -32,6 +34,15 @@ struct Entry {
   std::set<std::pair<model::TrialId, std::string>> missing;
 };
 
+// A plan of the scheduler of which not all has been done yet. No durable state: the next pass finds
+// again what a restart forgets.
+struct OpenPlan {
+  std::deque<scheduler::Assignment> assign;
+  std::deque<scheduler::Preemption> preempt;
+  absl::Time made;
+  bool done() const { return assign.empty() && preempt.empty(); }
+};
+
 struct Cluster::State {
   Settings settings;
   std::map<model::ExperimentId, Entry> experiments;
@@ -47,6 +58,8 @@ struct Cluster::State {
   scheduler::Scheduler scheduler;
   SlotIndex slots;
   SlotTime slot_time;
+  QueueOrder order;
+  OpenPlan plan;
   absl::Time now;              // of the last event
   bool queue_changed = false;  // since the last ScheduleTick
 

@@ -104,7 +104,9 @@ void Step::TellScheduler() {
     const auto entry = s.experiments.find(id);
     if (entry != s.experiments.end()) {
       s.scheduler.Put(MakeJob(entry->second.experiment));
+      s.order.Put(id, entry->second.experiment.queue);
     } else {
+      s.order.Remove(id);
       s.scheduler.RemoveJob(job);
     }
   }

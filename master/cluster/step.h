@@ -40,6 +40,8 @@ class Step {
            model::LogLevel level, std::string text);
   // The queue or the slots have changed.
   void Reschedule() { reschedule_ = true; }
+  // So that a plan of before must not go on either.
+  void Replan() { s.plan = {}, Reschedule(); }
 
   Entry& EntryOf(const experiment::Trial& trial) { return s.experiments.at(trial.experiment); }
 

@@ -44,7 +44,16 @@ void Save(Step& step, AgentState after) {
   const bool same = state == after;
   state = std::move(after);
   step.Touch(state);
-  if (!same) step.Reschedule();
+  if (!same) step.Replan();
+}
+
+// Once no slot is under suspicion any more, nobody shuns the agent for its hardware.
+void SaveEnabled(Step& step, AgentState after) {
+  const bool sound = std::all_of(after.slots.begin(), after.slots.end(), [](const auto& slot) {
+    return slot.second.failures == 0 && !slot.second.quarantined;
+  });
+  if (sound) Trust(step, after.id);
+  Save(step, std::move(after));
 }
 
 bool HasShareOn(const Allocation& a, const model::AgentId& agent, std::optional<int> slot) {
@@ -75,19 +84,10 @@ void StopOn(Step& step, const model::AgentId& agent, std::optional<int> slot,
   });
 }
 
-// The agent's windows without past ones; drains it where one has begun.
+// The agent's windows without past ones. What runs in them is asked to go by the scheduler's plan.
 void KeepMaintenance(Step& step, AgentState after) {
   std::erase_if(after.maintenance,
                 [&](const model::Maintenance& window) { return window.end <= step.now; });
-  for (const model::Maintenance& window : after.maintenance) {
-    if (window.begin > step.now) continue;
-    ForEachOn(step, after.id, std::nullopt, [&](Allocation& a) {
-      Preempt(step, a,
-              absl::StrCat("agent ", after.id.value(), " is in maintenance until ",
-                           absl::FormatTime("%Y-%m-%d %H:%M UTC", window.end, absl::UTCTimeZone()),
-                           window.note.empty() ? "" : ": ", window.note));
-    });
-  }
   Save(step, std::move(after));
 }
 
@@ -98,7 +98,11 @@ absl::StatusOr<Outcome> Apply(Step& step, const EnableAgent& event) {
   AgentState after = StateOf(step, event.id);
   after.enabled = true;
   after.draining = false;
-  Save(step, std::move(after));
+  // Who enables it says that it is sound, but for what is in quarantine: that is by the slot.
+  for (auto& [slot, state] : after.slots) {
+    if (!state.quarantined) state.failures = 0, state.reason.clear();
+  }
+  SaveEnabled(step, std::move(after));
   return step.Finish();
 }
 
@@ -118,7 +122,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const EnableSlot& event) {
   DET_RETURN_IF_ERROR(CheckKnown(step.s, event.agent, event.slot));
   AgentState after = StateOf(step, event.agent);
   after.slots[event.slot] = {};
-  Save(step, std::move(after));
+  SaveEnabled(step, std::move(after));
   return step.Finish();
 }
 
@@ -156,18 +160,31 @@ absl::StatusOr<Outcome> Apply(Step& step, const CalendarTick&) {
     if (!state.maintenance.empty()) KeepMaintenance(step, state);
   }
   for (const model::Quota& quota : Quotas(step.s)) {
-    if (quota.slot_hours) step.Reschedule();
+    if (quota.slot_hours) step.Replan();
   }
   SetCalendar(step);
   return step.Finish();
+}
+
+std::string MaintenanceOf(const Cluster::State& s, const Allocation& a, absl::Time now) {
+  for (const experiment::Share& share : a.shares) {
+    const auto state = s.agent_states.find(share.placement.agent);
+    if (share.exited || state == s.agent_states.end()) continue;
+    for (const model::Maintenance& window : state->second.maintenance) {
+      if (window.begin > now || window.end <= now) continue;
+      return absl::StrCat("agent ", state->first.value(), " is in maintenance until ",
+                          absl::FormatTime("%Y-%m-%d %H:%M UTC", window.end, absl::UTCTimeZone()),
+                          window.note.empty() ? "" : ": ", window.note);
+    }
+  }
+  return "";
 }
 
 void SetCalendar(Step& step) {
   absl::Time next = absl::InfiniteFuture();
   for (const auto& [id, state] : step.s.agent_states) {
     for (const model::Maintenance& window : state.maintenance) {
-      const absl::Time change = window.begin > step.now ? window.begin : window.end;
-      if (change > step.now) next = std::min(next, change);
+      if (window.end > step.now) next = std::min(next, window.end);
     }
   }
   for (const model::Quota& quota : Quotas(step.s)) {

@@ -83,8 +83,10 @@ TEST_F(UpkeepTest, MaintenanceDrainsAndIsForgottenAfterwards) {
   EXPECT_TRUE(absl::IsInvalidArgument(Refused(SetMaintenance{AgentId("a"), {{end, begin, ""}}})));
   const auto timers =
       Of<SetCalendarTimer>(Apply(SetMaintenance{AgentId("a"), {{begin, end, "new fans"}}}));
-  EXPECT_THAT(timers, ElementsAre(SetCalendarTimer{begin}));
-  EXPECT_THAT(Apply(CalendarTick{}).effects, ::testing::Not(IsEmpty()));
+  EXPECT_THAT(timers, ElementsAre(SetCalendarTimer{end}));
+  const auto again_at = Of<SetScheduleTimer>(Tick());
+  ASSERT_THAT(again_at, SizeIs(1));
+  EXPECT_LE(again_at[0].at, begin);
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning) << "early";
   Restart();
   Outcome again;
@@ -92,10 +94,10 @@ TEST_F(UpkeepTest, MaintenanceDrainsAndIsForgottenAfterwards) {
   EXPECT_THAT(Of<SetCalendarTimer>(again), SizeIs(1));
   AddAgent("a", 1, {"1.1.0"});
   now_ = begin;
-  const Outcome begun = Apply(CalendarTick{});
+  EXPECT_THAT(Of<AnnouncePreemption>(Apply(CalendarTick{})), IsEmpty()) << "the plan does it";
+  const Outcome begun = Tick();
   ASSERT_THAT(Of<AnnouncePreemption>(begun), SizeIs(1));
-  EXPECT_THAT(Of<AnnouncePreemption>(begun)[0].reason, HasSubstr("new fans"));
-  EXPECT_THAT(Of<SetCalendarTimer>(begun), ElementsAre(SetCalendarTimer{end}));
+  EXPECT_THAT(Of<AnnouncePreemption>(begun)[0].reason, HasSubstr(" UTC: new fans"));
   now_ = end;
   EXPECT_THAT(Of<SetCalendarTimer>(Apply(CalendarTick{})), IsEmpty());
   EXPECT_THAT(rows_.agents.at(AgentId("a")).maintenance, IsEmpty());
@@ -172,6 +174,44 @@ TEST_F(UpkeepTest, ASlotWhoseRunsFailInARowAsOnBrokenHardwareIsPutAside) {
   EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
   Apply(EnableSlot{AgentId("a"), 0});
   EXPECT_FALSE(state.slots.at(0).quarantined);
+}
+
+TEST_F(UpkeepTest, WhoEnablesWhatFailedLetsTrialsRunThereAgain) {
+  AddAgent("a", 2);
+  AddAgent("b", 1);
+  const auto fail = [&](int experiment, const std::string& id) {
+    auto config = MakeConfig();
+    config->resources.slots_per_trial = 2;  // only a has so many on one agent
+    config->resources.is_single_node = true;
+    Create(config);
+    Start(id);
+    AddAgent("c", 2);
+    Apply(HardwareSuspected{AllocationId(id), AgentId("a"), "NVRM: Xid 79"});
+    Exit(id, 1);
+    EXPECT_THAT(trial(experiment).suspects, ElementsAre(AgentId("a")));
+    EXPECT_THAT(trial(experiment).blocked, IsEmpty());
+    Apply(AgentDisconnected{AgentId("c")});
+  };
+  fail(1, "1.1.0");
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "it shuns a, and c is away";
+  Restart();
+  AddAgent("a", 2);
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  Apply(EnableAgent{AgentId("a")});
+  EXPECT_THAT(trial(1).suspects, IsEmpty());
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+  Apply(KillExperiment{ExperimentId(1)});
+  Exit("1.1.1", 143);
+  // In quarantine after two in a row: each slot is to be enabled by itself.
+  fail(2, "2.2.0");
+  fail(3, "3.3.0");
+  EXPECT_TRUE(rows_.agents.at(AgentId("a")).slots.at(1).quarantined);
+  Apply(EnableAgent{AgentId("a")});
+  Apply(EnableSlot{AgentId("a"), 0});
+  EXPECT_THAT(trial(2).suspects, ElementsAre(AgentId("a")));
+  Apply(EnableSlot{AgentId("a"), 1});
+  EXPECT_THAT(trial(2).suspects, IsEmpty());
+  EXPECT_THAT(trial(3).suspects, IsEmpty());
 }
 
 TEST_F(UpkeepTest, LogPoliciesForbidRetriesAndNodes) {

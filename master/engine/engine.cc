@@ -163,6 +163,8 @@ bool Engine::Impl::Fire(const cluster::Event& event) {
 
 void Engine::Impl::Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
                          absl::AnyInvocable<void(absl::Status)> done) {
+  // What waits for a database that is away must not grow without end.
+  if (absl::Status status = Accepts(); !status.ok()) return done(std::move(status));
   read(cluster_);
   committer_.Add({},
                  [done = std::move(done)](const absl::Status& durable) mutable { done(durable); });

@@ -60,7 +60,7 @@ class Engine {
   void Submit(cluster::Event event);
 
   // Runs `read` on the loop against the present state; `done` receives its result once everything
-  // that `read` could see is durable.
+  // that `read` could see is durable. UNAVAILABLE as for Submit, at once: `read` was not run.
   void Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
              absl::AnyInvocable<void(absl::Status)> done);
 

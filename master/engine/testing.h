@@ -111,7 +111,7 @@ class EngineTest : public ::testing::Test {
     engine_->Query(
         [](const cluster::Cluster&) {},
         [this, name](const absl::Status& status) {
-          recorder_.log.push_back(absl::StrCat(name, " ", status.ok() ? "OK" : "failed"));
+          recorder_.log.push_back(absl::StrCat(name, " ", StatusCodeToString(status.code())));
         });
   }
 

@@ -180,6 +180,7 @@ TrialActions Continue(Trial& trial) {
   trial.run_time = absl::ZeroDuration();
   trial.no_restart.clear();
   trial.blocked.clear();
+  trial.suspects.clear();
   trial.reason.clear();
   trial.progress = 0;
   trial.ended_at.reset();

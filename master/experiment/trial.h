@@ -56,6 +56,8 @@ struct Trial {
   double progress = 0;
   std::string runner_state;
   std::vector<model::AgentId> blocked;  // where it must not run again
+  // Where a run of it failed as on broken hardware: not again, until somebody enables them.
+  std::vector<model::AgentId> suspects;
   absl::Duration run_time;              // of all its runs that have ended
   std::string no_restart;               // why its next failure is its last; empty: it is not
   // The searcher's metric: best (by direction) and latest.

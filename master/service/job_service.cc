@@ -205,9 +205,7 @@ class JobService final : public api::JobService::CallbackService {
         [job, asked, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
           const experiment::Experiment* e = FindJob(cluster, job);
           if (e == nullptr) return;
-          for (QueuedJob& each : QueueOf(cluster, e->queue.resource_pool)) {
-            if (each.job.job_id() == e->job.value()) asked->job = std::move(each);
-          }
+          asked->job = QueuedJobOf(cluster, *e);
           if (!asked->job || asked->job->waiting.empty()) return;
           asked->snapshot = cluster.scheduler().Dump(now);
         },

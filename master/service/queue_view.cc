@@ -13,7 +13,7 @@
 namespace det::service {
 namespace {
 
-// Each looks through the queue, on the cluster's loop.
+// All in one step of the cluster's loop.
 constexpr int kMostUpdates = 500;
 
 namespace api = det::api::v1;
@@ -127,6 +127,48 @@ std::optional<model::JobId> ResolveJob(const cluster::Cluster& cluster, const st
   return e->job;
 }
 
+QueuedJob ToQueued(const cluster::Cluster& cluster, const Draft& draft, int jobs_ahead) {
+  QueuedJob out{.job = ToJob(draft), .waiting = {}};
+  out.job.mutable_summary()->set_jobs_ahead(jobs_ahead);
+  for (const Allocation* allocation : draft.waiting) {
+    out.waiting.push_back(
+        {allocation->id, allocation->trial, cluster.FindWaitReason(allocation->id)});
+  }
+  if (!out.waiting.empty() && out.waiting[0].reason)
+    out.job.set_reason(out.waiting[0].reason->text);
+  return out;
+}
+
+// All of the pool's, or `only` that.
+std::vector<QueuedJob> View(const cluster::Cluster& cluster, const std::string& pool,
+                            const Experiment* only) {
+  const SchedulingPolicy policy = PolicyOf(cluster, pool);
+  // Where a share decides, the scheduler alone knows the order; elsewhere it is in the rows.
+  const bool ordered = policy != SchedulingPolicy::kFairShare;
+  std::map<model::AllocationId, size_t> served;
+  if (!ordered) {
+    for (const model::AllocationId& id : cluster.scheduler().Queue(pool)) {
+      served.emplace(id, served.size());
+    }
+  }
+  std::map<model::ExperimentId, Draft> drafts = Gather(cluster, pool);
+  std::vector<QueuedJob> queue;
+  int ahead = 0;
+  for (const Draft* draft : InOrder(drafts, policy, served)) {
+    const int place = ordered ? ahead++ : -1;
+    if (only != nullptr && draft->experiment != only) continue;
+    const auto rank = [&](const Allocation* a) {
+      const auto it = served.find(a->id);
+      return std::pair(it == served.end() ? served.size() : it->second, a->submitted);
+    };
+    std::vector<const Allocation*>& waiting = drafts.at(draft->experiment->id).waiting;
+    std::sort(waiting.begin(), waiting.end(),
+              [&](const Allocation* a, const Allocation* b) { return rank(a) < rank(b); });
+    queue.push_back(ToQueued(cluster, *draft, place));
+  }
+  return queue;
+}
+
 absl::Status NotInQueue(const std::string& job) {
   return absl::NotFoundError(
       absl::StrCat("job \"", job, "\" is not in the queue; `det job list` shows those that are"));
@@ -135,37 +177,13 @@ absl::Status NotInQueue(const std::string& job) {
 }  // namespace
 
 std::vector<QueuedJob> QueueOf(const cluster::Cluster& cluster, const std::string& pool) {
-  const SchedulingPolicy policy = PolicyOf(cluster, pool);
-  // Where a share decides, the scheduler alone knows the order; elsewhere it is in the rows.
-  std::map<model::AllocationId, size_t> served;
-  if (policy == SchedulingPolicy::kFairShare) {
-    for (const model::AllocationId& id : cluster.scheduler().Queue(pool)) {
-      served.emplace(id, served.size());
-    }
-  }
-  std::map<model::ExperimentId, Draft> drafts = Gather(cluster, pool);
-  for (auto& [unused, draft] : drafts) {
-    const auto rank = [&](const Allocation* a) {
-      const auto it = served.find(a->id);
-      return std::pair(it == served.end() ? served.size() : it->second, a->submitted);
-    };
-    std::sort(draft.waiting.begin(), draft.waiting.end(),
-              [&](const Allocation* a, const Allocation* b) { return rank(a) < rank(b); });
-  }
-  std::vector<QueuedJob> queue;
-  for (const Draft* draft : InOrder(drafts, policy, served)) {
-    QueuedJob& out = queue.emplace_back(QueuedJob{.job = ToJob(*draft), .waiting = {}});
-    const bool ordered = policy != SchedulingPolicy::kFairShare;
-    out.job.mutable_summary()->set_jobs_ahead(ordered ? static_cast<int>(queue.size()) - 1 : -1);
-    for (const Allocation* allocation : draft->waiting) {
-      out.waiting.push_back(
-          {allocation->id, allocation->trial, cluster.FindWaitReason(allocation->id)});
-    }
-    if (!out.waiting.empty() && out.waiting[0].reason) {
-      out.job.set_reason(out.waiting[0].reason->text);
-    }
-  }
-  return queue;
+  return View(cluster, pool, nullptr);
+}
+
+std::optional<QueuedJob> QueuedJobOf(const cluster::Cluster& cluster, const Experiment& job) {
+  std::vector<QueuedJob> found = View(cluster, job.queue.resource_pool, &job);
+  if (found.empty()) return std::nullopt;
+  return std::move(found[0]);
 }
 
 std::optional<api::JobSummary> PlaceOf(const cluster::Cluster& cluster, model::ExperimentId id) {

@@ -31,6 +31,9 @@ struct QueuedJob {
 
 // Of one pool.
 std::vector<QueuedJob> QueueOf(const cluster::Cluster& cluster, const std::string& pool);
+// One job of it; nullopt: it holds nothing and waits for nothing.
+std::optional<QueuedJob> QueuedJobOf(const cluster::Cluster& cluster,
+                                     const experiment::Experiment& job);
 
 // Where an experiment stands in the queue of its pool; nullopt: it holds nothing and waits for
 // nothing.

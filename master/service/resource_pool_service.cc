@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/resource_pool.grpc.pb.h"
-#include "master/service/blocking.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/convert_resources.h"
@@ -75,6 +74,57 @@ std::vector<api::Quota> ListQuotas(const cluster::Cluster& cluster) {
   return quotas;
 }
 
+// What is to become of a pool, given the cluster as it is.
+using MakePut =
+    std::function<absl::StatusOr<cluster::PutResourcePool>(const cluster::Cluster& cluster)>;
+
+absl::StatusOr<cluster::PutResourcePool> MakeChange(const cluster::Cluster& cluster,
+                                                    const api::PutResourcePoolRequest& request) {
+  cluster::PutResourcePool event{.pool = {.name = request.name()}};
+  if (auto view = FindPool(cluster, request.name())) event.pool = std::move(view->pool);
+  event.seen = event.pool;
+  if (request.has_default_compute_pool()) event.default_compute = request.default_compute_pool();
+  if (request.has_default_aux_pool()) event.default_aux = request.default_aux_pool();
+  DET_RETURN_IF_ERROR(Apply(request, &event.pool));
+  return event;
+}
+
+// Changes the list of the workspaces that a pool is for; they come sorted and each once.
+using ChangeBound = void (*)(const std::vector<std::string>& names,
+                             std::vector<std::string>* bound);
+
+absl::StatusOr<cluster::PutResourcePool> MakeBinding(const cluster::Cluster& cluster,
+                                                     const std::string& name,
+                                                     const std::vector<std::string>& names,
+                                                     ChangeBound change) {
+  auto view = FindPool(cluster, name);
+  if (!view) return NoSuchPool(cluster, name);
+  cluster::PutResourcePool event{.pool = std::move(view->pool)};
+  event.seen = event.pool;
+  std::vector<std::string>& bound = event.pool.workspaces;
+  change(names, &bound);
+  std::sort(bound.begin(), bound.end());
+  bound.erase(std::unique(bound.begin(), bound.end()), bound.end());
+  return event;
+}
+
+absl::Status ListBound(const cluster::Cluster& cluster,
+                       const api::ListWorkspacesBoundToRPRequest& request,
+                       api::ListWorkspacesBoundToRPResponse* response) {
+  const auto view = FindPool(cluster, request.resource_pool_name());
+  if (!view) return NoSuchPool(cluster, request.resource_pool_name());
+  const std::vector<std::string>& bound = view->pool.workspaces;
+  const int total = static_cast<int>(bound.size());
+  const int wanted = request.offset() >= 0 ? request.offset() : total + request.offset();
+  for (int i = std::clamp(wanted, 0, total); i < total; ++i) {
+    if (request.limit() > 0 && response->workspace_names_size() >= request.limit()) break;
+    response->add_workspace_names(bound[static_cast<size_t>(i)]);
+  }
+  *response->mutable_pagination() =
+      ToPagination(request.offset(), request.limit(), response->workspace_names_size(), total);
+  return absl::OkStatus();
+}
+
 // Names of a request about bindings. INVALID_ARGUMENT where workspaces are named by id.
 template <class Request>
 absl::StatusOr<std::vector<std::string>> Workspaces(const Request& request) {
@@ -106,10 +156,10 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
   grpc::ServerUnaryReactor* PutResourcePool(grpc::CallbackServerContext* context,
                                             const api::PutResourcePoolRequest* request,
                                             api::PutResourcePoolResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ResourcePoolService.PutResourcePool",
-                    [this, request, response](const auth::Principal&) {
-                      return Put(*request, response->mutable_resource_pool());
-                    });
+    return Unary(edge_, context, "det.api.v1.ResourcePoolService.PutResourcePool",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Put(*request, response->mutable_resource_pool(), std::move(done));
+                 });
   }
 
   grpc::ServerUnaryReactor* DeleteResourcePool(grpc::CallbackServerContext* context,
@@ -125,10 +175,17 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
   grpc::ServerUnaryReactor* ListWorkspacesBoundToRP(
       grpc::CallbackServerContext* context, const api::ListWorkspacesBoundToRPRequest* request,
       api::ListWorkspacesBoundToRPResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP",
-                    [this, request, response](const auth::Principal&) {
-                      return ListBound(*request, response);
-                    });
+    return Unary(edge_, context, "det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   auto judged = std::make_shared<absl::Status>();
+                   edge_.engine->Query(
+                       [request, response, judged](const cluster::Cluster& cluster) {
+                         *judged = ListBound(cluster, *request, response);
+                       },
+                       [judged, done = std::move(done)](absl::Status status) mutable {
+                         done(status.ok() ? *judged : std::move(status));
+                       });
+                 });
   }
 
   grpc::ServerUnaryReactor* BindRPToWorkspace(grpc::CallbackServerContext* context,
@@ -178,106 +235,89 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
   grpc::ServerUnaryReactor* PutQuota(grpc::CallbackServerContext* context,
                                      const api::PutQuotaRequest* request,
                                      api::PutQuotaResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ResourcePoolService.PutQuota",
-                    [this, request, response](const auth::Principal&) {
-                      return Put(request->quota(), response->mutable_quota());
-                    });
+    return Unary(edge_, context, "det.api.v1.ResourcePoolService.PutQuota",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Put(request->quota(), response->mutable_quota(), std::move(done));
+                 });
   }
 
   grpc::ServerUnaryReactor* DeleteQuota(grpc::CallbackServerContext* context,
                                         const api::DeleteQuotaRequest* request,
                                         api::DeleteQuotaResponse*) override {
-    return UnaryNow(edge_, context, "det.api.v1.ResourcePoolService.DeleteQuota",
-                    [this, request](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const model::Quota::Scope scope,
-                                           ParseScope(request->scope()));
-                      return SubmitNow(edge_, cluster::DeleteQuota{scope, request->name()});
-                    });
+    return Unary(
+        edge_, context, "det.api.v1.ResourcePoolService.DeleteQuota",
+        [this, request](const auth::Principal&, Done done) {
+          const auto scope = ParseScope(request->scope());
+          if (!scope.ok()) return done(scope.status());
+          SubmitAndFinish(edge_, cluster::DeleteQuota{*scope, request->name()}, std::move(done));
+        });
   }
 
  private:
-  absl::Status Put(const api::PutResourcePoolRequest& request, api::ResourcePool* out) {
-    cluster::PutResourcePool event{.pool = {.name = request.name()}};
-    if (request.has_default_compute_pool()) event.default_compute = request.default_compute_pool();
-    if (request.has_default_aux_pool()) event.default_aux = request.default_aux_pool();
-    std::lock_guard lock(changing_);
-    DET_RETURN_IF_ERROR(QueryNow(edge_, [&](const cluster::Cluster& cluster) {
-      if (auto view = FindPool(cluster, request.name())) event.pool = std::move(view->pool);
-    }));
-    DET_RETURN_IF_ERROR(Apply(request, &event.pool));
-    DET_RETURN_IF_ERROR(SubmitNow(edge_, std::move(event)));
-    return QueryNow(edge_, [&](const cluster::Cluster& cluster) {
-      for (api::ResourcePool& pool : ListPools(cluster)) {
-        if (pool.name() == request.name()) *out = std::move(pool);
-      }
-    });
-  }
-
-  absl::Status ListBound(const api::ListWorkspacesBoundToRPRequest& request,
-                         api::ListWorkspacesBoundToRPResponse* response) {
-    absl::Status judged;
-    std::vector<std::string> bound;
-    DET_RETURN_IF_ERROR(QueryNow(edge_, [&](const cluster::Cluster& cluster) {
-      auto view = FindPool(cluster, request.resource_pool_name());
-      judged = view ? absl::OkStatus() : NoSuchPool(cluster, request.resource_pool_name());
-      if (view) bound = std::move(view->pool.workspaces);
-    }));
-    DET_RETURN_IF_ERROR(judged);
-    const int total = static_cast<int>(bound.size());
-    const int wanted = request.offset() >= 0 ? request.offset() : total + request.offset();
-    for (int i = std::clamp(wanted, 0, total); i < total; ++i) {
-      if (request.limit() > 0 && response->workspace_names_size() >= request.limit()) break;
-      response->add_workspace_names(bound[static_cast<size_t>(i)]);
-    }
-    *response->mutable_pagination() =
-        ToPagination(request.offset(), request.limit(), response->workspace_names_size(), total);
-    return absl::OkStatus();
+  void Put(const api::PutResourcePoolRequest& request, api::ResourcePool* out, Done done) {
+    Change([&request](const cluster::Cluster& cluster) { return MakeChange(cluster, request); },
+           [this, &request, out, done = std::move(done)](absl::Status status) mutable {
+             if (!status.ok()) return done(std::move(status));
+             edge_.engine->Query(
+                 [&request, out](const cluster::Cluster& cluster) {
+                   for (api::ResourcePool& pool : ListPools(cluster)) {
+                     if (pool.name() == request.name()) *out = std::move(pool);
+                   }
+                 },
+                 std::move(done));
+           });
   }
 
   template <class Request>
   grpc::ServerUnaryReactor* Bind(grpc::CallbackServerContext* context, std::string_view method,
-                                 const Request& request,
-                                 void (*change)(const std::vector<std::string>& names,
-                                                std::vector<std::string>* bound)) {
-    return UnaryNow(
-        edge_, context, method, [this, &request, change](const auth::Principal&) -> absl::Status {
-          DET_ASSIGN_OR_RETURN(const std::vector<std::string> names, Workspaces(request));
-          return ChangeBound(request.resource_pool_name(), names, change);
+                                 const Request& request, ChangeBound change) {
+    return Unary(
+        edge_, context, method, [this, &request, change](const auth::Principal&, Done done) {
+          auto names = Workspaces(request);
+          if (!names.ok()) return done(names.status());
+          Change(
+              [&request, names = *std::move(names), change](const cluster::Cluster& cluster) {
+                return MakeBinding(cluster, request.resource_pool_name(), names, change);
+              },
+              std::move(done));
         });
   }
 
-  absl::Status ChangeBound(const std::string& name, const std::vector<std::string>& names,
-                           void (*change)(const std::vector<std::string>& names,
-                                          std::vector<std::string>* bound)) {
-    absl::Status judged;
-    cluster::PutResourcePool event;
-    std::lock_guard lock(changing_);
-    DET_RETURN_IF_ERROR(QueryNow(edge_, [&](const cluster::Cluster& cluster) {
-      auto view = FindPool(cluster, name);
-      judged = view ? absl::OkStatus() : NoSuchPool(cluster, name);
-      if (view) event.pool = std::move(view->pool);
-    }));
-    DET_RETURN_IF_ERROR(judged);
-    std::vector<std::string>& bound = event.pool.workspaces;
-    change(names, &bound);
-    std::sort(bound.begin(), bound.end());
-    bound.erase(std::unique(bound.begin(), bound.end()), bound.end());
-    return SubmitNow(edge_, std::move(event));
+  // A pool is read, changed and put, and all that again where somebody else put it meanwhile.
+  void Change(MakePut make, Done done) {
+    auto made = std::make_shared<absl::StatusOr<cluster::PutResourcePool>>();
+    edge_.engine->Query(
+        [make, made](const cluster::Cluster& cluster) { *made = make(cluster); },
+        [this, make, made, done = std::move(done)](const absl::Status& status) mutable {
+          if (!status.ok()) return done(status);
+          if (!made->ok()) return done(made->status());
+          SubmitAndFinish(edge_, **std::move(made),
+                          [this, make, done = std::move(done)](absl::Status put) mutable {
+                            if (absl::IsAborted(put)) return Change(make, std::move(done));
+                            done(std::move(put));
+                          });
+        });
   }
 
-  absl::Status Put(const api::Quota& quota, api::Quota* out) {
-    DET_ASSIGN_OR_RETURN(const model::Quota wanted, FromProto(quota));
-    DET_RETURN_IF_ERROR(SubmitNow(edge_, cluster::PutQuota{wanted}));
-    return QueryNow(edge_, [&](const cluster::Cluster& cluster) {
-      for (api::Quota& each : ListQuotas(cluster)) {
-        if (each.scope() == quota.scope() && each.name() == quota.name()) *out = std::move(each);
-      }
-    });
+  void Put(const api::Quota& quota, api::Quota* out, Done done) {
+    const absl::StatusOr<model::Quota> wanted = FromProto(quota);
+    if (!wanted.ok()) return done(wanted.status());
+    SubmitAndFinish(edge_, cluster::PutQuota{*wanted},
+                    [this, &quota, out, done = std::move(done)](absl::Status status) mutable {
+                      if (!status.ok()) return done(std::move(status));
+                      edge_.engine->Query(
+                          [&quota, out](const cluster::Cluster& cluster) {
+                            for (api::Quota& each : ListQuotas(cluster)) {
+                              const bool same =
+                                  each.scope() == quota.scope() && each.name() == quota.name();
+                              if (same) *out = std::move(each);
+                            }
+                          },
+                          std::move(done));
+                    });
   }
 
   const Edge& edge_;
-  // A pool is read, changed and written: one at a time.
-  std::mutex changing_;
 };
 
 }  // namespace

@@ -50,7 +50,8 @@ absl::StatusOr<std::optional<WarmStart>> FindWarmStart(store::Store& store,
                                       "; only COMPLETED ones can be started from")));
     }
     const auto start = Use(store, *entry);
-    return start.ok() ? start : InField("source_checkpoint_uuid", start.status());
+    if (!start.ok()) return InField("source_checkpoint_uuid", start.status());
+    return start;
   }
   if (!config.source_trial_id) return std::nullopt;
   const model::TrialId trial(*config.source_trial_id);
@@ -63,7 +64,8 @@ absl::StatusOr<std::optional<WarmStart>> FindWarmStart(store::Store& store,
   if (!page.ok()) return InField("source_trial_id", page.status());
   if (const store::CheckpointEntry* newest = Newest(*page, record->trial)) {
     const auto start = Use(store, *newest);
-    return start.ok() ? start : InField("source_trial_id", start.status());
+    if (!start.ok()) return InField("source_trial_id", start.status());
+    return start;
   }
   return InField("source_trial_id",
                  absl::NotFoundError(absl::StrCat("trial ", *config.source_trial_id,

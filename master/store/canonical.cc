@@ -51,6 +51,7 @@ void CleanInPlace(cluster::PutTrial& put) {
   CleanAll(t.request, t.task, t.reason, t.allocation, t.latest_checkpoint, t.warm_start,
            t.runner_state, t.no_restart, t.created_at, t.ended_at);
   for (model::AgentId& agent : t.blocked) CleanInPlace(agent);
+  for (model::AgentId& agent : t.suspects) CleanInPlace(agent);
   t.hparams = *Canonical(model::Value(t.hparams)).AsObject();
 }
 
@@ -62,6 +63,17 @@ void CleanInPlace(cluster::PutAllocation& put) {
     CleanAll(share.placement.agent, share.message, share.suspect);
   }
 }
+
+void CleanInPlace(cluster::PutAgent& put) {
+  model::Agent& agent = put.agent;
+  CleanAll(agent.id, agent.version, agent.address, agent.resource_pool, agent.network_switch,
+           agent.registered_at);
+  for (model::Device& device : agent.slots) CleanAll(device.brand, device.uuid);
+  std::map<std::string, std::string> labels;
+  for (const auto& [key, value] : agent.labels) labels.emplace(CleanText(key), CleanText(value));
+  agent.labels = std::move(labels);
+}
+void CleanInPlace(cluster::DropAgent& drop) { CleanInPlace(drop.id); }
 
 void CleanInPlace(cluster::PutAgentState& put) {
   CleanInPlace(put.agent.id);

@@ -61,7 +61,8 @@ TEST_P(StoreContractTest, ArchivedOnesAreListedWhenAskedFor) {
   Commit({Ended(1), Ended(2), cluster::SetArchived{ExperimentId(2), true}});
   const auto ids = [&](std::optional<bool> archived) {
     std::vector<int> ids;
-    for (const auto& record : store_->ListExperiments({.archived = archived})->experiments) {
+    const auto page = store_->ListExperiments({.archived = archived});
+    for (const ExperimentRecord& record : page->experiments) {
       ids.push_back(record.experiment.id.value());
       EXPECT_EQ(record.archived, ids.back() == 2);
     }

@@ -74,6 +74,7 @@ void FakeDatabase::Make(const cluster::RetainOthers& retain) {
 }
 
 void FakeDatabase::AddScheduling(cluster::Image& image) const {
+  for (const auto& [id, agent] : known_agents) image.known_agents.push_back(agent);
   for (const auto& [id, agent] : agents) image.agents.push_back(agent);
   for (const auto& [name, pool] : pools) image.pools.push_back(pool);
   image.default_pools = default_pools;

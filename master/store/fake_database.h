@@ -42,6 +42,7 @@ struct FakeDatabase {
   std::map<std::string, SessionRecord> sessions;
   std::map<std::string, std::string> properties;
   FakeTemplates templates;
+  std::map<model::AgentId, model::Agent> known_agents;
   std::map<model::AgentId, model::AgentState> agents;
   std::map<std::string, model::ResourcePool> pools;
   cluster::PutDefaultPools default_pools;
@@ -94,6 +95,8 @@ struct FakeDatabase {
     it->second.state = state;
   }
   void Make(const cluster::AddLogLine& add) { Add(add.line); }
+  void Make(const cluster::PutAgent& put) { known_agents[put.agent.id] = put.agent; }
+  void Make(const cluster::DropAgent& drop) { known_agents.erase(drop.id); }
   void Make(const cluster::PutAgentState& put) { agents[put.agent.id] = put.agent; }
   void Make(const cluster::PutPool& put) { pools[put.pool.name] = put.pool; }
   void Make(const cluster::DropPool& drop) { pools.erase(drop.name); }

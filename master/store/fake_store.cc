@@ -259,6 +259,29 @@ absl::StatusOr<std::vector<experiment::Allocation>> FakeStore::ListAllocations(
   return found;
 }
 
+absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> FakeStore::MeanRunTimes(
+    const std::vector<model::ExperimentId>& experiments, int newest) {
+  std::map<model::ExperimentId, absl::Duration> means;
+  for (const model::ExperimentId& id : experiments) {
+    const auto page = ListTrials({.experiment = id,
+                                  .window = {.offset = 0, .limit = newest},
+                                  .sort = TrialQuery::Sort::kEndTime,
+                                  .descending = true,
+                                  .states = {model::TrialState::kCompleted}});
+    if (!page.ok()) return page.status();
+    std::lock_guard lock(database_->mutex);
+    absl::Duration sum;
+    for (const TrialRecord& record : page->trials) {
+      for (const auto& [unused, a] : database_->allocations) {
+        if (a.task != record.trial.task || !a.started_at || !a.ended_at) continue;
+        sum += *a.ended_at - *a.started_at;
+      }
+    }
+    if (!page->trials.empty()) means[id] = sum / static_cast<int64_t>(page->trials.size());
+  }
+  return means;
+}
+
 absl::StatusOr<experiment::Allocation> FakeStore::GetAllocation(const model::AllocationId& id) {
   std::lock_guard lock(database_->mutex);
   const auto it = database_->allocations.find(id);

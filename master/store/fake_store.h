@@ -47,6 +47,8 @@ class FakeStore final : public Store {
   absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
       const model::TaskId& task) override;
   absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) override;
+  absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> MeanRunTimes(
+      const std::vector<model::ExperimentId>& experiments, int newest) override;
   absl::StatusOr<std::vector<model::MetricReport>> ListMetrics(
       const std::vector<model::TrialId>& trials, const std::string& group) override;
   absl::StatusOr<CheckpointEntry> GetCheckpoint(const model::CheckpointId& id) override;

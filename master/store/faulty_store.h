@@ -118,6 +118,10 @@ class FaultyStore final : public Store {
   absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) override {
     return store_.GetAllocation(id);
   }
+  absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> MeanRunTimes(
+      const std::vector<model::ExperimentId>& experiments, int newest) override {
+    return store_.MeanRunTimes(experiments, newest);
+  }
   absl::StatusOr<std::vector<model::MetricReport>> ListMetrics(
       const std::vector<model::TrialId>& trials, const std::string& group) override {
     return store_.ListMetrics(trials, group);

@@ -41,6 +41,34 @@ model::ResourcePool MakePool(const std::string& name) {
   return pool;
 }
 
+TEST_P(StoreContractTest, AgentsAreKnownUntilTheyAreDropped) {
+  cluster::Image image = Reload();
+  model::Agent plain;
+  plain.id = model::AgentId("a");
+  plain.resource_pool = "default";
+  plain.registered_at = TimeAt(3.000001);
+  plain.connected = false;
+  model::Agent full = plain;
+  full.id = model::AgentId("b");
+  full.version = "1.2";
+  full.address = "10.0.0.1";
+  full.slots = {{.id = 0, .type = model::DeviceType::kCuda, .brand = "H\"200", .uuid = "GPU-1"},
+                {.id = 7, .type = model::DeviceType::kRocm, .uuid = "GPU-2", .island = 3}};
+  full.cpus = 7.5;
+  full.memory = int64_t{1} << 40;
+  full.network_switch = "s1";
+  full.labels = {{"rack", "7"}, {"row", "it's"}};
+  image.known_agents = {plain, full};
+  Commit({cluster::PutAgent{full}, cluster::PutAgent{plain}});
+  EXPECT_EQ(Reload(), image);
+  full.slots.pop_back();
+  full.cpus.reset();
+  Commit({cluster::DropAgent{plain.id}, cluster::PutAgent{plain}, cluster::DropAgent{plain.id},
+          cluster::PutAgent{full}});
+  image.known_agents = {full};
+  EXPECT_EQ(Reload(), image);
+}
+
 TEST_P(StoreContractTest, AgentsPoolsAndQuotasComeBackAsTheyWent) {
   cluster::Image image = Reload();
   image.agents = {MakeAgentState("agent-0"), MakeAgentState("agent-1")};
@@ -84,6 +112,38 @@ TEST_P(StoreContractTest, ABatchMayMakeAndDropAndMakeAgain) {
   changes.emplace_back(cluster::DropPool{"b"});
   Commit(changes);
   EXPECT_THAT(Reload().pools, ElementsAre(MakePool("a")));
+}
+
+TEST_P(StoreContractTest, TheNewestTrialsTellHowLongTheyTake) {
+  std::vector<cluster::Change> changes;
+  const auto add = [&](int id, int e, model::TrialState state, std::vector<int> seconds) {
+    experiment::Trial trial = MakeTrial(id, e);
+    trial.state = state;
+    trial.ended_at = TimeAt(1000 + id);
+    changes.emplace_back(cluster::PutTrial{trial});
+    for (size_t run = 0; run < seconds.size(); ++run) {
+      experiment::Allocation a = MakeAllocation(trial, static_cast<int>(run));
+      a.state = model::AllocationState::kTerminated;
+      a.ended_at = TimeAt(100 + seconds[run]);
+      if (seconds[run] > 0) a.started_at = TimeAt(100);
+      changes.emplace_back(cluster::PutAllocation{a});
+    }
+  };
+  for (const int e : {1, 2, 3}) changes.emplace_back(cluster::PutExperiment{MakeExperiment(e)});
+  add(1, 1, model::TrialState::kCompleted, {1000});  // not among the newest two
+  add(2, 1, model::TrialState::kCompleted, {10, 20});
+  add(3, 1, model::TrialState::kCompleted, {50, 0});
+  add(4, 1, model::TrialState::kError, {9000});
+  add(5, 2, model::TrialState::kCompleted, {7});
+  add(6, 3, model::TrialState::kCanceled, {7});
+  Commit(changes);
+  using Ids = std::vector<model::ExperimentId>;
+  const Ids all = {model::ExperimentId(1), model::ExperimentId(2), model::ExperimentId(3),
+                   model::ExperimentId(1), model::ExperimentId(9)};
+  EXPECT_THAT(*store_->MeanRunTimes(all, 2),
+              ElementsAre(Pair(model::ExperimentId(1), absl::Seconds(40)),
+                          Pair(model::ExperimentId(2), absl::Seconds(7))));
+  EXPECT_TRUE(store_->MeanRunTimes({}, 2)->empty());
 }
 
 // The month of TimeAt is November 2023; it began this long before.

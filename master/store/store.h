@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,6 +80,10 @@ class Store {
   virtual absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
       const model::TaskId& task) = 0;
   virtual absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) = 0;
+  // How long the `newest` completed trials of each experiment held slots, over all their runs: the
+  // mean. Without those that have none.
+  virtual absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> MeanRunTimes(
+      const std::vector<model::ExperimentId>& experiments, int newest) = 0;
   // By trial, group, steps. Empty group: all groups.
   virtual absl::StatusOr<std::vector<model::MetricReport>> ListMetrics(
       const std::vector<model::TrialId>& trials, const std::string& group) = 0;

@@ -28,7 +28,7 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
           .logs_arrived = [this](const model::TaskId& task) { watch_.LogsArrived(task); }});
   watch_.SetLoop(loop_.get());
   engine_ = std::make_unique<engine::Engine>(
-      cluster::Settings{.cluster_id = "c"}, &store_, loop_.get(),
+      cluster::Settings{.cluster_id = "c"}, &commits_, loop_.get(),
       engine::Sinks{
           .agents = hub_.get(), .trials = &allocations_, .experiments = &watch_, .sweep = &sweep_},
       [](const absl::Status& status) { FAIL() << status; });

@@ -15,6 +15,7 @@
 #include "master/agents/agent_hub.h"
 #include "master/service/services.h"
 #include "master/store/fake_store.h"
+#include "master/store/faulty_store.h"
 #include "master/sweep/sweep.h"
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/service_type.h>
@@ -33,6 +34,8 @@ class World {
                std::optional<model::UserId> user = std::nullopt);
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
   store::FakeStore& store() { return store_; }
+  // In front of it: what the engine commits by.
+  store::FaultyStore& commits() { return commits_; }
   // Full names of all services, that of the agents among them.
   std::vector<std::string> services() const;
   std::string TokenOf(const std::string& allocation) {
@@ -43,6 +46,7 @@ class World {
   void StartServer();
 
   store::FakeStore store_;
+  store::FaultyStore commits_{&store_};
   base::RealClock clock_;
   auth::Authenticator authenticator_{&store_, &clock_, auth::AllocationTokens("secret")};
   std::unique_ptr<base::EventLoop> loop_ = base::MakeAsioEventLoop("cluster");

@@ -202,6 +202,7 @@ std::string Difference(const cluster::Image& a, const cluster::Image& b) {
   note(a.last_experiment == b.last_experiment, "last_experiment");
   note(a.last_trial == b.last_trial, "last_trial");
   note(a.last_submitted == b.last_submitted, "last_submitted");
+  note(a.known_agents == b.known_agents, "known_agents");
   note(a.agents == b.agents, "agents");
   note(a.pools == b.pools, "pools");
   note(a.default_pools == b.default_pools, "default_pools");

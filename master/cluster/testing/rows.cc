@@ -50,6 +50,7 @@ Image Rows::Load() const {
     if (allocation.state == model::AllocationState::kTerminated) continue;
     image.allocations.push_back(allocation);
   }
+  for (const auto& [id, agent] : known_agents) image.known_agents.push_back(agent);
   for (const auto& [id, agent] : agents) image.agents.push_back(agent);
   for (const auto& [name, pool] : pools) image.pools.push_back(pool);
   image.default_pools = default_pools;

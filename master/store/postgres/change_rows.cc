@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "master/store/canonical.h"
+#include "master/store/postgres/agent_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 #include "master/store/postgres/scheduling_rows.h"
@@ -38,9 +39,9 @@ constexpr char kPutTrial[] = R"sql(
 INSERT INTO trials (id, experiment, request, task, seed, hparams, state, end_as, held, reason,
   restarts, run_id, allocation, latest_checkpoint, waits_for, warm_start, steps_completed, progress,
   runner_state, best_metric, latest_metric, best_steps, created_at, ended_at, blocked, run_time,
-  no_restart)
+  no_restart, suspects)
 VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,
-  $26,$27)
+  $26,$27,$28)
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, end_as = excluded.end_as,
   held = excluded.held, reason = excluded.reason, restarts = excluded.restarts,
   run_id = excluded.run_id, allocation = excluded.allocation,
@@ -49,7 +50,8 @@ ON CONFLICT (id) DO UPDATE SET state = excluded.state, end_as = excluded.end_as,
   progress = excluded.progress, runner_state = excluded.runner_state,
   best_metric = excluded.best_metric, latest_metric = excluded.latest_metric,
   best_steps = excluded.best_steps, ended_at = excluded.ended_at, blocked = excluded.blocked,
-  run_time = excluded.run_time, no_restart = excluded.no_restart)sql";
+  run_time = excluded.run_time, no_restart = excluded.no_restart,
+  suspects = excluded.suspects)sql";
 
 constexpr char kPutAllocation[] = R"sql(
 INSERT INTO allocations (id, task, trial, run_id, job, slots, submitted, state, shares,
@@ -183,12 +185,13 @@ Statement Put(const experiment::Experiment& e, bool known) {
 Statement Put(const experiment::Trial& t) {
   const std::optional<std::string> end_as =
       t.end_as ? std::optional(Text(*t.end_as)) : std::nullopt;
-  return {kPutTrial,
-          MakeParams(t.id, t.experiment, t.request, t.task, t.seed, model::Value(t.hparams),
-                     Text(t.state), end_as, t.held, t.reason, t.restarts, t.run_id, t.allocation,
-                     t.latest_checkpoint, t.waits_for, t.warm_start, t.steps_completed, t.progress,
-                     t.runner_state, t.best_metric, t.latest_metric, t.best_steps, t.created_at,
-                     t.ended_at, ToValue(t.blocked), t.run_time, t.no_restart)};
+  return {
+      kPutTrial,
+      MakeParams(t.id, t.experiment, t.request, t.task, t.seed, model::Value(t.hparams),
+                 Text(t.state), end_as, t.held, t.reason, t.restarts, t.run_id, t.allocation,
+                 t.latest_checkpoint, t.waits_for, t.warm_start, t.steps_completed, t.progress,
+                 t.runner_state, t.best_metric, t.latest_metric, t.best_steps, t.created_at,
+                 t.ended_at, ToValue(t.blocked), t.run_time, t.no_restart, ToValue(t.suspects))};
 }
 
 Statement Put(const experiment::Allocation& a) {
@@ -243,6 +246,8 @@ Statement ToStatement(const cluster::Change& change, bool known) {
                ToParam(policy.trial_best), ToParam(policy.trial_latest)}};
     }
     Statement operator()(const cluster::AddLogLine& add) { return InsertLogLines({&add.line}); }
+    Statement operator()(const cluster::PutAgent& put) { return Put(put.agent); }
+    Statement operator()(const cluster::DropAgent& drop) { return Drop(drop); }
     Statement operator()(const cluster::PutAgentState& put) { return Put(put.agent); }
     Statement operator()(const cluster::PutPool& put) { return Put(put.pool); }
     Statement operator()(const cluster::DropPool& drop) { return Drop(drop); }

@@ -30,7 +30,7 @@ inline constexpr int kNumExperimentColumns = 26;
 absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int row, int column = 0);
 
 extern const char kTrialColumns[];  // of trials as t
-inline constexpr int kNumTrialColumns = 27;
+inline constexpr int kNumTrialColumns = 28;
 absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int column = 0);
 
 extern const char kAllocationColumns[];  // of allocations as a

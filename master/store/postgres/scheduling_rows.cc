@@ -5,24 +5,18 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/store/postgres/agent_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 
 namespace det::store {
 namespace {
 
-using model::AgentState;
 using model::Value;
 using Scope = model::Quota::Scope;
 using Statement = Connection::Statement;
-
-constexpr char kPutAgent[] = R"sql(
-INSERT INTO agent_states (id, enabled, draining, slots, maintenance) VALUES ($1,$2,$3,$4,$5)
-ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, draining = excluded.draining,
-  slots = excluded.slots, maintenance = excluded.maintenance)sql";
 
 constexpr char kPutPool[] = R"sql(
 INSERT INTO resource_pools (name, description, policy, fitting, preemption, heterogeneous, backfill,
@@ -45,8 +39,6 @@ ON CONFLICT (scope, name) DO UPDATE SET max_slots = excluded.max_slots,
   slot_hours = excluded.slot_hours)sql";
 constexpr char kDropQuota[] = "DELETE FROM quotas WHERE scope = $1 AND name = $2";
 
-constexpr char kSelectAgents[] =
-    "SELECT id, enabled, draining, slots, maintenance FROM agent_states ORDER BY id";
 constexpr char kSelectPools[] =
     "SELECT name, description, policy, fitting, preemption, heterogeneous, backfill, hold_after, "
     "default_priority, max_aux_per_agent, shared_devices, workspaces, maintenance_lead "
@@ -78,77 +70,6 @@ ORDER BY 1, 2)sql";
 
 std::string Text(Scope scope) { return scope == Scope::kUser ? "user" : "workspace"; }
 
-Value ToValue(const std::map<int, AgentState::SlotState>& slots) {
-  Value::Object object;
-  for (const auto& [id, slot] : slots) {
-    Value::Object one;
-    one["enabled"] = slot.enabled;
-    one["quarantined"] = slot.quarantined;
-    one["reason"] = slot.reason;
-    one["failures"] = slot.failures;
-    object[absl::StrCat(id)] = std::move(one);
-  }
-  return object;
-}
-
-// Times as microseconds since 1970; the ends of time stay what they are.
-Value ToValue(const std::vector<model::Maintenance>& windows) {
-  Value::List list;
-  for (const model::Maintenance& window : windows) {
-    Value::Object one;
-    one["begin"] = absl::ToUnixMicros(window.begin);
-    one["end"] = absl::ToUnixMicros(window.end);
-    one["note"] = window.note;
-    list.emplace_back(std::move(one));
-  }
-  return list;
-}
-
-std::string ToText(const Value* value) {
-  const std::string* text = value == nullptr ? nullptr : value->AsString();
-  return text == nullptr ? "" : *text;
-}
-
-int64_t ToInt(const Value* value) {
-  const int64_t* number = value == nullptr ? nullptr : value->AsInt();
-  return number == nullptr ? 0 : *number;
-}
-
-bool ToBool(const Value* value) {
-  const bool* flag = value == nullptr ? nullptr : value->AsBool();
-  return flag != nullptr && *flag;
-}
-
-absl::StatusOr<AgentState> ToAgentState(const Result& result, int row) {
-  AgentState agent{.id = model::AgentId(std::string(result.Text(row, 0))),
-                   .enabled = result.Bool(row, 1),
-                   .draining = result.Bool(row, 2),
-                   .slots = {},
-                   .maintenance = {}};
-  const absl::StatusOr<Value> slots = ToValue(result, row, 3);
-  DET_RETURN_IF_ERROR(slots.status());
-  const absl::StatusOr<Value> windows = ToValue(result, row, 4);
-  DET_RETURN_IF_ERROR(windows.status());
-  if (slots->AsObject() != nullptr) {
-    for (const auto& [key, slot] : *slots->AsObject()) {
-      int id = 0;
-      if (!absl::SimpleAtoi(key, &id)) return absl::InternalError("a slot's number is damaged");
-      agent.slots[id] = {.enabled = ToBool(slot.Find("enabled")),
-                         .quarantined = ToBool(slot.Find("quarantined")),
-                         .reason = ToText(slot.Find("reason")),
-                         .failures = static_cast<int>(ToInt(slot.Find("failures")))};
-    }
-  }
-  if (windows->AsList() != nullptr) {
-    for (const Value& window : *windows->AsList()) {
-      agent.maintenance.push_back({absl::FromUnixMicros(ToInt(window.Find("begin"))),
-                                   absl::FromUnixMicros(ToInt(window.Find("end"))),
-                                   ToText(window.Find("note"))});
-    }
-  }
-  return agent;
-}
-
 absl::StatusOr<model::ResourcePool> ToPool(const Result& result, int row) {
   model::ResourcePool pool;
   pool.name = std::string(result.Text(row, 0));
@@ -172,7 +93,9 @@ absl::StatusOr<model::ResourcePool> ToPool(const Result& result, int row) {
   const absl::StatusOr<Value> workspaces = ToValue(result, row, 11);
   DET_RETURN_IF_ERROR(workspaces.status());
   if (workspaces->AsList() != nullptr) {
-    for (const Value& name : *workspaces->AsList()) pool.workspaces.push_back(ToText(&name));
+    for (const Value& name : *workspaces->AsList()) {
+      if (name.AsString() != nullptr) pool.workspaces.push_back(*name.AsString());
+    }
   }
   return pool;
 }
@@ -190,11 +113,6 @@ absl::Status AddUsage(Connection& connection, cluster::Usage& usage) {
 }
 
 }  // namespace
-
-Statement Put(const AgentState& agent) {
-  return {kPutAgent, MakeParams(agent.id, agent.enabled, agent.draining, ToValue(agent.slots),
-                                ToValue(agent.maintenance))};
-}
 
 Statement Put(const model::ResourcePool& pool) {
   Value::List workspaces;
@@ -221,10 +139,7 @@ Statement Drop(const cluster::DropQuota& drop) {
 }
 
 absl::Status AddScheduling(Connection& connection, cluster::Image& image) {
-  DET_ASSIGN_OR_RETURN(const Result agents, connection.Exec(kSelectAgents));
-  for (int row = 0; row < agents.rows(); ++row) {
-    DET_ASSIGN_OR_RETURN(image.agents.emplace_back(), ToAgentState(agents, row));
-  }
+  DET_RETURN_IF_ERROR(AddAgents(connection, image));
   DET_ASSIGN_OR_RETURN(const Result pools, connection.Exec(kSelectPools));
   for (int row = 0; row < pools.rows(); ++row) {
     DET_ASSIGN_OR_RETURN(image.pools.emplace_back(), ToPool(pools, row));

@@ -37,6 +37,19 @@ const char* KeyOf(TrialQuery::Sort sort) {
   return "t.id";
 }
 
+// Trials without an end come last; runs that did not start or end take no time.
+constexpr char kMeanRunTimes[] = R"sql(
+SELECT w.id, avg(r.micros)::bigint
+FROM (SELECT DISTINCT unnest($1::int[]) AS id) w
+CROSS JOIN LATERAL (
+  SELECT t.task FROM trials t WHERE t.experiment = w.id AND t.state = 'COMPLETED'
+  ORDER BY t.ended_at DESC NULLS LAST, t.id DESC LIMIT $2) t
+CROSS JOIN LATERAL (
+  SELECT coalesce(sum(extract(epoch FROM a.ended_at - a.started_at) * 1000000), 0) AS micros
+  FROM allocations a
+  WHERE a.task = t.task AND isfinite(a.started_at) AND isfinite(a.ended_at)) r
+GROUP BY w.id)sql";
+
 // Checkpoints with all that an entry holds: the newest run's validation at their step.
 std::string SelectCheckpoints() {
   return absl::StrCat("SELECT ", kCheckpointColumns,
@@ -166,6 +179,21 @@ absl::StatusOr<TrialPage> SqlStore::ListTrials(const TrialQuery& query) {
     page.total = window.total;
     DET_ASSIGN_OR_RETURN(page.trials, ToTrialRecords(connection, window.rows));
     return page;
+  });
+}
+
+absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> SqlStore::MeanRunTimes(
+    const std::vector<model::ExperimentId>& experiments, int newest) {
+  using Means = std::map<model::ExperimentId, absl::Duration>;
+  return readers_.Run([&](Connection& connection) -> absl::StatusOr<Means> {
+    DET_ASSIGN_OR_RETURN(const Result result,
+                         connection.Exec(kMeanRunTimes, {ToArray(experiments), ToParam(newest)}));
+    Means means;
+    for (int row = 0; row < result.rows(); ++row) {
+      means[model::ExperimentId(static_cast<int32_t>(result.Int(row, 0)))] =
+          absl::Microseconds(result.Int(row, 1));
+    }
+    return means;
   });
 }
 

@@ -1,0 +1,104 @@
+#!/usr/bin/env -S python3 -B
+"""Kills, stops and disconnects the parts of a real cluster at random while it trains, then looks for
+what was lost: compares with a calm run of the same seed. Exit code 0 only if nothing was.
+
+    tests/chaos/run --minutes 5 --seed 7
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+import time
+
+import checks
+from cluster import Cluster
+from faults import Faults
+from workload import Job, jobs
+
+ENDED = ("STATE_COMPLETED", "STATE_CANCELED", "STATE_ERROR")
+AGENTS = 2
+
+
+def submit(cluster: Cluster, todo: list[Job], source: pathlib.Path) -> dict[str, int]:
+    context = cluster.folder / "context"
+    context.mkdir()
+    (context / source.name).write_text(source.read_text())
+    ids = {}
+    for job in todo:
+        folder = cluster.folder / job.name
+        (folder / "checkpoints").mkdir(parents=True)
+        ids[job.name] = cluster.create(job.config, context)
+    return ids
+
+
+def wait(cluster: Cluster, ids: dict[str, int], patience: float) -> None:
+    """Until all have ended."""
+    end = time.monotonic() + patience
+    for name, experiment in ids.items():
+        while True:
+            state = cluster.get(f"experiments/{experiment}")[0]["experiment"]["state"]
+            if state in ENDED:
+                break
+            if time.monotonic() > end:
+                raise AssertionError(f"{name} is {state} after {patience:.0f} s of patience")
+            time.sleep(0.2)
+
+
+def play(
+    root: pathlib.Path, minutes: float, seed: int, disturbed: bool, keep: bool
+) -> tuple[dict[str, checks.Outcome], list[str], int]:
+    """One run: what came of each job, what was wrong with it, and the number of faults."""
+    cluster = Cluster(root, AGENTS)
+    wrong: list[str] = []
+    try:
+        todo = jobs(minutes, seed, cluster.folder)
+        ids = submit(cluster, todo, root / "tests/chaos/chaos_trial.cc")
+        faults = Faults(cluster, seed)
+        if disturbed:
+            faults.run(60 * minutes)
+        wait(cluster, ids, 60 * (5 * minutes + 5))
+        outcomes = {name: checks.outcome(cluster, id) for name, id in ids.items()}
+        for name, experiment in ids.items():
+            folder = cluster.folder / name
+            for trial in outcomes[name].trials:
+                wrong += checks.check_logs(cluster, trial, folder / "ledger")
+            wrong += checks.check_checkpoints(cluster, experiment, folder / "checkpoints")
+        for fault, count in sorted(faults.counts.items()):
+            print(f"  {count:4} {fault}")
+        return outcomes, wrong, faults.counts.total()
+    except BaseException:
+        keep = True
+        raise
+    finally:
+        if keep:
+            print(f"kept: {cluster.folder}")
+        cluster.close(keep)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path.cwd(),
+                        help="where the built programs are")  # fmt: skip
+    parser.add_argument("--keep", action="store_true", help="leave data and logs there")
+    flags = parser.parse_args()
+    os.umask(0o022)
+    print(f"seed {flags.seed}: calm run", flush=True)
+    calm, wrong, _ = play(flags.root, flags.minutes, flags.seed, False, flags.keep)
+    wrong = [f"calm run: {what}" for what in wrong]
+    print("chaos", flush=True)
+    chaos, found, faults = play(flags.root, flags.minutes, flags.seed, True, flags.keep)
+    wrong += found
+    for name, before in calm.items():
+        wrong += checks.compare(name, before, chaos[name])
+    restarts = sum(trial.restarts for each in chaos.values() for trial in each.trials)
+    for what in wrong:
+        print(f"LOST: {what}")
+    print(f"{faults} faults injected, {restarts} restarts of trials; lost: {len(wrong)}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

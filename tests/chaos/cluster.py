@@ -1,0 +1,173 @@
+"""The daemons of a chaos run: real ones, each of which can be killed, stopped and started again."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from proxy import CuttingProxy
+
+SLOTS = 2
+PATIENCE = 60.0  # seconds for what should take few
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+def environment_of(pid: int) -> dict[str, str]:
+    try:
+        words = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return {}
+    return dict(word.decode(errors="replace").split("=", 1) for word in words if b"=" in word)
+
+
+class Cluster:
+    """A master with its own PostgreSQL, and agents that reach it through proxies."""
+
+    def __init__(self, root: pathlib.Path, agents: int) -> None:
+        self.root = root
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="det-chaos-", dir="/tmp"))
+        self.folder.chmod(0o755)  # PostgreSQL may run as a user of its own.
+        self.data = self.folder / "data"
+        self.port = free_port()
+        self.names = [f"agent-{i}" for i in range(agents)]
+        self.proxies = {name: CuttingProxy(("127.0.0.1", self.port)) for name in self.names}
+        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+        self.start_master()
+        self.token = (self.data / "admin.token").read_text().strip()
+        for name in self.names:
+            self.start_agent(name)
+        self.eventually(lambda: len(self.agents()) == agents, "all agents registered")
+
+    # ---- daemons
+
+    def _start(self, name: str, words: list[str]) -> None:
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("DET_", "TEST_"))}
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self._daemons[name] = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
+                cwd=self.folder, start_new_session=True,
+            )  # fmt: skip
+
+    def start_master(self) -> None:
+        program = str(self.root / "master/resolute-master")
+        self._start("master", [program, "--data-dir", str(self.data), "--port", str(self.port)])
+        self.eventually(self.answers, "the master answers")
+
+    def start_agent(self, name: str) -> None:
+        self._start(
+            name,
+            [str(self.root / "agent/resolute-agent"), "--id", name, "--slots", str(SLOTS),
+             "--master", f"http://127.0.0.1:{self.proxies[name].port}",
+             "--work-dir", str(self.data / "agents" / name),
+             "--token-file", str(self.data / "agent.token")],
+        )  # fmt: skip
+
+    def signal(self, name: str, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._daemons[name].pid, number)
+
+    def kill(self, name: str) -> None:
+        self.signal(name, signal.SIGKILL)
+        self._daemons[name].wait()
+
+    def lives(self, name: str) -> bool:
+        return self._daemons[name].poll() is None
+
+    def database_pid(self) -> int | None:
+        """Of the postmaster; none while it is down."""
+        try:
+            return int((self.data / "postgres/postmaster.pid").read_text().split()[0])
+        except (OSError, ValueError, IndexError):
+            return None
+
+    def processes(self) -> list[int]:
+        """Of this cluster, ourselves left out."""
+        found = []
+        for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+            with contextlib.suppress(OSError):
+                command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+                cwd = os.readlink(f"/proc/{pid}/cwd")
+                ours = str(self.folder) in command or cwd.startswith(str(self.folder))
+                if ours and pid != os.getpid():
+                    found.append(pid)
+        return found
+
+    def ranks(self) -> list[int]:
+        """Processes that train."""
+        return [pid for pid in self.processes() if "DET_RANK" in environment_of(pid)]
+
+    def close(self, keep: bool = False) -> None:
+        for proxy in self.proxies.values():
+            proxy.close()
+        for name, daemon in self._daemons.items():
+            self.signal(name, signal.SIGCONT)
+            self.signal(name, signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                daemon.wait(20)
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if not keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # ---- the API
+
+    def get(self, path: str, timeout: float = PATIENCE) -> list[dict]:
+        """Each line of the answer; calls that find no master are repeated."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/api/v1/{path}",
+            headers={"Authorization": "Bearer " + self.token},
+        )
+        end = time.monotonic() + timeout
+        while True:
+            try:
+                with urllib.request.urlopen(request, timeout=timeout) as answer:
+                    return [json.loads(line) for line in answer if line.strip()]
+            except urllib.error.HTTPError as error:
+                if error.code not in (502, 503, 504) or time.monotonic() > end:
+                    raise AssertionError(f"GET {path}: {error.code} {error.read()!r}") from None
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+            time.sleep(0.1)
+
+    def answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=1):
+                return True
+        except OSError:
+            return False
+
+    def agents(self) -> list[dict]:
+        return self.get("agents")[0].get("agents", [])
+
+    def create(self, config: dict, context: pathlib.Path) -> int:
+        path = self.folder / f"{config['name']}.json"
+        path.write_text(json.dumps(config))
+        env = {**os.environ, "DET_DATA_DIR": str(self.data), "HOME": str(self.folder),
+               "DET_MASTER": f"http://127.0.0.1:{self.port}", "DET_USER_TOKEN": self.token}  # fmt: skip
+        made = subprocess.run(
+            [str(self.root / "cli/det"), "experiment", "create", str(path), str(context), "--json"],
+            env=env, check=True, capture_output=True, timeout=PATIENCE,
+        )  # fmt: skip
+        return int(json.loads(made.stdout)["experiment"]["id"])
+
+    def eventually(self, condition, what: str, patience: float = PATIENCE) -> None:
+        end = time.monotonic() + patience
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError(f"did not happen within {patience:.0f} s: {what}")
+            time.sleep(0.05)

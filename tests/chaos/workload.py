@@ -1,0 +1,64 @@
+"""What a chaos run trains: searches whose every trial is the same on each run, to the last bit."""
+
+import dataclasses
+import pathlib
+
+VALIDATION_PERIOD = 50
+REPORT_PERIOD = 10
+PAUSE_MS = 10
+BATCHES_PER_SECOND = 70  # about, with that pause
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    config: dict
+    name: str
+
+
+def _config(name: str, seed: int, slots: int, searcher: dict, ledger: pathlib.Path) -> dict:
+    return {
+        "name": name,
+        "entrypoint": "chaos_trial.cc:ChaosTrial",
+        "data": {"pause_ms": PAUSE_MS},
+        "hyperparameters": {
+            "global_batch_size": 8,
+            "learning_rate": {"type": "log", "base": 10, "minval": -4, "maxval": -1.5},
+        },
+        "resources": {"slots_per_trial": slots},
+        "searcher": {"metric": "loss", **searcher},
+        "scheduling_unit": REPORT_PERIOD,
+        "min_validation_period": {"batches": VALIDATION_PERIOD},
+        "min_checkpoint_period": {"batches": VALIDATION_PERIOD},
+        "reproducibility": {"experiment_seed": seed},
+        # Killed ranks are not the trial's fault here.
+        "max_restarts": 100_000,
+        "checkpoint_storage": {
+            "type": "shared_fs",
+            "host_path": str(ledger.parent / "checkpoints"),
+            "save_trial_latest": 5,
+        },
+        "environment": {"environment_variables": [f"CHAOS_LEDGER={ledger}"]},
+    }
+
+
+def jobs(minutes: float, seed: int, folder: pathlib.Path) -> list[Job]:
+    """That keep four slots busy for about `minutes` when nobody disturbs them.
+
+    A search has one trial at a time: what it decides then depends on nothing but their reports.
+    """
+    batches = int(minutes * 60 * BATCHES_PER_SECOND) // VALIDATION_PERIOD * VALIDATION_PERIOD
+    batches = max(batches, 4 * VALIDATION_PERIOD)
+    rung = max(VALIDATION_PERIOD, batches // 8 // VALIDATION_PERIOD * VALIDATION_PERIOD)
+    searchers = {
+        "gang": (2, {"name": "single", "max_length": {"batches": batches}}),
+        "asha": (1, {"name": "async_halving", "max_length": {"batches": 4 * rung},
+                     "num_rungs": 2, "divisor": 4, "max_trials": 5,
+                     "max_concurrent_trials": 1}),
+        "random": (1, {"name": "random", "max_length": {"batches": max(VALIDATION_PERIOD,
+                                                                       batches // 4)},
+                       "max_trials": 4, "max_concurrent_trials": 1}),
+    }  # fmt: skip
+    return [
+        Job(_config(name, seed, slots, searcher, folder / name / "ledger"), name)
+        for name, (slots, searcher) in searchers.items()
+    ]
