@@ -1,9 +1,12 @@
 #include "agent/agent.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
-#include <map>
+#include <limits>
 #include <random>
 #include <system_error>
 #include <utility>
@@ -11,15 +14,15 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "agent/core/supervisor.h"
 #include "agent/device/detector.h"
 #include "agent/driver/process_driver.h"
-#include "agent/driver/process_table.h"
-#include "agent/journal/journal.h"
 #include "agent/link/context_cache.h"
 #include "agent/link/log_shipper.h"
 #include "agent/link/master_link.h"
 #include "base/event_loop.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "base/install.h"
 #include "base/log.h"
@@ -41,20 +44,14 @@ absl::Status CheckId(const std::string& id) {
       absl::StrCat("--id ", id, " is no name for an agent; use letters, digits, '.', '-' and '_'"));
 }
 
-// Ends what an agent that was killed left running. Nothing of it is taken up again.
-absl::Status KillLeftovers(const std::string& work_dir, Journal& journal) {
-  for (const auto& [allocation, entry] : journal.entries()) {
-    const absl::StatusOr<uint64_t> start_time = StartTime(entry.pid);
-    TaskProcesses task{.mark = ProcessMark(work_dir, allocation)};
-    // With another start time the number belongs to somebody else by now.
-    if (start_time.ok() && *start_time == entry.start_time) task.leader = entry.pid;
-    DET_RETURN_IF_ERROR(KillProcesses(task, absl::Seconds(10)));
-  }
-  DET_RETURN_IF_ERROR(
-      KillProcesses({.mark = ProcessMark(work_dir, AllocationId())}, absl::Seconds(10)));
-  std::error_code error;
-  std::filesystem::remove_all(work_dir + "/tasks", error);
-  return journal.Clear();
+// Keeps a second agent out of the folder, as long as this process lives.
+absl::StatusOr<base::Fd> LockFolder(const std::string& work_dir) {
+  const std::string path = work_dir + "/agent.lock";
+  base::Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!lock.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "another agent uses ", work_dir, "; stop it or choose another folder with --work-dir"));
 }
 
 // What tasks may use together, unless the flags say it.
@@ -65,33 +62,45 @@ void CountMachine(AgentOptions& options) {
   if (options.memory == 0) options.memory.reset();
 }
 
+std::string Urls(const std::vector<MasterAddress>& masters) {
+  return absl::StrJoin(masters, ",", [](std::string* out, const MasterAddress& master) {
+    absl::StrAppend(out, master.Url());
+  });
+}
+
 // The agent once all that can be refused has been checked.
 struct Parts {
   AgentOptions options;
-  MasterAddress master;
+  std::vector<MasterAddress> masters;
   Host host;
-  Journal journal;
+  base::Fd lock;
 };
 
 class RealAgent final : public Agent, private LinkListener, private TaskListener {
  public:
   RealAgent(Parts parts, absl::AnyInvocable<void(absl::Status)> on_end)
       : options_(std::move(parts.options)),
+        lock_(std::move(parts.lock)),
         host_(std::move(parts.host)),
-        journal_(std::move(parts.journal)),
         on_end_(std::move(on_end)),
         loop_(base::MakeAsioEventLoop("agent")),
-        link_(MakeMasterLink({.master = parts.master,
+        link_(MakeMasterLink({.masters = parts.masters,
                               .agent_id = options_.id,
                               .token = options_.token,
                               .seed = std::random_device{}()},
                              loop_.get(), this)),
         contexts_(options_.work_dir + "/contexts", link_.get()),
-        shipper_(loop_.get(), link_.get(), std::random_device{}()),
-        driver_(MakeProcessDriver(
-            {.work_dir = options_.work_dir, .contexts = &contexts_, .listener = this})) {
+        shipper_(loop_.get(), link_.get(), std::random_device{}(),
+                 [this](const AllocationId& allocation, int64_t sequence) {
+                   driver_->Delivered(allocation, sequence);
+                 }),
+        driver_(MakeProcessDriver({.work_dir = options_.work_dir,
+                                   .keeper = options_.keeper,
+                                   .spool_limit = options_.log_spool_limit,
+                                   .contexts = &contexts_,
+                                   .listener = this})) {
     driver_->SetHost(host_);
-    loop_->Post([this] { link_->Connect(); });
+    loop_->Post([this] { Begin(); });
   }
 
   ~RealAgent() override {
@@ -101,11 +110,8 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
     (void)::unlink(StateFile().c_str());
   }
 
-  void Stop() override {
-    loop_->Post([this] {
-      const absl::Duration grace = stopping_ ? absl::ZeroDuration() : options_.stop_grace;
-      BeginStop(absl::OkStatus(), grace);
-    });
+  void Stop(bool stop_tasks) override {
+    loop_->Post([this, stop_tasks] { End(absl::OkStatus(), stop_tasks); });
   }
 
  private:
@@ -126,6 +132,9 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
   }
 
   void OnRegistered(const Registered& registered) override {
+    host_.master_url = registered.master.Url();
+    host_.master_host = registered.master.host;
+    host_.master_port = registered.master.port;
     DET_LOG(INFO) << "registered" << base::Field("agent", options_.id)
                   << base::Field("master", host_.master_url)
                   << base::Field("cluster", registered.cluster_id)
@@ -143,12 +152,15 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
     shipper_.TryNow();
   }
 
-  void OnOrder(const Event& order) override { Handle(order); }
+  void OnOrder(const Event& order) override {
+    // One that comes after all was stopped is not refused: the next agent gets it again.
+    if (on_end_ != nullptr) Handle(order);
+  }
 
   void OnShutdown(const std::string& reason) override {
     DET_LOG(ERROR) << "the master ends this agent: " << reason;
-    BeginStop(absl::AbortedError(absl::StrCat("the master ended this agent: ", reason)),
-              options_.stop_grace);
+    End(absl::AbortedError(absl::StrCat("the master ended this agent: ", reason)),
+        options_.stop_tasks);
   }
 
   void OnDisconnected(const absl::Status& why) override {
@@ -156,14 +168,13 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
     if (absl::IsAlreadyExists(why)) {
       OnIdInUse(why);
     } else if (refused && host_.cluster_id.empty()) {
-      BeginStop(absl::Status(why.code(), absl::StrCat("the master at ", host_.master_url,
-                                                      " refused this agent: ", why.message(),
-                                                      "; give its agent token by --token-file")),
-                options_.stop_grace);
+      End(absl::Status(why.code(), absl::StrCat("the master at ", host_.masters,
+                                                " refused this agent: ", why.message(),
+                                                "; give its agent token by --token-file")),
+          options_.stop_tasks);
     } else if (!std::exchange(outage_logged_, true)) {
       DET_LOG(WARNING) << (registered_ ? "lost the master" : "cannot reach the master")
-                       << "; trying again until it answers"
-                       << base::Field("master", host_.master_url)
+                       << "; trying again until it answers" << base::Field("master", host_.masters)
                        << base::Field("why", why.message());
     }
     if (!absl::IsAlreadyExists(why)) id_in_use_since_ = absl::InfiniteFuture();
@@ -178,17 +189,13 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
       DET_LOG(WARNING) << why.message()
                        << base::Field("asking_for", absl::FormatDuration(options_.id_patience));
     }
-    if (now - id_in_use_since_ >= options_.id_patience) BeginStop(why, options_.stop_grace);
+    if (now - id_in_use_since_ >= options_.id_patience) End(why, options_.stop_tasks);
   }
 
   // ---- from the driver, on its threads ----
 
   void OnStarted(const AllocationId& allocation, int pid) override {
-    // Read here, while the process cannot have been reaped.
-    const absl::StatusOr<uint64_t> start_time = StartTime(pid);
-    loop_->Post([this, allocation, pid, start_time = start_time.value_or(0)] {
-      const absl::Status written = journal_.Add(allocation, {pid, start_time});
-      if (!written.ok()) DET_LOG(WARNING) << written.message();
+    loop_->Post([this, allocation, pid] {
       DET_LOG(INFO) << "task started" << base::Field("allocation", allocation)
                     << base::Field("pid", pid);
       Handle(TaskStarted{allocation, pid});
@@ -203,8 +210,6 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
 
   void OnExited(const AllocationId& allocation, const TaskExit& exit) override {
     loop_->Post([this, allocation, exit] {
-      const absl::Status written = journal_.Remove(allocation);
-      if (!written.ok()) DET_LOG(WARNING) << written.message();
       DET_LOG(INFO) << "task ended" << base::Field("allocation", allocation)
                     << base::Field("exit_code", exit.exit_code)
                     << base::Field("message", exit.message);
@@ -213,7 +218,21 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
     });
   }
 
+  void OnOutputEnded(const AllocationId& allocation) override {
+    loop_->Post([this, allocation] { shipper_.End(allocation); });
+  }
+
   // ---- on the loop ----
+
+  void Begin() {
+    const absl::StatusOr<std::vector<RunningTask>> adopted = driver_->Adopt();
+    if (!adopted.ok()) return End(adopted.status(), /*stop_tasks=*/false);
+    for (const RunningTask& task : *adopted) {
+      DET_LOG(INFO) << "task taken up" << base::Field("allocation", task.allocation);
+      Handle(TaskAdopted{task.allocation, task.slots});
+    }
+    link_->Connect();
+  }
 
   void Handle(const Event& event) {
     for (const Action& action : supervisor_.Apply(event, loop_->Now())) {
@@ -238,16 +257,12 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
   void Perform(const StartProcess& action) { driver_->Start(action.spec); }
   void Perform(const SignalProcess& action) { driver_->Signal(action.allocation, action.signal); }
   void Perform(const FlushLogs& action) {
-    if (stopping_ && !registered_) {
-      // Nobody takes them any more, and waiting would only delay the end.
-      loop_->Post([this, id = action.allocation] { Handle(LogsPosted{id}); });
-      return;
-    }
     shipper_.Flush(action.allocation, [this, allocation = action.allocation] {
       loop_->Post([this, allocation] { Handle(LogsPosted{allocation}); });
     });
   }
   void Perform(const SendReport& action) { link_->Send(action.report); }
+  void Perform(const ForgetTask& action) { driver_->Forget(action.allocation); }
 
   // A line of the agent's own in the task's log.
   void Note(const AllocationId& allocation, std::string text) {
@@ -257,12 +272,15 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
     line.stdtype = "stderr";
     line.source = "agent";
     line.text = std::move(text);
+    line.sequence = std::numeric_limits<int64_t>::max();  // After all that the task may ever say.
     shipper_.Add(allocation, {std::move(line)});
   }
 
-  void BeginStop(const absl::Status& why, absl::Duration grace) {
-    if (!stopping_) {
-      stopping_ = true;
+  void End(const absl::Status& why, bool stop_tasks) {
+    if (on_end_ == nullptr) return;
+    if (!stop_tasks && !stopping_) return std::exchange(on_end_, nullptr)(why);
+    const absl::Duration grace = stopping_ ? absl::ZeroDuration() : options_.stop_grace;
+    if (!std::exchange(stopping_, true)) {
       result_ = why;
       stop_deadline_ = loop_->Now() + grace + Supervisor::kLogPatience + kAckPatience;
       loop_->PostAt(stop_deadline_, [this] { EndIfDone(); });
@@ -272,8 +290,10 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
 
   void EndIfDone() {
     if (!stopping_ || on_end_ == nullptr) return;
-    const bool told = supervisor_.Unacked().empty() || !registered_;
-    if ((!supervisor_.Idle() || !told) && loop_->Now() < stop_deadline_) return;
+    // Without a master nobody takes lines and reports; they stay for the next agent.
+    const bool done = registered_ ? supervisor_.Idle() && supervisor_.Unacked().empty()
+                                  : !supervisor_.AnyProcess();
+    if (!done && loop_->Now() < stop_deadline_) return;
     std::exchange(on_end_, nullptr)(result_);
   }
 
@@ -281,8 +301,8 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
 
   const AgentOptions options_;
   const std::string incarnation_ = base::NewUuid();
+  const base::Fd lock_;
   Host host_;
-  Journal journal_;
   Supervisor supervisor_;
   absl::AnyInvocable<void(absl::Status)> on_end_;
   bool registered_ = false;
@@ -307,14 +327,14 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& given,
                                                     absl::AnyInvocable<void(absl::Status)> on_end) {
   AgentOptions options = given;
   DET_RETURN_IF_ERROR(CheckId(options.id));
-  DET_ASSIGN_OR_RETURN(const MasterAddress master, ParseMasterAddress(options.master));
+  DET_ASSIGN_OR_RETURN(std::vector<MasterAddress> masters, ParseMasterAddresses(options.master));
   DET_ASSIGN_OR_RETURN(std::vector<Device> devices,
                        DetectDevices({.artificial_slots = options.slots,
                                       .artificial_device = options.artificial_device,
                                       .artificial_islands = options.artificial_islands}));
   CountMachine(options);
   if (options.address.empty()) {
-    DET_ASSIGN_OR_RETURN(options.address, LocalAddressTowards(master));
+    DET_ASSIGN_OR_RETURN(options.address, LocalAddressTowards(masters));
   }
   std::error_code error;
   options.work_dir = std::filesystem::absolute(options.work_dir, error).lexically_normal();
@@ -322,21 +342,27 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& given,
     return absl::Status(made.code(),
                         absl::StrCat(made.message(), "; choose another folder with --work-dir"));
   }
-  DET_ASSIGN_OR_RETURN(Journal journal, Journal::Open(options.work_dir));
+  options.keeper = std::filesystem::absolute(options.keeper, error);
+  if (::access(options.keeper.c_str(), X_OK) != 0) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no program ", options.keeper, "; it belongs beside resolute-agent"));
+  }
+  DET_ASSIGN_OR_RETURN(base::Fd lock, LockFolder(options.work_dir));
   (void)::unlink((options.work_dir + "/agent.json").c_str());
-  DET_RETURN_IF_ERROR(KillLeftovers(options.work_dir, journal));
   DET_RETURN_IF_ERROR(base::MakeDirs(options.work_dir + "/cache"));
 
   Host host{.agent_id = options.id,
-            .master_url = master.Url(),
-            .master_host = master.host,
-            .master_port = master.port,
+            .master_url = masters[0].Url(),
+            .masters = Urls(masters),
+            .master_host = masters[0].host,
+            .master_port = masters[0].port,
             .address = options.address,
             .sdk_dir = options.sdk_dir,
             .cache_dir = options.work_dir + "/cache",
             .devices = std::move(devices)};
   return std::make_unique<RealAgent>(
-      Parts{std::move(options), master, std::move(host), std::move(journal)}, std::move(on_end));
+      Parts{std::move(options), std::move(masters), std::move(host), std::move(lock)},
+      std::move(on_end));
 }
 
 }  // namespace det::agent

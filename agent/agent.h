@@ -23,7 +23,7 @@
 namespace det::agent {
 
 struct AgentOptions {
-  std::string master;  // http://host:port
+  std::string master;  // http://host:port; several with commas between
   std::string id;
   std::string resource_pool = "default";
   std::optional<int> slots;       // artificial ones; else what the machine has
@@ -34,9 +34,12 @@ struct AgentOptions {
   std::string network_switch;     // empty: unknown
   std::map<std::string, std::string> labels;
   std::string work_dir;
-  std::string token;    // empty: none
-  std::string sdk_dir;  // empty: none
-  std::string address;  // empty: the one that leads to the master
+  std::string keeper;                            // path of resolute-keeper
+  int64_t log_spool_limit = int64_t{256} << 20;  // bytes of output kept for each task
+  bool stop_tasks = false;                       // whatever ends the agent ends its tasks
+  std::string token;                             // empty: none
+  std::string sdk_dir;                           // empty: none
+  std::string address;                           // empty: the one that leads to the master
   absl::Duration stop_grace = absl::Seconds(10);
   // How long to go on asking for an id that is in use: its last holder may be about to end.
   absl::Duration id_patience = absl::Seconds(30);
@@ -44,17 +47,18 @@ struct AgentOptions {
 
 class Agent {
  public:
+  // Takes up the tasks that an agent before this one left in the folder.
   // `on_end` runs once, on the agent's thread: OK after Stop, else why the agent cannot go on. It
   // must not destroy the agent. Refusals name the flag to change.
   static absl::StatusOr<std::unique_ptr<Agent>> Start(
       const AgentOptions& options, absl::AnyInvocable<void(absl::Status)> on_end);
 
-  // Kills what still runs.
+  // Tasks that run go on.
   virtual ~Agent() = default;
 
-  // Stops the tasks gently, reports their ends, then calls `on_end`. Called again: kills them now.
-  // Any thread.
-  virtual void Stop() = 0;
+  // Calls `on_end` at once: the tasks are left to the next agent. With `stop_tasks`: stops them
+  // gently and reports their ends before; called again then: kills them now. Any thread.
+  virtual void Stop(bool stop_tasks) = 0;
 };
 
 }  // namespace det::agent

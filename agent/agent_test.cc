@@ -11,7 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "agent/driver/process_driver.h"
 #include "agent/fake_master.h"
+#include "agent/keeper/process_table.h"
 #include "base/file.h"
 #include <gtest/gtest.h>
 
@@ -23,12 +25,19 @@ bool Exists(const std::string& path) { return std::filesystem::exists(path); }
 class AgentTest : public testing::Test {
  protected:
   void SetUp() override { dir_.emplace(*base::TempDir::Create("det-agent")); }
-  void TearDown() override { agent_.reset(); }
+  void TearDown() override {
+    agent_.reset();
+    (void)KillProcesses({.mark = ProcessMark(work_dir(), AllocationId())}, absl::Seconds(10));
+  }
 
   std::string work_dir() const { return dir_->path() + "/agent"; }
 
   AgentOptions Options() const {
-    return {.master = master_.url(), .id = "a1", .slots = 2, .work_dir = work_dir()};
+    return {.master = master_.url(),
+            .id = "a1",
+            .slots = 2,
+            .work_dir = work_dir(),
+            .keeper = "agent/resolute-keeper"};
   }
 
   void StartAgent(const AgentOptions& options) {
@@ -110,7 +119,7 @@ TEST_F(AgentTest, ShipsLinesBeforeItReportsTheExit) {
   EXPECT_EQ(lines["ERROR: bad"].level(), 5);
   EXPECT_EQ(lines["ERROR: bad"].stdtype(), "stderr");
   EXPECT_TRUE(lines.contains("1.1.0 [0] cluster"));
-  EXPECT_FALSE(Exists(work_dir() + "/tasks/1.1.0"));
+  EXPECT_FALSE(Exists(work_dir() + "/tasks/1.1.0/work"));
 }
 
 TEST_F(AgentTest, StopsGently) {
@@ -248,14 +257,111 @@ TEST_F(AgentTest, SurvivesAMasterThatRestarts) {
   EXPECT_EQ(master_.WaitForExit("1.1.0")->exit_code(), 0);
 }
 
-TEST_F(AgentTest, AnAgentThatStopsStopsItsTasks) {
+// What waits behind a master that does not take it is on disk, and one that comes back gets it.
+TEST_F(AgentTest, HoldsNoMoreLinesThanItMay) {
+  master_.SetTakeLogs(false);
+  StartAgent();
+  master_.StartTask("1.1.0", {"sh", "-c", "seq 1 60000"});
+  const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
+  ASSERT_TRUE(exit.has_value()) << "it does not wait for its lines for ever";
+  master_.SetTakeLogs(true);
+  ASSERT_TRUE(WaitForLine("60000"));
+  const std::vector<std::string> texts = master_.heard().Texts();
+  ASSERT_EQ(texts.size(), 60000u);
+  for (size_t i = 0; i < texts.size(); ++i) ASSERT_EQ(texts[i], absl::StrCat(i + 1));
+}
+
+TEST_F(AgentTest, AnAgentThatIsStoppedLeavesItsTasksToTheNext) {
+  StartAgent();
+  master_.StartTask("1.1.0",
+                    {"sh", "-c", "echo one; while [ ! -e go ]; do sleep 0.01; done; echo two"});
+  ASSERT_TRUE(WaitForLine("one"));
+  agent_->Stop(/*stop_tasks=*/false);
+  EXPECT_TRUE(WaitForEnd().ok());
+  agent_.reset();
+  EXPECT_EQ(master_.heard().Exit("1.1.0"), nullptr);
+  ended_.reset();
+
+  StartAgent(Options());
+  ASSERT_TRUE(master_.WaitForRegistration(2));
+  const v1::Register again = master_.heard().registrations[1];
+  ASSERT_EQ(again.running_size(), 1);
+  EXPECT_EQ(again.running(0).allocation_id(), "1.1.0");
+  EXPECT_EQ(again.running(0).slots(0), 0);
+  ASSERT_TRUE(base::WriteFileAtomically(work_dir() + "/tasks/1.1.0/work/go", "").ok());
+  const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->exit_code(), 0);
+  EXPECT_EQ(master_.heard().Texts(), (std::vector<std::string>{"one", "two"}));
+}
+
+// It comes back after the master has given its tasks up, and started them elsewhere.
+TEST_F(AgentTest, ATaskThatTheMasterDoesNotWantAnyMoreIsKilledOnReturn) {
+  StartAgent();
+  master_.StartTask("1.1.0",
+                    {"sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.01; done"});
+  ASSERT_TRUE(WaitForLine("ready"));
+  agent_.reset();
+  StartAgent(Options());
+  ASSERT_TRUE(master_.WaitForRegistration(2));
+  master_.StopTask("1.1.0", 0);
+  const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->signal(), SIGKILL);
+  EXPECT_TRUE(FindProcesses({.mark = ProcessMark(work_dir(), AllocationId())}).empty());
+}
+
+TEST_F(AgentTest, AnUnacknowledgedEndIsReportedByTheNextAgent) {
+  master_.SetAutoAck(false);
+  StartAgent();
+  master_.StartTask("1.1.0", {"sh", "-c", "echo one; exit 4"});
+  ASSERT_TRUE(master_.WaitForExit("1.1.0").has_value());
+  agent_.reset();
+  const size_t before = master_.heard().reports.size();
+  master_.SetAutoAck(true);
+  StartAgent(Options());
+  ASSERT_TRUE(master_.WaitUntil(
+      [&](const FakeMaster::Heard& heard) { return heard.reports.size() == before + 2; }));
+  const v1::TaskReport again = master_.heard().reports.back();
+  EXPECT_EQ(again.exited().exit_code(), 4);
+  EXPECT_EQ(again.sequence(), 2) << "each agent counts its own";
+  EXPECT_EQ(master_.heard().Texts(), std::vector<std::string>{"one"});
+  // Once it is acknowledged, nothing of it is left.
+  ASSERT_TRUE(master_.WaitForRegistration(2));
+  agent_->Stop(/*stop_tasks=*/true);
+  EXPECT_TRUE(WaitForEnd().ok());
+  EXPECT_FALSE(Exists(work_dir() + "/tasks/1.1.0"));
+}
+
+TEST_F(AgentTest, FindsTheMasterThatLeads) {
+  FakeMaster other;
+  AgentOptions options = Options();
+  options.master = absl::StrCat(master_.url(), ",", other.url());
+  master_.Stop();
+  StartAgent(options);
+  ASSERT_TRUE(other.WaitForRegistration());
+  other.StartTask("1.1.0", {"sh", "-c", "echo $DET_MASTER $DET_MASTERS; sleep 1000"});
+  ASSERT_TRUE(other.WaitUntil([](const FakeMaster::Heard& heard) { return !heard.lines.empty(); }));
+  EXPECT_EQ(other.heard().Texts().at(0), absl::StrCat(other.url(), " ", options.master));
+
+  master_.Start();
+  other.Stop();
+  ASSERT_TRUE(master_.WaitForRegistration());
+  EXPECT_EQ(master_.heard().registrations[0].running_size(), 1);
+  master_.StopTask("1.1.0", 0);
+  ASSERT_TRUE(master_.WaitForExit("1.1.0").has_value());
+  master_.StartTask("1.2.0", {"echo", "hi"});
+  EXPECT_TRUE(WaitForLine("hi")) << "logs follow";
+}
+
+TEST_F(AgentTest, AnAgentThatIsToldToStopsItsTasks) {
   StartAgent();
   master_.StartTask("1.1.0", {"sleep", "1000"});
   ASSERT_TRUE(
       master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.Start("1.1.0"); }));
   EXPECT_EQ(*base::ReadFile(work_dir() + "/agent.json"),
             absl::StrCat("{\"pid\": ", ::getpid(), ", \"id\": \"a1\", \"registered\": true}\n"));
-  agent_->Stop();
+  agent_->Stop(/*stop_tasks=*/true);
   EXPECT_TRUE(WaitForEnd().ok());
   const FakeMaster::Heard heard = master_.heard();
   ASSERT_NE(heard.Exit("1.1.0"), nullptr);
@@ -304,6 +410,9 @@ TEST_F(AgentTest, RefusesWhatCannotWork) {
   options = Options();
   options.work_dir = "/dev/null/x";
   EXPECT_NE(start(options).message().find("--work-dir"), std::string::npos);
+  options = Options();
+  options.keeper = "/no/keeper";
+  EXPECT_NE(start(options).message().find("/no/keeper"), std::string::npos);
   StartAgent();
   EXPECT_NE(start(Options()).message().find("another agent uses"), std::string::npos);
 }

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "det/agent/v1/agent.grpc.pb.h"
@@ -49,8 +50,8 @@ class FakeMaster final : private v1::AgentHub::Service {
   struct Heard {
     std::vector<v1::Register> registrations;
     std::vector<v1::TaskReport> reports;  // of all streams, repeated ones too
-    std::vector<v1::LogLine> lines;
-    size_t lines_at_exit = 0;  // how many lines were there when the last Exited came
+    std::vector<v1::LogLine> lines;       // without those that came again, as a master stores them
+    size_t lines_at_exit = 0;             // how many lines were there when the last Exited came
     int heartbeats = 0;
     int refusals = 0;  // of ids in use
 
@@ -88,6 +89,7 @@ class FakeMaster final : private v1::AgentHub::Service {
   bool auto_ack_ = true;
   bool take_logs_ = true;
   std::map<std::string, std::string> contexts_;
+  std::map<std::pair<std::string, int64_t>, std::string> line_texts_;
 };
 
 }  // namespace det::agent

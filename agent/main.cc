@@ -47,6 +47,11 @@ std::string HostName() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "agent";
 }
 
+std::string BesideThis(const std::string& program) {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / program;
+}
+
 // Where the installed Trial API lies beside this program: in a build tree, or installed.
 std::string DefaultSdkDir() {
   std::error_code error;
@@ -64,7 +69,8 @@ std::string DefaultWorkDir(const std::string& id) {
 }
 
 void Declare(CLI::App& app, Flags& flags) {
-  app.add_option("--master", flags.agent.master, "Address of the master, http://host:port")
+  app.add_option("--master", flags.agent.master,
+                 "Address of the master, http://host:port; with a standby: both, with a comma")
       ->required();
   app.add_option("--id", flags.agent.id, "Name of this agent (default: the host's name)");
   app.add_option("--slots", flags.slots,
@@ -92,7 +98,14 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--address", flags.agent.address,
                  "Address under which other agents' tasks reach this machine");
   app.add_option("--stop-grace", flags.stop_grace,
-                 "Seconds that tasks are given when the agent stops (default: 10)");
+                 "Seconds that tasks are given when the agent stops them (default: 10)");
+  app.add_flag("--stop-tasks", flags.agent.stop_tasks,
+               "Stop the tasks when the agent is stopped; without, SIGTERM leaves them to the next "
+               "agent on the same folder, and SIGINT stops them");
+  app.add_option("--log-spool-limit", flags.agent.log_spool_limit,
+                 "Disk space for what each task writes while the master is away, such as 1g; past "
+                 "it the oldest lines go (default: 256m)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
   app.add_flag("--log-json", flags.log_json, "Log as JSON lines");
   app.add_flag("--verbose", flags.verbose, "Log more");
   app.set_version_flag("--version", std::string("resolute-agent ") + base::kVersion);
@@ -121,6 +134,10 @@ absl::Status Complete(Flags& flags) {
     return absl::InvalidArgumentError("--stop-grace is a number of seconds, 0 or more");
   }
   agent.stop_grace = absl::Seconds(flags.stop_grace);
+  if (agent.log_spool_limit < (64 << 10)) {
+    return absl::InvalidArgumentError("--log-spool-limit is a size of 64k or more, such as 256m");
+  }
+  agent.keeper = BesideThis("resolute-keeper");
   if (agent.id.empty()) agent.id = HostName();
   if (agent.work_dir.empty()) agent.work_dir = DefaultWorkDir(agent.id);
   if (agent.sdk_dir.empty()) agent.sdk_dir = DefaultSdkDir();
@@ -138,7 +155,7 @@ absl::Status Complete(Flags& flags) {
   return absl::InvalidArgumentError(absl::StrCat("the token file ", flags.token_file, " is empty"));
 }
 
-// Until the agent has ended; each SIGTERM or SIGINT asks it to.
+// Until the agent has ended; SIGTERM asks it to, and SIGINT to end its tasks too.
 absl::Status Run(const AgentOptions& options) {
   // Before any thread starts, so that all of them leave these signals to us.
   sigset_t signals;
@@ -168,7 +185,7 @@ absl::Status Run(const AgentOptions& options) {
     signalfd_siginfo info;
     if (::read(signal_fd.get(), &info, sizeof(info)) == sizeof(info)) {
       DET_LOG(INFO) << "stopping" << base::Field("signal", info.ssi_signo);
-      agent->Stop();
+      agent->Stop(options.stop_tasks || info.ssi_signo == SIGINT);
     }
   }
 }

@@ -1,15 +1,21 @@
 // The program itself: its flags, its end by signals, and what it finds after it was killed.
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "agent/driver/process_driver.h"
-#include "agent/driver/process_table.h"
 #include "agent/fake_master.h"
+#include "agent/keeper/folder.h"
+#include "agent/keeper/process_table.h"
 #include "base/file.h"
 #include "base/subprocess.h"
 #include <gtest/gtest.h>
@@ -41,8 +47,11 @@ class MainTest : public testing::Test {
     ASSERT_TRUE(child.ok()) << child.status();
     pid_ = child->pid;
   }
-  void RunAgent(size_t registration) {
-    Run({"--master", master_.url(), "--id", "a1", "--slots", "2", "--work-dir", work_dir()});
+  void RunAgent(size_t registration, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> flags = {"--master", master_.url(), "--id",       "a1",
+                                      "--slots",  "2",           "--work-dir", work_dir()};
+    flags.insert(flags.end(), more.begin(), more.end());
+    Run(flags);
     ASSERT_TRUE(master_.WaitForRegistration(registration));
   }
   base::ProcessExit Wait() { return *base::WaitForExit(std::exchange(pid_, -1)); }
@@ -52,32 +61,108 @@ class MainTest : public testing::Test {
   pid_t pid_ = -1;
 };
 
-TEST_F(MainTest, EndsOnSigtermAndStopsItsTasks) {
+TEST_F(MainTest, EndsOnSigtermAndLeavesItsTasks) {
   RunAgent(1);
   master_.StartTask("1.1.0", {"sleep", "1000"});
   ASSERT_TRUE(
       master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.Start("1.1.0"); }));
+  const int task = master_.heard().Start("1.1.0")->started().pid();
   ::kill(pid_, SIGTERM);
+  EXPECT_EQ(Wait(), base::ProcessExit{});
+  EXPECT_EQ(master_.heard().Exit("1.1.0"), nullptr);
+  EXPECT_EQ(::kill(task, 0), 0);
+  EXPECT_TRUE(absl::IsNotFound(base::ReadFile(work_dir() + "/agent.json").status()));
+}
+
+class StopTest : public MainTest, public testing::WithParamInterface<int> {};
+
+TEST_P(StopTest, EndsAndStopsItsTasks) {
+  RunAgent(1, GetParam() == SIGTERM ? std::vector<std::string>{"--stop-tasks"}
+                                    : std::vector<std::string>{});
+  master_.StartTask("1.1.0", {"sleep", "1000"});
+  ASSERT_TRUE(
+      master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.Start("1.1.0"); }));
+  ::kill(pid_, GetParam());
   EXPECT_EQ(Wait(), base::ProcessExit{});
   EXPECT_NE(master_.heard().Exit("1.1.0"), nullptr);
   EXPECT_TRUE(FindProcesses({.mark = ProcessMark(work_dir(), AllocationId())}).empty());
   EXPECT_TRUE(absl::IsNotFound(base::ReadFile(work_dir() + "/agent.json").status()));
 }
 
-TEST_F(MainTest, FindsAndEndsWhatAKilledAgentLeftBehind) {
+INSTANTIATE_TEST_SUITE_P(Signals, StopTest, testing::Values(SIGTERM, SIGINT));
+
+// Killed again and again while a task writes: every line is there exactly once, and its end.
+TEST_F(MainTest, ATaskOutlivesItsAgent) {
   RunAgent(1);
-  // The second sleep leaves session and group, so only its mark tells.
-  master_.StartTask("1.1.0", {"sh", "-c", "setsid sleep 1000 & echo ready; sleep 1000"});
+  // Lines until it is told to end, so that there are some of before, while and after.
+  master_.StartTask("1.1.0", {"sh", "-c",
+                              "i=0; while [ ! -e go ]; do i=$((i+1)); echo $i; done; "
+                              "echo last $i; exit 3"});
+  size_t lines = 0;
+  for (size_t life = 1; life <= 3; ++life) {
+    ASSERT_TRUE(master_.WaitUntil([&](const FakeMaster::Heard& heard) {
+      return heard.lines.size() > lines + 100 && heard.Start("1.1.0") != nullptr;
+    }));
+    lines = master_.heard().lines.size();
+    ::kill(pid_, SIGKILL);
+    EXPECT_EQ(Wait().signal, SIGKILL);
+    RunAgent(life + 1);
+    ASSERT_EQ(master_.heard().registrations[life].running_size(), 1);
+    EXPECT_EQ(master_.heard().registrations[life].running(0).slots(0), 0);
+  }
+  ASSERT_TRUE(base::WriteFileAtomically(work_dir() + "/tasks/1.1.0/work/go", "").ok());
+  const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->exit_code(), 3);
+
+  // A real master drops the numbers that it has.
+  std::map<int64_t, std::string> texts;
+  for (const v1::LogLine& line : master_.heard().lines) {
+    const auto [known, fresh] = texts.emplace(line.sequence(), line.text());
+    EXPECT_EQ(known->second, line.text()) << "one number for two lines";
+  }
+  const int64_t count = static_cast<int64_t>(texts.size());
+  for (int64_t i = 1; i < count; ++i) ASSERT_EQ(texts[i], absl::StrCat(i));
+  EXPECT_EQ(texts[count], absl::StrCat("last ", count - 1));
+  std::set<int> pids;
+  for (const v1::TaskReport& report : master_.heard().reports) {
+    if (report.has_started()) pids.insert(report.started().pid());
+  }
+  EXPECT_EQ(pids.size(), 1u);
+}
+
+TEST_F(MainTest, AnEndWhileTheAgentIsAwayIsReported) {
+  RunAgent(1);
+  master_.StartTask("1.1.0",
+                    {"sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; echo bye; exit 5"});
+  ASSERT_TRUE(
+      master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.Start("1.1.0"); }));
+  ::kill(pid_, SIGKILL);
+  (void)Wait();
+  const KeepFolder keep(work_dir() + "/tasks/1.1.0/keep");
+  const base::Fd keeper(static_cast<int>(::syscall(SYS_pidfd_open, keep.Keeper(), 0)));
+  ASSERT_TRUE(keeper.valid());
+  ASSERT_TRUE(base::WriteFileAtomically(work_dir() + "/tasks/1.1.0/work/go", "").ok());
+  pollfd ended = {.fd = keeper.get(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(::poll(&ended, 1, 30'000), 1);
+  RunAgent(2);
+  EXPECT_EQ(master_.heard().registrations[1].running_size(), 1);
+  const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->exit_code(), 5);
+  EXPECT_EQ(master_.heard().Texts(), std::vector<std::string>{"bye"});
+}
+
+TEST_F(MainTest, AKilledKeeperIsSaid) {
+  RunAgent(1);
+  master_.StartTask("1.1.0", {"sh", "-c", "setsid sleep 1000 & echo ready; wait"});
   ASSERT_TRUE(
       master_.WaitUntil([](const FakeMaster::Heard& heard) { return !heard.lines.empty(); }));
-  ::kill(pid_, SIGKILL);
-  EXPECT_EQ(Wait().signal, SIGKILL);
-  EXPECT_FALSE(FindProcesses({.mark = ProcessMark(work_dir(), AllocationId("1.1.0"))}).empty());
-  RunAgent(2);
-  EXPECT_TRUE(FindProcesses({.mark = ProcessMark(work_dir(), AllocationId("1.1.0"))}).empty());
-  EXPECT_EQ(master_.heard().registrations[1].running_size(), 0);
-  master_.StartTask("1.1.1", {"true"});
-  EXPECT_TRUE(master_.WaitForExit("1.1.1").has_value());
+  ::kill(KeepFolder(work_dir() + "/tasks/1.1.0/keep").Keeper(), SIGKILL);
+  const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_NE(exit->message().find("keeper"), std::string::npos) << exit->message();
+  EXPECT_TRUE(FindProcesses({.mark = ProcessMark(work_dir(), AllocationId())}).empty());
 }
 
 TEST_F(MainTest, SaysInOneLineWhatIsWrong) {
@@ -146,6 +231,12 @@ TEST_F(MainTest, ARefusalIsPrintedInTheMastersWords) {
                           "twice\n"),
             std::string::npos)
       << errors();
+}
+
+TEST_F(MainTest, TooSmallASpool) {
+  Run({"--master", master_.url(), "--log-spool-limit", "1k"});
+  EXPECT_EQ(Wait().code, 1);
+  EXPECT_EQ(errors(), "resolute-agent: --log-spool-limit is a size of 64k or more, such as 256m\n");
 }
 
 TEST_F(MainTest, MissingTokenFile) {

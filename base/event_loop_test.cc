@@ -154,5 +154,34 @@ TEST(FakeEventLoop, RunsEachTimerAtItsOwnTime) {
   EXPECT_TRUE(loop.Idle());
 }
 
+TEST(FakeEventLoop, TimersKeepTheirDelayWhenTheClockIsSet) {
+  FakeEventLoop loop;
+  const absl::Time set = loop.Now() - absl::Hours(1);
+  absl::Time ran;
+  loop.PostAfter(absl::Seconds(5), [&] { ran = loop.Now(); });
+  loop.SetClock(set);
+  EXPECT_EQ(loop.Now(), set);
+  loop.Advance(absl::Seconds(4));
+  EXPECT_EQ(ran, absl::Time());
+  loop.Advance(absl::Seconds(1));
+  EXPECT_EQ(ran, set + absl::Seconds(5));
+}
+
+TEST(FakeEventLoop, TurnsOneFunctionAtATimeAndCanBeKilledBetweenTwo) {
+  FakeEventLoop loop;
+  int ran = 0;
+  for (int i = 0; i < 3; ++i) loop.Post([&] { ++ran; });
+  loop.PostAfter(absl::Seconds(1), [&] { ++ran; });
+  EXPECT_TRUE(loop.RunOne());
+  EXPECT_EQ(ran, 1);
+  EXPECT_TRUE(loop.HasPosted());
+  loop.Pass(absl::Seconds(1));
+  EXPECT_EQ(ran, 1) << "time alone runs nothing";
+  loop.Kill();
+  loop.Post([&] { ++ran; });
+  EXPECT_FALSE(loop.RunOne());
+  EXPECT_EQ(ran, 1);
+}
+
 }  // namespace
 }  // namespace det::base

@@ -52,20 +52,27 @@ class FakeEventLoop final : public EventLoop {
 
   // Runs what is posted or due now, and what that adds, until nothing is left at this time.
   void RunUntilIdle() {
-    DET_CHECK(!running_) << "turned by a function that it runs";
-    while (true) {
-      if (!ready_.empty()) {
-        Function fn = std::move(ready_.front());
-        ready_.pop_front();
-        Run(std::move(fn));
-      } else if (!timers_.empty() && timers_.begin()->first.first <= now_) {
-        Function fn = std::move(timers_.begin()->second);
-        timers_.erase(timers_.begin());
-        Run(std::move(fn));
-      } else {
-        return;
-      }
+    while (RunOne()) {
     }
+  }
+
+  // The next of these alone; false if there was none.
+  bool RunOne() {
+    DET_CHECK(!running_) << "turned by a function that it runs";
+    Function fn;
+    if (!ready_.empty()) {
+      fn = std::move(ready_.front());
+      ready_.pop_front();
+    } else if (!timers_.empty() && timers_.begin()->first.first <= now_) {
+      fn = std::move(timers_.begin()->second);
+      timers_.erase(timers_.begin());
+    } else {
+      return false;
+    }
+    running_ = true;
+    fn();
+    running_ = false;
+    return true;
   }
 
   // Goes from timer to timer up to `time`, running each at its own time. Never goes back.
@@ -79,19 +86,33 @@ class FakeEventLoop final : public EventLoop {
   }
   void Advance(absl::Duration by) { AdvanceTo(now_ + by); }
 
+  // Time has passed, and nothing has run yet.
+  void Pass(absl::Duration by) { now_ += by; }
+
+  // Somebody sets the system's clock.
+  void SetClock(absl::Time time) {
+    const absl::Duration by = time - std::exchange(now_, time);
+    for (auto& [due, fn] : std::exchange(timers_, {})) {
+      timers_.emplace(std::pair(due.first + by, due.second), std::move(fn));
+    }
+  }
+
+  // The process is killed: what waits is dropped and never runs.
+  void Kill() {
+    DET_CHECK(!running_) << "killed by a function that it runs";
+    stopping_ = stopped_ = true;
+    timers_.clear();
+    ready_.clear();
+  }
+
   // When the first timer is due; InfiniteFuture without one.
   absl::Time NextTimer() const {
     return timers_.empty() ? absl::InfiniteFuture() : timers_.begin()->first.first;
   }
   bool Idle() const { return ready_.empty() && NextTimer() > now_; }
+  bool HasPosted() const { return !ready_.empty(); }
 
  private:
-  void Run(Function fn) {
-    running_ = true;
-    fn();
-    running_ = false;
-  }
-
   absl::Time now_;
   bool running_ = false;
   bool stopping_ = false;

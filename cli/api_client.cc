@@ -22,7 +22,10 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 
-constexpr absl::string_view kUnreached = "cannot reach";
+// A master that does not reach its database says so in like words.
+constexpr absl::string_view kUnreached = "cannot reach the master";
+// Then the next is asked: this one may have been stopped, or cut off.
+constexpr absl::Duration kSilenceOfOneOfMany = absl::Seconds(10);
 
 absl::StatusCode CodeOfHttp(int http) {
   switch (http) {
@@ -109,45 +112,64 @@ bool NobodyAnswered(const absl::Status& status) {
   return absl::IsUnavailable(status) && absl::StartsWith(status.message(), kUnreached);
 }
 
-absl::Status ApiClient::Refusal(int http, const std::string& body) const {
+namespace {
+
+absl::Status Refusal(const std::string& url, int http, const std::string& body) {
   std::string text = ErrorText(body);
   if (http == 401) {
     return absl::UnauthenticatedError(absl::StrCat(
-        "the master at ", url_, " does not know who you are (", text,
+        "the master at ", url, " does not know who you are (", text,
         "); set DET_USER_TOKEN, for a local cluster to the content of DATA_DIR/admin.token"));
   }
   if (text.empty()) text = absl::StrCat("the master answered HTTP ", http);
   return absl::Status(CodeOfHttp(http), text);
 }
 
-absl::Status ApiClient::Explain(absl::Status status) const {
+absl::Status Explain(const std::string& url, absl::Status status) {
   if (absl::IsUnavailable(status)) {
     return absl::UnavailableError(absl::StrCat(
-        kUnreached, " the master at ", url_, " (", absl::AsciiStrToLower(status.message()),
+        kUnreached, " at ", url, " (", absl::AsciiStrToLower(status.message()),
         "); start one with `det deploy local up`, or name another with -m or DET_MASTER"));
   }
   if (absl::IsAborted(status)) {
     return absl::AbortedError(
-        absl::StrCat("the connection to the master at ", url_, " broke (", status.message(), ")"));
+        absl::StrCat("the connection to the master at ", url, " broke (", status.message(), ")"));
   }
   if (absl::IsDeadlineExceeded(status)) {
-    return absl::DeadlineExceededError(absl::StrCat("the master at ", url_, " does not answer"));
+    return absl::DeadlineExceededError(absl::StrCat("the master at ", url, " does not answer"));
   }
   return status;
 }
 
-absl::Status ApiClient::CallOnce(absl::string_view method, const Message& request,
-                                 Message* response) const {
+}  // namespace
+
+absl::Status ApiClient::AskEach(absl::FunctionRef<absl::Status(const std::string& url)> ask) const {
+  absl::Status said;  // by the first that was there
+  for (const std::string& url : urls_) {
+    absl::Status status = ask(url);
+    // One that is there may not be able to tell whether it leads, or hang.
+    if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return status;
+    if (said.ok() && !NobodyAnswered(status)) said = status;
+    if (urls_.size() == 1) return status;
+  }
+  if (!said.ok()) return said;
+  return absl::UnavailableError(
+      absl::StrCat(kUnreached, "s at ", absl::StrJoin(urls_, ", "), "; is one of them running?"));
+}
+
+absl::Status ApiClient::CallOnce(const std::string& url, absl::string_view method,
+                                 const Message& request, Message* response) const {
   DET_ASSIGN_OR_RETURN(HttpCall call, MakeCall(method, request));
-  call.url = url_;
+  call.url = url;
   call.token = token_;
+  if (urls_.size() > 1) call.timeout = kSilenceOfOneOfMany;
   std::string body;
   const absl::StatusOr<int> http = CallHttp(call, [&](int, absl::string_view piece) {
     absl::StrAppend(&body, piece);
     return absl::OkStatus();
   });
-  if (!http.ok()) return Explain(http.status());
-  if (*http / 100 != 2) return Refusal(*http, body);
+  if (!http.ok()) return Explain(url, http.status());
+  if (*http / 100 != 2) return Refusal(url, *http, body);
   return proto::FromJson(body, response);
 }
 
@@ -156,7 +178,8 @@ absl::Status ApiClient::Call(absl::string_view method, const Message& request,
   absl::Duration pause = absl::Milliseconds(100);
   bool reached = false;
   while (true) {
-    absl::Status status = CallOnce(method, request, response);
+    absl::Status status =
+        AskEach([&](const std::string& url) { return CallOnce(url, method, request, response); });
     const bool passing = absl::IsUnavailable(status) || absl::IsAborted(status);
     reached = reached || !NobodyAnswered(status);
     if (!passing || !reached || pause > absl::Seconds(4)) return status;
@@ -167,8 +190,23 @@ absl::Status ApiClient::Call(absl::string_view method, const Message& request,
 
 absl::Status ApiClient::Stream(absl::string_view method, const Message& request, Message* message,
                                absl::FunctionRef<bool()> each) const {
+  bool heard = false;
+  const auto take = [&] {
+    heard = true;
+    return each();
+  };
+  return AskEach([&](const std::string& url) {
+    const absl::Status status = StreamOnce(url, method, request, message, take);
+    // Another master would begin anew; whether that may be the caller knows.
+    return heard && absl::IsUnavailable(status) ? absl::AbortedError(status.message()) : status;
+  });
+}
+
+absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view method,
+                                   const Message& request, Message* message,
+                                   absl::FunctionRef<bool()> each) const {
   DET_ASSIGN_OR_RETURN(HttpCall call, MakeCall(method, request));
-  call.url = url_;
+  call.url = url;
   call.token = token_;
   call.timeout = absl::InfiniteDuration();
   std::string pending;
@@ -194,8 +232,8 @@ absl::Status ApiClient::Stream(absl::string_view method, const Message& request,
   const absl::StatusOr<int> http = CallHttp(call, take);
   if (ended) return absl::OkStatus();
   DET_RETURN_IF_ERROR(sent);
-  if (!http.ok()) return Explain(http.status());
-  if (*http != 200) return Refusal(*http, pending);
+  if (!http.ok()) return Explain(url, http.status());
+  if (*http != 200) return Refusal(url, *http, pending);
   return absl::OkStatus();
 }
 

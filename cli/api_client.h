@@ -6,9 +6,11 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 
 namespace google::protobuf {
@@ -22,8 +24,12 @@ bool NobodyAnswered(const absl::Status& status);
 
 class ApiClient {
  public:
-  // `url` as by CanonicalUrl; an empty token for nobody.
-  ApiClient(std::string url, std::string token) : url_(std::move(url)), token_(std::move(token)) {}
+  // `urls` as by CanonicalUrl, at least one: of one cluster's masters. Each call asks them in this
+  // order until one answers that leads. An empty token for nobody.
+  ApiClient(std::vector<std::string> urls, std::string token)
+      : urls_(std::move(urls)), token_(std::move(token)) {}
+  ApiClient(std::string url, std::string token)
+      : ApiClient(std::vector<std::string>{std::move(url)}, std::move(token)) {}
 
   // `method` as "ExperimentService.GetExperiment". The refusal of the master comes back with its
   // code and its words; what keeps det from reaching it is UNAVAILABLE and says what to do. Calls
@@ -37,15 +43,20 @@ class ApiClient {
   absl::Status Stream(absl::string_view method, const google::protobuf::Message& request,
                       google::protobuf::Message* message, absl::FunctionRef<bool()> each) const;
 
-  const std::string& url() const { return url_; }
+  // As -m takes them.
+  std::string addresses() const { return absl::StrJoin(urls_, ","); }
 
  private:
-  absl::Status CallOnce(absl::string_view method, const google::protobuf::Message& request,
+  // `ask` at each address until one answers that leads; else what the first said that was there.
+  absl::Status AskEach(absl::FunctionRef<absl::Status(const std::string& url)> ask) const;
+  absl::Status CallOnce(const std::string& url, absl::string_view method,
+                        const google::protobuf::Message& request,
                         google::protobuf::Message* response) const;
-  absl::Status Explain(absl::Status status) const;
-  absl::Status Refusal(int http, const std::string& body) const;
+  absl::Status StreamOnce(const std::string& url, absl::string_view method,
+                          const google::protobuf::Message& request,
+                          google::protobuf::Message* message, absl::FunctionRef<bool()> each) const;
 
-  std::string url_;
+  std::vector<std::string> urls_;
   std::string token_;
 };
 

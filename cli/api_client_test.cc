@@ -69,6 +69,57 @@ TEST(ApiClientTest, SaysWhatToDoWhenNobodyAnswers) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("det deploy local up"));
 }
 
+std::string NobodysUrl() { return FakeServer({}).url(); }
+
+absl::Status Ask(const std::vector<std::string>& urls) {
+  api::v1::GetExperimentsResponse response;
+  return ApiClient(urls, "").Call("ExperimentService.GetExperiments",
+                                  api::v1::GetExperimentsRequest(), &response);
+}
+
+TEST(ApiClientTest, OfSeveralMastersTheFirstIsAskedThatAnswers) {
+  FakeServer leader({Answer("200 OK", "{}"), Answer("200 OK", "{}")});
+  const absl::Status status = Ask({NobodysUrl(), leader.url(), NobodysUrl()});
+  EXPECT_TRUE(status.ok()) << status;
+  // Nothing is remembered.
+  const absl::Status again = Ask({leader.url(), NobodysUrl()});
+  EXPECT_TRUE(again.ok()) << again;
+}
+
+TEST(ApiClientTest, AMasterThatMayNotLeadAnyMoreIsPassedBy) {
+  FakeServer old({Answer("503 Service Unavailable", R"({"error":{"error":"ask that one"}})")});
+  FakeServer leader({Answer("200 OK", "{}")});
+  const absl::Status status = Ask({old.url(), leader.url()});
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(ApiClientTest, AMasterWithoutItsDatabaseIsNoMasterThatIsAway) {
+  FakeServer leader(
+      {Answer("400 Bad Request", R"({"error":{"error":"cannot reach the database"}})")});
+  EXPECT_EQ(Ask({leader.url(), NobodysUrl()}).message(), "cannot reach the database");
+  EXPECT_FALSE(NobodyAnswered(absl::UnavailableError("cannot reach the database: gone")));
+}
+
+TEST(ApiClientTest, ARefusalIsNotAskedFurther) {
+  FakeServer leader({Answer("404 Not Found", R"({"error":{"error":"no such thing"}})")});
+  EXPECT_EQ(Ask({leader.url(), NobodysUrl()}).message(), "no such thing");
+}
+
+TEST(ApiClientTest, NamesAllMastersWhenNoneAnswers) {
+  const std::vector<std::string> urls = {NobodysUrl(), NobodysUrl()};
+  const absl::Status status = Ask(urls);
+  EXPECT_TRUE(NobodyAnswered(status)) << status;
+  for (const std::string& url : urls) EXPECT_THAT(std::string(status.message()), HasSubstr(url));
+}
+
+TEST(FindMasterTest, TakesSeveralAddresses) {
+  const absl::StatusOr<Connection> connection = FindMaster("a, http://b:81/");
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  EXPECT_THAT(connection->urls, ElementsAre("http://a:8080", "http://b:81"));
+  EXPECT_FALSE(FindMaster("a,").ok());
+  EXPECT_FALSE(FindMaster("a,https://b").ok());
+}
+
 TEST(ApiClientTest, AnUnknownTokenSaysWhereToPutOne) {
   FakeServer server({Answer("401 Unauthorized", R"({"error":{"error":"unknown token"}})")});
   api::v1::GetExperimentsResponse response;

@@ -136,7 +136,7 @@ std::string Section(const std::string& title,
 absl::StatusOr<ApiClient*> Invocation::Api() {
   if (!api_) {
     DET_ASSIGN_OR_RETURN(const Connection connection, FindMaster(args.Get("master")));
-    api_.emplace(connection.url, connection.token);
+    api_.emplace(connection.urls, connection.token);
   }
   return &*api_;
 }
@@ -165,7 +165,9 @@ const Option kCsv = {"csv", 0, "", "print the whole table as CSV"};
 
 const std::vector<Option>& CommonOptions() {
   static const auto& options = *new std::vector<Option>{
-      {"master", 'm', "URL", "the master to talk to; else $DET_MASTER, else the local cluster"},
+      {"master", 'm', "URL",
+       "the master to talk to, or all that may lead, as A,B; else $DET_MASTER, else the local "
+       "cluster"},
       {"json", 0, "", "print the API's JSON"},
       {"help", 'h', "", "this text"},
   };

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
@@ -93,17 +94,21 @@ absl::StatusOr<Connection> FindMaster(const std::optional<std::string>& option) 
   const std::string named = option.value_or(FromEnvironment("DET_MASTER"));
   const std::optional<std::string> local = LocalMaster();
   if (!named.empty()) {
-    DET_ASSIGN_OR_RETURN(connection.url, CanonicalUrl(named));
+    for (const absl::string_view each : absl::StrSplit(named, ',')) {
+      DET_ASSIGN_OR_RETURN(connection.urls.emplace_back(), CanonicalUrl(each));
+    }
   } else if (local) {
-    connection.url = *local;
+    connection.urls = {*local};
   } else {
     return absl::FailedPreconditionError(
         "no master is running here; start one with `det deploy local up`, or name one with -m "
         "http://HOST:PORT or DET_MASTER");
   }
   connection.token = FromEnvironment("DET_USER_TOKEN");
-  if (connection.token.empty()) connection.token = RememberedToken(connection.url);
-  if (connection.token.empty() && local == connection.url) connection.token = LocalToken();
+  for (const std::string& url : connection.urls) {
+    if (connection.token.empty()) connection.token = RememberedToken(url);
+    if (connection.token.empty() && local == url) connection.token = LocalToken();
+  }
   return connection;
 }
 

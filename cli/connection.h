@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -13,13 +14,14 @@
 namespace det::cli {
 
 struct Connection {
-  std::string url;    // "http://127.0.0.1:8080"
-  std::string token;  // empty: nobody
+  std::vector<std::string> urls;  // of one cluster's masters, of which one leads
+  std::string token;              // empty: nobody
 };
 
-// The master of `option` (-m), else of $DET_MASTER, else of the running local cluster in the
-// default data directory. Its token: $DET_USER_TOKEN, else the one remembered for the address, else
-// the local cluster's own. FAILED_PRECONDITION says how to start or name a master.
+// The masters of `option` (-m), else of $DET_MASTER, either as "A,B", else that of the running
+// local cluster in the default data directory. Their token: $DET_USER_TOKEN, else the first one
+// that is remembered for an address, else the local cluster's own. FAILED_PRECONDITION says how to
+// start or name a master.
 absl::StatusOr<Connection> FindMaster(const std::optional<std::string>& option);
 
 // "host", "host:port" or "http://host:port/" as "http://host:port"; the port is 8080 if none is

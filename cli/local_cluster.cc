@@ -222,7 +222,7 @@ absl::Status LocalCluster::Start(int port, Progress progress, UpResult* up) {
     DET_RETURN_IF_ERROR(StartMember(
         id, agent,
         {"--master", state.url, "--id", id, "--slots", absl::StrCat(state.slots), "--work-dir",
-         Path(absl::StrCat("agents/", id)), "--token-file", Path("agent.token")},
+         Path(absl::StrCat("agents/", id)), "--token-file", Path("agent.token"), "--stop-tasks"},
         up));
   }
   progress("waiting for the agents");

@@ -25,7 +25,19 @@ Exit Report(const CLI::App& app, const CLI::ParseError& error) {
 struct Files {
   std::string config;
   std::string password;
+  std::optional<BackupOrder> backup;
 };
+
+void AddBackupCommands(CLI::App& app, BackupOrder* order) {
+  app.fallthrough();
+  auto* backup = app.add_subcommand(
+      "backup", "Write the cluster in --data-dir into one file, also while it runs");
+  backup->add_option("FILE", order->file, "Written whole or not at all")->required();
+  auto* restore = app.add_subcommand("restore", "Make the cluster in --data-dir from such a file");
+  restore->add_option("FILE", order->file, "What backup wrote")->required();
+  restore->add_flag("--replace", order->replace, "Even if there is a cluster, which is then lost");
+  app.require_subcommand(0, 1);
+}
 
 std::string IsAbsolute(const std::string& path) {
   return path.starts_with('/') ? "" : path + " is relative; start it with /";
@@ -49,6 +61,14 @@ absl::Status FindPassword(const std::string& file, const std::string& configured
   }
   config->admin_password = *password;
   return absl::OkStatus();
+}
+
+absl::Status CheckStandby(const Config& config) {
+  if (!config.standby || !config.db_url.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--standby: a master without --db-url has a PostgreSQL of its own, which ends with it and "
+      "holds "
+      "nothing of another's; give all masters of the cluster the same --db-url");
 }
 
 // Puts what the flags say over what `config` holds. Nothing if all is well.
@@ -91,22 +111,33 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
                  "Seconds an agent may be away before its tasks are given up")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  app.add_flag(
+      "--standby", config->standby,
+      "Do not lead: wait until the master that does gives no more signs of life, then take "
+      "over; needs --db-url");
   app.add_flag("--log-json", config->log_json, "Log lines as JSON");
   app.add_option("--log-level", config->log_level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
+  BackupOrder order;
+  AddBackupCommands(app, &order);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return Report(app, error);
   }
   config->agent_patience = absl::Seconds(patience);
+  if (!app.get_subcommands().empty()) {
+    order.restore = app.got_subcommand("restore");
+    order.data_dir = config->data_dir;
+    files->backup = order;
+  }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::variant<Config, Exit> ParseFlags(int argc, char** argv) {
+std::variant<Config, BackupOrder, Exit> ParseFlags(int argc, char** argv) {
   Config config;
   config.data_dir = base::DefaultDataDir();
   Files files;
@@ -121,6 +152,8 @@ std::variant<Config, Exit> ParseFlags(int argc, char** argv) {
     // Again, over what the file says.
     if (status.ok()) (void)ReadFlags(argc, argv, &config, &files);
   }
+  if (status.ok() && files.backup) return *files.backup;
+  if (status.ok()) status = CheckStandby(config);
   if (status.ok()) status = FindPassword(files.password, configured_password, &config);
   if (status.ok()) return config;
   std::cerr << "resolute-master: " << status.message() << "\n";

@@ -10,6 +10,7 @@
 
 #include "absl/time/time.h"
 #include "master/agents/topology.h"
+#include "master/lease_times.h"
 #include "master/model/resource_pool.h"
 
 namespace det::master {
@@ -24,6 +25,8 @@ struct Config {
   std::string cluster_name;
   std::string admin_password;
   absl::Duration agent_patience = absl::Hours(1);
+  bool standby = false;  // wait until the leader's lease is over
+  LeaseTimes lease;
   bool log_json = false;
   std::string log_level = "info";
   std::vector<model::ResourcePool> resource_pools;
@@ -34,11 +37,20 @@ struct Config {
   std::vector<std::string> warnings;  // of the file; to be logged
 };
 
-// What the command line asks for: to run, or to print something and end with a code.
+// `resolute-master backup|restore FILE` (backup.h).
+struct BackupOrder {
+  bool restore = false;
+  std::string data_dir;
+  std::string file;
+  bool replace = false;
+};
+
+// What the command line asks for: to run, to back up or restore, or to print something and end with
+// a code.
 struct Exit {
   int code = 0;
 };
-std::variant<Config, Exit> ParseFlags(int argc, char** argv);
+std::variant<Config, BackupOrder, Exit> ParseFlags(int argc, char** argv);
 
 }  // namespace det::master
 

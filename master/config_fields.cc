@@ -107,6 +107,12 @@ constexpr Field kFields[] = {
      .default_json = "3600",
      .min = 0,
      .max = kMaxInt},
+    {.path = "standby",
+     .description =
+         "Whether this master waits until the one that leads gives no more signs of life, "
+         "and then takes over; needs db.",
+     .target = DET_AT(config.standby),
+     .default_json = "false"},
     {.path = "checkpoint_roots",
      .description = "Folders below which users may keep checkpoints; empty is anywhere but the "
                     "system's folders and the data directory.",
@@ -149,6 +155,23 @@ constexpr Field kFields[] = {
      .default_json = "\"\"",
      .choices = "disable|allow|prefer|require|verify-ca|verify-full"},
     DET_DATABASE(ssl_root_cert, "File with the certificate of who signed the server's."),
+
+    Section("lease", "How masters on one PostgreSQL (db) know which of them leads."),
+    {.path = "lease.renew_every",
+     .description = "How often the leader gives a sign of life.",
+     .target = DET_TARGET(DurationOf(c.config.lease.renew_every)),
+     .default_json = "2",
+     .min = 1,
+     .max = 3600},
+    {.path = "lease.length",
+     .description =
+         "After how long without one a standby takes over, and a leader that cannot give "
+         "one lets its agents go; at least twice renew_every, and the same for all "
+         "masters of a cluster.",
+     .target = DET_TARGET(DurationOf(c.config.lease.length)),
+     .default_json = "6",
+     .min = 2,
+     .max = 86400},
 
     Section("log", "What the master writes about itself."),
     {.path = "log.level",

@@ -32,6 +32,7 @@ class Rules {
   void Check() {
     CheckPaths();
     CheckDatabase();
+    CheckLease();
     CheckPassword();
     if (CheckPools()) {
       CheckDefaultPool("default_compute_resource_pool", file_.config.default_compute_pool);
@@ -79,6 +80,12 @@ class Rules {
     if (IsGiven("db.url") || db->members.empty()) return;
     if (!IsGiven("db.host")) return Add("db", "names no server; give its host or its url");
     file_.config.db_url = ConnectionString();
+  }
+
+  void CheckLease() {
+    const LeaseTimes& lease = file_.config.lease;
+    if (lease.length >= 2 * lease.renew_every) return;
+    Add("lease.length", "is less than twice lease.renew_every; one late sign of life would end it");
   }
 
   // As libpq reads it.

@@ -183,6 +183,7 @@ TEST(ConfigFileTest, RefusesWhatIsWrong) {
       {"checkpoint_storage: {host_path: x}", "checkpoint_storage.host_path: \"x\" is relative"},
       {"checkpoint_storage: {type: s3}", "expected shared_fs, found \"s3\""},
       {"db: {url: a, host: b}", "db.host: is in url already"},
+      {"lease: {renew_every: 4}", "lease.length: is less than twice lease.renew_every"},
       {"db: {user: b}", "db: names no server; give its host or its url"},
       {"log: {level: warn}", "\"warn\" is no more; use warning"},
       {"agent_reconnect_wait: soon", "expected seconds >= 0, or a duration such as 90m, 2h"},

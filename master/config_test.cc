@@ -11,7 +11,7 @@
 namespace det::master {
 namespace {
 
-std::variant<Config, Exit> Parse(std::vector<std::string> words) {
+std::variant<Config, BackupOrder, Exit> Parse(std::vector<std::string> words) {
   words.insert(words.begin(), "resolute-master");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -90,6 +90,27 @@ TEST(ConfigTest, FlagsWinOverTheFile) {
   EXPECT_EQ(over.data_dir, "/d");
   ASSERT_EQ(::setenv("DET_ADMIN_PASSWORD", "environment", 1), 0);
   EXPECT_EQ(Good({"--config", file}).admin_password, "environment");
+}
+
+TEST(ConfigTest, AStandbyNeedsADatabaseThatOutlivesTheLeader) {
+  EXPECT_TRUE(IsRefused({"--standby"}));
+  EXPECT_TRUE(Good({"--standby", "--db-url", "postgresql://db/det"}).standby);
+  EXPECT_FALSE(Good({"--db-url", "postgresql://db/det"}).standby);
+}
+
+TEST(ConfigTest, BackupAndRestoreAreCommandsOfTheirOwn) {
+  const auto backup = Parse({"backup", "/b/file", "--data-dir", "/d"});
+  ASSERT_TRUE(std::holds_alternative<BackupOrder>(backup));
+  EXPECT_FALSE(std::get<BackupOrder>(backup).restore);
+  EXPECT_EQ(std::get<BackupOrder>(backup).file, "/b/file");
+  EXPECT_EQ(std::get<BackupOrder>(backup).data_dir, "/d");
+  const auto restore = Parse({"restore", "/b/file", "--replace"});
+  ASSERT_TRUE(std::holds_alternative<BackupOrder>(restore));
+  EXPECT_TRUE(std::get<BackupOrder>(restore).restore);
+  EXPECT_TRUE(std::get<BackupOrder>(restore).replace);
+  EXPECT_EQ(std::get<BackupOrder>(restore).data_dir, Good({}).data_dir);
+  EXPECT_TRUE(IsRefused({"backup"}));
+  EXPECT_TRUE(IsRefused({"backup", "/b/file", "--replace"}));
 }
 
 TEST(ConfigTest, AFileThatIsWrongIsRefused) {

@@ -1,5 +1,6 @@
 // resolute-master: flags, signals, and the end of the process; all else is in master.cc.
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "master/backup.h"
 #include "master/config.h"
 #include "master/master.h"
 
@@ -33,6 +35,12 @@ void WaitForWake() {
   char byte;
   while (::read(g_wake[0], &byte, 1) < 0 && errno == EINTR) {
   }
+}
+
+// Leaves the wake where it is, for whoever waits next.
+bool WokenWithin(absl::Duration pause) {
+  pollfd wake = {g_wake[0], POLLIN, 0};
+  return ::poll(&wake, 1, static_cast<int>(absl::ToInt64Milliseconds(pause))) > 0;
 }
 
 // Handlers, not a blocked mask: children would inherit a mask.
@@ -63,13 +71,16 @@ det::base::LogLevel LevelOf(const std::string& name) {
 }
 
 void OnFatal(const absl::Status& status) {
-  std::cerr << "resolute-master: " << status.message() << "\n";
+  std::cerr << "resolute-master: " << status.message() << std::endl;
+  // Another leads: whatever is under way here is void, and answering any longer would mislead.
+  if (absl::IsAborted(status)) ::_exit(1);
   g_failed = true;
   Wake();
 }
 
 int Run(const det::master::Config& config) {
-  auto master = det::master::Master::Start(config, OnFatal);
+  auto master = det::master::Master::Start(config, OnFatal, WokenWithin);
+  if (absl::IsCancelled(master.status())) return 0;
   if (!master.ok()) {
     std::cerr << "resolute-master: " << master.status().message() << "\n";
     return 1;
@@ -82,11 +93,25 @@ int Run(const det::master::Config& config) {
   return g_failed ? 1 : 0;
 }
 
+int Run(const det::master::BackupOrder& order) {
+  const auto say = [](const std::string& line) { std::cout << line << std::endl; };
+  const absl::Status done =
+      order.restore ? det::master::Restore(order.data_dir, order.file, order.replace, say)
+                    : det::master::Backup(order.data_dir, order.file, say);
+  if (done.ok()) return 0;
+  std::cerr << "resolute-master: " << done.message() << "\n";
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const auto parsed = det::master::ParseFlags(argc, argv);
   if (const auto* exit = std::get_if<det::master::Exit>(&parsed)) return exit->code;
+  if (const auto* order = std::get_if<det::master::BackupOrder>(&parsed)) {
+    det::base::InitLog({.level = det::base::LogLevel::kError});
+    return Run(*order);
+  }
   const auto& config = std::get<det::master::Config>(parsed);
   det::base::InitLog({.json = config.log_json, .level = LevelOf(config.log_level)});
   for (const std::string& warning : config.warnings) DET_LOG(WARNING) << warning;

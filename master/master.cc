@@ -1,5 +1,8 @@
 #include "master/master.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -20,6 +23,7 @@
 #include "master/data_dir.h"
 #include "master/engine/engine.h"
 #include "master/gateway/http_server.h"
+#include "master/lease.h"
 #include "master/metrics.h"
 #include "master/service/services.h"
 #include "master/store/postgres/embedded.h"
@@ -36,9 +40,16 @@ constexpr int kReaders = 4;
 constexpr int kPingMs = 20'000;
 constexpr int kMessageLimit = 160 << 20;
 
-std::string UrlOf(const std::string& bind, int port) {
-  const bool all = bind == "0.0.0.0" || bind == "::";
-  const std::string host = all ? "127.0.0.1" : bind;
+bool IsAll(const std::string& bind) { return bind == "0.0.0.0" || bind == "::"; }
+
+std::string HostName() {
+  char name[256] = "";
+  return ::gethostname(name, sizeof(name) - 1) == 0 && name[0] != 0 ? name : "127.0.0.1";
+}
+
+// As this machine reaches it, or others do.
+std::string UrlOf(const std::string& bind, int port, bool from_elsewhere = false) {
+  const std::string host = !IsAll(bind) ? bind : from_elsewhere ? HostName() : "127.0.0.1";
   return absl::StrContains(host, ":") ? absl::StrCat("http://[", host, "]:", port)
                                       : absl::StrCat("http://", host, ":", port);
 }
@@ -57,20 +68,26 @@ class Master::Impl {
  public:
   ~Impl() { Stop(); }
 
-  absl::Status Start(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal);
+  absl::Status Start(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal,
+                     StopWithin stop_within);
   int port() const { return gateway_->port(); }
   const std::string& url() const { return url_; }
 
  private:
+  absl::Status StandBy(const Config& config, StopWithin& stop_within);
   absl::Status OpenStore(const Config& config);
   absl::Status FillFacts(const Config& config);
-  absl::Status StartEngine(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal);
+  absl::Status StartEngine(const Config& config);
   absl::Status StartServer();
   absl::Status StartGateway(const Config& config);
   void Admit(const std::string& method, const std::string& authorization,
              absl::AnyInvocable<void(absl::StatusOr<gateway::Admission>)> reply);
+  // This master cannot go on. Any thread that may block.
+  void Fail(const absl::Status& status);
   void Stop();
 
+  absl::AnyInvocable<void(absl::Status)> fatal_;
+  std::atomic<bool> failed_ = false;
   std::optional<DataDir> data_dir_;
   std::unique_ptr<store::EmbeddedPostgres> postgres_;
   std::unique_ptr<store::Store> store_;
@@ -86,6 +103,7 @@ class Master::Impl {
   std::unique_ptr<agents::AgentHub> hub_;
   sweep::Sweep sweep_;
   std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<LeaseKeeper> lease_;
   Metrics metrics_;
   std::vector<service::NamedService> services_;
   std::unique_ptr<grpc::Server> server_;
@@ -93,17 +111,30 @@ class Master::Impl {
   std::string url_;
 };
 
-absl::Status Master::Impl::Start(const Config& config,
-                                 absl::AnyInvocable<void(absl::Status)> fatal) {
+absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal,
+                                 StopWithin stop_within) {
+  fatal_ = std::move(fatal);
   DET_ASSIGN_OR_RETURN(DataDir data_dir, DataDir::Open(config.data_dir));
   data_dir_.emplace(std::move(data_dir));
+  if (config.standby) DET_RETURN_IF_ERROR(StandBy(config, stop_within));
   DET_RETURN_IF_ERROR(OpenStore(config));
   DET_RETURN_IF_ERROR(FillFacts(config));
-  DET_RETURN_IF_ERROR(StartEngine(config, std::move(fatal)));
+  DET_RETURN_IF_ERROR(StartEngine(config));
   DET_RETURN_IF_ERROR(StartServer());
   DET_RETURN_IF_ERROR(StartGateway(config));
+  if (lease_ != nullptr) lease_->Announce(UrlOf(config.bind, port(), /*from_elsewhere=*/true));
   hub_->ExpectAgents();
   return data_dir_->Announce(gateway_->port(), url_);
+}
+
+absl::Status Master::Impl::StandBy(const Config& config, StopWithin& stop_within) {
+  if (config.checkpoint_dir.empty()) {
+    DET_LOG(WARNING) << "checkpoints without a place of their own go below this master's data "
+                        "directory, where no other master finds them; give all masters the same "
+                        "--checkpoint-dir";
+  }
+  const std::unique_ptr<store::Store> store = store::OpenPostgresAsStandby(config.db_url);
+  return AwaitLead(*store, config.lease, stop_within);
 }
 
 absl::Status Master::Impl::OpenStore(const Config& config) {
@@ -114,6 +145,7 @@ absl::Status Master::Impl::OpenStore(const Config& config) {
     connection = postgres_->connection_string();
   }
   DET_ASSIGN_OR_RETURN(store_, store::OpenPostgresStore(connection));
+  store_->OnFenced([this](const absl::Status& status) { Fail(status); });
   return auth::EnsureUsersAndTokens(*store_, data_dir_->path(), config.admin_password);
 }
 
@@ -134,8 +166,7 @@ absl::Status Master::Impl::FillFacts(const Config& config) {
   return base::MakeDirs(places.own);
 }
 
-absl::Status Master::Impl::StartEngine(const Config& config,
-                                       absl::AnyInvocable<void(absl::Status)> fatal) {
+absl::Status Master::Impl::StartEngine(const Config& config) {
   DET_ASSIGN_OR_RETURN(const std::string secret,
                        store_->GetOrSetProperty("task_secret", auth::NewToken()));
   authenticator_ =
@@ -166,7 +197,7 @@ absl::Status Master::Impl::StartEngine(const Config& config,
                     .trials = &allocation_watch_,
                     .experiments = &experiment_watch_,
                     .sweep = &sweep_},
-      std::move(fatal));
+      [this](const absl::Status& status) { Fail(status); });
   hub_->SetEngine(engine_.get());
   edge_.engine = engine_.get();
   edge_.store = store_.get();
@@ -176,8 +207,13 @@ absl::Status Master::Impl::StartEngine(const Config& config,
   edge_.clock = &clock_;
   edge_.watch = &experiment_watch_;
   edge_.on_call = [this](absl::StatusCode code) { metrics_.CountCall(code); };
+  const bool shared = !config.db_url.empty();
+  if (shared) DET_RETURN_IF_ERROR(store_->ClaimLease(std::nullopt).status());
   DET_RETURN_IF_ERROR(engine_->Start());
   sweep_.Start(store_.get(), engine_.get());
+  if (!shared) return absl::OkStatus();
+  lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
+                                         [this](bool leads) { hub_->SetLeading(leads); });
   return absl::OkStatus();
 }
 
@@ -234,7 +270,18 @@ void Master::Impl::Admit(const std::string& method, const std::string& authoriza
   });
 }
 
+void Master::Impl::Fail(const absl::Status& status) {
+  if (failed_.exchange(true)) return;
+  if (!absl::IsAborted(status)) return fatal_(status);
+  const absl::StatusOr<store::LeaseRecord> lease = store_->ReadLease();
+  const bool known = lease.ok() && !lease->leader.empty();
+  fatal_(absl::AbortedError(absl::StrCat("another master has taken over this database",
+                                         known ? " and leads at " : "", known ? lease->leader : "",
+                                         "; this one ends")));
+}
+
 void Master::Impl::Stop() {
+  lease_.reset();
   if (gateway_ != nullptr) gateway_->StopAccepting();
   if (hub_ != nullptr) hub_->Stop();
   if (server_ != nullptr) {
@@ -247,10 +294,11 @@ void Master::Impl::Stop() {
   if (loop_ != nullptr) loop_->Stop();
 }
 
-absl::StatusOr<std::unique_ptr<Master>> Master::Start(
-    const Config& config, absl::AnyInvocable<void(absl::Status)> fatal) {
+absl::StatusOr<std::unique_ptr<Master>> Master::Start(const Config& config,
+                                                      absl::AnyInvocable<void(absl::Status)> fatal,
+                                                      StopWithin stop_within) {
   auto impl = std::make_unique<Impl>();
-  DET_RETURN_IF_ERROR(impl->Start(config, std::move(fatal)));
+  DET_RETURN_IF_ERROR(impl->Start(config, std::move(fatal), std::move(stop_within)));
   return std::unique_ptr<Master>(new Master(std::move(impl)));
 }
 

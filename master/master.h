@@ -10,15 +10,18 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "master/config.h"
+#include "master/standby.h"
 
 namespace det::master {
 
 class Master {
  public:
-  // Returns once it answers. Errors are one line with the remedy. `fatal` is called on some thread,
-  // at most once, when the master cannot go on; the process must then end.
-  static absl::StatusOr<std::unique_ptr<Master>> Start(
-      const Config& config, absl::AnyInvocable<void(absl::Status)> fatal);
+  // Returns once it answers; a standby, once it leads and answers. Errors are one line with the
+  // remedy; CANCELLED when `stop_within` said so while it stood by. `fatal` is called on some
+  // thread, at most once, when the master cannot go on; the process must then end.
+  static absl::StatusOr<std::unique_ptr<Master>> Start(const Config& config,
+                                                       absl::AnyInvocable<void(absl::Status)> fatal,
+                                                       StopWithin stop_within);
   // Stops all, within seconds.
   ~Master();
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "det/api/v1/agent.grpc.pb.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/auth/tokens.h"
 #include "master/testing/road.h"
@@ -104,6 +105,29 @@ TEST_F(RoadTest, AnAgentGetsTheContext) {
   while (stream->Read(&chunk)) tgz += chunk.chunk();
   EXPECT_TRUE(stream->Finish().ok());
   EXPECT_EQ(auth::Sha256Hex(tgz), hash);
+}
+
+TEST_F(RoadTest, AnAgentOfAnotherVersionIsToldWhatToInstall) {
+  PlayedAgent before(world_, "before", 1, "agent", "one", "1.1.7");
+  EXPECT_TRUE(before.Next().has_registered());
+  for (const char* version : {"1.3.0", "1.0.0", ""}) {
+    PlayedAgent other(world_, "other", 1, "agent", "one", version);
+    EXPECT_THAT(other.Next().shutdown().reason(),
+                ::testing::HasSubstr("install resolute-agent 1.2.0"));
+    EXPECT_FALSE(other.End().ok());
+  }
+}
+
+TEST_F(RoadTest, AMasterThatMayNotLeadLetsItsAgentsGo) {
+  auto agent = std::make_unique<PlayedAgent>(world_, "a1", 1);
+  EXPECT_TRUE(agent->Next().has_registered());
+  world_.hub().SetLeading(false);
+  EXPECT_EQ(agent->End().error_code(), grpc::StatusCode::UNAVAILABLE);
+  PlayedAgent early(world_, "a1", 1);
+  EXPECT_EQ(early.End().error_code(), grpc::StatusCode::UNAVAILABLE);
+  world_.hub().SetLeading(true);
+  PlayedAgent again(world_, "a1", 1);
+  EXPECT_TRUE(again.Next().has_registered());
 }
 
 TEST(PatienceTest, AnAgentThatStaysAwayLosesItsTasks) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <variant>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "agent/core/task.h"
@@ -25,6 +26,12 @@ struct StopTask {
 // Reports up to here are committed by the master.
 struct AckReports {
   int64_t sequence = 0;
+};
+// It was started by an agent before this one, and has perhaps ended since: TaskStarted and
+// TaskExited follow as for one that starts now.
+struct TaskAdopted {
+  AllocationId allocation;
+  std::vector<int> slots;
 };
 struct TaskStarted {
   AllocationId allocation;
@@ -46,8 +53,8 @@ struct StopAll {
 // NextDeadline() has come.
 struct Tick {};
 
-using Event = std::variant<StartTask, StopTask, AckReports, TaskStarted, TaskExited, LogsPosted,
-                           StopAll, Tick>;
+using Event = std::variant<StartTask, StopTask, AckReports, TaskAdopted, TaskStarted, TaskExited,
+                           LogsPosted, StopAll, Tick>;
 
 // ---- actions ----
 
@@ -72,7 +79,13 @@ struct SendReport {
   friend bool operator==(const SendReport&, const SendReport&) = default;
 };
 
-using Action = std::variant<StartProcess, SignalProcess, FlushLogs, SendReport>;
+// The master has all that is to be known of it.
+struct ForgetTask {
+  AllocationId allocation;
+  friend bool operator==(const ForgetTask&, const ForgetTask&) = default;
+};
+
+using Action = std::variant<StartProcess, SignalProcess, FlushLogs, SendReport, ForgetTask>;
 
 }  // namespace det::agent
 

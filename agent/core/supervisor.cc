@@ -32,6 +32,11 @@ absl::Time Supervisor::NextDeadline() const {
   return next;
 }
 
+bool Supervisor::AnyProcess() const {
+  return std::any_of(tasks_.begin(), tasks_.end(),
+                     [](const auto& entry) { return HasProcess(entry.second); });
+}
+
 void Supervisor::On(const StartTask& order, absl::Time now, Actions& actions) {
   const AllocationId& id = order.spec.allocation;
   if (const auto known = tasks_.find(id); known != tasks_.end()) {
@@ -68,8 +73,17 @@ void Supervisor::On(const StopTask& order, absl::Time now, Actions& actions) {
   Answer(order.allocation, now, TaskExit{.exit_code = 1, .message = "not running here"}, actions);
 }
 
-void Supervisor::On(const AckReports& ack, absl::Time, Actions&) {
-  while (!unacked_.empty() && unacked_.front().sequence <= ack.sequence) unacked_.pop_front();
+void Supervisor::On(const AckReports& ack, absl::Time, Actions& actions) {
+  while (!unacked_.empty() && unacked_.front().sequence <= ack.sequence) {
+    const Report report = std::move(unacked_.front());
+    unacked_.pop_front();
+    if (!std::holds_alternative<TaskExit>(report.event)) continue;
+    Settle(report.allocation, &PastTask::acked, actions);
+  }
+}
+
+void Supervisor::On(const TaskAdopted& news, absl::Time, Actions&) {
+  tasks_[news.allocation] = {.state = State::kStarting, .slots = news.slots};
 }
 
 void Supervisor::On(const TaskStarted& news, absl::Time now, Actions& actions) {
@@ -95,8 +109,9 @@ void Supervisor::On(const TaskExited& news, absl::Time now, Actions& actions) {
 
 void Supervisor::On(const LogsPosted& news, absl::Time, Actions& actions) {
   const auto known = tasks_.find(news.allocation);
-  if (known == tasks_.end() || known->second.state != State::kEnded) return;
-  Forget(news.allocation, actions);
+  if (known != tasks_.end() && known->second.state != State::kEnded) return;
+  if (known != tasks_.end()) Forget(news.allocation, actions);
+  Settle(news.allocation, &PastTask::logs_posted, actions);
 }
 
 void Supervisor::On(const StopAll& order, absl::Time now, Actions& actions) {
@@ -169,8 +184,14 @@ void Supervisor::Drop(const AllocationId& id, absl::Time now, Actions& actions) 
 void Supervisor::Forget(const AllocationId& id, Actions& actions) {
   Task task = std::move(tasks_.at(id));
   tasks_.erase(id);
-  Remember(id, PastTask{std::move(task.slots), task.exit, task.exit_time});
+  Remember(id, PastTask{.slots = std::move(task.slots), .exit = task.exit, .time = task.exit_time});
   Answer(id, task.exit_time, task.exit, actions);
+}
+
+void Supervisor::Settle(const AllocationId& id, bool PastTask::*what, Actions& actions) {
+  const auto found = past_.find(id);
+  if (found == past_.end() || std::exchange(found->second.*what, true)) return;
+  if (found->second.logs_posted && found->second.acked) actions.push_back(ForgetTask{id});
 }
 
 void Supervisor::Remember(const AllocationId& id, PastTask past) {

@@ -5,6 +5,7 @@
 //             StartTask                TaskStarted                TaskExited            LogsPosted
 //   (unknown) ---------> [Starting] --------------> [Running] --------------> [Ended] -----------+
 //       |                  ^  |       TaskExited (it never ran)                  ^     or 10 s   |
+//       |    TaskAdopted   |  |                                                  |               |
 //       |       slots free |  +--------------------------------------------------+               |
 //       +--------------> [Held] -----------------------------------------------------------------+
 //     slots in use                                StopTask                                       v
@@ -13,6 +14,7 @@
 // A stop asked for in Starting or Running terminates at once and kills when its grace is over.
 // Held: a process of another task still has one of the slots, or an earlier held task wants it. So
 // it is when the master gave that other task up while this agent was out of its reach.
+// A task is forgotten by the driver once its logs are stored and its end is acknowledged.
 //
 // PURE.
 #ifndef AGENT_CORE_SUPERVISOR_H_
@@ -51,6 +53,9 @@ class Supervisor {
   // No process lives and no exit is held back for its logs.
   bool Idle() const { return tasks_.empty(); }
 
+  // One lives, or is being started.
+  bool AnyProcess() const;
+
  private:
   enum class State { kHeld, kStarting, kRunning, kEnded };
   struct Task {
@@ -72,12 +77,15 @@ class Supervisor {
     std::vector<int> slots;
     TaskExit exit;
     absl::Time time;
+    bool logs_posted = false;
+    bool acked = false;
   };
   using Actions = std::vector<Action>;
 
   void On(const StartTask& order, absl::Time now, Actions& actions);
   void On(const StopTask& order, absl::Time now, Actions& actions);
   void On(const AckReports& ack, absl::Time now, Actions& actions);
+  void On(const TaskAdopted& news, absl::Time now, Actions& actions);
   void On(const TaskStarted& news, absl::Time now, Actions& actions);
   void On(const TaskExited& news, absl::Time now, Actions& actions);
   void On(const LogsPosted& news, absl::Time now, Actions& actions);
@@ -94,6 +102,8 @@ class Supervisor {
   // Ended -> remembered; the Exited report goes out.
   void Forget(const AllocationId& id, Actions& actions);
   void Remember(const AllocationId& id, PastTask past);
+  // Both must be known, in whatever order it comes.
+  void Settle(const AllocationId& id, bool PastTask::*what, Actions& actions);
   // Sends again what is unacknowledged already, else makes a new report.
   void Answer(const AllocationId& id, absl::Time time, std::variant<TaskStart, TaskExit> event,
               Actions& actions);

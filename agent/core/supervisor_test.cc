@@ -39,6 +39,8 @@ std::string Show(const std::vector<Action>& actions) {
               signal->allocation.value();
     } else if (const auto* flush = std::get_if<FlushLogs>(&action)) {
       text += "flush " + flush->allocation.value();
+    } else if (const auto* forget = std::get_if<ForgetTask>(&action)) {
+      text += "forget " + forget->allocation.value();
     } else {
       const Report& report = std::get<SendReport>(action).report;
       text += "#" + std::to_string(report.sequence) + " " + report.allocation.value();
@@ -84,7 +86,34 @@ INSTANTIATE_TEST_SUITE_P(
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
                {2, TaskExited{kA, kOk}, "flush 1.1.0"},
-               {3, LogsPosted{kA}, "#2 1.1.0 exited 0"}}},
+               {3, LogsPosted{kA}, "#2 1.1.0 exited 0"},
+               {4, AckReports{1}, ""},
+               {4, AckReports{2}, "forget 1.1.0"},
+               {4, AckReports{2}, ""},
+               {5, StopTask{kA, absl::Seconds(1)}, "#3 1.1.0 exited 0"},
+               {5, AckReports{3}, ""},
+               {5, LogsPosted{kA}, ""}}},
+        Story{"TakesUpWhatRunsAlready",
+              {{0, TaskAdopted{kA, {0, 1}}, ""},
+               {0, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
+               {1, StartTask{Spec(kA)}, "#1 1.1.0 started 42"},
+               {1, StartTask{Spec(kB, {1})}, ""},
+               {2, StopTask{kA, absl::ZeroDuration()}, "kill 1.1.0"},
+               {3, TaskExited{kA, kKilled}, "flush 1.1.0; start 2.2.0"},
+               {4, LogsPosted{kA}, "#2 1.1.0 exited 137"},
+               {5, AckReports{2}, "forget 1.1.0"}}},
+        Story{"ReportsAnEndThatNobodySaw",
+              {{0, TaskAdopted{kA, {0}}, ""},
+               {0, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
+               {0, TaskExited{kA, kOk}, "flush 1.1.0"},
+               {1, LogsPosted{kA}, "#2 1.1.0 exited 0"},
+               {2, AckReports{2}, "forget 1.1.0"}}},
+        Story{"ForgetsNothingWhoseLogsAreStillOnTheirWay",
+              {{0, StartTask{Spec(kA)}, "start 1.1.0"},
+               {1, TaskExited{kA, kOk}, "flush 1.1.0"},
+               {11, Tick{}, "#1 1.1.0 exited 0"},
+               {12, AckReports{1}, ""},
+               {99, LogsPosted{kA}, "forget 1.1.0"}}},
         Story{"ReportsTheEndWithoutItsLogsAfterAWhile",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
@@ -103,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
                {2, StartTask{Spec(kA)}, ""},
                {3, LogsPosted{kA}, "#3 1.1.0 exited 0"},
                {3, StartTask{Spec(kA)}, "#3 1.1.0 exited 0"},
-               {3, AckReports{3}, ""},
+               {3, AckReports{3}, "forget 1.1.0"},
                {3, StartTask{Spec(kA)}, "#4 1.1.0 exited 0"}}},
         Story{"FailedStart",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
@@ -318,6 +347,10 @@ class World {
         }
       } else if (const auto* signal = std::get_if<SignalProcess>(&action)) {
         EXPECT_TRUE(alive_.contains(signal->allocation)) << "signal to a task that has ended";
+      } else if (const auto* forget = std::get_if<ForgetTask>(&action)) {
+        EXPECT_TRUE(exited_.contains(forget->allocation)) << "forgotten before it was reported";
+        EXPECT_FALSE(alive_.contains(forget->allocation)) << "forgotten while it runs";
+        EXPECT_TRUE(forgotten_.insert(forget->allocation).second) << "forgotten twice";
       } else if (const auto* send = std::get_if<SendReport>(&action)) {
         Hear(send->report);
       }
@@ -346,6 +379,7 @@ class World {
   std::set<AllocationId> started_;
   std::set<AllocationId> alive_;
   std::set<AllocationId> exited_;
+  std::set<AllocationId> forgotten_;
   std::map<int, AllocationId> users_;  // of slots
   std::map<int64_t, Report> reports_;
 };

@@ -92,7 +92,7 @@ struct OutputLine {
   std::string stdtype;          // "stdout" or "stderr"
   std::string source = "task";  // or "agent"
   std::string text;             // valid UTF-8 without NUL
-  int64_t sequence = 0;         // given by the shipper
+  int64_t sequence = 0;         // by task, from 1; tells a line that is sent again
   friend bool operator==(const OutputLine&, const OutputLine&) = default;
 };
 

@@ -1,5 +1,7 @@
 #include "agent/driver/driver_contract.h"
 
+#include <gmock/gmock.h>
+
 namespace det::agent {
 
 // Instantiated by each implementation's test; a program without one is told so.
@@ -33,7 +35,7 @@ TEST_P(DriverContract, Terminates) {
 
 TEST_P(DriverContract, KillsWhatIgnoresTermination) {
   harness_->driver().Start(harness_->Spec("1.1.0", harness_->IgnoresTermination()));
-  ASSERT_TRUE(harness_->Until(a_, [](const Record& record) { return !record.lines.empty(); }));
+  ASSERT_TRUE(UntilOutput(a_));
   harness_->driver().Signal(a_, StopSignal::kTerminate);
   harness_->driver().Signal(a_, StopSignal::kKill);
   ASSERT_TRUE(UntilExited(a_));
@@ -67,14 +69,57 @@ TEST_P(DriverContract, TasksDoNotTouchEachOther) {
   EXPECT_FALSE(Get(b_).exited());
 }
 
-TEST_P(DriverContract, ItsEndEndsAllTasks) {
-  harness_->driver().Start(harness_->Spec("1.1.0", harness_->RunsForEver()));
-  harness_->driver().Start(harness_->Spec("1.2.0", harness_->IgnoresTermination()));
-  ASSERT_TRUE(UntilStarted(a_));
-  ASSERT_TRUE(UntilStarted(b_));
-  harness_->DestroyDriver();
+TEST_P(DriverContract, OutputEndsOnce) {
+  harness_->driver().Start(harness_->Spec("1.1.0", harness_->SaysHelloAndExits3()));
+  ASSERT_TRUE(harness_->Until(a_, [](const Record& record) { return record.output_ended; }));
   EXPECT_TRUE(Get(a_).exited());
-  EXPECT_TRUE(Get(b_).exited());
+  EXPECT_EQ(Get(a_).lines.at(0).sequence, 1);
+}
+
+TEST_P(DriverContract, TasksOutliveTheDriver) {
+  TaskSpec spec = harness_->Spec("1.1.0", harness_->IgnoresTermination());
+  spec.slots = {2, 3};
+  harness_->driver().Start(spec);
+  harness_->driver().Start(harness_->Spec("1.2.0", harness_->RunsForEver()));
+  ASSERT_TRUE(UntilOutput(a_));
+  ASSERT_TRUE(UntilStarted(b_));
+  const Record before = Get(a_);
+
+  const std::vector<RunningTask> expected = {{a_, {2, 3}}, {b_, {}}};
+  EXPECT_THAT(Restart(), testing::UnorderedElementsAreArray(expected));
+  ASSERT_TRUE(UntilStarted(a_));
+  ASSERT_TRUE(UntilOutput(a_));
+  EXPECT_EQ(Get(a_).pid, before.pid);
+  EXPECT_EQ(Get(a_).lines.at(0), before.lines.at(0)) << "what is told again is the same";
+
+  harness_->driver().Signal(a_, StopSignal::kKill);
+  harness_->driver().Signal(b_, StopSignal::kTerminate);
+  ASSERT_TRUE(UntilExited(a_));
+  ASSERT_TRUE(UntilExited(b_));
+  EXPECT_EQ(Get(a_).exit.exit_code, 137);
+  EXPECT_EQ(Get(b_).exit.exit_code, 143);
+}
+
+TEST_P(DriverContract, LinesThatWereDeliveredAreNotToldAgain) {
+  harness_->driver().Start(harness_->Spec("1.1.0", harness_->IgnoresTermination()));
+  ASSERT_TRUE(UntilOutput(a_));
+  harness_->driver().Delivered(a_, 1);
+  ASSERT_EQ(Restart().size(), 1u);
+  harness_->driver().Signal(a_, StopSignal::kKill);
+  ASSERT_TRUE(UntilExited(a_));
+  EXPECT_EQ(Get(a_).calls, (std::vector<std::string>{"started", "exited"}));
+}
+
+TEST_P(DriverContract, AnEndIsToldAgainUntilItIsForgotten) {
+  harness_->driver().Start(harness_->Spec("1.1.0", harness_->SaysHelloAndExits3()));
+  const auto ended = [](const Record& record) { return record.output_ended; };
+  ASSERT_TRUE(harness_->Until(a_, ended));
+  ASSERT_EQ(Restart().size(), 1u);
+  ASSERT_TRUE(harness_->Until(a_, ended));
+  EXPECT_EQ(Get(a_).calls, (std::vector<std::string>{"started", "output", "exited"}));
+  EXPECT_EQ(Get(a_).exit, (TaskExit{.exit_code = 3}));
+  harness_->driver().Forget(a_);
+  EXPECT_TRUE(Restart().empty());
 }
 
 }  // namespace det::agent

@@ -27,6 +27,7 @@ class Recorder final : public TaskListener {
     std::vector<OutputLine> lines;
     int pid = 0;
     TaskExit exit;
+    bool output_ended = false;
     bool exited() const { return !calls.empty() && calls.back() == "exited"; }
     bool started() const { return !calls.empty() && calls.front() == "started"; }
   };
@@ -48,6 +49,12 @@ class Recorder final : public TaskListener {
     std::lock_guard lock(mutex_);
     records_[id].calls.push_back("exited");
     records_[id].exit = exit;
+    changed_.notify_all();
+  }
+
+  void OnOutputEnded(const AllocationId& id) override {
+    std::lock_guard lock(mutex_);
+    records_[id].output_ended = true;
     changed_.notify_all();
   }
 
@@ -78,7 +85,8 @@ class DriverHarness {
  public:
   virtual ~DriverHarness() = default;
   virtual Driver& driver() = 0;
-  virtual void DestroyDriver() = 0;
+  // Another one takes the place of this one, on the same machine and folder.
+  virtual void RemakeDriver() = 0;
   virtual Recorder& recorder() = 0;
   // Waits, or turns virtual time, until the condition holds.
   virtual bool Until(const AllocationId& id,
@@ -111,6 +119,17 @@ class DriverContract : public testing::TestWithParam<HarnessFactory> {
   }
   bool UntilStarted(const AllocationId& id) {
     return harness_->Until(id, [](const Record& record) { return record.started(); });
+  }
+  bool UntilOutput(const AllocationId& id) {
+    return harness_->Until(id, [](const Record& record) { return !record.lines.empty(); });
+  }
+  // As when the agent is killed and starts again.
+  std::vector<RunningTask> Restart() {
+    harness_->RemakeDriver();
+    for (const AllocationId& id : {a_, b_}) harness_->recorder().Forget(id);
+    const auto adopted = harness_->driver().Adopt();
+    EXPECT_TRUE(adopted.ok()) << adopted.status();
+    return adopted.value_or(std::vector<RunningTask>());
   }
   Record Get(const AllocationId& id) { return harness_->recorder().Get(id); }
 

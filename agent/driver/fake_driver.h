@@ -6,6 +6,8 @@
 #define AGENT_DRIVER_FAKE_DRIVER_H_
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,35 +19,69 @@
 
 namespace det::agent {
 
+// The tasks of a machine, which outlive its drivers.
+struct FakeTasks {
+  struct Task {
+    std::map<std::string, std::string> script;
+    std::vector<int> slots;
+    int pid = 0;  // 0: not begun
+    absl::Time begun;
+    bool delivered = false;
+    std::optional<TaskExit> exit;
+  };
+  std::map<AllocationId, Task> tasks;
+  int last_pid = 1000;
+  TaskListener* listener = nullptr;  // of the driver that is there
+};
+
 class FakeDriver final : public Driver {
  public:
-  FakeDriver(base::EventLoop* loop, TaskListener* listener) : loop_(loop), listener_(listener) {}
+  FakeDriver(base::EventLoop* loop, TaskListener* listener,
+             std::shared_ptr<FakeTasks> tasks = std::make_shared<FakeTasks>())
+      : loop_(loop), tasks_(std::move(tasks)) {
+    tasks_->listener = listener;
+  }
   ~FakeDriver() override {
-    while (!tasks_.empty()) End(tasks_.begin()->first, {.exit_code = 137, .signal = 9});
+    tasks_->listener = nullptr;
+    std::erase_if(tasks_->tasks, [](const auto& entry) { return entry.second.pid == 0; });
+  }
+
+  absl::StatusOr<std::vector<RunningTask>> Adopt() override {
+    std::vector<RunningTask> adopted;
+    for (const auto& [id, task] : tasks_->tasks) {
+      adopted.push_back({id, task.slots});
+      loop_->Post([tasks = tasks_, id = id] { Tell(*tasks, id); });
+    }
+    return adopted;
   }
 
   void Start(const TaskSpec& spec) override {
     starts_.push_back(spec);
-    const std::map<std::string, std::string> script = Script(spec.argv);
-    if (const auto why = script.find("fail_start"); why != script.end()) {
-      loop_->Post([this, id = spec.allocation, message = why->second] {
-        listener_->OnExited(id, {.exit_code = 1, .message = message, .start_failed = true});
-      });
-      return;
-    }
-    tasks_[spec.allocation] = script;
-    loop_->Post([this, id = spec.allocation] { Run(id); });
+    FakeTasks::Task& task = tasks_->tasks[spec.allocation];
+    task = {.script = Script(spec.argv), .slots = spec.slots};
+    loop_->Post([tasks = tasks_, loop = loop_, id = spec.allocation] { Begin(tasks, loop, id); });
   }
 
   void Signal(const AllocationId& allocation, StopSignal signal) override {
     signals_.emplace_back(allocation, signal);
-    if (!tasks_.contains(allocation)) return;
+    if (!tasks_->tasks.contains(allocation)) return;
     const bool kill = signal == StopSignal::kKill;
-    loop_->Post([this, allocation, kill] {
-      const auto task = tasks_.find(allocation);
-      if (task == tasks_.end() || (!kill && task->second.contains("ignore_terminate"))) return;
-      End(allocation, {.exit_code = kill ? 137 : 143, .signal = kill ? 9 : 15});
+    loop_->Post([tasks = tasks_, allocation, kill] {
+      const auto task = tasks->tasks.find(allocation);
+      if (task == tasks->tasks.end()) return;
+      if (!kill && task->second.script.contains("ignore_terminate")) return;
+      End(*tasks, allocation, {.exit_code = kill ? 137 : 143, .signal = kill ? 9 : 15});
     });
+  }
+
+  void Delivered(const AllocationId& allocation, int64_t sequence) override {
+    const auto task = tasks_->tasks.find(allocation);
+    if (task != tasks_->tasks.end()) task->second.delivered = sequence > 0;
+  }
+
+  void Forget(const AllocationId& allocation) override {
+    const auto task = tasks_->tasks.find(allocation);
+    if (task != tasks_->tasks.end() && task->second.exit.has_value()) tasks_->tasks.erase(task);
   }
 
   const std::vector<TaskSpec>& starts() const { return starts_; }
@@ -58,34 +94,60 @@ class FakeDriver final : public Driver {
     return script;
   }
 
-  void Run(const AllocationId& id) {
-    const auto task = tasks_.find(id);
-    if (task == tasks_.end()) return;  // It was stopped before it began.
-    auto& script = task->second;
-    listener_->OnStarted(id, ++last_pid_);
-    if (script.contains("print")) {
-      OutputLine line;
-      line.time = loop_->Now();
-      line.stdtype = "stdout";
-      line.text = script["print"];
-      listener_->OnOutput(id, {std::move(line)});
+  static void Begin(const std::shared_ptr<FakeTasks>& tasks, base::EventLoop* loop,
+                    const AllocationId& id) {
+    const auto found = tasks->tasks.find(id);
+    if (found == tasks->tasks.end()) return;  // Its driver went before it began.
+    FakeTasks::Task& task = found->second;
+    auto& script = task.script;
+    if (script.contains("fail_start")) {
+      return End(*tasks, id,
+                 {.exit_code = 1, .message = script["fail_start"], .start_failed = true});
     }
+    task.pid = ++tasks->last_pid;
+    task.begun = loop->Now();
+    Tell(*tasks, id);
     absl::Duration run_for = absl::InfiniteDuration();
     if (script.contains("run_for")) (void)absl::ParseDuration(script["run_for"], &run_for);
     int code = 0;
     (void)absl::SimpleAtoi(script["exit_code"], &code);
     if (run_for == absl::InfiniteDuration()) return;
-    loop_->PostAfter(run_for, [this, id, code] { End(id, {.exit_code = code}); });
+    loop->PostAfter(run_for, [tasks, id, code] { End(*tasks, id, {.exit_code = code}); });
   }
 
-  void End(const AllocationId& id, const TaskExit& exit) {
-    if (tasks_.erase(AllocationId(id)) > 0) listener_->OnExited(id, exit);
+  // All that has happened to it so far.
+  static void Tell(FakeTasks& tasks, const AllocationId& id) {
+    const auto found = tasks.tasks.find(id);
+    if (tasks.listener == nullptr || found == tasks.tasks.end()) return;
+    const FakeTasks::Task& task = found->second;
+    if (task.pid != 0) tasks.listener->OnStarted(id, task.pid);
+    if (const auto print = task.script.find("print");
+        task.pid != 0 && !task.delivered && print != task.script.end()) {
+      OutputLine line;
+      line.time = task.begun;
+      line.stdtype = "stdout";
+      line.text = print->second;
+      line.sequence = 1;
+      tasks.listener->OnOutput(id, {std::move(line)});
+    }
+    if (task.exit.has_value()) TellExit(tasks, id, *task.exit);
+  }
+
+  static void End(FakeTasks& tasks, const AllocationId& id, const TaskExit& exit) {
+    const auto task = tasks.tasks.find(id);
+    if (task == tasks.tasks.end() || task->second.exit.has_value()) return;
+    task->second.exit = exit;
+    TellExit(tasks, id, exit);
+  }
+
+  static void TellExit(FakeTasks& tasks, const AllocationId& id, const TaskExit& exit) {
+    if (tasks.listener == nullptr) return;
+    tasks.listener->OnExited(id, exit);
+    tasks.listener->OnOutputEnded(id);
   }
 
   base::EventLoop* const loop_;
-  TaskListener* const listener_;
-  int last_pid_ = 1000;
-  std::map<AllocationId, std::map<std::string, std::string>> tasks_;
+  const std::shared_ptr<FakeTasks> tasks_;
   std::vector<TaskSpec> starts_;
   std::vector<std::pair<AllocationId, StopSignal>> signals_;
 };

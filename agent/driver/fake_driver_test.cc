@@ -12,7 +12,10 @@ namespace {
 class FakeHarness final : public DriverHarness {
  public:
   Driver& driver() override { return *driver_; }
-  void DestroyDriver() override { driver_.reset(); }
+  void RemakeDriver() override {
+    driver_.reset();
+    driver_ = std::make_unique<FakeDriver>(&loop_, &recorder_, tasks_);
+  }
   Recorder& recorder() override { return recorder_; }
   bool Until(const AllocationId& id,
              const std::function<bool(const Recorder::Record&)>& condition) override {
@@ -31,7 +34,8 @@ class FakeHarness final : public DriverHarness {
  private:
   base::FakeEventLoop loop_;
   Recorder recorder_;
-  std::unique_ptr<FakeDriver> driver_ = std::make_unique<FakeDriver>(&loop_, &recorder_);
+  const std::shared_ptr<FakeTasks> tasks_ = std::make_shared<FakeTasks>();
+  std::unique_ptr<FakeDriver> driver_ = std::make_unique<FakeDriver>(&loop_, &recorder_, tasks_);
 };
 
 INSTANTIATE_TEST_SUITE_P(Fake, DriverContract, testing::Values(HarnessFactory([] {

@@ -9,37 +9,6 @@
 namespace det::agent {
 namespace {
 
-std::vector<std::string> Split(const std::vector<std::string>& chunks) {
-  LineSplitter splitter;
-  std::vector<std::string> lines;
-  for (const std::string& chunk : chunks) splitter.Feed(chunk, lines);
-  splitter.Finish(lines);
-  return lines;
-}
-
-using Lines = std::vector<std::string>;
-
-TEST(LineSplitter, Splits) {
-  EXPECT_EQ(Split({"a\nb\n"}), (Lines{"a", "b"}));
-  EXPECT_EQ(Split({"a", "b\n", "c"}), (Lines{"ab", "c"}));
-  EXPECT_EQ(Split({"\n\na\n"}), (Lines{"", "", "a"}));
-  EXPECT_EQ(Split({"a\r\nb\r", "\nc"}), (Lines{"a", "b", "c"}));
-  EXPECT_EQ(Split({"10%\r20%\r", "30%\n"}), (Lines{"10%", "20%", "30%"}));
-  EXPECT_EQ(Split({"a\r\n\r\nb\n"}), (Lines{"a", "", "b"}));
-  EXPECT_EQ(Split({}), Lines{});
-}
-
-TEST(LineSplitter, CutsLongLinesBetweenCharacters) {
-  const std::string text(LineSplitter::kMaxLine - 1, 'a');
-  const Lines lines = Split({text, "\xC3\xA4 end\n"});
-  ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(lines[0], text);
-  EXPECT_EQ(lines[1], "\xC3\xA4 end");
-  const Lines many = Split({std::string(200'000, 'x')});
-  EXPECT_EQ(many.size(), 4u);
-  for (const std::string& line : many) EXPECT_LE(line.size(), LineSplitter::kMaxLine);
-}
-
 struct Case {
   std::string line;
   std::optional<int> rank;

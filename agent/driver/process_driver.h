@@ -1,12 +1,12 @@
-// Runs each task as processes of a session of its own, with a private folder
-// <work_dir>/tasks/<allocation>/{work,run} that is removed at the task's end.
-// Made by Agent; Start and Signal on its loop. Each task has a thread, which sleeps until the task
-// writes, ends or is to be stopped. That thread must live as long as the task: with it, or with the
-// agent, the kernel kills the task's first process.
+// Runs each task as processes of a session of its own, under a keeper (agent/keeper), with a folder
+// <work_dir>/tasks/<allocation>/{work,run,keep}. The first two go at the task's end, the last when
+// it is forgotten: these folders are the agent's memory of what runs.
+// Made by Agent; all but the listener on its loop. Each task that is told of has a thread.
 // Never runs a shell, never shows a task what belongs to another.
 #ifndef AGENT_DRIVER_PROCESS_DRIVER_H_
 #define AGENT_DRIVER_PROCESS_DRIVER_H_
 
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -27,7 +27,9 @@ class ContextSource {
 };
 
 struct ProcessDriverOptions {
-  std::string work_dir;
+  std::string work_dir;                      // absolute
+  std::string keeper;                        // path of resolute-keeper
+  int64_t spool_limit = int64_t{256} << 20;  // bytes of output kept for each task
   ContextSource* contexts = nullptr;
   TaskListener* listener = nullptr;
 };

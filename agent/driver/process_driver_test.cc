@@ -3,16 +3,21 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
 #include <optional>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/driver/driver_contract.h"
-#include "agent/driver/process_table.h"
+#include "agent/driver/kept_task.h"
+#include "agent/keeper/process_table.h"
 #include "base/file.h"
 #include <gtest/gtest.h>
 
@@ -38,12 +43,24 @@ class FakeContexts final : public ContextSource {
 
 class ProcessHarness final : public DriverHarness {
  public:
-  ProcessHarness() {
-    Host host{.agent_id = "a1", .master_url = "http://m:1", .sdk_dir = dir_.path() + "/sdk"};
-    driver_->SetHost(host);
+  explicit ProcessHarness(int64_t spool_limit = int64_t{256} << 20) : spool_limit_(spool_limit) {
+    RemakeDriver();
+  }
+  ~ProcessHarness() override {
+    driver_.reset();
+    (void)KillProcesses({.mark = ProcessMark(dir_.path(), AllocationId())}, absl::Seconds(10));
   }
   Driver& driver() override { return *driver_; }
-  void DestroyDriver() override { driver_.reset(); }
+  void RemakeDriver() override {
+    driver_.reset();
+    driver_ = MakeProcessDriver({.work_dir = dir_.path(),
+                                 .keeper = std::filesystem::absolute("agent/resolute-keeper"),
+                                 .spool_limit = spool_limit_,
+                                 .contexts = &contexts_,
+                                 .listener = &recorder_});
+    driver_->SetHost(
+        {.agent_id = "a1", .master_url = "http://m:1", .sdk_dir = dir_.path() + "/sdk"});
+  }
   Recorder& recorder() override { return recorder_; }
   bool Until(const AllocationId& id,
              const std::function<bool(const Recorder::Record&)>& condition) override {
@@ -63,8 +80,8 @@ class ProcessHarness final : public DriverHarness {
   const base::TempDir dir_ = *base::TempDir::Create("det-driver");
   FakeContexts contexts_;
   Recorder recorder_;
-  std::unique_ptr<ProcessDriver> driver_ =
-      MakeProcessDriver({.work_dir = dir_.path(), .contexts = &contexts_, .listener = &recorder_});
+  const int64_t spool_limit_;
+  std::unique_ptr<ProcessDriver> driver_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Process, DriverContract, testing::Values(HarnessFactory([] {
@@ -103,6 +120,11 @@ TEST_F(ProcessDriverTest, PrivateFolders) {
   spec.files = {{"info/trial.json", "{}\n", 0600}};
   const std::string work = harness_.dir() + "/tasks/1.1.0/work";
   EXPECT_EQ(Text(Run(spec)), absl::StrCat(work, "|{}|", work));
+  EXPECT_FALSE(std::filesystem::exists(work));
+  EXPECT_FALSE(std::filesystem::exists(harness_.dir() + "/tasks/1.1.0/run"));
+  ASSERT_TRUE(harness_.Until(spec.allocation,
+                             [](const Recorder::Record& record) { return record.output_ended; }));
+  harness_.driver().Forget(spec.allocation);
   EXPECT_FALSE(std::filesystem::exists(harness_.dir() + "/tasks/1.1.0"));
 }
 
@@ -173,11 +195,136 @@ TEST_F(ProcessDriverTest, StopsWhileTheContextIsFetched) {
   EXPECT_FALSE(record.exit.start_failed);
 }
 
+// More than is told ahead: the task goes on all the same, and so does the telling, as lines are
+// delivered.
 TEST_F(ProcessDriverTest, AllLinesOfABusyTaskArriveInOrder) {
-  const Recorder::Record record = RunShell("seq 1 50000; printf 'no end'");
+  const AllocationId id("1.1.0");
+  harness_.driver().Start(
+      harness_.Spec("1.1.0", ProcessHarness::Shell("seq 1 50000; printf 'no end'")));
+  const auto ended = [](const Recorder::Record& record) { return record.output_ended; };
+  size_t delivered = 0, told = 0;
+  while (told < 50001) {
+    ASSERT_TRUE(harness_.Until(
+        id, [&](const Recorder::Record& record) { return record.lines.size() > told; }));
+    told = harness_.recorder().Get(id).lines.size();
+    if (told < 50001) {
+      EXPECT_LE((told - delivered) * sizeof(OutputLine), KeptTask::kAhead + (1 << 20));
+      delivered = told;
+      harness_.driver().Delivered(id, static_cast<int64_t>(delivered));
+    }
+  }
+  ASSERT_TRUE(harness_.Until(id, ended));
+  const Recorder::Record record = harness_.recorder().Get(id);
+  EXPECT_EQ(record.exit.exit_code, 0);
   ASSERT_EQ(record.lines.size(), 50001u);
-  for (size_t i = 0; i < 50000; ++i) ASSERT_EQ(record.lines[i].text, absl::StrCat(i + 1));
+  for (size_t i = 0; i < 50000; ++i) {
+    ASSERT_EQ(record.lines[i].text, absl::StrCat(i + 1));
+    ASSERT_EQ(record.lines[i].sequence, static_cast<int64_t>(i + 1));
+  }
   EXPECT_EQ(record.lines.back().text, "no end");
+}
+
+TEST_F(ProcessDriverTest, AnExitDoesNotWaitForLinesThatNobodyTakes) {
+  const Recorder::Record record = RunShell("seq 1 100000; exit 5");
+  EXPECT_EQ(record.exit.exit_code, 5);
+  EXPECT_FALSE(record.output_ended);
+  EXPECT_LT(record.lines.size(), 100000u);
+}
+
+TEST_F(ProcessDriverTest, PastTheLimitTheOldestLinesGoAndALineSaysSo) {
+  ProcessHarness harness(64 << 10);
+  const AllocationId id("1.1.0");
+  harness.driver().Start(harness.Spec(
+      "1.1.0",
+      ProcessHarness::Shell("while [ ! -e go ]; do sleep 0.01; done; seq 1 20000; exit 6")));
+  ASSERT_TRUE(harness.Until(id, [](const Recorder::Record& record) { return record.started(); }));
+  harness.RemakeDriver();  // Nobody reads while it writes.
+  const KeepFolder keep = KeepFolderOf(harness.dir(), id);
+  const pid_t keeper = keep.Keeper();
+  ASSERT_GT(keeper, 0);
+  const base::Fd ended(static_cast<int>(::syscall(SYS_pidfd_open, keeper, 0)));
+  ASSERT_TRUE(base::WriteFileAtomically(FoldersOf(harness.dir(), id).work + "/go", "").ok());
+  pollfd wait = {.fd = ended.get(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(::poll(&wait, 1, 30'000), 1);
+  int64_t bytes = 0;
+  for (const Segment& segment : keep.Segments()) bytes += segment.bytes;
+  EXPECT_LE(bytes, (64 << 10) + 1000) << "the limit, and a line";
+
+  harness.recorder().Forget(id);
+  ASSERT_TRUE(harness.driver().Adopt().ok());
+  ASSERT_TRUE(
+      harness.Until(id, [](const Recorder::Record& record) { return record.output_ended; }));
+  const Recorder::Record record = harness.recorder().Get(id);
+  EXPECT_EQ(record.exit.exit_code, 6);
+  const OutputLine& notice = record.lines.at(0);
+  EXPECT_EQ(notice.source, "agent");
+  EXPECT_EQ(notice.level, LogLevel::kWarning);
+  EXPECT_EQ(notice.text.rfind(absl::StrCat(notice.sequence, " lines were lost here: "), 0), 0u)
+      << notice.text;
+  for (size_t i = 1; i < record.lines.size(); ++i) {
+    ASSERT_EQ(record.lines[i].sequence, notice.sequence + static_cast<int64_t>(i));
+    ASSERT_EQ(record.lines[i].text, absl::StrCat(record.lines[i].sequence));
+  }
+  EXPECT_EQ(record.lines.back().text, "20000");
+}
+
+TEST_F(ProcessDriverTest, NobodyHidesFromItsKeeper) {
+  // No session, no parent, no mark.
+  const Recorder::Record record = RunShell("(setsid env -i sleep 1000 & echo $!); exit 4");
+  EXPECT_EQ(record.exit.exit_code, 4);
+  int hidden = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(Text(record), &hidden));
+  EXPECT_EQ(::kill(hidden, 0), -1);
+}
+
+TEST_F(ProcessDriverTest, AKilledKeeperTakesItsTaskWithIt) {
+  const AllocationId id("1.1.0");
+  harness_.driver().Start(harness_.Spec(
+      "1.1.0", ProcessHarness::Shell("trap '' TERM; setsid sleep 1000 & echo ready; wait")));
+  ASSERT_TRUE(
+      harness_.Until(id, [](const Recorder::Record& record) { return !record.lines.empty(); }));
+  ASSERT_EQ(::kill(KeepFolderOf(harness_.dir(), id).Keeper(), SIGKILL), 0);
+  ASSERT_TRUE(
+      harness_.Until(id, [](const Recorder::Record& record) { return record.output_ended; }));
+  const Recorder::Record record = harness_.recorder().Get(id);
+  EXPECT_EQ(record.exit.exit_code, 137);
+  EXPECT_EQ(record.exit.message, "the task's keeper was killed, or the machine restarted");
+  EXPECT_TRUE(Living().empty());
+}
+
+TEST_F(ProcessDriverTest, WhatNeverBeganIsNotAdopted) {
+  TaskSpec spec = harness_.Spec("1.1.0", {"true"});
+  spec.context_hash = "never";
+  harness_.driver().Start(spec);
+  harness_.RemakeDriver();
+  // As a driver leaves it that is killed before its keeper took over.
+  const KeepFolder keep = KeepFolderOf(harness_.dir(), AllocationId("1.2.0"));
+  ASSERT_TRUE(keep.Prepare({.argv = {"true"}, .work_dir = "/"}).ok());
+  EXPECT_TRUE(harness_.driver().Adopt()->empty());
+  EXPECT_TRUE(absl::IsNotFound(keep.TakeOver().status())) << "a keeper that comes too late";
+  EXPECT_TRUE(std::filesystem::is_empty(harness_.dir() + "/tasks"));
+}
+
+TEST_F(ProcessDriverTest, ProcessesThatNoFolderTellsOfAreKilled) {
+  const AllocationId id("1.1.0");
+  harness_.driver().Start(harness_.Spec("1.1.0", {"sleep", "1000"}));
+  ASSERT_TRUE(harness_.Until(id, [](const Recorder::Record& record) { return record.started(); }));
+  harness_.RemakeDriver();
+  std::filesystem::remove_all(harness_.dir() + "/tasks/1.1.0");
+  EXPECT_TRUE(harness_.driver().Adopt()->empty());
+  EXPECT_TRUE(Living().empty());
+}
+
+TEST_F(ProcessDriverTest, AKeeperThatIsNotThereIsAFailedStart) {
+  Recorder recorder;
+  const auto driver = MakeProcessDriver(
+      {.work_dir = harness_.dir(), .keeper = "/no/keeper", .listener = &recorder});
+  driver->Start(harness_.Spec("1.1.0", {"true"}));
+  ASSERT_TRUE(recorder.WaitUntil(
+      AllocationId("1.1.0"), [](const Recorder::Record& record) { return record.output_ended; }));
+  const TaskExit exit = recorder.Get(AllocationId("1.1.0")).exit;
+  EXPECT_TRUE(exit.start_failed);
+  EXPECT_NE(exit.message.find("/no/keeper"), std::string::npos) << exit.message;
 }
 
 TEST_F(ProcessDriverTest, RefusesWhatItCannotRun) {

@@ -63,6 +63,7 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   if (env["PATH"].empty()) env["PATH"] = std::string(kDefaultPath);
   if (!host.sdk_dir.empty()) env["PATH"] = absl::StrCat(host.sdk_dir, "/bin:", env["PATH"]);
   env["DET_MASTER"] = host.master_url;
+  env["DET_MASTERS"] = host.masters;
   env["DET_MASTER_HOST"] = host.master_host;
   env["DET_MASTER_PORT"] = absl::StrCat(host.master_port);
   env["DET_CLUSTER_ID"] = host.cluster_id;

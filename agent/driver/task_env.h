@@ -15,7 +15,8 @@ namespace det::agent {
 struct Host {
   std::string agent_id;
   std::string cluster_id;
-  std::string master_url;  // http://host:port
+  std::string master_url;  // http://host:port, of the one that the agent is connected to
+  std::string masters;     // all of them, with commas between
   std::string master_host;
   int master_port = 0;
   std::string address;

@@ -5,13 +5,17 @@
 
 #include <array>
 #include <memory>
+#include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "agent/link/master_link.h"
 #include "base/fd.h"
+#include "base/status_macros.h"
 
 namespace det::agent {
 
@@ -47,6 +51,18 @@ absl::StatusOr<MasterAddress> ParseMasterAddress(absl::string_view text) {
   return address;
 }
 
+absl::StatusOr<std::vector<MasterAddress>> ParseMasterAddresses(absl::string_view text) {
+  std::vector<MasterAddress> addresses;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    DET_ASSIGN_OR_RETURN(MasterAddress address,
+                         ParseMasterAddress(absl::StripAsciiWhitespace(part)));
+    addresses.push_back(std::move(address));
+  }
+  return addresses;
+}
+
+namespace {
+
 absl::StatusOr<std::string> LocalAddressTowards(const MasterAddress& master) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
@@ -72,6 +88,17 @@ absl::StatusOr<std::string> LocalAddressTowards(const MasterAddress& master) {
     }
   }
   return absl::UnavailableError(absl::StrCat("no route to the master's host ", master.host));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> LocalAddressTowards(const std::vector<MasterAddress>& masters) {
+  absl::StatusOr<std::string> address = absl::InvalidArgumentError("--master is empty");
+  for (const MasterAddress& master : masters) {
+    address = LocalAddressTowards(master);
+    if (address.ok()) break;
+  }
+  return address;
 }
 
 }  // namespace det::agent

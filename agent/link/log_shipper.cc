@@ -3,7 +3,6 @@
 #include <functional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/log.h"
 
 namespace det::agent {
@@ -18,28 +17,16 @@ bool IsFinal(const absl::Status& status) {
          absl::IsUnimplemented(status);
 }
 
-OutputLine DroppedNotice(const OutputLine& next, int64_t count, int64_t sequence) {
-  OutputLine notice;
-  notice.time = next.time;
-  notice.level = LogLevel::kWarning;
-  notice.stdtype = "stderr";
-  notice.source = "agent";
-  notice.text =
-      absl::StrCat(count, " lines were dropped here: the master did not take them in time");
-  notice.sequence = sequence;
-  return notice;
-}
-
 }  // namespace
 
 void LogShipper::Add(const AllocationId& allocation, std::vector<OutputLine> lines) {
   Queue& queue = Get(allocation);
-  for (OutputLine& line : lines) {
-    line.sequence = ++queue.last_sequence;
-    queue.waiting_bytes += SizeOf(line);
-    queue.waiting.push_back(std::move(line));
-  }
-  DropOldest(queue);
+  for (OutputLine& line : lines) queue.waiting.push_back(std::move(line));
+  Post(allocation);
+}
+
+void LogShipper::End(const AllocationId& allocation) {
+  Get(allocation).ended = true;
   Post(allocation);
 }
 
@@ -65,26 +52,11 @@ LogShipper::Queue& LogShipper::Get(const AllocationId& allocation) {
       .first->second;
 }
 
-void LogShipper::DropOldest(Queue& queue) {
-  while (queue.waiting_bytes > kWaitingBytes && queue.waiting.size() > 1) {
-    queue.waiting_bytes -= SizeOf(queue.waiting.front());
-    queue.waiting.pop_front();
-    ++queue.dropped;
-  }
-}
-
 std::shared_ptr<const std::vector<OutputLine>> LogShipper::TakeBatch(Queue& queue) {
   auto batch = std::make_shared<std::vector<OutputLine>>();
   size_t bytes = 0;
-  if (queue.dropped > 0) {
-    const OutputLine& next = queue.waiting.front();
-    // It takes the number of the last line that it stands for.
-    batch->push_back(DroppedNotice(next, std::exchange(queue.dropped, 0), next.sequence - 1));
-  }
   while (!queue.waiting.empty() && batch->size() < kBatchLines && bytes < kBatchBytes) {
-    const size_t size = SizeOf(queue.waiting.front());
-    bytes += size;
-    queue.waiting_bytes -= size;
+    bytes += SizeOf(queue.waiting.front());
     batch->push_back(std::move(queue.waiting.front()));
     queue.waiting.pop_front();
   }
@@ -96,7 +68,7 @@ void LogShipper::Post(const AllocationId& allocation) {
   if (queue.posting || queue.retry.has_value()) return;
   if (queue.batch == nullptr && !queue.waiting.empty()) queue.batch = TakeBatch(queue);
   if (queue.batch == nullptr) {
-    if (queue.flushed == nullptr) return;
+    if (!queue.ended || queue.flushed == nullptr) return;
     const auto ended = queues_.extract(allocation);
     ended.mapped().flushed();
     return;
@@ -116,8 +88,10 @@ void LogShipper::OnPosted(const AllocationId& allocation, const absl::Status& st
                        << base::Field("allocation", allocation)
                        << base::Field("lines", queue.batch->size());
     }
+    const int64_t last = queue.batch->back().sequence;
     queue.batch.reset();
     queue.backoff.Reset();
+    delivered_(allocation, last);
     Post(allocation);
     return;
   }

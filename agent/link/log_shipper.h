@@ -1,16 +1,18 @@
-// Brings the lines of tasks to the master: in order, numbered, in batches, until they are stored.
+// Brings the lines of tasks to the master: in order, in batches, until they are stored.
 // Owned by Agent, called on its loop only. A line goes out at once if nothing is under way, else
-// with the next batch; nothing ticks while there is nothing to send. Never holds more than a bound
-// of memory per allocation: the oldest lines go, and a line says so.
+// with the next batch; nothing ticks while there is nothing to send. Never drops a line: whoever
+// adds them waits until those before are delivered.
 #ifndef AGENT_LINK_LOG_SHIPPER_H_
 #define AGENT_LINK_LOG_SHIPPER_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -34,15 +36,20 @@ class LogShipper {
  public:
   static constexpr size_t kBatchLines = 1000;
   static constexpr size_t kBatchBytes = 1 << 20;  // well below what gRPC takes in one message
-  static constexpr size_t kWaitingBytes = 16 << 20;
+  // The lines of this allocation up to this number are stored, or refused for good.
+  using Delivered = std::function<void(const AllocationId&, int64_t sequence)>;
 
-  LogShipper(base::EventLoop* loop, LogPoster* poster, uint64_t seed)
-      : loop_(loop), poster_(poster), seed_(seed) {}
+  LogShipper(base::EventLoop* loop, LogPoster* poster, uint64_t seed, Delivered delivered)
+      : loop_(loop), poster_(poster), seed_(seed), delivered_(std::move(delivered)) {}
 
+  // Numbered by whoever adds them.
   void Add(const AllocationId& allocation, std::vector<OutputLine> lines);
 
-  // `done` runs, perhaps inside this call, when all lines added so far are stored or the master has
-  // refused them for good. No lines follow. REQUIRES that it was not called before for this one.
+  // No lines follow.
+  void End(const AllocationId& allocation);
+
+  // `done` runs, perhaps inside this call, when the lines have ended and all of them are delivered.
+  // REQUIRES that it was not called before for this one.
   void Flush(const AllocationId& allocation, absl::AnyInvocable<void()> done);
 
   // The master is back: whatever waits for its next attempt is tried now.
@@ -52,9 +59,7 @@ class LogShipper {
   struct Queue {
     explicit Queue(uint64_t seed) : backoff(seed) {}
     std::deque<OutputLine> waiting;
-    size_t waiting_bytes = 0;
-    int64_t last_sequence = 0;
-    int64_t dropped = 0;
+    bool ended = false;
     std::shared_ptr<const std::vector<OutputLine>> batch;  // under way, or waiting for a retry
     bool posting = false;
     std::optional<base::TimerId> retry;
@@ -63,7 +68,6 @@ class LogShipper {
   };
 
   Queue& Get(const AllocationId& allocation);
-  void DropOldest(Queue& queue);
   std::shared_ptr<const std::vector<OutputLine>> TakeBatch(Queue& queue);
   void Post(const AllocationId& allocation);
   void OnPosted(const AllocationId& allocation, const absl::Status& status);
@@ -71,6 +75,7 @@ class LogShipper {
   base::EventLoop* const loop_;
   LogPoster* const poster_;
   const uint64_t seed_;
+  const Delivered delivered_;
   std::map<AllocationId, Queue> queues_;
 };
 

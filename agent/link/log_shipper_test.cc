@@ -30,10 +30,14 @@ class FakePoster final : public LogPoster {
 
 class LogShipperTest : public testing::Test {
  protected:
-  static std::vector<OutputLine> Lines(int count, const std::string& text = "x") {
-    OutputLine line;
-    line.text = text;
-    return std::vector<OutputLine>(static_cast<size_t>(count), line);
+  // Numbered from where the last ones ended.
+  std::vector<OutputLine> Lines(int count, const std::string& text = "x") {
+    std::vector<OutputLine> lines(static_cast<size_t>(count));
+    for (OutputLine& line : lines) {
+      line.text = text;
+      line.sequence = ++last_sequence_;
+    }
+    return lines;
   }
   void Answer(size_t post, const absl::Status& status = absl::OkStatus()) {
     ASSERT_LT(post, poster_.posts.size());
@@ -44,7 +48,13 @@ class LogShipperTest : public testing::Test {
 
   base::FakeEventLoop loop_;
   FakePoster poster_;
-  LogShipper shipper_{&loop_, &poster_, 7};
+  int64_t last_sequence_ = 0;
+  std::map<AllocationId, int64_t> delivered_;
+  LogShipper shipper_{&loop_, &poster_, 7,
+                      [this](const AllocationId& allocation, int64_t sequence) {
+                        EXPECT_GT(sequence, delivered_[allocation]);
+                        delivered_[allocation] = sequence;
+                      }};
 };
 
 TEST_F(LogShipperTest, SendsAtOnceThenInBatches) {
@@ -79,7 +89,9 @@ TEST_F(LogShipperTest, AllocationsDoNotWaitForEachOther) {
   shipper_.Add(kA, Lines(1));
   shipper_.Add(kB, Lines(1));
   ASSERT_EQ(poster_.posts.size(), 2u);
-  EXPECT_EQ(Posted(1)[0].sequence, 1);
+  Answer(1);
+  EXPECT_EQ(delivered_[kA], 0);
+  EXPECT_EQ(delivered_[kB], 2);
 }
 
 TEST_F(LogShipperTest, TriesAgainWithTheSameLines) {
@@ -96,6 +108,7 @@ TEST_F(LogShipperTest, TriesAgainWithTheSameLines) {
   Answer(2);
   EXPECT_EQ(Posted(3).size(), 1u);
   EXPECT_EQ(Posted(3)[0].sequence, 3);
+  EXPECT_EQ(delivered_[kA], 2);
 }
 
 TEST_F(LogShipperTest, GivesUpWhatTheMasterRefusesForGood) {
@@ -104,11 +117,14 @@ TEST_F(LogShipperTest, GivesUpWhatTheMasterRefusesForGood) {
   Answer(0, absl::NotFoundError("no such allocation"));
   ASSERT_EQ(poster_.posts.size(), 2u);
   EXPECT_EQ(Posted(1)[0].sequence, 2);
+  EXPECT_EQ(delivered_[kA], 1) << "they need not be kept any longer";
 }
 
 TEST_F(LogShipperTest, FlushWaitsForTheLastLine) {
   int flushed = 0;
   shipper_.Flush(kB, [&] { ++flushed; });
+  EXPECT_EQ(flushed, 0) << "more may come";
+  shipper_.End(kB);
   EXPECT_EQ(flushed, 1) << "nothing to wait for";
   shipper_.Add(kA, Lines(1));
   shipper_.Add(kA, Lines(1));
@@ -116,22 +132,12 @@ TEST_F(LogShipperTest, FlushWaitsForTheLastLine) {
   Answer(0);
   EXPECT_EQ(flushed, 1);
   Answer(1);
+  shipper_.Add(kA, Lines(1));
+  shipper_.End(kA);
+  EXPECT_EQ(flushed, 1) << "these came after the task's end";
+  Answer(2);
   EXPECT_EQ(flushed, 2);
-}
-
-TEST_F(LogShipperTest, DropsTheOldestAndSaysSo) {
-  shipper_.Add(kA, Lines(1, "first"));
-  const size_t text = 64 * 1024 - sizeof(OutputLine);
-  const int fitting = static_cast<int>(LogShipper::kWaitingBytes / (64 * 1024));
-  shipper_.Add(kA, Lines(fitting + 5, std::string(text, 'x')));
-  Answer(0);
-  ASSERT_EQ(poster_.posts.size(), 2u);
-  const OutputLine& notice = Posted(1)[0];
-  EXPECT_EQ(notice.text, "5 lines were dropped here: the master did not take them in time");
-  EXPECT_EQ(notice.source, "agent");
-  EXPECT_EQ(notice.level, LogLevel::kWarning);
-  EXPECT_EQ(notice.sequence, 6);
-  EXPECT_EQ(Posted(1)[1].sequence, 7);
+  EXPECT_EQ(delivered_[kA], 3);
 }
 
 TEST(Backoff, GrowsToItsBoundWithJitter) {

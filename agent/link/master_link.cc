@@ -1,5 +1,6 @@
 #include "agent/link/master_link.h"
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <set>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/clock.h"
@@ -204,7 +206,7 @@ class GrpcMasterLink final : public MasterLink {
         loop_(loop),
         listener_(listener),
         completions_(loop),
-        stub_(v1::AgentHub::NewStub(MakeChannel(options.master))),
+        stubs_(MakeStubs(options.masters)),
         backoff_(options.seed) {}
 
   void Connect() override {
@@ -217,7 +219,7 @@ class GrpcMasterLink final : public MasterLink {
     v1::AgentMessage first;
     *first.mutable_register_() = ToProto(listener_->OnConnecting());
     stream_ = std::move(stream);
-    stream_->Start(*stub_, completions_.queue(), std::move(first));
+    stream_->Start(stub(), completions_.queue(), std::move(first));
   }
 
   void Send(const Report& report) override {
@@ -242,7 +244,7 @@ class GrpcMasterLink final : public MasterLink {
     call->done = std::move(done);
     Authorize(*call->context);
     call->context->set_deadline(absl::ToChronoTime(absl::Now() + kPostDeadline));
-    call->reader = stub_->AsyncPostLogs(
+    call->reader = stub().AsyncPostLogs(
         &*call->context, ToProto(options_.agent_id, allocation, *lines), completions_.queue());
     call->reader->Finish(&call->response, &call->status,
                          Completions::Tag([call](bool) { call->done(ToStatus(call->status)); }));
@@ -255,7 +257,7 @@ class GrpcMasterLink final : public MasterLink {
     const std::stop_callback cancel(stop, [&] { context->TryCancel(); });
     v1::GetContextRequest request;
     request.set_hash(hash);
-    const auto reader = stub_->GetContext(&*context, request);
+    const auto reader = stub().GetContext(&*context, request);
     v1::GetContextResponse response;
     absl::Status sunk;
     while (sunk.ok() && reader->Read(&response)) sunk = sink(response.chunk());
@@ -270,6 +272,25 @@ class GrpcMasterLink final : public MasterLink {
   }
 
  private:
+  using Stubs = std::vector<std::unique_ptr<v1::AgentHub::Stub>>;
+
+  static Stubs MakeStubs(const std::vector<MasterAddress>& masters) {
+    Stubs stubs;
+    for (const MasterAddress& master : masters) {
+      stubs.push_back(v1::AgentHub::NewStub(MakeChannel(master)));
+    }
+    return stubs;
+  }
+
+  // Logs and contexts follow the control stream. Any thread.
+  v1::AgentHub::Stub& stub() { return *stubs_[at_]; }
+
+  // One that refuses this agent is no reason to ask another.
+  static bool AsksTheNext(const absl::Status& why) {
+    return !absl::IsAlreadyExists(why) && !absl::IsUnauthenticated(why) &&
+           !absl::IsPermissionDenied(why);
+  }
+
   void Authorize(grpc::ClientContext& context) const {
     if (!options_.token.empty()) context.AddMetadata("authorization", "Bearer " + options_.token);
   }
@@ -302,7 +323,8 @@ class GrpcMasterLink final : public MasterLink {
     backoff_.Reset();
     heartbeat_ = absl::Seconds(registered.heartbeat_seconds());
     ScheduleHeartbeat();
-    listener_->OnRegistered({registered.cluster_id(), registered.master_version()});
+    listener_->OnRegistered(
+        {registered.cluster_id(), registered.master_version(), options_.masters[at_]});
   }
 
   void OnEnd(const absl::Status& why) {
@@ -310,7 +332,10 @@ class GrpcMasterLink final : public MasterLink {
     registered_ = false;
     if (heartbeat_timer_.has_value()) loop_->Cancel(*heartbeat_timer_);
     heartbeat_timer_.reset();
-    loop_->PostAfter(backoff_.Next(), [this] { Connect(); });
+    if (AsksTheNext(why)) at_ = (at_ + 1) % stubs_.size();
+    // All of them are asked before a pause.
+    const bool pause = at_ == 0 || !AsksTheNext(why);
+    loop_->PostAfter(pause ? backoff_.Next() : absl::ZeroDuration(), [this] { Connect(); });
     listener_->OnDisconnected(why);
   }
 
@@ -332,7 +357,8 @@ class GrpcMasterLink final : public MasterLink {
   LinkListener* const listener_;
   const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
   Completions completions_;
-  const std::unique_ptr<v1::AgentHub::Stub> stub_;
+  const Stubs stubs_;           // of options_.masters
+  std::atomic<size_t> at_ = 0;  // the one in use; changed on the loop
   // On the loop.
   Backoff backoff_;
   std::shared_ptr<ControlStream> stream_;

@@ -35,9 +35,12 @@ struct MasterAddress {
 
 // "http://host:port", "https://host:port" or "host:port". INVALID_ARGUMENT with the remedy.
 absl::StatusOr<MasterAddress> ParseMasterAddress(absl::string_view text);
+// One or more of them, with commas between.
+absl::StatusOr<std::vector<MasterAddress>> ParseMasterAddresses(absl::string_view text);
 
-// The address of this machine on the way to the master. UNAVAILABLE if there is no way.
-absl::StatusOr<std::string> LocalAddressTowards(const MasterAddress& master);
+// The address of this machine on the way to the first of these masters that there is a way to.
+// UNAVAILABLE if there is none.
+absl::StatusOr<std::string> LocalAddressTowards(const std::vector<MasterAddress>& masters);
 
 struct Registration {
   std::string agent_id;
@@ -56,6 +59,7 @@ struct Registration {
 struct Registered {
   std::string cluster_id;
   std::string master_version;
+  MasterAddress master;
 };
 
 class LinkListener {
@@ -72,7 +76,7 @@ class LinkListener {
 };
 
 struct LinkOptions {
-  MasterAddress master;
+  std::vector<MasterAddress> masters;  // one leads, others may stand by; asked in turn
   std::string agent_id;
   std::string token;  // empty: none is sent
   uint64_t seed = 0;  // of the backoff's jitter

@@ -33,9 +33,22 @@ TEST(MasterAddress, Parses) {
 }
 
 TEST(MasterAddress, OurAddressOnTheWay) {
-  EXPECT_EQ(*LocalAddressTowards({.host = "127.0.0.1", .port = 8080}), "127.0.0.1");
-  const auto lost = LocalAddressTowards({.host = "no-such-host.invalid", .port = 8080});
-  EXPECT_TRUE(absl::IsUnavailable(lost.status()));
+  const MasterAddress here = {.host = "127.0.0.1", .port = 8080};
+  const MasterAddress nowhere = {.host = "no-such-host.invalid", .port = 8080};
+  EXPECT_EQ(*LocalAddressTowards({here}), "127.0.0.1");
+  EXPECT_EQ(*LocalAddressTowards({nowhere, here}), "127.0.0.1");
+  EXPECT_TRUE(absl::IsUnavailable(LocalAddressTowards({nowhere}).status()));
+}
+
+TEST(MasterAddress, ParsesAList) {
+  const auto both = ParseMasterAddresses("http://a:1, b:2");
+  ASSERT_TRUE(both.ok()) << both.status();
+  ASSERT_EQ(both->size(), 2u);
+  EXPECT_EQ((*both)[0].Url(), "http://a:1");
+  EXPECT_EQ((*both)[1].Url(), "http://b:2");
+  for (const char* bad : {"", "http://a:1,", ",http://a:1", "http://a:1,b"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(ParseMasterAddresses(bad).status())) << bad;
+  }
 }
 
 TEST(Messages, Register) {

@@ -77,7 +77,7 @@ absl::StatusOr<int> RunList(Invocation& run) {
                   absl::StrJoin(agent.addresses(), ","), agent.version(), MaintenanceCell(agent)});
   }
   return run.PrintList(response, table,
-                       "no agents; on each machine: resolute-agent --master " + api->url());
+                       "no agents; on each machine: resolute-agent --master " + api->addresses());
 }
 
 // The agents that the words or --all name.

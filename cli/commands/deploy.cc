@@ -1,4 +1,5 @@
-// det deploy local up|down|status
+// det deploy local up|down|status; det deploy backup|restore, which are the master's own and run by
+// its program.
 #include <filesystem>
 #include <system_error>
 
@@ -12,6 +13,7 @@
 #include "cli/format.h"
 #include "cli/json_text.h"
 #include "cli/local_cluster.h"
+#include "cli/program.h"
 #include "cli/table.h"
 
 namespace det::cli {
@@ -161,6 +163,22 @@ absl::StatusOr<int> RunStatus(Invocation& run) {
   return kExitError;
 }
 
+absl::StatusOr<int> HandOver(const Invocation& run, const std::string& command) {
+  if (run.json()) {
+    return UsageError(absl::StrCat("deploy ", command, ": prints text; there is no --json"));
+  }
+  DET_ASSIGN_OR_RETURN(const std::string master, FindProgram("master", "resolute-master"));
+  std::vector<std::string> argv = {command, "--data-dir", ClusterOf(run).data_dir()};
+  if (run.args.Has("replace")) argv.push_back("--replace");
+  argv.push_back("--");
+  argv.push_back(run.args.Word("FILE"));
+  DET_RETURN_IF_ERROR(ExecProgram(master, argv));
+  return kExitError;
+}
+
+absl::StatusOr<int> RunBackup(Invocation& run) { return HandOver(run, "backup"); }
+absl::StatusOr<int> RunRestore(Invocation& run) { return HandOver(run, "restore"); }
+
 }  // namespace
 
 std::vector<Command> DeployCommands() {
@@ -191,6 +209,18 @@ std::vector<Command> DeployCommands() {
        {kDataDir},
        RunStatus,
        exits},
+      {{"deploy", "backup"},
+       "write the database and the tokens of a local cluster into one file, also while it runs",
+       {{"FILE", "written whole or not at all"}},
+       {kDataDir},
+       RunBackup,
+       "Checkpoints are files of their own, and not in it: docs/backup.md."},
+      {{"deploy", "restore"},
+       "make a local cluster from such a file; it says what it holds first",
+       {{"FILE", "what `deploy backup` wrote"}},
+       {kDataDir, {"replace", 0, "", "even if there is a cluster, which is then lost"}},
+       RunRestore,
+       "The cluster must not run. Start it with `det deploy local up` then."},
   };
 }
 

@@ -21,7 +21,7 @@ absl::StatusOr<int> RunInfo(Invocation& run) {
     return kExitOk;
   }
   run.screen->Print(RenderFields(
-      {{"address", api->url()},
+      {{"address", api->addresses()},
        {"version", info.version()},
        {"cluster", absl::StrCat(info.cluster_name(), info.cluster_name().empty() ? "" : "  ",
                                 info.cluster_id())},
@@ -45,7 +45,7 @@ absl::StatusOr<int> RunVersion(Invocation& run) {
         (*api)->Call("MasterService.GetInfo", api::v1::GetInfoRequest(), &info);
     if (absl::IsCancelled(asked)) return asked;
     if (asked.ok()) master = info.version();
-    why = absl::StrCat("not reachable at ", (*api)->url());
+    why = absl::StrCat("not reachable at ", (*api)->addresses());
   } else {
     // A wrong address is an error; that nothing runs here is not.
     if (!absl::IsFailedPrecondition(api.status())) return api.status();

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "det/agent/v1/agent.grpc.pb.h"
+#include "master/agents/agent_version.h"
 #include "master/agents/connection.h"
 #include "master/agents/log_watch.h"
 #include "master/agents/messages.h"
@@ -21,6 +22,11 @@ namespace {
 namespace wire = det::agent::v1;
 
 constexpr size_t kChunk = size_t{1} << 20;
+
+absl::Status NotLeading() {
+  return absl::UnavailableError(
+      "this master does not reach its database and takes no agents until it does");
+}
 
 // The bytes of a context in chunks, one on its way at a time.
 class ContextStream final : public grpc::ServerWriteReactor<wire::GetContextResponse> {
@@ -70,6 +76,7 @@ class AgentHub::Impl final : public ConnectionOwner, public std::enable_shared_f
   }
   grpc::Service* service() { return &service_; }
   void ExpectAgents();
+  void SetLeading(bool leading);
   void Stop();
   void Order(const model::AgentId& agent, const wire::MasterMessage& message);
   std::string TokenFor(const model::AllocationId& allocation) const {
@@ -131,6 +138,7 @@ class AgentHub::Impl final : public ConnectionOwner, public std::enable_shared_f
   Service service_;
   std::mutex mutex_;
   bool stopped_ = false;
+  bool leading_ = true;
   std::map<model::AgentId, Entry> agents_;
 };
 
@@ -145,6 +153,9 @@ void AgentHub::Impl::Admit(std::string authorization, absl::AnyInvocable<void(ab
 
 void AgentHub::Impl::Register(const std::shared_ptr<Connection>& connection,
                               const wire::Register& message) {
+  if (absl::Status taken = CheckAgentVersion(options_.version, message.version()); !taken.ok()) {
+    return connection->Refuse(taken);
+  }
   absl::StatusOr<cluster::AgentRegistered> event = ToEvent(message, deps_.loop->Now());
   if (!event.ok()) return connection->Refuse(event.status());
   ApplyTopology(options_.topology, event->agent);
@@ -153,6 +164,7 @@ void AgentHub::Impl::Register(const std::shared_ptr<Connection>& connection,
   // hub saw them.
   std::lock_guard lock(mutex_);
   if (stopped_) return connection->Close(absl::UnavailableError("the master is stopping"));
+  if (!leading_) return connection->Close(NotLeading());
   Entry& entry = agents_[id];
   if (entry.connection != nullptr && entry.connection->incarnation != message.incarnation()) {
     // Not told to end: the one that holds the id may be dying, and this one its successor.
@@ -234,6 +246,16 @@ void AgentHub::Impl::ExpectAgents() {
       });
 }
 
+void AgentHub::Impl::SetLeading(bool leading) {
+  std::lock_guard lock(mutex_);
+  leading_ = leading;
+  if (leading) return;
+  // What becomes of them is decided when the streams are gone, as after any cut.
+  for (auto& [id, entry] : agents_) {
+    if (entry.connection != nullptr) entry.connection->Close(NotLeading());
+  }
+}
+
 void AgentHub::Impl::Stop() {
   std::map<model::AgentId, Entry> agents;
   {
@@ -308,6 +330,7 @@ AgentHub::~AgentHub() { impl_->Stop(); }
 void AgentHub::SetEngine(engine::Engine* engine) { impl_->SetEngine(engine); }
 void AgentHub::ExpectAgents() { impl_->ExpectAgents(); }
 grpc::Service* AgentHub::service() { return impl_->service(); }
+void AgentHub::SetLeading(bool leading) { impl_->SetLeading(leading); }
 void AgentHub::Stop() { impl_->Stop(); }
 
 void AgentHub::Start(const cluster::StartTask& order) {

@@ -61,6 +61,10 @@ class AgentHub final : public engine::AgentSink {
   // To be registered with the server; owned by the hub.
   grpc::Service* service();
 
+  // While false, every stream is ended and refused with UNAVAILABLE: one that may not lead any more
+  // does not command. True at first. Any thread.
+  void SetLeading(bool leading);
+
   // Ends every stream; later ones are refused with UNAVAILABLE.
   void Stop();
 

@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "master/cluster/mirror.h"
 #include "master/cluster/parts.h"
+#include "master/cluster/regenerate.h"
 
 namespace det::cluster {
 namespace {
@@ -116,6 +117,12 @@ void Preempt(Step& step, Allocation& a, const std::string& reason) {
 absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event) {
   const auto it = step.s.allocations.find(event.id);
   if (it == step.s.allocations.end()) return step.Finish();
+  // Early, by a clock that was set back or runs slower than the timer: the rest is waited for.
+  if (const absl::Time due = DeadlineOf(step.s, it->second);
+      step.now < due && due != absl::InfiniteFuture()) {
+    step.Effect(SetDeadline{event.id, due});
+    return step.Finish();
+  }
   if (EndOfTime(step.s, it->second) <= step.now) {
     experiment::Trial& trial = step.s.trials.at(it->second.trial);
     Do(step, trial, experiment::TimeOver(trial, TimeIsOver(step.EntryOf(trial)), step.now));

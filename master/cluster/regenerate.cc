@@ -38,12 +38,15 @@ std::vector<Effect> EffectsOf(const Cluster::State& state, const Allocation& a,
   }
   if (a.state == AllocationState::kPreempting) {
     effects.push_back(AnnouncePreemption{a.id, a.preemption_reason, *a.deadline});
-    effects.push_back(SetDeadline{a.id, *a.deadline});
-  } else if (a.state != AllocationState::kStopping) {
-    const absl::Time end = EndOfTime(state, a);
-    if (end != absl::InfiniteFuture()) effects.push_back(SetDeadline{a.id, end});
   }
+  const absl::Time due = DeadlineOf(state, a);
+  if (due != absl::InfiniteFuture()) effects.push_back(SetDeadline{a.id, due});
   return effects;
+}
+
+absl::Time DeadlineOf(const Cluster::State& state, const Allocation& a) {
+  if (a.state == AllocationState::kPreempting) return *a.deadline;
+  return a.state == AllocationState::kStopping ? absl::InfiniteFuture() : EndOfTime(state, a);
 }
 
 std::vector<Effect> Cluster::Regenerate() const {

@@ -13,6 +13,9 @@ namespace det::cluster {
 std::vector<Effect> EffectsOf(const Cluster::State& state, const experiment::Allocation& allocation,
                               const model::AgentId* agent);
 
+// When its AllocationDeadline is due; InfiniteFuture: never.
+absl::Time DeadlineOf(const Cluster::State& state, const experiment::Allocation& allocation);
+
 }  // namespace det::cluster
 
 #endif  // MASTER_CLUSTER_REGENERATE_H_

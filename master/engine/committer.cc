@@ -41,7 +41,8 @@ absl::Status Committer::health() const {
   std::lock_guard lock(mutex_);
   if (failed_) return absl::UnavailableError("a commit was refused; the master ends");
   if (away_since_ != absl::InfiniteFuture()) {
-    return absl::UnavailableError("the database is away; everything is held until it answers");
+    return absl::UnavailableError(
+        absl::StrCat("everything is held until the database is back: ", away_because_));
   }
   const absl::Duration took = loop_.Now() - commit_since_;
   if (took <= kCommitDeadline) return absl::OkStatus();
@@ -112,6 +113,7 @@ void Committer::OnUnavailable(const absl::Status& status) {
   {
     std::lock_guard lock(mutex_);
     ++stats_.retries;
+    away_because_ = std::string(status.message());
     if (away_since_ == absl::InfiniteFuture()) {
       away_since_ = commit_loop_.Now();
       DET_LOG(WARNING) << "the database is away; holding everything until it answers"

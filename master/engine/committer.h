@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -84,6 +85,7 @@ class Committer {
   bool stopping_ = false;
   absl::AnyInvocable<void()> stopped_;
   absl::Time away_since_ = absl::InfiniteFuture();
+  std::string away_because_;
   absl::Time commit_since_ = absl::InfiniteFuture();  // of the call of the store under way
   CommitStats stats_;
 };

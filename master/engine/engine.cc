@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -19,7 +20,6 @@ namespace {
 
 using Reply = absl::AnyInvocable<void(absl::StatusOr<Applied>)>;
 
-constexpr char kAway[] = "the database does not answer; try again later";
 constexpr char kStopped[] = "the master is stopping; try again later";
 
 }  // namespace
@@ -41,6 +41,12 @@ class Engine::Impl {
 
   absl::Status Start();
   void Stop();
+  void ApplyFact(const cluster::Event& event, absl::Time submitted, Reply reply) {
+    if (stopped_) return;  // it is told again to the master that comes
+    Apply(event, submitted, std::move(reply));
+  }
+  // Refuses what may be asked again, while it cannot be taken.
+  void Take(const cluster::Event& event, absl::Time submitted, Reply reply);
   void Apply(const cluster::Event& event, absl::Time submitted, Reply reply);
   void Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
              absl::AnyInvocable<void(absl::Status)> done);
@@ -111,7 +117,8 @@ void Engine::Impl::Stop() {
 
 absl::Status Engine::Impl::Accepts() const {
   if (committer_.accepting()) return absl::OkStatus();
-  return absl::UnavailableError(stopped_ ? kStopped : kAway);
+  if (stopped_) return absl::UnavailableError(kStopped);
+  return absl::UnavailableError(absl::StrCat(committer_.health().message(), "; try again later"));
 }
 
 void Engine::Impl::NoteLatency(absl::Time submitted) {
@@ -121,12 +128,14 @@ void Engine::Impl::NoteLatency(absl::Time submitted) {
   commit_latency_.Add(absl::ToDoubleSeconds(took));
 }
 
+void Engine::Impl::Take(const cluster::Event& event, absl::Time submitted, Reply reply) {
+  absl::Status status = Accepts();
+  if (status.ok()) return Apply(event, submitted, std::move(reply));
+  if (reply) reply(std::move(status));
+}
+
 void Engine::Impl::Apply(const cluster::Event& event, absl::Time submitted, Reply reply) {
   DET_CHECK(loop_.RunsHere()) << "events are applied on the engine's loop alone";
-  if (absl::Status status = Accepts(); !status.ok()) {
-    if (reply) reply(std::move(status));
-    return;
-  }
   // Rows keep microseconds; memory must hold the same, or a restart would not give it again.
   const absl::Time now = absl::FromUnixMicros(absl::ToUnixMicros(loop_.Now()));
   absl::StatusOr<cluster::Outcome> outcome = cluster_.Apply(event, now);
@@ -183,14 +192,16 @@ void Engine::Stop() { impl_->Stop(); }
 void Engine::Submit(cluster::Event event, Reply reply) {
   impl_->loop().Post(
       [impl = impl_.get(), event = std::move(event), submitted = impl_->loop().Now(),
-       reply = std::move(reply)]() mutable { impl->Apply(event, submitted, std::move(reply)); });
+       reply = std::move(reply)]() mutable { impl->Take(event, submitted, std::move(reply)); });
 }
 
 void Engine::Submit(cluster::Event event) {
-  Submit(std::move(event), [](const absl::StatusOr<Applied>& applied) {
+  const auto log = [](const absl::StatusOr<Applied>& applied) {
     if (applied.ok()) return;
     DET_LOG(WARNING) << "an event was refused" << base::Field("reason", applied.status().message());
-  });
+  };
+  impl_->loop().Post([impl = impl_.get(), event = std::move(event), submitted = impl_->loop().Now(),
+                      log] { impl->ApplyFact(event, submitted, log); });
 }
 
 void Engine::Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,

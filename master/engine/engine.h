@@ -56,7 +56,8 @@ class Engine {
   // Applies `event`; calls `reply` after its commit. A refusal too waits for what it was judged by.
   // UNAVAILABLE while the database has been away for longer than a bound: nothing was applied.
   void Submit(cluster::Event event, absl::AnyInvocable<void(absl::StatusOr<Applied>)> reply);
-  // For facts nobody waits for; a refusal is logged.
+  // For facts that nobody waits for and nobody would say again: taken also while the database is
+  // away. A refusal by the cluster is logged.
   void Submit(cluster::Event event);
 
   // Runs `read` on the loop against the present state; `done` receives its result once everything

@@ -114,6 +114,19 @@ TEST_F(EngineTest, TheCalendarIsKeptAcrossARestart) {
   EXPECT_THAT(recorder_.log, ElementsAre("preempt 1.1.0"));
 }
 
+TEST_F(EngineTest, DeadlinesOutliveAClockThatIsSetBack) {
+  RunThenPause();
+  const absl::Duration timeout =
+      store::MakeConfig("")->preemption_timeout_seconds * absl::Seconds(1);
+  for (base::FakeEventLoop* loop : {&loop_, &commits_}) {
+    loop->SetClock(loop->Now() - absl::Minutes(1));
+  }
+  Advance(timeout);
+  EXPECT_THAT(recorder_.log, IsEmpty()) << "by the clock it is too early";
+  Advance(absl::Minutes(1));
+  EXPECT_THAT(recorder_.log, ElementsAre("stop 1.1.0 grace 15"));
+}
+
 TEST_F(EngineTest, AnIdleEngineSetsNoTimer) {
   Submit(Register("agent-0", 1), "register");
   Submit(Create("a"), "create");

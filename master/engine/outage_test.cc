@@ -1,5 +1,6 @@
 // A database that is away, hangs, refuses, or belongs to another master.
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,8 @@ TEST_F(EngineTest, TheSameBatchIsTriedAgainWhileTheDatabaseIsAway) {
   Settle();
   EXPECT_THAT(recorder_.log, IsEmpty());
   EXPECT_TRUE(absl::IsUnavailable(engine_->health()));
+  EXPECT_THAT(std::string(engine_->health().message()),
+              ::testing::HasSubstr("unreached by script"));
   Submit(Create("b"), "second");
   Advance(absl::Seconds(1));
   EXPECT_THAT(recorder_.log, ElementsAre("create OK", "second OK"));
@@ -59,6 +62,12 @@ TEST_F(EngineTest, ALongOutageRefusesNewWorkAndKeepsTheOld) {
   Query("look");
   Settle();
   EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE", "look UNAVAILABLE"));
+  absl::Status why;
+  engine_->Submit(Create("later"),
+                  [&](const absl::StatusOr<Applied>& applied) { why = applied.status(); });
+  Settle();
+  EXPECT_EQ(why.message(),
+            "everything is held until the database is back: unreached by script; try again later");
   recorder_.log.clear();
   Advance(absl::Minutes(5));
   EXPECT_THAT(recorder_.log, ElementsAre("held OK"));
@@ -115,6 +124,25 @@ TEST_F(EngineTest, DeadlinesOutliveAnOutage) {
   Advance(absl::Minutes(5));
   Advance(absl::Seconds(1));
   EXPECT_THAT(recorder_.log, ElementsAre("held OK", "stop 1.1.0 grace 15"));
+}
+
+TEST_F(EngineTest, WhatNobodyWouldSayAgainIsHeardDuringAnOutage) {
+  Submit(Register("agent-0", 1), "register");
+  Submit(Create("a"), "create");
+  Settle();
+  Submit(cluster::ShareStarted{model::AllocationId("1.1.0"), model::AgentId("agent-0")}, "");
+  Settle();
+  store_.Script(std::vector(100, FaultyStore::Fault::kUnreached));
+  Submit(Create("held"), "held");
+  Settle();
+  Advance(Committer::kPatience);
+  recorder_.log.clear();
+  engine_->Submit(cluster::AgentLost{model::AgentId("agent-0")});
+  Settle();
+  EXPECT_THAT(recorder_.log, IsEmpty());
+  Advance(absl::Minutes(5));
+  EXPECT_THAT(recorder_.log, ElementsAre("held OK", "close 1.1.0"));
+  EXPECT_THAT(fatal_, IsEmpty());
 }
 
 TEST(EngineFencingTest, ANewerMasterEndsTheOlder) {

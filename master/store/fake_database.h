@@ -16,8 +16,9 @@
 
 #include "master/cluster/change.h"
 #include "master/cluster/image.h"
-#include "master/store/fake_templates.h"
+#include "master/store/lease.h"
 #include "master/store/records.h"
+#include "master/store/templates.h"
 
 namespace det::store {
 
@@ -25,7 +26,7 @@ using MetricKey = std::tuple<model::TrialId, std::string, int64_t, int>;  // the
 
 struct FakeDatabase {
   std::mutex mutex;
-  int64_t epoch = 0;
+  LeaseRecord lease;
   int64_t commit_seq = 0;
   std::map<model::ExperimentId, experiment::Experiment> experiments;
   std::map<model::TrialId, experiment::Trial> trials;
@@ -41,7 +42,7 @@ struct FakeDatabase {
   std::map<std::string, UserRecord> users;
   std::map<std::string, SessionRecord> sessions;
   std::map<std::string, std::string> properties;
-  FakeTemplates templates;
+  std::map<std::string, TemplateRecord> templates;
   std::map<model::AgentId, model::Agent> known_agents;
   std::map<model::AgentId, model::AgentState> agents;
   std::map<std::string, model::ResourcePool> pools;

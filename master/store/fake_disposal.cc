@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/status_macros.h"
+
 namespace det::store {
 namespace {
 
@@ -47,6 +49,7 @@ absl::StatusOr<std::vector<DoomedCheckpoint>> FakeDisposal::DoomedCheckpoints(
 }
 
 absl::Status FakeDisposal::SetDeleted(const std::vector<model::CheckpointId>& ids) {
+  DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
   for (const model::CheckpointId& id : ids) {
     CheckpointState& state = db_.checkpoints.at(id).state;
@@ -81,6 +84,7 @@ absl::StatusOr<Ids> FakeDisposal::Releases() {
 }
 
 absl::StatusOr<bool> FakeDisposal::RemoveSome(model::ExperimentId id, int limit) {
+  DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
   const auto e = db_.experiments.find(id);
   if (e == db_.experiments.end() || e->second.state != ExperimentState::kDeleting) return true;
@@ -139,6 +143,7 @@ void FakeDisposal::RemoveRest(model::ExperimentId id) {
 }
 
 absl::Status FakeDisposal::FailDeletion(model::ExperimentId id, const std::string& reason) {
+  DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
   const auto e = db_.experiments.find(id);
   if (e == db_.experiments.end() || e->second.state != ExperimentState::kDeleting) {

@@ -3,7 +3,9 @@
 #ifndef MASTER_STORE_FAKE_DISPOSAL_H_
 #define MASTER_STORE_FAKE_DISPOSAL_H_
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "master/store/disposal.h"
@@ -13,7 +15,9 @@ namespace det::store {
 
 class FakeDisposal final : public Disposal {
  public:
-  explicit FakeDisposal(FakeDatabase* database) : db_(*database) {}
+  // `held` is asked before each write, without the database's mutex.
+  FakeDisposal(FakeDatabase* database, std::function<absl::Status()> held)
+      : db_(*database), held_(std::move(held)) {}
 
   absl::StatusOr<std::vector<model::ExperimentId>> DueRetentions(model::ExperimentId after,
                                                                  int limit) override;
@@ -30,6 +34,7 @@ class FakeDisposal final : public Disposal {
   void RemoveRest(model::ExperimentId id);
 
   FakeDatabase& db_;
+  const std::function<absl::Status()> held_;
 };
 
 }  // namespace det::store

@@ -7,9 +7,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "master/store/canonical.h"
 #include "master/store/fake_database.h"
 #include "master/store/fake_disposal.h"
+#include "master/store/fake_templates.h"
 
 namespace det::store {
 namespace {
@@ -65,12 +67,16 @@ void UseCompletedCheckpoint(const FakeDatabase& database, experiment::Trial& tri
 std::shared_ptr<FakeDatabase> MakeFakeDatabase() { return std::make_shared<FakeDatabase>(); }
 
 FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
-    : database_(std::move(database)), disposal_(std::make_unique<FakeDisposal>(database_.get())) {}
+    : database_(std::move(database)),
+      disposal_(std::make_unique<FakeDisposal>(database_.get(), [this] { return Held(); })),
+      templates_(std::make_unique<FakeTemplates>(&database_->mutex, &database_->templates,
+                                                 [this] { return Held(); })) {}
 FakeStore::~FakeStore() = default;
 
 absl::StatusOr<cluster::Image> FakeStore::Load() {
   std::lock_guard lock(database_->mutex);
-  epoch_ = ++database_->epoch;
+  epoch_ = ++database_->lease.epoch;
+  database_->lease.leader.clear();
   database_->commit_seq = 0;
   std::erase_if(database_->contexts,
                 [this](const auto& context) { return !database_->UsesContext(context.first); });
@@ -99,10 +105,11 @@ absl::StatusOr<cluster::Image> FakeStore::Load() {
 }
 
 absl::Status FakeStore::Commit(int64_t sequence, const std::vector<cluster::Change>& changes) {
-  std::lock_guard lock(database_->mutex);
+  std::unique_lock lock(database_->mutex);
   if (epoch_ == 0) return absl::FailedPreconditionError("Commit before Load; load first");
-  if (database_->epoch != epoch_) {
-    return absl::AbortedError("another master has taken over this database; end this one");
+  if (over()) {
+    lock.unlock();
+    return Over();
   }
   if (sequence <= database_->commit_seq) return absl::OkStatus();
   database_->commit_seq = sequence;
@@ -112,19 +119,77 @@ absl::Status FakeStore::Commit(int64_t sequence, const std::vector<cluster::Chan
   return absl::OkStatus();
 }
 
+bool FakeStore::over() const { return epoch_ != 0 && database_->lease.epoch != epoch_; }
+
+absl::Status FakeStore::Over() {
+  const absl::Status over =
+      absl::AbortedError("another master has taken over this database; end this one");
+  absl::AnyInvocable<void(absl::Status)> fenced;
+  {
+    std::lock_guard lock(database_->mutex);
+    fenced = std::exchange(fenced_, nullptr);
+  }
+  if (fenced) fenced(over);
+  return over;
+}
+
+absl::Status FakeStore::Held() {
+  {
+    std::lock_guard lock(database_->mutex);
+    if (!over()) return absl::OkStatus();
+  }
+  Over().IgnoreError();
+  return absl::UnavailableError("another master has taken over this database; ask that one");
+}
+
+absl::StatusOr<LeaseRecord> FakeStore::ReadLease() {
+  std::lock_guard lock(database_->mutex);
+  return database_->lease;
+}
+
+absl::StatusOr<bool> FakeStore::ClaimLease(std::optional<int64_t> expected) {
+  std::lock_guard lock(database_->mutex);
+  LeaseRecord& lease = database_->lease;
+  if (expected && *expected != lease.epoch) return false;
+  lease = {.epoch = lease.epoch + 1, .renewals = lease.renewals.value_or(0) + 1, .leader = ""};
+  return true;
+}
+
+absl::Status FakeStore::RenewLease(const std::string& leader) {
+  if (epoch_ == 0) return absl::FailedPreconditionError("RenewLease before Load; load first");
+  {
+    std::lock_guard lock(database_->mutex);
+    LeaseRecord& lease = database_->lease;
+    if (!over()) {
+      lease.renewals = lease.renewals.value_or(0) + 1;
+      lease.leader = leader;
+      return absl::OkStatus();
+    }
+  }
+  return Over();
+}
+
+void FakeStore::OnFenced(absl::AnyInvocable<void(absl::Status)> fenced) {
+  std::lock_guard lock(database_->mutex);
+  fenced_ = std::move(fenced);
+}
+
 absl::Status FakeStore::AddMetrics(const std::vector<model::MetricReport>& reports) {
+  DET_RETURN_IF_ERROR(Held());
   std::lock_guard lock(database_->mutex);
   for (const model::MetricReport& report : reports) database_->Add(Canonical(report));
   return absl::OkStatus();
 }
 
 absl::Status FakeStore::AddLogLines(const std::vector<model::LogLine>& lines) {
+  DET_RETURN_IF_ERROR(Held());
   std::lock_guard lock(database_->mutex);
   for (const model::LogLine& line : lines) database_->Add(Canonical(line));
   return absl::OkStatus();
 }
 
 absl::Status FakeStore::PutContext(const std::string& hash, const std::string& tgz) {
+  DET_RETURN_IF_ERROR(Held());
   std::lock_guard lock(database_->mutex);
   database_->contexts.emplace(hash, tgz);
   return absl::OkStatus();
@@ -156,10 +221,10 @@ absl::StatusOr<UserRecord> FakeStore::GetUser(model::UserId id) {
   return NoSuch("user", id);
 }
 
-Templates& FakeStore::templates() { return database_->templates; }
 Disposal& FakeStore::disposal() { return *disposal_; }
 
 absl::StatusOr<UserRecord> FakeStore::PutUser(const UserRecord& user) {
+  DET_RETURN_IF_ERROR(Held());
   std::lock_guard lock(database_->mutex);
   const auto next = static_cast<int32_t>(database_->users.size()) + 1;
   const auto [it, inserted] = database_->users.emplace(user.username, user);
@@ -170,6 +235,7 @@ absl::StatusOr<UserRecord> FakeStore::PutUser(const UserRecord& user) {
 }
 
 absl::Status FakeStore::PutSession(const SessionRecord& session) {
+  DET_RETURN_IF_ERROR(Held());
   std::lock_guard lock(database_->mutex);
   database_->sessions[session.token_hash] = session;
   return absl::OkStatus();
@@ -186,6 +252,7 @@ absl::StatusOr<SessionRecord> FakeStore::GetSession(const std::string& token_has
 }
 
 absl::Status FakeStore::DeleteSession(const std::string& token_hash) {
+  DET_RETURN_IF_ERROR(Held());
   std::lock_guard lock(database_->mutex);
   database_->sessions.erase(token_hash);
   return absl::OkStatus();
@@ -346,6 +413,7 @@ absl::StatusOr<std::vector<LogRecord>> FakeStore::ListLogs(const LogQuery& query
 
 absl::StatusOr<std::string> FakeStore::GetOrSetProperty(const std::string& key,
                                                         const std::string& value_if_absent) {
+  DET_RETURN_IF_ERROR(Held());
   std::lock_guard lock(database_->mutex);
   return database_->properties.emplace(key, value_if_absent).first->second;
 }

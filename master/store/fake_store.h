@@ -5,6 +5,7 @@
 #define MASTER_STORE_FAKE_STORE_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,11 @@ class FakeStore final : public Store {
   absl::StatusOr<cluster::Image> Load() override;
   absl::Status Commit(int64_t sequence, const std::vector<cluster::Change>& changes) override;
 
+  absl::StatusOr<LeaseRecord> ReadLease() override;
+  absl::StatusOr<bool> ClaimLease(std::optional<int64_t> expected) override;
+  absl::Status RenewLease(const std::string& leader) override;
+  void OnFenced(absl::AnyInvocable<void(absl::Status)> fenced) override;
+
   absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) override;
   absl::Status AddLogLines(const std::vector<model::LogLine>& lines) override;
 
@@ -36,7 +42,7 @@ class FakeStore final : public Store {
   absl::Status PutSession(const SessionRecord& session) override;
   absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override;
   absl::Status DeleteSession(const std::string& token_hash) override;
-  Templates& templates() override;
+  Templates& templates() override { return *templates_; }
   Disposal& disposal() override;
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
@@ -60,9 +66,16 @@ class FakeStore final : public Store {
   absl::Status Ping() override;
 
  private:
+  // UNAVAILABLE when the epoch is over.
+  absl::Status Held();
+  bool over() const;  // REQUIRES the database's mutex
+  absl::Status Over();
+
   const std::shared_ptr<FakeDatabase> database_;
   const std::unique_ptr<Disposal> disposal_;
+  const std::unique_ptr<Templates> templates_;
   int64_t epoch_ = 0;  // 0: not loaded
+  absl::AnyInvocable<void(absl::Status)> fenced_;
 };
 
 }  // namespace det::store

@@ -1,5 +1,7 @@
 #include "master/store/fake_templates.h"
 
+#include "base/status_macros.h"
+
 namespace det::store {
 
 absl::StatusOr<std::vector<TemplateRecord>> FakeTemplates::ListTemplates() {
@@ -17,6 +19,7 @@ absl::StatusOr<TemplateRecord> FakeTemplates::GetTemplate(const std::string& nam
 }
 
 absl::Status FakeTemplates::AddTemplate(const TemplateRecord& record) {
+  DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(mutex_);
   return records_.emplace(record.name, record).first->second == record
              ? absl::OkStatus()
@@ -24,12 +27,14 @@ absl::Status FakeTemplates::AddTemplate(const TemplateRecord& record) {
 }
 
 absl::Status FakeTemplates::PutTemplate(const TemplateRecord& record) {
+  DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(mutex_);
   records_[record.name] = record;
   return absl::OkStatus();
 }
 
 absl::Status FakeTemplates::DeleteTemplate(const std::string& name) {
+  DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(mutex_);
   return records_.erase(name) > 0 ? absl::OkStatus() : NoSuchTemplate(name);
 }

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,20 @@ class FaultyStore final : public Store {
     script_.insert(script_.end(), faults.begin(), faults.end());
   }
 
+  // Commits that no script is left for fare as `decide` says, and are not kept for commits().
+  void Decide(std::function<Fault()> decide) {
+    std::lock_guard lock(mutex_);
+    decide_ = std::move(decide);
+  }
+
+  // Called with every batch that the store has made, before its caller hears of it. A batch that
+  // was made before is heard of again.
+  using Made = std::function<void(int64_t sequence, const std::vector<cluster::Change>&)>;
+  void OnMade(Made made) {
+    std::lock_guard lock(mutex_);
+    made_ = std::move(made);
+  }
+
   // The next Commit calls `fn`, on its own thread, before it does anything: it hangs as long.
   void DuringCommit(std::function<void()> fn) {
     std::lock_guard lock(mutex_);
@@ -41,7 +56,7 @@ class FaultyStore final : public Store {
     int64_t sequence = 0;
     std::vector<cluster::Change> changes;
   };
-  // Every Commit that was tried, in order.
+  // Every Commit that was tried, in order, unless Decide is set.
   std::vector<Call> commits() const {
     std::lock_guard lock(mutex_);
     return commits_;
@@ -52,10 +67,12 @@ class FaultyStore final : public Store {
     std::function<void()> during;
     {
       std::lock_guard lock(mutex_);
-      commits_.push_back({sequence, changes});
+      if (!decide_) commits_.push_back({sequence, changes});
       if (!script_.empty()) {
         fault = script_.front();
         script_.pop_front();
+      } else if (decide_) {
+        fault = decide_();
       }
       during = std::exchange(during_, nullptr);
     }
@@ -63,11 +80,20 @@ class FaultyStore final : public Store {
     if (fault == Fault::kRefused) return absl::InternalError("refused by script");
     if (fault == Fault::kUnreached) return absl::UnavailableError("unreached by script");
     const absl::Status committed = store_.Commit(sequence, changes);
+    if (committed.ok() && made_) made_(sequence, changes);
     if (fault == Fault::kLostAck) return absl::UnavailableError("answer lost by script");
     return committed;
   }
 
   absl::StatusOr<cluster::Image> Load() override { return store_.Load(); }
+  absl::StatusOr<LeaseRecord> ReadLease() override { return store_.ReadLease(); }
+  absl::StatusOr<bool> ClaimLease(std::optional<int64_t> expected) override {
+    return store_.ClaimLease(expected);
+  }
+  absl::Status RenewLease(const std::string& leader) override { return store_.RenewLease(leader); }
+  void OnFenced(absl::AnyInvocable<void(absl::Status)> fenced) override {
+    store_.OnFenced(std::move(fenced));
+  }
   absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) override {
     return store_.AddMetrics(reports);
   }
@@ -145,6 +171,8 @@ class FaultyStore final : public Store {
   Store& store_;
   mutable std::mutex mutex_;
   std::deque<Fault> script_;
+  std::function<Fault()> decide_;
+  Made made_;
   std::function<void()> during_;
   std::vector<Call> commits_;
 };

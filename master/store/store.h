@@ -14,11 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "master/cluster/change.h"
 #include "master/cluster/image.h"
 #include "master/store/disposal.h"
+#include "master/store/lease.h"
 #include "master/store/records.h"
 #include "master/store/templates.h"
 
@@ -40,6 +42,21 @@ class Store {
   // taken over. UNAVAILABLE: not known to be committed; the same batch may be given again (it
   // carries `sequence`, and a batch that was committed already is OK and changes nothing).
   virtual absl::Status Commit(int64_t sequence, const std::vector<cluster::Change>& changes) = 0;
+
+  // ---- who leads: docs/durability.md ----
+
+  // Says who does, also before Load and in an empty database.
+  virtual absl::StatusOr<LeaseRecord> ReadLease() = 0;
+  // Raises the epoch for a leader that keeps a lease, if it still is `expected` (without: whatever
+  // it is); whether it was. Load comes next.
+  virtual absl::StatusOr<bool> ClaimLease(std::optional<int64_t> expected) = 0;
+  // One more sign of life, and where the leader answers. ABORTED: another master has taken over.
+  virtual absl::Status RenewLease(const std::string& leader) = 0;
+
+  // Every write below holds the epoch in its own transaction, once Load has given one. When it is
+  // over, the write does nothing and returns UNAVAILABLE, as its caller may ask the new leader; and
+  // `fenced` is called once, on that thread, with ABORTED: the process must end. Set before Load.
+  virtual void OnFenced(absl::AnyInvocable<void(absl::Status)> fenced) = 0;
 
   // ---- bulk data: durable when the call returns OK; rows that exist already are skipped ----
 

@@ -20,13 +20,14 @@ namespace wire = det::agent::v1;
 class PlayedAgent {
  public:
   PlayedAgent(World& world, const std::string& id, int slots, const std::string& token = "agent",
-              const std::string& incarnation = "one")
+              const std::string& incarnation = "one", const std::string& version = "1.2.0")
       : context_(token),
         id_(id),
         stub_(wire::AgentHub::NewStub(world.channel())),
         stream_(stub_->Connect(&context_)) {
     wire::AgentMessage message;
     message.mutable_register_()->set_agent_id(id);
+    message.mutable_register_()->set_version(version);
     message.mutable_register_()->set_incarnation(incarnation);
     message.mutable_register_()->set_address("10.0.0.1");
     for (int i = 0; i < slots; ++i) message.mutable_register_()->add_slots()->set_id(i);

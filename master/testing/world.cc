@@ -19,7 +19,7 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   Session("user", store::SessionRecord::Kind::kUser);
   Session("agent", store::SessionRecord::Kind::kAgent);
   hub_ = std::make_unique<agents::AgentHub>(
-      agents::HubOptions{.cluster_id = "c", .version = "1", .patience = patience},
+      agents::HubOptions{.cluster_id = "c", .version = "1.2.0", .patience = patience},
       agents::HubDeps{
           .store = &store_,
           .authenticator = &authenticator_,

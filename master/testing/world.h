@@ -34,6 +34,7 @@ class World {
                std::optional<model::UserId> user = std::nullopt);
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
   store::FakeStore& store() { return store_; }
+  agents::AgentHub& hub() { return *hub_; }
   // In front of it: what the engine commits by.
   store::FaultyStore& commits() { return commits_; }
   // Full names of all services, that of the agents among them.

@@ -64,8 +64,9 @@ FOLDERS = {
     "agent": ["agent/**", PROTO],
     "agent/core": [PURE],
     "agent/device": ["agent/core/"],
-    "agent/driver": ["agent/core/"],
-    "agent/journal": ["agent/core/"],
+    "agent/driver": ["agent/core/", "agent/keeper/"],
+    # A small program of its own.
+    "agent/keeper": [],
     "agent/link": ["agent/core/", "agent/driver/", PROTO],
     "cli": [PROTO],
     "cli/commands": ["cli/", PROTO],
@@ -79,7 +80,7 @@ FOLDERS = {
 # Libraries that compute and nothing else: sources of pure folders may have them.
 PURE_LIBRARIES = (r"nlohmann/", r"eigen3/")
 # Single files under a stricter rule than their folder's.
-PURE_FILES = ("master/auth/permissions.",)
+PURE_FILES = ("agent/keeper/segments.", "master/auth/permissions.")
 
 # Libraries: (pattern of the include, folders whose headers may have it, folders whose sources
 # may). None: any folder that is not pure. The first pattern that matches counts.

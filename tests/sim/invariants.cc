@@ -76,41 +76,71 @@ absl::Status CheckHeld(const experiment::Trial& trial, const experiment::Experim
   return Broken(absl::StrCat("trial ", trial.id.value(), " is paused and nothing holds it"));
 }
 
+// What of the rows is not over, and what has to agree with it.
+struct Live {
+  explicit Live(const cluster::Rows& rows) {
+    for (const auto& [id, e] : rows.experiments) {
+      if (!model::IsTerminal(e.state)) experiments.emplace(id, &e);
+    }
+    for (const auto& [id, trial] : rows.trials) {
+      if (experiments.contains(trial.experiment)) trials.emplace(id, &trial);
+    }
+    for (const auto& [id, a] : rows.allocations) {
+      if (a.state != AllocationState::kTerminated) allocations.push_back(&a);
+    }
+  }
+  std::map<model::ExperimentId, const experiment::Experiment*> experiments;
+  std::map<model::TrialId, const experiment::Trial*> trials;
+  std::vector<const experiment::Allocation*> allocations;
+};
+
 // Of each experiment no more trials hold slots than may run at once.
-absl::Status CheckConcurrency(const cluster::Image& image) {
-  std::map<model::TrialId, model::ExperimentId> experiment_of;
-  for (const experiment::Trial& trial : image.trials) {
-    experiment_of.emplace(trial.id, trial.experiment);
-  }
+absl::Status CheckConcurrency(const Live& live) {
   std::map<model::ExperimentId, int64_t> running;
-  for (const experiment::Allocation& a : image.allocations) {
-    if (!a.shares.empty()) ++running[experiment_of.at(a.trial)];
+  for (const experiment::Allocation* a : live.allocations) {
+    if (!a->shares.empty()) ++running[live.trials.at(a->trial)->experiment];
   }
-  for (const experiment::Experiment& e : image.experiments) {
-    const int64_t limit = e.config->searcher.max_concurrent_trials;
-    if (limit == 0 || running[e.id] <= limit) continue;
-    return Broken(absl::StrCat("experiment ", e.id.value(), " runs ", running[e.id],
+  for (const auto& [id, count] : running) {
+    const int64_t limit = live.experiments.at(id)->config->searcher.max_concurrent_trials;
+    if (limit == 0 || count <= limit) continue;
+    return Broken(absl::StrCat("experiment ", id.value(), " runs ", count,
                                " trials; its max_concurrent_trials is ", limit));
   }
   return absl::OkStatus();
 }
 
-struct NamedAllocation {
+// Whether memory has what the rows say, for each kind of change that memory can be asked for.
+struct Remembered {
   const cluster::Cluster& cluster;
+  const cluster::Rows& rows;
 
-  bool Live(const model::AllocationId& id) const { return cluster.FindAllocation(id) != nullptr; }
-  bool operator()(const cluster::StartTask& e) const { return Live(e.spec.allocation); }
-  bool operator()(const cluster::AnnounceRendezvous& e) const { return Live(e.allocation); }
-  bool operator()(const cluster::AnnouncePreemption& e) const { return Live(e.allocation); }
-  bool operator()(const cluster::SetDeadline& e) const { return Live(e.allocation); }
-  bool operator()(const cluster::CloseAllocation& e) const { return !Live(e.allocation); }
-  bool operator()(const cluster::StopTask&) const { return true; }
-  bool operator()(const cluster::ScheduleSoon&) const { return true; }
-  bool operator()(const cluster::SetScheduleTimer&) const { return true; }
-  bool operator()(const cluster::SetCalendarTimer&) const { return true; }
-  bool operator()(const cluster::QueueChanged&) const { return true; }
-  bool operator()(const cluster::SweepSoon&) const { return true; }
-  bool operator()(const cluster::ExperimentChanged&) const { return true; }
+  template <class T>
+  static bool Same(const T* memory, const T& row, bool over) {
+    return over ? memory == nullptr : memory != nullptr && *memory == row;
+  }
+  bool Over(model::ExperimentId id) const {
+    return model::IsTerminal(rows.experiments.at(id).state);
+  }
+  bool operator()(const cluster::PutExperiment& put) const {
+    const model::ExperimentId id = put.experiment.id;
+    return Same(cluster.FindExperiment(id), rows.experiments.at(id), Over(id));
+  }
+  bool operator()(const cluster::PutTrial& put) const {
+    const experiment::Trial& row = rows.trials.at(put.trial.id);
+    return Same(cluster.FindTrial(row.id), row, Over(row.experiment));
+  }
+  bool operator()(const cluster::PutAllocation& put) const {
+    const experiment::Allocation& row = rows.allocations.at(put.allocation.id);
+    return Same(cluster.FindAllocation(row.id), row, row.state == AllocationState::kTerminated);
+  }
+  bool operator()(const cluster::PutAgentState& put) const {
+    const auto memory = cluster.agent_states().find(put.agent.id);
+    return memory == cluster.agent_states().end() || memory->second == rows.agents.at(put.agent.id);
+  }
+  template <class T>
+  bool operator()(const T&) const {
+    return true;
+  }
 };
 
 // What must be committed before an effect may leave.
@@ -188,8 +218,8 @@ absl::Status CheckBudget(const experiment::Experiment& e, int trials, int invali
                              " of them invalid; its budget is ", budget));
 }
 
-}  // namespace
-
+// The parts in which the images differ; empty: none. A searcher's rows are a snapshot and a
+// journal: they are compared by a restore.
 std::string Difference(const cluster::Image& a, const cluster::Image& b) {
   std::string text;
   const auto note = [&](bool same, const char* part) {
@@ -198,7 +228,6 @@ std::string Difference(const cluster::Image& a, const cluster::Image& b) {
   note(a.experiments == b.experiments, "experiments");
   note(a.trials == b.trials, "trials");
   note(a.allocations == b.allocations, "allocations");
-  note(a.searchers == b.searchers, "searchers");
   note(a.last_experiment == b.last_experiment, "last_experiment");
   note(a.last_trial == b.last_trial, "last_trial");
   note(a.last_submitted == b.last_submitted, "last_submitted");
@@ -210,43 +239,41 @@ std::string Difference(const cluster::Image& a, const cluster::Image& b) {
   return text;
 }
 
-absl::Status CheckImage(const cluster::Image& image) {
+}  // namespace
+
+absl::Status CheckRows(const cluster::Rows& rows) {
+  const Live live(rows);
   std::set<std::pair<model::AgentId, int>> taken;
   std::map<model::TrialId, const experiment::Allocation*> of_trial;
-  for (const experiment::Allocation& allocation : image.allocations) {
-    DET_RETURN_IF_ERROR(CheckGang(allocation, taken));
-    if (!of_trial.emplace(allocation.trial, &allocation).second) {
-      return Broken(absl::StrCat("trial ", allocation.trial.value(), " has two live allocations"));
+  for (const experiment::Allocation* allocation : live.allocations) {
+    DET_RETURN_IF_ERROR(CheckGang(*allocation, taken));
+    if (of_trial.emplace(allocation->trial, allocation).second) continue;
+    return Broken(absl::StrCat("trial ", allocation->trial.value(), " has two live allocations"));
+  }
+  for (const auto& [id, trial] : live.trials) {
+    if (trial->waits_for) {
+      const auto parent = live.trials.find(*trial->waits_for);
+      if (parent == live.trials.end() || parent->second->state != TrialState::kStopping) {
+        return Broken(absl::StrCat("trial ", id.value(), " waits for a trial that saves not"));
+      }
     }
+    DET_RETURN_IF_ERROR(CheckHeld(*trial, *live.experiments.at(trial->experiment)));
+    const auto it = of_trial.find(id);
+    DET_RETURN_IF_ERROR(CheckTrial(*trial, it == of_trial.end() ? nullptr : it->second));
+    of_trial.erase(id);
   }
-  std::map<model::ExperimentId, const experiment::Experiment*> experiments;
-  for (const experiment::Experiment& e : image.experiments) experiments.emplace(e.id, &e);
-  std::set<model::TrialId> saving;
-  for (const experiment::Trial& trial : image.trials) {
-    if (trial.state == TrialState::kStopping) saving.insert(trial.id);
-  }
-  for (const experiment::Trial& trial : image.trials) {
-    if (trial.waits_for && !saving.contains(*trial.waits_for)) {
-      return Broken(absl::StrCat("trial ", trial.id.value(), " waits for a trial that saves not"));
-    }
-    DET_RETURN_IF_ERROR(CheckHeld(trial, *experiments.at(trial.experiment)));
-    const auto it = of_trial.find(trial.id);
-    DET_RETURN_IF_ERROR(CheckTrial(trial, it == of_trial.end() ? nullptr : it->second));
-    of_trial.erase(trial.id);
-  }
-  if (of_trial.empty()) return CheckConcurrency(image);
+  if (of_trial.empty()) return CheckConcurrency(live);
   return Broken(absl::StrCat("an allocation of trial ", of_trial.begin()->first.value(),
                              " outlives its experiment"));
 }
 
-absl::Status CheckEffects(const cluster::Cluster& cluster,
-                          const std::vector<cluster::Effect>& effects) {
-  for (const cluster::Effect& effect : effects) {
-    if (std::visit(NamedAllocation{cluster}, effect)) continue;
-    return Broken(absl::StrCat("effect number ", effect.index(),
-                               " of the variant is about an allocation that it cannot be about"));
+const model::AllocationId* Furthered(const cluster::Effect& effect) {
+  if (const auto* start = std::get_if<cluster::StartTask>(&effect)) return &start->spec.allocation;
+  if (const auto* meet = std::get_if<cluster::AnnounceRendezvous>(&effect)) {
+    return &meet->allocation;
   }
-  return absl::OkStatus();
+  if (const auto* go = std::get_if<cluster::AnnouncePreemption>(&effect)) return &go->allocation;
+  return nullptr;
 }
 
 absl::Status CheckCommitted(const cluster::Rows& rows, const cluster::Effect& effect) {
@@ -276,13 +303,41 @@ absl::Status CheckEnd(const cluster::Rows& rows) {
   return absl::OkStatus();
 }
 
+absl::Status CheckChanges(const cluster::Cluster& cluster, const cluster::Rows& rows,
+                          const std::vector<cluster::Change>& changes) {
+  for (const cluster::Change& change : changes) {
+    if (std::visit(Remembered{cluster, rows}, change)) continue;
+    return Broken(absl::StrCat("memory differs from the row of change number ", change.index(),
+                               " of the variant"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckDurable(const cluster::Cluster& cluster, const cluster::Image& rows) {
   const cluster::Image memory = cluster.Dump();
+  const std::string unlike = Difference(memory, rows);
+  if (!unlike.empty()) return Broken(absl::StrCat("memory differs from its rows: ", unlike));
   cluster::Cluster other(cluster::Settings{});
   DET_RETURN_IF_ERROR(other.Restore(rows));
   const cluster::Image restored = other.Dump();
   if (restored == memory) return absl::OkStatus();
-  return Broken(absl::StrCat("rows restore to another memory in ", Difference(restored, memory)));
+  return Broken(absl::StrCat("rows restore to another memory in ", Difference(restored, memory),
+                             restored.searchers == memory.searchers ? "" : " (searchers)"));
+}
+
+std::string Decisions(const cluster::Rows& rows, model::ExperimentId id) {
+  std::string text(model::ToString(rows.experiments.at(id).state));
+  for (const auto& [trial_id, trial] : rows.trials) {
+    if (trial.experiment != id) continue;
+    absl::StrAppend(&text, "\ntrial ", trial.request.value(), " seed ", trial.seed, " ",
+                    model::Value(trial.hparams).ToJson(), " ",
+                    std::string(model::ToString(trial.state)));
+  }
+  const auto searcher = rows.searchers.find(id);
+  if (searcher != rows.searchers.end()) {
+    absl::StrAppend(&text, "\n", searcher->second.snapshot.ToJson());
+  }
+  return text;
 }
 
 }  // namespace det::sim

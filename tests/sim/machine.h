@@ -54,6 +54,7 @@ class Machine {
   void Do(const agent::SignalProcess& action);
   void Do(const agent::FlushLogs& action);
   void Do(const agent::SendReport& action);
+  void Do(const agent::ForgetTask&) {}
   void Send(const agent::Report& report);
   void CheckSlots(const model::AllocationId& id, const std::vector<int>& slots);
   // Runs in this life of the agent only.

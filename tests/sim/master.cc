@@ -9,248 +9,200 @@
 namespace det::sim {
 namespace {
 
-const cluster::Settings kSettings{.cluster_id = "sim"};
-// How long an agent may be away before its work counts as lost.
-constexpr absl::Duration kPatience = absl::Seconds(20);
+using Fault = store::FaultyStore::Fault;
+
+// A master that cannot renew for so long answers nobody until it can; another takes over no sooner.
+constexpr absl::Duration kLease = absl::Seconds(6);
+// So long the older one may go on, unheard, if no commit tells it that it is over.
+constexpr absl::Duration kOlderLives = absl::Seconds(30);
+// Memory is compared as a whole at each of so many rests, and what has changed at all of them.
+constexpr int64_t kThorough = 16;
 
 }  // namespace
 
-Master::Master(Stage& stage, News news) : stage_(stage), news_(std::move(news)) {
-  cluster_ = std::make_unique<cluster::Cluster>(kSettings);
+Master::Master(Stage& stage, News news)
+    : stage_(stage), news_(std::move(news)), reader_(database_) {
+  Lead();
+}
+
+// ---- lives ----
+
+void Master::Lead() {
+  if (leader_ != nullptr) return;
+  if (stage_.now() < database_back_) {
+    return stage_.After(absl::Seconds(1), [this] { Lead(); });
+  }
+  stage_.Note("master: start");
+  leader_ = std::make_shared<MasterProcess>(stage_, *this, database_, ahead_);
+  stage_.Check(leader_->Start());
+  unchecked_.clear();
+  rests_ = 0;
+}
+
+void Master::Crash() {
+  if (leader_ == nullptr) return;
+  stage_.Note("master: crash");
+  Bury(*leader_);
+}
+
+void Master::Bury(MasterProcess& process) {
+  process.Kill();
+  if (&process == cut_off_) cut_off_ = nullptr;
+  if (&process == older_.get()) return older_.reset();
+  ++stage_.counts.crashes;
+  leader_.reset();
+  stage_.After(stage_.Chance(0.1) ? stage_.Ms(20'000, 60'000) : stage_.Ms(50, 5'000),
+               [this] { Lead(); });
+}
+
+void Master::TakeOver() {
+  if (leader_ == nullptr || older_ != nullptr || cut_off_ != nullptr) return;
+  stage_.Note("master: cut off from the database");
+  cut_off_ = leader_.get();
+  cut_until_ = stage_.now() + stage_.Ms(0, 20'000);
+  lease_until_ = stage_.now() + kLease;
+  stage_.After(kLease, [this, cut_off = cut_off_] {
+    if (cut_off_ == cut_off && leader_.get() == cut_off) leader_->LetGo();
+  });
+  stage_.After(kLease + stage_.Ms(1, 4'000), [this, cut_off = cut_off_] { Succeed(cut_off); });
+}
+
+void Master::Succeed(const MasterProcess* cut_off) {
+  // The other one has crashed meanwhile, or could renew, or nobody can succeed it.
+  if (cut_off_ != cut_off || leader_.get() != cut_off) return;
+  if (stage_.now() < database_back_ || stage_.now() >= cut_until_) {
+    cut_off_ = nullptr;
+    return;
+  }
+  stage_.Note("master: another takes over");
+  ++stage_.counts.takeovers;
+  older_ = std::exchange(leader_, nullptr);
+  of_older_ = committed_;
+  ahead_ += stage_.Ms(-2'000, 2'000);
+  Lead();
+  stage_.After(kOlderLives, [this, older = std::weak_ptr(older_)] {
+    if (const auto process = older.lock(); process != nullptr && process == older_) Bury(*process);
+  });
+}
+
+void Master::LoseDatabase(absl::Duration away) {
+  stage_.Note(absl::StrCat("database: away for ", absl::FormatDuration(away)));
+  ++stage_.counts.outages;
+  database_back_ = std::max(database_back_, stage_.now() + away);
+}
+
+void Master::SetClock(absl::Duration by) {
+  stage_.Note(absl::StrCat("master: its clock is set by ", absl::FormatDuration(by)));
+  ++stage_.counts.clocks_set;
+  ahead_ += by;
+  if (leader_ != nullptr) leader_->SetClock(ahead_);
+}
+
+// ---- what reaches it ----
+
+bool Master::Answers(const MasterProcess* process) const {
+  if (process == nullptr || process->dead() || process == older_.get()) return false;
+  return process != cut_off_ || stage_.now() < lease_until_;
 }
 
 void Master::Submit(const cluster::Event& event, const Reply& reply) {
-  if (!up()) return;
+  if (!Answers(leader_.get())) return;
   ++stage_.counts.events;
-  absl::StatusOr<cluster::Outcome> outcome = cluster_->Apply(event, stage_.now());
-  Entry entry;
-  if (outcome.ok()) {
-    applied_.Apply(outcome->changes);
-    stage_.Check(CheckEffects(*cluster_, outcome->effects));
-    entry.changes = outcome->changes;
-    entry.effects = outcome->effects;
-  }
-  CheckMemory();
-  stage_.Check(cluster_->CheckScheduler());
-  if (reply) entry.reply = [reply, outcome = std::move(outcome)] { reply(outcome); };
-  Enqueue(std::move(entry));
-  if (stage_.Fault(0.002)) Crash();
+  leader_->Submit(event, reply);
 }
 
 void Master::Watch(const model::AllocationId& id,
                    const std::function<void(const experiment::Allocation*)>& done) {
-  if (!up()) return;
-  const experiment::Allocation* present = cluster_->FindAllocation(id);
-  Entry entry;
-  if (present == nullptr) {
-    entry.reply = [done] { done(nullptr); };
-  } else {
-    entry.reply = [done, seen = *present] { done(&seen); };
-  }
-  Enqueue(std::move(entry));
+  if (Answers(leader_.get())) leader_->Watch(id, done);
 }
 
-void Master::Enqueue(Entry entry) {
-  open_.push_back(std::move(entry));
-  if (!committing_) CommitNext();
+void Master::Register(int64_t stream, const model::Agent& agent,
+                      const std::vector<model::AllocationId>& running,
+                      const std::function<void(const Down&)>& down) {
+  if (!Answers(leader_.get()) || broken_.contains(stream)) return down(Closed{});
+  streams_[stream] = leader_->weak_from_this();
+  leader_->Register(stream, agent, running, down);
 }
 
-void Master::CommitNext() {
-  if (open_.empty()) return;
-  committing_ = true;
-  in_flight_ = std::exchange(open_, {});
-  stage_.After(stage_.Ms(1, 40), [this, life = life_] {
-    if (life == life_) Committed();
-  });
-}
-
-void Master::Committed() {
-  ++stage_.counts.commits;
-  std::vector<Entry> group = std::exchange(in_flight_, {});
-  for (const Entry& entry : group) committed_.Apply(entry.changes);
-  committing_ = false;
-  if (AtRest()) stage_.Check(CheckDurable(*cluster_, committed_.Load()));
-  stage_.Check(CheckImage(committed_.Load()));
-  const int64_t life = life_;
-  // What leaves may find the master gone before all has left.
-  for (const Entry& entry : group) {
-    for (const cluster::Effect& effect : entry.effects) {
-      if (life == life_ && stage_.Fault(0.0005)) Crash();
-      if (life == life_) Release(effect);
-    }
-    if (entry.reply && life == life_) entry.reply();
-  }
-  if (life == life_ && !committing_) CommitNext();
-}
-
-void Master::Crash() {
-  if (!up()) return;
-  ++stage_.counts.crashes;
-  // The commit in flight went through or it did not; nobody heard either way.
-  const bool durable = committing_ && stage_.Chance(0.5);
-  stage_.Note(absl::StrCat("master: crash, ", in_flight_.size(), " in flight ",
-                           durable ? "durable" : "lost", ", ", open_.size(), " lost"));
-  if (durable) {
-    for (const Entry& entry : in_flight_) committed_.Apply(entry.changes);
-  }
-  ++life_;
-  cluster_.reset();
-  open_.clear();
-  in_flight_.clear();
-  committing_ = tick_due_ = false;
-  deadlines_.clear();
-  for (auto& [agent, stream] : std::exchange(hub_, {})) stream.down(Closed{});
-  stage_.After(stage_.Chance(0.1) ? stage_.Ms(20'000, 60'000) : stage_.Ms(50, 5'000),
-               [this] { Restart(); });
-}
-
-void Master::Restart() {
-  stage_.Note("master: restart");
-  applied_ = committed_;
-  cluster_ = std::make_unique<cluster::Cluster>(kSettings);
-  const absl::Status restored = cluster_->Restore(committed_.Load());
-  stage_.Check(restored);
-  if (!restored.ok()) return;
-  CheckMemory();
-  for (const auto& [id, agent] : cluster_->agents()) AwaitReturn(id);
-  for (const cluster::Effect& effect : cluster_->Regenerate()) Release(effect);
-}
-
-void Master::AwaitReturn(const model::AgentId& id) {
-  const absl::Time since = stage_.now();
-  away_since_[id] = since;
-  stage_.After(kPatience, [this, id, life = life_, since] {
-    if (life != life_ || hub_.contains(id) || away_since_[id] != since) return;
-    stage_.Note(absl::StrCat("master: lost ", id.value()));
-    ++stage_.counts.lost_agents;
-    Submit(cluster::AgentLost{id});
-  });
-}
-
-void Master::CheckMemory() {
-  cluster::Image memory = cluster_->Dump();
-  cluster::Image rows = applied_.Load();
-  // A searcher's rows are a snapshot and a journal; they are compared by a restore, at each rest.
-  memory.searchers.clear();
-  rows.searchers.clear();
-  rows.searcher_events.clear();
-  const std::string difference = Difference(memory, rows);
-  if (!difference.empty()) stage_.Fail(absl::StrCat("memory differs from its rows: ", difference));
-  stage_.Check(CheckImage(memory));
-}
-
-// ---- streams ----
-
-void Master::Register(int64_t stream, model::Agent agent, std::vector<model::AllocationId> running,
-                      std::function<void(const Down&)> down) {
-  if (!up() || broken_.contains(stream)) return down(Closed{});
-  Stream& present = hub_[agent.id];
-  if (present.id != 0) {
-    broken_.insert(present.id);
-    present.down(Closed{});
-  }
-  present = {stream, std::move(down)};
-  const model::AgentId id = agent.id;
-  Submit(cluster::AgentRegistered{std::move(agent), std::move(running)},
-         [this, id, stream](const auto& outcome) {
-           if (!outcome.ok()) return stage_.Fail("a registration was refused");
-           const auto it = hub_.find(id);
-           if (it != hub_.end() && it->second.id == stream) it->second.down(Registered{});
-         });
+MasterProcess* Master::Of(int64_t stream) {
+  const auto it = streams_.find(stream);
+  const auto process = it == streams_.end() ? nullptr : it->second.lock();
+  return Answers(process.get()) ? process.get() : nullptr;
 }
 
 void Master::Report(int64_t stream, const model::AgentId& agent, const agent::Report& report) {
-  const auto it = hub_.find(agent);
-  if (!up() || it == hub_.end() || it->second.id != stream) return;
-  const model::AllocationId allocation(report.allocation.value());
-  cluster::Event event = cluster::ShareStarted{allocation, agent};
-  if (const auto* exit = std::get_if<agent::TaskExit>(&report.event)) {
-    event = cluster::ShareExited{.allocation = allocation,
-                                 .agent = agent,
-                                 .exit_code = exit->exit_code,
-                                 .signal = exit->signal,
-                                 .message = exit->message,
-                                 .start_failed = exit->start_failed};
-  }
-  Submit(event, [this, agent, stream, sequence = report.sequence](const auto& outcome) {
-    if (!outcome.ok()) return stage_.Fail("a report was refused");
-    const auto present = hub_.find(agent);
-    if (present == hub_.end() || present->second.id != stream) return;
-    present->second.down(agent::Event(agent::AckReports{sequence}));
-  });
+  ++stage_.counts.events;
+  if (MasterProcess* process = Of(stream)) process->Report(stream, agent, report);
 }
 
 void Master::NoticeBreak(int64_t stream, const model::AgentId& agent) {
   broken_.insert(stream);
-  const auto it = hub_.find(agent);
-  if (!up() || it == hub_.end() || it->second.id != stream) return;
-  hub_.erase(it);
-  Submit(cluster::AgentDisconnected{agent});
-  if (up()) AwaitReturn(agent);
+  if (MasterProcess* process = Of(stream)) process->NoticeBreak(stream, agent);
+  streams_.erase(stream);
 }
 
-void Master::Send(const model::AgentId& agent, const Down& message) {
-  const auto it = hub_.find(agent);
-  if (it != hub_.end()) it->second.down(message);
+// ---- the database ----
+
+Fault Master::FateOfCommit(const MasterProcess& process) {
+  if (stage_.now() < database_back_) return Fault::kUnreached;
+  if (&process == cut_off_ && stage_.now() < cut_until_) return Fault::kUnreached;
+  if (stage_.calm) return Fault::kNone;
+  const int64_t dice = stage_.Pick(0, 999);
+  if (dice == 0) {
+    ++stage_.counts.refused_commits;
+    return Fault::kRefused;
+  }
+  if (dice < 20) {
+    ++stage_.counts.lost_answers;
+    return Fault::kLostAck;
+  }
+  return dice < 30 ? Fault::kUnreached : Fault::kNone;
 }
 
-// ---- effects ----
-
-void Master::Release(const cluster::Effect& effect) {
-  stage_.Check(CheckCommitted(committed_, effect));
-  std::visit([this](const auto& kind) { Do(kind); }, effect);
+void Master::OnMade(const MasterProcess& process, const std::vector<cluster::Change>& changes) {
+  ++stage_.counts.commits;
+  if (&process != leader_.get()) stage_.Fail("a master that was succeeded has committed");
+  committed_.Apply(changes);
+  unchecked_.insert(unchecked_.end(), changes.begin(), changes.end());
 }
 
-void Master::Do(const cluster::StartTask& order) {
-  agent::StartTask start;
-  start.spec.allocation = agent::AllocationId(order.spec.allocation.value());
-  start.spec.task_id = order.spec.task.value();
-  start.spec.slots = order.spec.slots;
-  stage_.Note(
-      absl::StrCat("master: start ", order.spec.allocation.value(), " on ", order.agent.value()));
-  Send(order.agent, agent::Event(start));
-  if (stage_.Fault(0.05)) Send(order.agent, agent::Event(start));
+void Master::OnEffect(const MasterProcess& process, const cluster::Effect& effect) {
+  const bool older = &process == older_.get();
+  stage_.Check(CheckCommitted(older ? of_older_ : committed_, effect));
+  news_(effect);
 }
 
-void Master::Do(const cluster::StopTask& order) {
-  stage_.Note(absl::StrCat("master: stop ", order.allocation.value(), " on ", order.agent.value()));
-  const agent::StopTask stop{agent::AllocationId(order.allocation.value()), order.grace};
-  Send(order.agent, agent::Event(stop));
-  if (stage_.Fault(0.05)) Send(order.agent, agent::Event(stop));
+std::vector<model::MetricReport> Master::Metrics(model::TrialId trial) {
+  const absl::StatusOr<std::vector<model::MetricReport>> metrics =
+      reader_.ListMetrics({trial}, "validation");
+  stage_.Check(metrics.status());
+  return metrics.value_or(std::vector<model::MetricReport>());
 }
 
-void Master::Do(const cluster::SetDeadline& order) {
-  deadlines_[order.allocation] = order.at;
-  const absl::Duration wait = std::max(order.at - stage_.now(), absl::ZeroDuration());
-  stage_.After(wait, [this, order, life = life_] {
-    const auto it = deadlines_.find(order.allocation);
-    if (life != life_ || it == deadlines_.end() || it->second != order.at) return;
-    deadlines_.erase(it);
-    Submit(cluster::AllocationDeadline{order.allocation});
-  });
+// ---- what must hold ----
+
+void Master::OnStep(MasterProcess& process) {
+  if (process.dead()) return Bury(process);
+  if (stage_.Fault(0.0004)) {
+    stage_.Note("master: crash between two steps");
+    return Bury(process);
+  }
+  if (&process == leader_.get() && process.AtRest()) CheckRest();
 }
 
-void Master::Do(const cluster::ScheduleSoon&) {
-  if (std::exchange(tick_due_, true)) return;
-  stage_.After(stage_.Ms(0, 20), [this, life = life_] {
-    if (life != life_) return;
-    tick_due_ = false;
-    Submit(cluster::ScheduleTick{});
-  });
+void Master::CheckRest() {
+  if (rests_++ % kThorough == 0) return CheckAll();
+  stage_.Check(CheckChanges(*leader_->cluster(), committed_, unchecked_));
+  stage_.Check(CheckRows(committed_));
+  unchecked_.clear();
 }
 
-void Master::Do(const cluster::SetScheduleTimer& order) {
-  look_again_ = order.at;
-  stage_.After(std::max(order.at - stage_.now(), absl::ZeroDuration()), [this, order, life = life_] {
-    if (life == life_ && look_again_ == order.at) Do(cluster::ScheduleSoon{});
-  });
-}
-
-void Master::Do(const cluster::SetCalendarTimer& order) {
-  calendar_ = order.at;
-  stage_.After(std::max(order.at - stage_.now(), absl::ZeroDuration()), [this, order, life = life_] {
-    if (life == life_ && calendar_ == order.at) Submit(cluster::CalendarTick{});
-  });
+void Master::CheckAll() {
+  const cluster::Cluster& cluster = *leader_->cluster();
+  unchecked_.clear();
+  stage_.Check(CheckRows(committed_));
+  stage_.Check(cluster.CheckScheduler());
+  stage_.Check(CheckDurable(cluster, committed_.Load()));
 }
 
 }  // namespace det::sim

@@ -1,8 +1,8 @@
-// A master around the real cluster::Cluster: commits in groups, one batch in flight; lets effects
-// and replies out after their commit; may crash at any moment and comes back from its rows. Holds
-// the streams of the agents as the hub does.
+// The masters of one database: one leads, and where another took over an older one may go on for a
+// while. They crash, are cut off, have their clocks set; the database goes away, loses answers and
+// refuses. What is asked of "the master" reaches the one that holds the lease, or nobody.
 //
-// Used by World, Machine and Programs. After every event memory is compared with the rows.
+// Used by World, Machine and Programs. Compares memory with the rows whenever the leader rests.
 #ifndef TESTS_SIM_MASTER_H_
 #define TESTS_SIM_MASTER_H_
 
@@ -10,25 +10,17 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <variant>
 #include <vector>
 
-#include "agent/core/event.h"
-#include "agent/core/task.h"
-#include "master/cluster/cluster.h"
 #include "master/cluster/testing/rows.h"
+#include "tests/sim/master_process.h"
 #include "tests/sim/stage.h"
 
 namespace det::sim {
 
-// What goes down a stream.
-struct Registered {};
-struct Closed {};  // another stream took its place
-using Down = std::variant<Registered, Closed, agent::Event>;
-
-class Master {
+class Master final : public MasterProcess::Host {
  public:
-  using Reply = std::function<void(const absl::StatusOr<cluster::Outcome>&)>;
+  using Reply = sim::Reply;
   // Told of rendezvous, preemptions and ends of allocations.
   using News = std::function<void(const cluster::Effect&)>;
 
@@ -41,63 +33,55 @@ class Master {
              const std::function<void(const experiment::Allocation*)>& done);
 
   // What an agent's stream brings.
-  void Register(int64_t stream, model::Agent agent, std::vector<model::AllocationId> running,
-                std::function<void(const Down&)> down);
+  void Register(int64_t stream, const model::Agent& agent,
+                const std::vector<model::AllocationId>& running,
+                const std::function<void(const Down&)>& down);
   void Report(int64_t stream, const model::AgentId& agent, const agent::Report& report);
   void NoticeBreak(int64_t stream, const model::AgentId& agent);
 
+  // Faults.
   void Crash();
-  bool up() const { return cluster_ != nullptr; }
+  void TakeOver();
+  void LoseDatabase(absl::Duration away);
+  void SetClock(absl::Duration by);
+
   const cluster::Rows& committed() const { return committed_; }
-  const cluster::Cluster& cluster() const { return *cluster_; }
-  // Whether nothing is applied that is not committed.
-  bool AtRest() const { return up() && !committing_ && open_.empty(); }
+  // Of the validations: what a person would read.
+  std::vector<model::MetricReport> Metrics(model::TrialId trial);
+  // Whether nothing is applied that is not committed, and one master leads alone.
+  bool AtRest() const { return leader_ != nullptr && older_ == nullptr && leader_->AtRest(); }
+  // All that memory and rows have to agree in. REQUIRES AtRest().
+  void CheckAll();
 
  private:
-  struct Entry {
-    std::vector<cluster::Change> changes;
-    std::vector<cluster::Effect> effects;
-    std::function<void()> reply;
-  };
-  struct Stream {
-    int64_t id = 0;
-    std::function<void(const Down&)> down;
-  };
+  store::FaultyStore::Fault FateOfCommit(const MasterProcess& process) override;
+  void OnMade(const MasterProcess& process, const std::vector<cluster::Change>& changes) override;
+  void OnEffect(const MasterProcess& process, const cluster::Effect& effect) override;
+  void OnStep(MasterProcess& process) override;
 
-  void Enqueue(Entry entry);
-  void CommitNext();
-  void Committed();
-  void Restart();
-  void AwaitReturn(const model::AgentId& id);
-  void CheckMemory();
-
-  void Release(const cluster::Effect& effect);
-  void Do(const cluster::StartTask& order);
-  void Do(const cluster::StopTask& order);
-  void Do(const cluster::AnnounceRendezvous& news) { news_(news); }
-  void Do(const cluster::AnnouncePreemption& news) { news_(news); }
-  void Do(const cluster::CloseAllocation& news) { news_(news); }
-  void Do(const cluster::SetDeadline& order);
-  void Do(const cluster::ScheduleSoon&);
-  void Do(const cluster::SetScheduleTimer& order);
-  void Do(const cluster::SetCalendarTimer& order);
-  void Do(const cluster::QueueChanged&) {}
-  void Do(const cluster::ExperimentChanged&) {}
-  void Do(const cluster::SweepSoon&) {}
-  void Send(const model::AgentId& agent, const Down& message);
+  bool Answers(const MasterProcess* process) const;
+  MasterProcess* Of(int64_t stream);
+  void Lead();
+  void Succeed(const MasterProcess* cut_off);
+  void Bury(MasterProcess& process);
+  void EndOlder();
+  void CheckRest();
 
   Stage& stage_;
   const News news_;
-  std::unique_ptr<cluster::Cluster> cluster_;  // null: down
-  int64_t life_ = 0;
-  cluster::Rows applied_, committed_;
-  std::vector<Entry> open_, in_flight_;
-  bool committing_ = false;
-  bool tick_due_ = false;
-  absl::Time look_again_, calendar_;  // of the newest timers
-  std::map<model::AllocationId, absl::Time> deadlines_;
-  std::map<model::AgentId, Stream> hub_;
-  std::map<model::AgentId, absl::Time> away_since_;
+  const std::shared_ptr<store::FakeDatabase> database_ = store::MakeFakeDatabase();
+  store::FakeStore reader_;
+  std::shared_ptr<MasterProcess> leader_;   // null: down
+  std::shared_ptr<MasterProcess> older_;    // has been succeeded and does not know it
+  cluster::Rows committed_, of_older_;      // the rows when the older one was succeeded
+  std::vector<cluster::Change> unchecked_;  // since the last rest
+  int64_t rests_ = 0;
+  absl::Duration ahead_;                    // of the clock of the machine that leads
+  absl::Time database_back_;                // from then on it can be reached
+  const MasterProcess* cut_off_ = nullptr;  // from the database, until
+  absl::Time cut_until_;
+  absl::Time lease_until_;  // of the one that is cut off
+  std::map<int64_t, std::weak_ptr<MasterProcess>> streams_;
   std::set<int64_t> broken_;  // streams that will never be taken
 };
 

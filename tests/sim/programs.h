@@ -26,8 +26,8 @@ class Programs {
   void Begin(Machine& machine, const model::AllocationId& id);
   // The master tells those who watch an allocation.
   void Hear(const cluster::Effect& effect);
-  // Every answered report must be in the rows.
-  void CheckAnswered() const;
+  // Every answered report must be in the rows, each metric once and as it was reported.
+  void CheckAnswered();
 
  private:
   using Then = std::function<void()>;
@@ -46,10 +46,16 @@ class Programs {
   void Validate(const Rank& rank, int64_t step, const Then& then);
   void Save(const Rank& rank, int64_t step, const Then& then);
   void Yield(const Rank& rank);
+  bool IsHeard(const Rank& rank) const;
   bool MayFail(const Rank& rank);
   void ExitAll(const model::AllocationId& id);
   void Call(const Rank& rank, const cluster::Event& event, const Then& then);
-  model::TrialId TrialOf(const model::AllocationId& id) const;
+  // What a trial of a repeatable experiment reports, whatever happens to it; else chance.
+  double Loss(const experiment::Trial& trial, int64_t step);
+  int64_t StepsOf(const experiment::Trial& trial) const;
+  void CheckMetrics(const experiment::Trial& trial);
+  const experiment::Experiment& ExperimentOf(const experiment::Trial& trial) const;
+  const experiment::Trial& TrialOf(const model::AllocationId& id) const;
 
   Stage& stage_;
   Master& master_;
@@ -57,7 +63,13 @@ class Programs {
   std::set<int64_t> training_;   // by the life of the process
   std::set<int64_t> preempted_;  // told to yield
   std::set<model::CheckpointId> answered_;
+  std::map<model::TrialId, std::set<int64_t>> validated_;  // steps, answered
 };
+
+// Its trials report the same for the same hyperparameters, and fail only with their machines: what
+// its search decides must not depend on what else happens. Known by its creator's request.
+bool IsRepeatable(const experiment::Experiment& experiment);
+inline constexpr char kRepeatable[] = "repeatable";
 
 }  // namespace det::sim
 

@@ -24,7 +24,13 @@ void Searches::Next(const std::shared_ptr<Search>& search) {
     Choose(*search, event.posted);
     if (event.posted.operations.empty()) return Next(search);
     // A refusal is an answer too: the experiment may be on its way to its end.
-    ask_(event, [this, search](const absl::StatusOr<cluster::Outcome>&) { Next(search); });
+    ask_(event, [this, search](const absl::StatusOr<engine::Applied>& applied) {
+      if (!applied.ok()) {
+        stage_.Note(absl::StrCat("search ", search->id.value(), ": ", applied.status().message()));
+        search->resumed = false;
+      }
+      Next(search);
+    });
   });
 }
 
@@ -35,8 +41,10 @@ void Searches::Choose(Search& search, searcher::OperationsPosted& post) {
   }
   if (stage_.calm) {
     search.resumed = true;
-    for (int64_t i = 1; i <= search.created; ++i) {
-      post.operations.emplace_back(searcher::ResumeTrial{model::RequestId(absl::StrCat(i))});
+    // Those that are there: a post that was to create one may have been refused.
+    for (const auto& [id, trial] : master_.committed().trials) {
+      if (trial.experiment != search.id) continue;
+      post.operations.emplace_back(searcher::ResumeTrial{trial.request});
     }
     return;
   }

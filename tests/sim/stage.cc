@@ -16,6 +16,8 @@ bool Stage::Step() {
   if (agenda_.empty() || !status_.ok()) return false;
   auto next = agenda_.extract(agenda_.begin());
   now_ = next.key();
+  const auto since = static_cast<uint64_t>(absl::ToInt64Nanoseconds(now_ - start_));
+  digest_ = (digest_ ^ since ^ rng_.Next()) * 0x9E3779B97F4A7C15u;
   next.mapped()();
   return status_.ok();
 }

@@ -20,17 +20,56 @@ namespace det::sim {
 struct Counts {
   int events = 0;
   int commits = 0;
-  int crashes = 0;  // of the master
+  int crashes = 0;          // of masters
+  int takeovers = 0;        // by another master
+  int outages = 0;          // of the database
+  int lost_answers = 0;     // of commits that went through
+  int refused_commits = 0;  // each ends a master
+  int clocks_set = 0;       // of masters
   int broken_streams = 0;
+  int refused_streams = 0;  // by a master whose database is away
+  int late_calls = 0;       // of trials, overtaken by others
+  int repeated_calls = 0;
   int reboots = 0;  // of agents
   int lost_agents = 0;
   int double_creations = 0;
   int preemptions = 0;
   int holds = 0;      // posts that hold a trial
   int restarts = 0;   // of trials
+  int compared = 0;   // searches, with an undisturbed history
   int completed = 0;  // experiments, by their end
   int canceled = 0;
   int failed = 0;
+};
+
+// All of them, by name.
+struct CountField {
+  const char* name;
+  int Counts::*field;
+};
+inline constexpr CountField kCountFields[] = {
+    {"events", &Counts::events},
+    {"commits", &Counts::commits},
+    {"masters crashed", &Counts::crashes},
+    {"take-overs", &Counts::takeovers},
+    {"outages of the database", &Counts::outages},
+    {"lost answers of commits", &Counts::lost_answers},
+    {"refused commits", &Counts::refused_commits},
+    {"clocks set", &Counts::clocks_set},
+    {"broken streams", &Counts::broken_streams},
+    {"refused streams", &Counts::refused_streams},
+    {"late calls", &Counts::late_calls},
+    {"repeated calls", &Counts::repeated_calls},
+    {"reboots", &Counts::reboots},
+    {"lost agents", &Counts::lost_agents},
+    {"double creations", &Counts::double_creations},
+    {"preemptions", &Counts::preemptions},
+    {"holds", &Counts::holds},
+    {"restarts", &Counts::restarts},
+    {"searches compared", &Counts::compared},
+    {"experiments completed", &Counts::completed},
+    {"experiments canceled", &Counts::canceled},
+    {"experiments failed", &Counts::failed},
 };
 
 class Stage {
@@ -57,6 +96,9 @@ class Stage {
   // A line of the history, printed when it was asked for.
   void Note(const std::string& what) const;
 
+  // The same for the same seed, and for no other: a digest of when everything happened.
+  uint64_t Digest() const { return digest_; }
+
   bool calm = false;
   Counts counts;
 
@@ -70,6 +112,7 @@ class Stage {
   std::multimap<absl::Time, std::function<void()>> agenda_;
   absl::Status status_;
   int64_t last_number_ = 0;
+  uint64_t digest_ = 0;
 };
 
 }  // namespace det::sim

@@ -37,10 +37,39 @@ std::shared_ptr<const model::ExperimentConfig> MakeConfig(Stage& stage) {
   return config;
 }
 
+// From a seed of its own, so that nothing that happens changes it.
+std::shared_ptr<const model::ExperimentConfig> MakeRepeatableConfig(uint64_t seed) {
+  base::Rng rng(seed);
+  auto config = std::make_shared<model::ExperimentConfig>();
+  config->name = "sim";
+  config->entrypoint = "train";
+  config->checkpoint_storage.host_path = "/checkpoints";
+  model::SearcherConfig& search = config->searcher;
+  const char* const kSearches[] = {"random", "random", "asha", "asha", "adaptive_asha"};
+  search.name = kSearches[rng.UniformInt(0, 4)];
+  search.metric = "loss";
+  search.sampler = search.name == "random" && rng.UniformInt(0, 1) == 0 ? "tpe" : "random";
+  search.max_length = model::Length{model::Length::Unit::kBatches, rng.UniformInt(4, 8)};
+  search.max_trials = rng.UniformInt(2, 6);
+  search.max_concurrent_trials = 1;
+  search.divisor = 2;
+  // Not the promotion rule: it does not hear what a trial reports between the order to pause and
+  // its pause, and so depends on how promptly that is.
+  search.stop_once = true;
+  config->hyperparameters["lr"] = {model::DoubleHparam{0, 1, std::nullopt}};
+  config->experiment_seed = static_cast<uint32_t>(rng.UniformInt(0, 1'000'000));
+  config->resources.slots_per_trial = static_cast<int>(rng.UniformInt(1, 4));
+  config->max_restarts = 1'000;
+  config->preemption_timeout_seconds = rng.UniformInt(1, 30);
+  return config;
+}
+
 }  // namespace
 
-World::World(uint64_t seed, bool verbose)
-    : stage_(seed, verbose),
+World::World(uint64_t seed, Kind kind, bool verbose)
+    : seed_(seed),
+      kind_(kind),
+      stage_(seed, verbose),
       master_(stage_, [this](const cluster::Effect& effect) { programs_.Hear(effect); }),
       programs_(stage_, master_, machines_),
       searches_(stage_, master_, [this](const cluster::Event& request, const Master::Reply& reply) {
@@ -52,16 +81,30 @@ absl::Status World::Run() {
   const absl::Time end = stage_.now() + kEnd;
   while (stage_.Step()) {
     if (stage_.calm && AllEnded()) break;
-    if (stage_.now() > end) stage_.Fail("work does not end");
+    if (stage_.now() > end) {
+      NoteWhatLives();
+      stage_.Fail("work does not end");
+    }
   }
   CheckEnd();
   return stage_.status();
 }
 
+void World::PlanRepeatable() {
+  if (seed_ % 3 != 0) return;
+  ++wanted_;
+  stage_.After(stage_.Ms(0, 30'000),
+               [this] { Create(MakeRepeatableConfig(seed_), absl::StrCat(kRepeatable, "-0")); });
+}
+
 void World::Plan() {
+  stage_.calm = kind_ == Kind::kUndisturbed;
   PlanMachines();
-  wanted_ = static_cast<size_t>(stage_.Pick(1, 6));
-  for (size_t i = 0; i < wanted_; ++i) {
+  PlanRepeatable();
+  if (kind_ == Kind::kUndisturbed) return;
+  const auto others = static_cast<size_t>(stage_.Pick(1, 6));
+  wanted_ += others;
+  for (size_t i = 0; i < others; ++i) {
     stage_.After(stage_.Ms(0, 60'000),
                  [this, i] { Create(MakeConfig(stage_), absl::StrCat("request-", i)); });
   }
@@ -96,7 +139,9 @@ void World::PlanMachines() {
 // A request is repeated until it is answered.
 void World::Ask(const cluster::Event& request, const Master::Reply& reply) {
   auto answered = std::make_shared<bool>(false);
-  master_.Submit(request, [this, answered, reply](const absl::StatusOr<cluster::Outcome>& outcome) {
+  master_.Submit(request, [this, answered, reply](const absl::StatusOr<engine::Applied>& outcome) {
+    // It is asked again when it cannot be taken.
+    if (absl::IsUnavailable(outcome.status())) return;
     if (stage_.Fault(0.05) || std::exchange(*answered, true)) return;
     reply(outcome);
   });
@@ -158,7 +203,7 @@ cluster::Event World::Govern() {
 // Takes back what keeps work from its end.
 void World::Ungovern() {
   const auto wish = [this](const cluster::Event& event) {
-    Ask(event, [](const absl::StatusOr<cluster::Outcome>&) {});
+    Ask(event, [](const absl::StatusOr<engine::Applied>&) {});
   };
   for (const auto& machine : machines_) {
     wish(cluster::SetMaintenance{machine->id(), {}});
@@ -182,8 +227,8 @@ void World::Create(const std::shared_ptr<const model::ExperimentConfig>& config,
   event.config = config;
   event.context_hash = "hash";
   event.request_id = request;
-  event.activate = stage_.Chance(0.8);
-  Ask(event, [this, config, request](const absl::StatusOr<cluster::Outcome>& outcome) {
+  event.activate = kind_ == Kind::kUndisturbed || stage_.Chance(0.8);
+  Ask(event, [this, config, request](const absl::StatusOr<engine::Applied>& outcome) {
     // Too large for the machines that have come so far.
     if (absl::IsInvalidArgument(outcome.status()) && !created_.contains(request)) {
       return stage_.After(absl::Seconds(5), [this, config, request] { Create(config, request); });
@@ -196,16 +241,27 @@ void World::Create(const std::shared_ptr<const model::ExperimentConfig>& config,
   });
 }
 
+bool World::MayEnd(model::ExperimentId id) const {
+  const auto row = master_.committed().experiments.find(id);
+  return row != master_.committed().experiments.end() && !IsRepeatable(row->second);
+}
+
 void World::Meddle() {
   const model::ExperimentId id(static_cast<int32_t>(stage_.Pick(1, 7)));
+  const model::TrialId trial(static_cast<int32_t>(stage_.Pick(1, 12)));
+  const auto row = master_.committed().trials.find(trial);
+  const bool ends_trial = row != master_.committed().trials.end() && MayEnd(row->second.experiment);
   const auto wish = [&]() -> cluster::Event {
     switch (stage_.Pick(0, 29)) {
       case 0:
-        return cluster::CancelExperiment{id};
+        if (MayEnd(id)) return cluster::CancelExperiment{id};
+        return Govern();
       case 1:
-        return cluster::KillExperiment{id};
+        if (MayEnd(id)) return cluster::KillExperiment{id};
+        return Govern();
       case 2:
-        return cluster::KillTrial{model::TrialId(static_cast<int32_t>(stage_.Pick(1, 12)))};
+        if (ends_trial) return cluster::KillTrial{trial};
+        return Govern();
       case 3:
       case 4:
       case 5:
@@ -227,7 +283,7 @@ void World::Meddle() {
   const cluster::Event event = wish();
   stage_.Note(absl::StrCat("user: request ", event.index(), " on experiment ", id.value()));
   // A refusal is an answer too.
-  Ask(event, [](const absl::StatusOr<cluster::Outcome>&) {});
+  Ask(event, [](const absl::StatusOr<engine::Applied>&) {});
 }
 
 // ---- faults ----
@@ -236,12 +292,21 @@ void World::Trouble() {
   Machine& machine = *machines_[stage_.Pick(0, static_cast<int64_t>(machines_.size()) - 1)];
   const absl::Duration away =
       stage_.Chance(0.3) ? stage_.Ms(20'000, 60'000) : stage_.Ms(100, 9'000);
-  switch (stage_.Pick(0, 5)) {
+  switch (stage_.Pick(0, 9)) {
     case 0:
-      return master_.Crash();
     case 1:
-      return machine.Reboot(away);
+      return master_.Crash();
     case 2:
+      return master_.TakeOver();
+    case 3:
+      return master_.LoseDatabase(stage_.Chance(0.2) ? stage_.Ms(10'000, 120'000)
+                                                     : stage_.Ms(10, 15'000));
+    case 4:
+      return master_.SetClock(stage_.Chance(0.2) ? stage_.Ms(-60'000, 60'000)
+                                                 : stage_.Ms(-5'000, 5'000));
+    case 5:
+      return machine.Reboot(away);
+    case 6:
       return machine.Part(away);
     default:
       return machine.BreakStream();
@@ -256,7 +321,7 @@ void World::CalmDown() {
   for (int32_t id = 1; id <= static_cast<int32_t>(wanted_) + 1; ++id) {
     stage_.After(absl::Minutes(2), [this, id] {
       Ask(cluster::ActivateExperiment{model::ExperimentId(id)},
-          [](const absl::StatusOr<cluster::Outcome>&) {});
+          [](const absl::StatusOr<engine::Applied>&) {});
     });
   }
 }
@@ -277,6 +342,7 @@ bool World::AllEnded() const {
 void World::CheckEnd() {
   if (!stage_.status().ok()) return;
   if (!AllEnded()) return stage_.Fail("nothing happens any more, and work has not ended");
+  master_.CheckAll();
   programs_.CheckAnswered();
   const cluster::Rows& rows = master_.committed();
   stage_.Check(sim::CheckEnd(rows));
@@ -294,6 +360,38 @@ void World::CheckEnd() {
     stage_.counts.canceled += experiment.state == model::ExperimentState::kCanceled;
     stage_.counts.failed += experiment.state == model::ExperimentState::kError;
   }
+}
+
+void World::NoteWhatLives() const {
+  const cluster::Rows& rows = master_.committed();
+  stage_.Note(absl::StrCat(created_.size(), " of ", wanted_,
+                           " experiments are created; the master ",
+                           master_.AtRest() ? "rests" : "does not rest"));
+  for (const auto& [id, e] : rows.experiments) {
+    stage_.Note(absl::StrCat("experiment ", id.value(), " (", e.config->searcher.name,
+                             "): ", std::string(model::ToString(e.state))));
+  }
+  for (const auto& [id, trial] : rows.trials) {
+    if (model::IsTerminal(trial.state)) continue;
+    stage_.Note(absl::StrCat("trial ", id.value(), ": ", std::string(model::ToString(trial.state)),
+                             trial.held ? ", held" : "", trial.waits_for ? ", waits" : ""));
+  }
+  for (const auto& [id, a] : rows.allocations) {
+    if (a.state == model::AllocationState::kTerminated) continue;
+    stage_.Note(absl::StrCat(id.value(), ": ", std::string(model::ToString(a.state)), ", ", a.slots,
+                             " slots of ", a.resource_pool));
+  }
+  for (const auto& machine : machines_) {
+    stage_.Note(absl::StrCat(machine->id().value(), " with ", machine->slots(), " slots is ",
+                             machine->Idle() ? "idle" : "busy"));
+  }
+}
+
+std::string World::decisions() const {
+  for (const auto& [id, experiment] : master_.committed().experiments) {
+    if (IsRepeatable(experiment)) return Decisions(master_.committed(), id);
+  }
+  return "";
 }
 
 }  // namespace det::sim

@@ -25,26 +25,40 @@ namespace det::sim {
 
 class World {
  public:
-  explicit World(uint64_t seed, bool verbose = false);
+  enum class Kind {
+    kTroubled,
+    kUndisturbed,  // the repeatable experiments of the same seed alone, without any fault
+  };
+  explicit World(uint64_t seed, Kind kind = Kind::kTroubled, bool verbose = false);
 
   // Until all work has ended. INTERNAL with the invariant that broke and when.
   absl::Status Run();
   const Counts& counts() const { return stage_.counts; }
+  uint64_t digest() const { return stage_.Digest(); }
+  // What the search of the seed's repeatable experiment has decided; empty: it has none.
+  std::string decisions() const;
 
  private:
   void Plan();
+  void PlanRepeatable();
   void PlanMachines();
   void Create(const std::shared_ptr<const model::ExperimentConfig>& config,
               const std::string& request);
   void Ask(const cluster::Event& request, const Master::Reply& reply);
   void Meddle();
+  // Whether an end of it that somebody asks for may be compared with nothing.
+  bool MayEnd(model::ExperimentId id) const;
   cluster::Event Govern();
   void Ungovern();
   void Trouble();
   void CalmDown();
   bool AllEnded() const;
   void CheckEnd();
+  // What is not over, for who looks at a history that does not end.
+  void NoteWhatLives() const;
 
+  const uint64_t seed_;
+  const Kind kind_;
   Stage stage_;
   Master master_;
   std::vector<std::unique_ptr<Machine>> machines_;

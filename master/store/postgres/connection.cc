@@ -24,12 +24,35 @@ struct ClearResult {
 };
 using OwnedResult = std::unique_ptr<PGresult, ClearResult>;
 
-// Errors that pass when the server comes back, has room again, or is asked once more.
-bool IsPassing(std::string_view sqlstate) {
-  for (const std::string_view prefix : {"08", "53", "57P", "40001", "40P01", "25006", "55P03"}) {
-    if (sqlstate.substr(0, prefix.size()) == prefix) return true;
+// Errors that pass when the server comes back, has room again, or is asked once more: nothing was
+// done, and the same may be given again. By the first letters of their codes, the longer first.
+struct PassingError {
+  std::string_view code;
+  std::string_view words;
+};
+constexpr PassingError kPassingErrors[] = {
+    {"08", "the connection broke"},
+    {"25006", "it takes no writes: it is read-only, or a replica"},
+    {"40001", "transactions were in each other's way"},
+    {"40P01", "transactions were in each other's way"},
+    {"53100", "its disk is full"},
+    {"53200", "it has no memory left"},
+    {"53300", "it has too many connections"},
+    {"53", "it lacks something"},
+    {"55P03", "somebody else holds what is needed"},
+    {"57014", "it gave up the statement"},
+    {"57P01", "it is shutting down"},
+    {"57P02", "it has crashed and starts again"},
+    {"57P03", "it is starting or stopping"},
+    {"57P", "it is not in operation"},
+    {"58030", "its disk fails"},
+};
+
+const PassingError* FindPassing(std::string_view sqlstate) {
+  for (const PassingError& error : kPassingErrors) {
+    if (sqlstate.substr(0, error.code.size()) == error.code) return &error;
   }
-  return false;
+  return nullptr;
 }
 
 std::string OneLine(std::string line) {
@@ -128,7 +151,13 @@ absl::Status Connection::ErrorOf(const pg_result* result) {
       result == nullptr ? nullptr : ::PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   const std::string text = primary != nullptr ? absl::StrCat(primary, " (", sqlstate_, ")")
                                               : OneLine(::PQerrorMessage(connection_.get()));
-  if (!alive() || IsPassing(sqlstate_)) {
+  if (const PassingError* passing = FindPassing(sqlstate_); passing != nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat("the database: ", std::string(passing->words), ": ", text));
+  }
+  if (sqlstate_.empty()) {
+    // Not the server says so but libpq, which has lost it and may not have noticed for good.
+    Drop();
     return absl::UnavailableError(absl::StrCat("the database does not answer: ", text));
   }
   return absl::InternalError(absl::StrCat("the database refused a statement: ", text));

@@ -39,6 +39,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kUser[] = "resolute";
+
+std::string ConnectionStringFor(const std::string& socket_dir) {
+  return absl::StrCat("host=", socket_dir, " user=", kUser, " dbname=postgres");
+}
+
 // Recovery after a crash may take a while.
 constexpr absl::Duration kStartPatience = absl::Minutes(2);
 constexpr absl::Duration kFastShutdown = absl::Seconds(20);
@@ -167,8 +172,7 @@ class EmbeddedPostgres::Impl {
   Impl(Layout layout, bool fsync)
       : layout_(std::move(layout)),
         fsync_(fsync),
-        connection_string_(
-            absl::StrCat("host=", layout_.socket_dir, " user=", kUser, " dbname=postgres")),
+        connection_string_(ConnectionStringFor(layout_.socket_dir)),
         wake_(::eventfd(0, EFD_CLOEXEC)) {}
 
   absl::Status Start();
@@ -297,6 +301,10 @@ void EmbeddedPostgres::Impl::Stop() {
 EmbeddedPostgres::EmbeddedPostgres(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 EmbeddedPostgres::~EmbeddedPostgres() { Stop(); }
+
+std::string EmbeddedPostgres::ConnectionString(const std::string& data_dir) {
+  return ConnectionStringFor(ChooseSocketDir(data_dir));
+}
 
 absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const Options& options) {
   DET_ASSIGN_OR_RETURN(Layout layout, PrepareLayout(options.data_dir));

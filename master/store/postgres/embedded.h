@@ -26,6 +26,9 @@ class EmbeddedPostgres {
   // stopped first. FAILED_PRECONDITION, PERMISSION_DENIED or UNAVAILABLE with the remedy.
   static absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> Start(const Options& options);
 
+  // Of the server in a data directory, which others may have started.
+  static std::string ConnectionString(const std::string& data_dir);
+
   // As Stop().
   ~EmbeddedPostgres();
 
@@ -43,6 +46,10 @@ class EmbeddedPostgres {
 
   std::unique_ptr<Impl> impl_;
 };
+
+// The folder with the programs of the version that made `cluster` (<data_dir>/postgres), or of the
+// newest that is installed. NOT_FOUND or FAILED_PRECONDITION when there are none.
+absl::StatusOr<std::string> FindServerPrograms(const std::string& cluster);
 
 }  // namespace det::store
 

@@ -20,6 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "base/file.h"
 #include "base/status_macros.h"
+#include "master/store/postgres/embedded.h"
 
 namespace det::store {
 namespace {
@@ -138,6 +139,7 @@ absl::Status MakeLog(const std::string& path, const std::optional<User>& user) {
 
 }  // namespace
 
+// Below /usr/lib/postgresql, else in $PATH.
 absl::StatusOr<std::string> FindServerPrograms(const std::string& cluster) {
   std::error_code ignored;
   const absl::StatusOr<std::string> made_by = base::ReadFile(cluster + "/PG_VERSION");

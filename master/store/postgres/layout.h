@@ -25,10 +25,6 @@ struct Layout {
 // Finds the programs, chooses the user, makes the folders. The remedy stands in each error.
 absl::StatusOr<Layout> PrepareLayout(const std::string& data_dir);
 
-// The programs of the version that made `cluster`; for a new one the newest below
-// /usr/lib/postgresql, else those in $PATH. NOT_FOUND or FAILED_PRECONDITION when there are none.
-absl::StatusOr<std::string> FindServerPrograms(const std::string& cluster);
-
 // <data_dir>/run, or a folder below /tmp when the socket's path would be too long there.
 std::string ChooseSocketDir(const std::string& data_dir);
 

@@ -19,8 +19,9 @@ struct Migration {
 // In order of their numbers, from 1. Generated from the files.
 const std::vector<Migration>& AllMigrations();
 
-// Applies those that the database has not seen, each in a transaction of its own, while no other
-// master does. FAILED_PRECONDITION for a database that has seen more than we know.
+// Applies those that the database has not seen, all in one transaction, while no other master does,
+// and logs what it did. FAILED_PRECONDITION for a database that has seen more than we know, with
+// the version of the master that it was changed by.
 absl::Status Migrate(Connection& connection, const std::vector<Migration>& migrations);
 
 }  // namespace det::store

@@ -51,7 +51,7 @@ UserRecord ToUser(const Result& result) {
 }  // namespace
 
 absl::Status SqlStore::PutContext(const std::string& hash, const std::string& tgz) {
-  return readers_.Run([&](Connection& connection) {
+  return fence_.Run(readers_, [&](Connection& connection) {
     return connection
         .Exec("INSERT INTO contexts (hash, tgz) VALUES ($1, $2) ON CONFLICT DO NOTHING",
               {ToParam(hash), Binary(tgz)})
@@ -86,7 +86,7 @@ absl::StatusOr<UserRecord> SqlStore::GetUser(model::UserId id) {
 }
 
 absl::StatusOr<UserRecord> SqlStore::PutUser(const UserRecord& user) {
-  return readers_.Run([&](Connection& connection) -> absl::StatusOr<UserRecord> {
+  return fence_.Run(readers_, [&](Connection& connection) -> absl::StatusOr<UserRecord> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
         connection.Exec(kPutUser, MakeParams(user.username, user.password_hash, user.admin,
@@ -97,7 +97,7 @@ absl::StatusOr<UserRecord> SqlStore::PutUser(const UserRecord& user) {
 
 absl::Status SqlStore::PutSession(const SessionRecord& session) {
   const bool agent = session.kind == SessionRecord::Kind::kAgent;
-  return readers_.Run([&](Connection& connection) {
+  return fence_.Run(readers_, [&](Connection& connection) {
     return connection
         .Exec(kPutSession, MakeParams(session.token_hash, agent ? kAgentSession : kUserSession,
                                       session.user, session.expires_at))
@@ -123,7 +123,7 @@ absl::StatusOr<SessionRecord> SqlStore::GetSession(const std::string& token_hash
 }
 
 absl::Status SqlStore::DeleteSession(const std::string& token_hash) {
-  return readers_.Run([&](Connection& connection) {
+  return fence_.Run(readers_, [&](Connection& connection) {
     return connection.Exec("DELETE FROM sessions WHERE token_hash = $1", MakeParams(token_hash))
         .status();
   });
@@ -131,7 +131,7 @@ absl::Status SqlStore::DeleteSession(const std::string& token_hash) {
 
 absl::StatusOr<std::string> SqlStore::GetOrSetProperty(const std::string& key,
                                                        const std::string& value_if_absent) {
-  return readers_.Run([&](Connection& connection) -> absl::StatusOr<std::string> {
+  return fence_.Run(readers_, [&](Connection& connection) -> absl::StatusOr<std::string> {
     DET_ASSIGN_OR_RETURN(const Result result,
                          connection.Exec(kProperty, MakeParams(key, value_if_absent)));
     return std::string(result.Text(0, 0));

@@ -18,6 +18,10 @@ namespace det::store {
 // for a server too old, a database that is not UTF-8, or one that a newer master has changed.
 absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& connection_string);
 
+// The same for a master that only watches, on tables of whatever age: nothing is connected yet and
+// nothing is changed. REQUIRES that of it ReadLease and ClaimLease are called alone.
+std::unique_ptr<Store> OpenPostgresAsStandby(const std::string& connection_string);
+
 }  // namespace det::store
 
 #endif  // MASTER_STORE_POSTGRES_POSTGRES_STORE_H_

@@ -5,10 +5,12 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/install.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/migrations.h"
 #include "master/store/postgres/params.h"
@@ -93,6 +95,128 @@ TEST(PostgresStoreTest, IsBackWhenTheServerIs) {
   EXPECT_EQ(store->ListLogs({.task = model::TaskId("1.1")})->size(), 1u);
 }
 
+// A master that was stopped in the middle of a transaction holds the row that a new one needs.
+TEST(PostgresStoreTest, TakesOverFromOneThatHangsInATransaction) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  const auto older = OpenStore(database);
+  ASSERT_TRUE(older->Load().ok());
+  const auto batch = Connect(database);
+  const auto write = Connect(database);
+  ASSERT_TRUE(batch->ExecScript("BEGIN; SELECT fence(1, 1)").ok());
+  ASSERT_TRUE(write->ExecScript("BEGIN; SELECT hold_epoch(1)").ok());
+  const auto newer = OpenStore(database);
+  EXPECT_TRUE(*newer->ClaimLease(std::nullopt));
+  EXPECT_TRUE(newer->Load().ok());
+  EXPECT_FALSE(batch->ExecScript("COMMIT").ok());
+  EXPECT_FALSE(write->ExecScript("COMMIT").ok());
+  EXPECT_TRUE(absl::IsAborted(older->Commit(1, {})));
+}
+
+TEST(PostgresStoreTest, BulkWritesAndBatchesDoNotWaitForEachOther) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  const auto store = OpenStore(database);
+  ASSERT_TRUE(store->Load().ok());
+  const auto batch = Connect(database);
+  const auto write = Connect(database);
+  // Each would hang here for ever.
+  ASSERT_TRUE(batch->ExecScript("BEGIN; SELECT fence(1, 1)").ok());
+  ASSERT_TRUE(write->ExecScript("BEGIN; SELECT hold_epoch(1)").ok());
+  EXPECT_TRUE(store->AddMetrics({MakeReport(1, "training", 1, 0.5)}).ok());
+  ASSERT_TRUE(batch->ExecScript("ROLLBACK").ok());
+  EXPECT_TRUE(store->Commit(1, {}).ok());
+}
+
+TEST(PostgresStoreTest, AStandbyReadsTheLeaseOnTablesOfAnyAge) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  const auto standby = OpenPostgresAsStandby(database);
+  EXPECT_EQ(*standby->ReadLease(), LeaseRecord());
+  const auto connection = Connect(database);
+  const std::vector<Migration> old(AllMigrations().begin(), AllMigrations().begin() + 4);
+  ASSERT_TRUE(Migrate(*connection, old).ok());
+  ASSERT_TRUE(connection->ExecScript("UPDATE fencing SET epoch = 4").ok());
+  EXPECT_EQ(*standby->ReadLease(), (LeaseRecord{.epoch = 4, .renewals = {}, .leader = ""}));
+  const auto leader = OpenStore(database);
+  ASSERT_TRUE(*leader->ClaimLease(std::nullopt));
+  EXPECT_EQ(*standby->ReadLease(), (LeaseRecord{.epoch = 5, .renewals = 1, .leader = ""}));
+}
+
+// What the database says when it cannot, with a code of its own each time, and what we make of it.
+TEST(PostgresStoreTest, TroubleThatPassesIsNoRefusal) {
+  const std::pair<const char*, const char*> kPassing[] = {
+      {"53100", "its disk is full"},    {"53300", "too many connections"},
+      {"53200", "no memory left"},      {"53000", "it lacks something"},
+      {"25006", "it takes no writes"},  {"57P01", "it is shutting down"},
+      {"57P02", "it has crashed"},      {"57P03", "it is starting or stopping"},
+      {"57014", "it gave up"},          {"08006", "the connection broke"},
+      {"40001", "in each other's way"}, {"40P01", "in each other's way"},
+      {"55P03", "somebody else holds"}, {"58030", "its disk fails"},
+  };
+  const std::string database = TestServer::Get().MakeDatabase();
+  const auto store = OpenStore(database);
+  ASSERT_TRUE(store->Load().ok());
+  const auto connection = Connect(database);
+  int64_t sequence = 0;
+  for (const auto& [code, words] : kPassing) {
+    // Every new row meets it.
+    ASSERT_TRUE(connection
+                    ->ExecScript(absl::StrCat(
+                        "CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS "
+                        "$$ BEGIN RAISE EXCEPTION 'no luck' USING ERRCODE = '",
+                        code,
+                        "'; END $$;"
+                        "CREATE TRIGGER fail BEFORE INSERT ON experiments EXECUTE FUNCTION fail();"
+                        "CREATE TRIGGER fail BEFORE INSERT ON metrics EXECUTE FUNCTION fail()"))
+                    .ok());
+    ++sequence;
+    const std::vector<cluster::Change> batch = {
+        cluster::PutExperiment{MakeExperiment(static_cast<int>(sequence))}};
+    for (const absl::Status& status :
+         {store->Commit(sequence, batch), store->AddMetrics({MakeReport(1, "training", 1, 0.5)})}) {
+      EXPECT_TRUE(absl::IsUnavailable(status)) << code << ": " << status;
+      EXPECT_THAT(std::string(status.message()), HasSubstr(words));
+      EXPECT_THAT(std::string(status.message()), HasSubstr("no luck"));
+    }
+    ASSERT_TRUE(
+        connection->ExecScript("DROP TRIGGER fail ON experiments; DROP TRIGGER fail ON metrics")
+            .ok());
+    // The same batch, as the committer gives it.
+    EXPECT_TRUE(store->Commit(sequence, batch).ok()) << code;
+  }
+  EXPECT_EQ(store->ListExperiments({})->total, sequence);
+}
+
+TEST(PostgresStoreTest, ARefusalIsNoTroubleThatPasses) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  const auto store = OpenStore(database);
+  ASSERT_TRUE(store->Load().ok());
+  ASSERT_TRUE(Connect(database)->ExecScript("DROP TABLE experiments").ok());
+  const absl::Status status = store->Commit(1, {cluster::PutExperiment{MakeExperiment(1)}});
+  EXPECT_TRUE(absl::IsInternal(status)) << status;
+}
+
+TEST(PostgresStoreTest, ADatabaseThatBecameReadOnlyIsWaitedFor) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  const std::string name = database.substr(database.rfind('=') + 1);
+  const auto store = OpenStore(database);
+  ASSERT_TRUE(store->Load().ok());
+  ASSERT_TRUE(Connect(database)
+                  ->ExecScript(absl::StrCat("ALTER DATABASE ", name,
+                                            " SET default_transaction_read_only = on"))
+                  .ok());
+  CutConnections(database);
+  const std::vector<cluster::Change> batch = {cluster::PutExperiment{MakeExperiment(1)}};
+  const absl::Status status = store->Commit(1, batch);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("it takes no writes"));
+  ASSERT_TRUE(Connect(database)
+                  ->ExecScript(absl::StrCat("BEGIN READ WRITE; ALTER DATABASE ", name,
+                                            " RESET default_transaction_read_only; COMMIT"))
+                  .ok());
+  CutConnections(database);
+  EXPECT_TRUE(store->Commit(1, batch).ok());
+  EXPECT_EQ(store->ListExperiments({})->total, 1);
+}
+
 TEST(PostgresStoreTest, IdsOfLogLinesAppearInOrder) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto store = OpenStore(database);
@@ -171,6 +295,41 @@ TEST(MigrationsTest, ANewerDatabaseIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("newer master"));
 }
 
+TEST(MigrationsTest, ANewerDatabaseSaysWhichVersionToInstall) {
+  const auto connection = Connect(TestServer::Get().MakeDatabase());
+  const std::vector<Migration> steps = {{1, "first", "SELECT 1"}, {2, "second", "SELECT 1"}};
+  EXPECT_TRUE(Migrate(*connection, steps).ok());
+  EXPECT_TRUE(connection->ExecScript("UPDATE schema_migrations SET version = '7.8.9'").ok());
+  const absl::Status status = Migrate(*connection, {steps[0]});
+  EXPECT_THAT(std::string(status.message()), HasSubstr("version 7.8.9, migration 2 second"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("install 7.8.9"));
+}
+
+// As masters before made it.
+TEST(MigrationsTest, ATableWithoutVersionsIsTaken) {
+  const auto connection = Connect(TestServer::Get().MakeDatabase());
+  ASSERT_TRUE(connection
+                  ->ExecScript("CREATE TABLE schema_migrations (number int PRIMARY KEY, name text "
+                               "NOT NULL, applied_at timestamptz NOT NULL DEFAULT now()); "
+                               "INSERT INTO schema_migrations (number, name) VALUES (1, 'first')")
+                  .ok());
+  const std::vector<Migration> steps = {{1, "first", "SELECT nonsense"},
+                                        {2, "second", "CREATE TABLE b (x int)"}};
+  EXPECT_TRUE(Migrate(*connection, steps).ok());
+  const auto versions = connection->Exec("SELECT version FROM schema_migrations ORDER BY number");
+  EXPECT_EQ(versions->Text(0, 0), "");
+  EXPECT_EQ(versions->Text(1, 0), base::kVersion);
+}
+
+TEST(MigrationsTest, AreDoneAllOrNone) {
+  const auto connection = Connect(TestServer::Get().MakeDatabase());
+  const std::vector<Migration> steps = {{1, "good", "CREATE TABLE b (x int)"},
+                                        {2, "bad", "SELECT nonsense"}};
+  EXPECT_FALSE(Migrate(*connection, steps).ok());
+  EXPECT_FALSE(connection->Exec("SELECT x FROM b").ok());
+  EXPECT_TRUE(Migrate(*connection, {steps[0]}).ok());
+}
+
 TEST(MigrationsTest, AFailedStepLeavesNothing) {
   const auto connection = Connect(TestServer::Get().MakeDatabase());
   const std::vector<Migration> steps = {{1, "half", "CREATE TABLE b (x int); SELECT nonsense"}};
@@ -246,6 +405,21 @@ TEST(MigrationsTest, OldExperimentsStandInTheQueueAsTheirConfigurationsAsk) {
   EXPECT_EQ(image->allocations[0].resource_pool, "default");
   EXPECT_EQ(image->allocations[1].resource_pool, "gpus");
   EXPECT_EQ(image->usage.users.at("ann"), 400);
+}
+
+// The server's end is gone without a word.
+TEST(ConnectionTest, ALostServerIsNoRefusal) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  const auto connection = Connect(database);
+  const auto pid = connection->Exec("SELECT pg_backend_pid()");
+  ASSERT_TRUE(pid.ok());
+  ASSERT_EQ(::kill(static_cast<pid_t>(pid->Int(0, 0)), SIGKILL), 0);
+  const absl::Status status = connection->Exec("SELECT 1").status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_FALSE(connection->alive());
+  EXPECT_TRUE(absl::IsUnavailable(connection->ExecAll({{"SELECT 2", {}}})));
+  // It starts again by itself.
+  AwaitOk([&] { return Connection::Open(database).status(); });
 }
 
 TEST(ConnectionTest, AStatementThatFailsUndoesThoseBeside) {

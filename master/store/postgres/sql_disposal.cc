@@ -129,7 +129,7 @@ absl::StatusOr<std::vector<DoomedCheckpoint>> SqlDisposal::DoomedCheckpoints(
 }
 
 absl::Status SqlDisposal::SetDeleted(const std::vector<model::CheckpointId>& ids) {
-  return pool_.Run([&](Connection& connection) {
+  return fence_.Run(pool_, [&](Connection& connection) {
     return connection.Exec(kSetDeleted, {ToArray(ids)}).status();
   });
 }
@@ -138,7 +138,7 @@ absl::StatusOr<Ids> SqlDisposal::Deletions() { return SelectIds(pool_, kDeletion
 absl::StatusOr<Ids> SqlDisposal::Releases() { return SelectIds(pool_, kReleases, {}); }
 
 absl::StatusOr<bool> SqlDisposal::RemoveSome(model::ExperimentId id, int limit) {
-  return pool_.Run([&](Connection& connection) -> absl::StatusOr<bool> {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<bool> {
     DET_ASSIGN_OR_RETURN(
         const Result found,
         connection.Exec("SELECT FROM experiments WHERE id = $1 AND state = 'DELETING'",
@@ -148,15 +148,15 @@ absl::StatusOr<bool> SqlDisposal::RemoveSome(model::ExperimentId id, int limit) 
       DET_ASSIGN_OR_RETURN(const Result gone, connection.Exec(sql, MakeParams(id, limit)));
       if (gone.Int(0, 0) > 0) return false;
     }
-    std::vector<Connection::Statement> statements;
-    for (const char* sql : kRest) statements.push_back({sql, MakeParams(id)});
-    DET_RETURN_IF_ERROR(connection.ExecAll(statements));
+    for (const char* sql : kRest) {
+      DET_RETURN_IF_ERROR(connection.Exec(sql, MakeParams(id)).status());
+    }
     return true;
   });
 }
 
 absl::Status SqlDisposal::FailDeletion(model::ExperimentId id, const std::string& reason) {
-  return pool_.Run([&](Connection& connection) {
+  return fence_.Run(pool_, [&](Connection& connection) {
     return connection.Exec(kFail, MakeParams(id, reason)).status();
   });
 }

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "master/store/disposal.h"
+#include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
 
 namespace det::store {
 
 class SqlDisposal final : public Disposal {
  public:
-  explicit SqlDisposal(Pool* pool) : pool_(*pool) {}
+  SqlDisposal(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
 
   absl::StatusOr<std::vector<model::ExperimentId>> DueRetentions(model::ExperimentId after,
                                                                  int limit) override;
@@ -27,6 +28,7 @@ class SqlDisposal final : public Disposal {
 
  private:
   Pool& pool_;
+  Fence& fence_;
 };
 
 }  // namespace det::store

@@ -14,6 +14,7 @@
 #include "master/store/postgres/query.h"
 #include "master/store/postgres/rows.h"
 #include "master/store/postgres/scheduling_rows.h"
+#include "master/store/postgres/sql_lease.h"
 
 namespace det::store {
 namespace {
@@ -22,7 +23,8 @@ constexpr int kReaders = 4;
 constexpr size_t kMostRows = 5000;
 constexpr int kOldestServer = 140000;
 
-constexpr char kTakeOver[] = "UPDATE fencing SET epoch = epoch + 1, commit_seq = 0 RETURNING epoch";
+constexpr char kTakeOver[] =
+    "UPDATE fencing SET epoch = epoch + 1, commit_seq = 0, leader = '' RETURNING epoch";
 // As in the condition of the index experiments_live.
 constexpr char kLive[] =
     "e.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')";
@@ -42,7 +44,6 @@ LEFT JOIN LATERAL (SELECT o.id, o.steps FROM checkpoints o
   ORDER BY o.steps DESC, o.time DESC LIMIT 1) n ON true
 WHERE t.experiment = $1 AND c.state <> 'COMPLETED')sql";
 constexpr char kFence[] = "SELECT fence($1, $2)";
-constexpr char kOtherMaster[] = "RS001";
 constexpr char kCommittedAlready[] = "RS002";
 
 // What a change replaces; none for those that append, or are too rare to matter.
@@ -88,15 +89,16 @@ SqlStore::SqlStore(const std::string& connection_string)
       writer_(connection_string, 1),
       readers_(connection_string, kReaders),
       disposers_(connection_string, 1),
+      lease_(connection_string, 1),
       metrics_(kMostRows,
                [this](const WriteGroup<model::MetricReport>::Rows& reports) {
                  return writer_.Run([&](Connection& connection) {
-                   return connection.ExecAll({InsertMetrics(reports)});
+                   return fence_.Write(connection, {InsertMetrics(reports)});
                  });
                }),
       logs_(kMostRows, [this](const WriteGroup<model::LogLine>::Rows& lines) {
         return writer_.Run([&](Connection& connection) {
-          return connection.ExecAll({LockLog(), InsertLogLines(lines)});
+          return fence_.Write(connection, {LockLog(), InsertLogLines(lines)});
         });
       }) {}
 
@@ -133,8 +135,9 @@ absl::StatusOr<cluster::Image> SqlStore::Load() {
 absl::StatusOr<cluster::Image> SqlStore::LoadFrom(Connection& connection) {
   cluster::Image image;
   // First: from here on no older master can change what is read below.
+  DET_RETURN_IF_ERROR(SeizeFencing(connection));
   DET_ASSIGN_OR_RETURN(const Result epoch, connection.Exec(kTakeOver));
-  epoch_ = epoch.Int(0, 0);
+  fence_.Set(epoch.Int(0, 0));
   known_experiments_.clear();
   DET_RETURN_IF_ERROR(connection.Exec(kDropOrphans).status());
 
@@ -224,7 +227,7 @@ absl::StatusOr<cluster::Image> SqlStore::LoadExperiment(model::ExperimentId id) 
 
 std::vector<Connection::Statement> SqlStore::ToStatements(
     int64_t sequence, const std::vector<cluster::Change>& changes) const {
-  std::vector<Connection::Statement> statements = {{kFence, MakeParams(epoch_, sequence)}};
+  std::vector<Connection::Statement> statements = {{kFence, MakeParams(fence_.epoch(), sequence)}};
   std::vector<const model::LogLine*> lines;
   // Behind all rows of the batch: they look at who holds what.
   std::vector<Connection::Statement> drops;
@@ -253,15 +256,13 @@ std::vector<Connection::Statement> SqlStore::ToStatements(
 }
 
 absl::Status SqlStore::Commit(int64_t sequence, const std::vector<cluster::Change>& changes) {
-  if (epoch_ == 0) return absl::FailedPreconditionError("Commit before Load; load first");
+  if (fence_.epoch() == 0) return absl::FailedPreconditionError("Commit before Load; load first");
   const std::vector<Connection::Statement> statements = ToStatements(sequence, changes);
   // Done twice by the pool, if the connection breaks, it is a no-op the second time.
   const absl::Status status = committer_.Run([&](Connection& connection) {
     absl::Status done = connection.ExecAll(statements);
     if (!done.ok() && connection.sqlstate() == kCommittedAlready) return absl::OkStatus();
-    if (!done.ok() && connection.sqlstate() == kOtherMaster) {
-      return absl::AbortedError("another master has taken over this database; end this one");
-    }
+    if (!done.ok() && connection.sqlstate() == kOtherMaster) return fence_.Over();
     return done;
   });
   if (!status.ok()) return status;
@@ -276,6 +277,25 @@ absl::Status SqlStore::Commit(int64_t sequence, const std::vector<cluster::Chang
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<LeaseRecord> SqlStore::ReadLease() {
+  return lease_.Run([](Connection& connection) { return store::ReadLease(connection); });
+}
+
+absl::StatusOr<bool> SqlStore::ClaimLease(std::optional<int64_t> expected) {
+  return lease_.Run(
+      [&](Connection& connection) { return store::ClaimLease(connection, expected); });
+}
+
+absl::Status SqlStore::RenewLease(const std::string& leader) {
+  if (fence_.epoch() == 0)
+    return absl::FailedPreconditionError("RenewLease before Load; load first");
+  const absl::StatusOr<bool> renewed = lease_.Run([&](Connection& connection) {
+    return store::RenewLease(connection, fence_.epoch(), leader);
+  });
+  DET_RETURN_IF_ERROR(renewed.status());
+  return *renewed ? absl::OkStatus() : fence_.Over();
 }
 
 absl::Status SqlStore::AddMetrics(const std::vector<model::MetricReport>& reports) {
@@ -294,6 +314,10 @@ absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& conn
   auto store = std::make_unique<SqlStore>(connection_string);
   DET_RETURN_IF_ERROR(store->Prepare());
   return store;
+}
+
+std::unique_ptr<Store> OpenPostgresAsStandby(const std::string& connection_string) {
+  return std::make_unique<SqlStore>(connection_string);
 }
 
 }  // namespace det::store

@@ -1,16 +1,19 @@
-// The class behind OpenPostgresStore, in three files: sql_store.cc (control path and bulk data),
-// reads.cc (answers from the cluster's rows), plain_records.cc (users, sessions, contexts).
+// The class behind OpenPostgresStore, in three files: sql_store.cc (control path, lease, bulk
+// data), reads.cc (answers from the cluster's rows), plain_records.cc (users, sessions, contexts).
 //
 // Commit and Load on the committer's thread, everything else on any; all of them block.
 #ifndef MASTER_STORE_POSTGRES_SQL_STORE_H_
 #define MASTER_STORE_POSTGRES_SQL_STORE_H_
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "master/store/postgres/connection.h"
+#include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
 #include "master/store/postgres/sql_disposal.h"
 #include "master/store/postgres/sql_templates.h"
@@ -28,6 +31,13 @@ class SqlStore final : public Store {
 
   absl::StatusOr<cluster::Image> Load() override;
   absl::Status Commit(int64_t sequence, const std::vector<cluster::Change>& changes) override;
+
+  absl::StatusOr<LeaseRecord> ReadLease() override;
+  absl::StatusOr<bool> ClaimLease(std::optional<int64_t> expected) override;
+  absl::Status RenewLease(const std::string& leader) override;
+  void OnFenced(absl::AnyInvocable<void(absl::Status)> fenced) override {
+    fence_.OnFenced(std::move(fenced));
+  }
 
   absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) override;
   absl::Status AddLogLines(const std::vector<model::LogLine>& lines) override;
@@ -79,13 +89,14 @@ class SqlStore final : public Store {
   Pool writer_;     // one connection
   Pool readers_;
   Pool disposers_;  // one connection
-  SqlTemplates templates_{&readers_};
-  SqlDisposal disposal_{&disposers_};
+  Pool lease_;      // one connection: signs of life wait for nobody
+  Fence fence_;
+  SqlTemplates templates_{&readers_, &fence_};
+  SqlDisposal disposal_{&disposers_, &fence_};
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 
   // Of the committer's thread.
-  int64_t epoch_ = 0;  // 0: not loaded
   std::set<model::ExperimentId> known_experiments_;
 };
 

@@ -41,7 +41,7 @@ absl::StatusOr<TemplateRecord> SqlTemplates::GetTemplate(const std::string& name
 }
 
 absl::Status SqlTemplates::AddTemplate(const TemplateRecord& record) {
-  return pool_.Run([&](Connection& connection) -> absl::Status {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(const Result result,
                          connection.Exec(kAdd, MakeParams(record.name, record.yaml)));
     return result.Text(0, 0) == record.yaml ? absl::OkStatus() : TemplateExists(record.name);
@@ -49,13 +49,13 @@ absl::Status SqlTemplates::AddTemplate(const TemplateRecord& record) {
 }
 
 absl::Status SqlTemplates::PutTemplate(const TemplateRecord& record) {
-  return pool_.Run([&](Connection& connection) {
+  return fence_.Run(pool_, [&](Connection& connection) {
     return connection.Exec(kPut, MakeParams(record.name, record.yaml)).status();
   });
 }
 
 absl::Status SqlTemplates::DeleteTemplate(const std::string& name) {
-  return pool_.Run([&](Connection& connection) -> absl::Status {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(
         const Result result,
         connection.Exec("DELETE FROM templates WHERE name = $1 RETURNING name", MakeParams(name)));

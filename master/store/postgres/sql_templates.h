@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
 #include "master/store/templates.h"
 
@@ -12,7 +13,7 @@ namespace det::store {
 
 class SqlTemplates final : public Templates {
  public:
-  explicit SqlTemplates(Pool* pool) : pool_(*pool) {}
+  SqlTemplates(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
 
   absl::StatusOr<std::vector<TemplateRecord>> ListTemplates() override;
   absl::StatusOr<TemplateRecord> GetTemplate(const std::string& name) override;
@@ -22,6 +23,7 @@ class SqlTemplates final : public Templates {
 
  private:
   Pool& pool_;
+  Fence& fence_;
 };
 
 }  // namespace det::store

@@ -1,9 +1,16 @@
 #include "trial_api/cpp/core/checkpoints.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
 #include <exception>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,6 +23,9 @@ namespace {
 
 using Json = nlohmann::json;
 using storage::FileRecord;
+
+// Of the saving thread: against a training thread on the same core it gets a thirtieth.
+constexpr int kNiceness = 15;
 
 // One rank's part as the chief hears of it.
 struct Part {
@@ -49,41 +59,34 @@ std::string CompleteMetadata(const std::string& metadata_json, int64_t steps_com
   return metadata.dump();
 }
 
-class CollectiveCheckpoints final : public Checkpoints {
+// One checkpoint, by all ranks together. On the saving thread; shared with it, as it may be left
+// waiting for a peer.
+class Saver {
  public:
-  CollectiveCheckpoints(Communicator* communicator, std::unique_ptr<storage::Storage> storage,
-                        std::string latest, Registrar registrar)
-      : communicator_(communicator),
-        ranks_(communicator->ranks()),
+  Saver(std::shared_ptr<Communicator> channel, std::shared_ptr<storage::Storage> storage,
+        Registrar registrar)
+      : channel_(std::move(channel)),
+        ranks_(channel_->ranks()),
         storage_(std::move(storage)),
-        latest_(std::move(latest)),
-        registrar_(std::move(registrar)) {
-    if (ranks_.is_chief()) storage_->RemoveLeftovers();
-  }
+        registrar_(std::move(registrar)) {}
 
   std::string Save(int64_t steps_completed, const std::string& metadata_json,
-                   const std::function<void(const std::string& dir)>& write) override {
+                   const Checkpoints::Writer& write) {
     const std::string mine = ranks_.is_chief() ? base::NewUuid() : "";
-    const std::string uuid = communicator_->AllGather(mine)[0];
+    const std::string uuid = channel_->AllGather(mine)[0];
     const std::vector<Part> parts = Gather(WritePart(uuid, write));
     std::string outcome;
     if (ranks_.is_chief()) outcome = PublishParts(uuid, steps_completed, metadata_json, parts);
-    outcome = communicator_->AllGather(outcome)[0];
+    outcome = channel_->AllGather(outcome)[0];
     if (!outcome.empty()) {
       throw Error("checkpoint at " + std::to_string(steps_completed) + " steps: " + outcome);
     }
     return uuid;
   }
 
-  std::optional<std::string> Latest() const override {
-    return latest_.empty() ? std::nullopt : std::optional(latest_);
-  }
-
-  std::string Open(const std::string& uuid) override { return storage_->Open(uuid); }
-
  private:
   // Never throws: the others wait for this rank's word.
-  Part WritePart(const std::string& uuid, const std::function<void(const std::string&)>& write) {
+  Part WritePart(const std::string& uuid, const Checkpoints::Writer& write) {
     Part part;
     try {
       write(storage_->BeginWrite(uuid, ranks_.rank));
@@ -96,7 +99,7 @@ class CollectiveCheckpoints final : public Checkpoints {
 
   std::vector<Part> Gather(const Part& mine) {
     std::vector<Part> parts;
-    for (const std::string& text : communicator_->AllGather(ToText(mine))) {
+    for (const std::string& text : channel_->AllGather(ToText(mine))) {
       parts.push_back(FromText(text));
     }
     return parts;
@@ -116,35 +119,144 @@ class CollectiveCheckpoints final : public Checkpoints {
       CheckpointReport report;
       report.uuid = uuid;
       report.steps_completed = steps_completed;
+      report.time = std::chrono::system_clock::now();
       report.metadata_json = CompleteMetadata(metadata_json, steps_completed);
       for (const FileRecord& file : storage_->Publish(uuid, by_rank, report.metadata_json)) {
         report.resources[file.path] = file.size;
       }
       registrar_(report);
       return "";
-    } catch (const Unreachable& e) {
-      // The master may know of it: better files without a record than a record without files.
-      return e.what();
     } catch (const std::exception& e) {
       storage_->Remove(uuid);
       return e.what();
     }
   }
 
+  const std::shared_ptr<Communicator> channel_;
+  const Ranks ranks_;
+  const std::shared_ptr<storage::Storage> storage_;
+  const Registrar registrar_;
+};
+
+// Saving may take cores from nobody who trains; while training waits for it, it has them.
+void BeModest() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness); }
+
+class CollectiveCheckpoints final : public Checkpoints {
+ public:
+  CollectiveCheckpoints(Communicator* communicator, std::unique_ptr<storage::Storage> storage,
+                        StartPoint start, Registrar registrar)
+      : communicator_(communicator),
+        ranks_(communicator->ranks()),
+        storage_(std::move(storage)),
+        start_(std::move(start)),
+        registrar_(std::move(registrar)) {
+    if (ranks_.is_chief()) storage_->RemoveLeftovers();
+  }
+
+  // A save under way is left to its thread: its peers may be gone, or never come to it.
+  ~CollectiveCheckpoints() override {
+    if (!thread_.joinable()) return;
+    const bool done = result_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    if (done || ranks_.size == 1) {
+      thread_.join();
+    } else {
+      thread_.detach();
+    }
+  }
+
+  void StartSave(int64_t steps_completed, const std::string& metadata_json, Writer write) override {
+    FinishSave();
+    if (!saver_) {
+      saver_ =
+          std::make_shared<Saver>(communicator_->Duplicate("checkpoints"), storage_, registrar_);
+    }
+    std::packaged_task<std::string()> task(
+        [saver = saver_, steps_completed, metadata_json, write = std::move(write)] {
+          BeModest();
+          return saver->Save(steps_completed, metadata_json, write);
+        });
+    result_ = task.get_future();
+    thread_ = std::thread(std::move(task));
+  }
+
+  std::string FinishSave() override {
+    if (!thread_.joinable()) return "";
+    thread_.join();
+    return result_.get();
+  }
+
+  std::optional<std::string> Latest() const override {
+    return start_.uuid.empty() ? std::nullopt : std::optional(start_.uuid);
+  }
+
+  std::string Open(const std::string& uuid) override { return storage_->Open(uuid); }
+
+  std::optional<Opened> OpenLatest() override {
+    if (start_.uuid.empty()) return std::nullopt;
+    std::vector<std::string> rest;  // the chief's
+    std::string uuid = start_.uuid;
+    std::string first_error;
+    while (!uuid.empty()) {
+      Opened opened{.uuid = uuid};
+      const std::string error = OpenTogether(&opened);
+      if (error.empty()) return opened;
+      if (ranks_.is_chief()) {
+        if (first_error.empty()) rest = Before();
+        std::fprintf(stderr, "WARNING: %s; trying the one before it\n", error.c_str());
+      }
+      if (first_error.empty()) first_error = error;
+      std::string next;
+      if (!rest.empty()) {
+        next = rest.front();
+        rest.erase(rest.begin());
+      }
+      uuid = communicator_->AllGather(next)[0];
+    }
+    throw Error(first_error);
+  }
+
+ private:
+  // What went wrong, on any rank; the same on each.
+  std::string OpenTogether(Opened* opened) {
+    std::string mine;
+    try {
+      opened->dir = storage_->Open(opened->uuid);
+    } catch (const Error& e) {
+      mine = e.what();
+    }
+    for (const std::string& error : communicator_->AllGather(mine)) {
+      if (!error.empty()) return error;
+    }
+    return "";
+  }
+
+  // What may take the place of the checkpoint that this run should start from; newest first.
+  std::vector<std::string> Before() {
+    std::vector<std::string> uuids;
+    if (!start_.steps) return uuids;
+    for (std::string& uuid : storage_->Saved(*start_.steps)) {
+      if (uuid != start_.uuid) uuids.push_back(std::move(uuid));
+    }
+    return uuids;
+  }
+
   Communicator* const communicator_;
   const Ranks ranks_;
-  const std::unique_ptr<storage::Storage> storage_;
-  const std::string latest_;
+  const std::shared_ptr<storage::Storage> storage_;
+  const StartPoint start_;
   const Registrar registrar_;
+  std::shared_ptr<Saver> saver_;
+  std::thread thread_;  // of the save under way, or done and not asked for
+  std::future<std::string> result_;
 };
 
 }  // namespace
 
 std::unique_ptr<Checkpoints> MakeCheckpoints(Communicator* communicator,
                                              std::unique_ptr<storage::Storage> storage,
-                                             std::string latest, Registrar registrar) {
-  return std::make_unique<CollectiveCheckpoints>(communicator, std::move(storage),
-                                                 std::move(latest), std::move(registrar));
+                                             StartPoint start, Registrar registrar) {
+  return std::make_unique<CollectiveCheckpoints>(communicator, std::move(storage), std::move(start),
+                                                 std::move(registrar));
 }
 
 }  // namespace det::core

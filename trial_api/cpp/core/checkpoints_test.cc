@@ -1,11 +1,20 @@
 // Checkpoints of several ranks in a directory: whole or absent.
 #include "trial_api/cpp/core/checkpoints.h"
 
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/file.h"
@@ -43,7 +52,7 @@ class CheckpointsTest : public testing::Test {
       const auto communicator =
           size == 1 ? MakeSingleCommunicator() : ConnectGloo(ranks, "127.0.0.1", *exchange);
       const auto checkpoints =
-          MakeCheckpoints(communicator.get(), storage::MakeSharedFs(store_, "test"), "", registrar);
+          MakeCheckpoints(communicator.get(), storage::MakeSharedFs(store_, "test"), {}, registrar);
       std::string uuid, error;
       try {
         uuid = checkpoints->Save(5, "{}", [&](const std::string& dir) { write(ranks, dir); });
@@ -110,21 +119,13 @@ TEST_F(CheckpointsTest, RefusedRegistrationRemovesTheFiles) {
   EXPECT_EQ(CountEntries(store_), 0u);
 }
 
-TEST_F(CheckpointsTest, UnknownRegistrationKeepsTheFiles) {
-  OnRanks(
-      1, [](const Ranks&, const std::string& dir) { Write(dir + "/model.pt", "x"); },
-      [](Checkpoints&, const std::string&, const std::string& error) { return !error.empty(); },
-      [](const CheckpointReport&) { throw Unreachable("silence"); });
-  EXPECT_EQ(CountEntries(store_), 1u);
-}
-
 // What Open says after `damage`.
 class DamageTest : public CheckpointsTest {
  protected:
   std::string After(const std::function<void(const std::string& dir)>& damage) {
     const auto communicator = MakeSingleCommunicator();
     const auto checkpoints =
-        MakeCheckpoints(communicator.get(), storage::MakeSharedFs(store_, "test"), "",
+        MakeCheckpoints(communicator.get(), storage::MakeSharedFs(store_, "test"), {},
                         [](const CheckpointReport&) {});
     const std::string uuid = checkpoints->Save(
         1, "{}", [](const std::string& dir) { Write(dir + "/model.pt", "weights"); });
@@ -151,13 +152,201 @@ TEST_F(DamageTest, IsNamed) {
   contains(After([](auto& dir) { fs::remove(dir + "/manifest.json"); }), "is not complete");
 }
 
+// `body` on each rank, with everything it needs; its result is whether all is well.
+class BesideTest : public CheckpointsTest {
+ protected:
+  struct Rank {
+    const Ranks& ranks;
+    Communicator& communicator;
+    std::unique_ptr<Checkpoints>& checkpoints;
+  };
+
+  std::vector<int> Run(int size, const std::function<bool(Rank)>& body, StartPoint start = {}) {
+    return RunRanks(size, [&](const Ranks& ranks) {
+      const std::string meeting = dir_.path() + "/meeting" + std::to_string(runs_);
+      (void)base::MakeDirs(meeting);
+      const auto exchange = MakeDirectoryExchange(meeting, std::chrono::seconds(30));
+      const auto communicator =
+          size == 1 ? MakeSingleCommunicator() : ConnectGloo(ranks, "127.0.0.1", *exchange);
+      auto checkpoints = MakeCheckpoints(communicator.get(), storage::MakeSharedFs(store_, "test"),
+                                         start, [](const CheckpointReport&) {});
+      return body({ranks, *communicator, checkpoints}) ? 0 : 1;
+    });
+  }
+  std::vector<int> Next(int size, const std::function<bool(Rank)>& body, StartPoint start = {}) {
+    ++runs_;
+    return Run(size, body, std::move(start));
+  }
+
+  int runs_ = 0;
+};
+
+TEST_F(BesideTest, TrainingGoesOnWhileACheckpointIsWritten) {
+  const auto ends = Next(2, [](Rank rank) {
+    std::promise<void> trained;
+    auto training = trained.get_future().share();
+    std::atomic<int> writing = 0, most = 0;
+    for (int step = 1; step <= 2; ++step) {
+      rank.checkpoints->StartSave(step, "{}", [&, training](const std::string& dir) {
+        most = std::max<int>(most, ++writing);
+        training.wait();
+        Write(dir + "/rank" + std::to_string(rank.ranks.rank), "x");
+        --writing;
+      });
+      // The training's channel is free meanwhile.
+      float one = 1;
+      rank.communicator.AllReduceSum(&one, 1, DType::kFloat32);
+      if (one != 2) return false;
+      if (step == 1) trained.set_value();
+    }
+    const std::string uuid = rank.checkpoints->FinishSave();
+    return most == 1 && !uuid.empty() && rank.checkpoints->FinishSave().empty() &&
+           fs::exists(rank.checkpoints->Open(uuid) + "/rank1");
+  });
+  EXPECT_EQ(ends, (std::vector<int>{0, 0}));
+  EXPECT_EQ(CountEntries(store_), 2u);
+}
+
+TEST_F(BesideTest, AFailureIsToldAtTheNextSave) {
+  const auto ends = Next(2, [](Rank rank) {
+    rank.checkpoints->StartSave(1, "{}", [&](const std::string&) {
+      if (rank.ranks.rank == 1) throw Error("disk is full");
+    });
+    try {
+      rank.checkpoints->StartSave(2, "{}", [](const std::string&) {});
+    } catch (const Error& e) {
+      return std::string(e.what()) == "checkpoint at 1 steps: rank 1 failed: disk is full";
+    }
+    return false;
+  });
+  EXPECT_EQ(ends, (std::vector<int>{0, 0}));
+  EXPECT_EQ(CountEntries(store_), 0u);
+}
+
+TEST_F(BesideTest, ARankThatIsKilledWhileSavingFailsTheOthers) {
+  const auto ends = Next(3, [](Rank rank) {
+    rank.checkpoints->StartSave(1, "{}", [&](const std::string& dir) {
+      if (rank.ranks.rank == 1) ::kill(::getpid(), SIGKILL);
+      Write(dir + "/rank" + std::to_string(rank.ranks.rank), "x");
+    });
+    try {
+      rank.checkpoints->FinishSave();
+    } catch (const PeerGone&) {
+      return true;
+    }
+    return false;
+  });
+  EXPECT_EQ(ends, (std::vector<int>{0, -SIGKILL, 0}));
+  // Nobody takes what is left for a checkpoint, and the next run removes it.
+  Next(1, [](Rank) { return true; });
+  EXPECT_EQ(CountEntries(store_), 0u);
+}
+
+TEST_F(BesideTest, ARankThatGivesUpDoesNotWaitForItsPeers) {
+  const std::string given_up = dir_.path() + "/given_up";
+  const auto ends = Next(2, [&](Rank rank) {
+    rank.checkpoints->Save(1, "{}", [](const std::string&) {});
+    if (rank.ranks.is_chief()) {
+      rank.checkpoints->StartSave(2, "{}", [](const std::string&) {});
+      rank.checkpoints.reset();  // Its peer does not come.
+      Write(given_up, "");
+    }
+    while (!fs::exists(given_up)) std::this_thread::yield();
+    return true;
+  });
+  EXPECT_EQ(ends, (std::vector<int>{0, 0}));
+}
+
+// Three checkpoints, after 1, 2 and 3 steps; then the next run.
+class LatestTest : public BesideTest {
+ protected:
+  LatestTest() {
+    const std::string list = dir_.path() + "/uuids";
+    Next(1, [&](Rank rank) {
+      for (int step : {1, 2, 3}) {
+        const std::string uuid = rank.checkpoints->Save(step, "{}", [&](const std::string& dir) {
+          Write(dir + "/model.pt", "weights " + std::to_string(step));
+        });
+        std::ofstream(list, std::ios::app) << uuid << "\n";
+      }
+      return true;
+    });
+    std::ifstream file(list);
+    for (std::string uuid; file >> uuid;) uuids_.push_back(uuid);
+  }
+
+  void Damage(int step) {
+    std::fstream file(store_ + "/" + uuids_[step - 1] + "/model.pt",
+                      std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(3).put('X');
+  }
+  // What a run of two ranks, which should start after 3 steps, gets: the model, or an error.
+  std::string Opened(std::optional<int64_t> steps = 3) {
+    const auto ends =
+        Next(2,
+             [&](Rank rank) {
+               std::string got;
+               try {
+                 got = *base::ReadFile(rank.checkpoints->OpenLatest()->dir + "/model.pt");
+               } catch (const Error& e) {
+                 got = e.what();
+               }
+               Write(dir_.path() + "/got" + std::to_string(rank.ranks.rank), got);
+               return true;
+             },
+             {.uuid = uuids_.back(), .steps = steps});
+    EXPECT_EQ(ends, (std::vector<int>{0, 0}));
+    EXPECT_EQ(*base::ReadFile(dir_.path() + "/got0"), *base::ReadFile(dir_.path() + "/got1"));
+    return *base::ReadFile(dir_.path() + "/got0");
+  }
+
+  std::vector<std::string> uuids_;
+};
+
+TEST_F(LatestTest, IsTheOneThatWasAskedFor) {
+  ASSERT_EQ(uuids_.size(), 3u);
+  EXPECT_EQ(Opened(), "weights 3");
+}
+
+TEST_F(LatestTest, ADamagedOneIsReplacedByTheNewestWholeOneBeforeIt) {
+  Damage(3);
+  EXPECT_EQ(Opened(), "weights 2");
+  Damage(2);
+  EXPECT_EQ(Opened(), "weights 1");
+  Damage(1);
+  const std::string error = Opened();
+  EXPECT_NE(error.find(uuids_.back() + ": file"), std::string::npos) << error;
+  EXPECT_NE(error.find("is damaged"), std::string::npos) << error;
+}
+
+TEST_F(LatestTest, OneThatIsGoneIsDamagedToo) {
+  fs::remove_all(store_ + "/" + uuids_.back());
+  EXPECT_EQ(Opened(), "weights 2");
+}
+
+TEST_F(LatestTest, WhatWasSavedLaterOrByOthersTakesNoPlace) {
+  Damage(3);
+  EXPECT_EQ(Opened(1), "weights 1");
+  const auto single = MakeSingleCommunicator();
+  MakeCheckpoints(single.get(), storage::MakeSharedFs(store_, "other"), {},
+                  [](const CheckpointReport&) {})
+      ->Save(2, "{}", [](const std::string& dir) { Write(dir + "/model.pt", "foreign"); });
+  Damage(2);
+  EXPECT_EQ(Opened(), "weights 1");
+}
+
+TEST_F(LatestTest, OnAWarmStartNothingMayTakeItsPlace) {
+  Damage(3);
+  EXPECT_NE(Opened(std::nullopt).find("is damaged"), std::string::npos);
+}
+
 TEST_F(CheckpointsTest, LeftoversOfTheSameOwnerAreRemoved) {
   const std::string uuid = "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
   storage::MakeSharedFs(store_, "test")->BeginWrite(uuid, 0);
   storage::MakeSharedFs(store_, "test-2")->BeginWrite(uuid, 0);
   const auto communicator = MakeSingleCommunicator();
   const auto checkpoints =
-      MakeCheckpoints(communicator.get(), storage::MakeSharedFs(store_, "test"), "", nullptr);
+      MakeCheckpoints(communicator.get(), storage::MakeSharedFs(store_, "test"), {}, nullptr);
   EXPECT_EQ(CountEntries(store_), 1u);
 }
 

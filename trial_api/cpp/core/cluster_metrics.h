@@ -1,16 +1,16 @@
-// Metrics to the master, behind a queue (see metrics.h). Made by the cluster twin of the context on
-// the chief; called by the training thread. Its destructor sends what is left, briefly.
+// Metrics by way of the report queue (see metrics.h), and those of every rank but the chief. Made
+// by the cluster twin of the context; called by the training thread.
 #ifndef TRIAL_API_CPP_CORE_CLUSTER_METRICS_H_
 #define TRIAL_API_CPP_CORE_CLUSTER_METRICS_H_
 
 #include <memory>
 
 #include "trial_api/cpp/core/metrics.h"
-#include "trial_api/cpp/core/trial_client.h"
+#include "trial_api/cpp/core/report_queue.h"
 
 namespace det::core {
 
-std::unique_ptr<Metrics> MakeClusterMetrics(std::shared_ptr<TrialClient> client);
+std::unique_ptr<Metrics> MakeClusterMetrics(std::shared_ptr<ReportQueue> queue);
 
 // For every rank but the chief.
 std::unique_ptr<Metrics> MakeSilentMetrics();

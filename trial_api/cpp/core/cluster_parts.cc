@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +16,7 @@
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/core/exchange.h"
 #include "trial_api/cpp/core/gloo_communicator.h"
+#include "trial_api/cpp/core/report_queue.h"
 #include "trial_api/cpp/core/single_communicator.h"
 #include "trial_api/cpp/core/trial_client.h"
 #include <nlohmann/json.hpp>
@@ -28,7 +32,7 @@ constexpr char kLoopback[] = "127.0.0.1";
 struct TrialInfo {
   ContextParts parts;
   std::string checkpoint_dir;
-  std::string latest_checkpoint;
+  StartPoint start;
 };
 
 TrialInfo ReadTrialInfo() {
@@ -46,13 +50,41 @@ TrialInfo ReadTrialInfo() {
     info.parts.hparams = Hparams(json.at("hparams").dump());
     info.checkpoint_dir = json.at("checkpoint_dir");
     const Json latest = json.value("latest_checkpoint", Json());
-    if (latest.is_string()) info.latest_checkpoint = latest;
+    if (latest.is_string()) info.start.uuid = latest;
+    info.start.uuid = EnvOr("DET_LATEST_CHECKPOINT", info.start.uuid);
     info.parts.warm_start = json.value("warm_start", false);
+    if (!info.parts.warm_start) info.start.steps = json.value("steps_completed", int64_t{0});
     info.parts.validate_at = json.value("validate_at", std::vector<int64_t>());
     return info;
   } catch (const Json::exception& e) {
     throw Error(path + ": " + e.what());
   }
+}
+
+// Where reports wait: beside those of the trial's other runs on this node.
+Outbox::Options OutboxOptions(const std::string& owner, int run) {
+  Outbox::Options options;
+  options.dir = EnvOr("DET_CACHE_DIR", RequireEnv("DET_RUN_DIR")) + "/outbox/" + owner + "/" +
+                std::to_string(run);
+  options.limit = EnvIntOr("DET_OUTBOX_LIMIT", options.limit);
+  options.segment = std::min(options.segment, std::max<int64_t>(options.limit / 4, 1));
+  return options;
+}
+
+// Of a run that the master has given up. Not by exit(): other threads are in the middle of things.
+[[noreturn]] void EndProcess(const std::string& why) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "ERROR: %s; this process ends\n", why.c_str());
+  std::fflush(stderr);
+  std::_Exit(1);
+}
+
+std::shared_ptr<ReportQueue> MakeReportQueue(std::shared_ptr<TrialClient> client,
+                                             const std::string& owner, int run) {
+  ReportQueue::Options options;
+  options.outbox = OutboxOptions(owner, run);
+  options.on_over = EndProcess;
+  return std::make_shared<ReportQueue>(std::move(client), options);
 }
 
 std::unique_ptr<Communicator> Connect(const Ranks& ranks, std::shared_ptr<TrialClient> client) {
@@ -66,17 +98,22 @@ std::unique_ptr<Communicator> Connect(const Ranks& ranks, std::shared_ptr<TrialC
 ContextParts GatherClusterParts() {
   TrialInfo info = ReadTrialInfo();
   ContextParts parts = std::move(info.parts);
-  const auto client = std::make_shared<TrialClient>(ClientOptionsFromEnvironment());
-  parts.communicator = Connect(RanksFromEnvironment(), client);
-  const bool is_chief = parts.communicator->ranks().is_chief();
-  parts.metrics = is_chief ? MakeClusterMetrics(client) : MakeSilentMetrics();
-  parts.preemption = is_chief ? MakeClusterPreemption(client) : MakeNoPreemption();
+  const TrialClient::Options options = ClientOptionsFromEnvironment();
+  const auto client = std::make_shared<TrialClient>(options);
   const std::string owner =
       EnvOr("DET_CLUSTER_ID", "cluster") + "-trial-" + std::to_string(parts.trial_id);
+  parts.communicator = Connect(RanksFromEnvironment(), client);
+  const bool is_chief = parts.communicator->ranks().is_chief();
+  const auto queue = is_chief ? MakeReportQueue(client, owner, options.trial_run_id) : nullptr;
+  parts.metrics = is_chief ? MakeClusterMetrics(queue) : MakeSilentMetrics();
+  const auto on_over = [queue](const std::string& why) {
+    queue->Forget();
+    EndProcess(why);
+  };
+  parts.preemption = is_chief ? MakeClusterPreemption(client, on_over) : MakeNoPreemption();
   parts.checkpoints = MakeCheckpoints(
-      parts.communicator.get(), storage::MakeSharedFs(info.checkpoint_dir, owner),
-      EnvOr("DET_LATEST_CHECKPOINT", info.latest_checkpoint),
-      [client](const CheckpointReport& checkpoint) { client->ReportCheckpoint(checkpoint); });
+      parts.communicator.get(), storage::MakeSharedFs(info.checkpoint_dir, owner), info.start,
+      [queue](const CheckpointReport& checkpoint) { queue->AddCheckpoint(checkpoint); });
   parts.report_invalid_hp = [client](const std::string& message) {
     client->ReportEarlyExit(EarlyExit::kInvalidHp, message);
   };

@@ -1,6 +1,7 @@
 #include "trial_api/cpp/core/cluster_preemption.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,8 +11,11 @@ namespace {
 
 class ClusterPreemption final : public Preemption {
  public:
-  explicit ClusterPreemption(std::shared_ptr<TrialClient> client) : client_(std::move(client)) {
+  ClusterPreemption(std::shared_ptr<TrialClient> client,
+                    std::function<void(const std::string& why)> on_over)
+      : client_(std::move(client)) {
     TrialClient::Listener listener;
+    listener.on_end = std::move(on_over);
     listener.on_preemption = [this](const std::string&) { requested_ = true; };
     watch_ = client_->WatchAllocation(std::move(listener));
   }
@@ -33,8 +37,9 @@ class NoPreemption final : public Preemption {
 
 }  // namespace
 
-std::unique_ptr<Preemption> MakeClusterPreemption(std::shared_ptr<TrialClient> client) {
-  return std::make_unique<ClusterPreemption>(std::move(client));
+std::unique_ptr<Preemption> MakeClusterPreemption(
+    std::shared_ptr<TrialClient> client, std::function<void(const std::string& why)> on_over) {
+  return std::make_unique<ClusterPreemption>(std::move(client), std::move(on_over));
 }
 
 std::unique_ptr<Preemption> MakeNoPreemption() { return std::make_unique<NoPreemption>(); }

@@ -1,10 +1,11 @@
 #include "trial_api/cpp/core/fake_master.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -74,7 +75,7 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
   grpc::Status ReportMetrics(grpc::ServerContext* context, const pb::ReportMetricsRequest* request,
                              pb::ReportMetricsResponse* response) override {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !hold_metrics_ || ended_; });
+    changed_.wait(lock, [this] { return !hold_metrics_ || ended_ || down_; });
     if (const auto status = Admit(*context, request->allocation_id()); !status.ok()) return status;
     if (!refusal_.empty()) return {grpc::StatusCode::FAILED_PRECONDITION, refusal_};
     for (const pb::MetricReport& report : request->reports()) {
@@ -83,10 +84,13 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
       const auto& fields = report.metrics().fields();
       const std::map<std::string, google::protobuf::Value> sorted(fields.begin(), fields.end());
       for (const auto& [name, value] : sorted) text << ' ' << name << '=' << value.number_value();
-      Add(text.str());
+      if (request->trial_run_id() != 0) text << " run=" << request->trial_run_id();
+      AddOnce({std::to_string(request->trial_run_id()), report.group(),
+               std::to_string(report.steps_completed())},
+              text.str());
     }
     response->set_best_so_far(best_);
-    return grpc::Status::OK;
+    return Answer();
   }
 
   grpc::Status ReportProgress(grpc::ServerContext* context,
@@ -100,16 +104,16 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
   grpc::Status ReportCheckpoint(grpc::ServerContext* context,
                                 const pb::ReportCheckpointRequest* request,
                                 pb::ReportCheckpointResponse*) override {
-    {
-      std::lock_guard lock(mutex_);
-      if (!refusal_.empty()) return {grpc::StatusCode::FAILED_PRECONDITION, refusal_};
-    }
+    std::lock_guard lock(mutex_);
+    if (const auto status = Admit(*context, request->allocation_id()); !status.ok()) return status;
+    if (!refusal_.empty()) return {grpc::StatusCode::FAILED_PRECONDITION, refusal_};
     std::ostringstream text;
     text << "checkpoint " << request->uuid() << ' ' << request->steps_completed();
     const std::map<std::string, int64_t> files(request->resources().begin(),
                                                request->resources().end());
     for (const auto& [name, size] : files) text << ' ' << name << '=' << size;
-    return Record(*context, request->allocation_id(), text.str());
+    AddOnce({request->uuid()}, text.str());
+    return Answer();
   }
 
   grpc::Status AckPreemption(grpc::ServerContext* context, const pb::AckPreemptionRequest* request,
@@ -133,6 +137,16 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
   }
   void SetAway(int calls) {
     Change([&] { away_ = calls; });
+  }
+  void SetLostAnswers(int calls) {
+    Change([&] { lost_answers_ = calls; });
+  }
+  void SetDown(bool down) {
+    Change([&] { down_ = down; });
+  }
+  int Repeats() {
+    std::lock_guard lock(mutex_);
+    return repeats_;
   }
   void SetRefusal(const std::string& message) {
     Change([&] { refusal_ = message; });
@@ -160,6 +174,7 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
 
   // REQUIRES mutex_ is held.
   grpc::Status Admit(const grpc::ServerContext& context, const std::string& allocation) {
+    if (down_) return {grpc::StatusCode::UNAVAILABLE, "down"};
     if (away_ > 0) {
       --away_;
       return {grpc::StatusCode::UNAVAILABLE, "away"};
@@ -169,6 +184,19 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
   void Add(std::string report) {
     reports_.push_back(std::move(report));
     changed_.notify_all();
+  }
+
+  void AddOnce(const std::vector<std::string>& key, std::string report) {
+    if (known_.insert(key).second) {
+      Add(std::move(report));
+    } else {
+      ++repeats_;
+    }
+  }
+  grpc::Status Answer() {
+    if (lost_answers_ == 0) return grpc::Status::OK;
+    --lost_answers_;
+    return {grpc::StatusCode::UNAVAILABLE, "the answer is lost"};
   }
 
   grpc::Status Record(const grpc::ServerContext& context, const std::string& allocation,
@@ -185,8 +213,12 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
   std::vector<pb::AllocationUpdate> updates_;
   std::map<std::string, std::map<int, std::string>> gathers_;
   std::vector<std::string> reports_;
+  std::set<std::vector<std::string>> known_;
+  int repeats_ = 0;
   std::string refusal_;
   int away_ = 0;
+  int lost_answers_ = 0;
+  bool down_ = false;
   bool ended_ = false;
   bool best_ = false;
   bool hold_metrics_ = false;
@@ -199,20 +231,32 @@ struct FakeMaster::Server {
 
 FakeMaster::FakeMaster()
     : service_(std::make_unique<Service>()), server_(std::make_unique<Server>()) {
-  grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &server_->port);
-  builder.RegisterService(service_.get());
-  server_->server = builder.BuildAndStart();
+  Start();
 }
 
 FakeMaster::~FakeMaster() {
   service_->End();
-  server_->server->Shutdown();
+  if (server_->server) server_->server->Shutdown();
+}
+
+void FakeMaster::Start() {
+  service_->SetDown(false);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:" + std::to_string(server_->port),
+                           grpc::InsecureServerCredentials(), &server_->port);
+  builder.RegisterService(service_.get());
+  server_->server = builder.BuildAndStart();
+}
+
+void FakeMaster::Stop() {
+  service_->SetDown(true);
+  server_->server->Shutdown(std::chrono::system_clock::now());
+  server_->server.reset();
 }
 
 TrialClient::Options FakeMaster::ClientOptions() const {
   TrialClient::Options options;
-  options.target = "127.0.0.1:" + std::to_string(server_->port);
+  options.masters = {"127.0.0.1:" + std::to_string(server_->port)};
   options.token = kToken;
   options.allocation_id = kAllocation;
   options.trial_id = 1;
@@ -250,6 +294,8 @@ void FakeMaster::Preempt(const std::string& reason) {
 
 void FakeMaster::EndAllocation() { service_->End(); }
 void FakeMaster::BeAway(int calls) { service_->SetAway(calls); }
+void FakeMaster::LoseAnswers(int calls) { service_->SetLostAnswers(calls); }
+int FakeMaster::Repeats() const { return service_->Repeats(); }
 void FakeMaster::Refuse(const std::string& message) { service_->SetRefusal(message); }
 void FakeMaster::SetBestSoFar(bool best) { service_->SetBest(best); }
 void FakeMaster::HoldMetrics(bool hold) { service_->SetHold(hold); }

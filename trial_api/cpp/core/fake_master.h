@@ -31,6 +31,12 @@ class FakeMaster {
 
   // The next `calls` unary calls fail as if nobody were there.
   void BeAway(int calls);
+  // The next `calls` reports are taken, and their answers lost.
+  void LoseAnswers(int calls);
+  // Ends the server with all of its calls and connections; starts it again on the same port, with
+  // everything that it knew.
+  void Stop();
+  void Start();
   // Every ReportCheckpoint and ReportMetrics is refused from now on with this message.
   void Refuse(const std::string& message);
   // What ReportMetrics answers.
@@ -40,8 +46,11 @@ class FakeMaster {
 
   // What it was told, in order, one text per report:
   //   "metrics training 10 loss=0.5", "progress 0.5", "checkpoint UUID 10 model.pt=3 ...",
-  //   "ack", "early_exit INVALID_HP message".
+  //   "ack", "early_exit INVALID_HP message"; metrics of another run than 0 end in " run=N".
+  // As the real one does, it drops metrics and checkpoints that it knows.
   std::vector<std::string> Reports() const;
+  // How many reports it dropped.
+  int Repeats() const;
   // Waits until `count` reports have come, and returns them all.
   std::vector<std::string> AwaitReports(size_t count) const;
 

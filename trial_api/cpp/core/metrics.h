@@ -1,8 +1,9 @@
 // Reporting of metrics. Chief only; on other ranks every call does nothing.
 //
-// Training metrics go to a queue that a thread of its own sends in batches: the caller waits only
-// when the queue (1,000 reports) is full, never drops. A validation first waits for what is queued,
-// so reports reach the master in order. Off the cluster, lines on stdout.
+// Reports go to a queue on disk, from which a thread of its own sends them in batches and in order,
+// also when the master has been away for long: the caller waits only when the queue (64 MiB, or
+// $DET_OUTBOX_LIMIT bytes) is full, nothing is dropped. What a process could not send before it
+// died is sent by the trial's next run on that node. Off the cluster, lines on stdout.
 #ifndef TRIAL_API_CPP_CORE_METRICS_H_
 #define TRIAL_API_CPP_CORE_METRICS_H_
 
@@ -19,8 +20,8 @@ class Metrics {
   virtual ~Metrics() = default;
 
   virtual void ReportTraining(int64_t steps_completed, const MetricMap& metrics) = 0;
-  // Returns once stored; true when it is the best that the experiment has seen. Throws Error when
-  // the master cannot be reached for longer than the retry limit.
+  // Whether it is the best that the experiment has seen. Waits a second for the master's word;
+  // without it the answer is yes, so that a checkpoint is saved.
   virtual bool ReportValidation(int64_t steps_completed, const MetricMap& metrics) = 0;
   // A group of the user's own; its name holds no '.'.
   virtual void Report(const std::string& group, int64_t steps_completed,

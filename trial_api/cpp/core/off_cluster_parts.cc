@@ -1,6 +1,7 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -50,10 +51,13 @@ ContextParts GatherOffClusterParts(const Context::OffCluster& off_cluster) {
   // Runs off the cluster may share a directory and know nothing of each other: no owner whose
   // leftovers could be told from what another run writes just now.
   parts.checkpoints =
-      MakeCheckpoints(parts.communicator.get(), storage::MakeSharedFs(dir, ""), off_cluster.restore,
-                      [dir](const CheckpointReport& checkpoint) {
-                        std::cout << "checkpoint steps=" << checkpoint.steps_completed << ' ' << dir
-                                  << '/' << checkpoint.uuid << std::endl;
+      MakeCheckpoints(parts.communicator.get(), storage::MakeSharedFs(dir, ""),
+                      {.uuid = off_cluster.restore}, [dir](const CheckpointReport& checkpoint) {
+                        // One piece, as the training thread prints metrics.
+                        std::ostringstream line;
+                        line << "checkpoint steps=" << checkpoint.steps_completed << ' ' << dir
+                             << '/' << checkpoint.uuid << '\n';
+                        std::cout << line.str() << std::flush;
                       });
   parts.report_invalid_hp = [](const std::string& message) {
     std::cerr << "ERROR: invalid hyperparameters: " << message << std::endl;

@@ -4,18 +4,21 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "det/trial/v1/trial.grpc.pb.h"
 #include "trial_api/cpp/core/environment.h"
 #include "trial_api/cpp/core/error.h"
-#include <google/protobuf/util/json_util.h>
-#include <google/protobuf/util/time_util.h>
 #include <grpcpp/grpcpp.h>
 
 namespace det::core {
@@ -31,16 +34,31 @@ constexpr milliseconds kCallTimeout(60'000);
 constexpr milliseconds kLastCallTimeout(2'000);
 // Ranks of other nodes may still compile the trial.
 constexpr milliseconds kAllGatherTimeout(900'000);
+// An outage that is worth a line.
+constexpr milliseconds kSilence(5'000);
+constexpr size_t kCompressFrom = 1'024;  // bytes
 constexpr int kUnlimited = -1;
 
+// Nobody was there, or nobody knows what became of the call: a master that is killed or stopped
+// drops its calls in each of these ways.
 bool IsTransient(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-         status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+    case grpc::StatusCode::CANCELLED:
+    case grpc::StatusCode::ABORTED:
+    case grpc::StatusCode::UNKNOWN:
+      return true;
+    default:
+      return false;
+  }
 }
 
-google::protobuf::Timestamp ToProto(std::chrono::system_clock::time_point time) {
-  return google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(
-      std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count());
+// What the master says of a token that is void and of an allocation that has ended.
+bool IsOver(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
+         status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
+         status.error_code() == grpc::StatusCode::FAILED_PRECONDITION;
 }
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
@@ -61,11 +79,35 @@ void Authorize(grpc::ClientContext* context, const std::string& token) {
   context->AddMetadata("authorization", "Bearer " + token);
 }
 
+// The addresses, and which of them to ask. Any thread.
+class Masters {
+ public:
+  explicit Masters(const std::vector<std::string>& addresses) : addresses_(addresses) {
+    for (const std::string& address : addresses) {
+      stubs_.push_back(pb::TrialRuntime::NewStub(MakeChannel(address)));
+    }
+  }
+
+  size_t present() const { return present_; }
+  pb::TrialRuntime::Stub* At(size_t index) const { return stubs_[index].get(); }
+  const std::string& AddressOf(size_t index) const { return addresses_[index]; }
+  // Goes on to the next one, unless somebody has already. True after the last of them.
+  bool Leave(size_t index) {
+    const size_t next = (index + 1) % stubs_.size();
+    present_.compare_exchange_strong(index, next);
+    return next == 0;
+  }
+
+ private:
+  const std::vector<std::string> addresses_;
+  std::vector<std::unique_ptr<pb::TrialRuntime::Stub>> stubs_;
+  std::atomic<size_t> present_ = 0;
+};
+
 }  // namespace
 
 struct TrialClient::Rep {
-  explicit Rep(const Options& o)
-      : options(o), stub(pb::TrialRuntime::NewStub(MakeChannel(o.target))) {}
+  explicit Rep(const Options& o) : options(o), masters(o.masters) {}
 
   // Pauses; false once GiveUpSoon() was called.
   bool Pause(milliseconds pause) {
@@ -78,32 +120,64 @@ struct TrialClient::Rep {
                                                           Response*);
 
   template <class Request, class Response>
+  grpc::Status Try(size_t master, Method<Request, Response> method, const Request& request,
+                   milliseconds timeout, Response* response) {
+    grpc::ClientContext context;
+    Authorize(&context, options.token);
+    if (request.ByteSizeLong() >= kCompressFrom) {
+      context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+    }
+    context.set_deadline(std::chrono::system_clock::now() + (hurry ? kLastCallTimeout : timeout));
+    return (masters.At(master)->*method)(&context, request, response);
+  }
+
+  template <class Request, class Response>
   Response Call(const char* name, Method<Request, Response> method, const Request& request,
                 milliseconds timeout = kCallTimeout) {
-    const Clock::time_point limit = Clock::now() + options.patience;
+    const Clock::time_point start = Clock::now();
     milliseconds pause = kFirstPause;
     while (true) {
-      grpc::ClientContext context;
-      Authorize(&context, options.token);
-      context.set_deadline(std::chrono::system_clock::now() + (hurry ? kLastCallTimeout : timeout));
+      const size_t master = masters.present();
       Response response;
-      const grpc::Status status = ((*stub).*method)(&context, request, &response);
-      if (status.ok()) return response;
-      if (!IsTransient(status)) {
-        throw Error(std::string(name) + " for allocation " + options.allocation_id +
-                    " was refused: " + status.error_message());
+      const grpc::Status status = Try(master, method, request, timeout, &response);
+      away = IsTransient(status);
+      if (status.ok()) {
+        SayBack();
+        return response;
       }
-      if (hurry || Clock::now() + pause > limit || !Pause(pause)) {
-        throw Unreachable("master at " + options.target + " does not answer " + name + ": " +
-                          status.error_message());
+      ThrowIfRefused(name, status);
+      const auto gone = Clock::now() - start;
+      if (hurry || (options.patience && gone + pause > *options.patience) || !Pause(pause)) {
+        throw Unreachable("master at " + masters.AddressOf(master) + " does not answer " + name +
+                          ": " + status.error_message());
       }
-      pause = std::min(2 * pause, kLongestPause);
+      if (gone > kSilence) SayAway(masters.AddressOf(master), status.error_message());
+      if (masters.Leave(master)) pause = std::min(2 * pause, kLongestPause);
     }
   }
 
+  void ThrowIfRefused(const char* name, const grpc::Status& status) {
+    if (IsTransient(status)) return;
+    const std::string why = std::string(name) + " for allocation " + options.allocation_id +
+                            " was refused: " + status.error_message();
+    if (IsOver(status)) throw RunIsOver(why);
+    throw Error(why);
+  }
+
+  void SayAway(const std::string& address, const std::string& why) {
+    if (said.exchange(true)) return;
+    std::fprintf(stderr, "WARNING: master at %s does not answer: %s\n", address.c_str(),
+                 why.c_str());
+  }
+  void SayBack() {
+    if (said.exchange(false)) std::fprintf(stderr, "INFO: the master answers again\n");
+  }
+
   const Options options;
-  const std::unique_ptr<pb::TrialRuntime::Stub> stub;
+  Masters masters;
   std::atomic<bool> hurry = false;
+  std::atomic<bool> away = false;
+  std::atomic<bool> said = false;  // that it is away
   std::mutex mutex;
   std::condition_variable woken;
 };
@@ -113,9 +187,8 @@ namespace {
 // A thread that reads the stream, and opens it again after a pause when it breaks.
 class StreamWatch final : public AllocationWatch {
  public:
-  StreamWatch(pb::TrialRuntime::Stub* stub, const TrialClient::Options& options,
-              TrialClient::Listener listener)
-      : stub_(stub), options_(options), listener_(std::move(listener)) {
+  StreamWatch(Masters* masters, const TrialClient::Options& options, TrialClient::Listener listener)
+      : masters_(masters), options_(options), listener_(std::move(listener)) {
     thread_ = std::thread([this] { Run(); });
   }
 
@@ -134,22 +207,23 @@ class StreamWatch final : public AllocationWatch {
     milliseconds pause = kFirstPause;
     while (true) {
       bool heard = false;
-      const grpc::Status status = ReadOnce(&heard);
+      const size_t master = masters_->present();
+      const grpc::Status status = ReadOnce(masters_->At(master), &heard);
       if (heard) pause = kFirstPause;
       std::unique_lock lock(mutex_);
       if (stopping_) return;
-      if (!IsTransient(status)) {
+      if (status.ok() || IsOver(status)) {
         lock.unlock();
         const std::string why = status.ok() ? "the allocation has ended" : status.error_message();
         if (listener_.on_end) listener_.on_end(why);
         return;
       }
       if (stopped_.wait_for(lock, pause, [this] { return stopping_; })) return;
-      pause = std::min(2 * pause, kLongestPause);
+      if (masters_->Leave(master)) pause = std::min(2 * pause, kLongestPause);
     }
   }
 
-  grpc::Status ReadOnce(bool* heard) {
+  grpc::Status ReadOnce(pb::TrialRuntime::Stub* stub, bool* heard) {
     grpc::ClientContext context;
     Authorize(&context, options_.token);
     {
@@ -159,7 +233,7 @@ class StreamWatch final : public AllocationWatch {
     }
     pb::WatchAllocationRequest request;
     request.set_allocation_id(options_.allocation_id);
-    auto reader = stub_->WatchAllocation(&context, request);
+    auto reader = stub->WatchAllocation(&context, request);
     pb::AllocationUpdate update;
     while (reader->Read(&update)) {
       *heard = true;
@@ -184,7 +258,7 @@ class StreamWatch final : public AllocationWatch {
     }
   }
 
-  pb::TrialRuntime::Stub* const stub_;
+  Masters* const masters_;
   const TrialClient::Options options_;
   const TrialClient::Listener listener_;
   std::mutex mutex_;
@@ -217,19 +291,12 @@ std::vector<std::string> TrialClient::AllGather(const std::string& key, int rank
   return {response.data().begin(), response.data().end()};
 }
 
-bool TrialClient::ReportMetrics(const std::vector<MetricReport>& reports) {
+bool TrialClient::ReportMetrics(const std::vector<MetricReport>& reports, std::optional<int> run) {
   pb::ReportMetricsRequest request;
   request.set_allocation_id(rep_->options.allocation_id);
   request.set_trial_id(rep_->options.trial_id);
-  request.set_trial_run_id(rep_->options.trial_run_id);
-  for (const MetricReport& report : reports) {
-    pb::MetricReport* const out = request.add_reports();
-    out->set_group(report.group);
-    out->set_steps_completed(static_cast<int32_t>(report.steps_completed));
-    *out->mutable_report_time() = ToProto(report.time);
-    auto& fields = *out->mutable_metrics()->mutable_fields();
-    for (const auto& [name, value] : report.metrics) fields[name].set_number_value(value);
-  }
+  request.set_trial_run_id(run.value_or(rep_->options.trial_run_id));
+  for (const MetricReport& report : reports) *request.add_reports() = ToProto(report);
   return rep_->Call("ReportMetrics", &pb::TrialRuntime::Stub::ReportMetrics, request).best_so_far();
 }
 
@@ -242,18 +309,9 @@ void TrialClient::ReportProgress(double fraction) {
 }
 
 void TrialClient::ReportCheckpoint(const CheckpointReport& checkpoint) {
-  pb::ReportCheckpointRequest request;
+  pb::ReportCheckpointRequest request = ToProto(checkpoint);
   request.set_allocation_id(rep_->options.allocation_id);
   request.set_trial_id(rep_->options.trial_id);
-  request.set_uuid(checkpoint.uuid);
-  request.set_steps_completed(static_cast<int32_t>(checkpoint.steps_completed));
-  for (const auto& [name, bytes] : checkpoint.resources) {
-    (*request.mutable_resources())[name] = bytes;
-  }
-  *request.mutable_report_time() = ToProto(std::chrono::system_clock::now());
-  const auto parsed = google::protobuf::util::JsonStringToMessage(checkpoint.metadata_json,
-                                                                  request.mutable_metadata());
-  if (!parsed.ok()) throw Error("metadata of checkpoint " + checkpoint.uuid + ": no JSON object");
   rep_->Call("ReportCheckpoint", &pb::TrialRuntime::Stub::ReportCheckpoint, request);
 }
 
@@ -282,8 +340,10 @@ void TrialClient::ReportEarlyExit(EarlyExit reason, const std::string& message) 
 }
 
 std::unique_ptr<AllocationWatch> TrialClient::WatchAllocation(Listener listener) {
-  return std::make_unique<StreamWatch>(rep_->stub.get(), rep_->options, std::move(listener));
+  return std::make_unique<StreamWatch>(&rep_->masters, rep_->options, std::move(listener));
 }
+
+bool TrialClient::MasterIsAway() const { return rep_->away; }
 
 void TrialClient::GiveUpSoon() {
   {
@@ -293,9 +353,32 @@ void TrialClient::GiveUpSoon() {
   rep_->woken.notify_all();
 }
 
+namespace {
+
+// "http://a:1,b:2" as {"a:1", "b:2"}.
+std::vector<std::string> ParseMasters(const std::string& list) {
+  std::vector<std::string> masters;
+  for (absl::string_view address : absl::StrSplit(list, ',', absl::SkipWhitespace())) {
+    address = absl::StripAsciiWhitespace(address);
+    absl::ConsumePrefix(&address, "http://");
+    absl::ConsumeSuffix(&address, "/");
+    masters.emplace_back(address);
+  }
+  if (masters.empty()) throw Error("$DET_MASTERS is '" + list + "': it names no master");
+  return masters;
+}
+
+}  // namespace
+
 TrialClient::Options ClientOptionsFromEnvironment() {
   TrialClient::Options options;
-  options.target = RequireEnv("DET_MASTER_HOST") + ":" + RequireEnv("DET_MASTER_PORT");
+  const std::string list = EnvOr("DET_MASTERS", "");
+  options.masters = list.empty() ? std::vector<std::string>{RequireEnv("DET_MASTER_HOST") + ":" +
+                                                            RequireEnv("DET_MASTER_PORT")}
+                                 : ParseMasters(list);
+  if (const int64_t seconds = EnvIntOr("DET_MASTER_PATIENCE", -1); seconds >= 0) {
+    options.patience = std::chrono::seconds(seconds);
+  }
   options.token = RequireEnv("DET_SESSION_TOKEN");
   options.allocation_id = RequireEnv("DET_ALLOCATION_ID");
   options.trial_id = static_cast<int>(RequireEnvInt("DET_TRIAL_ID"));

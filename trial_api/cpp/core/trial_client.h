@@ -1,21 +1,22 @@
 // What a trial says to the master: the client of det.trial.v1.TrialRuntime. Held by the cluster
 // twin of the context and by the launcher; any thread, several at once.
 //
-// A call that finds no master is repeated with growing pauses until the patience is used up; the
-// master drops what it has heard already. Never buffers: see ClusterMetrics.
+// A call that finds no master is repeated with growing pauses, at each of the masters in turn,
+// until one answers or the patience is used up; the master drops what it has heard already. Never
+// buffers: see ReportQueue. An outage of more than a few seconds is said on stderr, and its end.
 #ifndef TRIAL_API_CPP_CORE_TRIAL_CLIENT_H_
 #define TRIAL_API_CPP_CORE_TRIAL_CLIENT_H_
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "trial_api/cpp/core/error.h"
-#include "trial_api/cpp/core/metrics.h"
+#include "trial_api/cpp/core/report.h"
 
 namespace det::core {
 
@@ -25,18 +26,11 @@ class Unreachable : public Error {
   using Error::Error;
 };
 
-struct MetricReport {
-  std::string group;
-  int64_t steps_completed = 0;
-  MetricMap metrics;
-  std::chrono::system_clock::time_point time;
-};
-
-struct CheckpointReport {
-  std::string uuid;
-  int64_t steps_completed = 0;
-  std::map<std::string, int64_t> resources;  // bytes of each file
-  std::string metadata_json;                 // an object
+// The master refuses this run: its allocation has ended or was given up, its token is void. Nothing
+// that it does counts any more.
+class RunIsOver : public Error {
+ public:
+  using Error::Error;
 };
 
 struct Node {
@@ -56,12 +50,12 @@ class AllocationWatch {
 class TrialClient {
  public:
   struct Options {
-    std::string target;  // host:port
+    std::vector<std::string> masters;  // host:port each; one of them answers
     std::string token;
     std::string allocation_id;
     int trial_id = 0;
     int trial_run_id = 0;
-    std::chrono::milliseconds patience = std::chrono::minutes(5);
+    std::optional<std::chrono::milliseconds> patience;  // with a master that is away; none: no end
   };
 
   // Called on the watch's own thread.
@@ -75,11 +69,13 @@ class TrialClient {
   explicit TrialClient(const Options& options);
   ~TrialClient();
 
-  // All of these throw Unreachable when patience is used up, Error when the master refuses.
+  // All of these throw Unreachable when patience is used up, RunIsOver when the master no longer
+  // knows this run, Error when it refuses the call.
   std::vector<std::string> AllGather(const std::string& key, int rank, int size,
                                      const std::string& mine);
-  // Whether the validation among them is the best that the experiment has seen.
-  bool ReportMetrics(const std::vector<MetricReport>& reports);
+  // Whether the validation among them is the best that the experiment has seen. `run`: which run of
+  // this trial reports them; none: this one.
+  bool ReportMetrics(const std::vector<MetricReport>& reports, std::optional<int> run = {});
   void ReportProgress(double fraction);
   void ReportCheckpoint(const CheckpointReport& checkpoint);
   void AckPreemption();
@@ -87,6 +83,8 @@ class TrialClient {
 
   std::unique_ptr<AllocationWatch> WatchAllocation(Listener listener);
 
+  // Whether the last try of a call found no master.
+  bool MasterIsAway() const;
   // From now on each call is tried once and briefly: the process is about to end.
   void GiveUpSoon();
 
@@ -95,8 +93,9 @@ class TrialClient {
   const std::unique_ptr<Rep> rep_;
 };
 
-// From $DET_MASTER_HOST, $DET_MASTER_PORT, $DET_SESSION_TOKEN, $DET_ALLOCATION_ID, $DET_TRIAL_ID
-// and $DET_TRIAL_RUN_ID. Throws Error naming the one that is missing.
+// From $DET_MASTERS (or $DET_MASTER_HOST and $DET_MASTER_PORT), $DET_MASTER_PATIENCE,
+// $DET_SESSION_TOKEN, $DET_ALLOCATION_ID, $DET_TRIAL_ID and $DET_TRIAL_RUN_ID. Throws Error naming
+// the one that is missing.
 TrialClient::Options ClientOptionsFromEnvironment();
 
 }  // namespace det::core

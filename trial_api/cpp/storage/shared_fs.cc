@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -55,12 +56,12 @@ FileRecord Describe(const fs::path& root, const fs::path& file) {
           Sha256OfFile(file.string())};
 }
 
-std::string ManifestText(const std::vector<FileRecord>& files) {
+std::string ManifestText(const std::string& owner, const std::vector<FileRecord>& files) {
   Json list = Json::array();
   for (const FileRecord& file : files) {
     list.push_back({{"path", file.path}, {"size", file.size}, {"sha256", file.sha256}});
   }
-  return Json{{"files", std::move(list)}}.dump(1) + "\n";
+  return Json{{"owner", owner}, {"files", std::move(list)}}.dump(1) + "\n";
 }
 
 std::vector<FileRecord> ParseManifest(const std::string& path, const std::string& text) {
@@ -79,7 +80,9 @@ std::vector<FileRecord> ParseManifest(const std::string& path, const std::string
 class SharedFs final : public Storage {
  public:
   SharedFs(std::string base, const std::string& owner)
-      : base_(fs::absolute(base)), aside_prefix_(".tmp-" + owner + (owner.empty() ? "" : "-")) {}
+      : base_(fs::absolute(base)),
+        owner_(owner),
+        aside_prefix_(".tmp-" + owner + (owner.empty() ? "" : "-")) {}
 
   std::string BeginWrite(const std::string& uuid, int rank) override {
     return OrError([&] {
@@ -115,7 +118,7 @@ class SharedFs final : public Storage {
       std::vector<FileRecord> files = Merge(uuid, by_rank, merged);
       WriteSynced(merged / kMetadata, metadata_json);
       files.push_back(Describe(merged, merged / kMetadata));
-      WriteSynced(merged / kManifest, ManifestText(files));
+      WriteSynced(merged / kManifest, ManifestText(owner_, files));
       files.push_back(Describe(merged, merged / kManifest));
       SyncDirs(merged);
       fs::rename(merged, base_ / uuid);
@@ -141,6 +144,25 @@ class SharedFs final : public Storage {
       }
     }
     for (const fs::path& path : leftovers) fs::remove_all(path, ignored);
+  }
+
+  std::vector<std::string> Saved(int64_t max_steps) override {
+    std::vector<std::pair<int64_t, std::string>> found;
+    std::error_code ignored;
+    for (fs::directory_iterator it(base_, ignored), end; it != end; it.increment(ignored)) {
+      const std::string uuid = it->path().filename().string();
+      if (owner_.empty() || !base::IsUuid(uuid)) continue;
+      const Json manifest = ReadJson(it->path() / kManifest);
+      if (!manifest.contains("owner") || manifest["owner"] != owner_) continue;
+      const Json metadata = ReadJson(it->path() / kMetadata);
+      if (!metadata.contains("steps_completed")) continue;
+      const Json& steps = metadata["steps_completed"];
+      if (steps.is_number_integer() && steps <= max_steps) found.emplace_back(steps, uuid);
+    }
+    std::sort(found.rbegin(), found.rend());
+    std::vector<std::string> uuids;
+    for (auto& [steps, uuid] : found) uuids.push_back(std::move(uuid));
+    return uuids;
   }
 
   std::string Open(const std::string& uuid) override {
@@ -189,6 +211,13 @@ class SharedFs final : public Storage {
     return files;
   }
 
+  // An object; an empty one when there is none.
+  static Json ReadJson(const fs::path& path) {
+    const absl::StatusOr<std::string> text = base::ReadFile(path.string());
+    Json json = Json::parse(text.value_or(""), nullptr, false);
+    return json.is_object() ? json : Json::object();
+  }
+
   static void WriteSynced(const fs::path& path, const std::string& text) {
     ThrowUnlessOk(base::WriteFileAtomically(path.string(), text));
   }
@@ -212,6 +241,7 @@ class SharedFs final : public Storage {
   }
 
   const fs::path base_;
+  const std::string owner_;
   const std::string aside_prefix_;
 };
 

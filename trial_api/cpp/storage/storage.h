@@ -40,12 +40,16 @@ class Storage {
   virtual void Remove(const std::string& uuid) = 0;
   // Removes what an earlier run with the same owner left half written. Never throws.
   virtual void RemoveLeftovers() = 0;
+  // The checkpoints that this owner has published, of at most so many steps_completed (see
+  // metadata.json), newest first; none without an owner. Says nothing of their files. Never throws.
+  virtual std::vector<std::string> Saved(int64_t max_steps) = 0;
   // A local directory with the files, each compared with the manifest.
   virtual std::string Open(const std::string& uuid) = 0;
 };
 
 // A directory that every node sees under the same path. `owner`, made of letters, digits, '_' and
-// '-', marks what is half written; no two runs that live at the same time may share it.
+// '-', marks what is half written, and stands in the manifest of what is whole; no two runs that
+// live at the same time may share it.
 std::unique_ptr<Storage> MakeSharedFs(std::string base, std::string owner);
 
 // Of a file's content. Throws Error.

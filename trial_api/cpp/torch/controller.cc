@@ -1,5 +1,6 @@
 #include "trial_api/cpp/torch/controller.h"
 
+#include <memory>
 #include <string>
 
 #include "trial_api/cpp/core/error.h"
@@ -14,7 +15,8 @@ Controller::Controller(TrialContext& context, Trial& trial)
       training_sampler_(MakeSampler(training_loader_, /*training=*/true)),
       validation_sampler_(MakeSampler(validation_loader_, /*training=*/false)),
       schedule_(MakeSchedule(context.core().training(), BatchSize(training_loader_),
-                             training_sampler_.batches_per_epoch())) {
+                             training_sampler_.batches_per_epoch())),
+      snapshot_(std::make_shared<StateSnapshot>()) {
   if (context.models().empty()) {
     throw Error("the trial wrapped no model: call context.wrap_model() in its constructor");
   }
@@ -46,11 +48,15 @@ Controller::End Controller::Run() {
   SetTrainMode(true);
   while (true) {
     DoDueWork();
-    if (schedule_.Ended(progress_.steps_completed)) return End::kFinished;
+    if (schedule_.Ended(progress_.steps_completed)) {
+      context_.core().checkpoints().FinishSave();
+      return End::kFinished;
+    }
     const bool stop = TrainBatch();
     // At the very end there is nothing to give up: finish instead.
     if (stop && !schedule_.Ended(progress_.steps_completed)) {
       Save();
+      context_.core().checkpoints().FinishSave();
       context_.core().preemption().Acknowledge();
       return End::kPreempted;
     }
@@ -58,13 +64,11 @@ Controller::End Controller::Run() {
 }
 
 void Controller::Restore() {
-  Checkpoints& checkpoints = context_.core().checkpoints();
-  if (const std::optional<std::string> uuid = checkpoints.Latest()) {
-    const std::string dir = checkpoints.Open(*uuid);
+  if (const auto opened = context_.core().checkpoints().OpenLatest()) {
     if (context_.core().warm_start()) {
-      LoadWeights(dir, context_, trial_);
+      LoadWeights(opened->dir, context_, trial_);
     } else {
-      progress_ = LoadState(dir, context_, trial_, unreported_);
+      progress_ = LoadState(opened->dir, context_, trial_, unreported_);
       saved_at_ = progress_.steps_completed;
     }
     // Another batch size since then: go on with the next epoch.
@@ -79,8 +83,11 @@ void Controller::Restore() {
 void Controller::DoDueWork() {
   const int64_t steps = progress_.steps_completed;
   if (schedule_.ReportDue(steps) && progress_.reported_at != steps) ReportTraining();
-  // Before the search hears of it: it may copy the trial, or hold it here.
-  if (schedule_.IsRung(steps) && !schedule_.Ended(steps)) Save();
+  // Complete before the search hears of it: it may copy the trial, or hold it here.
+  if (schedule_.IsRung(steps) && !schedule_.Ended(steps)) {
+    Save();
+    context_.core().checkpoints().FinishSave();
+  }
   bool save = schedule_.CheckpointDue(steps);
   if (schedule_.ValidationDue(steps) && progress_.validated_at != steps) {
     save = BestByPolicy(Validate()) || save;
@@ -156,10 +163,11 @@ bool Controller::BestByPolicy(bool best_on_chief) {
 void Controller::Save() {
   if (saved_at_ == progress_.steps_completed) return;
   context_.BroadcastBuffers();
-  const std::string metadata = ToJson(progress_);
-  context_.core().checkpoints().Save(
-      progress_.steps_completed, metadata,
-      [this](const std::string& dir) { SaveState(dir, context_, trial_, progress_, unreported_); });
+  Checkpoints& checkpoints = context_.core().checkpoints();
+  checkpoints.FinishSave();  // It writes the snapshot that is taken anew.
+  snapshot_->Take(context_, trial_, progress_, unreported_);
+  checkpoints.StartSave(progress_.steps_completed, ToJson(progress_),
+                        [snapshot = snapshot_](const std::string& dir) { snapshot->Write(dir); });
   saved_at_ = progress_.steps_completed;
 }
 

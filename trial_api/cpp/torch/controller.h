@@ -9,6 +9,7 @@
 #define TRIAL_API_CPP_TORCH_CONTROLLER_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "trial_api/cpp/torch/dataset.h"
@@ -41,6 +42,7 @@ class Controller {
   // Returns whether it is the best validation that the experiment has seen.
   bool Validate();
   bool BestByPolicy(bool best_on_chief);
+  // Stalls training for the copy of its state; the rest is done beside it.
   void Save();
   Batch Read(const DataLoader& loader, Sampler& sampler, int64_t epoch, int64_t batch);
   Sampler MakeSampler(const DataLoader& loader, bool training) const;
@@ -58,6 +60,7 @@ class Controller {
   Progress progress_;
   MetricsSum unreported_;
   int64_t saved_at_ = -1;
+  const std::shared_ptr<StateSnapshot> snapshot_;  // shared with the save under way
 };
 
 }  // namespace det::trial

@@ -250,6 +250,36 @@ TEST_F(ControllerTest, AllRanksStopAtTheSameBatch) {
   EXPECT_EQ(results[0], "train 4; save 5; acknowledge; preempted; steps 5; ");
 }
 
+TEST_F(ControllerTest, ASnapshotStaysAsItWasWhileTrainingGoesOn) {
+  const auto results = RunRanks(1, [&](Communicator& communicator) -> std::string {
+    const FakeContext::Options options = Options({Unit::kBatches, 3});
+    FakeContext core(communicator, options);
+    TrialContext context(core);
+    LineTrial trial(context);
+    MetricsSum sums;
+    StateSnapshot snapshot;
+    std::string said;
+    // Twice: the second one goes into the memory of the first.
+    for (int round = 1; round <= 2; ++round) {
+      Controller(context, trial).Run();
+      const std::string then = trial.Weights();
+      snapshot.Take(context, trial, {.steps_completed = round}, sums);
+      Controller(context, trial).Run();
+      if (trial.Weights() == then) said += "not trained; ";
+      snapshot.Write(directory_);
+      MetricsSum read;
+      TrialContext fresh_context(core);
+      LineTrial fresh(fresh_context);
+      const Progress progress = LoadState(directory_, fresh_context, fresh, read);
+      if (fresh.Weights() != then) said += "other weights; ";
+      if (!fresh.HasMoments()) said += "no moments; ";
+      if (progress.steps_completed != round) said += "other progress; ";
+    }
+    return said;
+  });
+  EXPECT_EQ(results[0], "");
+}
+
 TEST_F(ControllerTest, AFinishedTrialIsNotTrainedAgain) {
   const auto results = RunRanks(1, [&](Communicator& communicator) {
     FakeContext::Options options = Options({Unit::kBatches, 5});

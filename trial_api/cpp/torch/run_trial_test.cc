@@ -1,8 +1,11 @@
 // How a trial's process ends, and what it tells whom, by what its Trial throws.
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -22,10 +25,14 @@ class RunTrialTest : public testing::Test {
   int Run(const std::string& where, const std::string& how, Reports arguments = {}) {
     const std::string hparams =
         R"({"global_batch_size": 2, "where": ")" + where + R"(", "how": ")" + how + R"("})";
-    const std::string config = R"({"searcher": {"metric": "loss", "max_length": {"batches": 1}},
-        "checkpoint_policy": "none", "min_checkpoint_period": {"batches": 1000},)";
+    const std::string config = R"({"searcher": {"metric": "loss", "max_length": {"batches": )" +
+                               std::to_string(batches_) + R"(}},
+        "checkpoint_policy": "none", "min_checkpoint_period": {"batches": )" +
+                               std::to_string(checkpoint_period_) + "},";
     Write("/info/trial.json", R"({"experiment_id": 1, "trial_id": 1, "trial_run_id": 0,
-        "trial_seed": 1, "latest_checkpoint": null, "steps_completed": 0,
+        "trial_seed": 1, "latest_checkpoint": )" +
+                                  latest_ + R"(, "steps_completed": )" + std::to_string(steps_) +
+                                  R"(,
         "hparams": )" + hparams + R"(, "config": )" +
                                   config + R"("hyperparameters": {}},
         "checkpoint_dir": ")" + dir_.path() +
@@ -61,6 +68,24 @@ class RunTrialTest : public testing::Test {
     return exits;
   }
 
+  // What it was told of checkpoints: UUID by UUID, and their steps.
+  std::vector<std::pair<std::string, int>> Checkpoints() const {
+    std::vector<std::pair<std::string, int>> checkpoints;
+    for (const std::string& report : master_.Reports()) {
+      std::istringstream words(report);
+      std::string kind, uuid;
+      int steps = 0;
+      if (words >> kind >> uuid >> steps && kind == "checkpoint") {
+        checkpoints.emplace_back(uuid, steps);
+      }
+    }
+    return checkpoints;
+  }
+
+  int batches_ = 1;
+  int checkpoint_period_ = 1'000;
+  std::string latest_ = "null";
+  int steps_ = 0;
   core::FakeMaster master_;
   const base::TempDir dir_ = *base::TempDir::Create("det-run-trial");
   std::string said_;
@@ -75,6 +100,39 @@ class RunTrialTest : public testing::Test {
 TEST_F(RunTrialTest, NothingFails) {
   EXPECT_EQ(Run("nowhere", ""), 0) << said_;
   EXPECT_EQ(EarlyExits(), Reports());
+}
+
+TEST_F(RunTrialTest, ARunThatIsOverEndsAtOnceWithTheMastersWords) {
+  master_.Refuse("allocation 1.1.0 has ended");
+  EXPECT_EQ(Run("nowhere", ""), 1);
+  EXPECT_NE(said_.find("ERROR: ReportMetrics for allocation 1.1.0 was refused: allocation 1.1.0 "
+                       "has ended; this process ends\n"),
+            std::string::npos)
+      << said_;
+  EXPECT_EQ(EarlyExits(), Reports());
+}
+
+TEST_F(RunTrialTest, ADamagedCheckpointIsReplacedByTheOneBeforeIt) {
+  batches_ = 2;
+  checkpoint_period_ = 1;
+  ASSERT_EQ(Run("nowhere", ""), 0) << said_;
+  const auto saved = Checkpoints();
+  ASSERT_EQ(saved.size(), 2u);
+  const std::string newest = saved.back().first;
+  std::fstream file(dir_.path() + "/store/" + newest + "/model_0.pt",
+                    std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(100).put('X');
+  file.close();
+  latest_ = '"' + newest + '"';
+  steps_ = 2;
+  batches_ = 3;
+  ASSERT_EQ(Run("nowhere", ""), 0) << said_;
+  EXPECT_NE(said_.find("WARNING: checkpoint " + newest), std::string::npos) << said_;
+  EXPECT_NE(said_.find("model_0.pt is damaged"), std::string::npos) << said_;
+  const auto all = Checkpoints();
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[2].second, 2);  // It went on after one batch.
+  EXPECT_EQ(all[3].second, 3);
 }
 
 TEST_F(RunTrialTest, WhatAConstructorThrowsIsReported) {

@@ -16,15 +16,17 @@
 namespace det::trial {
 namespace {
 
-std::string FileName(const std::string& dir, const std::string& kind, size_t index) {
-  return dir + "/" + kind + "_" + std::to_string(index) + ".pt";
+using torch::serialize::OutputArchive;
+
+std::string FileName(const std::string& kind, size_t index) {
+  return kind + "_" + std::to_string(index) + ".pt";
 }
 
 template <class T>
-void SaveArchive(const std::string& path, const T& saveable) {
-  torch::serialize::OutputArchive archive;
+OutputArchive ArchiveOf(const T& saveable) {
+  OutputArchive archive;
   saveable.save(archive);
-  archive.save_to(path);
+  return archive;
 }
 
 // Calls `read` with the archive of `path`; libtorch's own errors do not say which file it was.
@@ -59,10 +61,10 @@ void LoadModel(const std::string& path, torch::nn::Module& model) {
 
 void LoadLearned(const std::string& dir, const TrialContext& context, Trial& trial) {
   for (size_t i = 0; i < context.models().size(); ++i) {
-    LoadModel(FileName(dir, "model", i), *context.models()[i]);
+    LoadModel(dir + "/" + FileName("model", i), *context.models()[i]);
   }
   for (size_t i = 0; i < context.optimizers().size(); ++i) {
-    ReadArchive(FileName(dir, "optimizer", i), [&](torch::serialize::InputArchive& archive) {
+    ReadArchive(dir + "/" + FileName("optimizer", i), [&](torch::serialize::InputArchive& archive) {
       context.optimizers()[i]->load(archive);
     });
   }
@@ -107,26 +109,49 @@ void SeedTorch(uint64_t seed, int rank) {
   torch::manual_seed(base::Rng(seed).Split(static_cast<uint64_t>(rank)).Next());
 }
 
-void SaveState(const std::string& dir, const TrialContext& context, const Trial& trial,
-               const Progress& progress, MetricsSum& unreported) {
+StateSnapshot::StateSnapshot() = default;
+StateSnapshot::~StateSnapshot() = default;
+
+void StateSnapshot::Take(const TrialContext& context, const Trial& trial, const Progress& progress,
+                         MetricsSum& unreported) {
+  archives_.clear();
+  copies_.Restart();
+  progress_.clear();
   const Ranks& ranks = context.ranks();
-  torch::serialize::OutputArchive own;
+  OutputArchive own;
   own.write("cpu_generator", at::detail::getDefaultCPUGenerator().get_state());
   own.write("unreported_metrics", c10::IValue(unreported.ToText()));
-  own.save_to(FileName(dir, "rank", static_cast<size_t>(ranks.rank)));
+  Add(FileName("rank", static_cast<size_t>(ranks.rank)), std::move(own));
   if (!ranks.is_chief()) return;
 
   for (size_t i = 0; i < context.models().size(); ++i) {
-    SaveArchive(FileName(dir, "model", i), *context.models()[i]);
+    Add(FileName("model", i), ArchiveOf(*context.models()[i]));
   }
   for (size_t i = 0; i < context.optimizers().size(); ++i) {
-    SaveArchive(FileName(dir, "optimizer", i), *context.optimizers()[i]);
+    Add(FileName("optimizer", i), ArchiveOf(*context.optimizers()[i]));
   }
-  torch::serialize::OutputArchive state;
+  OutputArchive state;
   trial.save_state(state);
-  state.save_to(dir + "/trial.pt");
+  Add("trial.pt", std::move(state));
+  progress_ = ToJson(progress);
+}
+
+void StateSnapshot::Add(const std::string& name, OutputArchive archive) {
+  copies_.Replace(archive);
+  archives_.emplace_back(name, std::move(archive));
+}
+
+void StateSnapshot::Write(const std::string& dir) {
+  for (auto& [name, archive] : archives_) {
+    try {
+      archive.save_to(dir + "/" + name);
+    } catch (const c10::Error& error) {
+      throw Error("cannot write " + dir + "/" + name + ": " + error.what_without_backtrace());
+    }
+  }
+  if (progress_.empty()) return;
   std::ofstream file(dir + "/state.json");
-  file << ToJson(progress) << "\n";
+  file << progress_ << "\n";
   file.close();
   if (!file) throw Error("cannot write " + dir + "/state.json: is the disk full?");
 }
@@ -146,7 +171,7 @@ void LoadWeights(const std::string& dir, const TrialContext& context, Trial& tri
 Progress LoadState(const std::string& dir, const TrialContext& context, Trial& trial,
                    MetricsSum& unreported) {
   LoadLearned(dir, context, trial);
-  const std::string own = FileName(dir, "rank", static_cast<size_t>(context.ranks().rank));
+  const std::string own = dir + "/" + FileName("rank", static_cast<size_t>(context.ranks().rank));
   if (std::filesystem::exists(own)) {
     ReadArchive(own, [&](torch::serialize::InputArchive& archive) {
       torch::Tensor generator;

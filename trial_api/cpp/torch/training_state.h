@@ -12,8 +12,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "trial_api/cpp/core/metrics.h"
+#include "trial_api/cpp/torch/host_copies.h"
 #include "trial_api/cpp/torch/metrics_sum.h"
 #include "trial_api/cpp/torch/trial.h"
 
@@ -38,9 +41,26 @@ Progress ProgressFromJson(const std::string& json);
 // Starts every random number generator of torch anew, differently on each rank.
 void SeedTorch(uint64_t seed, int rank);
 
-// This rank's files into `dir`.
-void SaveState(const std::string& dir, const TrialContext& context, const Trial& trial,
-               const Progress& progress, MetricsSum& unreported);
+// This rank's state at one moment, in the memory of the host. Keeps that memory for the next one:
+// the first Take() costs several times as much as those behind it.
+class StateSnapshot {
+ public:
+  StateSnapshot();
+  ~StateSnapshot();
+
+  // On the training thread; not while Write() runs.
+  void Take(const TrialContext& context, const Trial& trial, const Progress& progress,
+            MetricsSum& unreported);
+  // This rank's files into `dir`. Any thread. Throws Error when they cannot be written.
+  void Write(const std::string& dir);
+
+ private:
+  void Add(const std::string& name, torch::serialize::OutputArchive archive);
+
+  HostCopies copies_;
+  std::vector<std::pair<std::string, torch::serialize::OutputArchive>> archives_;  // by file name
+  std::string progress_;                                                           // the chief's
+};
 
 // What another trial has learned, to go on from: its models, the state of its optimizers, and what
 // its Trial saved. Own remain the optimizers' options (the learning rate above all), the progress

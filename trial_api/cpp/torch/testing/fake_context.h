@@ -79,18 +79,21 @@ class FakeContext : public Context, private Metrics, private Checkpoints, privat
   void ReportProgress(double fraction) override { progress_ = fraction; }
   void Flush() override {}
 
-  std::string Save(int64_t steps, const std::string&,
-                   const std::function<void(const std::string& dir)>& write) override {
+  void StartSave(int64_t steps, const std::string&, Writer write) override {
     last_checkpoint = "steps-" + std::to_string(steps);
     const std::string directory = options_.directory + "/" + last_checkpoint;
     std::filesystem::create_directories(directory);
     write(directory);
     communicator_.Barrier();
     Trace("save " + std::to_string(steps));
-    return last_checkpoint;
   }
+  std::string FinishSave() override { return last_checkpoint; }
   std::optional<std::string> Latest() const override { return options_.latest; }
   std::string Open(const std::string& uuid) override { return options_.directory + "/" + uuid; }
+  std::optional<Opened> OpenLatest() override {
+    if (!options_.latest) return std::nullopt;
+    return Opened{*options_.latest, Open(*options_.latest)};
+  }
 
   bool Requested() const override { return preempt; }
   void Acknowledge() override { Trace("acknowledge"); }

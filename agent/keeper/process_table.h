@@ -1,9 +1,9 @@
 // The processes of a task, found in /proc: those of its session, their descendants, and whatever
 // inherited the mark of its environment, even after leaving the session.
-// Called by ProcessDriver on a task's thread and by Agent when it starts. Never touches a process
-// that bears none of these signs, nor the caller's own.
-#ifndef AGENT_DRIVER_PROCESS_TABLE_H_
-#define AGENT_DRIVER_PROCESS_TABLE_H_
+// Called by a task's keeper when the task ends, and by ProcessDriver for those whose keeper is
+// gone. Never touches a process that bears none of these signs, nor the caller's own.
+#ifndef AGENT_KEEPER_PROCESS_TABLE_H_
+#define AGENT_KEEPER_PROCESS_TABLE_H_
 
 #include <sys/types.h>
 
@@ -23,6 +23,11 @@ struct TaskProcesses {
   // "NAME=value" in the environment of the task alone, as in DET_RUN_DIR=<its run directory>;
   // empty: none. One that ends in '/' is a prefix of such entries.
   std::string mark;
+  // Its keeper: all that descends from it belongs to the task, which it does not itself; 0: none.
+  // Who loses its parent becomes the keeper's child, so this finds also what hides its other signs.
+  pid_t keeper = 0;
+  // Whoever has one of these in its environment does not belong.
+  std::vector<std::string> spared;
 };
 
 // In clock ticks since boot; with the pid it names a process for ever. NOT_FOUND if it is gone.
@@ -37,4 +42,4 @@ absl::Status KillProcesses(const TaskProcesses& task, absl::Duration patience);
 
 }  // namespace det::agent
 
-#endif  // AGENT_DRIVER_PROCESS_TABLE_H_
+#endif  // AGENT_KEEPER_PROCESS_TABLE_H_

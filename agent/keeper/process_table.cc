@@ -1,4 +1,4 @@
-#include "agent/driver/process_table.h"
+#include "agent/keeper/process_table.h"
 
 #include <dirent.h>
 #include <poll.h>
@@ -68,15 +68,18 @@ std::map<pid_t, Process> ReadAll() {
   return all;
 }
 
-bool HasMark(pid_t pid, const std::string& mark) {
+bool HasMark(pid_t pid, const TaskProcesses& task) {
+  const std::string& mark = task.mark;
   if (mark.empty()) return false;
   const absl::StatusOr<std::string> environ =
       base::ReadFile(absl::StrCat("/proc/", pid, "/environ"));
   if (!environ.ok()) return false;
+  bool marked = false;
   for (const absl::string_view entry : absl::StrSplit(*environ, '\0')) {
-    if (entry == mark || (mark.back() == '/' && absl::StartsWith(entry, mark))) return true;
+    if (std::find(task.spared.begin(), task.spared.end(), entry) != task.spared.end()) return false;
+    marked = marked || entry == mark || (mark.back() == '/' && absl::StartsWith(entry, mark));
   }
-  return false;
+  return marked;
 }
 
 bool DescendsFrom(const std::map<pid_t, Process>& all, Process process, pid_t ancestor) {
@@ -93,24 +96,26 @@ bool DescendsFrom(const std::map<pid_t, Process>& all, Process process, pid_t an
 bool Belongs(const std::map<pid_t, Process>& all, const Process& process,
              const TaskProcesses& task) {
   if (process.pid == ::getpid()) return false;
+  if (task.keeper > 1 && DescendsFrom(all, process, task.keeper)) return true;
   if (task.leader > 1 &&
       (process.pid == task.leader || process.group == task.leader ||
        process.session == task.leader || DescendsFrom(all, process, task.leader))) {
     return true;
   }
-  return HasMark(process.pid, task.mark);
+  return HasMark(process.pid, task);
 }
 
 base::Fd OpenPidfd(pid_t pid) {
   return base::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
-// Takes away zombies that became our children, as happens to the first process of a container. The
-// leader is left to whoever started it.
+// Takes away zombies that became our children, as happens to a keeper and to the first process of a
+// container. The leader is left to whoever started it.
 void ReapOrphans(const std::map<pid_t, Process>& all, const TaskProcesses& task) {
   for (const auto& [pid, process] : all) {
     if (process.state == 'Z' && process.parent == ::getpid() && pid != task.leader &&
-        (process.group == task.leader || process.session == task.leader)) {
+        (task.keeper == ::getpid() || process.group == task.leader ||
+         process.session == task.leader)) {
       (void)::waitpid(pid, nullptr, WNOHANG);
     }
   }

@@ -1,0 +1,211 @@
+#include "agent/keeper/folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+
+namespace det::agent {
+namespace {
+
+absl::Status Damaged(absl::string_view what) {
+  return absl::DataLossError(absl::StrCat("the keeper's ", what, " file is damaged"));
+}
+
+struct flock WholeFile() {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+// In place and not synced: of a crash in between, the next agent removes what there is.
+absl::Status Create(const std::string& path, const std::string& content) {
+  const base::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file.valid() &&
+      ::write(file.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size())) {
+    return absl::OkStatus();
+  }
+  return absl::ErrnoToStatus(file.valid() ? ENOSPC : errno, absl::StrCat("cannot write ", path));
+}
+
+}  // namespace
+
+// One letter and a value each; no word of a command and no variable can hold a NUL.
+std::string Encode(const Launch& launch) {
+  std::string text;
+  const auto add = [&](char kind, absl::string_view value) {
+    text += kind;
+    text.append(value.data(), value.size());
+    text += '\0';
+  };
+  for (const std::string& word : launch.argv) add('a', word);
+  for (const std::string& entry : launch.env) add('e', entry);
+  for (const int slot : launch.slots) add('s', absl::StrCat(slot));
+  add('w', launch.work_dir);
+  add('m', launch.mark);
+  add('l', absl::StrCat(launch.spool_limit));
+  return text;
+}
+
+absl::StatusOr<Launch> DecodeLaunch(absl::string_view text) {
+  Launch launch;
+  if (text.empty() || text.back() != '\0') return Damaged("launch");
+  text.remove_suffix(1);
+  for (const absl::string_view entry : absl::StrSplit(text, '\0')) {
+    if (entry.empty()) return Damaged("launch");
+    const std::string value(entry.substr(1));
+    int slot = 0;
+    if (entry[0] == 'a') {
+      launch.argv.push_back(value);
+    } else if (entry[0] == 'e') {
+      launch.env.push_back(value);
+    } else if (entry[0] == 'w') {
+      launch.work_dir = value;
+    } else if (entry[0] == 'm') {
+      launch.mark = value;
+    } else if (entry[0] == 's' && absl::SimpleAtoi(value, &slot)) {
+      launch.slots.push_back(slot);
+    } else if (entry[0] != 'l' || !absl::SimpleAtoi(value, &launch.spool_limit)) {
+      return Damaged("launch");
+    }
+  }
+  return launch;
+}
+
+std::string Encode(const KeptExit& exit) {
+  return absl::StrCat(exit.code, " ", exit.signal, " ", exit.start_failed ? 1 : 0, " ",
+                      exit.last_line, "\n", exit.message);
+}
+
+absl::StatusOr<KeptExit> DecodeExit(absl::string_view text) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits('\n', 1));
+  const std::vector<absl::string_view> words = absl::StrSplit(parts.first, ' ');
+  KeptExit exit;
+  if (words.size() != 4 || !absl::SimpleAtoi(words[0], &exit.code) ||
+      !absl::SimpleAtoi(words[1], &exit.signal) ||
+      !absl::SimpleAtob(words[2], &exit.start_failed) ||
+      !absl::SimpleAtoi(words[3], &exit.last_line)) {
+    return Damaged("exit");
+  }
+  exit.message = std::string(parts.second);
+  return exit;
+}
+
+std::string KeepFolder::File(absl::string_view name) const {
+  return absl::StrCat(path_, "/", name);
+}
+
+absl::Status KeepFolder::Prepare(const Launch& launch) const {
+  DET_RETURN_IF_ERROR(base::MakeDirs(path_, 0700));
+  DET_RETURN_IF_ERROR(Create(File("keeper"), ""));
+  if (::mkfifo(File("nudge").c_str(), 0600) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make ", File("nudge")));
+  }
+  return Create(File("launch"), Encode(launch));
+}
+
+absl::StatusOr<KeepFolder::Claim> KeepFolder::TakeOver() const {
+  Claim claim{.lock = base::Fd(::open(File("keeper").c_str(), O_RDWR | O_CLOEXEC)), .launch = {}};
+  struct flock lock = WholeFile();
+  // A record lock: it ends with the process, no child inherits it, and it tells its holder.
+  if (!claim.lock.valid() || ::fcntl(claim.lock.get(), F_SETLK, &lock) != 0) {
+    if (errno == EACCES || errno == EAGAIN) {
+      return absl::AlreadyExistsError(absl::StrCat(path_, " has another keeper"));
+    }
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot lock ", File("keeper")));
+  }
+  if (::rename(File("launch").c_str(), File("launched").c_str()) != 0) {
+    return absl::CancelledError(absl::StrCat("there is nothing to launch in ", path_));
+  }
+  DET_ASSIGN_OR_RETURN(claim.launch, Launched());
+  return claim;
+}
+
+bool KeepFolder::TakeBack() const { return ::unlink(File("launch").c_str()) == 0; }
+
+pid_t KeepFolder::Keeper() const {
+  const base::Fd file(::open(File("keeper").c_str(), O_RDONLY | O_CLOEXEC));
+  struct flock lock = WholeFile();
+  if (!file.valid() || ::fcntl(file.get(), F_GETLK, &lock) != 0) return 0;
+  return lock.l_type == F_UNLCK ? 0 : lock.l_pid;
+}
+
+absl::StatusOr<Launch> KeepFolder::Launched() const {
+  DET_ASSIGN_OR_RETURN(const std::string text, base::ReadFile(File("launched")));
+  return DecodeLaunch(text);
+}
+
+absl::StatusOr<FirstProcess> KeepFolder::Task() const {
+  DET_ASSIGN_OR_RETURN(const std::string text, base::ReadFile(File("keeper")));
+  const std::vector<absl::string_view> words = absl::StrSplit(text, ' ');
+  FirstProcess task;
+  if (words.size() != 3 || words[2] != "\n" || !absl::SimpleAtoi(words[0], &task.pid) ||
+      task.pid <= 1 || !absl::SimpleAtoi(words[1], &task.start_time)) {
+    return absl::NotFoundError("no task was started");
+  }
+  return task;
+}
+
+absl::StatusOr<KeptExit> KeepFolder::Exit() const {
+  DET_ASSIGN_OR_RETURN(const std::string text, base::ReadFile(File("exit")));
+  return DecodeExit(text);
+}
+
+std::vector<Segment> KeepFolder::Segments() const {
+  std::vector<Segment> segments;
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(path_.c_str()), ::closedir);
+  if (dir == nullptr) return segments;
+  while (const dirent* entry = ::readdir(dir.get())) {
+    const std::optional<int64_t> first = ParseSegmentName(entry->d_name);
+    struct stat status = {};
+    if (!first || ::fstatat(::dirfd(dir.get()), entry->d_name, &status, 0) != 0) continue;
+    segments.push_back({*first, status.st_size});
+  }
+  std::sort(segments.begin(), segments.end(),
+            [](const Segment& a, const Segment& b) { return a.first < b.first; });
+  return segments;
+}
+
+bool KeepFolder::RemoveSegments(const std::vector<Segment>& segments, size_t count) const {
+  bool gone = true;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string path = File(SegmentName(segments[i].first));
+    // Agent and keeper may both want it away.
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) gone = false;
+  }
+  return gone;
+}
+
+int64_t KeepFolder::Delivered() const {
+  const absl::StatusOr<std::string> text = base::ReadFile(File("delivered"));
+  int64_t sequence = 0;
+  return text.ok() && absl::SimpleAtoi(*text, &sequence) && sequence > 0 ? sequence : 0;
+}
+
+// In place and not synced: it is of one length always, and when an older one is found, lines are
+// sent again that the master drops.
+absl::Status KeepFolder::SetDelivered(int64_t sequence) const {
+  const std::string text = absl::StrFormat("%020d\n", sequence);
+  const base::Fd file(::open(File("delivered").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (file.valid() &&
+      ::pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) {
+    return absl::OkStatus();
+  }
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", File("delivered")));
+}
+
+}  // namespace det::agent

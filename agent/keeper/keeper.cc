@@ -1,0 +1,192 @@
+#include "agent/keeper/keeper.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+
+namespace det::agent {
+namespace {
+
+// How long SIGKILL may take: the kernel may be writing a core or waiting for a disk.
+constexpr absl::Duration kKillPatience = absl::Seconds(30);
+
+absl::StatusOr<base::Fd> TakeSignals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGUSR1, SIGCHLD}) ::sigaddset(&signals, signal);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  // What ends an agent or its terminal does not concern a task.
+  for (const int signal : {SIGINT, SIGHUP, SIGPIPE, SIGQUIT, SIGUSR2}) ::signal(signal, SIG_IGN);
+  base::Fd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd.valid()) return absl::ErrnoToStatus(errno, "cannot take signals");
+  return fd;
+}
+
+}  // namespace
+
+absl::StatusOr<Keeper> Keeper::TakeOver(const std::string& path) {
+  DET_ASSIGN_OR_RETURN(base::Fd signals, agent::TakeSignals());
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
+    return absl::ErrnoToStatus(errno, "cannot become the reaper of the task");
+  }
+  KeepFolder folder(path);
+  DET_ASSIGN_OR_RETURN(KeepFolder::Claim claim, folder.TakeOver());
+  return Keeper(std::move(folder), std::move(claim), std::move(signals));
+}
+
+Keeper::Keeper(KeepFolder folder, KeepFolder::Claim claim, base::Fd signals)
+    : folder_(std::move(folder)),
+      claim_(std::move(claim)),
+      signals_(std::move(signals)),
+      // For reading too, so that it opens, and takes news, while nobody listens.
+      nudge_(::open(folder_.File("nudge").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)),
+      streams_{{{.fd = {}, .kind = OutputStream::kStdout, .splitter = {}},
+                {.fd = {}, .kind = OutputStream::kStderr, .splitter = {}}}},
+      spool_(folder_, claim_.launch.spool_limit) {}
+
+void Keeper::Run(absl::AnyInvocable<void()> started) {
+  const absl::Status launched = Launch();
+  if (!launched.ok()) {
+    WriteExit({.code = 1, .start_failed = true, .message = std::string(launched.message())});
+    return started();
+  }
+  Nudge();
+  started();
+  Watch();
+  WriteExit(End());
+}
+
+absl::Status Keeper::Launch() {
+  const agent::Launch& launch = claim_.launch;
+  DET_ASSIGN_OR_RETURN(base::ChildProcess child,
+                       base::Spawn({.argv = launch.argv,
+                                    .env = launch.env,
+                                    .cwd = launch.work_dir,
+                                    .group = base::ProcessGroup::kOwnSession,
+                                    .out = base::Redirect::Pipe(),
+                                    .err = base::Redirect::Pipe(),
+                                    .parent_death_signal = SIGKILL}));
+  processes_ = {.leader = child.pid, .mark = launch.mark, .keeper = ::getpid()};
+  streams_[0].fd = std::move(child.out);
+  streams_[1].fd = std::move(child.err);
+  for (Stream& stream : streams_) (void)::fcntl(stream.fd.get(), F_SETFL, O_NONBLOCK);
+  const std::string text = absl::StrCat(child.pid, " ", StartTime(child.pid).value_or(0), " \n");
+  // Through the descriptor that holds the lock: to close another one would let go of it.
+  if (::pwrite(claim_.lock.get(), text.data(), text.size(), 0) ==
+      static_cast<ssize_t>(text.size())) {
+    return absl::OkStatus();
+  }
+  const absl::Status status = absl::ErrnoToStatus(errno, "cannot write the keeper's folder");
+  (void)KillProcesses(processes_, kKillPatience);
+  (void)base::WaitForExit(child.pid);
+  return status;
+}
+
+void Keeper::Watch() {
+  while (true) {
+    // A stream that has ended is closed, and poll passes over -1.
+    std::array<pollfd, 3> polls = {{{signals_.get(), POLLIN, 0},
+                                    {streams_[0].fd.get(), POLLIN, 0},
+                                    {streams_[1].fd.get(), POLLIN, 0}}};
+    if (::poll(polls.data(), polls.size(), -1) < 0 && errno != EINTR) return;
+    for (size_t i = 0; i < streams_.size(); ++i) {
+      if (polls[1 + i].revents != 0) ReadOnce(streams_[i]);
+    }
+    if (polls[0].revents != 0 && TakeSignals()) return;
+  }
+}
+
+bool Keeper::TakeSignals() {
+  signalfd_siginfo info;
+  while (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo == SIGTERM) (void)base::KillGroup(processes_.leader, SIGTERM);
+    if (info.ssi_signo == SIGUSR1) (void)KillProcesses(processes_, kKillPatience);
+  }
+  return ReapUntilFirst();
+}
+
+// Looks before it takes: the first process stays a zombie until all others are gone, so that its
+// number, which is also that of its session, is not given away.
+bool Keeper::ReapUntilFirst() const {
+  while (true) {
+    siginfo_t info = {};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return errno == ECHILD;
+    if (info.si_pid == 0) return false;
+    if (info.si_pid == processes_.leader) return true;
+    (void)::waitpid(info.si_pid, nullptr, WNOHANG);
+  }
+}
+
+KeptExit Keeper::End() {
+  const absl::Status gone = KillProcesses(processes_, kKillPatience);
+  for (Stream& stream : streams_) Finish(stream);
+  KeptExit kept;
+  kept.last_line = spool_.last_line();
+  const absl::StatusOr<base::ProcessExit> exit = base::WaitForExit(processes_.leader);
+  if (exit.ok()) {
+    kept.code = exit->code;
+    kept.signal = exit->signal;
+    kept.message = std::string(gone.message());
+  } else {
+    kept.code = 1;
+    kept.message = std::string(exit.status().message());
+  }
+  return kept;
+}
+
+// One buffer, so that a stream that never rests keeps neither the other nor a signal waiting.
+bool Keeper::ReadOnce(Stream& stream) {
+  std::array<char, 64 * 1024> buffer;
+  const ssize_t got = ::read(stream.fd.get(), buffer.data(), buffer.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (got <= 0) {
+    stream.fd.Close();
+    return false;
+  }
+  std::vector<std::string> lines;
+  stream.splitter.Feed({buffer.data(), static_cast<size_t>(got)}, lines);
+  Spool(stream, lines);
+  return true;
+}
+
+// Takes what is left in the pipe, but does not wait for its end: a process that cannot be killed
+// may hold it open.
+void Keeper::Finish(Stream& stream) {
+  while (stream.fd.valid() && ReadOnce(stream)) {
+  }
+  stream.fd.Close();
+  std::vector<std::string> lines;
+  stream.splitter.Finish(lines);
+  Spool(stream, lines);
+}
+
+void Keeper::Spool(const Stream& stream, const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  spool_.Append(stream.kind, absl::Now(), lines);
+  Nudge();
+}
+
+// How it ended matters more than what it said: on a full disk lines make room.
+void Keeper::WriteExit(const KeptExit& exit) {
+  while (!base::WriteFileAtomically(folder_.File("exit"), Encode(exit), 0600).ok()) {
+    const std::vector<Segment> segments = folder_.Segments();
+    if (segments.empty() || !folder_.RemoveSegments(segments, 1)) return;
+  }
+}
+
+// A full pipe has news in it already.
+void Keeper::Nudge() const { [[maybe_unused]] const ssize_t wrote = ::write(nudge_.get(), "", 1); }
+
+}  // namespace det::agent

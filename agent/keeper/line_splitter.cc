@@ -1,0 +1,44 @@
+#include "agent/keeper/line_splitter.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace det::agent {
+namespace {
+
+// Of a UTF-8 character: not its first byte.
+bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+}  // namespace
+
+void LineSplitter::Feed(absl::string_view chunk, std::vector<std::string>& lines) {
+  while (!chunk.empty()) {
+    const size_t end = chunk.find_first_of("\r\n");
+    partial_.append(chunk.data(), std::min(end, chunk.size()));
+    CutLongLine(lines);
+    if (end == absl::string_view::npos) return;
+    // Of "\r\n" the \r has made the line already, unless the line is empty: then the \n does.
+    const bool carriage_return = chunk[end] == '\r';
+    chunk.remove_prefix(end + 1);
+    if (partial_.empty() && (carriage_return || std::exchange(after_return_, false))) continue;
+    after_return_ = carriage_return;
+    lines.push_back(std::move(partial_));
+    partial_.clear();
+  }
+}
+
+void LineSplitter::Finish(std::vector<std::string>& lines) {
+  if (!partial_.empty()) lines.push_back(std::move(partial_));
+  partial_.clear();
+}
+
+void LineSplitter::CutLongLine(std::vector<std::string>& lines) {
+  while (partial_.size() > kMaxLine) {
+    size_t cut = kMaxLine;
+    while (cut > kMaxLine - 4 && IsContinuation(partial_[cut])) --cut;
+    lines.push_back(partial_.substr(0, cut));
+    partial_.erase(0, cut);
+  }
+}
+
+}  // namespace det::agent

@@ -1,0 +1,35 @@
+// From the bytes of one stream to its lines.
+// Called by Keeper. Reads no pipe and no clock; does no I/O.
+#ifndef AGENT_KEEPER_LINE_SPLITTER_H_
+#define AGENT_KEEPER_LINE_SPLITTER_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace det::agent {
+
+// Splits at \n and \r. A \r (progress bars) makes a line, but never an empty one; a line longer
+// than kMaxLine goes on in the next.
+class LineSplitter {
+ public:
+  static constexpr size_t kMaxLine = 64 * 1024;
+
+  // Appends the lines that `chunk` completes.
+  void Feed(absl::string_view chunk, std::vector<std::string>& lines);
+
+  // The stream has ended: what is left without a line's end.
+  void Finish(std::vector<std::string>& lines);
+
+ private:
+  void CutLongLine(std::vector<std::string>& lines);
+
+  std::string partial_;
+  bool after_return_ = false;  // the line before was ended by \r
+};
+
+}  // namespace det::agent
+
+#endif  // AGENT_KEEPER_LINE_SPLITTER_H_

@@ -1,0 +1,111 @@
+#!/usr/bin/env -S python3 -B
+"""`det deploy backup` and `restore`: a cluster in one file, and back."""
+import os
+import shutil
+import tarfile
+import unittest
+
+import harness
+
+
+class BackupTest(unittest.TestCase):
+    def setUp(self):
+        self.home = harness.Home()
+        self.addCleanup(lambda: self.assertEqual([], self.home.close()))
+        self.file = os.path.join(self.home.folder, "cluster.backup")
+
+    def filled(self):
+        """A cluster with an experiment; its id, and the cluster's."""
+        self.home.up()
+        experiment = self.home.create(harness.TRUE_JOB)
+        self.home.finish(experiment)
+        return experiment, self.home.json("master", "info")["clusterId"]
+
+    def down(self):
+        self.home.det("deploy", "local", "down")
+
+    def backup(self, code=0):
+        return self.home.det("deploy", "backup", self.file, code=code)
+
+    def restore(self, *options, code=0):
+        return self.home.det("deploy", "restore", self.file, *options, code=code)
+
+    def assert_restored(self, experiment, cluster):
+        self.home.up()
+        self.assertEqual(cluster, self.home.json("master", "info")["clusterId"])
+        self.assertEqual("STATE_COMPLETED", self.home.experiment(experiment)["state"])
+
+    def test_a_cluster_that_was_wiped_is_back(self):
+        experiment, cluster = self.filled()
+        with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
+            token = f.read()
+        said = self.backup().stdout  # while it runs
+        self.assertIn(f"cluster {cluster}", said)
+        self.assertIn("1 experiments", said)
+        self.assertEqual(0o600, os.stat(self.file).st_mode & 0o777)
+        after = self.home.create(harness.TRUE_JOB)
+        self.down()
+        shutil.rmtree(self.home.data)
+        said = self.restore().stdout
+        self.assertIn(f"holds cluster {cluster}", said)
+        self.assert_restored(experiment, cluster)
+        self.assertNotIn(after, [e["id"] for e in self.home.json("experiment", "list")["experiments"]])
+        with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
+            self.assertEqual(token, f.read())
+
+    def test_a_cluster_is_replaced_only_when_that_is_said(self):
+        experiment, cluster = self.filled()
+        self.down()
+        self.backup()  # while it does not run
+        self.home.up()
+        said = self.restore("--replace", code=1).stderr
+        self.assertIn("another master runs on", said)
+        later = self.home.create(harness.TRUE_JOB)
+        self.home.finish(later)
+        self.down()
+        refused = self.restore(code=1)
+        self.assertIn("holds a cluster already", refused.stderr)
+        self.assertIn("--replace", refused.stderr)
+        self.assertIn("1 experiments", refused.stdout)
+        self.assert_restored(later, cluster)  # it is as it was
+        self.down()
+        self.restore("--replace")
+        self.assert_restored(experiment, cluster)
+        listed = self.home.json("experiment", "list")["experiments"]
+        self.assertEqual([experiment], [e["id"] for e in listed])
+
+    def test_a_damaged_file_changes_nothing(self):
+        experiment, cluster = self.filled()
+        self.backup()
+        self.down()
+        with open(self.file, "rb") as f:
+            whole = f.read()
+        with tarfile.open(self.file) as archive:
+            dump = archive.getmember("database.dump")
+            self.assertEqual({"manifest.json", "SHA256SUMS", "admin.token", "agent.token",
+                              "database.dump"}, set(archive.getnames()))
+        middle = dump.offset_data + dump.size // 2
+        for damaged in (b"", whole[:middle], b"no backup at all",
+                        whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1:]):
+            with open(self.file, "wb") as f:
+                f.write(damaged)
+            said = self.restore("--replace", code=1).stderr
+            self.assertIn("is no backup of a cluster, or is damaged", said)
+        self.assert_restored(experiment, cluster)
+
+    def test_nothing_is_left_of_a_backup_that_fails(self):
+        self.assertIn("there is no cluster", self.backup(code=1).stderr)
+        self.assertFalse(os.path.exists(self.file))
+        experiment, _ = self.filled()
+        self.file = os.path.join(self.home.folder, "none/cluster.backup")
+        self.assertIn("cannot write to the folder", self.backup(code=1).stderr)
+        os.remove(os.path.join(self.home.data, "agent.token"))
+        self.file = os.path.join(self.home.folder, "cluster.backup")
+        self.assertIn("agent.token", self.backup(code=1).stderr)
+        self.assertFalse(os.path.exists(self.file))
+        self.assertEqual([], [n for n in os.listdir(self.home.folder) if n.startswith(".backup")])
+        self.assertEqual("STATE_COMPLETED", self.home.experiment(experiment)["state"])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,149 @@
+#!/usr/bin/env -S python3 -B
+"""Two masters on one PostgreSQL: who leads, who takes over, and what becomes of the one that led."""
+import os
+import signal
+import subprocess
+import unittest
+
+import harness
+import postgres
+
+MASTER = os.path.join(harness.ROOT, "master/resolute-master")
+
+
+class Master:
+    """A master of its own data directory; its log is what it said."""
+
+    def __init__(self, home, name, db, *flags):
+        self.home, self.name = home, name
+        self.data = os.path.join(home.folder, name)
+        self.port = harness.free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = os.path.join(home.folder, name + ".log")
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [MASTER, "--data-dir", self.data, "--port", str(self.port), "--db-url", db,
+                 "--checkpoint-dir", os.path.join(home.folder, "checkpoints"), *flags],
+                env=home.env, cwd=home.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def said(self):
+        with open(self.log, encoding="utf-8") as f:
+            return f.read()
+
+    def await_word(self, word):
+        def look():
+            if self.process.poll() is not None and word not in self.said():
+                raise AssertionError(f"{self.name} ended: {self.said()}")
+            return word in self.said()
+        harness.eventually(look, f"{self.name} says {word}")
+        return self
+
+    def leads(self):
+        return self.await_word("master answers")
+
+    def token(self):
+        with open(os.path.join(self.data, "admin.token"), encoding="utf-8") as f:
+            return f.read().strip()
+
+    def kill(self, number=signal.SIGKILL):
+        self.process.send_signal(number)
+        return self
+
+    def end(self):
+        return self.process.wait(timeout=harness.PATIENCE)
+
+
+class StandbyTest(unittest.TestCase):
+    def setUp(self):
+        self.home = harness.Home()
+        self.addCleanup(self.close)
+        self.masters = []
+        self.db = postgres.Postgres(self.home.folder)
+        self.db.start()
+        self.leader = self.start("a").leads()
+        self.home.env["DET_USER_TOKEN"] = self.leader.token()
+        self.standby = self.start("b", "--standby").await_word("standing by; the leader at")
+
+    def start(self, name, *flags):
+        self.masters.append(Master(self.home, name, self.db.url, *flags))
+        return self.masters[-1]
+
+    def close(self):
+        for master in self.masters:
+            if master.process.poll() is None:
+                master.kill(signal.SIGCONT).kill()
+                master.end()
+        self.db.stop("immediate")
+        self.assertEqual([], self.home.close())
+
+    def use(self, *masters):
+        self.home.env["DET_MASTER"] = ",".join(m.url for m in masters)
+
+    def names(self):
+        return [e["name"] for e in self.home.json("experiment", "list")["experiments"]]
+
+    def create(self, name, code=0):
+        path = self.home.write(name + ".yaml", harness.job(name=name))
+        return self.home.det("experiment", "create", path, self.home.context(), code=code)
+
+    def test_a_dead_leader_is_replaced_and_nothing_is_lost(self):
+        self.use(self.leader, self.standby)
+        self.create("before")
+        self.leader.kill().end()
+        said = self.home.det("experiment", "list", code=1).stderr
+        for master in self.masters:
+            self.assertIn(master.url, said)
+        harness.eventually(lambda: self.create("after", code=None).returncode == 0,
+                           "the standby takes a write")
+        self.assertEqual({"before", "after"}, set(self.names()))
+        self.standby.leads()
+        # The one that led comes back as what it is now: another standby.
+        again = self.start("a", "--standby").await_word(f"the leader at {self.standby.url}")
+        self.assertEqual(0, again.kill(signal.SIGTERM).end(), again.said())
+
+    def test_a_leader_that_was_only_stopped_ends_and_has_written_nothing(self):
+        self.leader.kill(signal.SIGSTOP)
+        # Its socket takes what its process does not.
+        path = self.home.write("late.yaml", harness.job(name="late"))
+        late = self.home.popen("-m", self.leader.url, "experiment", "create", path,
+                               self.home.context())
+        self.addCleanup(late.kill)
+        self.standby.leads()
+        self.use(self.standby)
+        self.create("new")
+        self.leader.kill(signal.SIGCONT)
+        self.assertEqual(1, self.leader.end(), self.leader.said())
+        self.assertIn(f"another master has taken over this database and leads at {self.standby.url}",
+                      self.leader.said())
+        with late:
+            late.communicate(timeout=harness.PATIENCE)
+        self.assertNotEqual(0, late.returncode)
+        self.assertEqual(["new"], self.names())
+        self.assertIsNone(self.standby.process.poll())
+
+    def test_an_outage_of_the_database_changes_nobodys_place(self):
+        self.use(self.leader, self.standby)
+        self.create("before")
+        self.db.stop("immediate")
+        self.leader.await_word("agents are let go")
+        said = self.create("refused", code=None)
+        self.assertNotEqual(0, said.returncode)
+        self.assertIn("cannot reach the database", said.stderr)
+        self.db.start()
+        self.leader.await_word("this master leads again")
+        harness.eventually(lambda: self.create("after", code=None).returncode == 0,
+                           "the leader takes a write")
+        self.assertEqual({"before", "after"}, set(self.names()) - {"refused"})
+        for master in self.masters:
+            self.assertIsNone(master.process.poll(), master.said())
+        self.assertNotIn("taking over", self.standby.said())
+
+    def test_a_master_that_is_started_to_lead_leads(self):
+        newer = self.start("c").leads()
+        self.assertEqual(1, self.leader.end(), self.leader.said())
+        self.assertIn("another master has taken over this database", self.leader.said())
+        self.standby.await_word(f"the leader at {newer.url}")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,276 @@
+#include "trial_api/cpp/core/report_queue.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "trial_api/cpp/core/error.h"
+
+namespace det::core {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kBatchRecords = 500;
+constexpr size_t kBatchBytes = size_t{256} << 10;
+// A disk that takes nothing is tried again this often while the training waits.
+constexpr std::chrono::seconds kDiskPause(1);
+constexpr std::chrono::seconds kLastTries(2);
+// Who waits for a word looks this often whether the master is away.
+constexpr std::chrono::milliseconds kGlance(10);
+constexpr std::chrono::seconds kSayAfter(10);
+
+// What goes in one call: a checkpoint alone, or metrics up to a validation, whose answer is its
+// own.
+struct Batch {
+  std::vector<MetricReport> metrics;
+  std::optional<CheckpointReport> checkpoint;
+  size_t records = 0;
+  bool ends_in_validation = false;
+};
+
+Batch MakeBatch(const std::vector<std::string>& records) {
+  if (records.empty()) throw Error("an outbox can no longer be read: its files are damaged");
+  Batch batch;
+  for (const std::string& record : records) {
+    auto report = DecodeReport(record);
+    if (auto* checkpoint = std::get_if<CheckpointReport>(&report)) {
+      if (batch.records > 0) break;
+      batch.checkpoint = std::move(*checkpoint);
+      batch.records = 1;
+      break;
+    }
+    batch.metrics.push_back(std::move(std::get<MetricReport>(report)));
+    ++batch.records;
+    if (batch.metrics.back().group != "validation") continue;
+    batch.ends_in_validation = true;
+    break;
+  }
+  return batch;
+}
+
+// Returns whether the validation at its end is the best.
+bool Send(TrialClient& client, const Batch& batch, std::optional<int> run = {}) {
+  if (!batch.checkpoint) return client.ReportMetrics(batch.metrics, run);
+  client.ReportCheckpoint(*batch.checkpoint);
+  return false;
+}
+
+// The run whose outbox has this folder; none when it is not named after one.
+std::optional<int> RunOf(const fs::path& dir) {
+  int run = 0;
+  if (absl::SimpleAtoi(dir.filename().string(), &run)) return run;
+  return std::nullopt;
+}
+
+// The folders of the runs before that of `dir`, in their order.
+std::map<int, fs::path> FindLeftovers(const fs::path& dir) {
+  std::map<int, fs::path> found;
+  const std::optional<int> run = RunOf(dir);
+  std::error_code ignored;
+  for (fs::directory_iterator it(dir.parent_path(), ignored), end; it != end;
+       it.increment(ignored)) {
+    const std::optional<int> other = RunOf(it->path());
+    if (run && other && *other < *run) found.emplace(*other, it->path());
+  }
+  return found;
+}
+
+}  // namespace
+
+ReportQueue::ReportQueue(std::shared_ptr<TrialClient> client, const Options& options)
+    : client_(std::move(client)), options_(options), outbox_(Outbox::Open(options.outbox)) {
+  if (outbox_ == nullptr) {
+    throw Error("another process sends the reports of this run from " + options.outbox.dir);
+  }
+  added_ = outbox_->size();
+  sender_ = std::thread([this] { Run(); });
+}
+
+ReportQueue::~ReportQueue() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_at_ = Clock::now() + kLastTries;
+  }
+  client_->GiveUpSoon();  // The sender may be at it, with its own reports or with those of another
+                          // run.
+  changed_.notify_all();
+  sender_.join();
+  if (outbox_->empty()) {
+    outbox_.reset();
+    // The trial's folder, unless other runs have something there.
+    const fs::path dir = options_.outbox.dir;
+    if (RunOf(dir)) ::rmdir(dir.parent_path().c_str());
+    return;
+  }
+  std::fprintf(stderr,
+               "WARNING: %lld reports have not reached the master; the trial's next run on this "
+               "node sends them\n",
+               static_cast<long long>(outbox_->size()));
+}
+
+void ReportQueue::AddMetrics(const MetricReport& report) {
+  const std::string record = Encode(report);
+  std::unique_lock lock(mutex_);
+  Add(lock, record);
+}
+
+bool ReportQueue::AddValidation(const MetricReport& report) {
+  const std::string record = Encode(report);
+  std::unique_lock lock(mutex_);
+  const bool waits = answer_.number == asked_ && !client_->MasterIsAway();
+  const int64_t number = asked_ = Add(lock, record);
+  const Clock::time_point until = Clock::now() + options_.word;
+  while (waits && answer_.number < number && !failure_ && !client_->MasterIsAway() &&
+         Clock::now() < until) {
+    changed_.wait_for(lock, kGlance);
+  }
+  ThrowIfFailed();
+  return answer_.number != number || answer_.best;
+}
+
+void ReportQueue::AddCheckpoint(const CheckpointReport& report) {
+  const std::string record = Encode(report);
+  std::unique_lock lock(mutex_);
+  Add(lock, record);
+}
+
+void ReportQueue::SetProgress(double fraction) {
+  std::lock_guard lock(mutex_);
+  progress_ = fraction;
+  changed_.notify_all();
+}
+
+void ReportQueue::Flush() {
+  std::unique_lock lock(mutex_);
+  const auto done = [this] { return (sent_ == added_ && !progress_ && !busy_) || failure_; };
+  if (!changed_.wait_for(lock, kSayAfter, done)) {
+    SayWaiting(added_ - sent_);
+    changed_.wait(lock, done);
+  }
+  ThrowIfFailed();
+}
+
+void ReportQueue::Forget() {
+  std::lock_guard lock(mutex_);
+  outbox_->Clear();
+  sent_ = added_;
+  progress_.reset();
+}
+
+int64_t ReportQueue::Add(std::unique_lock<std::mutex>& lock, const std::string& record) {
+  ThrowIfFailed();
+  for (bool said = false; !outbox_->Add(record); said = true) {
+    if (!said) SayWaiting(outbox_->size());
+    changed_.wait_for(lock, kDiskPause);
+    ThrowIfFailed();
+  }
+  changed_.notify_all();
+  return ++added_;
+}
+
+void ReportQueue::SayWaiting(int64_t records) {
+  std::fprintf(stderr, "INFO: waiting for the master to take %lld reports\n",
+               static_cast<long long>(records));
+}
+
+void ReportQueue::ThrowIfFailed() const {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void ReportQueue::Run() {
+  try {
+    SendLeftovers();
+    while (SendNext()) {
+    }
+  } catch (const RunIsOver& e) {
+    Forget();
+    if (options_.on_over) options_.on_over(e.what());
+    Forget();
+    Fail(std::current_exception());
+  } catch (const std::exception&) {
+    Fail(std::current_exception());
+  }
+}
+
+void ReportQueue::Fail(std::exception_ptr failure) {
+  std::lock_guard lock(mutex_);
+  failure_ = std::move(failure);
+  changed_.notify_all();
+}
+
+bool ReportQueue::Stopping() {
+  std::lock_guard lock(mutex_);
+  return stop_at_ && Clock::now() >= *stop_at_;
+}
+
+void ReportQueue::SendLeftovers() {
+  for (const auto& [run, dir] : FindLeftovers(options_.outbox.dir)) {
+    Outbox::Options where = options_.outbox;
+    where.dir = dir.string();
+    // None: its process is still there; it will hear that its run is over.
+    if (const auto left = Outbox::Open(where)) SendLeftover(*left, run);
+  }
+}
+
+void ReportQueue::SendLeftover(Outbox& left, int run) {
+  const auto count = static_cast<long long>(left.size());
+  try {
+    while (!left.empty() && !Stopping()) {
+      const Batch batch = MakeBatch(left.Front(kBatchRecords, kBatchBytes));
+      Send(*client_, batch, run);
+      left.RemoveFront(batch.records);
+    }
+    if (count == 0 || !left.empty()) return;
+    std::fprintf(stderr, "INFO: sent %lld reports that run %d had left\n", count, run);
+  } catch (const RunIsOver&) {
+    throw;
+  } catch (const Unreachable&) {
+    throw;
+  } catch (const Error& e) {
+    std::fprintf(stderr, "WARNING: reports that run %d had left are lost: %s\n", run, e.what());
+    left.Clear();
+  }
+}
+
+bool ReportQueue::SendNext() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return stop_at_ || !outbox_->empty() || progress_; });
+  if (stop_at_ && ((outbox_->empty() && !progress_) || Clock::now() >= *stop_at_)) return false;
+  busy_ = true;
+  if (outbox_->empty()) {
+    const double fraction = *std::exchange(progress_, std::nullopt);
+    lock.unlock();
+    client_->ReportProgress(fraction);
+    lock.lock();
+    busy_ = false;
+    changed_.notify_all();
+    return true;
+  }
+  const Batch batch = MakeBatch(outbox_->Front(kBatchRecords, kBatchBytes));
+  lock.unlock();
+  const bool best = Send(*client_, batch);
+  lock.lock();
+  busy_ = false;
+  if (outbox_->empty()) return true;  // Forget() came between.
+  outbox_->RemoveFront(batch.records);
+  sent_ += static_cast<int64_t>(batch.records);
+  if (batch.ends_in_validation) answer_ = {sent_, best};
+  changed_.notify_all();
+  return true;
+}
+
+}  // namespace det::core
