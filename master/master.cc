@@ -214,6 +214,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });
+  engine_->AnswerOnlyWhile([lease = lease_.get()] { return lease->Leads(); });
   return absl::OkStatus();
 }
 
@@ -281,7 +282,6 @@ void Master::Impl::Fail(const absl::Status& status) {
 }
 
 void Master::Impl::Stop() {
-  lease_.reset();
   if (gateway_ != nullptr) gateway_->StopAccepting();
   if (hub_ != nullptr) hub_->Stop();
   if (server_ != nullptr) {
@@ -292,6 +292,7 @@ void Master::Impl::Stop() {
   if (engine_ != nullptr) engine_->Stop();
   if (pool_ != nullptr) pool_->Stop();
   if (loop_ != nullptr) loop_->Stop();
+  lease_.reset();  // until here it is asked
 }
 
 absl::StatusOr<std::unique_ptr<Master>> Master::Start(const Config& config,
