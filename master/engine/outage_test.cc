@@ -154,6 +154,7 @@ TEST_F(EngineTest, WhatNobodyWouldSayAgainIsHeardDuringAnOutage) {
   Settle();
   Advance(Committer::kPatience);
   recorder_.log.clear();
+  engine_->Submit(cluster::AgentDisconnected{model::AgentId("agent-0")});
   engine_->Submit(cluster::AgentLost{model::AgentId("agent-0")});
   Settle();
   EXPECT_THAT(recorder_.log, IsEmpty());

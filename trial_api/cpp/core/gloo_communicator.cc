@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -232,8 +233,20 @@ class GlooCommunicator final : public Communicator {
     }
   }
 
-  // After a failure: a connection that is closed refuses to receive.
+  // After a failure. Each peer has two connections to us, and the one that failed may have heard of
+  // its end before the one that is asked here: it is given a moment.
   std::string WhoIsGone() {
+    std::string gone;
+    for (int tries = 0; gone.empty() && tries < 100; ++tries) {
+      if (tries > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      gone = PeersGone();
+    }
+    if (gone.empty()) return "rank " + std::to_string(ranks_.rank) + " failed";
+    return gone + (gone.find(',') == std::string::npos ? " is gone" : " are gone");
+  }
+
+  // A connection that is closed refuses to receive.
+  std::string PeersGone() {
     constexpr uint64_t kUnusedSlot = ~uint64_t{0};
     std::string gone;
     for (int peer = 0; peer < ranks_.size; ++peer) {
@@ -246,8 +259,7 @@ class GlooCommunicator final : public Communicator {
         gone += (gone.empty() ? "rank " : ", rank ") + std::to_string(peer);
       }
     }
-    if (gone.empty()) return "rank " + std::to_string(ranks_.rank) + " failed";
-    return gone + (gone.find(',') == std::string::npos ? " is gone" : " are gone");
+    return gone;
   }
 
   const Ranks ranks_;
