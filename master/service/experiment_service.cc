@@ -101,7 +101,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
         edge_, context, "det.api.v1.ExperimentService.WatchExperiment",
         [this, id = model::ExperimentId(request->experiment_id())](
             const auth::Principal&, std::shared_ptr<Stream<api::WatchExperimentResponse>> stream) {
-          WatchExperiment(edge_, id, std::move(stream));
+          service::WatchExperiment(edge_, id, std::move(stream));
         });
   }
 

@@ -46,18 +46,19 @@ def wait(cluster: Cluster, ids: dict[str, int], patience: float) -> None:
 
 
 def play(
-    root: pathlib.Path, minutes: float, seed: int, disturbed: bool, keep: bool
+    flags: argparse.Namespace, *, disturbed: bool
 ) -> tuple[dict[str, checks.Outcome], list[str], int]:
     """One run: what came of each job, what was wrong with it, and the number of faults."""
-    cluster = Cluster(root, AGENTS)
+    keep = flags.keep
+    cluster = Cluster(flags.root.resolve(), AGENTS)
     wrong: list[str] = []
     try:
-        todo = jobs(minutes, seed, cluster.folder)
-        ids = submit(cluster, todo, root / "tests/chaos/chaos_trial.cc")
-        faults = Faults(cluster, seed)
+        todo = jobs(flags.minutes, flags.seed, cluster.folder)
+        ids = submit(cluster, todo, flags.source)
+        faults = Faults(cluster, flags.seed)
         if disturbed:
-            faults.run(60 * minutes)
-        wait(cluster, ids, 60 * (5 * minutes + 5))
+            faults.run(60 * flags.minutes)
+        wait(cluster, ids, 60 * (5 * flags.minutes + 5))
         outcomes = {name: checks.outcome(cluster, id) for name, id in ids.items()}
         for name, experiment in ids.items():
             folder = cluster.folder / name
@@ -82,14 +83,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path.cwd(),
                         help="where the built programs are")  # fmt: skip
+    parser.add_argument("--source", type=pathlib.Path, help="of the trial",
+                        default=pathlib.Path("tests/chaos/chaos_trial.cc"))  # fmt: skip
     parser.add_argument("--keep", action="store_true", help="leave data and logs there")
     flags = parser.parse_args()
     os.umask(0o022)
     print(f"seed {flags.seed}: calm run", flush=True)
-    calm, wrong, _ = play(flags.root, flags.minutes, flags.seed, False, flags.keep)
+    calm, wrong, _ = play(flags, disturbed=False)
     wrong = [f"calm run: {what}" for what in wrong]
     print("chaos", flush=True)
-    chaos, found, faults = play(flags.root, flags.minutes, flags.seed, True, flags.keep)
+    chaos, found, faults = play(flags, disturbed=True)
     wrong += found
     for name, before in calm.items():
         wrong += checks.compare(name, before, chaos[name])
