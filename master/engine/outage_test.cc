@@ -51,7 +51,7 @@ TEST_F(EngineTest, AMasterThatMayNotLeadAnswersNothing) {
   Query("look");
   Settle();
   EXPECT_THAT(recorder_.log,
-              ElementsAre("create UNAVAILABLE", "acknowledge UNAVAILABLE", "look failed"));
+              ElementsAre("create UNAVAILABLE", "acknowledge UNAVAILABLE", "look UNAVAILABLE"));
   leads = true;
   recorder_.log.clear();
   Submit(Create("a"), "create");

@@ -37,9 +37,8 @@ struct ResourcePool {
   // Whether a gang may start before a more important one that does not fit, where this cannot delay
   // that one.
   bool backfill = true;
-  // A gang that does not fit is passed by its equals for this long; then it holds what it needs. The
-  // longest wait, as a multiple of that under strict order, has a bound at zero alone.
-  absl::Duration hold_after = absl::ZeroDuration();
+  // A gang that does not fit is passed by its equals for this long; then it holds what it needs.
+  absl::Duration hold_after = absl::Minutes(5);
   int default_priority = 42;      // 1..99, smaller first
   int max_aux_per_agent = 100;    // tasks without slots on one agent
   bool shared_devices = false;    // whether slots may be fractions of a device
