@@ -66,7 +66,10 @@ class LifecycleTest(harness.ClusterTestCase):
 
     def restart_master(self):
         members = self.home.json("deploy", "local", "status")["members"]
-        os.kill([m["pid"] for m in members if m["name"] == "master"][0], signal.SIGKILL)
+        pid = [m["pid"] for m in members if m["name"] == "master"][0]
+        os.kill(pid, signal.SIGKILL)
+        # Its port is free once it is gone.
+        eventually(lambda: not os.path.exists(f"/proc/{pid}"), "the master's end")
         self.home.up(self.agents, self.slots)
 
     def test_at_the_end_the_best_and_the_newest_checkpoint_stay(self):
