@@ -44,7 +44,8 @@ absl::string_view StateMark(absl::string_view name) { return LookOf(StateWord(na
 
 bool IsTerminal(absl::string_view name) {
   const absl::string_view word = StateWord(name);
-  return word == "COMPLETED" || word == "ERROR" || word == "CANCELED" || word == "DELETED";
+  return word == "COMPLETED" || word == "ERROR" || word == "CANCELED" ||
+         absl::StartsWith(word, "DELET");
 }
 
 absl::Time ToTime(const google::protobuf::Timestamp& time) {

@@ -52,6 +52,11 @@ void LeaseKeeper::Announce(const std::string& leader) {
   changed_.notify_all();
 }
 
+bool LeaseKeeper::Leads() const {
+  std::lock_guard lock(mutex_);
+  return !hold_.IsOver(SteadyNow());
+}
+
 void LeaseKeeper::Renew() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {

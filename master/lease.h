@@ -71,6 +71,9 @@ class LeaseKeeper {
   // Waits for a renewal that is under way.
   ~LeaseKeeper();
 
+  // By the clock, at once also after a process that was stopped goes on.
+  bool Leads() const;
+
   // Where the leader answers, from now on.
   void Announce(const std::string& leader);
 
@@ -81,7 +84,7 @@ class LeaseKeeper {
   store::Store& store_;
   const LeaseTimes times_;
   const std::function<void(bool)> leads_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
   bool announced_ = false;

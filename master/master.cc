@@ -28,6 +28,7 @@
 #include "master/service/services.h"
 #include "master/store/postgres/embedded.h"
 #include "master/store/postgres/postgres_store.h"
+#include "master/sweep/sweep.h"
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/service_type.h>
@@ -100,6 +101,7 @@ class Master::Impl {
   service::AllocationWatch allocation_watch_{
       [this](const model::AllocationId& id) { all_gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
+  sweep::Sweep sweep_;
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<LeaseKeeper> lease_;
   Metrics metrics_;
@@ -191,8 +193,10 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
                         .default_compute_pool = config.default_compute_pool,
                         .default_aux_pool = config.default_aux_pool},
       store_.get(), loop_.get(),
-      engine::Sinks{
-          .agents = hub_.get(), .trials = &allocation_watch_, .experiments = &experiment_watch_},
+      engine::Sinks{.agents = hub_.get(),
+                    .trials = &allocation_watch_,
+                    .experiments = &experiment_watch_,
+                    .sweep = &sweep_},
       [this](const absl::Status& status) { Fail(status); });
   hub_->SetEngine(engine_.get());
   edge_.engine = engine_.get();
@@ -206,9 +210,11 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   const bool shared = !config.db_url.empty();
   if (shared) DET_RETURN_IF_ERROR(store_->ClaimLease(std::nullopt).status());
   DET_RETURN_IF_ERROR(engine_->Start());
+  sweep_.Start(store_.get(), engine_.get());
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });
+  engine_->AnswerOnlyWhile([lease = lease_.get()] { return lease->Leads(); });
   return absl::OkStatus();
 }
 
@@ -276,16 +282,17 @@ void Master::Impl::Fail(const absl::Status& status) {
 }
 
 void Master::Impl::Stop() {
-  lease_.reset();
   if (gateway_ != nullptr) gateway_->StopAccepting();
   if (hub_ != nullptr) hub_->Stop();
   if (server_ != nullptr) {
     server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
   }
   if (gateway_ != nullptr) gateway_->Stop();
+  sweep_.Stop();
   if (engine_ != nullptr) engine_->Stop();
   if (pool_ != nullptr) pool_->Stop();
   if (loop_ != nullptr) loop_->Stop();
+  lease_.reset();  // until here it is asked
 }
 
 absl::StatusOr<std::unique_ptr<Master>> Master::Start(const Config& config,

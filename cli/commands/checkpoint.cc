@@ -1,4 +1,4 @@
-// det checkpoint list|download
+// det checkpoint list|download|delete
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,10 +8,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/confirm.h"
+#include "cli/commands/experiment.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "det/api/v1/checkpoint.pb.h"
@@ -29,31 +32,15 @@ int StepsOf(const Checkpoint& checkpoint) {
   return found == fields.end() ? 0 : static_cast<int>(found->second.number_value());
 }
 
-Table CheckpointTable(const google::protobuf::RepeatedPtrField<Checkpoint>& checkpoints) {
-  Table table({{"CHECKPOINT"},
-               {"TRIAL", true},
-               {"BATCH", true},
-               {"METRIC", true},
-               {"STATE"},
-               {"SIZE", true},
-               {"SAVED"},
-               {"WHERE", false, true}});
-  for (const Checkpoint& each : checkpoints) {
-    table.AddRow(
-        {each.uuid(), absl::StrCat(each.training().trial_id()), absl::StrCat(StepsOf(each)),
-         each.training().has_searcher_metric() ? Number(each.training().searcher_metric()) : "-",
-         StateCell(Checkpoint::State_Name(each.state())),
-         Cell(Bytes(each.size()), Paint::kPlain, absl::StrCat(each.size())),
-         AgoCell(each.report_time(), absl::Now()), each.storage_path()});
-  }
-  return table;
-}
-
 template <class Request, class Response>
 absl::StatusOr<int> List(Invocation& run, const char* method, int id) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   Request request;
   request.set_id(id);
+  if (!run.args.Has("all")) {
+    request.add_states(Checkpoint::STATE_COMPLETED);
+    request.add_states(Checkpoint::STATE_ERROR);
+  }
   Response response;
   DET_RETURN_IF_ERROR(api->Call(absl::StrCat("CheckpointService.", method), request, &response));
   DET_ASSIGN_OR_RETURN(
@@ -172,14 +159,75 @@ absl::StatusOr<int> RunDownload(Invocation& run) {
   return kExitOk;
 }
 
+// "a,b c" as well as "a b c".
+std::vector<std::string> Uuids(const Invocation& run) {
+  std::vector<std::string> uuids;
+  for (const std::string& word : run.args.Words("CHECKPOINT")) {
+    for (const absl::string_view uuid : absl::StrSplit(word, ',', absl::SkipEmpty())) {
+      uuids.emplace_back(uuid);
+    }
+  }
+  return uuids;
+}
+
+absl::StatusOr<int> RunDelete(Invocation& run) {
+  const std::vector<std::string> uuids = Uuids(run);
+  if (uuids.empty()) return UsageError("checkpoint delete needs the uuid of a CHECKPOINT");
+  DET_RETURN_IF_ERROR(
+      Confirm(run, absl::StrCat("Delete the files of ",
+                                Counted(static_cast<int>(uuids.size()), "checkpoint"), "?")));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::DeleteCheckpointsRequest request;
+  for (const std::string& uuid : uuids) request.add_checkpoint_uuids(uuid);
+  api::v1::DeleteCheckpointsResponse response;
+  DET_RETURN_IF_ERROR(api->Call("CheckpointService.DeleteCheckpoints", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+  } else {
+    const int deleted = static_cast<int>(uuids.size()) - response.kept_size();
+    run.screen->Print(absl::StrCat("deleting ", Counted(deleted, "checkpoint"), "\n"));
+    NoteKept(run, response.kept());
+  }
+  // What was named one by one was all meant.
+  return response.kept().empty() ? kExitOk : kExitError;
+}
+
 }  // namespace
+
+Table CheckpointTable(const google::protobuf::RepeatedPtrField<Checkpoint>& checkpoints) {
+  Table table({{"CHECKPOINT"},
+               {"TRIAL", true},
+               {"BATCH", true},
+               {"METRIC", true},
+               {"STATE"},
+               {"SIZE", true},
+               {"SAVED"},
+               {"WHERE", false, true}});
+  for (const Checkpoint& each : checkpoints) {
+    table.AddRow(
+        {each.uuid(), absl::StrCat(each.training().trial_id()), absl::StrCat(StepsOf(each)),
+         each.training().has_searcher_metric() ? Number(each.training().searcher_metric()) : "-",
+         StateCell(Checkpoint::State_Name(each.state())),
+         Cell(Bytes(each.size()), Paint::kPlain, absl::StrCat(each.size())),
+         AgoCell(each.report_time(), absl::Now()), each.storage_path()});
+  }
+  return table;
+}
+
+void NoteKept(Invocation& run,
+              const google::protobuf::RepeatedPtrField<api::v1::HeldCheckpoint>& kept) {
+  for (const api::v1::HeldCheckpoint& each : kept) {
+    run.screen->Note(
+        absl::StrCat("checkpoint ", each.uuid(), " stays: ", each.holder(), " needs it"));
+  }
+}
 
 std::vector<Command> CheckpointCommands() {
   return {
       {{"checkpoint", "list"},
        "list the checkpoints of an experiment or a trial",
        {{"EXPERIMENT", "its id", true}},
-       {{"trial", 0, "TRIAL", "of one trial instead"}, kCsv},
+       {{"trial", 0, "TRIAL", "of one trial instead"}, {"all", 'a', "", "deleted ones, too"}, kCsv},
        RunList,
        ""},
       {{"checkpoint", "download"},
@@ -188,6 +236,12 @@ std::vector<Command> CheckpointCommands() {
        {{"output", 'o', "DIR", "a new or empty folder (checkpoints/UUID)"}},
        RunDownload,
        ""},
+      {{"checkpoint", "delete"},
+       "delete the files of checkpoints",
+       {{"CHECKPOINT", "its uuid, or several with commas between them", false, true}},
+       {kYes},
+       RunDelete,
+       "Those that others start from, and the newest of a trial that runs, stay."},
   };
 }
 

@@ -1,4 +1,4 @@
-// det experiment list|describe|logs|wait|kill|pause|activate|cancel
+// det experiment list|describe|logs|wait|kill|pause|activate|cancel|archive|unarchive
 #include "cli/commands/experiment.h"
 
 #include "absl/strings/str_cat.h"
@@ -32,22 +32,27 @@ absl::StatusOr<int> RunList(Invocation& run) {
   request.set_sort_by(api::v1::GetExperimentsRequest::SORT_BY_ID);
   request.set_order_by(api::v1::ORDER_BY_DESC);
   request.set_limit(limit);
+  const bool all = run.args.Has("all");
+  if (!all) request.set_archived(false);
   api::v1::GetExperimentsResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiments", request, &response));
-  Table table({{"ID", true},
-               {"NAME", false, true},
-               {"STATE"},
-               {"PROGRESS", true},
-               {"TRIALS", true},
-               {"BEST", true},
-               {"STARTED"},
-               {"OWNER", false, true}});
+  std::vector<Column> columns = {{"ID", true},       {"NAME", false, true}, {"STATE"},
+                                 {"PROGRESS", true}, {"TRIALS", true},      {"BEST", true},
+                                 {"STARTED"},        {"OWNER", false, true}};
+  if (all) columns.push_back({"ARCHIVED"});
+  Table table(std::move(columns));
   for (const Experiment& each : response.experiments()) {
-    table.AddRow(
-        {absl::StrCat(each.id()), each.name(), StateCell(StateName(each)), ProgressText(each),
-         absl::StrCat(each.num_trials()),
-         each.has_best_trial_searcher_metric() ? Number(each.best_trial_searcher_metric()) : "-",
-         AgoCell(each.start_time(), absl::Now()), each.username()});
+    std::vector<Cell> row = {
+        absl::StrCat(each.id()),
+        each.name(),
+        StateCell(StateName(each)),
+        ProgressText(each),
+        absl::StrCat(each.num_trials()),
+        each.has_best_trial_searcher_metric() ? Number(each.best_trial_searcher_metric()) : "-",
+        AgoCell(each.start_time(), absl::Now()),
+        each.username()};
+    if (all) row.push_back(each.archived() ? "yes" : "no");
+    table.AddRow(std::move(row));
   }
   DET_ASSIGN_OR_RETURN(
       const int code,
@@ -73,6 +78,7 @@ std::string Description(const api::v1::GetExperimentResponse& response, const St
   std::vector<std::pair<std::string, Cell>> fields = {
       {"experiment", absl::StrCat(each.id(), "  ", each.name())},
       {"state", StateCell(StateName(each))}};
+  if (each.archived()) fields.emplace_back("archived", "yes");
   if (!each.state_reason().empty()) fields.emplace_back("because", each.state_reason());
   const std::string place = PlaceInQueue(response);
   if (!place.empty()) fields.emplace_back("queue", place);
@@ -180,6 +186,16 @@ absl::StatusOr<int> RunCancel(Invocation& run) {
       run, "CancelExperiment", "canceled");
 }
 
+absl::StatusOr<int> RunArchive(Invocation& run) {
+  return Ask<api::v1::ArchiveExperimentRequest, api::v1::ArchiveExperimentResponse>(
+      run, "ArchiveExperiment", "archived");
+}
+
+absl::StatusOr<int> RunUnarchive(Invocation& run) {
+  return Ask<api::v1::UnarchiveExperimentRequest, api::v1::UnarchiveExperimentResponse>(
+      run, "UnarchiveExperiment", "unarchived");
+}
+
 }  // namespace
 
 absl::StatusOr<int> ReportEnd(const Experiment& last, Invocation& run) {
@@ -193,14 +209,17 @@ absl::StatusOr<int> ReportEnd(const Experiment& last, Invocation& run) {
 
 std::vector<Command> ExperimentCommands() {
   std::vector<Command> commands = {ExperimentCreateCommand()};
-  for (auto& more : {ExperimentAgainCommands(), ExperimentSetCommands()}) {
+  for (auto& more :
+       {ExperimentAgainCommands(), ExperimentDeletionCommands(), ExperimentSetCommands()}) {
     commands.insert(commands.end(), more.begin(), more.end());
   }
   const std::vector<Command> rest = {
       {{"experiment", "list"},
        "list experiments, the newest first",
        {},
-       {{"limit", 0, "N", "at most so many (100); 0: all"}, kCsv},
+       {{"limit", 0, "N", "at most so many (100); 0: all"},
+        {"all", 'a', "", "archived ones, too"},
+        kCsv},
        RunList,
        ""},
       {{"experiment", "describe"},
@@ -239,6 +258,18 @@ std::vector<Command> ExperimentCommands() {
        {kExperiment},
        {},
        RunActivate,
+       ""},
+      {{"experiment", "archive"},
+       "hide an experiment that has ended from lists",
+       {kExperiment},
+       {},
+       RunArchive,
+       "`det experiment list --all` shows it."},
+      {{"experiment", "unarchive"},
+       "show an archived experiment in lists again",
+       {kExperiment},
+       {},
+       RunUnarchive,
        ""},
   };
   commands.insert(commands.end(), rest.begin(), rest.end());

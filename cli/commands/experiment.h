@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/command.h"
+#include "cli/table.h"
 #include "det/api/v1/experiment.pb.h"
 
 namespace det::cli {
@@ -19,8 +20,15 @@ absl::StatusOr<int> FollowToEnd(Invocation& run, const ApiClient& api, int id);
 // Sends it and says what was made, or follows it where --follow asks for that.
 absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentRequest& request);
 
+// ---- checkpoint.cc ----
+Table CheckpointTable(const google::protobuf::RepeatedPtrField<api::v1::Checkpoint>& checkpoints);
+// Says on stderr which checkpoints were not deleted, and because of whom.
+void NoteKept(Invocation& run,
+              const google::protobuf::RepeatedPtrField<api::v1::HeldCheckpoint>& kept);
+
 Command ExperimentCreateCommand();
 std::vector<Command> ExperimentSetCommands();
+std::vector<Command> ExperimentDeletionCommands();
 // continue and fork.
 std::vector<Command> ExperimentAgainCommands();
 

@@ -8,9 +8,11 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "master/experiment/allocation.h"
 #include "master/experiment/experiment.h"
+#include "master/experiment/retention.h"
 #include "master/experiment/trial.h"
 #include "master/model/agent.h"
 #include "master/model/ids.h"
@@ -54,6 +56,36 @@ struct AddMetrics {
 struct AddCheckpoint {
   model::CheckpointRecord checkpoint;
   friend bool operator==(const AddCheckpoint&, const AddCheckpoint&) = default;
+};
+// The rest is about experiments that have ended; for one that runs they change nothing that its
+// next row would not. Held: view held_checkpoints.
+struct SetArchived {
+  model::ExperimentId experiment;
+  bool archived = false;
+  friend bool operator==(const SetArchived&, const SetArchived&) = default;
+};
+// Its checkpoints that nobody holds go with it.
+struct MarkDeleting {
+  model::ExperimentId experiment;
+  friend bool operator==(const MarkDeleting&, const MarkDeleting&) = default;
+};
+// Retention is due again.
+struct PutRetention {
+  model::ExperimentId experiment;
+  experiment::RetentionPolicy policy;
+  friend bool operator==(const PutRetention&, const PutRetention&) = default;
+};
+// COMPLETED and ERROR become DELETING where nobody holds them.
+struct DropCheckpoints {
+  std::vector<model::CheckpointId> ids;
+  friend bool operator==(const DropCheckpoints&, const DropCheckpoints&) = default;
+};
+// Likewise, and the experiment's retention is done; nothing if its policy is another by now.
+struct RetainOthers {
+  model::ExperimentId experiment;
+  experiment::RetentionPolicy policy;
+  std::vector<model::CheckpointId> drop;
+  friend bool operator==(const RetainOthers&, const RetainOthers&) = default;
 };
 // A line of the master's own in a task's log: "restart 1 of 5: rank 1 was killed by SIGKILL".
 struct AddLogLine {
@@ -99,7 +131,8 @@ struct DropQuota {
 };
 
 using Change = std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents,
-                            AddMetrics, AddCheckpoint, AddLogLine, PutAgent, DropAgent,
+                            AddMetrics, AddCheckpoint, SetArchived, MarkDeleting, PutRetention,
+                            DropCheckpoints, RetainOthers, AddLogLine, PutAgent, DropAgent,
                             PutAgentState, PutPool, DropPool, PutDefaultPools, SetQuota, DropQuota>;
 
 }  // namespace det::cluster

@@ -93,6 +93,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event) {
         absl::StrCat("experiment ", e.id.value(), " is ", std::string(model::ToString(e.state)),
                      "; only one that has ended can be continued with another configuration"));
   }
+  DET_RETURN_IF_ERROR(CheckRows(step.s, event));
   DET_ASSIGN_OR_RETURN(Entry * entry, Adopt(step, event, before));
   step.TouchJob(entry->experiment);
   Do(step, *entry, entry->searcher.Start());

@@ -96,9 +96,14 @@ struct ExperimentChanged {
   friend bool operator==(const ExperimentChanged&, const ExperimentChanged&) = default;
 };
 
+// There may be something to remove.
+struct SweepSoon {
+  friend bool operator==(const SweepSoon&, const SweepSoon&) = default;
+};
+
 using Effect = std::variant<StartTask, StopTask, AnnounceRendezvous, AnnouncePreemption,
                             CloseAllocation, SetDeadline, ScheduleSoon, SetScheduleTimer,
-                            SetCalendarTimer, QueueChanged, ExperimentChanged>;
+                            SetCalendarTimer, QueueChanged, ExperimentChanged, SweepSoon>;
 
 }  // namespace det::cluster
 

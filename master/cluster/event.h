@@ -88,6 +88,13 @@ struct EarlyExitReported {
 // ---- the engine's own ----
 
 struct ScheduleTick {};
+// The sweep has looked at an experiment that has ended: by this policy, if it still is the
+// experiment's, `drop` go. ABORTED when the experiment runs again.
+struct RetainCheckpoints {
+  model::ExperimentId id;
+  experiment::RetentionPolicy policy;
+  std::vector<model::CheckpointId> drop;
+};
 // A maintenance window is over; a month has ended.
 struct CalendarTick {};
 struct AllocationDeadline {
@@ -96,7 +103,8 @@ struct AllocationDeadline {
 
 using Event = std::variant<
     CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment,
-    KillTrial, ContinueExperiment, PostSearcherOperations, UpdateQueue, EnableAgent, DisableAgent,
+    KillTrial, ContinueExperiment, PostSearcherOperations, ArchiveExperiment, DeleteExperiment,
+    SetRetention, DeleteCheckpoints, RetainCheckpoints, UpdateQueue, EnableAgent, DisableAgent,
     EnableSlot, DisableSlot, SetMaintenance, PutResourcePool, DeleteResourcePool, PutQuota,
     DeleteQuota, HardwareSuspected, LogPolicyMatched, CalendarTick, AgentRegistered,
     AgentDisconnected, AgentLost, ShareStarted, ShareExited, ValidationReported, CheckpointReported,

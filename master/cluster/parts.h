@@ -26,6 +26,17 @@ absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event);
 // The searcher of an experiment that goes on asks for a trial that is there.
 void AskedAgain(Step& step, Entry& entry, experiment::Trial& trial);
 
+// ---- deletion.cc ----
+absl::StatusOr<Outcome> Apply(Step& step, const ArchiveExperiment& event);
+absl::StatusOr<Outcome> Apply(Step& step, const DeleteExperiment& event);
+absl::StatusOr<Outcome> Apply(Step& step, const SetRetention& event);
+absl::StatusOr<Outcome> Apply(Step& step, const DeleteCheckpoints& event);
+absl::StatusOr<Outcome> Apply(Step& step, const RetainCheckpoints& event);
+// FAILED_PRECONDITION when what the new experiment starts from was given up for deletion.
+absl::Status CheckOrigins(const Cluster::State& s, const CreateExperiment& event);
+// ABORTED or FAILED_PRECONDITION likewise.
+absl::Status CheckRows(const Cluster::State& s, const ContinueExperiment& event);
+
 // ---- agents.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event);
 absl::StatusOr<Outcome> Apply(Step& step, const AgentDisconnected& event);

@@ -56,6 +56,7 @@ std::vector<Effect> Cluster::Regenerate() const {
     std::move(of.begin(), of.end(), std::back_inserter(effects));
   }
   effects.push_back(ScheduleSoon{});
+  effects.push_back(SweepSoon{});
   const auto planned = [](const auto& of) { return !of.second.maintenance.empty(); };
   const auto monthly = [](const model::Quota& quota) { return quota.slot_hours.has_value(); };
   const std::vector<model::Quota> quotas = Quotas(*state_);

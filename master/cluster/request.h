@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "master/cluster/image.h"
+#include "master/experiment/retention.h"
 #include "master/model/agent.h"
 #include "master/model/experiment_config.h"
 #include "master/model/ids.h"
@@ -32,6 +33,7 @@ struct CreateExperiment {
   bool activate = true;
   // From which every trial starts; what searcher.source_* names, looked up.
   std::optional<model::CheckpointId> warm_start = std::nullopt;
+  std::optional<model::ExperimentId> warm_start_from = std::nullopt;  // whose that checkpoint is
   std::optional<model::ExperimentId> forked_from = std::nullopt;
 };
 struct PauseExperiment {
@@ -57,6 +59,24 @@ struct KillTrial {
 struct ContinueExperiment {
   Image rows;
   std::shared_ptr<const model::ExperimentConfig> config;  // null: as it was
+};
+// Hidden from lists, or shown again. FAILED_PRECONDITION while it runs.
+struct ArchiveExperiment {
+  model::ExperimentId id;
+  bool archived = true;
+};
+// All of it but checkpoints that others hold. FAILED_PRECONDITION while it runs; OK also twice.
+struct DeleteExperiment {
+  model::ExperimentId id;
+};
+// Applied now, if it has ended, else at its end.
+struct SetRetention {
+  model::ExperimentId id;
+  experiment::RetentionPolicy policy;
+};
+// Those that are held stay.
+struct DeleteCheckpoints {
+  std::vector<model::CheckpointId> ids;
 };
 // The user's own program drives the search. FAILED_PRECONDITION unless the experiment's searcher
 // takes operations; the same id of `posted` again is OK.

@@ -53,6 +53,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
       return step.Finish();
     }
   }
+  DET_RETURN_IF_ERROR(CheckOrigins(step.s, event));
   experiment::QueuePlace place =
       MakePlace(step.s, *event.config, model::ExperimentId(step.s.last_experiment + 1));
   DET_RETURN_IF_ERROR(CanEverRun(step.s, *event.config, place.resource_pool));

@@ -65,6 +65,10 @@ struct Cluster::State {
 
   // Of the experiments that ended since the start: their searcher's last step. No durable state.
   std::map<model::ExperimentId, int64_t> ended;
+  // What was given up for deletion since the start: whoever looked at the rows before that must not
+  // build on it. No durable state.
+  std::set<model::ExperimentId> deleting;
+  std::set<model::CheckpointId> dropped;
   int32_t last_experiment = 0;
   int32_t last_trial = 0;
   int64_t last_submitted = 0;

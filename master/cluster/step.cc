@@ -76,6 +76,10 @@ Outcome Step::Finish() {
   out.changes = std::move(rows);
   for (const model::ExperimentId& id : changed) Effect(ExperimentChanged{id});
   if (reschedule_) Effect(ScheduleSoon{});
+  for (const model::ExperimentId& id : experiments_) {
+    // Its checkpoints are thinned out, and what it held may go.
+    if (model::IsTerminal(s.experiments.at(id).experiment.state)) Effect(SweepSoon{});
+  }
   Forget();
   TellScheduler();
   return std::move(out);

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <variant>
@@ -64,6 +66,14 @@ const std::vector<std::string>& VariablesFor(const Cluster::State& s,
   return variables.cpu;
 }
 
+// DET_ names are ours, but for those that are the user's to set (docs/task_environment.md).
+bool IsUsers(const std::string& name) {
+  static constexpr std::array kSettings = {"DET_CXX", "DET_CXXFLAGS", "DET_LDFLAGS",
+                                           "DET_MASTER_PATIENCE", "DET_OUTBOX_LIMIT"};
+  if (!absl::StartsWith(name, "DET_")) return true;
+  return std::find(kSettings.begin(), kSettings.end(), name) != kSettings.end();
+}
+
 std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experiment::Experiment& e,
                                            const Trial& t, const experiment::Allocation& a,
                                            const model::Placement& placement) {
@@ -71,7 +81,7 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
   for (const std::string& variable : VariablesFor(s, e, placement)) {
     const size_t equals = variable.find('=');
     const std::string name = variable.substr(0, equals);
-    if (absl::StartsWith(name, "DET_")) continue;
+    if (!IsUsers(name)) continue;
     env[name] = equals == std::string::npos ? "" : variable.substr(equals + 1);
   }
   env["DET_CLUSTER_ID"] = s.settings.cluster_id;

@@ -47,4 +47,8 @@ void Dispatcher::Do(const cluster::ExperimentChanged& effect) {
   if (sinks_.experiments != nullptr) sinks_.experiments->Changed(effect.id);
 }
 
+void Dispatcher::Do(const cluster::SweepSoon&) {
+  if (sinks_.sweep != nullptr) sinks_.sweep->Soon();
+}
+
 }  // namespace det::engine

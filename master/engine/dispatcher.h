@@ -30,6 +30,7 @@ class Dispatcher {
   void Do(const cluster::SetCalendarTimer& effect);
   void Do(const cluster::QueueChanged& effect);
   void Do(const cluster::ExperimentChanged& effect);
+  void Do(const cluster::SweepSoon& effect);
 
   const Sinks sinks_;
   Timers& timers_;

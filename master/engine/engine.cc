@@ -20,6 +20,8 @@ namespace {
 
 using Reply = absl::AnyInvocable<void(absl::StatusOr<Applied>)>;
 
+constexpr char kNotLeading[] =
+    "this master could not renew its lease, and another may lead; ask again";
 constexpr char kStopped[] = "the master is stopping; try again later";
 
 }  // namespace
@@ -52,6 +54,9 @@ class Engine::Impl {
              absl::AnyInvocable<void(absl::Status)> done);
 
   base::EventLoop& loop() { return loop_; }
+  void AnswerOnlyWhile(std::function<bool()> leads) {
+    loop_.Post([this, leads = std::move(leads)]() mutable { leads_ = std::move(leads); });
+  }
   const Committer& committer() const { return committer_; }
   Histogram commit_latency() const {
     std::lock_guard lock(latency_mutex_);
@@ -73,6 +78,7 @@ class Engine::Impl {
   Histogram commit_latency_;
 
   // Touched on the loop alone, once Start has returned.
+  std::function<bool()> leads_ = [] { return true; };
   cluster::Cluster cluster_;
   Committer committer_;
   Timers timers_;
@@ -116,6 +122,7 @@ void Engine::Impl::Stop() {
 }
 
 absl::Status Engine::Impl::Accepts() const {
+  if (!leads_()) return absl::UnavailableError(kNotLeading);
   if (committer_.accepting()) return absl::OkStatus();
   if (stopped_) return absl::UnavailableError(kStopped);
   return absl::UnavailableError(absl::StrCat(committer_.health().message(), "; try again later"));
@@ -185,6 +192,10 @@ Engine::Engine(cluster::Settings settings, store::Store* store, base::EventLoop*
                                    commit_loop)) {}
 
 Engine::~Engine() = default;
+
+void Engine::AnswerOnlyWhile(std::function<bool()> leads) {
+  impl_->AnswerOnlyWhile(std::move(leads));
+}
 
 absl::Status Engine::Start() { return impl_->Start(); }
 void Engine::Stop() { impl_->Stop(); }

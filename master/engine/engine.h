@@ -8,6 +8,7 @@
 #define MASTER_ENGINE_ENGINE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -52,6 +53,11 @@ class Engine {
   // Finishes the open batches, unless the database is away; later Submits are refused with
   // UNAVAILABLE. Blocks, except with a `commit_loop` of the caller's, who turns it himself.
   void Stop();
+
+  // From now on: what is asked while `leads` says false is refused with UNAVAILABLE, because
+  // another master may lead and know better; asked on the engine's loop. Facts are taken all the
+  // same, and fail with their commit.
+  void AnswerOnlyWhile(std::function<bool()> leads);
 
   // Applies `event`; calls `reply` after its commit. A refusal too waits for what it was judged by.
   // UNAVAILABLE while the database has been away for longer than a bound: nothing was applied.

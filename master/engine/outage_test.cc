@@ -42,6 +42,23 @@ TEST_F(EngineTest, TheSameBatchIsTriedAgainWhileTheDatabaseIsAway) {
   EXPECT_THAT(fatal_, IsEmpty());
 }
 
+TEST_F(EngineTest, AMasterThatMayNotLeadAnswersNothing) {
+  bool leads = false;
+  engine_->AnswerOnlyWhile([&] { return leads; });
+  Submit(Create("a"), "create");
+  // Of an allocation that nobody knows: nothing would be committed, and so nothing be fenced off.
+  Submit(cluster::PreemptionAcked{model::AllocationId("9.9.9")}, "acknowledge");
+  Query("look");
+  Settle();
+  EXPECT_THAT(recorder_.log,
+              ElementsAre("create UNAVAILABLE", "acknowledge UNAVAILABLE", "look UNAVAILABLE"));
+  leads = true;
+  recorder_.log.clear();
+  Submit(Create("a"), "create");
+  Settle();
+  EXPECT_THAT(recorder_.log, ElementsAre("create OK"));
+}
+
 TEST_F(EngineTest, ACommitWhoseAnswerWasLostIsNotDoneTwice) {
   store_.Script({FaultyStore::Fault::kLostAck});
   Submit(Create("a"), "create");

@@ -33,10 +33,18 @@ class ExperimentSink {
   virtual void QueueChanged() = 0;
 };
 
+// Told that there may be something to remove. Implemented by sweep::Sweep.
+class SweepSink {
+ public:
+  virtual ~SweepSink() = default;
+  virtual void Soon() = 0;
+};
+
 struct Sinks {
   AgentSink* agents = nullptr;
   TrialSink* trials = nullptr;
   ExperimentSink* experiments = nullptr;
+  SweepSink* sweep = nullptr;
 };
 
 }  // namespace det::engine

@@ -11,6 +11,7 @@
 
 #include "absl/time/time.h"
 #include "master/model/ids.h"
+#include "master/model/states.h"
 #include "master/model/value.h"
 
 namespace det::model {
@@ -34,6 +35,7 @@ struct CheckpointRecord {
   std::map<std::string, int64_t> resources;  // relative path -> bytes
   Value metadata;
   absl::Time time;
+  CheckpointState state = CheckpointState::kCompleted;
   friend bool operator==(const CheckpointRecord&, const CheckpointRecord&) = default;
 };
 

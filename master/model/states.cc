@@ -14,6 +14,16 @@ constexpr Name<ExperimentState> kExperimentStates[] = {
     {ExperimentState::kCompleted, "COMPLETED"},
     {ExperimentState::kCanceled, "CANCELED"},
     {ExperimentState::kError, "ERROR"},
+    {ExperimentState::kDeleting, "DELETING"},
+    {ExperimentState::kDeleteFailed, "DELETE_FAILED"},
+    {ExperimentState::kDeleted, "DELETED"},
+};
+
+constexpr Name<CheckpointState> kCheckpointStates[] = {
+    {CheckpointState::kCompleted, "COMPLETED"},
+    {CheckpointState::kError, "ERROR"},
+    {CheckpointState::kDeleting, "DELETING"},
+    {CheckpointState::kDeleted, "DELETED"},
 };
 
 constexpr Name<TrialState> kTrialStates[] = {
@@ -43,12 +53,16 @@ constexpr Name<ExitReason> kExitReasons[] = {
 }  // namespace
 
 std::string_view ToString(ExperimentState state) { return TextOf(kExperimentStates, state); }
+std::string_view ToString(CheckpointState state) { return TextOf(kCheckpointStates, state); }
 std::string_view ToString(TrialState state) { return TextOf(kTrialStates, state); }
 std::string_view ToString(AllocationState state) { return TextOf(kAllocationStates, state); }
 std::string_view ToString(ExitReason reason) { return TextOf(kExitReasons, reason); }
 
 std::optional<ExperimentState> ParseExperimentState(std::string_view text) {
   return ValueOf(kExperimentStates, text);
+}
+std::optional<CheckpointState> ParseCheckpointState(std::string_view text) {
+  return ValueOf(kCheckpointStates, text);
 }
 std::optional<TrialState> ParseTrialState(std::string_view text) {
   return ValueOf(kTrialStates, text);
@@ -62,7 +76,11 @@ std::optional<ExitReason> ParseExitReason(std::string_view text) {
 
 bool IsTerminal(ExperimentState state) {
   return state == ExperimentState::kCompleted || state == ExperimentState::kCanceled ||
-         state == ExperimentState::kError;
+         state == ExperimentState::kError || IsDeletion(state);
+}
+bool IsDeletion(ExperimentState state) {
+  return state == ExperimentState::kDeleting || state == ExperimentState::kDeleteFailed ||
+         state == ExperimentState::kDeleted;
 }
 bool IsTerminal(TrialState state) {
   return state == TrialState::kCompleted || state == TrialState::kCanceled ||

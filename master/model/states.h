@@ -20,6 +20,18 @@ enum class ExperimentState {
   kCompleted,
   kCanceled,
   kError,
+  // It had ended and is being deleted (docs/durability.md).
+  kDeleting,
+  kDeleteFailed,  // its files could not be removed; its reason says why
+  kDeleted,       // nothing is left of it but checkpoints that others hold
+};
+
+// Of a checkpoint's files.
+enum class CheckpointState {
+  kCompleted,
+  kError,     // damaged
+  kDeleting,  // to be removed
+  kDeleted,   // gone; what is known of the checkpoint stays
 };
 
 enum class TrialState {
@@ -54,15 +66,20 @@ enum class ExitReason {
 };
 
 std::string_view ToString(ExperimentState state);  // "ACTIVE"
+std::string_view ToString(CheckpointState state);  // "COMPLETED"
 std::string_view ToString(TrialState state);       // "QUEUED"
 std::string_view ToString(AllocationState state);  // "ASSIGNED"
 std::string_view ToString(ExitReason reason);      // "NODE_LOST"
 std::optional<ExperimentState> ParseExperimentState(std::string_view text);
+std::optional<CheckpointState> ParseCheckpointState(std::string_view text);
 std::optional<TrialState> ParseTrialState(std::string_view text);
 std::optional<AllocationState> ParseAllocationState(std::string_view text);
 std::optional<ExitReason> ParseExitReason(std::string_view text);
 
+// It has ended, whatever has become of it since.
 bool IsTerminal(ExperimentState state);
+// It is being deleted, or was.
+bool IsDeletion(ExperimentState state);
 bool IsTerminal(TrialState state);
 
 }  // namespace det::model

@@ -87,4 +87,9 @@ absl::Status CheckCheckpointPlace(const CheckpointPlaces& places,
   return absl::OkStatus();
 }
 
+std::string CheckpointFolder(const model::CheckpointStorageConfig& storage,
+                             const model::CheckpointId& id) {
+  return (fs::path(model::CheckpointDirectory(storage)) / id.value()).string();
+}
+
 }  // namespace det::service

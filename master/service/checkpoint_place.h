@@ -26,6 +26,10 @@ struct CheckpointPlaces {
 absl::Status CheckCheckpointPlace(const CheckpointPlaces& places,
                                   const model::CheckpointStorageConfig& storage);
 
+// Where the files of a checkpoint lie.
+std::string CheckpointFolder(const model::CheckpointStorageConfig& storage,
+                             const model::CheckpointId& id);
+
 }  // namespace det::service
 
 #endif  // MASTER_SERVICE_CHECKPOINT_PLACE_H_

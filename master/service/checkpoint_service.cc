@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -13,6 +14,7 @@
 #include "base/status_macros.h"
 #include "det/api/v1/checkpoint.grpc.pb.h"
 #include "master/service/call.h"
+#include "master/service/checkpoint_place.h"
 #include "master/service/convert.h"
 #include "master/service/open_stream.h"
 #include "master/service/services.h"
@@ -23,12 +25,6 @@ namespace {
 namespace api = det::api::v1;
 
 constexpr size_t kChunk = size_t{1} << 20;
-
-// The folder of a checkpoint on its shared file system.
-std::string FolderOf(const model::ExperimentConfig& config, const model::CheckpointId& id) {
-  const std::filesystem::path folder = model::CheckpointDirectory(config.checkpoint_storage);
-  return (folder / id.value()).string();
-}
 
 // Never waits: a task may have left a pipe where a file should be.
 absl::StatusOr<base::Fd> OpenRegular(const std::string& real) {
@@ -75,6 +71,10 @@ store::CheckpointQuery ToQuery(const Request& request) {
   store::CheckpointQuery query;
   query.window = ToWindow(request.offset(), request.limit());
   query.descending = request.order_by() == api::ORDER_BY_DESC;
+  for (const int state : request.states()) {
+    const auto known = FromProto(static_cast<api::Checkpoint::State>(state));
+    if (known) query.states.push_back(*known);
+  }
   return query;
 }
 
@@ -94,7 +94,7 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
           DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
           const model::ExperimentConfig& config = *experiment.experiment.config;
           api::Checkpoint* out = response->mutable_checkpoint();
-          *out = ToProto(entry, FolderOf(config, entry.checkpoint.id));
+          *out = ToProto(entry, CheckpointFolder(config.checkpoint_storage, entry.checkpoint.id));
           *out->mutable_training()->mutable_experiment_config() =
               ToStruct(model::ToShownValue(config));
           return absl::OkStatus();
@@ -124,6 +124,15 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
                     });
   }
 
+  grpc::ServerUnaryReactor* DeleteCheckpoints(grpc::CallbackServerContext* context,
+                                              const api::DeleteCheckpointsRequest* request,
+                                              api::DeleteCheckpointsResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.CheckpointService.DeleteCheckpoints",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Delete(*request, response, std::move(done));
+                 });
+  }
+
   grpc::ServerWriteReactor<api::ReadCheckpointFileResponse>* ReadCheckpointFile(
       grpc::CallbackServerContext* context,
       const api::ReadCheckpointFileRequest* request) override {
@@ -147,19 +156,49 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
     DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(id));
     DET_ASSIGN_OR_RETURN(const auto page, edge_.store->ListCheckpoints(query));
     for (const store::CheckpointEntry& entry : page.checkpoints) {
-      *response->add_checkpoints() =
-          ToProto(entry, FolderOf(*experiment.experiment.config, entry.checkpoint.id));
+      *response->add_checkpoints() = ToProto(
+          entry,
+          CheckpointFolder(experiment.experiment.config->checkpoint_storage, entry.checkpoint.id));
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->checkpoints_size(), page.total);
     return absl::OkStatus();
   }
 
+  void Delete(const api::DeleteCheckpointsRequest& request,
+              api::DeleteCheckpointsResponse* response, Done done) {
+    cluster::DeleteCheckpoints event;
+    std::set<model::ExperimentId> experiments;
+    for (const std::string& uuid : request.checkpoint_uuids()) {
+      const auto entry = edge_.store->GetCheckpoint(model::CheckpointId(uuid));
+      if (!entry.ok()) return done(entry.status());
+      event.ids.push_back(entry->checkpoint.id);
+      experiments.insert(entry->experiment);
+    }
+    const std::set<model::CheckpointId> asked(event.ids.begin(), event.ids.end());
+    for (const model::ExperimentId& id : experiments) {
+      const auto held = edge_.store->disposal().ListHeld(id);
+      if (!held.ok()) return done(held.status());
+      for (const store::HeldCheckpoint& each : *held) {
+        if (!asked.contains(each.id)) continue;
+        *response->add_kept() = ToProto(each);
+        std::erase(event.ids, each.id);
+      }
+    }
+    if (event.ids.empty()) return done(absl::OkStatus());
+    SubmitAndFinish(edge_, std::move(event), std::move(done));
+  }
+
   absl::StatusOr<base::Fd> Open(const api::ReadCheckpointFileRequest& request) {
     const model::CheckpointId id(request.checkpoint_uuid());
     DET_ASSIGN_OR_RETURN(const auto entry, edge_.store->GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
-    return OpenFile(entry, FolderOf(*experiment.experiment.config, id), request.path());
+    if (entry.checkpoint.state == model::CheckpointState::kDeleting ||
+        entry.checkpoint.state == model::CheckpointState::kDeleted) {
+      return absl::FailedPreconditionError(absl::StrCat("checkpoint ", id.value(), " was deleted"));
+    }
+    return OpenFile(entry, CheckpointFolder(experiment.experiment.config->checkpoint_storage, id),
+                    request.path());
   }
 
   static void SendChunk(const base::Fd& fd, Stream<api::ReadCheckpointFileResponse>& out) {

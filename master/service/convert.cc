@@ -48,6 +48,12 @@ api::Experiment::State ShownState(const experiment::Experiment& experiment,
       return api::Experiment::STATE_CANCELED;
     case ExperimentState::kError:
       return api::Experiment::STATE_ERROR;
+    case ExperimentState::kDeleting:
+      return api::Experiment::STATE_DELETING;
+    case ExperimentState::kDeleteFailed:
+      return api::Experiment::STATE_DELETE_FAILED;
+    case ExperimentState::kDeleted:
+      return api::Experiment::STATE_DELETED;
   }
   return api::Experiment::STATE_UNSPECIFIED;
 }
@@ -107,11 +113,25 @@ api::MetricsWorkload ToWorkload(const model::MetricReport& report) {
   return out;
 }
 
+api::Checkpoint::State ShownState(model::CheckpointState state) {
+  switch (state) {
+    case model::CheckpointState::kCompleted:
+      return api::Checkpoint::STATE_COMPLETED;
+    case model::CheckpointState::kError:
+      return api::Checkpoint::STATE_ERROR;
+    case model::CheckpointState::kDeleting:
+      return api::Checkpoint::STATE_DELETING;
+    case model::CheckpointState::kDeleted:
+      return api::Checkpoint::STATE_DELETED;
+  }
+  return api::Checkpoint::STATE_UNSPECIFIED;
+}
+
 api::CheckpointWorkload ToWorkload(const model::CheckpointRecord& checkpoint) {
   api::CheckpointWorkload out;
   out.set_uuid(checkpoint.id.value());
   *out.mutable_end_time() = ToProto(checkpoint.time);
-  out.set_state(api::Checkpoint::STATE_COMPLETED);
+  out.set_state(ShownState(checkpoint.state));
   out.mutable_resources()->insert(checkpoint.resources.begin(), checkpoint.resources.end());
   out.set_total_batches(static_cast<int32_t>(checkpoint.steps_completed));
   *out.mutable_metadata() = ToStruct(checkpoint.metadata);
@@ -184,6 +204,7 @@ api::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials&
   out.set_state_reason(ShownReason(experiment, live, out.state()));
   *out.mutable_start_time() = ToProto(experiment.created_at);
   if (experiment.ended_at) *out.mutable_end_time() = ToProto(*experiment.ended_at);
+  out.set_archived(record.archived);
   out.set_num_trials(record.num_trials);
   out.set_username(record.username);
   out.set_user_id(experiment.owner.value());
@@ -273,7 +294,7 @@ api::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& 
   out.set_task_id(allocation.substr(0, allocation.rfind('.')));
   out.set_allocation_id(allocation);
   *out.mutable_report_time() = ToProto(checkpoint.time);
-  out.set_state(api::Checkpoint::STATE_COMPLETED);
+  out.set_state(ShownState(checkpoint.state));
   out.mutable_resources()->insert(checkpoint.resources.begin(), checkpoint.resources.end());
   *out.mutable_metadata() = ToStruct(checkpoint.metadata);
   (*out.mutable_metadata()->mutable_fields())["steps_completed"].set_number_value(
@@ -288,6 +309,13 @@ api::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& 
   int64_t size = 0;
   for (const auto& [unused, bytes] : checkpoint.resources) size += bytes;
   out.set_size(size);
+  return out;
+}
+
+api::HeldCheckpoint ToProto(const store::HeldCheckpoint& held) {
+  api::HeldCheckpoint out;
+  out.set_uuid(held.id.value());
+  out.set_holder(held.holder);
   return out;
 }
 
@@ -313,61 +341,6 @@ api::TrialLogsResponse ToTrialLog(const store::LogRecord& record, model::TrialId
   auto out = ToLog<api::TrialLogsResponse>(record);
   out.set_trial_id(trial.value());
   return out;
-}
-
-std::optional<ExperimentState> FromProto(api::Experiment::State state) {
-  switch (state) {
-    case api::Experiment::STATE_ACTIVE:
-    case api::Experiment::STATE_QUEUED:
-    case api::Experiment::STATE_PULLING:
-    case api::Experiment::STATE_STARTING:
-    case api::Experiment::STATE_RUNNING:
-      return ExperimentState::kActive;
-    case api::Experiment::STATE_PAUSED:
-      return ExperimentState::kPaused;
-    case api::Experiment::STATE_STOPPING_COMPLETED:
-      return ExperimentState::kStoppingCompleted;
-    case api::Experiment::STATE_STOPPING_CANCELED:
-    case api::Experiment::STATE_STOPPING_KILLED:
-      return ExperimentState::kStoppingCanceled;
-    case api::Experiment::STATE_STOPPING_ERROR:
-      return ExperimentState::kStoppingError;
-    case api::Experiment::STATE_COMPLETED:
-      return ExperimentState::kCompleted;
-    case api::Experiment::STATE_CANCELED:
-      return ExperimentState::kCanceled;
-    case api::Experiment::STATE_ERROR:
-      return ExperimentState::kError;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<TrialState> FromProto(api::Trial::State state) {
-  switch (state) {
-    case api::Trial::STATE_QUEUED:
-      return TrialState::kQueued;
-    case api::Trial::STATE_ACTIVE:
-    case api::Trial::STATE_PULLING:
-    case api::Trial::STATE_STARTING:
-    case api::Trial::STATE_RUNNING:
-      return TrialState::kRunning;
-    case api::Trial::STATE_PAUSED:
-      return TrialState::kPaused;
-    case api::Trial::STATE_STOPPING_CANCELED:
-    case api::Trial::STATE_STOPPING_KILLED:
-    case api::Trial::STATE_STOPPING_COMPLETED:
-    case api::Trial::STATE_STOPPING_ERROR:
-      return TrialState::kStopping;
-    case api::Trial::STATE_CANCELED:
-      return TrialState::kCanceled;
-    case api::Trial::STATE_COMPLETED:
-      return TrialState::kCompleted;
-    case api::Trial::STATE_ERROR:
-      return TrialState::kError;
-    default:
-      return std::nullopt;
-  }
 }
 
 }  // namespace det::service

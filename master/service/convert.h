@@ -20,6 +20,7 @@
 #include "master/model/states.h"
 #include "master/model/value.h"
 #include "master/service/live.h"
+#include "master/store/disposal.h"
 #include "master/store/records.h"
 
 namespace det::service {
@@ -54,6 +55,7 @@ det::api::v1::Allocation ToProto(const experiment::Allocation& allocation,
 // `storage_path`: the checkpoint's folder.
 det::api::v1::Checkpoint ToProto(const store::CheckpointEntry& entry,
                                  const std::string& storage_path);
+det::api::v1::HeldCheckpoint ToProto(const store::HeldCheckpoint& held);
 det::api::v1::MetricsReport ToProto(const model::MetricReport& report);
 det::api::v1::TaskLogsResponse ToTaskLog(const store::LogRecord& record);
 det::api::v1::TrialLogsResponse ToTrialLog(const store::LogRecord& record, model::TrialId trial);
@@ -63,6 +65,7 @@ det::api::v1::TrialLogsResponse ToTrialLog(const store::LogRecord& record, model
 // The states of the model that an API state stands for; several API states share one.
 std::optional<model::ExperimentState> FromProto(det::api::v1::Experiment::State state);
 std::optional<model::TrialState> FromProto(det::api::v1::Trial::State state);
+std::optional<model::CheckpointState> FromProto(det::api::v1::Checkpoint::State state);
 
 // Window and answer's pagination. `count`: elements in the answer.
 store::Window ToWindow(int offset, int limit);

@@ -70,6 +70,11 @@ absl::StatusOr<std::optional<experiment::Experiment>> FindParent(
   if (request.parent_id() == 0) return std::nullopt;
   DET_ASSIGN_OR_RETURN(store::ExperimentRecord record,
                        store.GetExperiment(model::ExperimentId(request.parent_id())));
+  if (model::IsDeletion(record.experiment.state)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "experiment ", request.parent_id(), " is ",
+        std::string(model::ToString(record.experiment.state)), "; nothing can be made from it"));
+  }
   return std::move(record.experiment);
 }
 
@@ -96,7 +101,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
   }
   DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
   DET_RETURN_IF_ERROR(CheckPlace(edge, ready.config, request));
-  DET_ASSIGN_OR_RETURN(const std::optional<model::CheckpointId> warm_start,
+  DET_ASSIGN_OR_RETURN(const std::optional<WarmStart> warm_start,
                        FindWarmStart(*edge.store, ready.config.searcher));
   DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge.store->GetUser(owner));
   Submission submission;
@@ -113,8 +118,11 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
       .owner = owner,
       .owner_name = user.username,
       .request_id = request.request_id(),
-      .activate = request.activate(),
-      .warm_start = warm_start};
+      .activate = request.activate()};
+  if (warm_start) {
+    submission.event.warm_start = warm_start->checkpoint;
+    submission.event.warm_start_from = warm_start->experiment;
+  }
   if (parent) submission.event.forked_from = parent->id;
   return submission;
 }

@@ -1,19 +1,18 @@
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/experiment.grpc.pb.h"
-#include "google/protobuf/util/message_differencer.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/create_experiment.h"
+#include "master/service/experiment_deletion.h"
 #include "master/service/live.h"
 #include "master/service/open_stream.h"
 #include "master/service/queue_view.h"
+#include "master/service/read_experiment.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -21,33 +20,13 @@ namespace {
 
 namespace api = det::api::v1;
 
-absl::StatusOr<api::Experiment> Read(const Edge& edge, model::ExperimentId id,
-                                     const LiveTrials& live) {
-  DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge.store->GetExperiment(id));
-  api::Experiment out = ToProto(record, live, edge.clock->Now(), /*detail=*/true);
-  DET_ASSIGN_OR_RETURN(const store::TrialPage trials, edge.store->ListTrials({.experiment = id}));
-  for (const store::TrialRecord& trial : trials.trials) {
-    out.add_trial_ids(trial.trial.id.value());
-  }
-  return out;
-}
-
-// Reads it with the live part; `then` runs on the pool.
-void ReadFull(const Edge& edge, model::ExperimentId id,
-              absl::AnyInvocable<void(absl::StatusOr<api::Experiment>)> then) {
-  ReadLive(
-      edge, id,
-      [&edge, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
-        then(live.ok() ? Read(edge, id, *live) : absl::StatusOr<api::Experiment>(live.status()));
-      });
-}
-
 store::ExperimentQuery ToQuery(const api::GetExperimentsRequest& request) {
   using Sort = store::ExperimentQuery::Sort;
   store::ExperimentQuery query;
   query.window = ToWindow(request.offset(), request.limit());
   query.descending = request.order_by() == api::ORDER_BY_DESC;
   query.name = request.name();
+  if (request.has_archived()) query.archived = request.archived();
   query.usernames.assign(request.users().begin(), request.users().end());
   for (const int state : request.states()) {
     const auto known = FromProto(static_cast<api::Experiment::State>(state));
@@ -79,39 +58,6 @@ store::ExperimentQuery ToQuery(const api::GetExperimentsRequest& request) {
       query.sort = Sort::kId;
   }
   return query;
-}
-
-// What a WatchExperiment has sent last. One look at a time, so that no older one comes second.
-struct Watched {
-  std::mutex mutex;
-  std::optional<api::Experiment> last;
-  bool looking = false;
-  bool again = false;
-  std::atomic<bool> waits = false;  // as of the last look: the queue's news are its own
-
-  bool BeginLook() {
-    std::lock_guard lock(mutex);
-    again = looking;
-    return !std::exchange(looking, true);
-  }
-  // Whether another look was asked for in the meantime.
-  bool EndLook() {
-    std::lock_guard lock(mutex);
-    looking = false;
-    return std::exchange(again, false);
-  }
-};
-
-bool IsOver(api::Experiment::State state) {
-  return state == api::Experiment::STATE_COMPLETED || state == api::Experiment::STATE_CANCELED ||
-         state == api::Experiment::STATE_ERROR;
-}
-
-// The duration of a running experiment changes without any event.
-bool SameNews(api::Experiment a, api::Experiment b) {
-  a.clear_duration();
-  b.clear_duration();
-  return google::protobuf::util::MessageDifferencer::Equals(a, b);
 }
 
 class ExperimentService final : public api::ExperimentService::CallbackService {
@@ -155,7 +101,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
         edge_, context, "det.api.v1.ExperimentService.WatchExperiment",
         [this, id = model::ExperimentId(request->experiment_id())](
             const auth::Principal&, std::shared_ptr<Stream<api::WatchExperimentResponse>> stream) {
-          Watch(id, std::move(stream));
+          service::WatchExperiment(edge_, id, std::move(stream));
         });
   }
 
@@ -197,6 +143,47 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
                  [this, request, response](const auth::Principal&, Done done) {
                    Continue(*request, response, std::move(done));
                  });
+  }
+
+  grpc::ServerUnaryReactor* ArchiveExperiment(grpc::CallbackServerContext* context,
+                                              const api::ArchiveExperimentRequest* request,
+                                              api::ArchiveExperimentResponse*) override {
+    return Unary(edge_, context, "det.api.v1.ExperimentService.ArchiveExperiment",
+                 [this, id = request->id()](const auth::Principal&, Done done) {
+                   Archive(edge_, model::ExperimentId(id), true, std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* UnarchiveExperiment(grpc::CallbackServerContext* context,
+                                                const api::UnarchiveExperimentRequest* request,
+                                                api::UnarchiveExperimentResponse*) override {
+    return Unary(edge_, context, "det.api.v1.ExperimentService.UnarchiveExperiment",
+                 [this, id = request->id()](const auth::Principal&, Done done) {
+                   Archive(edge_, model::ExperimentId(id), false, std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* DeleteExperiment(grpc::CallbackServerContext* context,
+                                             const api::DeleteExperimentRequest* request,
+                                             api::DeleteExperimentResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.ExperimentService.DeleteExperiment",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Delete(edge_, *request, response, std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* PatchExperiment(grpc::CallbackServerContext* context,
+                                            const api::PatchExperimentRequest* request,
+                                            api::PatchExperimentResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.ExperimentService.PatchExperiment",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Patch(edge_, *request, response, std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* PreviewRetention(grpc::CallbackServerContext* context,
+                                             const api::PreviewRetentionRequest* request,
+                                             api::PreviewRetentionResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.ExperimentService.PreviewRetention",
+                    [this, request, response](const auth::Principal&) {
+                      return Preview(edge_, *request, response);
+                    });
   }
 
   grpc::ServerUnaryReactor* GetModelDef(grpc::CallbackServerContext* context,
@@ -339,47 +326,6 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->experiments_size(), page.total);
     return absl::OkStatus();
-  }
-
-  void Watch(model::ExperimentId id, std::shared_ptr<Stream<api::WatchExperimentResponse>> stream) {
-    const std::weak_ptr<Stream<api::WatchExperimentResponse>> weak = stream;
-    // Before the first look, so that nothing falls between the two.
-    const int64_t subscription = edge_.watch->experiments().Subscribe(id, [weak] {
-      if (const auto held = weak.lock()) held->Wake();
-    });
-    auto watched = std::make_shared<Watched>();
-    const int64_t queue = edge_.watch->queue().Subscribe({}, [weak, watched] {
-      if (!watched->waits) return;
-      if (const auto held = weak.lock()) held->Wake();
-    });
-    stream->Start(
-        [this, id, watched](Stream<api::WatchExperimentResponse>& out) {
-          if (!watched->BeginLook()) return;
-          ReadFull(
-              edge_, id,
-              [watched, held = out.shared_from_this()](absl::StatusOr<api::Experiment> experiment) {
-                if (!experiment.ok()) return held->Close(experiment.status());
-                SendIfNew(*watched, *std::move(experiment), *held);
-                if (watched->EndLook()) held->Wake();
-              });
-        },
-        [this, id, subscription, queue] {
-          edge_.watch->experiments().Unsubscribe(id, subscription);
-          edge_.watch->queue().Unsubscribe({}, queue);
-        });
-  }
-
-  static void SendIfNew(Watched& watched, api::Experiment experiment,
-                        Stream<api::WatchExperimentResponse>& out) {
-    const bool over = IsOver(experiment.state());
-    watched.waits = experiment.state() == api::Experiment::STATE_QUEUED;
-    if (!watched.last || !SameNews(*watched.last, experiment)) {
-      watched.last = experiment;
-      api::WatchExperimentResponse response;
-      *response.mutable_experiment() = std::move(experiment);
-      out.Send(std::move(response));
-    }
-    if (over) out.Close(absl::OkStatus());
   }
 
   const Edge& edge_;

@@ -11,10 +11,16 @@
 
 namespace det::service {
 
-// The checkpoint, or the newest one of the trial; none where the configuration names neither.
-// NOT_FOUND, with the field, where there is none.
-absl::StatusOr<std::optional<model::CheckpointId>> FindWarmStart(
-    store::Store& store, const model::SearcherConfig& config);
+struct WarmStart {
+  model::CheckpointId checkpoint;
+  model::ExperimentId experiment;  // whose it is
+};
+
+// The checkpoint, or the newest one of the trial whose files are there; none where the
+// configuration names neither. NOT_FOUND, or FAILED_PRECONDITION for one that was deleted or is
+// damaged, with the field.
+absl::StatusOr<std::optional<WarmStart>> FindWarmStart(store::Store& store,
+                                                       const model::SearcherConfig& config);
 
 }  // namespace det::service
 

@@ -97,6 +97,17 @@ void CleanInPlace(cluster::AddSearcherEvents& add) { CleanAll(add.events); }
 void CleanInPlace(cluster::AddMetrics& add) { add.report = Canonical(std::move(add.report)); }
 void CleanInPlace(cluster::AddLogLine& add) { add.line = Canonical(std::move(add.line)); }
 
+// Ids and numbers.
+void CleanInPlace(cluster::SetArchived&) {}
+void CleanInPlace(cluster::MarkDeleting&) {}
+void CleanInPlace(cluster::PutRetention&) {}
+void CleanInPlace(cluster::DropCheckpoints& drop) {
+  for (model::CheckpointId& id : drop.ids) CleanInPlace(id);
+}
+void CleanInPlace(cluster::RetainOthers& retain) {
+  for (model::CheckpointId& id : retain.drop) CleanInPlace(id);
+}
+
 void CleanInPlace(cluster::AddCheckpoint& add) {
   model::CheckpointRecord& c = add.checkpoint;
   CleanAll(c.id, c.allocation, c.metadata, c.time);
@@ -195,6 +206,7 @@ const CheckpointEntry* FindBest(const std::vector<const CheckpointEntry*>& check
   const CheckpointEntry* best = nullptr;
   for (const CheckpointEntry* entry : checkpoints) {
     if (!entry->searcher_metric || std::isnan(*entry->searcher_metric)) continue;
+    if (entry->checkpoint.state != model::CheckpointState::kCompleted) continue;
     if (best != nullptr) {
       const double mine = *entry->searcher_metric;
       const double theirs = *best->searcher_metric;

@@ -42,7 +42,8 @@ std::optional<double> MetricNumber(const model::Value& metrics, const std::strin
 int64_t TotalSize(const model::CheckpointRecord& checkpoint);
 
 // Of the checkpoints of one trial, the one whose validation is best; of equals the earliest. NaN
-// and checkpoints without a validation never win. Null when none is left.
+// and checkpoints without a validation, or that are not COMPLETED, never win. Null when none is
+// left.
 const CheckpointEntry* FindBest(const std::vector<const CheckpointEntry*>& checkpoints,
                                 bool smaller_is_better);
 

@@ -18,6 +18,61 @@ void FakeDatabase::AddTo(cluster::Image& image, const experiment::Experiment& ex
   }
 }
 
+std::string FakeDatabase::HolderOf(const model::CheckpointId& id) const {
+  std::string holder;
+  const auto hold = [&](const std::string& by) {
+    if (holder.empty() || by < holder) holder = by;
+  };
+  for (const auto& [of, e] : experiments) {
+    if (e.warm_start == id && !IsDeletion(e.state)) hold("experiment " + ToString(of));
+    if (IsTerminal(e.state)) continue;
+    for (const auto& [number, t] : trials) {
+      if (t.experiment != of || (t.latest_checkpoint != id && t.warm_start != id)) continue;
+      hold("trial " + ToString(number));
+    }
+  }
+  return holder;
+}
+
+void FakeDatabase::Doom(model::CheckpointRecord& checkpoint) {
+  using State = model::CheckpointState;
+  const bool there = checkpoint.state == State::kCompleted || checkpoint.state == State::kError;
+  if (there && HolderOf(checkpoint.id).empty()) checkpoint.state = State::kDeleting;
+}
+
+void FakeDatabase::Make(const cluster::MarkDeleting& mark) {
+  const auto e = experiments.find(mark.experiment);
+  if (e == experiments.end()) return;
+  for (auto& [id, checkpoint] : checkpoints) {
+    if (IsOf(checkpoint, mark.experiment)) Doom(checkpoint);
+  }
+  e->second.state = model::ExperimentState::kDeleting;
+  e->second.reason.clear();
+}
+
+void FakeDatabase::Make(const cluster::PutRetention& put) {
+  const auto e = experiments.find(put.experiment);
+  if (e == experiments.end()) return;
+  model::ExperimentConfig config = *e->second.config;
+  experiment::SetPolicy(config.checkpoint_storage, put.policy);
+  e->second.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
+  retained.erase(put.experiment);
+}
+
+void FakeDatabase::Make(const cluster::DropCheckpoints& drop) {
+  for (const model::CheckpointId& id : drop.ids) {
+    if (checkpoints.contains(id)) Doom(checkpoints.at(id));
+  }
+}
+
+void FakeDatabase::Make(const cluster::RetainOthers& retain) {
+  const auto e = experiments.find(retain.experiment);
+  if (e == experiments.end()) return;
+  if (experiment::PolicyOf(e->second.config->checkpoint_storage) != retain.policy) return;
+  Make(cluster::DropCheckpoints{retain.drop});
+  retained.insert(retain.experiment);
+}
+
 void FakeDatabase::AddScheduling(cluster::Image& image) const {
   for (const auto& [id, agent] : known_agents) image.known_agents.push_back(agent);
   for (const auto& [id, agent] : agents) image.agents.push_back(agent);
@@ -26,20 +81,26 @@ void FakeDatabase::AddScheduling(cluster::Image& image) const {
   for (const auto& [key, quota] : quotas) image.quotas.push_back(quota);
   absl::Time newest = absl::UnixEpoch();
   for (const auto& [id, a] : allocations) newest = std::max(newest, a.ended_at.value_or(newest));
+  for (const DeletedRun& run : deleted_runs) newest = std::max(newest, *run.allocation.ended_at);
   cluster::Usage& usage = image.usage;
   usage.month =
       absl::FromCivil(absl::ToCivilMonth(newest, absl::UTCTimeZone()), absl::UTCTimeZone());
-  for (const auto& [id, a] : allocations) {
-    const auto trial = trials.find(a.trial);
-    const bool counts = a.ended_at && *a.ended_at > usage.month && a.started_at && a.granted > 0;
-    if (!counts || trial == trials.end()) continue;
-    const auto e = experiments.find(trial->second.experiment);
-    if (e == experiments.end()) continue;
+  const auto count = [&](const experiment::Allocation& a, const std::string& owner,
+                         const std::string& workspace) {
+    if (!a.ended_at || *a.ended_at <= usage.month || !a.started_at || a.granted <= 0) return;
     const absl::Duration held = *a.ended_at - std::max(*a.started_at, usage.month);
     const double used = a.granted * a.fraction * absl::ToDoubleSeconds(held);
-    usage.users[experiment::OwnerName(e->second)] += used;
-    usage.workspaces[e->second.config->workspace] += used;
+    usage.users[owner] += used;
+    usage.workspaces[workspace] += used;
+  };
+  for (const auto& [id, a] : allocations) {
+    const auto trial = trials.find(a.trial);
+    if (trial == trials.end()) continue;
+    const auto e = experiments.find(trial->second.experiment);
+    if (e == experiments.end()) continue;
+    count(a, experiment::OwnerName(e->second), e->second.config->workspace);
   }
+  for (const DeletedRun& run : deleted_runs) count(run.allocation, run.owner, run.workspace);
 }
 
 std::vector<model::MetricReport> FakeDatabase::Metrics(model::TrialId trial,
@@ -93,6 +154,7 @@ TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
   const std::vector<CheckpointEntry> entries = Checkpoints(trial.id);
   std::vector<const CheckpointEntry*> pointers;
   for (const CheckpointEntry& entry : entries) {
+    if (entry.checkpoint.state == model::CheckpointState::kDeleted) continue;
     pointers.push_back(&entry);
     ++record.checkpoint_count;
     record.checkpoint_size += TotalSize(entry.checkpoint);
@@ -109,6 +171,7 @@ TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
 ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) const {
   ExperimentRecord record;
   record.experiment = experiment;
+  record.archived = archived.contains(experiment.id);
   for (const auto& [name, user] : users) {
     if (user.id == experiment.owner) record.username = name;
   }
@@ -116,6 +179,7 @@ ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) 
     if (trial.experiment != experiment.id) continue;
     ++record.num_trials;
     for (const CheckpointEntry& entry : Checkpoints(id)) {
+      if (entry.checkpoint.state == model::CheckpointState::kDeleted) continue;
       ++record.checkpoint_count;
       record.checkpoint_size += TotalSize(entry.checkpoint);
     }

@@ -35,7 +35,8 @@ struct FakeDatabase {
   std::map<std::pair<model::ExperimentId, int64_t>, cluster::AddSearcherEvents> searcher_events;
   std::map<MetricKey, model::MetricReport> metrics;
   std::map<model::CheckpointId, model::CheckpointRecord> checkpoints;
-  std::vector<LogRecord> logs;  // by id, which is the index + 1
+  std::vector<LogRecord> logs;  // by id
+  int64_t last_log = 0;
   std::set<std::tuple<model::AllocationId, std::string, int64_t>> log_sequences;
   std::map<std::string, std::string> contexts;
   std::map<std::string, UserRecord> users;
@@ -48,7 +49,31 @@ struct FakeDatabase {
   cluster::PutDefaultPools default_pools;
   std::map<std::pair<model::Quota::Scope, std::string>, model::Quota> quotas;
 
-  void Make(const cluster::PutExperiment& put) { experiments[put.experiment.id] = put.experiment; }
+  // Beside the rows of experiments.
+  std::set<model::ExperimentId> archived, retained;
+  cluster::Image highest_deleted;  // its last_* alone
+  struct DeletedRun {
+    experiment::Allocation allocation;
+    std::string owner, workspace;
+  };
+  std::vector<DeletedRun> deleted_runs;
+
+  void Make(const cluster::PutExperiment& put) {
+    experiments[put.experiment.id] = put.experiment;
+    archived.erase(put.experiment.id);
+    retained.erase(put.experiment.id);
+  }
+  void Make(const cluster::SetArchived& set) {
+    if (set.archived) {
+      archived.insert(set.experiment);
+    } else {
+      archived.erase(set.experiment);
+    }
+  }
+  void Make(const cluster::MarkDeleting& mark);
+  void Make(const cluster::PutRetention& put);
+  void Make(const cluster::DropCheckpoints& drop);
+  void Make(const cluster::RetainOthers& retain);
   void Make(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
   void Make(const cluster::PutAllocation& put) { allocations[put.allocation.id] = put.allocation; }
   void Make(const cluster::PutSearcher& put) {
@@ -65,7 +90,10 @@ struct FakeDatabase {
   void Make(const cluster::AddCheckpoint& add) {
     // Nobody takes over the checkpoint of another trial by naming it.
     const auto [it, inserted] = checkpoints.emplace(add.checkpoint.id, add.checkpoint);
-    if (!inserted && it->second.trial == add.checkpoint.trial) it->second = add.checkpoint;
+    if (inserted || it->second.trial != add.checkpoint.trial) return;
+    const model::CheckpointState state = it->second.state;
+    it->second = add.checkpoint;
+    it->second.state = state;
   }
   void Make(const cluster::AddLogLine& add) { Add(add.line); }
   void Make(const cluster::PutAgent& put) { known_agents[put.agent.id] = put.agent; }
@@ -77,6 +105,13 @@ struct FakeDatabase {
   void Make(const cluster::SetQuota& set) { quotas[{set.quota.scope, set.quota.name}] = set.quota; }
   void Make(const cluster::DropQuota& drop) { quotas.erase({drop.scope, drop.name}); }
 
+  // Who needs it: "experiment 7"; empty: nobody.
+  std::string HolderOf(const model::CheckpointId& id) const;
+  bool IsOf(const model::CheckpointRecord& checkpoint, model::ExperimentId id) const {
+    return trials.contains(checkpoint.trial) && trials.at(checkpoint.trial).experiment == id;
+  }
+  void Doom(model::CheckpointRecord& checkpoint);
+
   void Add(const model::MetricReport& r) {
     metrics.emplace(MetricKey(r.trial, r.group, r.steps_completed, r.run_id), r);
   }
@@ -85,7 +120,7 @@ struct FakeDatabase {
         !log_sequences.emplace(line.allocation, line.agent, line.sequence).second) {
       return;
     }
-    logs.push_back({static_cast<int64_t>(logs.size()) + 1, line});
+    logs.push_back({++last_log, line});
   }
 
   bool UsesContext(const std::string& hash) const {

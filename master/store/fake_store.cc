@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "master/store/canonical.h"
 #include "master/store/fake_database.h"
+#include "master/store/fake_disposal.h"
 #include "master/store/fake_templates.h"
 
 namespace det::store {
@@ -42,12 +43,32 @@ bool Matches(const LogQuery& query, const model::LogLine& line) {
   return absl::StrContains(line.text, query.contains);
 }
 
+// Where the newest checkpoint of a trial was deleted, the one before that was not.
+void UseCompletedCheckpoint(const FakeDatabase& database, experiment::Trial& trial) {
+  constexpr auto kCompleted = model::CheckpointState::kCompleted;
+  if (!trial.latest_checkpoint) return;
+  const auto latest = database.checkpoints.find(*trial.latest_checkpoint);
+  if (latest == database.checkpoints.end() || latest->second.state == kCompleted) return;
+  const model::CheckpointRecord* newest = nullptr;
+  const auto order = [](const model::CheckpointRecord* c) {
+    return std::pair(c->steps_completed, c->time);
+  };
+  for (const auto& [id, checkpoint] : database.checkpoints) {
+    if (checkpoint.trial != trial.id || checkpoint.state != kCompleted) continue;
+    if (newest == nullptr || order(&checkpoint) > order(newest)) newest = &checkpoint;
+  }
+  trial.latest_checkpoint.reset();
+  if (newest != nullptr) trial.latest_checkpoint = newest->id;
+  trial.steps_completed = newest == nullptr ? 0 : newest->steps_completed;
+}
+
 }  // namespace
 
 std::shared_ptr<FakeDatabase> MakeFakeDatabase() { return std::make_shared<FakeDatabase>(); }
 
 FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
     : database_(std::move(database)),
+      disposal_(std::make_unique<FakeDisposal>(database_.get(), [this] { return Held(); })),
       templates_(std::make_unique<FakeTemplates>(&database_->mutex, &database_->templates,
                                                  [this] { return Held(); })) {}
 FakeStore::~FakeStore() = default;
@@ -60,6 +81,9 @@ absl::StatusOr<cluster::Image> FakeStore::Load() {
   std::erase_if(database_->contexts,
                 [this](const auto& context) { return !database_->UsesContext(context.first); });
   cluster::Image image;
+  image.last_experiment = database_->highest_deleted.last_experiment;
+  image.last_trial = database_->highest_deleted.last_trial;
+  image.last_submitted = database_->highest_deleted.last_submitted;
   for (const auto& [id, experiment] : database_->experiments) {
     image.last_experiment = std::max(image.last_experiment, id.value());
     if (IsTerminal(experiment.state)) continue;
@@ -197,6 +221,8 @@ absl::StatusOr<UserRecord> FakeStore::GetUser(model::UserId id) {
   return NoSuch("user", id);
 }
 
+Disposal& FakeStore::disposal() { return *disposal_; }
+
 absl::StatusOr<UserRecord> FakeStore::PutUser(const UserRecord& user) {
   DET_RETURN_IF_ERROR(Held());
   std::lock_guard lock(database_->mutex);
@@ -245,6 +271,7 @@ absl::StatusOr<cluster::Image> FakeStore::LoadExperiment(model::ExperimentId id)
   if (it == database_->experiments.end()) return NoSuch("experiment", id);
   cluster::Image image;
   database_->AddTo(image, it->second);
+  for (experiment::Trial& trial : image.trials) UseCompletedCheckpoint(*database_, trial);
   return image;
 }
 
@@ -255,8 +282,10 @@ absl::StatusOr<ExperimentPage> FakeStore::ListExperiments(const ExperimentQuery&
     ExperimentRecord record = database_->Record(experiment);
     if (!absl::StrContains(absl::AsciiStrToLower(experiment.config->name),
                            absl::AsciiStrToLower(query.name)) ||
+        (query.states.empty() && experiment.state == model::ExperimentState::kDeleted) ||
         !Contains(query.states, experiment.state) || !Contains(query.usernames, record.username) ||
-        (!query.request_id.empty() && query.request_id != experiment.request_id)) {
+        (!query.request_id.empty() && query.request_id != experiment.request_id) ||
+        (query.archived && *query.archived != record.archived)) {
       continue;
     }
     found.push_back(std::move(record));
@@ -357,7 +386,9 @@ absl::StatusOr<CheckpointPage> FakeStore::ListCheckpoints(const CheckpointQuery&
         (query.experiment && *query.experiment != trial.experiment)) {
       continue;
     }
-    for (CheckpointEntry& entry : database_->Checkpoints(id)) found.push_back(std::move(entry));
+    for (CheckpointEntry& entry : database_->Checkpoints(id)) {
+      if (Contains(query.states, entry.checkpoint.state)) found.push_back(std::move(entry));
+    }
   }
   SortBy(
       found, query.descending, [](const auto& e) { return std::optional(e.checkpoint.time); },

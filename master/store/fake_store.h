@@ -43,6 +43,7 @@ class FakeStore final : public Store {
   absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override;
   absl::Status DeleteSession(const std::string& token_hash) override;
   Templates& templates() override { return *templates_; }
+  Disposal& disposal() override;
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -71,6 +72,7 @@ class FakeStore final : public Store {
   absl::Status Over();
 
   const std::shared_ptr<FakeDatabase> database_;
+  const std::unique_ptr<Disposal> disposal_;
   const std::unique_ptr<Templates> templates_;
   int64_t epoch_ = 0;  // 0: not loaded
   absl::AnyInvocable<void(absl::Status)> fenced_;

@@ -27,63 +27,27 @@ class FaultyStore final : public Store {
   explicit FaultyStore(Store* store) : store_(*store) {}
 
   // The next Commits fare as these, one each, after those that wait already.
-  void Script(const std::vector<Fault>& faults) {
-    std::lock_guard lock(mutex_);
-    script_.insert(script_.end(), faults.begin(), faults.end());
-  }
+  void Script(const std::vector<Fault>& faults);
 
   // Commits that no script is left for fare as `decide` says, and are not kept for commits().
-  void Decide(std::function<Fault()> decide) {
-    std::lock_guard lock(mutex_);
-    decide_ = std::move(decide);
-  }
+  void Decide(std::function<Fault()> decide);
 
   // Called with every batch that the store has made, before its caller hears of it. A batch that
   // was made before is heard of again.
   using Made = std::function<void(int64_t sequence, const std::vector<cluster::Change>&)>;
-  void OnMade(Made made) {
-    std::lock_guard lock(mutex_);
-    made_ = std::move(made);
-  }
+  void OnMade(Made made);
 
   // The next Commit calls `fn`, on its own thread, before it does anything: it hangs as long.
-  void DuringCommit(std::function<void()> fn) {
-    std::lock_guard lock(mutex_);
-    during_ = std::move(fn);
-  }
+  void DuringCommit(std::function<void()> fn);
 
   struct Call {
     int64_t sequence = 0;
     std::vector<cluster::Change> changes;
   };
   // Every Commit that was tried, in order, unless Decide is set.
-  std::vector<Call> commits() const {
-    std::lock_guard lock(mutex_);
-    return commits_;
-  }
+  std::vector<Call> commits() const;
 
-  absl::Status Commit(int64_t sequence, const std::vector<cluster::Change>& changes) override {
-    Fault fault = Fault::kNone;
-    std::function<void()> during;
-    {
-      std::lock_guard lock(mutex_);
-      if (!decide_) commits_.push_back({sequence, changes});
-      if (!script_.empty()) {
-        fault = script_.front();
-        script_.pop_front();
-      } else if (decide_) {
-        fault = decide_();
-      }
-      during = std::exchange(during_, nullptr);
-    }
-    if (during) during();
-    if (fault == Fault::kRefused) return absl::InternalError("refused by script");
-    if (fault == Fault::kUnreached) return absl::UnavailableError("unreached by script");
-    const absl::Status committed = store_.Commit(sequence, changes);
-    if (committed.ok() && made_) made_(sequence, changes);
-    if (fault == Fault::kLostAck) return absl::UnavailableError("answer lost by script");
-    return committed;
-  }
+  absl::Status Commit(int64_t sequence, const std::vector<cluster::Change>& changes) override;
 
   absl::StatusOr<cluster::Image> Load() override { return store_.Load(); }
   absl::StatusOr<LeaseRecord> ReadLease() override { return store_.ReadLease(); }
@@ -123,6 +87,7 @@ class FaultyStore final : public Store {
     return store_.DeleteSession(token_hash);
   }
   Templates& templates() override { return store_.templates(); }
+  Disposal& disposal() override { return store_.disposal(); }
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override {
     return store_.GetExperiment(id);
   }

@@ -42,19 +42,21 @@ struct ExperimentRecord {
   experiment::Experiment experiment;
   std::string username;
   int num_trials = 0;
-  int checkpoint_count = 0;
+  int checkpoint_count = 0;  // whose files are there
   int64_t checkpoint_size = 0;
   int64_t context_size = 0;
+  bool archived = false;
 };
 struct ExperimentQuery {
   enum class Sort { kId, kName, kState, kStartTime, kEndTime, kNumTrials, kProgress, kUser };
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
-  std::string name;  // contained in the name, any case
-  std::vector<model::ExperimentState> states;
+  std::string name;                            // contained in the name, any case
+  std::vector<model::ExperimentState> states;  // empty: all but DELETED
   std::vector<std::string> usernames;
   std::string request_id;  // exactly; empty: any
+  std::optional<bool> archived;
 };
 struct ExperimentPage {
   std::vector<ExperimentRecord> experiments;
@@ -66,7 +68,7 @@ struct TrialRecord {
   std::optional<model::MetricReport> best_validation;
   std::optional<model::MetricReport> latest_validation;
   std::optional<model::CheckpointRecord> best_checkpoint;
-  int checkpoint_count = 0;
+  int checkpoint_count = 0;  // whose files are there
   int64_t checkpoint_size = 0;
 };
 struct TrialQuery {
@@ -101,6 +103,7 @@ struct CheckpointEntry {
 struct CheckpointQuery {
   std::optional<model::ExperimentId> experiment;
   std::optional<model::TrialId> trial;
+  std::vector<model::CheckpointState> states;  // empty: all
   Window window;
   bool descending = false;
 };

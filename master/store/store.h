@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "master/cluster/change.h"
 #include "master/cluster/image.h"
+#include "master/store/disposal.h"
 #include "master/store/lease.h"
 #include "master/store/records.h"
 #include "master/store/templates.h"
@@ -81,11 +82,13 @@ class Store {
 
   // Lives as long as this.
   virtual Templates& templates() = 0;
+  virtual Disposal& disposal() = 0;
 
   // ---- reads: committed rows only ----
 
   virtual absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) = 0;
-  // The rows of this experiment alone, as Load gives them, also when it is over.
+  // The rows of this experiment alone, as Load gives them, also when it is over; a trial's newest
+  // checkpoint is then one that was not deleted.
   virtual absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) = 0;
   virtual absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) = 0;
   virtual absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) = 0;

@@ -29,7 +29,8 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   watch_.SetLoop(loop_.get());
   engine_ = std::make_unique<engine::Engine>(
       cluster::Settings{.cluster_id = "c"}, &commits_, loop_.get(),
-      engine::Sinks{.agents = hub_.get(), .trials = &allocations_, .experiments = &watch_},
+      engine::Sinks{
+          .agents = hub_.get(), .trials = &allocations_, .experiments = &watch_, .sweep = &sweep_},
       [](const absl::Status& status) { FAIL() << status; });
   hub_->SetEngine(engine_.get());
   edge_.engine = engine_.get();
@@ -41,6 +42,7 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   edge_.watch = &watch_;
   edge_.checkpoint_places.own = "/nowhere";
   EXPECT_TRUE(engine_->Start().ok());
+  sweep_.Start(&store_, engine_.get());
   StartServer();
   hub_->ExpectAgents();
 }
@@ -48,6 +50,7 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
 World::~World() {
   hub_->Stop();
   server_->Shutdown(std::chrono::system_clock::now());
+  sweep_.Stop();
   engine_->Stop();
   pool_->Stop();
   loop_->Stop();

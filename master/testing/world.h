@@ -16,6 +16,7 @@
 #include "master/service/services.h"
 #include "master/store/fake_store.h"
 #include "master/store/faulty_store.h"
+#include "master/sweep/sweep.h"
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/service_type.h>
 
@@ -58,6 +59,7 @@ class World {
   service::AllocationWatch allocations_{
       [this](const model::AllocationId& id) { gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
+  sweep::Sweep sweep_;
   std::unique_ptr<engine::Engine> engine_;
   std::vector<service::NamedService> services_;
   std::unique_ptr<grpc::Server> server_;

@@ -65,10 +65,10 @@ class TrainingTest(harness.ClusterTestCase):
         self.assertGreater(accuracy, 0.5)
         checkpoints = self.home.json("checkpoint", "list", experiment)["checkpoints"]
         self.assertTrue(checkpoints)
-        uuid = checkpoints[0]["uuid"]
+        uuid = checkpoints[-1]["uuid"]  # The newest stays; an older one may be on its way out.
         target = os.path.join(self.home.folder, "downloaded")
         self.home.det("checkpoint", "download", uuid, "-o", target)
-        for path, size in checkpoints[0]["resources"].items():
+        for path, size in checkpoints[-1]["resources"].items():
             if not path.endswith("/"):
                 self.assertEqual(int(size), os.path.getsize(os.path.join(target, path)), path)
         self.assertIn("exists", self.home.det("checkpoint", "download", uuid, "-o", target,

@@ -58,6 +58,8 @@ FOLDERS = {
                        "master/store/", "master/auth/", PROTO],
     "master/agents": ["master/model/", "master/experiment/", "master/cluster/",
                       "master/engine/", "master/store/", "master/auth/", PROTO],
+    "master/sweep": ["master/model/", "master/experiment/", "master/cluster/", "master/engine/",
+                     "master/store/"],
     "master/gateway": [PROTO],
     "agent": ["agent/**", PROTO],
     "agent/core": [PURE],

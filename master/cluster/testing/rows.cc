@@ -18,6 +18,15 @@ void Rows::Put(const PutSearcher& row) {
   });
 }
 
+void Rows::Put(const PutRetention& row) {
+  const auto it = experiments.find(row.experiment);
+  if (it == experiments.end()) return;
+  experiment::Experiment& e = it->second;
+  model::ExperimentConfig config = *e.config;
+  experiment::SetPolicy(config.checkpoint_storage, row.policy);
+  e.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
+}
+
 Image Rows::Load() const {
   Image image;
   for (const auto& [id, experiment] : experiments) {

@@ -41,6 +41,20 @@ class Rows {
   void Put(const AddSearcherEvents& row) { searcher_events[{row.experiment, row.sequence}] = row; }
   void Put(const AddMetrics& row) { metrics.push_back(row.report); }
   void Put(const AddCheckpoint& row) { checkpoints[row.checkpoint.id] = row.checkpoint; }
+  void Put(const SetArchived&) {}
+  void Put(const MarkDeleting& row) {
+    const auto it = experiments.find(row.experiment);
+    if (it != experiments.end()) it->second.state = model::ExperimentState::kDeleting;
+  }
+  void Put(const PutRetention& row);
+  void Put(const DropCheckpoints& row) { Drop(row.ids); }
+  void Put(const RetainOthers& row) { Drop(row.drop); }
+  void Drop(const std::vector<model::CheckpointId>& ids) {
+    for (const auto& id : ids) {
+      const auto it = checkpoints.find(id);
+      if (it != checkpoints.end()) it->second.state = model::CheckpointState::kDeleting;
+    }
+  }
   void Put(const AddLogLine& row) { lines.push_back(row.line); }
   void Put(const PutAgent& row) { known_agents[row.agent.id] = row.agent; }
   void Put(const DropAgent& row) { known_agents.erase(row.id); }

@@ -16,19 +16,24 @@ using Statement = Connection::Statement;
 constexpr char kInsertExperiment[] = R"sql(
 INSERT INTO experiments (id, name, job, owner, request_id, config, original_config, context_hash,
   warm_start, forked_from, state, reason, progress, best_metric, best_trial, created_at, ended_at,
-  owner_name, resource_pool, priority, weight, position, max_slots, position_set)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24)
+  owner_name, resource_pool, priority, weight, position, max_slots, position_set,
+  save_experiment_best, save_trial_best, save_trial_latest)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,
+  $26,$27)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, config = excluded.config,
   state = excluded.state, reason = excluded.reason, progress = excluded.progress,
   best_metric = excluded.best_metric, best_trial = excluded.best_trial,
   ended_at = excluded.ended_at, resource_pool = excluded.resource_pool,
   priority = excluded.priority, weight = excluded.weight, position = excluded.position,
-  max_slots = excluded.max_slots, position_set = excluded.position_set)sql";
+  max_slots = excluded.max_slots, position_set = excluded.position_set,
+  save_experiment_best = excluded.save_experiment_best,
+  save_trial_best = excluded.save_trial_best, save_trial_latest = excluded.save_trial_latest,
+  archived = false, retained = false)sql";
 
 constexpr char kUpdateExperiment[] = R"sql(
 UPDATE experiments SET state = $2, reason = $3, progress = $4, best_metric = $5, best_trial = $6,
   ended_at = $7, resource_pool = $8, priority = $9, weight = $10, position = $11, max_slots = $12,
-  position_set = $13 WHERE id = $1)sql";
+  position_set = $13, archived = false, retained = false WHERE id = $1)sql";
 
 constexpr char kPutTrial[] = R"sql(
 INSERT INTO trials (id, experiment, request, task, seed, hparams, state, end_as, held, reason,
@@ -75,13 +80,37 @@ constexpr char kAddSearcherEvents[] = R"sql(
 INSERT INTO searcher_events (experiment, sequence, events) VALUES ($1,$2,$3)
 ON CONFLICT DO NOTHING)sql";
 
+// What has become of its files since is not reported again.
 constexpr char kPutCheckpoint[] = R"sql(
-INSERT INTO checkpoints (id, trial, allocation, steps, resources, size, metadata, time)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8)
+INSERT INTO checkpoints (id, trial, allocation, steps, resources, size, metadata, time, state)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
 ON CONFLICT (id) DO UPDATE SET allocation = excluded.allocation,
   steps = excluded.steps, resources = excluded.resources, size = excluded.size,
   metadata = excluded.metadata, time = excluded.time
 WHERE checkpoints.trial = excluded.trial)sql";
+
+constexpr char kMarkDeleting[] = R"sql(
+WITH doomed AS (UPDATE checkpoints c SET state = 'DELETING' FROM trials t
+  WHERE t.experiment = $1 AND c.trial = t.id AND c.state IN ('COMPLETED', 'ERROR')
+  AND NOT EXISTS (SELECT FROM held_checkpoints h WHERE h.checkpoint = c.id))
+UPDATE experiments SET state = 'DELETING', reason = '' WHERE id = $1)sql";
+
+constexpr char kDropCheckpoints[] = R"sql(
+UPDATE checkpoints c SET state = 'DELETING'
+WHERE c.id = ANY($1::text[]) AND c.state IN ('COMPLETED', 'ERROR')
+  AND NOT EXISTS (SELECT FROM held_checkpoints h WHERE h.checkpoint = c.id))sql";
+
+constexpr char kRetainOthers[] = R"sql(
+WITH same AS (UPDATE experiments SET retained = true
+  WHERE id = $2 AND save_experiment_best = $3 AND save_trial_best = $4 AND save_trial_latest = $5
+  RETURNING id)
+UPDATE checkpoints c SET state = 'DELETING'
+WHERE c.id = ANY($1::text[]) AND c.state IN ('COMPLETED', 'ERROR') AND EXISTS (SELECT FROM same)
+  AND NOT EXISTS (SELECT FROM held_checkpoints h WHERE h.checkpoint = c.id))sql";
+
+constexpr char kPutRetention[] =
+    "UPDATE experiments SET save_experiment_best = $2, save_trial_best = $3, "
+    "save_trial_latest = $4, retained = false WHERE id = $1";
 
 constexpr char kAddMetrics[] = R"sql(
 INSERT INTO metrics (trial, run_id, group_name, steps, time, metrics, batch)
@@ -142,12 +171,15 @@ Statement Put(const experiment::Experiment& e, bool known) {
                        e.ended_at, e.queue.resource_pool, e.queue.priority, e.queue.weight,
                        e.queue.position, e.queue.max_slots, e.queue.position_set)};
   }
-  return {kInsertExperiment,
-          MakeParams(e.id, e.config->name, e.job, e.owner, e.request_id, model::ToValue(*e.config),
-                     e.original_config, e.context_hash, e.warm_start, e.forked_from, Text(e.state),
-                     e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at,
-                     e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
-                     e.queue.position, e.queue.max_slots, e.queue.position_set)};
+  const model::CheckpointStorageConfig& storage = e.config->checkpoint_storage;
+  return {
+      kInsertExperiment,
+      MakeParams(e.id, e.config->name, e.job, e.owner, e.request_id, model::ToValue(*e.config),
+                 e.original_config, e.context_hash, e.warm_start, e.forked_from, Text(e.state),
+                 e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at,
+                 e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
+                 e.queue.position, e.queue.max_slots, e.queue.position_set,
+                 storage.save_experiment_best, storage.save_trial_best, storage.save_trial_latest)};
 }
 
 Statement Put(const experiment::Trial& t) {
@@ -172,8 +204,9 @@ Statement Put(const experiment::Allocation& a) {
 }
 
 Statement Put(const model::CheckpointRecord& c) {
-  return {kPutCheckpoint, MakeParams(c.id, c.trial, c.allocation, c.steps_completed,
-                                     ToValue(c.resources), TotalSize(c), c.metadata, c.time)};
+  return {kPutCheckpoint,
+          MakeParams(c.id, c.trial, c.allocation, c.steps_completed, ToValue(c.resources),
+                     TotalSize(c), c.metadata, c.time, Text(c.state))};
 }
 
 }  // namespace
@@ -192,6 +225,26 @@ Statement ToStatement(const cluster::Change& change, bool known) {
     }
     Statement operator()(const cluster::AddMetrics& add) { return InsertMetrics({&add.report}); }
     Statement operator()(const cluster::AddCheckpoint& add) { return Put(add.checkpoint); }
+    Statement operator()(const cluster::SetArchived& set) {
+      return {"UPDATE experiments SET archived = $2 WHERE id = $1",
+              MakeParams(set.experiment, set.archived)};
+    }
+    Statement operator()(const cluster::MarkDeleting& mark) {
+      return {kMarkDeleting, MakeParams(mark.experiment)};
+    }
+    Statement operator()(const cluster::PutRetention& put) {
+      return {kPutRetention, MakeParams(put.experiment, put.policy.experiment_best,
+                                        put.policy.trial_best, put.policy.trial_latest)};
+    }
+    Statement operator()(const cluster::DropCheckpoints& drop) {
+      return {kDropCheckpoints, {ToArray(drop.ids)}};
+    }
+    Statement operator()(const cluster::RetainOthers& retain) {
+      const experiment::RetentionPolicy& policy = retain.policy;
+      return {kRetainOthers,
+              {ToArray(retain.drop), ToParam(retain.experiment), ToParam(policy.experiment_best),
+               ToParam(policy.trial_best), ToParam(policy.trial_latest)}};
+    }
     Statement operator()(const cluster::AddLogLine& add) { return InsertLogLines({&add.line}); }
     Statement operator()(const cluster::PutAgent& put) { return Put(put.agent); }
     Statement operator()(const cluster::DropAgent& drop) { return Drop(drop); }

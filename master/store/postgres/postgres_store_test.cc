@@ -189,7 +189,7 @@ TEST(PostgresStoreTest, ARefusalIsNoTroubleThatPasses) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto store = OpenStore(database);
   ASSERT_TRUE(store->Load().ok());
-  ASSERT_TRUE(Connect(database)->ExecScript("DROP TABLE experiments").ok());
+  ASSERT_TRUE(Connect(database)->ExecScript("DROP TABLE experiments CASCADE").ok());
   const absl::Status status = store->Commit(1, {cluster::PutExperiment{MakeExperiment(1)}});
   EXPECT_TRUE(absl::IsInternal(status)) << status;
 }

@@ -22,12 +22,13 @@ LEFT JOIN contexts x ON x.hash = e.context_hash)sql";
 constexpr char kExperimentTotals[] = R"sql(
 CROSS JOIN LATERAL (SELECT count(*) AS trials FROM trials t WHERE t.experiment = e.id) n
 CROSS JOIN LATERAL (SELECT count(*) AS checkpoints, coalesce(sum(c.size), 0) AS size
-  FROM checkpoints c JOIN trials t ON t.id = c.trial WHERE t.experiment = e.id) s)sql";
+  FROM checkpoints c JOIN trials t ON t.id = c.trial
+  WHERE t.experiment = e.id AND c.state <> 'DELETED') s)sql";
 
 std::string SelectExperiments() {
   return absl::StrCat("SELECT ", kExperimentColumns,
                       ", coalesce(u.username, ''), n.trials, s.checkpoints, s.size, "
-                      "coalesce(octet_length(x.tgz), 0)",
+                      "coalesce(octet_length(x.tgz), 0), e.archived",
                       kExperimentSources, kExperimentTotals);
 }
 
@@ -40,6 +41,7 @@ absl::StatusOr<ExperimentRecord> ToExperimentRecord(const Result& result, int ro
   record.checkpoint_count = static_cast<int>(result.Int(row, column++));
   record.checkpoint_size = result.Int(row, column++);
   record.context_size = result.Int(row, column++);
+  record.archived = result.Bool(row, column++);
   return record;
 }
 
@@ -80,12 +82,14 @@ absl::StatusOr<ExperimentRecord> SqlStore::GetExperiment(model::ExperimentId id)
 
 absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& query) {
   constexpr char kWhere[] =
-      " WHERE strpos(lower(e.name), lower($1)) > 0 AND ($2::text[] IS NULL OR e.state = ANY($2)) "
+      " WHERE strpos(lower(e.name), lower($1)) > 0 "
+      "AND CASE WHEN $2::text[] IS NULL THEN e.state <> 'DELETED' ELSE e.state = ANY($2) END "
       "AND ($3::text[] IS NULL OR coalesce(u.username, '') = ANY($3)) "
-      "AND ($4::text IS NULL OR e.request_id = $4)";
-  const Params params = {ToParam(query.name), ToStateFilter(query.states),
-                         ToFilter(query.usernames),
-                         query.request_id.empty() ? Param{} : ToParam(query.request_id)};
+      "AND ($4::text IS NULL OR e.request_id = $4) "
+      "AND ($5::boolean IS NULL OR e.archived = $5)";
+  const Params params = {
+      ToParam(query.name), ToStateFilter(query.states), ToFilter(query.usernames),
+      query.request_id.empty() ? Param{} : ToParam(query.request_id), ToParam(query.archived)};
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,

@@ -122,7 +122,8 @@ const char kExperimentColumns[] =
     "e.id, e.job, e.owner, e.request_id, e.config, e.original_config, e.context_hash, "
     "e.warm_start, e.forked_from, e.state, "
     "e.reason, e.progress, e.best_metric, e.best_trial, micros(e.created_at), micros(e.ended_at), "
-    "e.owner_name, e.resource_pool, e.priority, e.weight, e.position, e.max_slots, e.position_set";
+    "e.owner_name, e.resource_pool, e.priority, e.weight, e.position, e.max_slots, e.position_set, "
+    "e.save_experiment_best, e.save_trial_best, e.save_trial_latest";
 
 const char kTrialColumns[] =
     "t.id, t.experiment, t.request, t.task, t.seed, t.hparams, t.state, t.end_as, t.held, "
@@ -142,7 +143,7 @@ const char kMetricColumns[] =
     "m.trial, m.run_id, m.group_name, m.steps, micros(m.time), m.metrics, m.batch";
 
 const char kCheckpointColumns[] =
-    "c.id, c.trial, c.allocation, c.steps, c.resources, c.metadata, micros(c.time)";
+    "c.id, c.trial, c.allocation, c.steps, c.resources, c.metadata, micros(c.time), c.state";
 
 const char kLogColumns[] =
     "l.id, l.task, l.allocation, l.agent, l.sequence, micros(l.time), l.rank, l.level, l.stdtype, "
@@ -159,19 +160,22 @@ absl::StatusOr<model::Value> ToValue(const Result& result, int row, int column) 
 absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int row, int column) {
   experiment::Experiment e;
   std::string config;
+  experiment::RetentionPolicy policy;
   Cursor cursor(result, row, column);
   cursor.ReadAll(e.id, e.job, e.owner, e.request_id, config, e.original_config, e.context_hash,
                  e.warm_start, e.forked_from);
   cursor.Read(e.state, model::ParseExperimentState);
   cursor.ReadAll(e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at,
                  e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
-                 e.queue.position, e.queue.max_slots, e.queue.position_set);
+                 e.queue.position, e.queue.max_slots, e.queue.position_set, policy.experiment_best,
+                 policy.trial_best, policy.trial_latest);
   DET_RETURN_IF_ERROR(cursor.status());
   absl::StatusOr<model::ExperimentConfig> parsed = model::ExperimentConfigFromJson(config);
   if (!parsed.ok()) {
     return absl::InternalError(absl::StrCat("the configuration of experiment ", ToString(e.id),
                                             " cannot be read: ", parsed.status().message()));
   }
+  experiment::SetPolicy(parsed->checkpoint_storage, policy);
   e.config = std::make_shared<const model::ExperimentConfig>(*std::move(parsed));
   return e;
 }
@@ -228,6 +232,7 @@ absl::StatusOr<model::CheckpointRecord> ToCheckpoint(const Result& result, int r
   model::Value resources;
   Cursor cursor(result, row, 0);
   cursor.ReadAll(c.id, c.trial, c.allocation, c.steps_completed, resources, c.metadata, c.time);
+  cursor.Read(c.state, model::ParseCheckpointState);
   DET_RETURN_IF_ERROR(cursor.status());
   if (resources.AsObject() != nullptr) {
     for (const auto& [path, size] : *resources.AsObject()) {

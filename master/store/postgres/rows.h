@@ -26,7 +26,7 @@ Connection::Statement LockLog();
 // Columns for a SELECT, and the struct from them, of which the first is at `column`. INTERNAL for a
 // row that does not make sense.
 extern const char kExperimentColumns[];  // of table experiments as e
-inline constexpr int kNumExperimentColumns = 23;
+inline constexpr int kNumExperimentColumns = 26;
 absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int row, int column = 0);
 
 extern const char kTrialColumns[];  // of trials as t
@@ -40,7 +40,7 @@ extern const char kMetricColumns[];  // of metrics as m
 absl::StatusOr<model::MetricReport> ToMetricReport(const Result& result, int row);
 
 extern const char kCheckpointColumns[];  // of checkpoints as c
-inline constexpr int kNumCheckpointColumns = 7;
+inline constexpr int kNumCheckpointColumns = 8;
 absl::StatusOr<model::CheckpointRecord> ToCheckpoint(const Result& result, int row);
 
 extern const char kLogColumns[];  // of task_logs as l

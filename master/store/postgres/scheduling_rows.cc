@@ -47,8 +47,9 @@ constexpr char kSelectPools[] =
 constexpr char kSelectQuotas[] =
     "SELECT scope, name, max_slots, slot_hours FROM quotas ORDER BY scope, name";
 constexpr char kSelectMonth[] =
-    "SELECT micros(coalesce(date_trunc('month', max(ended_at), 'UTC'), 'epoch')) "
-    "FROM allocations WHERE isfinite(ended_at)";
+    "SELECT micros(coalesce(date_trunc('month', greatest("
+    "(SELECT max(ended_at) FROM allocations WHERE isfinite(ended_at)), "
+    "(SELECT max(ended_at) FROM deleted_usage)), 'UTC'), 'epoch'))";
 // By experiment first: configurations are large.
 constexpr char kSelectUsage[] = R"sql(
 WITH month AS (SELECT to_timestamp($1::numeric / 1000000) AS begin),
@@ -60,7 +61,12 @@ used AS (
   GROUP BY a.job)
 SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), coalesce(e.config ->> 'workspace', ''),
   sum(u.seconds)
-FROM used u JOIN experiments e ON e.job = u.job GROUP BY 1, 2 ORDER BY 1, 2)sql";
+FROM used u JOIN experiments e ON e.job = u.job GROUP BY 1, 2
+UNION ALL
+SELECT d.owner, d.workspace, sum(d.slots * extract(epoch FROM
+  d.ended_at - greatest(d.began_at, m.begin))::double precision)
+FROM deleted_usage d, month m WHERE d.ended_at > m.begin GROUP BY 1, 2
+ORDER BY 1, 2)sql";
 
 std::string Text(Scope scope) { return scope == Scope::kUser ? "user" : "workspace"; }
 

@@ -1,6 +1,7 @@
 #include "master/store/postgres/sql_store.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -24,14 +25,24 @@ constexpr int kOldestServer = 140000;
 
 constexpr char kTakeOver[] =
     "UPDATE fencing SET epoch = epoch + 1, commit_seq = 0, leader = '' RETURNING epoch";
-constexpr char kLive[] = "e.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR')";
+// As in the condition of the index experiments_live.
+constexpr char kLive[] =
+    "e.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')";
 constexpr char kHighest[] =
-    "SELECT coalesce((SELECT max(id) FROM experiments), 0), "
-    "coalesce((SELECT max(id) FROM trials), 0), "
-    "coalesce((SELECT max(submitted) FROM allocations), 0)";
+    "SELECT greatest((SELECT max(id) FROM experiments), d.experiment), "
+    "greatest((SELECT max(id) FROM trials), d.trial), "
+    "greatest((SELECT max(submitted) FROM allocations), d.submitted) FROM highest_deleted d";
 constexpr char kDropOrphans[] =
     "DELETE FROM contexts x WHERE NOT EXISTS "
     "(SELECT FROM experiments e WHERE e.context_hash = x.hash)";
+// Trials whose newest checkpoint is not to be had any more, and the newest that is.
+constexpr char kOlderCheckpoints[] = R"sql(
+SELECT t.id, n.id, coalesce(n.steps, 0)
+FROM trials t JOIN checkpoints c ON c.id = t.latest_checkpoint
+LEFT JOIN LATERAL (SELECT o.id, o.steps FROM checkpoints o
+  WHERE o.trial = t.id AND o.state = 'COMPLETED'
+  ORDER BY o.steps DESC, o.time DESC LIMIT 1) n ON true
+WHERE t.experiment = $1 AND c.state <> 'COMPLETED')sql";
 constexpr char kFence[] = "SELECT fence($1, $2)";
 constexpr char kCommittedAlready[] = "RS002";
 
@@ -77,6 +88,7 @@ SqlStore::SqlStore(const std::string& connection_string)
     : committer_(connection_string, 1),
       writer_(connection_string, 1),
       readers_(connection_string, kReaders),
+      disposers_(connection_string, 1),
       lease_(connection_string, 1),
       metrics_(kMostRows,
                [this](const WriteGroup<model::MetricReport>::Rows& reports) {
@@ -189,11 +201,26 @@ absl::Status SqlStore::AddExperiments(Connection& connection, const std::string&
   return absl::OkStatus();
 }
 
+absl::Status SqlStore::UseCompletedCheckpoints(Connection& connection, model::ExperimentId id,
+                                               cluster::Image& image) {
+  DET_ASSIGN_OR_RETURN(const Result older, connection.Exec(kOlderCheckpoints, MakeParams(id)));
+  for (int row = 0; row < older.rows(); ++row) {
+    for (experiment::Trial& trial : image.trials) {
+      if (trial.id.value() != older.Int(row, 0)) continue;
+      trial.latest_checkpoint.reset();
+      if (!older.IsNull(row, 1)) trial.latest_checkpoint.emplace(std::string(older.Text(row, 1)));
+      trial.steps_completed = older.Int(row, 2);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<cluster::Image> SqlStore::LoadExperiment(model::ExperimentId id) {
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<cluster::Image> {
     cluster::Image image;
     DET_RETURN_IF_ERROR(AddExperiments(connection, "e.id = $1", MakeParams(id), image));
     if (image.experiments.empty()) return NoSuch("experiment", id);
+    DET_RETURN_IF_ERROR(UseCompletedCheckpoints(connection, id, image));
     return image;
   });
 }
@@ -202,7 +229,15 @@ std::vector<Connection::Statement> SqlStore::ToStatements(
     int64_t sequence, const std::vector<cluster::Change>& changes) const {
   std::vector<Connection::Statement> statements = {{kFence, MakeParams(fence_.epoch(), sequence)}};
   std::vector<const model::LogLine*> lines;
+  // Behind all rows of the batch: they look at who holds what.
+  std::vector<Connection::Statement> drops;
   for (const cluster::Change* change : Newest(changes)) {
+    if (std::holds_alternative<cluster::MarkDeleting>(*change) ||
+        std::holds_alternative<cluster::DropCheckpoints>(*change) ||
+        std::holds_alternative<cluster::RetainOthers>(*change)) {
+      drops.push_back(ToStatement(*change, false));
+      continue;
+    }
     if (const auto* add = std::get_if<cluster::AddLogLine>(change)) {
       lines.push_back(&add->line);
       continue;
@@ -211,6 +246,7 @@ std::vector<Connection::Statement> SqlStore::ToStatements(
     const bool known = put != nullptr && known_experiments_.contains(put->experiment.id);
     statements.push_back(ToStatement(*change, known));
   }
+  std::move(drops.begin(), drops.end(), std::back_inserter(statements));
   // Last, so that the lock on the log is held for the shortest time.
   if (!lines.empty()) {
     statements.push_back(LockLog());

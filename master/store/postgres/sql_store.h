@@ -15,6 +15,7 @@
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
+#include "master/store/postgres/sql_disposal.h"
 #include "master/store/postgres/sql_templates.h"
 #include "master/store/postgres/write_group.h"
 #include "master/store/store.h"
@@ -50,6 +51,7 @@ class SqlStore final : public Store {
   absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override;
   absl::Status DeleteSession(const std::string& token_hash) override;
   Templates& templates() override { return templates_; }
+  Disposal& disposal() override { return disposal_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -76,15 +78,21 @@ class SqlStore final : public Store {
   // Adds the experiments for which `condition` (on `e`) holds, with their trials and searchers.
   static absl::Status AddExperiments(Connection& connection, const std::string& condition,
                                      const Params& params, cluster::Image& image);
+  // Of an experiment that may go on: where the newest checkpoint of a trial was deleted, the one
+  // before that was not.
+  static absl::Status UseCompletedCheckpoints(Connection& connection, model::ExperimentId id,
+                                              cluster::Image& image);
   std::vector<Connection::Statement> ToStatements(
       int64_t sequence, const std::vector<cluster::Change>& changes) const;
 
   Pool committer_;  // one connection
   Pool writer_;     // one connection
   Pool readers_;
-  Pool lease_;  // one connection: signs of life wait for nobody
+  Pool disposers_;  // one connection
+  Pool lease_;      // one connection: signs of life wait for nobody
   Fence fence_;
   SqlTemplates templates_{&readers_, &fence_};
+  SqlDisposal disposal_{&disposers_, &fence_};
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 

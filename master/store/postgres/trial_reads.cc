@@ -106,9 +106,11 @@ absl::Status AddValidations(Connection& connection, const Param& ids, const Tria
 }
 
 absl::Status AddCheckpoints(Connection& connection, const Param& ids, const TrialsById& trials) {
-  DET_ASSIGN_OR_RETURN(
-      const Result result,
-      connection.Exec(absl::StrCat(SelectCheckpoints(), " WHERE c.trial = ANY($1::int[])"), {ids}));
+  DET_ASSIGN_OR_RETURN(const Result result,
+                       connection.Exec(absl::StrCat(SelectCheckpoints(),
+                                                    " WHERE c.trial = ANY($1::int[]) "
+                                                    "AND c.state <> 'DELETED'"),
+                                       {ids}));
   std::vector<CheckpointEntry> entries;
   std::map<model::TrialId, bool> smaller_is_better;
   for (int row = 0; row < result.rows(); ++row) {
@@ -120,8 +122,8 @@ absl::Status AddCheckpoints(Connection& connection, const Param& ids, const Tria
   for (const CheckpointEntry& entry : entries) by_trial[entry.checkpoint.trial].push_back(&entry);
   for (const auto& [id, checkpoints] : by_trial) {
     TrialRecord& trial = *trials.at(id);
-    trial.checkpoint_count = static_cast<int>(checkpoints.size());
     for (const CheckpointEntry* entry : checkpoints) {
+      ++trial.checkpoint_count;
       trial.checkpoint_size += TotalSize(entry->checkpoint);
     }
     const CheckpointEntry* best = FindBest(checkpoints, smaller_is_better[id]);
@@ -207,16 +209,19 @@ absl::StatusOr<CheckpointEntry> SqlStore::GetCheckpoint(const model::CheckpointI
 
 absl::StatusOr<CheckpointPage> SqlStore::ListCheckpoints(const CheckpointQuery& query) {
   constexpr char kWhere[] =
-      " WHERE ($1::int IS NULL OR t.experiment = $1) AND ($2::int IS NULL OR c.trial = $2)";
+      " WHERE ($1::int IS NULL OR t.experiment = $1) AND ($2::int IS NULL OR c.trial = $2) "
+      "AND ($3::text[] IS NULL OR c.state = ANY($3))";
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<CheckpointPage> {
-    DET_ASSIGN_OR_RETURN(const WindowRows window,
-                         ReadWindow(connection,
-                                    absl::StrCat("SELECT count(*) FROM checkpoints c "
-                                                 "JOIN trials t ON t.id = c.trial",
-                                                 kWhere),
-                                    absl::StrCat(SelectCheckpoints(), kWhere,
-                                                 OrderBy("c.time", "c.id", query.descending)),
-                                    MakeParams(query.experiment, query.trial), query.window));
+    DET_ASSIGN_OR_RETURN(
+        const WindowRows window,
+        ReadWindow(
+            connection,
+            absl::StrCat("SELECT count(*) FROM checkpoints c "
+                         "JOIN trials t ON t.id = c.trial",
+                         kWhere),
+            absl::StrCat(SelectCheckpoints(), kWhere, OrderBy("c.time", "c.id", query.descending)),
+            {ToParam(query.experiment), ToParam(query.trial), ToStateFilter(query.states)},
+            query.window));
     CheckpointPage page;
     page.total = window.total;
     for (int row = 0; row < window.rows.rows(); ++row) {

@@ -1,0 +1,127 @@
+// det experiment archive|unarchive|delete, det experiment set gc-policy
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/confirm.h"
+#include "cli/commands/experiment.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "det/api/v1/experiment.pb.h"
+
+namespace det::cli {
+namespace {
+
+const Positional kExperiment = {"EXPERIMENT", "its id"};
+
+absl::StatusOr<api::v1::Experiment> Get(ApiClient& api, int id) {
+  api::v1::GetExperimentRequest request;
+  request.set_experiment_id(id);
+  api::v1::GetExperimentResponse response;
+  DET_RETURN_IF_ERROR(api.Call("ExperimentService.GetExperiment", request, &response));
+  return response.experiment();
+}
+
+absl::StatusOr<int> RunDelete(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const api::v1::Experiment experiment, Get(*api, id));
+  DET_RETURN_IF_ERROR(
+      Confirm(run, absl::StrCat("Delete experiment ", id, " (", experiment.name(), ") with ",
+                                Counted(experiment.num_trials(), "trial"), ", ",
+                                Counted(experiment.checkpoint_count(), "checkpoint"), " (",
+                                Bytes(experiment.checkpoint_size()), "), its logs and metrics?")));
+  api::v1::DeleteExperimentRequest request;
+  request.set_experiment_id(id);
+  api::v1::DeleteExperimentResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ExperimentService.DeleteExperiment", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+    return kExitOk;
+  }
+  run.screen->Print(absl::StrCat("deleting experiment ", id, "\n"));
+  NoteKept(run, response.kept());
+  return kExitOk;
+}
+
+// What of the policy was given.
+template <class Message>
+absl::Status ReadPolicy(const Invocation& run, Message* message) {
+  const auto read = [&](const char* option) {
+    return run.args.GetInt(option, 0, 0, 1'000'000'000);
+  };
+  if (run.args.Has("save-experiment-best")) {
+    DET_ASSIGN_OR_RETURN(const int value, read("save-experiment-best"));
+    message->set_save_experiment_best(value);
+  }
+  if (run.args.Has("save-trial-best")) {
+    DET_ASSIGN_OR_RETURN(const int value, read("save-trial-best"));
+    message->set_save_trial_best(value);
+  }
+  if (run.args.Has("save-trial-latest")) {
+    DET_ASSIGN_OR_RETURN(const int value, read("save-trial-latest"));
+    message->set_save_trial_latest(value);
+  }
+  return absl::OkStatus();
+}
+
+// Shows what would go, and asks.
+absl::Status PreviewAndConfirm(Invocation& run, ApiClient& api, int id) {
+  api::v1::PreviewRetentionRequest request;
+  request.set_id(id);
+  DET_RETURN_IF_ERROR(ReadPolicy(run, &request));
+  api::v1::PreviewRetentionResponse response;
+  DET_RETURN_IF_ERROR(api.Call("ExperimentService.PreviewRetention", request, &response));
+  const int count = response.checkpoints_size();
+  if (count == 0) {
+    run.screen->Note(absl::StrCat("no checkpoint of experiment ", id, " would go; ",
+                                  Counted(response.kept(), "checkpoint"), " would stay"));
+  } else {
+    std::string table = CheckpointTable(response.checkpoints()).Render(run.screen->err());
+    table.pop_back();  // its newline
+    run.screen->Note(table);
+  }
+  return Confirm(run, absl::StrCat("Delete ", Counted(count, "checkpoint"), " of experiment ", id,
+                                   " and keep ", response.kept(), "?"));
+}
+
+absl::StatusOr<int> RunSetPolicy(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  api::v1::PatchExperimentRequest request;
+  request.mutable_experiment()->set_id(id);
+  DET_RETURN_IF_ERROR(ReadPolicy(run, request.mutable_experiment()->mutable_checkpoint_storage()));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  if (!run.args.Has("yes")) DET_RETURN_IF_ERROR(PreviewAndConfirm(run, *api, id));
+  api::v1::PatchExperimentResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ExperimentService.PatchExperiment", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+  } else {
+    run.screen->Print(absl::StrCat("set gc-policy of experiment ", id, "\n"));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+std::vector<Command> ExperimentDeletionCommands() {
+  return {
+      {{"experiment", "delete"},
+       "delete an experiment that has ended, with its checkpoints, logs and metrics",
+       {kExperiment},
+       {kYes},
+       RunDelete,
+       "Checkpoints that others start from stay."},
+      {{"experiment", "set", "gc-policy"},
+       "change which of its checkpoints are kept",
+       {kExperiment},
+       {{"save-experiment-best", 0, "N", "the best of all its trials"},
+        {"save-trial-best", 0, "N", "the best of each trial"},
+        {"save-trial-latest", 0, "N", "the newest of each trial"},
+        kYes},
+       RunSetPolicy,
+       "What is not given stays as it is. Shows what would be deleted, and asks. Of an experiment "
+       "that runs they go at its end."},
+  };
+}
+
+}  // namespace det::cli

@@ -1,0 +1,24 @@
+// What people do with experiments that have ended: hide them, delete them, thin out their
+// checkpoints. Called by experiment_service.cc on the pool; blocks.
+#ifndef MASTER_SERVICE_EXPERIMENT_DELETION_H_
+#define MASTER_SERVICE_EXPERIMENT_DELETION_H_
+
+#include "det/api/v1/experiment.pb.h"
+#include "master/service/call.h"
+#include "master/service/edge.h"
+
+namespace det::service {
+
+// Each ends the call; NOT_FOUND for an experiment that is not there.
+void Archive(const Edge& edge, model::ExperimentId id, bool archived, Done done);
+void Delete(const Edge& edge, const det::api::v1::DeleteExperimentRequest& request,
+            det::api::v1::DeleteExperimentResponse* response, Done done);
+void Patch(const Edge& edge, const det::api::v1::PatchExperimentRequest& request,
+           det::api::v1::PatchExperimentResponse* response, Done done);
+
+absl::Status Preview(const Edge& edge, const det::api::v1::PreviewRetentionRequest& request,
+                     det::api::v1::PreviewRetentionResponse* response);
+
+}  // namespace det::service
+
+#endif  // MASTER_SERVICE_EXPERIMENT_DELETION_H_

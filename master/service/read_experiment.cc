@@ -1,0 +1,120 @@
+#include "master/service/read_experiment.h"
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "master/service/convert.h"
+#include "master/service/live.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+absl::StatusOr<api::Experiment> Read(const Edge& edge, model::ExperimentId id,
+                                     const LiveTrials& live) {
+  DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge.store->GetExperiment(id));
+  api::Experiment out = ToProto(record, live, edge.clock->Now(), /*detail=*/true);
+  DET_ASSIGN_OR_RETURN(const store::TrialPage trials, edge.store->ListTrials({.experiment = id}));
+  for (const store::TrialRecord& trial : trials.trials) {
+    out.add_trial_ids(trial.trial.id.value());
+  }
+  return out;
+}
+
+}  // namespace
+
+void ReadFull(const Edge& edge, model::ExperimentId id,
+              absl::AnyInvocable<void(absl::StatusOr<api::Experiment>)> then) {
+  ReadLive(
+      edge, id,
+      [&edge, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
+        then(live.ok() ? Read(edge, id, *live) : absl::StatusOr<api::Experiment>(live.status()));
+      });
+}
+
+namespace {
+
+// What a WatchExperiment has sent last. One look at a time, so that no older one comes second.
+struct Watched {
+  std::mutex mutex;
+  std::optional<api::Experiment> last;
+  bool looking = false;
+  bool again = false;
+  std::atomic<bool> waits = false;  // as of the last look: the queue's news are its own
+
+  bool BeginLook() {
+    std::lock_guard lock(mutex);
+    again = looking;
+    return !std::exchange(looking, true);
+  }
+  // Whether another look was asked for in the meantime.
+  bool EndLook() {
+    std::lock_guard lock(mutex);
+    looking = false;
+    return std::exchange(again, false);
+  }
+};
+
+bool IsOver(api::Experiment::State state) {
+  return state == api::Experiment::STATE_COMPLETED || state == api::Experiment::STATE_CANCELED ||
+         state == api::Experiment::STATE_ERROR || state == api::Experiment::STATE_DELETING ||
+         state == api::Experiment::STATE_DELETE_FAILED || state == api::Experiment::STATE_DELETED;
+}
+
+// The duration of a running experiment changes without any event.
+bool SameNews(api::Experiment a, api::Experiment b) {
+  a.clear_duration();
+  b.clear_duration();
+  return google::protobuf::util::MessageDifferencer::Equals(a, b);
+}
+
+void SendIfNew(Watched& watched, api::Experiment experiment,
+               Stream<api::WatchExperimentResponse>& out) {
+  const bool over = IsOver(experiment.state());
+  watched.waits = experiment.state() == api::Experiment::STATE_QUEUED;
+  if (!watched.last || !SameNews(*watched.last, experiment)) {
+    watched.last = experiment;
+    api::WatchExperimentResponse response;
+    *response.mutable_experiment() = std::move(experiment);
+    out.Send(std::move(response));
+  }
+  if (over) out.Close(absl::OkStatus());
+}
+
+}  // namespace
+
+void WatchExperiment(const Edge& edge, model::ExperimentId id,
+                     std::shared_ptr<Stream<api::WatchExperimentResponse>> stream) {
+  const std::weak_ptr<Stream<api::WatchExperimentResponse>> weak = stream;
+  // Before the first look, so that nothing falls between the two.
+  const int64_t subscription = edge.watch->experiments().Subscribe(id, [weak] {
+    if (const auto held = weak.lock()) held->Wake();
+  });
+  auto watched = std::make_shared<Watched>();
+  const int64_t queue = edge.watch->queue().Subscribe({}, [weak, watched] {
+    if (!watched->waits) return;
+    if (const auto held = weak.lock()) held->Wake();
+  });
+  stream->Start(
+      [&edge, id, watched](Stream<api::WatchExperimentResponse>& out) {
+        if (!watched->BeginLook()) return;
+        ReadFull(
+            edge, id,
+            [watched, held = out.shared_from_this()](absl::StatusOr<api::Experiment> experiment) {
+              if (!experiment.ok()) return held->Close(experiment.status());
+              SendIfNew(*watched, *std::move(experiment), *held);
+              if (watched->EndLook()) held->Wake();
+            });
+      },
+      [&edge, id, subscription, queue] {
+        edge.watch->experiments().Unsubscribe(id, subscription);
+        edge.watch->queue().Unsubscribe({}, queue);
+      });
+}
+
+}  // namespace det::service

@@ -1,0 +1,26 @@
+// An experiment as people see it: once, or again after each change.
+// Called by the services of experiments on the pool, which waits for the database.
+#ifndef MASTER_SERVICE_READ_EXPERIMENT_H_
+#define MASTER_SERVICE_READ_EXPERIMENT_H_
+
+#include <memory>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "det/api/v1/experiment.pb.h"
+#include "master/service/edge.h"
+#include "master/service/stream.h"
+
+namespace det::service {
+
+// Reads it with the live part; `then` runs on the pool.
+void ReadFull(const Edge& edge, model::ExperimentId id,
+              absl::AnyInvocable<void(absl::StatusOr<det::api::v1::Experiment>)> then);
+
+// Sends it now and after each change, until it has ended.
+void WatchExperiment(const Edge& edge, model::ExperimentId id,
+                     std::shared_ptr<Stream<det::api::v1::WatchExperimentResponse>> stream);
+
+}  // namespace det::service
+
+#endif  // MASTER_SERVICE_READ_EXPERIMENT_H_

@@ -1,0 +1,64 @@
+// What is to be removed, and its removal: the work of sweep::Sweep, derived from the rows and the
+// same each time it is asked for. Every call is one transaction of bounded size and can be
+// repeated.
+//
+// Any thread; blocks. The states themselves change by Commit alone (MarkDeleting, DropCheckpoints),
+// but for the last ones: DELETED and DELETE_FAILED.
+#ifndef MASTER_STORE_DISPOSAL_H_
+#define MASTER_STORE_DISPOSAL_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "master/model/ids.h"
+#include "master/model/storage_config.h"
+
+namespace det::store {
+
+// A checkpoint whose files are to be removed.
+struct DoomedCheckpoint {
+  model::CheckpointId id;
+  model::ExperimentId experiment;
+  model::CheckpointStorageConfig storage;
+};
+
+// A checkpoint that stays, and who needs it: "experiment 7".
+struct HeldCheckpoint {
+  model::CheckpointId id;
+  std::string holder;
+  friend bool operator==(const HeldCheckpoint&, const HeldCheckpoint&) = default;
+};
+
+class Disposal {
+ public:
+  virtual ~Disposal() = default;
+
+  // Experiments that have ended and whose retention is due; with ids above `after`, by id.
+  virtual absl::StatusOr<std::vector<model::ExperimentId>> DueRetentions(model::ExperimentId after,
+                                                                         int limit) = 0;
+  // DELETING checkpoints with ids above `after`, by id.
+  virtual absl::StatusOr<std::vector<DoomedCheckpoint>> DoomedCheckpoints(
+      const model::CheckpointId& after, int limit) = 0;
+  // The files of these are gone.
+  virtual absl::Status SetDeleted(const std::vector<model::CheckpointId>& ids) = 0;
+
+  // DELETING experiments, by id.
+  virtual absl::StatusOr<std::vector<model::ExperimentId>> Deletions() = 0;
+  // DELETED experiments of which something is held no longer: they are to be deleted once more.
+  virtual absl::StatusOr<std::vector<model::ExperimentId>> Releases() = 0;
+  // Removes at most `limit` lines of log, rows of metrics or of the search; or else, when none is
+  // left, all other rows but those of checkpoints that are not DELETED, with their trials and the
+  // experiment, which becomes DELETED then. True: that was all. Nothing, and true, for an
+  // experiment that is not being deleted.
+  virtual absl::StatusOr<bool> RemoveSome(model::ExperimentId id, int limit) = 0;
+  // DELETING becomes DELETE_FAILED.
+  virtual absl::Status FailDeletion(model::ExperimentId id, const std::string& reason) = 0;
+
+  // Those of the experiment, by id.
+  virtual absl::StatusOr<std::vector<HeldCheckpoint>> ListHeld(model::ExperimentId id) = 0;
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_DISPOSAL_H_

@@ -1,0 +1,42 @@
+// What is to be removed, in memory. Used by FakeStore. Any thread.
+// Never survives the process, never blocks.
+#ifndef MASTER_STORE_FAKE_DISPOSAL_H_
+#define MASTER_STORE_FAKE_DISPOSAL_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "master/store/disposal.h"
+#include "master/store/fake_database.h"
+
+namespace det::store {
+
+class FakeDisposal final : public Disposal {
+ public:
+  // `held` is asked before each write, without the database's mutex.
+  FakeDisposal(FakeDatabase* database, std::function<absl::Status()> held)
+      : db_(*database), held_(std::move(held)) {}
+
+  absl::StatusOr<std::vector<model::ExperimentId>> DueRetentions(model::ExperimentId after,
+                                                                 int limit) override;
+  absl::StatusOr<std::vector<DoomedCheckpoint>> DoomedCheckpoints(const model::CheckpointId& after,
+                                                                  int limit) override;
+  absl::Status SetDeleted(const std::vector<model::CheckpointId>& ids) override;
+  absl::StatusOr<std::vector<model::ExperimentId>> Deletions() override;
+  absl::StatusOr<std::vector<model::ExperimentId>> Releases() override;
+  absl::StatusOr<bool> RemoveSome(model::ExperimentId id, int limit) override;
+  absl::Status FailDeletion(model::ExperimentId id, const std::string& reason) override;
+  absl::StatusOr<std::vector<HeldCheckpoint>> ListHeld(model::ExperimentId id) override;
+
+ private:
+  void RemoveRest(model::ExperimentId id);
+
+  FakeDatabase& db_;
+  const std::function<absl::Status()> held_;
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_FAKE_DISPOSAL_H_

@@ -1,0 +1,177 @@
+#include "master/store/postgres/sql_disposal.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/store/postgres/params.h"
+#include "master/store/postgres/rows.h"
+
+namespace det::store {
+namespace {
+
+using Ids = std::vector<model::ExperimentId>;
+
+constexpr char kDue[] =
+    "SELECT id FROM experiments WHERE NOT retained AND state IN ('COMPLETED', 'CANCELED', 'ERROR') "
+    "AND id > $1 ORDER BY id LIMIT $2";
+constexpr char kDoomed[] =
+    "SELECT c.id, t.experiment FROM checkpoints c JOIN trials t ON t.id = c.trial "
+    "WHERE c.state = 'DELETING' AND c.id > $1 ORDER BY c.id LIMIT $2";
+constexpr char kSetDeleted[] =
+    "UPDATE checkpoints SET state = 'DELETED' WHERE id = ANY($1::text[]) AND state = 'DELETING'";
+constexpr char kDeletions[] = "SELECT id FROM experiments WHERE state = 'DELETING' ORDER BY id";
+constexpr char kReleases[] = R"sql(
+SELECT e.id FROM experiments e WHERE e.state = 'DELETED' AND (
+  EXISTS (SELECT FROM trials t JOIN checkpoints c ON c.trial = t.id WHERE t.experiment = e.id
+    AND NOT EXISTS (SELECT FROM held_checkpoints h WHERE h.checkpoint = c.id))
+  OR NOT EXISTS (SELECT FROM trials t WHERE t.experiment = e.id))
+ORDER BY e.id)sql";
+constexpr char kFail[] =
+    "UPDATE experiments SET state = 'DELETE_FAILED', reason = $2 "
+    "WHERE id = $1 AND state = 'DELETING'";
+constexpr char kHeld[] = R"sql(
+SELECT h.checkpoint, min(h.holder) FROM held_checkpoints h JOIN checkpoints c ON c.id = h.checkpoint
+JOIN trials t ON t.id = c.trial WHERE t.experiment = $1 GROUP BY 1 ORDER BY 1)sql";
+
+// Of one table each, in the order in which they go.
+constexpr const char* kBulk[] = {
+    "WITH gone AS (DELETE FROM task_logs WHERE ctid = ANY(ARRAY("
+    "SELECT l.ctid FROM task_logs l JOIN trials t ON t.task = l.task WHERE t.experiment = $1 "
+    "LIMIT $2)) RETURNING 1) SELECT count(*) FROM gone",
+    "WITH gone AS (DELETE FROM metrics WHERE ctid = ANY(ARRAY("
+    "SELECT m.ctid FROM metrics m JOIN trials t ON t.id = m.trial WHERE t.experiment = $1 "
+    "LIMIT $2)) RETURNING 1) SELECT count(*) FROM gone",
+    "WITH gone AS (DELETE FROM searcher_events WHERE ctid = ANY(ARRAY("
+    "SELECT ctid FROM searcher_events WHERE experiment = $1 LIMIT $2)) RETURNING 1) "
+    "SELECT count(*) FROM gone",
+};
+
+// Together, and only for an experiment that is being deleted.
+constexpr const char* kRest[] = {
+    "UPDATE highest_deleted SET experiment = greatest(experiment, $1), "
+    "trial = greatest(trial, (SELECT max(id) FROM trials WHERE experiment = $1)), "
+    "submitted = greatest(submitted, (SELECT max(a.submitted) FROM allocations a "
+    "JOIN trials t ON t.id = a.trial WHERE t.experiment = $1))",
+    "INSERT INTO deleted_usage (owner, workspace, began_at, ended_at, slots) "
+    "SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), "
+    "coalesce(e.config ->> 'workspace', ''), a.started_at, a.ended_at, a.granted * a.fraction "
+    "FROM experiments e JOIN trials t ON t.experiment = e.id JOIN allocations a ON a.task = t.task "
+    "WHERE e.id = $1 AND isfinite(a.ended_at) AND isfinite(a.started_at) AND a.granted > 0",
+    // Only the newest month counts.
+    "DELETE FROM deleted_usage WHERE ended_at < "
+    "(SELECT date_trunc('month', max(ended_at), 'UTC') FROM deleted_usage) AND $1 > 0",
+    "DELETE FROM allocations a USING trials t WHERE t.experiment = $1 AND a.task = t.task",
+    "DELETE FROM searchers WHERE experiment = $1",
+    "DELETE FROM checkpoints c USING trials t "
+    "WHERE t.experiment = $1 AND c.trial = t.id AND c.state = 'DELETED'",
+    "DELETE FROM trials t WHERE t.experiment = $1 "
+    "AND NOT EXISTS (SELECT FROM checkpoints c WHERE c.trial = t.id)",
+    "DELETE FROM experiments e WHERE e.id = $1 "
+    "AND NOT EXISTS (SELECT FROM trials t WHERE t.experiment = e.id)",
+    "UPDATE experiments SET state = 'DELETED', reason = '' WHERE id = $1 AND state = 'DELETING'",
+};
+
+absl::StatusOr<Ids> SelectIds(Pool& pool, const char* sql, const Params& params) {
+  return pool.Run([&](Connection& connection) -> absl::StatusOr<Ids> {
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(sql, params));
+    Ids ids;
+    for (int row = 0; row < result.rows(); ++row) {
+      ids.emplace_back(static_cast<int32_t>(result.Int(row, 0)));
+    }
+    return ids;
+  });
+}
+
+// By experiment: configurations are large, and many checkpoints have the same.
+absl::Status AddStorage(Connection& connection, std::vector<DoomedCheckpoint>& doomed) {
+  std::map<model::ExperimentId, model::CheckpointStorageConfig> storage;
+  for (DoomedCheckpoint& each : doomed) {
+    if (!storage.contains(each.experiment)) {
+      DET_ASSIGN_OR_RETURN(const Result result,
+                           connection.Exec(absl::StrCat("SELECT ", kExperimentColumns,
+                                                        " FROM experiments e WHERE e.id = $1"),
+                                           MakeParams(each.experiment)));
+      if (result.rows() == 0) {
+        return absl::InternalError(absl::StrCat("checkpoint ", each.id.value(),
+                                                " belongs to experiment ", each.experiment.value(),
+                                                ", which is not there"));
+      }
+      DET_ASSIGN_OR_RETURN(const experiment::Experiment experiment, ToExperiment(result, 0));
+      storage[each.experiment] = experiment.config->checkpoint_storage;
+    }
+    each.storage = storage.at(each.experiment);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Ids> SqlDisposal::DueRetentions(model::ExperimentId after, int limit) {
+  return SelectIds(pool_, kDue, MakeParams(after, limit));
+}
+
+absl::StatusOr<std::vector<DoomedCheckpoint>> SqlDisposal::DoomedCheckpoints(
+    const model::CheckpointId& after, int limit) {
+  using Doomed = std::vector<DoomedCheckpoint>;
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<Doomed> {
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kDoomed, MakeParams(after, limit)));
+    Doomed doomed;
+    for (int row = 0; row < result.rows(); ++row) {
+      doomed.push_back({model::CheckpointId(std::string(result.Text(row, 0))),
+                        model::ExperimentId(static_cast<int32_t>(result.Int(row, 1))),
+                        {}});
+    }
+    DET_RETURN_IF_ERROR(AddStorage(connection, doomed));
+    return doomed;
+  });
+}
+
+absl::Status SqlDisposal::SetDeleted(const std::vector<model::CheckpointId>& ids) {
+  return fence_.Run(pool_, [&](Connection& connection) {
+    return connection.Exec(kSetDeleted, {ToArray(ids)}).status();
+  });
+}
+
+absl::StatusOr<Ids> SqlDisposal::Deletions() { return SelectIds(pool_, kDeletions, {}); }
+absl::StatusOr<Ids> SqlDisposal::Releases() { return SelectIds(pool_, kReleases, {}); }
+
+absl::StatusOr<bool> SqlDisposal::RemoveSome(model::ExperimentId id, int limit) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<bool> {
+    DET_ASSIGN_OR_RETURN(
+        const Result found,
+        connection.Exec("SELECT FROM experiments WHERE id = $1 AND state = 'DELETING'",
+                        MakeParams(id)));
+    if (found.rows() == 0) return true;
+    for (const char* sql : kBulk) {
+      DET_ASSIGN_OR_RETURN(const Result gone, connection.Exec(sql, MakeParams(id, limit)));
+      if (gone.Int(0, 0) > 0) return false;
+    }
+    for (const char* sql : kRest) {
+      DET_RETURN_IF_ERROR(connection.Exec(sql, MakeParams(id)).status());
+    }
+    return true;
+  });
+}
+
+absl::Status SqlDisposal::FailDeletion(model::ExperimentId id, const std::string& reason) {
+  return fence_.Run(pool_, [&](Connection& connection) {
+    return connection.Exec(kFail, MakeParams(id, reason)).status();
+  });
+}
+
+absl::StatusOr<std::vector<HeldCheckpoint>> SqlDisposal::ListHeld(model::ExperimentId id) {
+  using Held = std::vector<HeldCheckpoint>;
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<Held> {
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kHeld, MakeParams(id)));
+    Held held;
+    for (int row = 0; row < result.rows(); ++row) {
+      held.push_back({model::CheckpointId(std::string(result.Text(row, 0))),
+                      std::string(result.Text(row, 1))});
+    }
+    return held;
+  });
+}
+
+}  // namespace det::store

@@ -1,0 +1,19 @@
+// What retention looks at, from the rows. Any thread; blocks.
+#ifndef MASTER_STORE_RETAINABLE_H_
+#define MASTER_STORE_RETAINABLE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "master/experiment/retention.h"
+#include "master/store/store.h"
+
+namespace det::store {
+
+// The experiment's COMPLETED checkpoints, oldest first. Damaged ones are left to people.
+absl::StatusOr<std::vector<experiment::Retainable>> ListRetainable(Store& store,
+                                                                   model::ExperimentId id);
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_RETAINABLE_H_

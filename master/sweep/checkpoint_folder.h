@@ -1,0 +1,20 @@
+// The folder of a checkpoint on a shared file system, and its removal.
+// Called by Sweep on its thread; waits for the disk. Never follows a link that a task may have
+// made, never touches anything outside of the folder.
+#ifndef MASTER_SWEEP_CHECKPOINT_FOLDER_H_
+#define MASTER_SWEEP_CHECKPOINT_FOLDER_H_
+
+#include "absl/status/status.h"
+#include "master/model/ids.h"
+#include "master/model/storage_config.h"
+
+namespace det::sweep {
+
+// OK when it is gone, also if it was before. FAILED_PRECONDITION says what stands in the way: the
+// storage cannot be reached from here, its folder leads elsewhere, a file may not be removed.
+absl::Status RemoveCheckpointFolder(const model::CheckpointStorageConfig& storage,
+                                    const model::CheckpointId& id);
+
+}  // namespace det::sweep
+
+#endif  // MASTER_SWEEP_CHECKPOINT_FOLDER_H_

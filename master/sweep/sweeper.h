@@ -1,0 +1,54 @@
+// One pass over all that is to be removed (README.md), step by step, each of which can be repeated.
+// Called by Sweep on its thread; waits for the database and for disks. Never decides by itself what
+// goes: that is in the rows, or is asked of the engine.
+#ifndef MASTER_SWEEP_SWEEPER_H_
+#define MASTER_SWEEP_SWEEPER_H_
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "master/cluster/event.h"
+#include "master/model/ids.h"
+#include "master/store/store.h"
+
+namespace det::sweep {
+
+struct SweeperDeps {
+  store::Store* store = nullptr;        // reads
+  store::Disposal* disposal = nullptr;  // the store's
+  // Gives an event to the engine and waits until it is durable, or refused.
+  std::function<absl::Status(cluster::Event)> submit;
+  // RemoveCheckpointFolder.
+  std::function<absl::Status(const model::CheckpointStorageConfig&, const model::CheckpointId&)>
+      remove_folder;
+  // Looked at between steps.
+  std::function<bool()> stopping;
+};
+
+class Sweeper {
+ public:
+  explicit Sweeper(SweeperDeps deps) : deps_(std::move(deps)) {}
+
+  // OK: all is done, or stays as it is with a reason that people can read. Anything else: the pass
+  // broke off and is to be made again. CANCELLED: because of `stopping`.
+  absl::Status Pass();
+
+ private:
+  // Why some of the files of an experiment are still there.
+  using Failures = std::map<model::ExperimentId, std::string>;
+
+  absl::Status DeleteReleases();
+  absl::Status ApplyRetentions();
+  absl::Status ApplyRetention(model::ExperimentId id);
+  absl::Status RemoveFiles(Failures& failures);
+  absl::Status RemoveRows(model::ExperimentId id);
+  absl::Status CheckStop() const;
+
+  const SweeperDeps deps_;
+};
+
+}  // namespace det::sweep
+
+#endif  // MASTER_SWEEP_SWEEPER_H_

@@ -1,0 +1,246 @@
+#!/usr/bin/env -S python3 -B
+"""What becomes of experiments at their end and after it: retention, archive, deletion; and requests
+of all kinds at random moments."""
+import json
+import os
+import random
+import signal
+
+import harness
+from harness import eventually, job
+
+# A trial without any library: one checkpoint per item of its list, with a validation where the item
+# is a number; then it waits for a file, if one is named.
+SAVER = '''
+import json, os, pathlib, sys, time, urllib.request, uuid
+info = json.loads(pathlib.Path(os.environ["DET_RUN_DIR"], "info/trial.json").read_text())
+def call(method, body):
+    urllib.request.urlopen(urllib.request.Request(
+        os.environ["DET_MASTER"] + "/det.trial.v1.TrialRuntime/" + method,
+        data=json.dumps({"allocationId": info["allocation_id"], "trialId": info["trial_id"],
+                         **body}).encode(),
+        headers={"Authorization": "Bearer " + os.environ["DET_SESSION_TOKEN"]}))
+print("starts after", info["latest_checkpoint"], flush=True)
+for step, metric in enumerate(json.loads(sys.argv[1]), 1):
+    if metric is not None:
+        call("ReportMetrics", {"reports": [{"group": "validation", "stepsCompleted": step,
+                                            "metrics": {"loss": metric}}]})
+    name = str(uuid.uuid4())
+    folder = pathlib.Path(info["checkpoint_dir"], name)
+    folder.mkdir(parents=True)
+    (folder / "model.pt").write_bytes(bytes(1000))
+    call("ReportCheckpoint", {"uuid": name, "stepsCompleted": step,
+                              "resources": {"model.pt": 1000}})
+    print("saved", step, flush=True)
+while len(sys.argv) > 2 and not os.path.exists(sys.argv[2]):
+    time.sleep(0.05)
+'''
+
+
+class LifecycleTest(harness.ClusterTestCase):
+    def saver(self, metrics, flag="", **changes):
+        return self.home.create(
+            job(entrypoint=f"exec /usr/bin/python3 saver.py '{json.dumps(metrics)}' {flag}",
+                **changes),
+            self.home.context({"saver.py": SAVER}))
+
+    def checkpoints(self, experiment, *options):
+        listed = self.home.json("checkpoint", "list", experiment, *options)
+        return listed.get("checkpoints", [])
+
+    def steps(self, experiment):
+        """Of the checkpoints that are there, which must be those whose files are."""
+        listed = self.checkpoints(experiment)
+        for each in self.checkpoints(experiment, "--all"):
+            there = os.path.exists(os.path.join(each["storagePath"], "model.pt"))
+            if there != (each in listed):
+                return None  # on its way
+        return [int(c["metadata"]["steps_completed"]) for c in listed]
+
+    def settle(self, experiment, steps):
+        eventually(lambda: self.steps(experiment) == steps, f"only checkpoints {steps} are left")
+
+    def gone(self, experiment):
+        return "does not exist" in self.home.det("experiment", "describe", experiment,
+                                                 code=None).stderr
+
+    def restart_master(self):
+        members = self.home.json("deploy", "local", "status")["members"]
+        pid = [m["pid"] for m in members if m["name"] == "master"][0]
+        os.kill(pid, signal.SIGKILL)
+        # Its port is free once it is gone.
+        eventually(lambda: not os.path.exists(f"/proc/{pid}"), "the master's end")
+        self.home.up(self.agents, self.slots)
+
+    def test_at_the_end_the_best_and_the_newest_checkpoint_stay(self):
+        experiment = self.saver([0.6, 0.4, 0.5, None, None])
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        self.settle(experiment, [2, 5])
+        states = [c["state"] for c in self.checkpoints(experiment, "--all")]
+        self.assertEqual(3, states.count("STATE_DELETED"))
+        self.assertEqual(2, self.home.experiment(experiment)["checkpointCount"])
+        # And the experiment goes on from what is there.
+        self.home.det("experiment", "continue", experiment)
+        self.home.finish(experiment)
+        kept = self.checkpoints(experiment, "--all")[4]["uuid"]
+        self.assertIn(f"starts after {kept}",
+                      self.home.trial_log(self.home.first_trial(experiment)["id"]))
+
+    def test_a_new_policy_is_previewed_and_applied(self):
+        policy = {"checkpoint_storage": {"save_experiment_best": 9, "save_trial_latest": 9}}
+        experiment = self.saver([0.6, 0.4, 0.5, None], **policy)
+        self.home.finish(experiment)
+        before = [1, 2, 3, 4]
+        self.settle(experiment, before)
+        change = ("experiment", "set", "gc-policy", experiment, "--save-experiment-best", 2,
+                  "--save-trial-best", 0, "--save-trial-latest", 0)
+        said = self.home.det(*change, code=1).stderr
+        for checkpoint in self.checkpoints(experiment):
+            goes = int(checkpoint["metadata"]["steps_completed"]) in (1, 4)
+            self.assertEqual(goes, checkpoint["uuid"] in said, said)
+        self.assertIn("2 checkpoints", said)
+        self.assertIn("--yes", said)
+        self.assertEqual(before, self.steps(experiment))
+        self.home.det(*change, "--yes")
+        self.settle(experiment, [2, 3])
+        self.home.det(*change, "--yes")
+        self.settle(experiment, [2, 3])
+
+    def test_the_policy_of_a_running_experiment_counts_at_its_end(self):
+        flag = os.path.join(self.home.folder, "policy-flag")
+        experiment = self.saver([0.6, 0.4, 0.5], flag)
+        eventually(lambda: len(self.checkpoints(experiment)) == 3, "three checkpoints")
+        self.home.det("experiment", "set", "gc-policy", experiment, "--save-trial-best", 0,
+                      "--yes")
+        # The newest of a trial that runs is not to be had.
+        newest = self.checkpoints(experiment)[-1]["uuid"]
+        said = self.home.det("checkpoint", "delete", newest, "--yes", code=1)
+        self.assertIn("stays", said.stderr)
+        self.home.write("policy-flag", "")
+        self.home.finish(experiment)
+        self.settle(experiment, [3])
+        self.home.det("checkpoint", "delete", newest, code=1)
+        for _ in range(2):
+            self.home.det("checkpoint", "delete", f"{newest},{newest}", "--yes")
+        self.settle(experiment, [])
+        self.assertIn("was deleted", self.home.det("checkpoint", "download", newest, code=1).stderr)
+
+    def test_a_deleted_experiment_leaves_nothing(self):
+        experiment = self.saver([0.5, 0.4], os.path.join(self.home.folder, "never"))
+        eventually(lambda: len(self.checkpoints(experiment)) == 2, "two checkpoints")
+        folders = [c["storagePath"] for c in self.checkpoints(experiment)]
+        trial = self.home.first_trial(experiment)["id"]
+        refused = self.home.det("experiment", "delete", experiment, "--yes", code=1).stderr
+        self.assertIn("kill it first", refused)
+        self.home.det("experiment", "archive", experiment, code=1)
+        self.home.det("experiment", "kill", experiment)
+        self.home.finish(experiment)
+        asked = self.home.det("experiment", "delete", experiment, code=1).stderr
+        self.assertIn(f"Delete experiment {experiment}", asked)
+        self.assertIn("--yes", asked)
+        self.assertFalse(self.gone(experiment))
+        self.home.det("experiment", "delete", experiment, "--yes")
+        self.home.det("experiment", "delete", experiment, "--yes", code=None)
+        eventually(lambda: self.gone(experiment), "the deletion's end")
+        self.assertFalse(any(os.path.exists(f) for f in folders))
+        self.home.det("trial", "logs", trial, code=1)
+        self.home.det("experiment", "continue", experiment, code=1)
+        listed = self.home.json("experiment", "list", "--all").get("experiments", [])
+        self.assertNotIn(experiment, [e["id"] for e in listed])
+        self.restart_master()
+        self.assertGreater(self.home.create(job()), experiment, "ids are not given again")
+
+    def test_what_another_starts_from_stays_until_it_goes_too(self):
+        parent = self.saver([0.5])
+        self.home.finish(parent)
+        held = self.checkpoints(parent)[0]
+        source = {"name": "single", "metric": "loss", "source_checkpoint_uuid": held["uuid"]}
+        child = self.saver([0.3], searcher=source)
+        self.home.finish(child)
+        said = self.home.det("experiment", "delete", parent, "--yes").stderr
+        self.assertIn(f"checkpoint {held['uuid']} stays: experiment {child} needs it", said)
+        eventually(lambda: self.home.experiment(parent)["state"] == "STATE_DELETED", "the deletion")
+        self.assertTrue(os.path.exists(held["storagePath"]))
+        listed = self.home.json("experiment", "list", "--all")["experiments"]
+        self.assertNotIn(parent, [e["id"] for e in listed])
+        refused = self.home.det("experiment", "fork", parent, code=1).stderr
+        self.assertIn("DELETED", refused)
+        self.home.det("experiment", "delete", child, "--yes")
+        eventually(lambda: self.gone(child) and self.gone(parent), "both are gone")
+        self.assertFalse(os.path.exists(held["storagePath"]))
+
+    def test_what_cannot_be_removed_is_said_and_tried_again(self):
+        away = os.path.join(self.home.folder, "storage")
+        experiment = self.saver([0.5], checkpoint_storage={"host_path": away})
+        self.home.finish(experiment)
+        os.rename(away, away + ".away")
+        self.home.det("experiment", "delete", experiment, "--yes")
+        eventually(lambda: self.home.experiment(experiment)["state"] == "STATE_DELETE_FAILED",
+                   "the failure")
+        self.assertIn("mount it there", self.home.experiment(experiment)["stateReason"])
+        os.rename(away + ".away", away)
+        self.home.det("experiment", "delete", experiment, "--yes")
+        eventually(lambda: self.gone(experiment), "the deletion's end")
+        self.assertEqual([], os.listdir(away))
+
+    def test_archived_experiments_are_hidden(self):
+        experiment = self.home.create(job())
+        self.home.finish(experiment)
+
+        def listed(*options):
+            found = self.home.json("experiment", "list", *options).get("experiments", [])
+            return experiment in [e["id"] for e in found]
+        for _ in range(2):
+            self.home.det("experiment", "archive", experiment)
+            self.assertFalse(listed())
+            self.assertTrue(listed("--all"))
+        self.assertTrue(self.home.experiment(experiment)["archived"])
+        for _ in range(2):
+            self.home.det("experiment", "unarchive", experiment)
+            self.assertTrue(listed())
+
+    def test_a_deletion_goes_on_after_the_master_was_killed_in_its_middle(self):
+        experiment = self.saver([0.5] * 60, checkpoint_storage={"save_trial_latest": 100})
+        self.home.finish(experiment)
+        noisy = self.home.create(job(entrypoint="seq 30000"))
+        self.home.finish(noisy)
+        folders = [c["storagePath"] for c in self.checkpoints(experiment)]
+        self.assertEqual(60, len(folders))
+        for each in (experiment, noisy):
+            self.home.det("experiment", "delete", each, "--yes")
+        self.restart_master()
+        eventually(lambda: self.gone(experiment) and self.gone(noisy), "the deletions' end")
+        self.assertFalse(any(os.path.exists(f) for f in folders))
+
+    def test_whatever_is_asked_whenever_each_ends_as_promised(self):
+        seed = int(os.environ.get("SEED", random.randrange(2**32)))
+        print("seed", seed, flush=True)
+        dice = random.Random(seed)
+        promised = {}
+        for number in range(6):
+            last = self.home.create(job(name=f"random-{seed}-{number}",
+                                        entrypoint=f"sleep {dice.choice([0, 0.3, 1])}"))
+            promised[last] = {}
+            for _ in range(4):
+                experiment = dice.choice(list(promised))
+                what = dice.choice(["pause", "activate", "cancel", "kill", "archive", "delete"])
+                options = ["--yes"] if what == "delete" else []
+                for _ in range(dice.choice([1, 2])):
+                    said = self.home.det("experiment", what, experiment, *options, code=None)
+                    self.assertIn(said.returncode, (0, 1), said.stderr)
+                    self.assertNotIn("INTERNAL", said.stderr)
+                    if said.returncode == 0:
+                        promised[experiment][what] = True
+        for experiment, done in promised.items():
+            if "delete" in done:
+                eventually(lambda e=experiment: self.gone(e), f"{experiment} is gone; seed {seed}")
+                continue
+            self.home.det("experiment", "activate", experiment, code=None)
+            ended = self.home.finish(experiment)
+            stopped = "cancel" in done or "kill" in done
+            self.assert_state(ended, "CANCELED" if stopped else "COMPLETED")
+            self.assertEqual("archive" in done, ended.get("archived", False), f"seed {seed}")
+
+
+if __name__ == "__main__":
+    harness.main()
