@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "master/store/canonical.h"
+#include "master/store/fake_sort.h"
 
 namespace det::store {
 

@@ -6,8 +6,8 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
@@ -15,14 +15,12 @@ import urllib.request
 
 from proxy import CuttingProxy
 
+# What every test with real daemons needs.
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+from harness import eventually, free_port, processes_below  # noqa: E402
+
 SLOTS = 2
 PATIENCE = 60.0  # seconds for what should take few
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
 
 
 def environment_of(pid: int) -> dict[str, str]:
@@ -49,7 +47,7 @@ class Cluster:
         self.token = (self.data / "admin.token").read_text().strip()
         for name in self.names:
             self.start_agent(name)
-        self.eventually(lambda: len(self.agents()) == agents, "all agents registered")
+        eventually(lambda: len(self.agents()) == agents, "all agents registered")
 
     # ---- daemons
 
@@ -64,7 +62,7 @@ class Cluster:
     def start_master(self) -> None:
         program = str(self.root / "master/resolute-master")
         self._start("master", [program, "--data-dir", str(self.data), "--port", str(self.port)])
-        self.eventually(self.answers, "the master answers")
+        eventually(self.answers, "the master answers")
 
     def start_agent(self, name: str) -> None:
         self._start(
@@ -95,15 +93,7 @@ class Cluster:
 
     def processes(self) -> list[int]:
         """Of this cluster, ourselves left out."""
-        found = []
-        for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
-            with contextlib.suppress(OSError):
-                command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
-                cwd = os.readlink(f"/proc/{pid}/cwd")
-                ours = str(self.folder) in command or cwd.startswith(str(self.folder))
-                if ours and pid != os.getpid():
-                    found.append(pid)
-        return found
+        return [pid for pid, _ in processes_below(str(self.folder))]
 
     def ranks(self) -> list[int]:
         """Processes that train."""
@@ -164,10 +154,3 @@ class Cluster:
             env=env, check=True, capture_output=True, timeout=PATIENCE,
         )  # fmt: skip
         return int(json.loads(made.stdout)["experiment"]["id"])
-
-    def eventually(self, condition, what: str, patience: float = PATIENCE) -> None:
-        end = time.monotonic() + patience
-        while not condition():
-            if time.monotonic() > end:
-                raise AssertionError(f"did not happen within {patience:.0f} s: {what}")
-            time.sleep(0.05)
