@@ -1,6 +1,6 @@
 """C++ from .proto files with the system's protoc and grpc_cpp_plugin."""
 
-load("@rules_cc//cc:defs.bzl", "cc_library")
+load("//tools:cc.bzl", "cc_library")
 
 # Import paths are relative to this folder; a BUILD file that calls the macro lies in it.
 _ROOT = "proto"
@@ -53,6 +53,7 @@ def det_proto_library(name, srcs, deps = [], grpc = False):
         srcs = sources,
         hdrs = headers,
         copts = _COPTS,
+        precompiled = False,
         includes = ["."],
         linkstatic = True,
         deps = deps + ["//third_party:protobuf"],
@@ -80,6 +81,7 @@ def det_proto_library(name, srcs, deps = [], grpc = False):
         srcs = grpc_sources,
         hdrs = grpc_headers,
         copts = _COPTS,
+        precompiled = False,
         includes = ["."],
         linkstatic = True,
         deps = [":" + name, "//third_party:grpc"],

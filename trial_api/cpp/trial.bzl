@@ -1,6 +1,6 @@
 """A Trial as an ordinary program, for the debugger."""
 
-load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
+load("//tools:cc.bzl", "cc_binary", "cc_library")
 
 def trial_cc_binary(name, src, trial_class, deps = [], **kwargs):
     """Builds a source with a Trial, and a main() that runs it off the cluster.
