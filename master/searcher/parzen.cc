@@ -27,7 +27,7 @@ double LogMass(double center, double sigma) {
                   (near_zero ? Cdf(-center / sigma) : 0));
 }
 
-Eigen::Map<const Eigen::ArrayXd> Array(const std::vector<double>& values) {
+Eigen::Map<const Eigen::ArrayXf> Array(const std::vector<float>& values) {
   return {values.data(), static_cast<Eigen::Index>(values.size())};
 }
 
@@ -39,11 +39,12 @@ Parzen::Parzen(const Encoding& encoding, std::vector<size_t> axes, const std::ve
   const size_t count = points.size() + 1;
   double total = kPriorWeight, sum = 0;
   for (const Point& point : points) total += point.weight;
-  log_weights_.resize(count);
+  std::vector<double> log_weights(count);
+  cumulative_.reserve(count);
   for (size_t k = 0; k <= points.size(); ++k) {
     const double weight = (k < points.size() ? points[k].weight : kPriorWeight) / total;
     cumulative_.push_back(sum += weight);
-    log_weights_[k] = std::log(weight);
+    log_weights[k] = std::log(weight);
   }
   kernels_.resize(axes_.size());
   for (size_t a = 0; a < axes_.size(); ++a) {
@@ -54,6 +55,7 @@ Parzen::Parzen(const Encoding& encoding, std::vector<size_t> axes, const std::ve
       AddGaussians(a, points, bandwidth);
     }
   }
+  AddUp(log_weights);
 }
 
 void Parzen::AddCategory(size_t a, const std::vector<Point>& points) {
@@ -67,11 +69,13 @@ void Parzen::AddCategory(size_t a, const std::vector<Point>& points) {
     const double value = (*points[k].x)[axes_[a]];
     if (!std::isnan(value)) kernels.center[k] = value;
   }
+  kernels.value.assign(kernels.center.begin(), kernels.center.end());
 }
 
 void Parzen::AddGaussians(size_t a, const std::vector<Point>& points, double bandwidth) {
   Kernels& kernels = kernels_[a];
   kernels.narrow.assign(kernels.center.size(), 0);
+  kernels.shift.assign(kernels.center.size(), 0);
   kernels.log_scale.assign(kernels.center.size(), 0);
   const double n = std::max<double>(1, static_cast<double>(points.size()));
   const double values = static_cast<double>(axis(a).values);
@@ -82,13 +86,23 @@ void Parzen::AddGaussians(size_t a, const std::vector<Point>& points, double ban
   kernels.sigma = sigma;
   // Without 1 / sqrt(2 pi) the density would be off by a factor against the uniform.
   const double log_scale = -std::log(sigma) - 0.91893853320467274;
+  const double narrow = 0.70710678118654752 / sigma;
   for (size_t k = 0; k < points.size(); ++k) {
     const double center = (*points[k].x)[axes_[a]];
     if (std::isnan(center)) continue;
     kernels.center[k] = center;
-    kernels.narrow[k] = 1 / sigma;
+    kernels.narrow[k] = static_cast<float>(narrow);
+    kernels.shift[k] = static_cast<float>(center * narrow);
     kernels.log_scale[k] = log_scale - LogMass(center, sigma);
   }
+}
+
+void Parzen::AddUp(const std::vector<double>& log_weights) {
+  std::vector<double> heights = log_weights;
+  for (const Kernels& kernels : kernels_) {
+    for (size_t k = 0; k < kernels.log_scale.size(); ++k) heights[k] += kernels.log_scale[k];
+  }
+  log_heights_.assign(heights.begin(), heights.end());
 }
 
 void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
@@ -114,25 +128,30 @@ void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
 }
 
 double Parzen::LogDensity(const Coordinates& x) const {
-  Eigen::ArrayXd logs = Array(log_weights_);
+  Eigen::ArrayXf logs = Array(log_heights_);
   for (size_t a = 0; a < axes_.size(); ++a) {
-    const double v = x[axes_[a]];
+    const auto v = static_cast<float>(x[axes_[a]]);
     const Kernels& kernels = kernels_[a];
-    if (std::isnan(v)) continue;
-    const auto center = Array(kernels.center);
-    if (axis(a).categorical) {
-      logs += (center == v)
-                  .select(kernels.log_own,
-                          (center == kUniform)
-                              .select(kernels.log_any,
-                                      Eigen::ArrayXd::Constant(logs.size(), kernels.log_other)));
+    if (std::isnan(v)) {
+      // What is absent is not scaled.
+      for (size_t k = 0; k < kernels.log_scale.size(); ++k) {
+        logs(static_cast<Eigen::Index>(k)) -= static_cast<float>(kernels.log_scale[k]);
+      }
+    } else if (axis(a).categorical) {
+      const auto value = Array(kernels.value);
+      const auto other =
+          Eigen::ArrayXf::Constant(logs.size(), static_cast<float>(kernels.log_other));
+      logs += (value == v)
+                  .select(static_cast<float>(kernels.log_own),
+                          (value == static_cast<float>(kUniform))
+                              .select(static_cast<float>(kernels.log_any), other));
     } else {
-      logs += Array(kernels.log_scale) - 0.5 * ((v - center) * Array(kernels.narrow)).square();
+      logs -= (v * Array(kernels.narrow) - Array(kernels.shift)).square();
     }
   }
   // The largest is taken out of the sum, or all would underflow.
-  const double largest = logs.maxCoeff();
-  return largest + std::log((logs - largest).exp().sum());
+  const float largest = logs.maxCoeff();
+  return static_cast<double>(largest) + std::log(static_cast<double>((logs - largest).exp().sum()));
 }
 
 }  // namespace det::searcher

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status_macros.h"
+#include "master/searcher/journal.h"
 
 namespace det::searcher {
 namespace {
@@ -68,6 +69,15 @@ absl::Status Searcher::RestoreTrials(const Value& trials) {
     const Value* last = saved.Find("last_validation");
     if (last == nullptr) return BadSnapshot(absl::StrCat("trial ", id, " has no last_validation"));
     if (const int64_t* steps = last->AsInt()) trial.last_validation = *steps;
+    const Value* withheld = saved.Find("withheld");
+    if (withheld == nullptr) continue;
+    if (withheld->AsList() == nullptr) return BadSnapshot("withheld is no list");
+    for (const Value& value : *withheld->AsList()) {
+      DET_ASSIGN_OR_RETURN(const Event event, EventFromValue(value));
+      const auto* validation = std::get_if<ValidationReported>(&event);
+      if (validation == nullptr) return BadSnapshot("withheld holds no validation");
+      trial.withheld.push_back(*validation);
+    }
   }
   return absl::OkStatus();
 }
@@ -80,6 +90,9 @@ Value Searcher::Snapshot() const {
         {"last_validation", trial.last_validation ? Value(*trial.last_validation) : Value()}};
     if (trial.paused) saved["paused"] = true;
     if (trial.stopped) saved["stopped"] = true;
+    Value::List withheld;
+    for (const ValidationReported& event : trial.withheld) withheld.push_back(ToValue(event));
+    if (!withheld.empty()) saved["withheld"] = std::move(withheld);
     trials.emplace(id.value(), std::move(saved));
   }
   Value shutdown;
@@ -116,11 +129,15 @@ std::vector<Operation> Searcher::HandleCreated(const TrialCreated& event) {
 
 std::vector<Operation> Searcher::HandleValidation(const ValidationReported& event) {
   const auto it = live_.find(event.request);
-  if (it == live_.end() || it->second.paused || it->second.stopped) return {};
+  if (it == live_.end() || it->second.stopped) return {};
   std::optional<int64_t>& last = it->second.last_validation;
   if (last && event.steps_completed <= *last) return {};
   last = event.steps_completed;
   if (shutdown_) return {};
+  if (it->second.paused) {
+    it->second.withheld.push_back(event);
+    return {};
+  }
   return Record(method_->OnReport(context(), MakeReport(event)));
 }
 
@@ -144,6 +161,30 @@ Report Searcher::MakeReport(const ValidationReported& event) const {
 }
 
 std::vector<Operation> Searcher::Record(std::vector<Operation> operations) {
+  std::vector<Operation> noted = Note(std::move(operations));
+  // It grows on the way, by what the withheld reports lead to.
+  for (size_t i = 0; i < noted.size(); ++i) {
+    const auto* resume = std::get_if<ResumeTrial>(&noted[i]);
+    if (resume != nullptr) TellWithheld(RequestId(resume->request), noted);
+  }
+  return noted;
+}
+
+void Searcher::TellWithheld(const RequestId& request, std::vector<Operation>& operations) {
+  while (!shutdown_) {
+    const auto it = live_.find(request);
+    if (it == live_.end() || it->second.paused || it->second.stopped) return;
+    std::vector<ValidationReported>& withheld = it->second.withheld;
+    if (withheld.empty()) return;
+    const Report report = MakeReport(withheld.front());
+    withheld.erase(withheld.begin());
+    for (Operation& operation : Note(method_->OnReport(context(), report))) {
+      operations.push_back(std::move(operation));
+    }
+  }
+}
+
+std::vector<Operation> Searcher::Note(std::vector<Operation> operations) {
   // True where it means something: about a trial that lives and is not on its way to its end.
   const auto note = [this](const Operation& operation) {
     DET_CHECK(!shutdown_) << "a search method asked for more after its Shutdown";
@@ -163,7 +204,10 @@ std::vector<Operation> Searcher::Record(std::vector<Operation> operations) {
                                        : std::get<ResumeTrial>(operation).request;
     const auto it = live_.find(request);
     if (it == live_.end() || it->second.stopped) return false;
-    if (stop != nullptr) return it->second.stopped = true;
+    if (stop != nullptr) {
+      it->second.withheld.clear();
+      return it->second.stopped = true;
+    }
     return std::exchange(it->second.paused, pause != nullptr) != (pause != nullptr);
   };
   std::vector<Operation> noted;
