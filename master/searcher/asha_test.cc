@@ -225,6 +225,7 @@ TEST(AshaPromoteTest, WhatATrialReportsOnItsWayToItsPauseIsHeardWhenItGoesOn) {
   EXPECT_EQ(both(ReportOf("2", 2, 0.25)), "pause 2, create 3");
   EXPECT_EQ(Told(late.Handle(ReportOf("2", 3, 0.22))), "");
   EXPECT_EQ(Told(late.Handle(ReportOf("2", 4, 0.2))), "");
+  EXPECT_EQ(Told(late.Handle(EndOf("2"))), "") << "it trained to its end";
   EXPECT_EQ(both(ReportOf("3", 1, 0.5)), "stop 3");
   EXPECT_EQ(both(EndOf("3")), "create 4");
   EXPECT_EQ(both(ReportOf("4", 1, 0.6)), "stop 4");
@@ -233,8 +234,12 @@ TEST(AshaPromoteTest, WhatATrialReportsOnItsWayToItsPauseIsHeardWhenItGoesOn) {
   EXPECT_EQ(Told(prompt.Handle(ReportOf("1", 2, 0.35))), "pause 1, resume 2");
   EXPECT_EQ(Told(prompt.Handle(ReportOf("2", 3, 0.22))), "");
   EXPECT_EQ(Told(prompt.Handle(ReportOf("2", 4, 0.2))), "stop 2, stop 1");
+  EXPECT_EQ(Told(prompt.Handle(EndOf("2"))), "");
 
-  EXPECT_EQ(Told(late.Handle(EndOf("4"))), "resume 1, pause 1, resume 2, stop 2, stop 1");
+  const Searcher restored = *Searcher::Restore(Config(4, 3, 2, 4, 1, false), late.Snapshot());
+  EXPECT_EQ(restored.Snapshot(), late.Snapshot());
+  EXPECT_EQ(Told(late.Handle(EndOf("4"))), "resume 1, pause 1, stop 1")
+      << "2 is over: nothing is asked of it";
   EXPECT_EQ(late.Snapshot(), prompt.Snapshot());
 }
 

@@ -27,8 +27,15 @@ double LogMass(double center, double sigma) {
                   (near_zero ? Cdf(-center / sigma) : 0));
 }
 
-Eigen::Map<const Eigen::ArrayXf> Array(const std::vector<float>& values) {
-  return {values.data(), static_cast<Eigen::Index>(values.size())};
+// Kernels are evaluated in blocks; what fills the last one up weighs nothing.
+constexpr Eigen::Index kBlock = 8;
+using Block = Eigen::Array<float, kBlock, 1>;
+constexpr float kNothing = -1e30F;
+
+std::vector<float> Padded(const std::vector<double>& values, float padding) {
+  std::vector<float> padded(values.begin(), values.end());
+  padded.resize((values.size() + kBlock - 1) / kBlock * kBlock, padding);
+  return padded;
 }
 
 }  // namespace
@@ -55,7 +62,7 @@ Parzen::Parzen(const Encoding& encoding, std::vector<size_t> axes, const std::ve
       AddGaussians(a, points, bandwidth);
     }
   }
-  AddUp(log_weights);
+  AddUp(std::move(log_weights));
 }
 
 void Parzen::AddCategory(size_t a, const std::vector<Point>& points) {
@@ -69,14 +76,14 @@ void Parzen::AddCategory(size_t a, const std::vector<Point>& points) {
     const double value = (*points[k].x)[axes_[a]];
     if (!std::isnan(value)) kernels.center[k] = value;
   }
-  kernels.value.assign(kernels.center.begin(), kernels.center.end());
+  kernels.value = Padded(kernels.center, static_cast<float>(kUniform));
+  kernels.scale.assign(kernels.value.size(), 0);
 }
 
 void Parzen::AddGaussians(size_t a, const std::vector<Point>& points, double bandwidth) {
   Kernels& kernels = kernels_[a];
-  kernels.narrow.assign(kernels.center.size(), 0);
-  kernels.shift.assign(kernels.center.size(), 0);
-  kernels.log_scale.assign(kernels.center.size(), 0);
+  kernels.scale = kernels.shift = kernels.narrow =
+      Padded(std::vector<double>(kernels.center.size(), 0), 0);
   const double n = std::max<double>(1, static_cast<double>(points.size()));
   const double values = static_cast<double>(axis(a).values);
   // Scott's rule; of integers at least half a cell.
@@ -93,16 +100,27 @@ void Parzen::AddGaussians(size_t a, const std::vector<Point>& points, double ban
     kernels.center[k] = center;
     kernels.narrow[k] = static_cast<float>(narrow);
     kernels.shift[k] = static_cast<float>(center * narrow);
-    kernels.log_scale[k] = log_scale - LogMass(center, sigma);
+    kernels.scale[k] = static_cast<float>(log_scale - LogMass(center, sigma));
   }
 }
 
-void Parzen::AddUp(const std::vector<double>& log_weights) {
-  std::vector<double> heights = log_weights;
+void Parzen::AddUp(std::vector<double> log_weights) {
   for (const Kernels& kernels : kernels_) {
-    for (size_t k = 0; k < kernels.log_scale.size(); ++k) heights[k] += kernels.log_scale[k];
+    for (size_t k = 0; k < kernels.scale.size() && k < log_weights.size(); ++k) {
+      log_weights[k] += static_cast<double>(kernels.scale[k]);
+    }
   }
-  log_heights_.assign(heights.begin(), heights.end());
+  log_heights_ = Padded(log_weights, kNothing);
+}
+
+void Parzen::AddCategory(const Kernels& kernels, float v, Eigen::ArrayXf& logs) {
+  const Eigen::Map<const Eigen::ArrayXf> value(kernels.value.data(), logs.size());
+  const auto log_own = Eigen::ArrayXf::Constant(logs.size(), static_cast<float>(kernels.log_own));
+  const auto log_any = Eigen::ArrayXf::Constant(logs.size(), static_cast<float>(kernels.log_any));
+  const auto log_other =
+      Eigen::ArrayXf::Constant(logs.size(), static_cast<float>(kernels.log_other));
+  logs += (value == v)
+              .select(log_own, (value == static_cast<float>(kUniform)).select(log_any, log_other));
 }
 
 void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
@@ -128,26 +146,31 @@ void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
 }
 
 double Parzen::LogDensity(const Coordinates& x) const {
-  Eigen::ArrayXf logs = Array(log_heights_);
+  Eigen::ArrayXf logs = Eigen::Map<const Eigen::ArrayXf>(
+      log_heights_.data(), static_cast<Eigen::Index>(log_heights_.size()));
+  std::vector<std::pair<const Kernels*, float>> gaussians;
+  gaussians.reserve(axes_.size());
   for (size_t a = 0; a < axes_.size(); ++a) {
     const auto v = static_cast<float>(x[axes_[a]]);
-    const Kernels& kernels = kernels_[a];
     if (std::isnan(v)) {
       // What is absent is not scaled.
-      for (size_t k = 0; k < kernels.log_scale.size(); ++k) {
-        logs(static_cast<Eigen::Index>(k)) -= static_cast<float>(kernels.log_scale[k]);
-      }
+      logs -= Eigen::Map<const Eigen::ArrayXf>(kernels_[a].scale.data(), logs.size());
     } else if (axis(a).categorical) {
-      const auto value = Array(kernels.value);
-      const auto other =
-          Eigen::ArrayXf::Constant(logs.size(), static_cast<float>(kernels.log_other));
-      logs += (value == v)
-                  .select(static_cast<float>(kernels.log_own),
-                          (value == static_cast<float>(kUniform))
-                              .select(static_cast<float>(kernels.log_any), other));
+      AddCategory(kernels_[a], v, logs);
     } else {
-      logs -= (v * Array(kernels.narrow) - Array(kernels.shift)).square();
+      gaussians.emplace_back(&kernels_[a], v);
     }
+  }
+  // All axes of some kernels at a time: their sums stay in registers.
+  for (Eigen::Index k = 0; k < logs.size(); k += kBlock) {
+    Eigen::Map<Block> sum(logs.data() + k);
+    Block total = sum;
+    for (const auto& [kernels, v] : gaussians) {
+      total -= (v * Eigen::Map<const Block>(kernels->narrow.data() + k) -
+                Eigen::Map<const Block>(kernels->shift.data() + k))
+                   .square();
+    }
+    sum = total;
   }
   // The largest is taken out of the sum, or all would underflow.
   const float largest = logs.maxCoeff();

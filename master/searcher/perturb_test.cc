@@ -224,7 +224,8 @@ TEST(ExploreTest, ResamplesWithTheGivenProbability) {
   EXPECT_NEAR(drawn, 1000, 150);
 }
 
-// A search that is restored or repeated must explore as it did; so what a seed leads to never changes.
+// A search that is restored or repeated must explore as it did; so what a seed leads to never
+// changes.
 TEST(ExploreTest, ASeedLeadsToTheSamePoints) {
   const SearchSpace space = {{"a", {IntHparam{1, 64, {}}}},
                              {"b", {DoubleHparam{0, 1, {}}}},

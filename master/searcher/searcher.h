@@ -6,6 +6,7 @@
 #define MASTER_SEARCHER_SEARCHER_H_
 
 #include <cstddef>
+#include <deque>
 #include <limits>
 #include <map>
 #include <memory>
@@ -33,15 +34,16 @@ class Searcher {
   std::vector<Operation> Start();
   // A repeated or late event changes nothing and asks for nothing: a trial created or exited twice,
   // anything about a trial that has exited or was never asked for, a validation not later than the
-  // last one of its trial, or of a trial that was told to stop. One of a trial that was told to
-  // pause is kept until the trial is to go on: how soon it pauses must not change the search. After
-  // Shutdown nothing is asked for. An OperationsPosted that is refused changes nothing.
+  // last one of its trial, or of a trial that was told to stop. What a trial that was told to pause
+  // does until it has paused is heard when it is to go on: how soon it pauses must not change the
+  // search. So too its end, where it trained to its end instead. After Shutdown nothing is asked
+  // for. An OperationsPosted that is refused changes nothing.
   std::vector<Operation> Handle(const Event& event);
   // As Handle, for whoever wants to know why it was refused.
   absl::StatusOr<std::vector<Operation>> Post(const OperationsPosted& event);
   // What the program that posts has not yet read; search_method.h.
-  std::vector<PendingEvent> PendingEvents(
-      int64_t after = 0, size_t most = std::numeric_limits<size_t>::max()) const {
+  std::vector<PendingEvent> PendingEvents(int64_t after = 0,
+                                          size_t most = std::numeric_limits<size_t>::max()) const {
     return method_->PendingEvents(after, most);
   }
 
@@ -69,8 +71,12 @@ class Searcher {
     bool created = false;
     bool paused = false;
     bool stopped = false;
-    std::optional<int64_t> last_validation;    // steps completed
-    std::vector<ValidationReported> withheld;  // reported since it was told to pause, in order
+    std::optional<int64_t> last_validation;  // steps completed
+    // Since it was told to pause, in order: validations, and last that it completed.
+    std::deque<Event> withheld = {};
+    bool IsOver() const {
+      return !withheld.empty() && std::holds_alternative<TrialExited>(withheld.back());
+    }
   };
 
   Searcher(const model::ExperimentConfig& config, std::unique_ptr<SearchMethod> method);
@@ -80,11 +86,12 @@ class Searcher {
   std::vector<Operation> HandleValidation(const ValidationReported& event);
   std::vector<Operation> HandleExited(const TrialExited& event);
   Report MakeReport(const ValidationReported& event) const;
-  // Notes what was asked for, leaves out what no longer means anything, and lets the method hear of
-  // those that go on what was withheld.
+  // Notes what was asked for, leaves out what no longer means anything, and lets the method hear
+  // what was withheld of those that go on or stop.
   std::vector<Operation> Record(std::vector<Operation> operations);
-  std::vector<Operation> Note(std::vector<Operation> operations);
-  void TellWithheld(const model::RequestId& request, std::vector<Operation>& operations);
+  bool Note(const Operation& operation);
+  std::optional<Event> NextWithheld(const model::RequestId& request);
+  std::vector<Operation> Tell(const Event& event);
   absl::Status RestoreTrials(const model::Value& trials);
 
   model::SearchSpace space_;
