@@ -201,11 +201,46 @@ TEST(AshaPromoteTest, TheBestPausedTrialGoesOnAndTheHighestRungFirst) {
   EXPECT_EQ(Told(searcher.Handle(ReportOf("4", 1, 0.6))), "stop 4");
   EXPECT_EQ(Told(searcher.Handle(EndOf("4"))), "resume 1") << "the second of four";
   EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 2, 0.35))), "pause 1, resume 2");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 3, 0.1))), "") << "paused, and not heard";
+  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 3, 0.1))), "") << "paused, and not heard now";
   EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 4, 0.2))), "stop 2, stop 1");
   EXPECT_EQ(Told(searcher.Handle(EndOf("2"))), "");
   EXPECT_EQ(Told(searcher.Handle(EndOf("1"))), "shutdown");
   EXPECT_EQ(searcher.Brackets().at(0)[0].continued, 2);
+}
+
+// How soon a trial pauses must not change what the rungs know.
+TEST(AshaPromoteTest, WhatATrialReportsOnItsWayToItsPauseIsHeardWhenItGoesOn) {
+  Searcher prompt = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
+  Searcher late = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
+  prompt.Start();
+  late.Start();
+  const auto both = [&](const Event& event) {
+    const std::string told = Told(prompt.Handle(event));
+    EXPECT_EQ(Told(late.Handle(event)), told);
+    return told;
+  };
+  EXPECT_EQ(both(ReportOf("1", 1, 0.4)), "pause 1, create 2");
+  EXPECT_EQ(Told(late.Handle(ReportOf("1", 2, 0.35))), "");
+  EXPECT_EQ(both(ReportOf("2", 1, 0.3)), "");
+  EXPECT_EQ(both(ReportOf("2", 2, 0.25)), "pause 2, create 3");
+  EXPECT_EQ(Told(late.Handle(ReportOf("2", 3, 0.22))), "");
+  EXPECT_EQ(Told(late.Handle(ReportOf("2", 4, 0.2))), "");
+  EXPECT_EQ(Told(late.Handle(EndOf("2"))), "") << "it trained to its end";
+  EXPECT_EQ(both(ReportOf("3", 1, 0.5)), "stop 3");
+  EXPECT_EQ(both(EndOf("3")), "create 4");
+  EXPECT_EQ(both(ReportOf("4", 1, 0.6)), "stop 4");
+
+  EXPECT_EQ(Told(prompt.Handle(EndOf("4"))), "resume 1");
+  EXPECT_EQ(Told(prompt.Handle(ReportOf("1", 2, 0.35))), "pause 1, resume 2");
+  EXPECT_EQ(Told(prompt.Handle(ReportOf("2", 3, 0.22))), "");
+  EXPECT_EQ(Told(prompt.Handle(ReportOf("2", 4, 0.2))), "stop 2, stop 1");
+  EXPECT_EQ(Told(prompt.Handle(EndOf("2"))), "");
+
+  const Searcher restored = *Searcher::Restore(Config(4, 3, 2, 4, 1, false), late.Snapshot());
+  EXPECT_EQ(restored.Snapshot(), late.Snapshot());
+  EXPECT_EQ(Told(late.Handle(EndOf("4"))), "resume 1, pause 1, stop 1")
+      << "2 is over: nothing is asked of it";
+  EXPECT_EQ(late.Snapshot(), prompt.Snapshot());
 }
 
 TEST(AshaPromoteTest, OneComesToTheTopEvenOfFewerThanTheDivisor) {

@@ -243,10 +243,11 @@ void CustomSearch::Tell(Value::Object description) {
   events_.emplace_back(++last_event_, std::move(description));
 }
 
-std::vector<PendingEvent> CustomSearch::PendingEvents(int64_t after) const {
+std::vector<PendingEvent> CustomSearch::PendingEvents(int64_t after, size_t most) const {
   const auto first = std::partition_point(events_.begin(), events_.end(),
                                           [after](const PendingEvent& e) { return e.id <= after; });
-  return {first, events_.end()};
+  const auto left = static_cast<size_t>(events_.end() - first);
+  return {first, first + static_cast<std::ptrdiff_t>(std::min(most, left))};
 }
 
 double CustomSearch::Progress(const std::map<RequestId, double>&) const {

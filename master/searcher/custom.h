@@ -10,7 +10,7 @@
 // Length is in the searcher's unit. Metrics are those of the objectives, as reported: "NaN",
 // "Infinity" and "-Infinity" where they are no number, and left out where the trial left them out.
 // End is completed, failed, invalid_hp or canceled. A validation by a trial that was told to pause
-// or stop is not told.
+// is told when the trial goes on, one by a trial that was told to stop is not.
 //
 // A post has an id of its own, chosen by the program. The last kRememberedPosts ids are remembered:
 // the same one again changes nothing. All operations of a post are done, or none:
@@ -60,7 +60,7 @@ class CustomSearch final : public SearchMethod {
   // INVALID_ARGUMENT, naming the operation by its index, for what cannot be done.
   absl::StatusOr<std::vector<Operation>> OnPosted(Context context,
                                                   const OperationsPosted& event) override;
-  std::vector<PendingEvent> PendingEvents(int64_t after) const override;
+  std::vector<PendingEvent> PendingEvents(int64_t after, size_t most) const override;
   // Of the trials asked for so far, how many have ended.
   double Progress(const std::map<model::RequestId, double>& trial_progress) const override;
   Plan Preview(const model::SearchSpace& space) const override;  // unknown: nothing

@@ -273,6 +273,8 @@ TEST_F(CustomTest, IsNotToldOfTrialsThatWereToldToPauseOrStop) {
   searcher_.Handle(ValidationReported{Id("a"), 10, 10, {0.25}});
   searcher_.Handle(ValidationReported{Id("b"), 10, 10, {0.25}});
   EXPECT_EQ(Events().size(), 1u);
+  Post({ResumeTrial{Id("a")}});
+  EXPECT_EQ(Events().size(), 2u) << "what it reported on the way to its pause";
 }
 
 TEST(CustomSearchTest, OthersAreNotDrivenFromOutside) {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -69,20 +68,36 @@ void SortByPareto(std::vector<Ranked>::iterator begin, std::vector<Ranked>::iter
   std::copy(sorted.begin(), sorted.end(), begin);
 }
 
-// Best first; what is equal stays in its order.
-void Sort(std::vector<Ranked>& ranked, size_t objectives) {
-  // The keys side by side: a decision sorts hundreds.
-  std::vector<std::tuple<int, double, size_t>> keys;
+// The keys side by side: a decision sorts hundreds.
+struct Key {
+  int level = 0;
+  double loss = 0;
+  size_t index = 0;
+
+  friend bool operator<(const Key& a, const Key& b) {
+    if (a.level != b.level) return a.level > b.level;
+    return a.loss != b.loss ? a.loss < b.loss : a.index < b.index;
+  }
+};
+
+// The best `most` first, what is equal in its order; then the others. Fronts need all in order.
+void Sort(std::vector<Ranked>& ranked, size_t objectives, size_t most) {
+  std::vector<Key> keys;
   keys.reserve(ranked.size());
   for (const Ranked& r : ranked) {
     const double first =
         r.losses == nullptr ? std::numeric_limits<double>::infinity() : r.losses->front();
-    keys.emplace_back(-r.level, first, keys.size());
+    keys.push_back({.level = r.level, .loss = first, .index = keys.size()});
   }
-  std::sort(keys.begin(), keys.end());
+  auto end = keys.end();
+  if (objectives < 2 && most < keys.size()) {
+    end = keys.begin() + static_cast<std::ptrdiff_t>(most);
+    std::nth_element(keys.begin(), end, keys.end());
+  }
+  std::sort(keys.begin(), end);
   std::vector<Ranked> sorted;
   sorted.reserve(ranked.size());
-  for (const auto& [level, first, index] : keys) sorted.push_back(ranked[index]);
+  for (const Key& key : keys) sorted.push_back(ranked[key.index]);
   ranked = std::move(sorted);
   if (objectives < 2) return;
   for (auto begin = ranked.begin(); begin != ranked.end() && begin->losses != nullptr;) {
@@ -93,13 +108,13 @@ void Sort(std::vector<Ranked>& ranked, size_t objectives) {
   }
 }
 
-History::Ranking RankAll(const std::vector<const Trial*>& judged, size_t enough,
-                         size_t objectives) {
+History::Ranking RankAll(const std::vector<const Trial*>& judged, size_t enough, size_t objectives,
+                         size_t most) {
   History::Ranking ranking;
   ranking.level = LevelOfMost(judged, enough);
   ranking.judged.reserve(judged.size());
   for (const Trial* trial : judged) ranking.judged.push_back(At(*trial, ranking.level));
-  Sort(ranking.judged, objectives);
+  Sort(ranking.judged, objectives, most);
   for (const Ranked& ranked : ranking.judged) {
     ranking.comparable += ranked.losses != nullptr && ranked.level == ranking.level ? 1 : 0;
   }
@@ -217,7 +232,7 @@ void History::Forget() {
     if (trial.judged()) judged.push_back(&trial);
   }
   if (judged.size() < kRemembered + kSlack) return;
-  const Ranking ranking = RankAll(judged, kEnoughToForget, objectives_);
+  const Ranking ranking = RankAll(judged, kEnoughToForget, objectives_, kBest);
   std::set<const Trial*> keep;
   for (size_t i = 0; i < kBest; ++i) keep.insert(ranking.judged[i].trial);
   for (auto it = judged.rbegin(); keep.size() < kRemembered; ++it) keep.insert(*it);
@@ -240,12 +255,13 @@ bool History::Ranking::Has(const Coordinates& x) const {
          std::any_of(pending.begin(), pending.end(), same);
 }
 
-History::Ranking History::Rank(size_t axes, size_t enough) const {
+History::Ranking History::Rank(size_t axes, size_t enough, size_t most) const {
   std::vector<const Trial*> judged, pending;
+  judged.reserve(trials_.size());
   for (const auto& [age, trial] : trials_) {
     if (trial.x.size() == axes) (trial.judged() ? judged : pending).push_back(&trial);
   }
-  Ranking ranking = RankAll(judged, enough, objectives_);
+  Ranking ranking = RankAll(judged, enough, objectives_, most);
   ranking.pending.assign(pending.rbegin(), pending.rend());
   return ranking;
 }

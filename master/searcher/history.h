@@ -7,7 +7,9 @@
 #ifndef MASTER_SEARCHER_HISTORY_H_
 #define MASTER_SEARCHER_HISTORY_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -40,7 +42,7 @@ class History {
   struct Ranking {
     int level = 0;                      // at which trials are compared
     size_t comparable = 0;              // so many of the best have reached it
-    std::vector<Ranked> judged;         // best first
+    std::vector<Ranked> judged;         // best first, as far as was asked
     std::vector<const Trial*> pending;  // run, and nothing is known of them; latest first
 
     // Whether a trial has this very point. Where there are only few, models come back to the best.
@@ -60,8 +62,9 @@ class History {
   // All that have `axes` coordinates. Compared at the longest level that at least `enough` of them
   // have reached (Falkner et al., "BOHB", ICML 2018): first those that reached it, by their loss
   // there, then those that were seen less of, by how far they came and their loss there; failed
-  // ones last. Several objectives: by Pareto order (pareto.h).
-  Ranking Rank(size_t axes, size_t enough) const;
+  // ones last. Several objectives: by Pareto order (pareto.h). Who looks at the best `most` alone
+  // gets the others in any order.
+  Ranking Rank(size_t axes, size_t enough, size_t most = std::numeric_limits<size_t>::max()) const;
 
   model::Value Snapshot() const;
   absl::Status Restore(const model::Value& snapshot);

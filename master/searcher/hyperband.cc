@@ -36,15 +36,15 @@ std::vector<int64_t> HyperbandTrials(int64_t s_max, double divisor) {
 
 absl::StatusOr<std::unique_ptr<SearchMethod>> MakeHyperband(const SearcherConfig& given) {
   SearcherConfig config = given;
-  config.max_trials = std::max<int64_t>(given.max_trials, 1);
+  if (given.max_trials == 0) config.max_trials = 1;  // its own number
   DET_RETURN_IF_ERROR(CheckHalving(config));
   DET_ASSIGN_OR_RETURN(std::unique_ptr<Sampler> sampler, MakeSampler(config.sampler, config));
   const int64_t most = std::min(config.max_rungs, kMostRungs);
   const int64_t most_rungs = RungsWithin(config.divisor, model::MaxLength(config), most);
   std::vector<int64_t> trials = HyperbandTrials(most_rungs - 1, config.divisor);
   int64_t total = std::accumulate(trials.begin(), trials.end(), int64_t{0});
-  if (config.max_trials > 1 && config.max_trials < total) {
-    total = config.max_trials;
+  if (given.max_trials > 0 && given.max_trials < total) {
+    total = given.max_trials;
     trials = Apportion(total, std::vector<double>(trials.begin(), trials.end()));
   } else if (static_cast<double>(total) > kMostTrials) {
     return absl::InvalidArgumentError(absl::StrCat(

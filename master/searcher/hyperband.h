@@ -7,8 +7,7 @@
 // The paper counts lengths in units of the least one worth training; here s_max + 1 is at most
 // max_rungs (5 unless set), so that this least one is max_length / divisor^(max_rungs-1).
 //
-// max_trials caps the trials of all brackets, each in proportion; 1, its default, and less means
-// the full set. One after the other: a bracket begins when those before it leave slots free.
+// max_trials caps the trials of all brackets, each in proportion; 0 means the full set. One after the other: a bracket begins when those before it leave slots free.
 // max_concurrent_trials 0: no limit. PURE.
 #ifndef MASTER_SEARCHER_HYPERBAND_H_
 #define MASTER_SEARCHER_HYPERBAND_H_

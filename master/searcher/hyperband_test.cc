@@ -24,17 +24,18 @@ model::ExperimentConfig Config(int64_t max_length, double divisor, int64_t trial
 
 INSTANTIATE_TEST_SUITE_P(
     Hyperband, SearchMethodContract,
-    ::testing::Values(ContractCase{"full", Config(9, 3, 1, 4), 17 + 3 * 16},
+    ::testing::Values(ContractCase{"full", Config(9, 3, 0, 4), 17 + 3 * 16},
                       ContractCase{"full_unlimited", Config(8, 2, 0, 0), 24 + 4 * 16},
                       ContractCase{"capped", Config(81, 3, 12, 3), 12 + 5 * 16},
                       ContractCase{"one_slot", Config(16, 4, 10, 1), 10 + 3 * 16},
-                      ContractCase{"one_length", Config(1, 4, 1, 16), 1 + 16},
+                      ContractCase{"one_length", Config(1, 4, 0, 16), 1 + 16},
+                      ContractCase{"one_trial", Config(81, 3, 1, 4), 1 + 2 * 16},
                       ContractCase{"fewer_trials_than_brackets", Config(81, 3, 2, 2), 2 + 2 * 16}),
     [](const auto& info) { return info.param.name; });
 
 TEST(HyperbandTest, TheTableOfThePaper) {
   EXPECT_EQ(HyperbandTrials(4, 3), (Numbers{81, 34, 15, 8, 5}));
-  const Plan plan = Searcher::Make(Config(81, 3, 1, 16))->Preview();
+  const Plan plan = Searcher::Make(Config(81, 3, 0, 16))->Preview();
   // In the paper the trials that come to a length; here those that end at it.
   EXPECT_EQ(plan[0], (std::vector<PlannedTrials>{{54, 1}, {18, 3}, {6, 9}, {2, 27}, {1, 81}}));
   EXPECT_EQ(plan[1], (std::vector<PlannedTrials>{{23, 3}, {8, 9}, {2, 27}, {1, 81}}));
@@ -44,13 +45,13 @@ TEST(HyperbandTest, TheTableOfThePaper) {
 }
 
 TEST(HyperbandTest, MaxRungsAndMaxTrialsBoundIt) {
-  model::ExperimentConfig config = Config(1000, 10, 1, 16);
+  model::ExperimentConfig config = Config(1000, 10, 0, 16);
   EXPECT_EQ(Searcher::Make(config)->Brackets().size(), 4u) << "1000 is 10^3, exactly";
   config.searcher.max_rungs = 2;
   EXPECT_EQ(Searcher::Make(config)->Brackets().size(), 2u);
   EXPECT_EQ(SumOf(Searcher::Make(Config(81, 3, 40, 16))->Preview()).trials, 40);
   EXPECT_EQ(SumOf(Searcher::Make(Config(81, 3, 9999, 16))->Preview()).trials, 143);
-  config = Config(1'000'000'000, 4, 1, 16);
+  config = Config(1'000'000'000, 4, 0, 16);
   config.searcher.max_rungs = 64;
   EXPECT_EQ(Searcher::Make(config).status().message(),
             "searcher.max_trials: hyperband with 15 rungs makes more than a million trials; set "
@@ -59,10 +60,15 @@ TEST(HyperbandTest, MaxRungsAndMaxTrialsBoundIt) {
   EXPECT_TRUE(Searcher::Make(config).ok());
 }
 
+TEST(HyperbandTest, OneTrialIsOneTrial) {
+  const Plan plan = Searcher::Make(Config(81, 3, 1, 16))->Preview();
+  EXPECT_EQ(plan, (Plan{{{1, 81}}})) << "1 is no word for the full set";
+}
+
 TEST(HyperbandTest, ARungWaitsForAllAndTheNextBracketUsesTheFreeSlots) {
   // Brackets: 4 trials at 1 and 2, 2 of them... n = ceil(2 * 2 / 2) = 2 at 1, 2; ceil(2 / 1) = 2
   // at 2.
-  Searcher searcher = *Searcher::Make(Config(2, 2, 1, 2));
+  Searcher searcher = *Searcher::Make(Config(2, 2, 0, 2));
   EXPECT_EQ(Told(searcher.Start()), "create 0-1, create 0-2");
   EXPECT_EQ(Told(searcher.Handle(ReportOf("0-1", 1, 0.5))), "pause 0-1, create 1-1");
   EXPECT_EQ(Told(searcher.Handle(ReportOf("0-2", 1, 0.6))), "stop 0-2")
@@ -82,7 +88,7 @@ TEST(HyperbandTest, TheLastOfARungGoesOnWithoutAPauseWhereItIsTheBest) {
 }
 
 TEST(HyperbandTest, ARungDoesNotWaitForWhoHasEnded) {
-  Searcher searcher = *Searcher::Make(Config(2, 2, 1, 2));
+  Searcher searcher = *Searcher::Make(Config(2, 2, 0, 2));
   searcher.Start();
   EXPECT_EQ(Told(searcher.Handle(ReportOf("0-1", 1, 0.5))), "pause 0-1, create 1-1");
   EXPECT_EQ(Told(searcher.Handle(EndOf("0-2", TrialEnd::kFailed))), "resume 0-1");
@@ -94,7 +100,7 @@ TEST(HyperbandTest, ASearchKeepsToItsPlan) {
     return std::vector<double>{*h.at("x").AsDouble() + 1.0 / static_cast<double>(length)};
   };
   for (const int64_t slots : {1, 7, 0}) {
-    for (const int64_t trials : {1, 25}) {
+    for (const int64_t trials : {0, 1, 25}) {
       const model::ExperimentConfig config = Config(81, 3, trials, slots);
       const auto simulation = Simulate(config, curve);
       ASSERT_TRUE(simulation.ok()) << simulation.status();

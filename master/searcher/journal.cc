@@ -112,13 +112,22 @@ class Reader {
   bool good_;
 };
 
+// As JSON will have it, so that a value is the same before and after a way through text.
+Value ToText(double number) {
+  if (std::isnan(number)) return "NaN";
+  if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
+  return number;
+}
+
 struct EventToValue {
   Value operator()(const TrialCreated& e) const {
     return Value::List{"created", e.request.value()};
   }
   Value operator()(const ValidationReported& e) const {
-    return Value::List{"validation", e.request.value(), e.steps_completed, e.length,
-                       Value::List(e.metrics.begin(), e.metrics.end())};
+    Value::List metrics;
+    for (const double metric : e.metrics) metrics.push_back(ToText(metric));
+    return Value::List{"validation", e.request.value(), e.steps_completed, ToText(e.length),
+                       std::move(metrics)};
   }
   Value operator()(const TrialExited& e) const {
     return Value::List{"exited", e.request.value(), ToText(e.end)};

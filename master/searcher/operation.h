@@ -34,7 +34,7 @@ struct StopTrial {
 };
 
 // Let it save and give its slots back, until ResumeTrial or StopTrial. What it reports until it has
-// done so is not heard. It saves even where ResumeTrial follows at once.
+// done so is heard when it goes on. It saves even where ResumeTrial follows at once.
 struct PauseTrial {
   model::RequestId request;
   friend bool operator==(const PauseTrial&, const PauseTrial&) = default;

@@ -27,8 +27,16 @@ double LogMass(double center, double sigma) {
                   (near_zero ? Cdf(-center / sigma) : 0));
 }
 
-Eigen::Map<const Eigen::ArrayXd> Array(const std::vector<double>& values) {
-  return {values.data(), static_cast<Eigen::Index>(values.size())};
+// Kernels are evaluated in blocks; what fills the last one up weighs nothing.
+constexpr Eigen::Index kBlock = 8;
+using Block = Eigen::Array<float, kBlock, 1>;
+constexpr float kNothing = -1e30F;
+constexpr float kLeastLog = -17;  // of a part of a sum that is seen in single precision
+
+std::vector<float> Padded(const std::vector<double>& values, float padding) {
+  std::vector<float> padded(values.begin(), values.end());
+  padded.resize((values.size() + kBlock - 1) / kBlock * kBlock, padding);
+  return padded;
 }
 
 }  // namespace
@@ -39,11 +47,12 @@ Parzen::Parzen(const Encoding& encoding, std::vector<size_t> axes, const std::ve
   const size_t count = points.size() + 1;
   double total = kPriorWeight, sum = 0;
   for (const Point& point : points) total += point.weight;
-  log_weights_.resize(count);
+  std::vector<double> log_weights(count);
+  cumulative_.reserve(count);
   for (size_t k = 0; k <= points.size(); ++k) {
     const double weight = (k < points.size() ? points[k].weight : kPriorWeight) / total;
     cumulative_.push_back(sum += weight);
-    log_weights_[k] = std::log(weight);
+    log_weights[k] = std::log(weight);
   }
   kernels_.resize(axes_.size());
   for (size_t a = 0; a < axes_.size(); ++a) {
@@ -54,6 +63,7 @@ Parzen::Parzen(const Encoding& encoding, std::vector<size_t> axes, const std::ve
       AddGaussians(a, points, bandwidth);
     }
   }
+  AddUp(std::move(log_weights));
 }
 
 void Parzen::AddCategory(size_t a, const std::vector<Point>& points) {
@@ -67,12 +77,14 @@ void Parzen::AddCategory(size_t a, const std::vector<Point>& points) {
     const double value = (*points[k].x)[axes_[a]];
     if (!std::isnan(value)) kernels.center[k] = value;
   }
+  kernels.value = Padded(kernels.center, static_cast<float>(kUniform));
+  kernels.scale.assign(kernels.value.size(), 0);
 }
 
 void Parzen::AddGaussians(size_t a, const std::vector<Point>& points, double bandwidth) {
   Kernels& kernels = kernels_[a];
-  kernels.narrow.assign(kernels.center.size(), 0);
-  kernels.log_scale.assign(kernels.center.size(), 0);
+  kernels.scale = kernels.shift = kernels.narrow =
+      Padded(std::vector<double>(kernels.center.size(), 0), 0);
   const double n = std::max<double>(1, static_cast<double>(points.size()));
   const double values = static_cast<double>(axis(a).values);
   // Scott's rule; of integers at least half a cell.
@@ -82,13 +94,34 @@ void Parzen::AddGaussians(size_t a, const std::vector<Point>& points, double ban
   kernels.sigma = sigma;
   // Without 1 / sqrt(2 pi) the density would be off by a factor against the uniform.
   const double log_scale = -std::log(sigma) - 0.91893853320467274;
+  const double narrow = 0.70710678118654752 / sigma;
   for (size_t k = 0; k < points.size(); ++k) {
     const double center = (*points[k].x)[axes_[a]];
     if (std::isnan(center)) continue;
     kernels.center[k] = center;
-    kernels.narrow[k] = 1 / sigma;
-    kernels.log_scale[k] = log_scale - LogMass(center, sigma);
+    kernels.narrow[k] = static_cast<float>(narrow);
+    kernels.shift[k] = static_cast<float>(center * narrow);
+    kernels.scale[k] = static_cast<float>(log_scale - LogMass(center, sigma));
   }
+}
+
+void Parzen::AddUp(std::vector<double> log_weights) {
+  for (const Kernels& kernels : kernels_) {
+    for (size_t k = 0; k < kernels.scale.size() && k < log_weights.size(); ++k) {
+      log_weights[k] += static_cast<double>(kernels.scale[k]);
+    }
+  }
+  log_heights_ = Padded(log_weights, kNothing);
+}
+
+void Parzen::AddCategory(const Kernels& kernels, float v, Eigen::ArrayXf& logs) {
+  const Eigen::Map<const Eigen::ArrayXf> value(kernels.value.data(), logs.size());
+  const auto log_own = Eigen::ArrayXf::Constant(logs.size(), static_cast<float>(kernels.log_own));
+  const auto log_any = Eigen::ArrayXf::Constant(logs.size(), static_cast<float>(kernels.log_any));
+  const auto log_other =
+      Eigen::ArrayXf::Constant(logs.size(), static_cast<float>(kernels.log_other));
+  logs += (value == v)
+              .select(log_own, (value == static_cast<float>(kUniform)).select(log_any, log_other));
 }
 
 void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
@@ -114,25 +147,42 @@ void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
 }
 
 double Parzen::LogDensity(const Coordinates& x) const {
-  Eigen::ArrayXd logs = Array(log_weights_);
+  Eigen::ArrayXf logs = Eigen::Map<const Eigen::ArrayXf>(
+      log_heights_.data(), static_cast<Eigen::Index>(log_heights_.size()));
+  std::vector<std::pair<const Kernels*, float>> gaussians;
+  gaussians.reserve(axes_.size());
   for (size_t a = 0; a < axes_.size(); ++a) {
-    const double v = x[axes_[a]];
-    const Kernels& kernels = kernels_[a];
-    if (std::isnan(v)) continue;
-    const auto center = Array(kernels.center);
-    if (axis(a).categorical) {
-      logs += (center == v)
-                  .select(kernels.log_own,
-                          (center == kUniform)
-                              .select(kernels.log_any,
-                                      Eigen::ArrayXd::Constant(logs.size(), kernels.log_other)));
+    const auto v = static_cast<float>(x[axes_[a]]);
+    if (std::isnan(v)) {
+      // What is absent is not scaled.
+      logs -= Eigen::Map<const Eigen::ArrayXf>(kernels_[a].scale.data(), logs.size());
+    } else if (axis(a).categorical) {
+      AddCategory(kernels_[a], v, logs);
     } else {
-      logs += Array(kernels.log_scale) - 0.5 * ((v - center) * Array(kernels.narrow)).square();
+      gaussians.emplace_back(&kernels_[a], v);
     }
   }
-  // The largest is taken out of the sum, or all would underflow.
-  const double largest = logs.maxCoeff();
-  return largest + std::log((logs - largest).exp().sum());
+  // All axes of some kernels at a time: their sums stay in registers.
+  for (Eigen::Index k = 0; k < logs.size(); k += kBlock) {
+    Eigen::Map<Block> sum(logs.data() + k);
+    Block total = sum;
+    for (const auto& [kernels, v] : gaussians) {
+      total -= (v * Eigen::Map<const Block>(kernels->narrow.data() + k) -
+                Eigen::Map<const Block>(kernels->shift.data() + k))
+                   .square();
+    }
+    sum = total;
+  }
+  // The largest is taken out of the sum, or all would underflow. Blocks of what is nothing beside
+  // it, most of them, are left out; within a block it is kept from becoming denormal, which is
+  // slow.
+  const float largest = logs.maxCoeff();
+  float sum = 0;
+  for (Eigen::Index k = 0; k < logs.size(); k += kBlock) {
+    const Block below = Eigen::Map<const Block>(logs.data() + k) - largest;
+    if (below.maxCoeff() > kLeastLog) sum += below.max(4 * kLeastLog).exp().sum();
+  }
+  return static_cast<double>(largest) + std::log(static_cast<double>(sum));
 }
 
 }  // namespace det::searcher

@@ -11,6 +11,7 @@
 
 #include "base/rng.h"
 #include "master/searcher/encoding.h"
+#include <eigen3/Eigen/Core>
 
 namespace det::searcher {
 
@@ -31,26 +32,32 @@ class Parzen {
   double LogDensity(const Coordinates& x) const;
 
  private:
-  // The kernels of one axis, by point; the prior comes last. A decision evaluates thousands of
-  // them, so each quantity is an array of its own.
+  // The kernels of one axis, by point; the prior comes last, then what fills up the last block. A
+  // decision evaluates thousands of them, so each quantity is an array of its own, and single: of
+  // two candidates whose densities differ by less than a millionth either will do. Sampling needs
+  // them exactly.
   struct Kernels {
-    std::vector<double> center;     // -1: uniform
-    std::vector<double> narrow;     // 1 / sigma of a Gaussian; 0: uniform
-    std::vector<double> log_scale;  // of a Gaussian
-    double sigma = 0;               // of the Gaussians
-    double log_own = 0;             // of a category
-    double log_other = 0;           // of each value
-    double log_any = 0;             // of a uniform one
+    std::vector<double> center;  // -1: uniform
+    std::vector<float> value;    // of a category; -1: uniform
+    std::vector<float> narrow;   // 1 / (sqrt(2) sigma) of a Gaussian; 0: uniform
+    std::vector<float> shift;    // center * narrow
+    std::vector<float> scale;    // the logarithm of a Gaussian's height
+    double sigma = 0;            // of the Gaussians
+    double log_own = 0;          // of a category
+    double log_other = 0;        // of each value
+    double log_any = 0;          // of a uniform one
   };
   const Axis& axis(size_t a) const { return encoding_.axes()[axes_[a]]; }
   void AddCategory(size_t a, const std::vector<Point>& points);
   void AddGaussians(size_t a, const std::vector<Point>& points, double bandwidth);
+  void AddUp(std::vector<double> log_weights);
+  static void AddCategory(const Kernels& kernels, float v, Eigen::ArrayXf& logs);
 
   const Encoding& encoding_;
   std::vector<size_t> axes_;
   std::vector<double> cumulative_;  // weights
-  std::vector<double> log_weights_;
-  std::vector<Kernels> kernels_;  // by axis
+  std::vector<float> log_heights_;  // of each kernel: its weight and what its axes scale it by
+  std::vector<Kernels> kernels_;    // by axis
 };
 
 }  // namespace det::searcher

@@ -27,6 +27,7 @@ using model::NestedHparam;
 using model::SearchSpace;
 using model::Value;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::Le;
 using ::testing::UnorderedElementsAre;
@@ -221,6 +222,30 @@ TEST(ExploreTest, ResamplesWithTheGivenProbability) {
     drawn += x != 50 && x != 200 ? 1 : 0;
   }
   EXPECT_NEAR(drawn, 1000, 150);
+}
+
+// A search that is restored or repeated must explore as it did; so what a seed leads to never
+// changes.
+TEST(ExploreTest, ASeedLeadsToTheSamePoints) {
+  const SearchSpace space = {{"a", {IntHparam{1, 64, {}}}},
+                             {"b", {DoubleHparam{0, 1, {}}}},
+                             {"c", {LogHparam{10, -4, -1, {}}}},
+                             {"d", {CategoricalHparam{{"x", "y", "z"}}}}};
+  base::Rng rng(42);
+  model::Hparams point = {{"a", 16}, {"b", 0.5}, {"c", 0.01}, {"d", "y"}};
+  std::vector<std::string> trace;
+  for (int i = 0; i < 8; ++i) {
+    point = Explore(space, point, 0.25, 1.25, rng);
+    trace.push_back(Value(point).ToJson());
+  }
+  EXPECT_THAT(trace, ElementsAre(R"({"a":20,"b":0.4,"c":0.0125,"d":"x"})",
+                                 R"({"a":21,"b":0.5,"c":0.015625,"d":"y"})",
+                                 R"({"a":63,"b":0.625,"c":0.03873652193831291,"d":"x"})",
+                                 R"({"a":50,"b":0.78125,"c":0.04842065242289113,"d":"x"})",
+                                 R"({"a":40,"b":0.9765625,"c":0.06052581552861391,"d":"y"})",
+                                 R"({"a":32,"b":0.78125,"c":0.0017529902783682708,"d":"z"})",
+                                 R"({"a":40,"b":0.625,"c":0.0021912378479603386,"d":"y"})",
+                                 R"({"a":32,"b":0.78125,"c":0.0027390473099504235,"d":"z"})"));
 }
 
 TEST(ExploreTest, KeepsConstantsAndEmptyMaps) {

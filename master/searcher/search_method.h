@@ -7,6 +7,7 @@
 #ifndef MASTER_SEARCHER_SEARCH_METHOD_H_
 #define MASTER_SEARCHER_SEARCH_METHOD_H_
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
@@ -80,9 +81,11 @@ class SearchMethod {
   // called after Shutdown, and then asks for nothing.
   virtual absl::StatusOr<std::vector<Operation>> OnPosted(Context context,
                                                           const OperationsPosted& event);
-  // What the program that drives the search has not yet said that it has read, after event `after`,
-  // ascending.
-  virtual std::vector<PendingEvent> PendingEvents(int64_t /*after*/) const { return {}; }
+  // What the program that drives the search has not yet said that it has read: the first `most`
+  // after event `after`, ascending.
+  virtual std::vector<PendingEvent> PendingEvents(int64_t /*after*/, size_t /*most*/) const {
+    return {};
+  }
 
   // 0..1, given how far each live trial says it is.
   virtual double Progress(const std::map<model::RequestId, double>& trial_progress) const = 0;

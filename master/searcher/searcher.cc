@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status_macros.h"
+#include "master/searcher/journal.h"
 
 namespace det::searcher {
 namespace {
@@ -68,6 +69,13 @@ absl::Status Searcher::RestoreTrials(const Value& trials) {
     const Value* last = saved.Find("last_validation");
     if (last == nullptr) return BadSnapshot(absl::StrCat("trial ", id, " has no last_validation"));
     if (const int64_t* steps = last->AsInt()) trial.last_validation = *steps;
+    const Value* withheld = saved.Find("withheld");
+    if (withheld == nullptr) continue;
+    if (withheld->AsList() == nullptr) return BadSnapshot("withheld is no list");
+    for (const Value& value : *withheld->AsList()) {
+      DET_ASSIGN_OR_RETURN(Event event, EventFromValue(value));
+      trial.withheld.push_back(std::move(event));
+    }
   }
   return absl::OkStatus();
 }
@@ -80,6 +88,9 @@ Value Searcher::Snapshot() const {
         {"last_validation", trial.last_validation ? Value(*trial.last_validation) : Value()}};
     if (trial.paused) saved["paused"] = true;
     if (trial.stopped) saved["stopped"] = true;
+    Value::List withheld;
+    for (const Event& event : trial.withheld) withheld.push_back(ToValue(event));
+    if (!withheld.empty()) saved["withheld"] = std::move(withheld);
     trials.emplace(id.value(), std::move(saved));
   }
   Value shutdown;
@@ -116,19 +127,36 @@ std::vector<Operation> Searcher::HandleCreated(const TrialCreated& event) {
 
 std::vector<Operation> Searcher::HandleValidation(const ValidationReported& event) {
   const auto it = live_.find(event.request);
-  if (it == live_.end() || it->second.paused || it->second.stopped) return {};
+  if (it == live_.end() || it->second.stopped || it->second.IsOver()) return {};
   std::optional<int64_t>& last = it->second.last_validation;
   if (last && event.steps_completed <= *last) return {};
   last = event.steps_completed;
   if (shutdown_) return {};
-  return Record(method_->OnReport(context(), MakeReport(event)));
+  if (it->second.paused) {
+    it->second.withheld.emplace_back(event);
+    return {};
+  }
+  return Record(Tell(event));
 }
 
 std::vector<Operation> Searcher::HandleExited(const TrialExited& event) {
-  if (live_.erase(event.request) == 0) return {};
+  const auto it = live_.find(event.request);
+  if (it == live_.end() || it->second.IsOver()) return {};
   progress_.erase(event.request);
+  if (it->second.paused && !it->second.stopped && !shutdown_ && event.end == TrialEnd::kCompleted) {
+    it->second.withheld.emplace_back(event);
+    return {};
+  }
+  live_.erase(it);
   if (shutdown_) return {};
-  return Record(method_->OnTrialExited(context(), event));
+  return Record(Tell(event));
+}
+
+std::vector<Operation> Searcher::Tell(const Event& event) {
+  if (const auto* validation = std::get_if<ValidationReported>(&event)) {
+    return method_->OnReport(context(), MakeReport(*validation));
+  }
+  return method_->OnTrialExited(context(), std::get<TrialExited>(event));
 }
 
 Report Searcher::MakeReport(const ValidationReported& event) const {
@@ -144,33 +172,66 @@ Report Searcher::MakeReport(const ValidationReported& event) const {
 }
 
 std::vector<Operation> Searcher::Record(std::vector<Operation> operations) {
-  // True where it means something: about a trial that lives and is not on its way to its end.
-  const auto note = [this](const Operation& operation) {
-    DET_CHECK(!shutdown_) << "a search method asked for more after its Shutdown";
-    if (const auto* shutdown = std::get_if<Shutdown>(&operation)) {
-      shutdown_ = *shutdown;
-      return true;
-    }
-    if (const auto* create = std::get_if<CreateTrial>(&operation)) {
-      DET_CHECK(live_.emplace(create->request, LiveTrial{}).second)
-          << "a search method asked twice for trial " << create->request;
-      return true;
-    }
-    const auto* stop = std::get_if<StopTrial>(&operation);
-    const auto* pause = std::get_if<PauseTrial>(&operation);
-    const RequestId& request = stop    ? stop->request
-                               : pause ? pause->request
-                                       : std::get<ResumeTrial>(operation).request;
-    const auto it = live_.find(request);
-    if (it == live_.end() || it->second.stopped) return false;
-    if (stop != nullptr) return it->second.stopped = true;
-    return std::exchange(it->second.paused, pause != nullptr) != (pause != nullptr);
-  };
   std::vector<Operation> noted;
-  for (Operation& operation : operations) {
-    if (note(operation)) noted.push_back(std::move(operation));
+  std::deque<RequestId> heard;  // trials of which what was withheld may be told
+  const auto note = [&](std::vector<Operation> asked) {
+    for (Operation& operation : asked) {
+      const auto* stop = std::get_if<StopTrial>(&operation);
+      const auto* resume = std::get_if<ResumeTrial>(&operation);
+      if (stop != nullptr) heard.push_back(stop->request);
+      if (resume != nullptr) heard.push_back(resume->request);
+      if (Note(operation)) noted.push_back(std::move(operation));
+    }
+  };
+  note(std::move(operations));
+  while (!heard.empty() && !shutdown_) {
+    if (const std::optional<Event> event = NextWithheld(heard.front())) {
+      note(Tell(*event));
+    } else {
+      heard.pop_front();
+    }
   }
   return noted;
+}
+
+// Whether it means something: it is about a trial that lives and is not on its way to its end.
+bool Searcher::Note(const Operation& operation) {
+  DET_CHECK(!shutdown_) << "a search method asked for more after its Shutdown";
+  if (const auto* shutdown = std::get_if<Shutdown>(&operation)) {
+    shutdown_ = *shutdown;
+    return true;
+  }
+  if (const auto* create = std::get_if<CreateTrial>(&operation)) {
+    DET_CHECK(live_.emplace(create->request, LiveTrial{}).second)
+        << "a search method asked twice for trial " << create->request;
+    return true;
+  }
+  const auto* stop = std::get_if<StopTrial>(&operation);
+  const auto* pause = std::get_if<PauseTrial>(&operation);
+  const RequestId& request = stop    ? stop->request
+                             : pause ? pause->request
+                                     : std::get<ResumeTrial>(operation).request;
+  const auto it = live_.find(request);
+  if (it == live_.end() || it->second.stopped) return false;
+  LiveTrial& trial = it->second;
+  if (stop != nullptr) {
+    trial.stopped = true;
+    std::erase_if(trial.withheld,
+                  [](const Event& e) { return std::holds_alternative<ValidationReported>(e); });
+    return !trial.IsOver();
+  }
+  return std::exchange(trial.paused, pause != nullptr) != (pause != nullptr) && !trial.IsOver();
+}
+
+// Nothing while the trial is to pause.
+std::optional<Event> Searcher::NextWithheld(const RequestId& request) {
+  const auto it = live_.find(request);
+  if (it == live_.end() || it->second.withheld.empty()) return std::nullopt;
+  if (it->second.paused && !it->second.stopped) return std::nullopt;
+  Event event = std::move(it->second.withheld.front());
+  it->second.withheld.pop_front();
+  if (std::holds_alternative<TrialExited>(event)) live_.erase(it);
+  return event;
 }
 
 void Searcher::SetTrialProgress(const RequestId& request, double progress) {

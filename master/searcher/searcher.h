@@ -5,6 +5,9 @@
 #ifndef MASTER_SEARCHER_SEARCHER_H_
 #define MASTER_SEARCHER_SEARCHER_H_
 
+#include <cstddef>
+#include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,14 +34,17 @@ class Searcher {
   std::vector<Operation> Start();
   // A repeated or late event changes nothing and asks for nothing: a trial created or exited twice,
   // anything about a trial that has exited or was never asked for, a validation not later than the
-  // last one of its trial, or of a trial that was told to pause or stop. After Shutdown nothing is
-  // asked for. An OperationsPosted that is refused changes nothing.
+  // last one of its trial, or of a trial that was told to stop. What a trial that was told to pause
+  // does until it has paused is heard when it is to go on: how soon it pauses must not change the
+  // search. So too its end, where it trained to its end instead. After Shutdown nothing is asked
+  // for. An OperationsPosted that is refused changes nothing.
   std::vector<Operation> Handle(const Event& event);
   // As Handle, for whoever wants to know why it was refused.
   absl::StatusOr<std::vector<Operation>> Post(const OperationsPosted& event);
   // What the program that posts has not yet read; search_method.h.
-  std::vector<PendingEvent> PendingEvents(int64_t after = 0) const {
-    return method_->PendingEvents(after);
+  std::vector<PendingEvent> PendingEvents(int64_t after = 0,
+                                          size_t most = std::numeric_limits<size_t>::max()) const {
+    return method_->PendingEvents(after, most);
   }
 
   // Not a part of the snapshot: trials report their progress again.
@@ -66,6 +72,11 @@ class Searcher {
     bool paused = false;
     bool stopped = false;
     std::optional<int64_t> last_validation;  // steps completed
+    // Since it was told to pause, in order: validations, and last that it completed.
+    std::deque<Event> withheld = {};
+    bool IsOver() const {
+      return !withheld.empty() && std::holds_alternative<TrialExited>(withheld.back());
+    }
   };
 
   Searcher(const model::ExperimentConfig& config, std::unique_ptr<SearchMethod> method);
@@ -75,8 +86,12 @@ class Searcher {
   std::vector<Operation> HandleValidation(const ValidationReported& event);
   std::vector<Operation> HandleExited(const TrialExited& event);
   Report MakeReport(const ValidationReported& event) const;
-  // Notes what was asked for, and leaves out what no longer means anything.
+  // Notes what was asked for, leaves out what no longer means anything, and lets the method hear
+  // what was withheld of those that go on or stop.
   std::vector<Operation> Record(std::vector<Operation> operations);
+  bool Note(const Operation& operation);
+  std::optional<Event> NextWithheld(const model::RequestId& request);
+  std::vector<Operation> Tell(const Event& event);
   absl::Status RestoreTrials(const model::Value& trials);
 
   model::SearchSpace space_;

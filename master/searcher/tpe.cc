@@ -127,7 +127,7 @@ Coordinates TpeSampler::Choose(const Encoding& encoding, base::Rng& rng) const {
       std::llround(std::ceil(kGoodPart * static_cast<double>(history_.judged()))), 1, kMostGood);
   // A length that few have reached cannot tell the good from the others.
   const size_t enough = axes + 2;
-  const History::Ranking ranking = history_.Rank(axes, enough);
+  const History::Ranking ranking = history_.Rank(axes, enough, kMostGood + kMostBad);
   if (static_cast<int64_t>(ranking.judged.size()) < kStart) {
     return StartPoint(encoding, ranking, rng);
   }

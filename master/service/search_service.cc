@@ -22,6 +22,9 @@ namespace {
 
 namespace api = det::api::v1;
 
+// Events that are copied on the cluster's loop at a time.
+constexpr size_t kPortion = 1000;
+
 absl::Status Preview(const Edge& edge, const api::PreviewHPSearchRequest& request,
                      api::SearchSummary* out) {
   GivenConfig given{.yaml = request.yaml(), .path = request.config_path()};
@@ -247,7 +250,7 @@ class SearchService final : public api::SearchService::CallbackService {
         [id, events, over, reading](const cluster::Cluster& cluster) {
           const searcher::Searcher* searcher = cluster.FindSearcher(id);
           *over = searcher == nullptr;
-          if (searcher != nullptr) *events = searcher->PendingEvents(reading->after);
+          if (searcher != nullptr) *events = searcher->PendingEvents(reading->after, kPortion);
         },
         [events, over, reading, stream](const absl::Status& status) {
           if (!status.ok()) return stream->Close(status);
@@ -259,6 +262,7 @@ class SearchService final : public api::SearchService::CallbackService {
             *out.mutable_event() = ToStruct(event.description);
             stream->Send(std::move(out));
           }
+          if (events->size() == kPortion) return stream->Wake();
           if (*over || !reading->follow) stream->Close(absl::OkStatus());
         });
   }
