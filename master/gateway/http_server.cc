@@ -1,5 +1,8 @@
 #include "master/gateway/http_server.h"
 
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -39,6 +42,24 @@ absl::Status ListenError(const HttpOptions& options, const boost::system::error_
 
 }  // namespace
 
+absl::StatusOr<base::Fd> BindPort(const HttpOptions& options) {
+  boost::system::error_code error;
+  const auto address = asio::ip::make_address(options.bind, error);
+  if (error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--bind ", options.bind, " is not an address; try 127.0.0.1 or 0.0.0.0"));
+  }
+  const tcp::endpoint endpoint(address, static_cast<uint16_t>(options.port));
+  base::Fd socket(::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  if (!socket.valid() ||
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+      ::bind(socket.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) != 0) {
+    return ListenError(options, {errno, boost::system::system_category()});
+  }
+  return socket;
+}
+
 class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
  public:
   explicit Impl(std::shared_ptr<HttpContext> context)
@@ -69,19 +90,20 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
 };
 
 absl::Status HttpServer::Impl::Listen() {
-  const HttpOptions& options = context_->options;
-  boost::system::error_code error;
-  const auto address = asio::ip::make_address(options.bind, error);
-  if (error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--bind ", options.bind, " is not an address; try 127.0.0.1 or 0.0.0.0"));
+  int& bound = context_->options.socket;
+  if (bound < 0) {
+    DET_ASSIGN_OR_RETURN(base::Fd own, BindPort(context_->options));
+    bound = own.Release();
   }
-  const tcp::endpoint endpoint(address, static_cast<uint16_t>(options.port));
-  acceptor_.open(endpoint.protocol(), error);
-  if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
-  if (!error) acceptor_.bind(endpoint, error);
+  base::Fd socket(std::exchange(bound, -1));
+  sockaddr_storage address = {};
+  socklen_t size = sizeof(address);
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  boost::system::error_code error;
+  acceptor_.assign(address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), socket.get(), error);
+  if (!error) socket.Release();
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (error) return ListenError(options, error);
+  if (error) return ListenError(context_->options, error);
   port_ = acceptor_.local_endpoint().port();
   return absl::OkStatus();
 }
