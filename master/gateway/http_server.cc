@@ -63,7 +63,7 @@ absl::StatusOr<base::Fd> BindPort(const HttpOptions& options) {
 class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
  public:
   explicit Impl(std::shared_ptr<HttpContext> context)
-      : context_(std::move(context)), acceptor_(asio::make_strand(io_)) {}
+      : context_(std::move(context)), io_(context_->rpc.io()), acceptor_(asio::make_strand(*io_)) {}
 
   absl::Status Listen();
   void Run();
@@ -79,7 +79,7 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
   void Leave(const std::shared_ptr<tcp_stream>& stream);
 
   const std::shared_ptr<HttpContext> context_;
-  asio::io_context io_;
+  const std::shared_ptr<asio::io_context> io_;
   tcp::acceptor acceptor_;
   int port_ = 0;
   std::vector<std::thread> threads_;
@@ -111,7 +111,7 @@ absl::Status HttpServer::Impl::Listen() {
 void HttpServer::Impl::Run() {
   asio::co_spawn(acceptor_.get_executor(), Accept(), asio::detached);
   for (int i = 0; i < context_->options.threads; ++i) {
-    threads_.emplace_back([this] { io_.run(); });
+    threads_.emplace_back([this] { io_->run(); });
   }
 }
 
@@ -120,7 +120,7 @@ asio::awaitable<void> HttpServer::Impl::Accept() {
   while (acceptor_.is_open()) {
     boost::system::error_code error;
     tcp::socket socket = co_await acceptor_.async_accept(
-        asio::make_strand(io_), asio::redirect_error(asio::use_awaitable, error));
+        asio::make_strand(*io_), asio::redirect_error(asio::use_awaitable, error));
     if (error == asio::error::operation_aborted || !acceptor_.is_open()) break;
     if (!error) {
       Serve(std::move(socket));
@@ -182,7 +182,7 @@ void HttpServer::Impl::Stop() {
     // Their calls have been ended already; the bound is for what nobody foresaw.
     empty_.wait_for(lock, std::chrono::seconds(3), [this] { return open_.empty(); });
   }
-  io_.stop();
+  io_->stop();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -193,9 +193,9 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
-  auto context = std::shared_ptr<HttpContext>(
-      new HttpContext{std::move(options), std::move(hooks), server, std::move(transcoder),
-                      Rpc(server->InProcessChannel(arguments))});
+  auto context = std::shared_ptr<HttpContext>(new HttpContext{
+      std::move(options), std::move(hooks), server, std::move(transcoder),
+      Rpc(std::make_shared<asio::io_context>(), server->InProcessChannel(arguments))});
   auto impl = std::make_shared<Impl>(std::move(context));
   DET_RETURN_IF_ERROR(impl->Listen());
   impl->Run();
