@@ -1,5 +1,6 @@
 #include "cli/api_client.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -10,6 +11,7 @@
 #include "base/status_macros.h"
 #include "cli/http_client.h"
 #include "cli/interrupt.h"
+#include "cli/roll_call.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "nlohmann/json.hpp"
@@ -125,6 +127,11 @@ absl::Status Refusal(const std::string& url, int http, const std::string& body) 
   return absl::Status(CodeOfHttp(http), text);
 }
 
+// One that is there may not be able to tell whether it leads, or hang.
+bool MayNotLead(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
 absl::Status Explain(const std::string& url, absl::Status status) {
   if (absl::IsUnavailable(status)) {
     return absl::UnavailableError(absl::StrCat(
@@ -144,13 +151,23 @@ absl::Status Explain(const std::string& url, absl::Status status) {
 }  // namespace
 
 absl::Status ApiClient::AskEach(absl::FunctionRef<absl::Status(const std::string& url)> ask) const {
+  if (urls_.size() == 1) return ask(urls_[0]);
+  if (const size_t known = *leader_; known != kNobody) {
+    absl::Status status = ask(urls_[known]);
+    if (!MayNotLead(status)) return status;
+    *leader_ = kNobody;
+  }
   absl::Status said;  // by the first that was there
-  for (const std::string& url : urls_) {
-    absl::Status status = ask(url);
-    // One that is there may not be able to tell whether it leads, or hang.
-    if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return status;
+  RollCall roll(urls_);
+  while (true) {
+    DET_ASSIGN_OR_RETURN(const std::optional<size_t> next, roll.Next());
+    if (!next) break;
+    absl::Status status = ask(urls_[*next]);
+    if (!MayNotLead(status)) {
+      *leader_ = *next;
+      return status;
+    }
     if (said.ok() && !NobodyAnswered(status)) said = status;
-    if (urls_.size() == 1) return status;
   }
   if (!said.ok()) return said;
   return absl::UnavailableError(

@@ -4,6 +4,8 @@
 #ifndef CLI_API_CLIENT_H_
 #define CLI_API_CLIENT_H_
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +26,9 @@ bool NobodyAnswered(const absl::Status& status);
 
 class ApiClient {
  public:
-  // `urls` as by CanonicalUrl, at least one: of one cluster's masters. Each call asks them in this
-  // order until one answers that leads. An empty token for nobody.
+  // `urls` as by CanonicalUrl, at least one: of one cluster's masters. The first call asks them
+  // until one answers that leads, the others go there as long as it does. Nothing but GET /health
+  // is sent to one that has not answered yet. An empty token for nobody.
   ApiClient(std::vector<std::string> urls, std::string token)
       : urls_(std::move(urls)), token_(std::move(token)) {}
   ApiClient(std::string url, std::string token)
@@ -47,7 +50,8 @@ class ApiClient {
   std::string addresses() const { return absl::StrJoin(urls_, ","); }
 
  private:
-  // `ask` at each address until one answers that leads; else what the first said that was there.
+  // `ask` at the address that leads, as known or as found among those that answer; else what the
+  // first said that was there.
   absl::Status AskEach(absl::FunctionRef<absl::Status(const std::string& url)> ask) const;
   absl::Status CallOnce(const std::string& url, absl::string_view method,
                         const google::protobuf::Message& request,
@@ -56,8 +60,12 @@ class ApiClient {
                           const google::protobuf::Message& request,
                           google::protobuf::Message* message, absl::FunctionRef<bool()> each) const;
 
+  static constexpr size_t kNobody = ~size_t{0};
+
   std::vector<std::string> urls_;
   std::string token_;
+  // Of urls_; copies share it.
+  std::shared_ptr<std::atomic<size_t>> leader_ = std::make_shared<std::atomic<size_t>>(kNobody);
 };
 
 }  // namespace det::cli

@@ -1,9 +1,15 @@
 #include "cli/api_client.h"
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/fd.h"
 #include "cli/connection.h"
 #include "cli/fake_server.h"
 #include "det/api/v1/experiment.pb.h"
@@ -16,6 +22,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr char kAsked[] = "GET /api/v1/experiments";
 
 TEST(ApiClientTest, BuildsTheRequestFromTheMethodsRule) {
   FakeServer server({Answer("200 OK", R"({"experiment":{"id":7,"name":"x"},"unknown":1})")});
@@ -78,30 +87,93 @@ absl::Status Ask(const std::vector<std::string>& urls) {
 }
 
 TEST(ApiClientTest, OfSeveralMastersTheFirstIsAskedThatAnswers) {
+  const std::string nothing = Answer("200 OK", "{}");
+  FakeServer leader({nothing, nothing, nothing, nothing});
+  const ApiClient api({NobodysUrl(), leader.url(), NobodysUrl()}, "");
+  api::v1::GetExperimentsResponse response;
+  for (int i = 0; i < 3; ++i) {
+    const absl::Status status =
+        api.Call("ExperimentService.GetExperiments", api::v1::GetExperimentsRequest(), &response);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  // It is asked once whether it is there.
+  EXPECT_THAT(leader.requests, ElementsAre(StartsWith("GET /health "), StartsWith(kAsked),
+                                           StartsWith(kAsked), StartsWith(kAsked)));
+}
+
+// As the socket of a process that was stopped.
+class SilentServer {
+ public:
+  SilentServer() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(fd_.get(), 8), 0);
+    ::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    url_ = absl::StrCat("http://127.0.0.1:", ntohs(address.sin_port));
+  }
+  const std::string& url() const { return url_; }
+  // What it was sent, on each connection.
+  std::vector<std::string> Heard() const {
+    std::vector<std::string> heard;
+    while (true) {
+      const base::Fd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!peer.valid()) return heard;
+      char text[4096];
+      heard.emplace_back(text, std::max<ssize_t>(::recv(peer.get(), text, sizeof(text), 0), 0));
+    }
+  }
+
+ private:
+  base::Fd fd_;
+  std::string url_;
+};
+
+TEST(ApiClientTest, AMasterThatIsSilentIsPassedByAndSentNothing) {
+  SilentServer stopped;
   FakeServer leader({Answer("200 OK", "{}"), Answer("200 OK", "{}")});
-  const absl::Status status = Ask({NobodysUrl(), leader.url(), NobodysUrl()});
+  const absl::Status status = Ask({stopped.url(), leader.url()});
   EXPECT_TRUE(status.ok()) << status;
-  // Nothing is remembered.
-  const absl::Status again = Ask({leader.url(), NobodysUrl()});
-  EXPECT_TRUE(again.ok()) << again;
+  EXPECT_THAT(stopped.Heard(), ElementsAre(StartsWith("GET /health ")));
+}
+
+TEST(ApiClientTest, ALeaderThatMayNotLeadAnyMoreIsLookedForAgain) {
+  const std::string nothing = Answer("200 OK", "{}");
+  FakeServer leader({nothing, nothing, Answer("503 Service Unavailable", ""), nothing, nothing});
+  const ApiClient api({leader.url(), NobodysUrl()}, "");
+  api::v1::GetExperimentsResponse response;
+  for (int i = 0; i < 2; ++i) {
+    const absl::Status status =
+        api.Call("ExperimentService.GetExperiments", api::v1::GetExperimentsRequest(), &response);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  EXPECT_THAT(leader.requests,
+              ElementsAre(StartsWith("GET /health "), StartsWith(kAsked), StartsWith(kAsked),
+                          StartsWith("GET /health "), StartsWith(kAsked)));
 }
 
 TEST(ApiClientTest, AMasterThatMayNotLeadAnyMoreIsPassedBy) {
-  FakeServer old({Answer("503 Service Unavailable", R"({"error":{"error":"ask that one"}})")});
-  FakeServer leader({Answer("200 OK", "{}")});
+  const std::string refusal =
+      Answer("503 Service Unavailable", R"({"error":{"error":"ask that one"}})");
+  FakeServer old({refusal, refusal});
+  FakeServer leader({Answer("200 OK", "{}"), Answer("200 OK", "{}")});
   const absl::Status status = Ask({old.url(), leader.url()});
   EXPECT_TRUE(status.ok()) << status;
 }
 
 TEST(ApiClientTest, AMasterWithoutItsDatabaseIsNoMasterThatIsAway) {
   FakeServer leader(
-      {Answer("400 Bad Request", R"({"error":{"error":"cannot reach the database"}})")});
+      {Answer("200 OK", "{}"),
+       Answer("400 Bad Request", R"({"error":{"error":"cannot reach the database"}})")});
   EXPECT_EQ(Ask({leader.url(), NobodysUrl()}).message(), "cannot reach the database");
   EXPECT_FALSE(NobodyAnswered(absl::UnavailableError("cannot reach the database: gone")));
 }
 
 TEST(ApiClientTest, ARefusalIsNotAskedFurther) {
-  FakeServer leader({Answer("404 Not Found", R"({"error":{"error":"no such thing"}})")});
+  FakeServer leader(
+      {Answer("200 OK", "{}"), Answer("404 Not Found", R"({"error":{"error":"no such thing"}})")});
   EXPECT_EQ(Ask({leader.url(), NobodysUrl()}).message(), "no such thing");
 }
 

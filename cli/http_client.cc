@@ -1,24 +1,21 @@
 #include "cli/http_client.h"
 
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "base/fd.h"
 #include "base/status_macros.h"
 #include "boost/asio/buffer.hpp"
 #include "boost/beast/core/flat_buffer.hpp"
 #include "boost/beast/http.hpp"
+#include "cli/dial.h"
 #include "cli/interrupt.h"
 
 namespace det::cli {
@@ -86,50 +83,20 @@ class InterruptibleStream {
   absl::Status failure_;
 };
 
-struct Address {
-  std::string host;
-  std::string port;
-};
-
-Address Split(absl::string_view url) {
-  absl::ConsumePrefix(&url, "http://");
-  const size_t colon = url.rfind(':');
-  absl::string_view host = url.substr(0, colon);
-  if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
-  return {std::string(host), std::string(url.substr(colon + 1))};
-}
-
-absl::Status ConnectTo(int fd, const addrinfo& address) {
-  if (connect(fd, address.ai_addr, address.ai_addrlen) == 0) return absl::OkStatus();
-  if (errno != EINPROGRESS) return absl::UnavailableError(strerror(errno));
-  absl::Status waited = WaitFor(fd, POLLOUT, absl::Seconds(10));
-  if (absl::IsDeadlineExceeded(waited)) return absl::UnavailableError("no answer in 10 s");
-  DET_RETURN_IF_ERROR(waited);
-  int error = 0;
-  socklen_t size = sizeof(error);
-  getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-  return error == 0 ? absl::OkStatus() : absl::UnavailableError(strerror(error));
-}
-
 absl::StatusOr<base::Fd> Connect(const std::string& url) {
-  const Address address = Split(url);
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int failed = getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &found);
-  if (failed != 0) return absl::UnavailableError(gai_strerror(failed));
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
+  DET_ASSIGN_OR_RETURN(const Addresses found, Resolve(url));
   absl::Status status;
-  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
-    base::Fd fd(socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!fd.valid()) continue;
-    const int on = 1;
-    setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    status = ConnectTo(fd.get(), *each);
-    if (status.ok()) return fd;
+  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
+    absl::StatusOr<base::Fd> fd = Dial(*each);
+    status = fd.status();
+    if (!fd.ok()) continue;
+    status = WaitFor(fd->get(), POLLOUT, absl::Seconds(10));
     if (absl::IsCancelled(status)) return status;
+    if (absl::IsDeadlineExceeded(status)) status = absl::UnavailableError("no answer in 10 s");
+    if (status.ok()) status = DialResult(*fd);
+    if (status.ok()) return fd;
   }
-  return status.ok() ? absl::UnavailableError("no address") : status;
+  return status;
 }
 
 http::request<http::string_body> MakeRequest(const HttpCall& call) {

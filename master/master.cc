@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/event_loop.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "base/install.h"
 #include "base/log.h"
@@ -89,6 +90,7 @@ class Master::Impl {
   absl::AnyInvocable<void(absl::Status)> fatal_;
   std::atomic<bool> failed_ = false;
   std::optional<DataDir> data_dir_;
+  base::Fd port_;  // until the gateway has it
   std::unique_ptr<store::EmbeddedPostgres> postgres_;
   std::unique_ptr<store::Store> store_;
   base::RealClock clock_;
@@ -116,6 +118,8 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
   fatal_ = std::move(fatal);
   DET_ASSIGN_OR_RETURN(DataDir data_dir, DataDir::Open(config.data_dir));
   data_dir_.emplace(std::move(data_dir));
+  // Before another master is replaced: one that cannot listen must not.
+  DET_ASSIGN_OR_RETURN(port_, gateway::BindPort({.bind = config.bind, .port = config.port}));
   if (config.standby) DET_RETURN_IF_ERROR(StandBy(config, stop_within));
   DET_RETURN_IF_ERROR(OpenStore(config));
   DET_RETURN_IF_ERROR(FillFacts(config));
@@ -250,11 +254,13 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
     metrics_.Render(*engine_, std::move(reply));
   };
   hooks.on_response = [this](int status) { metrics_.CountResponse(status); };
-  DET_ASSIGN_OR_RETURN(
-      gateway_,
-      gateway::HttpServer::Start(
-          {.bind = config.bind, .port = config.port, .body_limit = kMessageLimit, .about = About()},
-          std::move(hooks), server_.get(), services));
+  DET_ASSIGN_OR_RETURN(gateway_,
+                       gateway::HttpServer::Start({.bind = config.bind,
+                                                   .port = config.port,
+                                                   .socket = port_.Release(),
+                                                   .body_limit = kMessageLimit,
+                                                   .about = About()},
+                                                  std::move(hooks), server_.get(), services));
   url_ = UrlOf(config.bind, gateway_->port());
   return absl::OkStatus();
 }

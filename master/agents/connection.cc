@@ -24,7 +24,9 @@ void Connection::Begin(const grpc::CallbackServerContext& context) {
   self_ = shared_from_this();
   owner_->Admit(AuthorizationOf(context), [self = self_](const absl::Status& admitted) {
     if (!admitted.ok()) return self->Close(admitted);
-    self->StartRead(&self->in_);
+    std::lock_guard lock(self->mutex_);
+    // It may be over by now, and then gRPC has let go of the stream.
+    if (!self->finished_) self->StartRead(&self->in_);
   });
 }
 

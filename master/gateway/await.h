@@ -10,18 +10,21 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace det::gateway {
 
-// Awaits the one call of the function that `start` is given; it may come from any thread.
+// Awaits the one call of the function that `start` is given; it may come from any thread. That
+// thread may still be about to leave the executor when the coroutine has long gone on, hence
+// `kept`: what the executor needs.
 template <class T, class Start>
-boost::asio::awaitable<T> Await(Start start) {
+boost::asio::awaitable<T> Await(Start start, std::shared_ptr<boost::asio::io_context> kept) {
   return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(T)>(
-      [](auto handler, Start run) {
+      [](auto handler, Start run, std::shared_ptr<boost::asio::io_context> io) {
         auto held = std::make_shared<decltype(handler)>(std::move(handler));
-        run([held](T value) {
+        run([io = std::move(io), held](T value) {
           auto executor = boost::asio::get_associated_executor(*held);
           boost::asio::post(executor, [held, value = std::move(value)]() mutable {
             auto resume = std::move(*held);
@@ -29,7 +32,7 @@ boost::asio::awaitable<T> Await(Start start) {
           });
         });
       },
-      boost::asio::use_awaitable, std::move(start));
+      boost::asio::use_awaitable, std::move(start), std::move(kept));
 }
 
 }  // namespace det::gateway

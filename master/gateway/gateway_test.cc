@@ -476,6 +476,29 @@ TEST_F(CrowdedTest, ConnectionsOfBothKindsCountUntilTheyEnd) {
   while (!IsServed()) std::this_thread::yield();
 }
 
+TEST_F(GatewayTest, APortThatIsBoundAnswersOnceAServerIsStartedOnIt) {
+  HttpOptions options;
+  options.port = 0;
+  absl::StatusOr<base::Fd> port = BindPort(options);
+  ASSERT_TRUE(port.ok()) << port.status();
+  sockaddr_in address = {};
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(::getsockname(port->get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  asio::io_context io;
+  const tcp::endpoint endpoint(asio::ip::address_v4::loopback(), ntohs(address.sin_port));
+  boost::system::error_code error;
+  tcp::socket(io).connect(endpoint, error);
+  EXPECT_EQ(error, asio::error::connection_refused);
+
+  options.socket = port->Release();
+  const auto server = HttpServer::Start(options, {}, server_.get(), {});
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_EQ((*server)->port(), endpoint.port());
+  tcp::socket(io).connect(endpoint, error);
+  EXPECT_FALSE(error) << error.message();
+  EXPECT_EQ(BindPort({.port = endpoint.port()}).status().code(), absl::StatusCode::kAlreadyExists);
+}
+
 TEST_F(GatewayTest, SaysThatThePortIsTaken) {
   HttpOptions options;
   options.port = gateway_->port();

@@ -166,7 +166,7 @@ asio::awaitable<absl::StatusOr<Admission>> HttpExchange::Admit(
   auto ask = [&](auto done) { context_.hooks.admit(method, *authorization, std::move(done)); };
   // The store may take longer than the time that is left for the request.
   stream_->expires_never();
-  co_return co_await Await<absl::StatusOr<Admission>>(ask);
+  co_return co_await Await<absl::StatusOr<Admission>>(ask, context_.rpc.io());
 }
 
 // ---- out ----
@@ -217,7 +217,7 @@ std::optional<HttpExchange::Response> HttpExchange::AnswerDirectly() const {
 
 asio::awaitable<bool> HttpExchange::ServeMetrics() {
   auto ask = [this](auto done) { context_.hooks.metrics(std::move(done)); };
-  std::string text = co_await Await<std::string>(ask);
+  std::string text = co_await Await<std::string>(ask, context_.rpc.io());
   Response response = Answer(200, "text/plain; version=0.0.4; charset=utf-8", std::move(text));
   co_return co_await Write(response);
 }

@@ -1,5 +1,8 @@
 #include "master/gateway/http_server.h"
 
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -39,10 +42,28 @@ absl::Status ListenError(const HttpOptions& options, const boost::system::error_
 
 }  // namespace
 
+absl::StatusOr<base::Fd> BindPort(const HttpOptions& options) {
+  boost::system::error_code error;
+  const auto address = asio::ip::make_address(options.bind, error);
+  if (error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--bind ", options.bind, " is not an address; try 127.0.0.1 or 0.0.0.0"));
+  }
+  const tcp::endpoint endpoint(address, static_cast<uint16_t>(options.port));
+  base::Fd socket(::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  if (!socket.valid() ||
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+      ::bind(socket.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) != 0) {
+    return ListenError(options, {errno, boost::system::system_category()});
+  }
+  return socket;
+}
+
 class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
  public:
   explicit Impl(std::shared_ptr<HttpContext> context)
-      : context_(std::move(context)), acceptor_(asio::make_strand(io_)) {}
+      : context_(std::move(context)), io_(context_->rpc.io()), acceptor_(asio::make_strand(*io_)) {}
 
   absl::Status Listen();
   void Run();
@@ -58,7 +79,7 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
   void Leave(const std::shared_ptr<tcp_stream>& stream);
 
   const std::shared_ptr<HttpContext> context_;
-  asio::io_context io_;
+  const std::shared_ptr<asio::io_context> io_;
   tcp::acceptor acceptor_;
   int port_ = 0;
   std::vector<std::thread> threads_;
@@ -69,19 +90,20 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
 };
 
 absl::Status HttpServer::Impl::Listen() {
-  const HttpOptions& options = context_->options;
-  boost::system::error_code error;
-  const auto address = asio::ip::make_address(options.bind, error);
-  if (error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--bind ", options.bind, " is not an address; try 127.0.0.1 or 0.0.0.0"));
+  int& bound = context_->options.socket;
+  if (bound < 0) {
+    DET_ASSIGN_OR_RETURN(base::Fd own, BindPort(context_->options));
+    bound = own.Release();
   }
-  const tcp::endpoint endpoint(address, static_cast<uint16_t>(options.port));
-  acceptor_.open(endpoint.protocol(), error);
-  if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
-  if (!error) acceptor_.bind(endpoint, error);
+  base::Fd socket(std::exchange(bound, -1));
+  sockaddr_storage address = {};
+  socklen_t size = sizeof(address);
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  boost::system::error_code error;
+  acceptor_.assign(address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), socket.get(), error);
+  if (!error) socket.Release();
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (error) return ListenError(options, error);
+  if (error) return ListenError(context_->options, error);
   port_ = acceptor_.local_endpoint().port();
   return absl::OkStatus();
 }
@@ -89,7 +111,7 @@ absl::Status HttpServer::Impl::Listen() {
 void HttpServer::Impl::Run() {
   asio::co_spawn(acceptor_.get_executor(), Accept(), asio::detached);
   for (int i = 0; i < context_->options.threads; ++i) {
-    threads_.emplace_back([this] { io_.run(); });
+    threads_.emplace_back([this] { io_->run(); });
   }
 }
 
@@ -98,7 +120,7 @@ asio::awaitable<void> HttpServer::Impl::Accept() {
   while (acceptor_.is_open()) {
     boost::system::error_code error;
     tcp::socket socket = co_await acceptor_.async_accept(
-        asio::make_strand(io_), asio::redirect_error(asio::use_awaitable, error));
+        asio::make_strand(*io_), asio::redirect_error(asio::use_awaitable, error));
     if (error == asio::error::operation_aborted || !acceptor_.is_open()) break;
     if (!error) {
       Serve(std::move(socket));
@@ -160,7 +182,7 @@ void HttpServer::Impl::Stop() {
     // Their calls have been ended already; the bound is for what nobody foresaw.
     empty_.wait_for(lock, std::chrono::seconds(3), [this] { return open_.empty(); });
   }
-  io_.stop();
+  io_->stop();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -171,9 +193,9 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
-  auto context = std::shared_ptr<HttpContext>(
-      new HttpContext{std::move(options), std::move(hooks), server, std::move(transcoder),
-                      Rpc(server->InProcessChannel(arguments))});
+  auto context = std::shared_ptr<HttpContext>(new HttpContext{
+      std::move(options), std::move(hooks), server, std::move(transcoder),
+      Rpc(std::make_shared<asio::io_context>(), server->InProcessChannel(arguments))});
   auto impl = std::make_shared<Impl>(std::move(context));
   DET_RETURN_IF_ERROR(impl->Listen());
   impl->Run();

@@ -15,6 +15,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "base/fd.h"
 
 namespace google::protobuf {
 class ServiceDescriptor;
@@ -28,6 +29,7 @@ namespace det::gateway {
 struct HttpOptions {
   std::string bind = "127.0.0.1";
   int port = 8080;  // 0: any free one
+  int socket = -1;  // of BindPort with the same bind and port, now the server's; -1: none
   int threads = 2;
   uint64_t body_limit = uint64_t{160} << 20;
   int connection_limit = 10'000;  // HTTP and gRPC together; those above it are closed
@@ -51,6 +53,10 @@ struct HttpHooks {
   // After each answer, with its HTTP status; any thread.
   std::function<void(int status)> on_response;
 };
+
+// Takes the port, before anything is done that could not be undone. Connections to it are refused
+// until a server is started on it. ALREADY_EXISTS when somebody listens there.
+absl::StatusOr<base::Fd> BindPort(const HttpOptions& options);
 
 class HttpServer {
  public:

@@ -48,14 +48,16 @@ Speech Listen(int fd) {
   return heard == kPreface.substr(0, heard.size()) ? Speech::kHttp2 : Speech::kHttp1;
 }
 
-asio::awaitable<Speech> FindSpeech(beast::tcp_stream& stream) {
+asio::awaitable<Speech> FindSpeech(std::shared_ptr<beast::tcp_stream> kept) {
+  beast::tcp_stream& stream = *kept;
   asio::steady_timer pause(stream.get_executor());
   const auto deadline = std::chrono::steady_clock::now() + kFirstBytes;
   error_code error;
   // Idle connections wait here; nothing is to be read before their first byte.
   auto giving_up = std::make_shared<asio::steady_timer>(stream.get_executor(), kIdle);
-  giving_up->async_wait([&stream](const error_code& canceled) {
-    if (!canceled) stream.socket().cancel();
+  // Once it is due, it may be behind the end of the connection in the queue.
+  giving_up->async_wait([kept](const error_code& canceled) {
+    if (!canceled) kept->socket().cancel();
   });
   co_await stream.socket().async_wait(asio::socket_base::wait_read, Catch(error));
   giving_up->cancel();
@@ -119,7 +121,7 @@ asio::awaitable<void> Discard(beast::tcp_stream& stream) {
 
 asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> context,
                                       std::shared_ptr<beast::tcp_stream> stream) {
-  const Speech speech = co_await FindSpeech(*stream);
+  const Speech speech = co_await FindSpeech(stream);
   if (speech == Speech::kHttp2) co_await LendToGrpc(context->server, *stream);
   if (speech != Speech::kHttp1) co_return;
   error_code error;

@@ -46,7 +46,7 @@ asio::awaitable<absl::StatusOr<std::string>> Rpc::Unary(const std::string& path,
     stub_.UnaryCall(&context, path, grpc::StubOptions(), &in, &out,
                     [done](grpc::Status status) { done(FromGrpc(status)); });
   };
-  const absl::Status status = co_await Await<absl::Status>(start);
+  const absl::Status status = co_await Await<absl::Status>(start, io_);
   if (!status.ok()) co_return status;
   co_return ToString(out);
 }
@@ -54,7 +54,7 @@ asio::awaitable<absl::StatusOr<std::string>> Rpc::Unary(const std::string& path,
 std::shared_ptr<StreamCall> StreamCall::Start(Rpc& rpc, const std::string& path,
                                               const std::string& request,
                                               const std::string& authorization) {
-  std::shared_ptr<StreamCall> call(new StreamCall);
+  std::shared_ptr<StreamCall> call(new StreamCall(rpc.io()));
   call->self_ = call;
   call->request_ = ToBuffer(request);
   SetAuthorization(authorization, &call->context_);
@@ -70,12 +70,12 @@ asio::awaitable<absl::StatusOr<std::string>> StreamCall::Next() {
     read_ = done;
     StartRead(&response_);
   };
-  if (co_await Await<bool>(read)) co_return ToString(response_);
+  if (co_await Await<bool>(read, io_)) co_return ToString(response_);
   auto finish = [this](auto done) {
     done_ = done;
     RemoveHold();
   };
-  const absl::Status status = co_await Await<absl::Status>(finish);
+  const absl::Status status = co_await Await<absl::Status>(finish, io_);
   co_return status.ok() ? absl::OutOfRangeError("the end") : status;
 }
 

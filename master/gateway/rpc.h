@@ -11,6 +11,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
@@ -18,7 +19,9 @@ namespace det::gateway {
 
 class Rpc {
  public:
-  explicit Rpc(std::shared_ptr<grpc::Channel> channel) : stub_(std::move(channel)) {}
+  // `io`: whose threads call.
+  Rpc(std::shared_ptr<boost::asio::io_context> io, std::shared_ptr<grpc::Channel> channel)
+      : io_(std::move(io)), stub_(std::move(channel)) {}
 
   // `authorization`: the value of the header, empty for none.
   // All must live until it is over.
@@ -27,8 +30,10 @@ class Rpc {
                                                             const std::string& authorization);
 
   grpc::GenericStub& stub() { return stub_; }
+  const std::shared_ptr<boost::asio::io_context>& io() const { return io_; }
 
  private:
+  const std::shared_ptr<boost::asio::io_context> io_;
   grpc::GenericStub stub_;
 };
 
@@ -51,8 +56,9 @@ class StreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
   void OnDone(const grpc::Status& status) override;
 
  private:
-  StreamCall() = default;
+  explicit StreamCall(std::shared_ptr<boost::asio::io_context> io) : io_(std::move(io)) {}
 
+  const std::shared_ptr<boost::asio::io_context> io_;
   grpc::ClientContext context_;
   grpc::ByteBuffer request_;
   grpc::ByteBuffer response_;

@@ -14,10 +14,10 @@ MASTER = os.path.join(harness.ROOT, "master/resolute-master")
 class Master:
     """A master of its own data directory; its log is what it said."""
 
-    def __init__(self, home, name, db, *flags):
+    def __init__(self, home, name, db, *flags, port=None):
         self.home, self.name = home, name
         self.data = os.path.join(home.folder, name)
-        self.port = harness.free_port()
+        self.port = port or harness.free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = os.path.join(home.folder, name + ".log")
         with open(self.log, "w", encoding="utf-8") as log:
@@ -64,8 +64,8 @@ class StandbyTest(unittest.TestCase):
         self.home.env["DET_USER_TOKEN"] = self.leader.token()
         self.standby = self.start("b", "--standby").await_word("standing by; the leader at")
 
-    def start(self, name, *flags):
-        self.masters.append(Master(self.home, name, self.db.url, *flags))
+    def start(self, name, *flags, port=None):
+        self.masters.append(Master(self.home, name, self.db.url, *flags, port=port))
         return self.masters[-1]
 
     def close(self):
@@ -143,6 +143,22 @@ class StandbyTest(unittest.TestCase):
         self.assertEqual(1, self.leader.end(), self.leader.said())
         self.assertIn("another master has taken over this database", self.leader.said())
         self.standby.await_word(f"the leader at {newer.url}")
+
+    def test_a_master_that_cannot_listen_replaces_nobody(self):
+        for flags in (), ("--standby",):
+            late = self.start("c", *flags, port=self.leader.port)
+            self.assertEqual(1, late.end(), late.said())
+            self.assertIn(f"port {self.leader.port} is in use", late.said())
+        self.use(self.leader)
+        self.create("kept")
+        self.assertIsNone(self.leader.process.poll(), self.leader.said())
+
+    def test_det_does_not_wait_for_a_leader_that_was_stopped(self):
+        self.leader.kill(signal.SIGSTOP)
+        self.standby.leads()
+        self.use(self.leader, self.standby)
+        self.create("new")
+        self.assertEqual(["new"], self.names())
 
 
 if __name__ == "__main__":

@@ -97,25 +97,40 @@ bool Shutdown(const base::Fd& process) {
   return false;
 }
 
-// Ends the server that an earlier master left behind. A server's working directory is its cluster,
-// so a pid that some other process has by now is told apart.
-absl::Status StopStale(const Layout& layout) {
+struct Server {
+  pid_t pid = 0;
+  base::Fd process;
+};
+
+// What an earlier master left behind, if anything. A server's working directory is its cluster, so
+// a pid that some other process has by now is told apart.
+std::optional<Server> FindLeft(const Layout& layout) {
   const absl::StatusOr<std::string> text = base::ReadFile(layout.cluster + "/postmaster.pid");
-  if (!text.ok()) return absl::OkStatus();
+  if (!text.ok()) return std::nullopt;
   const std::vector<std::string> lines = absl::StrSplit(*text, '\n');
-  int pid = 0;
-  if (!absl::SimpleAtoi(lines[0], &pid) || pid <= 1) return absl::OkStatus();
-  const base::Fd process = OpenProcess(pid);
+  Server left;
+  if (!absl::SimpleAtoi(lines[0], &left.pid) || left.pid <= 1) return std::nullopt;
+  left.process = OpenProcess(left.pid);
   std::error_code error;
-  if (!process.valid() ||
-      !fs::equivalent(absl::StrCat("/proc/", pid, "/cwd"), layout.cluster, error) || error) {
-    return absl::OkStatus();
+  const bool same =
+      fs::equivalent(absl::StrCat("/proc/", left.pid, "/cwd"), layout.cluster, error) && !error;
+  if (!same || !left.process.valid()) return std::nullopt;
+  return left;
+}
+
+// Whether it is what `argv` would start now, of the same program, and answers.
+bool IsAsStarted(const Server& server, const std::vector<std::string>& argv,
+                 const std::string& connection_string) {
+  const std::string proc = absl::StrCat("/proc/", server.pid);
+  const absl::StatusOr<std::string> line = base::ReadFile(proc + "/cmdline");
+  const std::string wanted(
+      absl::StrCat(absl::StrJoin(argv, absl::string_view("\0", 1)), absl::string_view("\0", 1)));
+  std::error_code error;
+  // An upgrade replaces the program.
+  if (!line.ok() || *line != wanted || !fs::equivalent(proc + "/exe", argv[0], error) || error) {
+    return false;
   }
-  DET_LOG(WARNING) << "stopping the PostgreSQL that an earlier master left behind"
-                   << base::Field("pid", pid);
-  if (Shutdown(process)) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("PostgreSQL (pid ", pid, ") of an earlier master does not end; kill it"));
+  return ::PQping(absl::StrCat(connection_string, " connect_timeout=2").c_str()) == PQPING_OK;
 }
 
 base::SpawnOptions ServerProgram(const Layout& layout, std::vector<std::string> argv) {
@@ -183,6 +198,9 @@ class EmbeddedPostgres::Impl {
 
  private:
   std::vector<std::string> Command() const;
+  // Of the server that an earlier master left behind: true when it is ours now, false when there is
+  // none any more.
+  absl::StatusOr<bool> TakeOver();
   absl::Status Launch();
   absl::Status AwaitReady();
   void Supervise();
@@ -226,6 +244,24 @@ std::vector<std::string> EmbeddedPostgres::Impl::Command() const {
   return argv;
 }
 
+absl::StatusOr<bool> EmbeddedPostgres::Impl::TakeOver() {
+  std::optional<Server> left = FindLeft(layout_);
+  if (!left) return false;
+  const base::SpawnOptions ours = ServerProgram(layout_, Command());
+  if (IsAsStarted(*left, ours.argv, connection_string_)) {
+    DET_LOG(INFO) << "going on with the PostgreSQL that an earlier master left behind"
+                  << base::Field("pid", left->pid);
+    pid_ = left->pid;
+    process_ = std::move(left->process);
+    return true;
+  }
+  DET_LOG(WARNING) << "stopping the PostgreSQL that an earlier master left behind"
+                   << base::Field("pid", left->pid);
+  if (Shutdown(left->process)) return false;
+  return absl::UnavailableError(
+      absl::StrCat("PostgreSQL (pid ", left->pid, ") of an earlier master does not end; kill it"));
+}
+
 absl::Status EmbeddedPostgres::Impl::Launch() {
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child,
                        base::Spawn(ServerProgram(layout_, Command())));
@@ -252,10 +288,12 @@ absl::Status EmbeddedPostgres::Impl::AwaitReady() {
 }
 
 absl::Status EmbeddedPostgres::Impl::Start() {
-  DET_RETURN_IF_ERROR(StopStale(layout_));
-  DET_RETURN_IF_ERROR(MakeCluster(layout_));
-  DET_RETURN_IF_ERROR(Launch());
-  DET_RETURN_IF_ERROR(AwaitReady());
+  DET_ASSIGN_OR_RETURN(const bool taken_over, TakeOver());
+  if (!taken_over) {
+    DET_RETURN_IF_ERROR(MakeCluster(layout_));
+    DET_RETURN_IF_ERROR(Launch());
+    DET_RETURN_IF_ERROR(AwaitReady());
+  }
   supervisor_ = std::thread([this] { Supervise(); });
   return absl::OkStatus();
 }
@@ -272,7 +310,7 @@ void EmbeddedPostgres::Impl::Supervise() {
       const absl::Time since = absl::Now();
       const bool ended = WaitForEnd(process_, absl::InfiniteDuration(), wake_.get());
       if (!ended) Shutdown(process_);
-      (void)base::WaitForExit(pid_);
+      (void)base::WaitForExit(pid_);  // one that was taken over is no child of ours
       pid_ = 0;
       if (!ended) return;
       DET_LOG(ERROR) << "PostgreSQL died; starting it again"

@@ -23,7 +23,8 @@ class EmbeddedPostgres {
   };
 
   // Returns once it answers. A server that an earlier master left running on the same directory is
-  // stopped first. FAILED_PRECONDITION, PERMISSION_DENIED or UNAVAILABLE with the remedy.
+  // taken over if it answers and was started as it would be now, else stopped first.
+  // FAILED_PRECONDITION, PERMISSION_DENIED or UNAVAILABLE with the remedy.
   static absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> Start(const Options& options);
 
   // Of the server in a data directory, which others may have started.

@@ -95,15 +95,64 @@ void CrashIn(const std::string& data_dir) {
   ASSERT_TRUE(exit.ok() && exit->ok()) << exit.status();
 }
 
-TEST(EmbeddedPostgresTest, StopsWhatACrashedMasterLeft) {
-  const base::TempDir dir = MakeTempDir();
-  CrashIn(dir.path());
-  const absl::StatusOr<std::string> left = base::ReadFile(dir.path() + "/postgres/postmaster.pid");
-  ASSERT_TRUE(left.ok());
-  const int orphan = std::stoi(*left);
-  ASSERT_EQ(::kill(orphan, 0), 0);
+// The server that a master left behind which crashed in `data_dir`.
+int Orphan(const std::string& data_dir) {
+  CrashIn(data_dir);
+  const absl::StatusOr<std::string> left = base::ReadFile(data_dir + "/postgres/postmaster.pid");
+  EXPECT_TRUE(left.ok()) << left.status();
+  const int orphan = left.ok() ? std::stoi(*left) : 0;
+  EXPECT_EQ(::kill(orphan, 0), 0);
+  return orphan;
+}
 
+TEST(EmbeddedPostgresTest, GoesOnWithWhatACrashedMasterLeft) {
+  const base::TempDir dir = MakeTempDir();
+  const int orphan = Orphan(dir.path());
   const auto server = Start(dir.path());
+  ASSERT_NE(server, nullptr);
+  EXPECT_EQ(server->pid(), orphan);
+  EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
+  server->Stop();
+  EXPECT_NE(PQping(server->connection_string().c_str()), PQPING_OK);
+  // In order: a server that was ended so leaves no such file.
+  EXPECT_FALSE(base::ReadFile(dir.path() + "/postgres/postmaster.pid").ok());
+}
+
+TEST(EmbeddedPostgresTest, WhatACrashedMasterLeftIsStartedAgainAfterItsDeath) {
+  const base::TempDir dir = MakeTempDir();
+  const int orphan = Orphan(dir.path());
+  const auto server = Start(dir.path());
+  ASSERT_NE(server, nullptr);
+  ASSERT_EQ(server->pid(), orphan);
+  ASSERT_EQ(::kill(orphan, SIGKILL), 0);
+  while (server->pid() == orphan || server->pid() == 0 ||
+         PQping(server->connection_string().c_str()) != PQPING_OK) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
+}
+
+TEST(EmbeddedPostgresTest, StopsWhatACrashedMasterLeftWithOtherSettings) {
+  const base::TempDir dir = MakeTempDir();
+  const int orphan = Orphan(dir.path());
+  const auto server = EmbeddedPostgres::Start({.data_dir = dir.path(), .fsync = true});
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_NE((*server)->pid(), orphan);
+  EXPECT_EQ(Ask(**server, "SHOW fsync"), "on");
+}
+
+TEST(EmbeddedPostgresTest, StopsWhatACrashedMasterLeftThatDoesNotAnswer) {
+  const base::TempDir dir = MakeTempDir();
+  const int orphan = Orphan(dir.path());
+  // It ends as soon as its clients have gone, and takes no new one until then.
+  PGconn* client = PQconnectdb(EmbeddedPostgres::ConnectionString(dir.path()).c_str());
+  ASSERT_EQ(PQstatus(client), CONNECTION_OK);
+  ASSERT_EQ(::kill(orphan, SIGTERM), 0);
+  while (PQping(EmbeddedPostgres::ConnectionString(dir.path()).c_str()) == PQPING_OK) {
+    std::this_thread::yield();
+  }
+  const auto server = Start(dir.path());
+  PQfinish(client);
   ASSERT_NE(server, nullptr);
   EXPECT_NE(server->pid(), orphan);
   EXPECT_EQ(Ask(*server, "SELECT 1"), "1");

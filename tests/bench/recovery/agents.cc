@@ -47,12 +47,15 @@ void Live(const std::string& target, const std::string& token, const wire::Agent
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection each, as machines have
   const auto channel =
       grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
   const auto stub = wire::AgentHub::NewStub(channel);
   while (true) {
     grpc::ClientContext context;
     context.AddMetadata("authorization", absl::StrCat("Bearer ", token));
+    // A connection comes about only while somebody waits for it: calls that fail at once never do.
+    context.set_wait_for_ready(true);
     const auto stream = stub->Connect(&context);
     stream->Write(hello);
     wire::MasterMessage message;
