@@ -18,6 +18,7 @@
 #include "agent/core/supervisor.h"
 #include "agent/device/detector.h"
 #include "agent/driver/process_driver.h"
+#include "agent/keeper/control_group.h"
 #include "agent/link/context_cache.h"
 #include "agent/link/log_shipper.h"
 #include "agent/link/master_link.h"
@@ -62,6 +63,15 @@ void CountMachine(AgentOptions& options) {
   if (options.memory == 0) options.memory.reset();
 }
 
+// Once, here: it is the same for every task.
+std::string TasksGroup() {
+  const absl::StatusOr<std::string> group = TakeDelegatedGroup();
+  if (group.ok()) return *group;
+  DET_LOG(WARNING) << "tasks are not held to the cpus and memory that they ask for"
+                   << base::Field("reason", group.status().message());
+  return "";
+}
+
 std::string Urls(const std::vector<MasterAddress>& masters) {
   return absl::StrJoin(masters, ",", [](std::string* out, const MasterAddress& master) {
     absl::StrAppend(out, master.Url());
@@ -97,6 +107,7 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
         driver_(MakeProcessDriver({.work_dir = options_.work_dir,
                                    .keeper = options_.keeper,
                                    .spool_limit = options_.log_spool_limit,
+                                   .group = TasksGroup(),
                                    .contexts = &contexts_,
                                    .listener = this})) {
     driver_->SetHost(host_);

@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kNodes[] = "class/kfd/kfd/topology/nodes";
 constexpr uint64_t kXgmi = 11;  // CRAT_IOLINK_TYPE_XGMI
 
 using Properties = std::map<std::string, uint64_t>;
@@ -62,31 +63,54 @@ std::string BrandOf(const std::string& sys, Properties& properties) {
   return absl::StrFormat("AMD GPU gfx%d%d%x", version / 10000, version / 100 % 100, version % 100);
 }
 
+// Their islands become one.
+void Merge(std::vector<Device>& devices, int a, int b) {
+  const auto [low, high] =
+      std::minmax({devices[static_cast<size_t>(a)].island, devices[static_cast<size_t>(b)].island});
+  for (Device& device : devices) {
+    if (device.island == high) device.island = low;
+  }
+}
+
+// From 0 on, in the order of the slots.
+void NumberIslands(std::vector<Device>& devices) {
+  std::map<int, int> numbers;
+  for (Device& device : devices) {
+    device.island = numbers.emplace(device.island, static_cast<int>(numbers.size())).first->second;
+  }
+}
+
 }  // namespace
 
 std::vector<Device> AmdGpus(const std::string& sys) {
   std::vector<Device> devices;
-  std::map<int, int> islands;  // by node
-  for (const auto& [node, path] : Nodes(fs::path(sys) / "class/kfd/kfd/topology/nodes")) {
+  std::map<int, int> slots;  // by node
+  for (const auto& [node, path] : Nodes(fs::path(sys) / kNodes)) {
     Properties properties = ReadProperties(path / "properties");
     // A processor, or a GPU that this process may not use.
     if (properties["simd_count"] == 0) continue;
     const int id = static_cast<int>(devices.size());
-    int island = id;
-    for (const auto& [link, link_path] : Nodes(path / "io_links")) {
-      Properties ends = ReadProperties(link_path / "properties");
-      const auto other = islands.find(static_cast<int>(ends["node_to"]));
-      if (ends["type"] == kXgmi && other != islands.end()) island = other->second;
-    }
-    islands[node] = island;
     const uint64_t unique = properties["unique_id"];
+    slots[node] = id;
     devices.push_back(
         {.id = id,
          .type = DeviceType::kRocm,
          .brand = BrandOf(sys, properties),
          .uuid = unique == 0 ? absl::StrCat(id) : absl::StrFormat("GPU-%016x", unique),
-         .island = island});
+         .island = id});
   }
+  std::map<uint64_t, int> hives;  // a slot of each
+  for (const auto& [node, slot] : slots) {
+    const fs::path path = fs::path(sys) / kNodes / absl::StrCat(node);
+    const uint64_t hive = ReadProperties(path / "properties")["hive_id"];
+    if (hive != 0) Merge(devices, slot, hives.emplace(hive, slot).first->second);
+    for (const auto& [link, link_path] : Nodes(path / "io_links")) {
+      Properties ends = ReadProperties(link_path / "properties");
+      const auto other = slots.find(static_cast<int>(ends["node_to"]));
+      if (ends["type"] == kXgmi && other != slots.end()) Merge(devices, slot, other->second);
+    }
+  }
+  NumberIslands(devices);
   if (devices.empty()) DET_LOG(DEBUG) << "no AMD driver found" << base::Field("sys", sys);
   return devices;
 }

@@ -33,7 +33,8 @@ Device CpuSlot();
 // GPU in MIG mode is no slot, each of its instances is one: instance 3 of GPU 1 is slot 203.
 // Islands are what NVLink connects.
 std::vector<Device> NvidiaGpus(const std::string& library);
-// The same for AMD's driver (KFD); islands are what XGMI connects. `uuid` is what
+// The same for AMD's driver (KFD); islands are what XGMI connects, directly
+// or through others (a hive). `uuid` is what
 // ROCR_VISIBLE_DEVICES calls the GPU.
 std::vector<Device> AmdGpus(const std::string& sys);
 

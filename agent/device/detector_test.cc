@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include <gtest/gtest.h>
 
@@ -84,8 +85,26 @@ TEST_F(SysTest, GpusOfAmdAsTheKernelTellsThem) {
   const std::vector<Device> expected = {
       {0, DeviceType::kRocm, "AMD Instinct MI300X", "GPU-0000000000001234", 0},
       {1, DeviceType::kRocm, "AMD GPU gfx942", "1", 0},
-      {2, DeviceType::kRocm, "AMD GPU gfx90a", "GPU-000000000000abcd", 2}};
+      {2, DeviceType::kRocm, "AMD GPU gfx90a", "GPU-000000000000abcd", 1}};
   EXPECT_EQ(*devices, expected);
+}
+
+TEST_F(SysTest, IslandsOfAmdAreWhatXgmiConnectsThroughOthers) {
+  const auto link = [&](int from, int number, int to, int type) {
+    Write(absl::StrCat("class/kfd/kfd/topology/nodes/", from, "/io_links/", number, "/properties"),
+          absl::StrCat("type ", type, "\nnode_to ", to, "\n"));
+  };
+  for (int node = 1; node <= 6; ++node) {
+    WriteNode(node,
+              absl::StrCat("simd_count 304\nhive_id ", node == 2 || node == 6 ? 77 : 0, "\n"));
+  }
+  // 1 and 3 meet in 4 alone; 2 and 6 are of one hive; 5 is beside 6 on PCI Express.
+  link(4, 0, 1, 11);
+  link(3, 0, 4, 11);
+  link(5, 0, 6, 2);
+  std::vector<int> islands;
+  for (const Device& device : AmdGpus(dir_.path())) islands.push_back(device.island);
+  EXPECT_EQ(islands, (std::vector<int>{0, 1, 0, 0, 2, 1}));
 }
 
 TEST_F(SysTest, TheMachineWithinItsControlGroup) {

@@ -17,10 +17,12 @@
 #include <system_error>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "agent/driver/output.h"
 #include "agent/driver/unpack.h"
+#include "agent/keeper/control_group.h"
 #include "agent/keeper/process_table.h"
 #include "base/check.h"
 #include "base/file.h"
@@ -41,6 +43,16 @@ bool IsSafeName(const std::string& name) {
     if (!absl::ascii_isalnum(c) && c != '.' && c != '-' && c != '_') return false;
   }
   return true;
+}
+
+// What the master has said to the task too (docs/task_environment.md).
+GroupLimits LimitsOf(const TaskSpec& spec) {
+  GroupLimits limits;
+  const auto cpus = spec.env.find("DET_CPUS");
+  if (cpus != spec.env.end()) (void)absl::SimpleAtod(cpus->second, &limits.cpus);
+  const auto memory = spec.env.find("DET_MEMORY");
+  if (memory != spec.env.end()) (void)absl::SimpleAtoi(memory->second, &limits.memory);
+  return limits;
 }
 
 TaskExit ToTaskExit(const KeptExit& exit) {
@@ -168,25 +180,40 @@ absl::Status KeptTask::Prepare() {
   return WriteRunFiles(spec_->files, folders_.run);
 }
 
+// With its control group, where tasks have them. Several agents may share a machine, and an
+// allocation be on more than one of them, so its id alone is no name.
+absl::StatusOr<Launch> KeptTask::MakeLaunch() const {
+  Launch launch{.argv = spec_->argv,
+                .env = TaskEnv(*spec_, host_, folders_, OwnEnv()),
+                .work_dir = folders_.work,
+                .mark = ProcessMark(options_.work_dir, allocation_),
+                .slots = spec_->slots,
+                .spool_limit = options_.spool_limit,
+                .group = "",
+                .memory = 0};
+  if (options_.group.empty()) return launch;
+  const GroupLimits limits = LimitsOf(*spec_);
+  launch.group = absl::StrCat(options_.group, "/", ::getpid(), "-", allocation_.value());
+  launch.memory = limits.memory;
+  DET_RETURN_IF_ERROR(MakeGroup(launch.group, limits));
+  return launch;
+}
+
 // Returns once the task runs, or its keeper knows why it does not.
 absl::Status KeptTask::StartKeeper() {
   if (prepare_stop_.stop_requested()) return absl::CancelledError("stopped");
-  const std::string mark = ProcessMark(options_.work_dir, allocation_);
-  DET_RETURN_IF_ERROR(keep_.Prepare({.argv = spec_->argv,
-                                     .env = TaskEnv(*spec_, host_, folders_, OwnEnv()),
-                                     .work_dir = folders_.work,
-                                     .mark = mark,
-                                     .slots = spec_->slots,
-                                     .spool_limit = options_.spool_limit}));
+  DET_ASSIGN_OR_RETURN(const Launch launch, MakeLaunch());
+  DET_RETURN_IF_ERROR(keep_.Prepare(launch));
   const std::string errors = keep_.File("errors");
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child,
                        base::Spawn({.argv = {options_.keeper, keep_.path()},
-                                    .env = std::vector<std::string>{mark},
+                                    .env = std::vector<std::string>{launch.mark},
                                     .out = base::Redirect::Null(),
                                     .err = base::Redirect::File(errors)}));
   DET_ASSIGN_OR_RETURN(const base::ProcessExit exit, base::WaitForExit(child.pid));
   // Of a keeper that took over and ended, what it left behind tells more.
   if (exit.ok() || !keep_.TakeBack()) return absl::OkStatus();
+  if (!launch.group.empty()) RemoveGroup(launch.group);
   const std::string said = base::ReadFile(errors).value_or("");
   return absl::InternalError(
       absl::StrCat("the task's keeper did not start: ", absl::StripAsciiWhitespace(said)));
@@ -291,12 +318,14 @@ TaskExit KeptTask::ReadExit() {
 
 // Its first process died with it; what that one started may live.
 TaskExit KeptTask::KeeperLost() {
-  TaskProcesses left{.mark = ProcessMark(options_.work_dir, allocation_)};
+  TaskProcesses left{.mark = ProcessMark(options_.work_dir, allocation_),
+                     .group = keep_.Launched().value_or(Launch()).group};
   const FirstProcess task = keep_.Task().value_or(FirstProcess());
   const absl::StatusOr<uint64_t> start_time = StartTime(task.pid);
   // With another start time the number belongs to somebody else by now.
   if (!start_time.ok() || *start_time == task.start_time) left.leader = task.pid;
   const absl::Status gone = KillProcesses(left, kKillPatience);
+  if (!left.group.empty()) RemoveGroup(left.group);
   if (!gone.ok()) return {.exit_code = 1, .message = std::string(gone.message())};
   return {.exit_code = 128 + SIGKILL,
           .signal = SIGKILL,

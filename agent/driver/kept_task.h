@@ -52,6 +52,7 @@ class KeptTask {
   void Run();
   absl::Status Prepare();
   absl::Status StartKeeper();
+  absl::StatusOr<Launch> MakeLaunch() const;
   TaskExit NeverRan(const absl::Status& why) const;
   void Follow();
   void FindKeeper();

@@ -30,6 +30,7 @@ struct ProcessDriverOptions {
   std::string work_dir;                      // absolute
   std::string keeper;                        // path of resolute-keeper
   int64_t spool_limit = int64_t{256} << 20;  // bytes of output kept for each task
+  std::string group;  // in which tasks have control groups (control_group.h); empty: they have none
   ContextSource* contexts = nullptr;
   TaskListener* listener = nullptr;
 };

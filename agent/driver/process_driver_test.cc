@@ -43,7 +43,11 @@ class FakeContexts final : public ContextSource {
 
 class ProcessHarness final : public DriverHarness {
  public:
-  explicit ProcessHarness(int64_t spool_limit = int64_t{256} << 20) : spool_limit_(spool_limit) {
+  explicit ProcessHarness(int64_t spool_limit = int64_t{256} << 20, bool grouped = false)
+      : spool_limit_(spool_limit) {
+    // Folders in place of the kernel's groups.
+    if (grouped) group_ = dir_.path() + "/groups";
+    (void)base::MakeDirs(group_ + "/agent");
     RemakeDriver();
   }
   ~ProcessHarness() override {
@@ -56,6 +60,7 @@ class ProcessHarness final : public DriverHarness {
     driver_ = MakeProcessDriver({.work_dir = dir_.path(),
                                  .keeper = std::filesystem::absolute("agent/resolute-keeper"),
                                  .spool_limit = spool_limit_,
+                                 .group = group_,
                                  .contexts = &contexts_,
                                  .listener = &recorder_});
     driver_->SetHost(
@@ -81,6 +86,7 @@ class ProcessHarness final : public DriverHarness {
   FakeContexts contexts_;
   Recorder recorder_;
   const int64_t spool_limit_;
+  std::string group_;
   std::unique_ptr<ProcessDriver> driver_;
 };
 
@@ -180,6 +186,31 @@ TEST_F(ProcessDriverTest, AKillReachesTheWholeTree) {
   harness_.driver().Signal(id, StopSignal::kKill);
   ASSERT_TRUE(harness_.Until(id, [](const Recorder::Record& record) { return record.exited(); }));
   EXPECT_TRUE(Living().empty());
+}
+
+TEST(GroupedTask, IsHeldToWhatItAskedForAndSaysThatItWantedMore) {
+  ProcessHarness harness(int64_t{256} << 20, /*grouped=*/true);
+  const std::string group = absl::StrCat(harness.dir(), "/groups/", ::getpid(), "-1.1.0");
+  const auto run = [&](const std::string& script) {
+    TaskSpec spec = harness.Spec("1.1.0", ProcessHarness::Shell(script));
+    spec.env = {{"DET_CPUS", "1.5"}, {"DET_MEMORY", "2147483648"}};
+    harness.recorder().Forget(spec.allocation);
+    harness.driver().Start(spec);
+    EXPECT_TRUE(harness.Until(spec.allocation,
+                              [](const Recorder::Record& record) { return record.exited(); }));
+    return harness.recorder().Get(spec.allocation).exit;
+  };
+  TaskExit exit = run(absl::StrCat("cat ", group, "/cgroup.procs > /dev/null && kill -9 $$"));
+  EXPECT_EQ(exit.message, "killed by signal 9 (SIGKILL)");
+  EXPECT_EQ(base::ReadFile(group + "/cpu.max").value_or(""), "150000 100000");
+  EXPECT_EQ(base::ReadFile(group + "/memory.max").value_or(""), "2147483648");
+  // As the kernel would write it.
+  exit = run(absl::StrCat("echo 'oom_kill 1' > ", group, "/memory.events; kill -9 $$"));
+  EXPECT_EQ(exit.message, "killed: out of memory, asked 2 GiB");
+  EXPECT_EQ(exit.signal, SIGKILL);
+  // One of its processes was, and it coped.
+  exit = run("exit 0");
+  EXPECT_EQ(exit.message, "");
 }
 
 TEST_F(ProcessDriverTest, StopsWhileTheContextIsFetched) {

@@ -57,6 +57,8 @@ std::string Encode(const Launch& launch) {
   add('w', launch.work_dir);
   add('m', launch.mark);
   add('l', absl::StrCat(launch.spool_limit));
+  if (!launch.group.empty()) add('g', launch.group);
+  if (launch.memory > 0) add('b', absl::StrCat(launch.memory));
   return text;
 }
 
@@ -76,6 +78,10 @@ absl::StatusOr<Launch> DecodeLaunch(absl::string_view text) {
       launch.work_dir = value;
     } else if (entry[0] == 'm') {
       launch.mark = value;
+    } else if (entry[0] == 'g') {
+      launch.group = value;
+    } else if (entry[0] == 'b' && absl::SimpleAtoi(value, &launch.memory)) {
+      continue;
     } else if (entry[0] == 's' && absl::SimpleAtoi(value, &slot)) {
       launch.slots.push_back(slot);
     } else if (entry[0] != 'l' || !absl::SimpleAtoi(value, &launch.spool_limit)) {

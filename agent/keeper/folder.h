@@ -35,6 +35,8 @@ struct Launch {
   std::string mark;  // TaskProcesses::mark
   std::vector<int> slots;
   int64_t spool_limit = 0;  // bytes of output kept
+  std::string group;        // its control group (control_group.h); empty: none
+  int64_t memory = 0;       // to which the group bounds it, in bytes; 0: no limit
   friend bool operator==(const Launch&, const Launch&) = default;
 };
 

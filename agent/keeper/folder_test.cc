@@ -16,7 +16,9 @@ const Launch kLaunch{.argv = {"sh", "-c", "echo \"a b\"\n", ""},
                      .work_dir = "/w",
                      .mark = "DET_RUN_DIR=/r",
                      .slots = {0, 7},
-                     .spool_limit = 1 << 20};
+                     .spool_limit = 1 << 20,
+                     .group = "/sys/fs/cgroup/agent/7-1.1.0",
+                     .memory = 1 << 30};
 
 TEST(KeepFolderText, LaunchComesBackAsItWas) {
   EXPECT_EQ(*DecodeLaunch(Encode(kLaunch)), kLaunch);

@@ -12,7 +12,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "agent/keeper/control_group.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 
@@ -32,6 +34,15 @@ absl::StatusOr<base::Fd> TakeSignals() {
   base::Fd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) return absl::ErrnoToStatus(errno, "cannot take signals");
   return fd;
+}
+
+// "2 GiB", "1.5 GiB", "300 MiB".
+std::string MemoryText(int64_t bytes) {
+  static constexpr std::array kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return absl::StrFormat("%.4g %s", value, kUnits[unit]);
 }
 
 }  // namespace
@@ -59,6 +70,7 @@ Keeper::Keeper(KeepFolder folder, KeepFolder::Claim claim, base::Fd signals)
 void Keeper::Run(absl::AnyInvocable<void()> started) {
   const absl::Status launched = Launch();
   if (!launched.ok()) {
+    if (!claim_.launch.group.empty()) RemoveGroup(claim_.launch.group);
     WriteExit({.code = 1, .start_failed = true, .message = std::string(launched.message())});
     return started();
   }
@@ -68,17 +80,35 @@ void Keeper::Run(absl::AnyInvocable<void()> started) {
   WriteExit(End());
 }
 
-absl::Status Keeper::Launch() {
+// What is started is born in the task's group; the keeper leaves it again, as it must outlive all
+// that is in there.
+absl::StatusOr<base::ChildProcess> Keeper::Spawn() const {
   const agent::Launch& launch = claim_.launch;
-  DET_ASSIGN_OR_RETURN(base::ChildProcess child,
-                       base::Spawn({.argv = launch.argv,
-                                    .env = launch.env,
-                                    .cwd = launch.work_dir,
-                                    .group = base::ProcessGroup::kOwnSession,
-                                    .out = base::Redirect::Pipe(),
-                                    .err = base::Redirect::Pipe(),
-                                    .parent_death_signal = SIGKILL}));
-  processes_ = {.leader = child.pid, .mark = launch.mark, .keeper = ::getpid()};
+  const bool grouped = !launch.group.empty();
+  if (grouped) DET_RETURN_IF_ERROR(EnterGroup(launch.group));
+  absl::StatusOr<base::ChildProcess> child = base::Spawn({.argv = launch.argv,
+                                                          .env = launch.env,
+                                                          .cwd = launch.work_dir,
+                                                          .group = base::ProcessGroup::kOwnSession,
+                                                          .out = base::Redirect::Pipe(),
+                                                          .err = base::Redirect::Pipe(),
+                                                          .parent_death_signal = SIGKILL});
+  if (grouped) {
+    const absl::Status left = EnterGroup(AgentGroup(launch.group));
+    if (!left.ok() && child.ok()) {
+      (void)base::KillGroup(child->pid, SIGKILL);
+      (void)base::WaitForExit(child->pid);
+    }
+    DET_RETURN_IF_ERROR(left);
+  }
+  return child;
+}
+
+absl::Status Keeper::Launch() {
+  DET_ASSIGN_OR_RETURN(base::ChildProcess child, Spawn());
+  const agent::Launch& launch = claim_.launch;
+  processes_ = {
+      .leader = child.pid, .mark = launch.mark, .keeper = ::getpid(), .group = launch.group};
   streams_[0].fd = std::move(child.out);
   streams_[1].fd = std::move(child.err);
   for (Stream& stream : streams_) (void)::fcntl(stream.fd.get(), F_SETFL, O_NONBLOCK);
@@ -143,7 +173,19 @@ KeptExit Keeper::End() {
     kept.code = 1;
     kept.message = std::string(exit.status().message());
   }
+  LeaveGroup(kept);
   return kept;
+}
+
+// The group knows whether it was memory; nobody else does.
+void Keeper::LeaveGroup(KeptExit& exit) const {
+  const agent::Launch& launch = claim_.launch;
+  if (launch.group.empty()) return;
+  const bool failed = exit.code != 0 || exit.signal != 0;
+  if (failed && exit.message.empty() && launch.memory > 0 && RanOutOfMemory(launch.group)) {
+    exit.message = absl::StrCat("killed: out of memory, asked ", MemoryText(launch.memory));
+  }
+  RemoveGroup(launch.group);
 }
 
 // One buffer, so that a stream that never rests keeps neither the other nor a signal waiting.

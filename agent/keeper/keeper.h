@@ -43,12 +43,14 @@ class Keeper {
   Keeper(KeepFolder folder, KeepFolder::Claim claim, base::Fd signals);
 
   absl::Status Launch();
+  absl::StatusOr<base::ChildProcess> Spawn() const;
   // Until the first process has ended.
   void Watch();
   // What has come in; true once the first process has ended.
   bool TakeSignals();
   bool ReapUntilFirst() const;
   KeptExit End();
+  void LeaveGroup(KeptExit& exit) const;
 
   bool ReadOnce(Stream& stream);
   void Finish(Stream& stream);

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "agent/keeper/control_group.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/status_macros.h"
@@ -123,9 +124,15 @@ void ReapOrphans(const std::map<pid_t, Process>& all, const TaskProcesses& task)
 
 std::vector<pid_t> Living(const std::map<pid_t, Process>& all, const TaskProcesses& task) {
   std::vector<pid_t> living;
+  std::set<pid_t> members;
+  if (!task.group.empty()) {
+    const std::vector<pid_t> found = GroupMembers(task.group);
+    members.insert(found.begin(), found.end());
+    members.erase(::getpid());
+  }
   for (const auto& [pid, process] : all) {
     if (process.state == 'Z' || process.state == 'X') continue;
-    if (Belongs(all, process, task)) living.push_back(pid);
+    if (members.contains(pid) || Belongs(all, process, task)) living.push_back(pid);
   }
   return living;
 }
@@ -142,6 +149,8 @@ std::vector<pid_t> FindProcesses(const TaskProcesses& task) { return Living(Read
 absl::Status KillProcesses(const TaskProcesses& task, absl::Duration patience) {
   const absl::Time deadline = absl::Now() + patience;
   while (true) {
+    // At once, so that nobody starts another meanwhile; whoever is not in it is found below.
+    if (!task.group.empty()) (void)KillGroupMembers(task.group);
     const std::map<pid_t, Process> all = ReadAll();
     ReapOrphans(all, task);
     const std::vector<pid_t> living = Living(all, task);

@@ -1,5 +1,6 @@
-// The processes of a task, found in /proc: those of its session, their descendants, and whatever
-// inherited the mark of its environment, even after leaving the session.
+// The processes of a task: those of its control group where it has one; and, found in /proc, those
+// of its session, their descendants, and whatever inherited the mark of its environment, even after
+// leaving the session.
 // Called by a task's keeper when the task ends, and by ProcessDriver for those whose keeper is
 // gone. Never touches a process that bears none of these signs, nor the caller's own.
 #ifndef AGENT_KEEPER_PROCESS_TABLE_H_
@@ -26,6 +27,8 @@ struct TaskProcesses {
   // Its keeper: all that descends from it belongs to the task, which it does not itself; 0: none.
   // Who loses its parent becomes the keeper's child, so this finds also what hides its other signs.
   pid_t keeper = 0;
+  // Its control group (control_group.h); empty: none.
+  std::string group;
   // Whoever has one of these in its environment does not belong.
   std::vector<std::string> spared;
 };

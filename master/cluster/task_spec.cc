@@ -90,6 +90,13 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
   env["DET_TRIAL_ID"] = absl::StrCat(t.id.value());
   env["DET_TRIAL_RUN_ID"] = absl::StrCat(a.run_id);
   env["DET_TRIAL_SEED"] = absl::StrCat(t.seed);
+  // To these the agent holds it.
+  const auto& resources = e.config->resources;
+  const auto times = static_cast<int64_t>(std::max<size_t>(1, placement.slots.size()));
+  if (resources.cpus > 0) {
+    env["DET_CPUS"] = absl::StrCat(resources.cpus * static_cast<double>(times));
+  }
+  if (resources.memory > 0) env["DET_MEMORY"] = absl::StrCat(resources.memory * times);
   if (const auto& checkpoint = StartsFrom(t)) {
     env["DET_LATEST_CHECKPOINT"] = checkpoint->value();
     env["DET_STEPS_COMPLETED"] = absl::StrCat(t.steps_completed);
