@@ -1,6 +1,7 @@
 """The daemons of a chaos run: real ones, each of which can be killed, stopped and started again."""
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -40,14 +41,32 @@ class Cluster:
         self.folder.chmod(0o755)  # PostgreSQL may run as a user of its own.
         self.data = self.folder / "data"
         self.port = free_port()
+        self.prepare()
         self.names = [f"agent-{i}" for i in range(agents)]
-        self.proxies = {name: CuttingProxy(("127.0.0.1", self.port)) for name in self.names}
+        # Between each agent and each master.
+        self.proxies = {
+            name: [CuttingProxy(("127.0.0.1", port)) for port in self.ports()]
+            for name in self.names
+        }
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         self.start_master()
-        self.token = (self.data / "admin.token").read_text().strip()
+        self.token = (self.token_dir() / "admin.token").read_text().strip()
         for name in self.names:
             self.start_agent(name)
         eventually(lambda: len(self.agents()) == agents, "all agents registered")
+
+    def prepare(self) -> None:
+        """What must be there before the first daemon."""
+
+    def ports(self) -> list[int]:
+        """Of the masters."""
+        return [self.port]
+
+    def token_dir(self) -> pathlib.Path:
+        return self.data
+
+    def urls(self) -> str:
+        return ",".join(f"http://127.0.0.1:{port}" for port in self.ports())
 
     # ---- daemons
 
@@ -68,9 +87,9 @@ class Cluster:
         self._start(
             name,
             [str(self.root / "agent/resolute-agent"), "--id", name, "--slots", str(SLOTS),
-             "--master", f"http://127.0.0.1:{self.proxies[name].port}",
+             "--master", ",".join(f"http://127.0.0.1:{p.port}" for p in self.proxies[name]),
              "--work-dir", str(self.data / "agents" / name),
-             "--token-file", str(self.data / "agent.token")],
+             "--token-file", str(self.token_dir() / "agent.token")],
         )  # fmt: skip
 
     def signal(self, name: str, number: int) -> None:
@@ -83,6 +102,20 @@ class Cluster:
 
     def lives(self, name: str) -> bool:
         return self._daemons[name].poll() is None
+
+    def stop_database(self) -> None:
+        """It does not answer any more, nor does it refuse."""
+        self._database_processes = [
+            pid for pid, _ in processes_below(str(self.data / "postgres"))
+        ]
+        for pid in self._database_processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+
+    def continue_database(self) -> None:
+        for pid in self._database_processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
     def database_pid(self) -> int | None:
         """Of the postmaster; none while it is down."""
@@ -99,9 +132,19 @@ class Cluster:
         """Processes that train."""
         return [pid for pid in self.processes() if "DET_RANK" in environment_of(pid)]
 
+    def keepers(self) -> list[tuple[int, str]]:
+        """(process, allocation) of each task's."""
+        found = []
+        for pid, command in processes_below(str(self.folder)):
+            words = command.split()
+            if words[0].endswith("resolute-keeper"):
+                found.append((pid, pathlib.Path(words[1]).parent.name))
+        return found
+
     def close(self, keep: bool = False) -> None:
-        for proxy in self.proxies.values():
-            proxy.close()
+        for proxies in self.proxies.values():
+            for proxy in proxies:
+                proxy.close()
         for name, daemon in self._daemons.items():
             self.signal(name, signal.SIGCONT)
             self.signal(name, signal.SIGTERM)
@@ -116,15 +159,15 @@ class Cluster:
     # ---- the API
 
     def get(self, path: str, timeout: float = PATIENCE) -> list[dict]:
-        """Each line of the answer; calls that find no master are repeated."""
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/api/v1/{path}",
-            headers={"Authorization": "Bearer " + self.token},
-        )
+        """Each line of the answer; calls that find no master are repeated, at each in turn."""
         end = time.monotonic() + timeout
-        while True:
+        for port in itertools.cycle(self.ports()):
+            request = urllib.request.Request(
+                f"http://127.0.0.1:{port}/api/v1/{path}",
+                headers={"Authorization": "Bearer " + self.token},
+            )
             try:
-                with urllib.request.urlopen(request, timeout=timeout) as answer:
+                with urllib.request.urlopen(request, timeout=timeout / 4) as answer:
                     return [json.loads(line) for line in answer if line.strip()]
             except urllib.error.HTTPError as error:
                 if error.code not in (502, 503, 504) or time.monotonic() > end:
@@ -133,10 +176,13 @@ class Cluster:
                 if time.monotonic() > end:
                     raise
             time.sleep(0.1)
+        raise AssertionError("a cluster without a master")
 
-    def answers(self) -> bool:
+    def answers(self, port: int | None = None) -> bool:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=1):
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{port or self.port}/health", timeout=1
+            ):
                 return True
         except OSError:
             return False
@@ -148,7 +194,7 @@ class Cluster:
         path = self.folder / f"{config['name']}.json"
         path.write_text(json.dumps(config))
         env = {**os.environ, "DET_DATA_DIR": str(self.data), "HOME": str(self.folder),
-               "DET_MASTER": f"http://127.0.0.1:{self.port}", "DET_USER_TOKEN": self.token}  # fmt: skip
+               "DET_MASTER": self.urls(), "DET_USER_TOKEN": self.token}  # fmt: skip
         made = subprocess.run(
             [str(self.root / "cli/det"), "experiment", "create", str(path), str(context), "--json"],
             env=env, check=True, capture_output=True, timeout=PATIENCE,

@@ -4,31 +4,40 @@ import contextlib
 import os
 import random
 import signal
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 
-from cluster import Cluster
+from cluster import Cluster, eventually
+from standby import MASTERS, StandbyCluster
 
 
 class Faults:
-    """One fault after the other, each healed before the next but two, until `stop`."""
+    """One fault after the other, each healed before the next."""
 
-    def __init__(self, cluster: Cluster, seed: int) -> None:
+    def __init__(self, cluster: Cluster, seed: int, outage: float) -> None:
         self._cluster = cluster
         self._dice = random.Random(seed)
-        self._stop = threading.Event()
+        self._outage = outage
         self.counts: Counter[str] = Counter()
+        # Allocations: the lines that such a task was about to print are nobody's.
+        self.keepers_killed: set[str] = set()
         self._kinds: list[tuple[str, Callable[[], None]]] = [
-            ("master killed", self._master_killed),
-            ("master stopped", self._master_stopped),
             ("agent killed", self._agent_killed),
             ("agent stopped", self._agent_stopped),
             ("network cut", self._network_cut),
             ("network silent", self._network_silent),
-            ("database killed", self._database_killed),
+            ("database unreachable", self._database_unreachable),
             ("rank killed", self._rank_killed),
+            ("keeper killed", self._keeper_killed),
+            *self._of_masters(),
+        ]
+
+    def _of_masters(self) -> list[tuple[str, Callable[[], None]]]:
+        return [
+            ("master killed", self._master_killed),
+            ("master stopped", self._master_stopped),
+            ("database killed", self._database_killed),
         ]
 
     def run(self, seconds: float) -> None:
@@ -73,16 +82,18 @@ class Faults:
         self._cluster.signal(agent, signal.SIGCONT)
 
     def _network_cut(self) -> None:
-        proxy = self._cluster.proxies[self._agent()]
-        proxy.cut()
-        self._wait(0.5, 8)
-        proxy.heal()
+        self._cut(silent=False)
 
     def _network_silent(self) -> None:
-        proxy = self._cluster.proxies[self._agent()]
-        proxy.cut(silent=True)
+        self._cut(silent=True)
+
+    def _cut(self, silent: bool) -> None:
+        proxies = self._cluster.proxies[self._agent()]
+        for proxy in proxies:
+            proxy.cut(silent)
         self._wait(0.5, 8)
-        proxy.heal()
+        for proxy in proxies:
+            proxy.heal()
 
     def _database_killed(self) -> None:
         pid = self._cluster.database_pid()
@@ -95,3 +106,71 @@ class Faults:
         if ranks:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._dice.choice(ranks), signal.SIGKILL)
+
+    def _database_unreachable(self) -> None:
+        self._cluster.stop_database()
+        self._wait(0.5 * self._outage, self._outage)
+        self._cluster.continue_database()
+        eventually(self._cluster.agents, "the master answers again")
+
+    def _keeper_killed(self) -> None:
+        keepers = self._cluster.keepers()
+        if keepers:
+            pid, allocation = self._dice.choice(sorted(keepers))
+            self.keepers_killed.add(allocation)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+class StandbyFaults(Faults):
+    """With two masters: what one of them does on a bad day, until the other has taken over."""
+
+    def __init__(self, cluster: StandbyCluster, seed: int, outage: float) -> None:
+        super().__init__(cluster, seed, outage)
+        self._pair = cluster
+
+    def _of_masters(self) -> list[tuple[str, Callable[[], None]]]:
+        return [
+            ("leader killed", self._leader_killed),
+            ("leader stopped beyond its lease", self._leader_stopped),
+            ("leader cut off from the database", self._leader_cut_off),
+            ("standby killed", self._standby_killed),
+        ]
+
+    def _leader(self) -> tuple[str, str]:
+        """Who leads, and who does not."""
+        leader = eventually(self._pair.leader, "a master leads")
+        return leader, next(name for name in MASTERS if name != leader)
+
+    def _replaced(self, leader: str, standby: str) -> None:
+        """Waits for the one to lead and the other to end, which then begins anew."""
+        eventually(lambda: self._pair.leads(standby), f"{standby} takes over")
+        eventually(lambda: not self._pair.lives(leader), f"{leader} ends, as it was replaced")
+        self._pair.start_master()
+
+    def _leader_killed(self) -> None:
+        leader, standby = self._leader()
+        self._pair.kill(leader)
+        self._replaced(leader, standby)
+
+    def _leader_stopped(self) -> None:
+        leader, standby = self._leader()
+        self._pair.signal(leader, signal.SIGSTOP)
+        eventually(lambda: self._pair.leads(standby), f"{standby} takes over")
+        self._wait(0, 2)
+        self._pair.signal(leader, signal.SIGCONT)
+        self._replaced(leader, standby)
+
+    def _leader_cut_off(self) -> None:
+        leader, standby = self._leader()
+        self._pair.database_proxies[leader].cut(silent=self._dice.random() < 0.5)
+        eventually(lambda: self._pair.leads(standby), f"{standby} takes over")
+        self._wait(0, 2)
+        self._pair.database_proxies[leader].heal()
+        self._replaced(leader, standby)
+
+    def _standby_killed(self) -> None:
+        _, standby = self._leader()
+        self._pair.kill(standby)
+        self._wait(0, 2)
+        self._pair.start_master()

@@ -1,4 +1,4 @@
-"""A TCP proxy on loopback that can be cut: what an agent's network does on a bad day."""
+"""A TCP proxy on loopback that can be cut: what a network does on a bad day."""
 
 import contextlib
 import selectors
@@ -7,13 +7,14 @@ import threading
 
 
 class CuttingProxy:
-    """Listens on a free port and passes on to `target`; while cut, closes all and takes nothing.
+    """Listens on a free port and passes on to `target`, an address or the path of a Unix socket;
+    while cut, closes all and takes nothing.
 
     A cut cable sends no goodbye either: `silent` keeps connections open and passes nothing, until
     `heal` closes them.
     """
 
-    def __init__(self, target: tuple[str, int]) -> None:
+    def __init__(self, target: tuple[str, int] | str) -> None:
         self._target = target
         self._lock = threading.Lock()
         self._pairs: dict[socket.socket, socket.socket] = {}
@@ -67,13 +68,24 @@ class CuttingProxy:
                     elif isinstance(end, socket.socket) and end in self._pairs:
                         self._pass_on(end)
 
+    def _connect(self) -> socket.socket:
+        if not isinstance(self._target, str):
+            return socket.create_connection(self._target, timeout=1)
+        server = socket.socket(socket.AF_UNIX)
+        try:
+            server.connect(self._target)
+        except OSError:
+            server.close()
+            raise
+        return server
+
     def _accept(self) -> None:
         client, _ = self._listener.accept()
         if self._cut:
             client.close()
             return
         try:
-            server = socket.create_connection(self._target, timeout=1)
+            server = self._connect()
         except OSError:
             client.close()
             return

@@ -48,7 +48,8 @@ class SchedulingTestCase(harness.ClusterTestCase):
     def create(self, slots=1, entrypoint="echo begun; sleep 600", files=None, **changes):
         resources = {"slots_per_trial": slots, **changes.pop("resources", {})}
         experiment = self.home.create(
-            job(entrypoint=entrypoint, resources=resources, preemption_timeout=20, **changes),
+            job(entrypoint=entrypoint, resources=resources,
+                **{"preemption_timeout": 20, **changes}),
             self.home.context(files))
         self.created.append(experiment)
         return experiment

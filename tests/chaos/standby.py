@@ -1,0 +1,65 @@
+"""Two masters, one of which leads, on a PostgreSQL of nobody's, which each reaches by a proxy."""
+
+import pathlib
+import sys
+
+from cluster import Cluster
+from proxy import CuttingProxy
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+from harness import eventually, free_port  # noqa: E402
+from postgres import Postgres  # noqa: E402
+
+MASTERS = ("master-a", "master-b")
+
+
+class StandbyCluster(Cluster):
+    def prepare(self) -> None:
+        self.data.mkdir(exist_ok=True)
+        self._ports = dict(zip(MASTERS, (self.port, free_port()), strict=True))
+        self._database = Postgres(str(self.folder))
+        self._database.start()
+        socket = str(pathlib.Path(self._database.folder) / ".s.PGSQL.5432")
+        self.database_proxies = {name: CuttingProxy(socket) for name in MASTERS}
+
+    def ports(self) -> list[int]:
+        return list(self._ports.values())
+
+    def token_dir(self) -> pathlib.Path:
+        return self.folder / MASTERS[0]
+
+    def start_master(self) -> None:
+        """Each that does not live; the first of all leads, who comes later stands by."""
+        for name in MASTERS:
+            if name in self._daemons and self.lives(name):
+                continue
+            database = f"postgresql://resolute@127.0.0.1:{self.database_proxies[name].port}"
+            self._start(
+                name,
+                [str(self.root / "master/resolute-master"), "--standby",
+                 "--data-dir", str(self.folder / name), "--port", str(self._ports[name]),
+                 "--db-url", f"{database}/postgres",
+                 "--checkpoint-dir", str(self.folder / "checkpoints")],
+            )  # fmt: skip
+            eventually(self.leader, "a master leads")
+
+    def leader(self) -> str | None:
+        """Only who leads listens."""
+        for name, port in self._ports.items():
+            if name in self._daemons and self.lives(name) and self.answers(port):
+                return name
+        return None
+
+    def leads(self, name: str) -> bool:
+        return self.answers(self._ports[name])
+
+    def stop_database(self) -> None:
+        self._database.stop("immediate")
+
+    def continue_database(self) -> None:
+        self._database.start()
+
+    def close(self, keep: bool = False) -> None:
+        super().close(keep)  # and kills the database
+        for proxy in self.database_proxies.values():
+            proxy.close()

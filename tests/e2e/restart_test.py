@@ -1,0 +1,331 @@
+#!/usr/bin/env -S python3 -B
+"""What a master, or an agent, that was killed finds as it was: one cluster for all (README.md has the
+table of the scenarios)."""
+import os
+import re
+import signal
+import subprocess
+
+import harness
+from harness import eventually
+from scheduling import SchedulingTestCase
+
+AGENT = os.path.join(harness.ROOT, "agent/resolute-agent")
+# Works until a file appears, and hears nothing of a preemption.
+DEAF = "echo begun as $DET_ALLOCATION_ID pid=$$; while [ ! -e {stop} ]; do sleep 0.05; done; {end}"
+
+
+class Daemons(SchedulingTestCase):
+    """Two agents of two slots; agents of the test's own beside them, each in a pool of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.owned = {}
+
+    def tearDown(self):
+        super().tearDown()
+        for name in list(self.owned):
+            self.end_agent(name, signal.SIGINT)
+
+    def deaf(self, flag, end="true", **changes):
+        return self.create(entrypoint=DEAF.format(stop=self.path(flag), end=end), **changes)
+
+    def pid(self, experiment):
+        return int(re.findall(r"pid=([0-9]+)", self.log(experiment))[-1])
+
+    def kill_master(self):
+        members = self.home.json("deploy", "local", "status")["members"]
+        pid = [m["pid"] for m in members if m["name"] == "master"][0]
+        os.kill(pid, signal.SIGKILL)
+        eventually(lambda: not os.path.exists(f"/proc/{pid}"), "the master's end")
+
+    def up(self):
+        self.home.up(self.agents, self.slots)
+
+    def restart_master(self):
+        self.kill_master()
+        self.up()
+
+    def start_agent(self, name, pool, slots=1):
+        with open(os.path.join(self.home.folder, name + ".log"), "ab") as log:
+            self.owned[name] = subprocess.Popen(
+                [AGENT, "--id", name, "--slots", str(slots), "--pool", pool, "--master",
+                 f"http://127.0.0.1:{self.home.port}", "--work-dir",
+                 os.path.join(self.home.folder, name), "--token-file",
+                 os.path.join(self.home.data, "agent.token")],
+                env=self.home.env, cwd=self.home.folder, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log)
+
+    def end_agent(self, name, number):
+        process = self.owned.pop(name)
+        process.send_signal(number)
+        process.wait(harness.PATIENCE)
+
+    def agent_log(self, name):
+        with open(os.path.join(self.home.folder, name + ".log"), encoding="utf-8") as f:
+            return f.read()
+
+    def agent(self, name):
+        """As the master knows it; None where it is away."""
+        found = [a for a in self.home.json("agent", "list")["agents"] if a["id"] == name]
+        return found[0] if found else None
+
+    def here(self, name, slots):
+        def look():
+            agent = self.agent(name)
+            return agent and agent.get("connected", True) and len(agent.get("slots", {})) == slots
+        eventually(look, f"{name} with {slots} slots")
+
+    def pool(self, name):
+        self.home.det("resource-pool", "create", name, code=None)
+        return {"resource_pool": name}
+
+    def restarts(self, experiment):
+        return self.home.first_trial(experiment)["restarts"]
+
+    def end(self, experiment, flag, state="COMPLETED"):
+        self.home.write(flag, "")
+        self.assert_state(self.home.finish(experiment), state)
+
+    def gone(self, pid):
+        eventually(lambda: not os.path.exists(f"/proc/{pid}"), f"the end of process {pid}")
+
+
+class MasterRestartTest(Daemons):
+    def test_who_runs_and_who_waits_are_as_they_were(self):
+        running = self.deaf("as-they-were", resources={"slots_per_trial": 4})
+        eventually(lambda: self.log(running).count("begun as") == 2, "its start on both agents")
+        first, second = (self.create(4, "true") for _ in range(2))
+        for each in (first, second):
+            self.waits(each)
+        before = [(self.place(e)["submissionTime"], self.place(e)["name"])
+                  for e in (running, first, second)]
+        order, pid = self.order(), self.pid(running)
+        self.restart_master()
+        self.assertEqual(order, self.order())
+        self.assertEqual(before, [(self.place(e)["submissionTime"], self.place(e)["name"])
+                                  for e in (running, first, second)])
+        self.assertTrue(os.path.exists(f"/proc/{pid}"))
+        self.end(running, "as-they-were")
+        for each in (first, second):
+            self.assert_state(self.home.finish(each), "COMPLETED")
+        self.assertEqual(2, self.log(running).count("begun as"))
+        self.assertEqual(0, self.restarts(running))
+
+    def test_what_ended_while_it_was_away_has_ended(self):
+        fails, ends = self.deaf("ends-away", "exit 3"), self.deaf("ends-away")
+        for each in (fails, ends):
+            self.begun(each)
+        pids = [self.pid(each) for each in (fails, ends)]
+        self.kill_master()
+        self.home.write("ends-away", "")
+        for pid in pids:
+            self.gone(pid)
+        self.up()
+        self.assert_state(self.home.finish(ends), "COMPLETED")
+        failed = self.home.finish(fails)
+        self.assert_state(failed, "ERROR")
+        self.assertIn("3", failed["stateReason"])
+
+    def test_a_continued_experiment_goes_on(self):
+        experiment = self.deaf("continued-1", "exit 1")
+        self.begun(experiment)
+        self.end(experiment, "continued-1", "ERROR")
+        os.unlink(self.path("continued-1"))
+        self.home.det("experiment", "continue", experiment,
+                      "--config", "entrypoint=" + DEAF.format(stop=self.path("continued-2"),
+                                                              end="true"))
+        eventually(lambda: self.log(experiment).count("begun as") == 2, "the second run")
+        pid = self.pid(experiment)
+        self.restart_master()
+        self.assertTrue(os.path.exists(f"/proc/{pid}"))
+        self.end(experiment, "continued-2")
+        self.assertEqual(2, self.log(experiment).count("begun as"))
+
+    def test_who_was_asked_to_stop_and_does_not_listen_is_killed(self):
+        ways = {"pause": "PAUSED", "cancel": "CANCELED"}
+        for way in ways:
+            with self.subTest(way):
+                experiment = self.create(entrypoint=DEAF.format(stop=self.path("never"), end=""),
+                                         preemption_timeout=3)
+                self.begun(experiment)
+                pid = self.pid(experiment)
+                self.home.det("experiment", way, experiment)
+                self.restart_master()
+                self.gone(pid)
+                eventually(lambda e=experiment, w=way: self.home.experiment(e)["state"]
+                           == "STATE_" + ways[w], f"the state after {way}")
+                self.assertEqual(0, self.restarts(experiment))
+
+    def test_who_was_asked_to_stop_and_has_ended_meanwhile_is_as_asked(self):
+        for way, state in {"pause": "PAUSED", "cancel": "CANCELED", "kill": "CANCELED"}.items():
+            with self.subTest(way):
+                experiment = self.deaf("leaves-" + way, preemption_timeout=600)
+                self.begun(experiment)
+                pid = self.pid(experiment)
+                self.home.det("experiment", way, experiment)
+                self.kill_master()
+                self.home.write("leaves-" + way, "")
+                self.gone(pid)
+                self.up()
+                # It may have been done: an end with code 0 that nobody took for an answer.
+                states = {"STATE_" + state, "STATE_COMPLETED"}
+                eventually(lambda e=experiment, s=states: self.home.experiment(e)["state"] in s,
+                           f"the state after {way}")
+                eventually(lambda: "● used" not in self.home.det("slot", "list").stdout,
+                           "free slots")
+
+    def test_a_kill_works_afterwards(self):
+        experiment = self.create()
+        self.begun(experiment)
+        self.restart_master()
+        self.home.det("experiment", "kill", experiment)
+        self.assert_state(self.home.finish(experiment), "CANCELED")
+
+    def test_a_task_that_is_gone_without_a_word_starts_again(self):
+        experiment = self.deaf("gone-again", max_restarts=1)
+        self.begun(experiment)
+        self.kill_master()
+        keeper = [pid for pid, words in harness.processes_below(self.home.data)
+                  if "resolute-keeper" in words and f"/{experiment}." in words]
+        self.assertEqual(1, len(keeper))
+        pid = int(open(f"/proc/{keeper[0]}/task/{keeper[0]}/children",
+                       encoding="utf-8").read().split()[0])
+        os.kill(keeper[0], signal.SIGKILL)
+        self.gone(pid)
+        self.up()
+        eventually(lambda: self.log(experiment).count("begun as") == 2, "the second run")
+        self.assertEqual(1, self.restarts(experiment))
+        self.end(experiment, "gone-again")
+
+    def test_an_agent_that_comes_back_with_other_devices(self):
+        pool = self.pool("devices")
+        self.start_agent("changing", "devices", slots=2)
+        self.here("changing", 2)
+        experiment = self.create(2, DEAF.format(stop=self.path("devices"), end="true"),
+                                 resources=pool)
+        self.begun(experiment)
+        pid = self.pid(experiment)
+        self.kill_master()
+        self.end_agent("changing", signal.SIGKILL)
+        self.start_agent("changing", "devices", slots=1)
+        self.up()
+        # It may not take devices away from what runs.
+        eventually(lambda: "comes back without the device" in self.agent_log("changing"),
+                   "the refusal")
+        self.assertTrue(os.path.exists(f"/proc/{pid}"))
+        self.end_agent("changing", signal.SIGTERM)
+        self.start_agent("changing", "devices", slots=3)
+        self.here("changing", 3)
+        self.end(experiment, "devices")
+        self.assertEqual(1, self.log(experiment).count("begun as"))
+        wide = self.create(3, "true", resources=pool)
+        self.assert_state(self.home.finish(wide), "COMPLETED")
+
+    def test_an_agent_that_comes_back_to_its_pool_or_to_another(self):
+        pools = [self.pool("old"), self.pool("new")]
+        self.start_agent("moving", "old")
+        self.here("moving", 1)
+        for step, now in enumerate(("old", "new")):
+            with self.subTest(now):
+                experiment = self.deaf(f"moves-{step}", resources=pools[0])
+                self.begun(experiment)
+                pid = self.pid(experiment)
+                self.kill_master()
+                self.end_agent("moving", signal.SIGKILL)
+                self.start_agent("moving", now)
+                self.up()
+                self.here("moving", 1)
+                self.assertTrue(os.path.exists(f"/proc/{pid}"))
+                self.end(experiment, f"moves-{step}")
+                self.assertEqual(0, self.restarts(experiment))
+        there = self.create(1, "true", resources=pools[1])
+        self.assert_state(self.home.finish(there), "COMPLETED")
+        self.waits(self.create(1, "true", resources=pools[0]))
+
+
+class AgentRestartTest(Daemons):
+    def test_a_task_that_failed_unseen_is_started_again(self):
+        self.pool("unseen")
+        self.start_agent("blind", "unseen")
+        self.here("blind", 1)
+        experiment = self.deaf("fails-unseen", f"test -e {self.path('second')}", max_restarts=1,
+                               resources={"resource_pool": "unseen"})
+        self.begun(experiment)
+        pid = self.pid(experiment)
+        self.end_agent("blind", signal.SIGKILL)
+        self.home.write("fails-unseen", "")
+        self.gone(pid)
+        self.home.write("second", "")
+        self.start_agent("blind", "unseen")
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        self.assertEqual(1, self.restarts(experiment))
+
+    def test_an_agent_that_comes_back_is_given_what_waited_for_it(self):
+        self.pool("waited")
+        self.start_agent("late", "waited")
+        self.here("late", 1)
+        self.end_agent("late", signal.SIGKILL)
+        experiment = self.create(1, "echo begun as $DET_ALLOCATION_ID",
+                                 resources={"resource_pool": "waited"})
+        self.waits(experiment)
+        self.restart_master()
+        self.start_agent("late", "waited")
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        # The wait was no run.
+        self.assertIn(f"begun as {experiment}.", self.log(experiment))
+        runs = self.home.first_trial(experiment)["runs"]
+        self.assertEqual(1, len(runs))
+        self.assertIn(f"begun as {runs[0]['allocationId']}", self.log(experiment))
+        self.assertTrue(runs[0]["allocationId"].endswith(".0"), runs)
+
+    def test_one_whose_network_was_cut_keeps_its_task_and_takes_new_ones(self):
+        self.pool("cut")
+        self.start_agent("asleep", "cut")
+        self.here("asleep", 1)
+        pool = {"resource_pool": "cut"}
+        experiment = self.deaf("kept", resources=pool)
+        self.begun(experiment)
+        waiting = self.create(1, "true", resources=pool)
+        self.waits(waiting)
+        self.owned["asleep"].send_signal(signal.SIGSTOP)
+        self.restart_master()
+        self.owned["asleep"].send_signal(signal.SIGCONT)
+        self.end(experiment, "kept")
+        self.assertEqual(0, self.restarts(experiment))
+        self.assert_state(self.home.finish(waiting), "COMPLETED")
+
+
+class AgentDisableTest(Daemons):
+    def test_what_drains_is_ended_when_that_is_asked_for_after_all(self):
+        running = self.create()
+        self.begun(running)
+        agent = self.agents_of(running)[0]
+        self.home.det("agent", "disable", agent, "--drain")
+        self.assertEqual([agent], self.agents_of(running))
+        self.home.det("agent", "disable", agent)
+        eventually(lambda: self.agents_of(running) not in ([], [agent]), "a run elsewhere")
+        self.assertEqual(0, self.restarts(running))
+
+    def test_what_drains_is_open_again_when_it_is_enabled(self):
+        self.home.det("agent", "disable", "--all", "--drain")
+        waiting = self.create(1, "true")
+        self.waits(waiting)
+        self.restart_master()
+        self.waits(waiting)
+        self.home.det("agent", "enable", "--all")
+        self.assert_state(self.home.finish(waiting), "COMPLETED")
+
+    def test_an_agent_without_slots_is_disabled_and_enabled_like_any(self):
+        self.pool("slotless")
+        self.start_agent("slotless", "slotless", slots=0)
+        self.here("slotless", 0)
+        self.home.det("agent", "disable", "slotless")
+        self.assertFalse(self.agent("slotless")["enabled"])
+        self.home.det("agent", "enable", "slotless")
+        self.assertTrue(self.agent("slotless")["enabled"])
+
+
+if __name__ == "__main__":
+    harness.main()
