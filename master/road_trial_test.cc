@@ -66,6 +66,38 @@ TEST_F(RoadTest, ATrialReportsAndPeopleReadIt) {
             grpc::StatusCode::FAILED_PRECONDITION);
 }
 
+TEST_F(RoadTest, ADamagedCheckpointIsShownAsSuch) {
+  PlayedAgent agent(world_, "a1", 1);
+  int id = 0;
+  const std::string allocation = Run(agent, &id);
+  const int trial_id = Get(id).trial_ids(0);
+  const std::string first = "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
+  const std::string second = "1b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
+  const auto report = [&](const std::string& uuid, int steps, const std::string& damage,
+                          const std::string& instead) {
+    As context(token_);
+    trial::ReportCheckpointRequest request;
+    request.set_allocation_id(allocation);
+    request.set_trial_id(trial_id);
+    request.set_uuid(uuid);
+    request.set_steps_completed(steps);
+    request.set_damage(damage);
+    request.set_instead(instead);
+    trial::ReportCheckpointResponse none;
+    return runtime_->ReportCheckpoint(&context, request, &none).error_code();
+  };
+  EXPECT_EQ(report(first, 5, "", ""), grpc::StatusCode::OK);
+  EXPECT_EQ(report(second, 10, "", ""), grpc::StatusCode::OK);
+  EXPECT_EQ(report(second, 5, "model.pt is missing", ""), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(GetTrial(trial_id).latest_checkpoint_uuid(), second);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(report(second, 5, "model.pt is missing", first), grpc::StatusCode::OK);
+    EXPECT_EQ(GetTrial(trial_id).latest_checkpoint_uuid(), first);
+    EXPECT_EQ(Get(id).checkpoint_count(), 2);  // Its files are there.
+  }
+  agent.Exited(allocation, 0);
+}
+
 TEST_F(RoadTest, AWatcherHearsTheRendezvousAlsoWhenItComesLateAndThePreemption) {
   PlayedAgent agent(world_, "a1", 1);
   int id = 0;

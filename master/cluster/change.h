@@ -57,6 +57,13 @@ struct AddCheckpoint {
   model::CheckpointRecord checkpoint;
   friend bool operator==(const AddCheckpoint&, const AddCheckpoint&) = default;
 };
+// COMPLETED becomes ERROR, and its metadata say why: "damage". Nothing for another trial's.
+struct MarkDamaged {
+  model::CheckpointId id;
+  model::TrialId trial;
+  std::string damage;
+  friend bool operator==(const MarkDamaged&, const MarkDamaged&) = default;
+};
 // The rest is about experiments that have ended; for one that runs they change nothing that its
 // next row would not. Held: view held_checkpoints.
 struct SetArchived {
@@ -130,10 +137,11 @@ struct DropQuota {
   friend bool operator==(const DropQuota&, const DropQuota&) = default;
 };
 
-using Change = std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents,
-                            AddMetrics, AddCheckpoint, SetArchived, MarkDeleting, PutRetention,
-                            DropCheckpoints, RetainOthers, AddLogLine, PutAgent, DropAgent,
-                            PutAgentState, PutPool, DropPool, PutDefaultPools, SetQuota, DropQuota>;
+using Change =
+    std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents, AddMetrics,
+                 AddCheckpoint, MarkDamaged, SetArchived, MarkDeleting, PutRetention,
+                 DropCheckpoints, RetainOthers, AddLogLine, PutAgent, DropAgent, PutAgentState,
+                 PutPool, DropPool, PutDefaultPools, SetQuota, DropQuota>;
 
 }  // namespace det::cluster
 

@@ -70,6 +70,16 @@ struct CheckpointReported {
   model::AllocationId allocation;
   model::CheckpointRecord checkpoint;
 };
+// On load it was found that the files of a registered checkpoint are not what was saved; the run
+// goes on from another one. No report when there was none: then the storage may be what is missing.
+struct CheckpointDamaged {
+  model::AllocationId allocation;
+  model::TrialId trial;
+  model::CheckpointId id;
+  std::string damage;  // "file model.pt is missing"
+  model::CheckpointId instead;
+  int64_t steps_completed = 0;  // of `instead`
+};
 struct ProgressReported {
   model::AllocationId allocation;
   model::TrialId trial;
@@ -101,14 +111,16 @@ struct AllocationDeadline {
   model::AllocationId id;
 };
 
-using Event = std::variant<
-    CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment,
-    KillTrial, ContinueExperiment, PostSearcherOperations, ArchiveExperiment, DeleteExperiment,
-    SetRetention, DeleteCheckpoints, RetainCheckpoints, UpdateQueue, EnableAgent, DisableAgent,
-    EnableSlot, DisableSlot, SetMaintenance, PutResourcePool, DeleteResourcePool, PutQuota,
-    DeleteQuota, HardwareSuspected, LogPolicyMatched, CalendarTick, AgentRegistered,
-    AgentDisconnected, AgentLost, ShareStarted, ShareExited, ValidationReported, CheckpointReported,
-    ProgressReported, PreemptionAcked, EarlyExitReported, ScheduleTick, AllocationDeadline>;
+using Event =
+    std::variant<CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment,
+                 KillExperiment, KillTrial, ContinueExperiment, PostSearcherOperations,
+                 ArchiveExperiment, DeleteExperiment, SetRetention, DeleteCheckpoints,
+                 RetainCheckpoints, UpdateQueue, EnableAgent, DisableAgent, EnableSlot, DisableSlot,
+                 SetMaintenance, PutResourcePool, DeleteResourcePool, PutQuota, DeleteQuota,
+                 HardwareSuspected, LogPolicyMatched, CalendarTick, AgentRegistered,
+                 AgentDisconnected, AgentLost, ShareStarted, ShareExited, ValidationReported,
+                 CheckpointReported, CheckpointDamaged, ProgressReported, PreemptionAcked,
+                 EarlyExitReported, ScheduleTick, AllocationDeadline>;
 
 }  // namespace det::cluster
 

@@ -51,6 +51,7 @@ model::Agent RowOf(model::Agent agent);
 // ---- reports.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event);
 absl::StatusOr<Outcome> Apply(Step& step, const CheckpointReported& event);
+absl::StatusOr<Outcome> Apply(Step& step, const CheckpointDamaged& event);
 absl::StatusOr<Outcome> Apply(Step& step, const ProgressReported& event);
 absl::StatusOr<Outcome> Apply(Step& step, const PreemptionAcked& event);
 absl::StatusOr<Outcome> Apply(Step& step, const EarlyExitReported& event);

@@ -135,6 +135,21 @@ absl::StatusOr<Outcome> Apply(Step& step, const CheckpointReported& event) {
   return step.Finish();
 }
 
+absl::StatusOr<Outcome> Apply(Step& step, const CheckpointDamaged& event) {
+  Allocation* allocation = Present(step, event.allocation);
+  if (allocation == nullptr || allocation->trial != event.trial) return step.Finish();
+  Trial& trial = step.s.trials.at(allocation->trial);
+  step.Change(MarkDamaged{event.id, trial.id, event.damage});
+  // It trains again what came after: what it saves there counts again, too.
+  if (trial.latest_checkpoint == event.id) {
+    trial.latest_checkpoint = event.instead;
+    trial.steps_completed = event.steps_completed;
+    step.Touch(trial);
+  }
+  step.Effect(ExperimentChanged{trial.experiment});
+  return step.Finish();
+}
+
 absl::StatusOr<Outcome> Apply(Step& step, const ProgressReported& event) {
   const Allocation* allocation = Present(step, event.allocation);
   if (allocation == nullptr || allocation->trial != event.trial) return step.Finish();

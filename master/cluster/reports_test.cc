@@ -38,6 +38,52 @@ TEST_F(ReportsTest, OnlyCheckpointsMoveTheResumePositionAndNeverBack) {
   EXPECT_EQ(trial(1).steps_completed, 200);
 }
 
+TEST_F(ReportsTest, ADamagedCheckpointGivesItsPlaceToTheOneThatTheRunGoesOnFrom) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  const model::AllocationId id("1.1.0");
+  const auto damaged = [&](const char* what, const char* instead, int64_t steps) {
+    return CheckpointDamaged{id,
+                             model::TrialId(1),
+                             model::CheckpointId(what),
+                             "a file is missing",
+                             model::CheckpointId(instead),
+                             steps};
+  };
+  Apply(Checkpoint("1.1.0", 1, "c1", 100));
+  Apply(Checkpoint("1.1.0", 1, "c2", 200));
+  Apply(Checkpoint("1.1.0", 1, "c3", 300));
+  // An older one is of no consequence to the trial.
+  Apply(damaged("c1", "c2", 200));
+  EXPECT_EQ(rows_.checkpoints.at(model::CheckpointId("c1")).state, model::CheckpointState::kError);
+  EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c3"));
+  Apply(damaged("c3", "c2", 200));
+  EXPECT_EQ(rows_.checkpoints.at(model::CheckpointId("c3")).state, model::CheckpointState::kError);
+  EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c2"));
+  EXPECT_EQ(trial(1).steps_completed, 200);
+  // What is saved on the way back to where it was counts.
+  Apply(Checkpoint("1.1.0", 1, "c4", 250));
+  EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c4"));
+  Restart();
+  EXPECT_EQ(trial(1).steps_completed, 250);
+}
+
+TEST_F(ReportsTest, DamageIsTakenFromTheRunThatLivesAlone) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  Apply(Checkpoint("1.1.0", 1, "c1", 100));
+  CheckpointDamaged event{model::AllocationId("1.1.7"), model::TrialId(1),
+                          model::CheckpointId("c1"),    "a file is missing",
+                          model::CheckpointId("c0"),    50};
+  EXPECT_THAT(Apply(event).changes, IsEmpty());
+  event.allocation = model::AllocationId("1.1.0");
+  event.trial = model::TrialId(2);
+  EXPECT_THAT(Apply(event).changes, IsEmpty());
+  EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c1"));
+}
+
 TEST_F(ReportsTest, AKilledExperimentKeepsItsProgressAndTheRealExitCode) {
   AddAgent("a", 1);
   Create(MakeConfig());

@@ -5,12 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "base/uuid.h"
 #include "det/trial/v1/trial.grpc.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/open_stream.h"
 #include "master/service/services.h"
+#include "master/service/trial_reports.h"
 
 namespace det::service {
 namespace {
@@ -181,24 +181,12 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
   grpc::ServerUnaryReactor* ReportCheckpoint(grpc::CallbackServerContext* context,
                                              const trial::ReportCheckpointRequest* request,
                                              trial::ReportCheckpointResponse*) override {
-    return OfOwnTrial(
-        context, "det.trial.v1.TrialRuntime.ReportCheckpoint", request, [this, request](Done done) {
-          if (!base::IsUuid(request->uuid())) {
-            return done(absl::InvalidArgumentError(
-                absl::StrCat("checkpoint \"", request->uuid(), "\" is not a UUID in lower case")));
-          }
-          cluster::CheckpointReported event{.allocation = Id(*request)};
-          event.checkpoint = {
-              .id = model::CheckpointId(request->uuid()),
-              .trial = model::TrialId(request->trial_id()),
-              .allocation = Id(*request),
-              .steps_completed = request->steps_completed(),
-              .resources = {request->resources().begin(), request->resources().end()},
-              .metadata = FromStruct(request->metadata(), Numbers::kIntegersIfWhole),
-              .time = request->has_report_time() ? FromProto(request->report_time())
-                                                 : edge_.clock->Now()};
-          SubmitAndFinish(edge_, std::move(event), std::move(done));
-        });
+    return OfOwnTrial(context, "det.trial.v1.TrialRuntime.ReportCheckpoint", request,
+                      [this, request](Done done) {
+                        auto event = ToEvent(*request, Id(*request), edge_.clock->Now());
+                        if (!event.ok()) return done(event.status());
+                        SubmitAndFinish(edge_, *std::move(event), std::move(done));
+                      });
   }
 
   grpc::ServerUnaryReactor* AckPreemption(grpc::CallbackServerContext* context,

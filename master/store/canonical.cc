@@ -108,6 +108,8 @@ void CleanInPlace(cluster::RetainOthers& retain) {
   for (model::CheckpointId& id : retain.drop) CleanInPlace(id);
 }
 
+void CleanInPlace(cluster::MarkDamaged& mark) { CleanAll(mark.id, mark.damage); }
+
 void CleanInPlace(cluster::AddCheckpoint& add) {
   model::CheckpointRecord& c = add.checkpoint;
   CleanAll(c.id, c.allocation, c.metadata, c.time);

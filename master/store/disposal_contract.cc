@@ -189,6 +189,65 @@ TEST_P(StoreContractTest, ADeletionTakesAllThatIsOfTheExperimentAndNothingElse) 
   EXPECT_THAT(image.experiments, IsEmpty());
 }
 
+TEST_P(StoreContractTest, NoLineComesBackOnceItsExperimentIsDeleted) {
+  Commit(Family());
+  Commit({cluster::MarkDeleting{ExperimentId(1)}});
+  Disposal& disposal = store_->disposal();
+  ASSERT_TRUE(disposal.SetDeleted({CheckpointId("b")}).ok());
+  const auto lines = [&](const char* task) {
+    return store_->ListLogs({.task = model::TaskId(task)})->size();
+  };
+  // While it is being deleted a line goes with the others, also one of the last moment.
+  while (lines("1.1") > 0) EXPECT_FALSE(*disposal.RemoveSome(ExperimentId(1), 1));
+  ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 1, "late")}).ok());
+  EXPECT_EQ(lines("1.1"), 1u);
+  while (!*disposal.RemoveSome(ExperimentId(1), 1)) {
+  }
+  // A checkpoint of it is held, so its row is there; then it is not.
+  for (int sequence = 2; sequence < 4; ++sequence) {
+    ASSERT_TRUE(store_
+                    ->AddLogLines({MakeLine("1.1", sequence, "later"),
+                                   MakeLine("2.2", sequence, "of another"),
+                                   MakeLine("3.3", sequence, "of one that is to come")})
+                    .ok());
+    Commit({cluster::AddLogLine{MakeLine("1.1", 0, "own")}});
+    EXPECT_EQ(lines("1.1"), 0u);
+    EXPECT_EQ(lines("2.2"), static_cast<size_t>(sequence));
+    EXPECT_EQ(lines("3.3"), static_cast<size_t>(sequence - 1));
+    if (sequence > 2) break;
+    experiment::Experiment child = Ended(2).experiment;
+    child.warm_start.reset();
+    Commit({cluster::PutExperiment{child}, cluster::MarkDeleting{ExperimentId(1)}});
+    ASSERT_TRUE(disposal.SetDeleted({CheckpointId("a")}).ok());
+    while (!*disposal.RemoveSome(ExperimentId(1), 100)) {
+    }
+    EXPECT_TRUE(absl::IsNotFound(store_->GetExperiment(ExperimentId(1)).status()));
+  }
+}
+
+TEST_P(StoreContractTest, ADamagedCheckpointSaysWhyAndNobodyGoesOnFromIt) {
+  Commit(Family());
+  Commit({cluster::MarkDamaged{CheckpointId("b"), model::TrialId(2), "not its trial"}});
+  EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=COMPLETED ");
+  const std::string damage = "file 'x' is \"damaged\"";
+  Commit({cluster::MarkDamaged{CheckpointId("b"), model::TrialId(1), damage},
+          cluster::MarkDamaged{CheckpointId("none"), model::TrialId(1), damage}});
+  EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=ERROR ");
+  // Nor does a registration that is repeated.
+  Commit({cluster::AddCheckpoint{MakeCheckpoint("b", 1, 20)}});
+  const model::CheckpointRecord b = store_->GetCheckpoint(CheckpointId("b"))->checkpoint;
+  EXPECT_EQ(b.state, CheckpointState::kError);
+  EXPECT_EQ(*b.metadata.Find("damage"), model::Value(damage));
+  EXPECT_EQ(*b.metadata.Find("framework"), model::Value("libtorch"));
+  EXPECT_EQ(store_->LoadExperiment(ExperimentId(1))->trials.at(0).latest_checkpoint,
+            CheckpointId("a"));
+  // People may give it up.
+  Commit({cluster::DropCheckpoints{{CheckpointId("b")}}});
+  EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
+  Commit({cluster::MarkDamaged{CheckpointId("b"), model::TrialId(1), damage}});
+  EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
+}
+
 TEST_P(StoreContractTest, WhatWasUsedOfTheMonthStaysUsedWhenItIsDeleted) {
   experiment::Allocation a = MakeAllocation(MakeTrial(1, 1), 0);
   a.state = model::AllocationState::kTerminated;

@@ -1,5 +1,6 @@
 #include "master/store/fake_database.h"
 
+#include <cstdlib>
 #include <optional>
 
 #include "master/store/canonical.h"
@@ -39,6 +40,21 @@ void FakeDatabase::Doom(model::CheckpointRecord& checkpoint) {
   using State = model::CheckpointState;
   const bool there = checkpoint.state == State::kCompleted || checkpoint.state == State::kError;
   if (there && HolderOf(checkpoint.id).empty()) checkpoint.state = State::kDeleting;
+}
+
+bool FakeDatabase::IsGone(const model::TaskId& task) const {
+  const model::ExperimentId id(std::atoi(task.value().c_str()));
+  if (id.value() > highest_deleted.last_experiment) return false;
+  const auto e = experiments.find(id);
+  return e == experiments.end() || e->second.state == model::ExperimentState::kDeleted;
+}
+
+void FakeDatabase::Make(const cluster::MarkDamaged& mark) {
+  const auto it = checkpoints.find(mark.id);
+  if (it == checkpoints.end() || it->second.trial != mark.trial) return;
+  if (it->second.state != model::CheckpointState::kCompleted) return;
+  it->second.state = model::CheckpointState::kError;
+  (*it->second.metadata.MutableObject())["damage"] = mark.damage;
 }
 
 void FakeDatabase::Make(const cluster::MarkDeleting& mark) {

@@ -88,11 +88,13 @@ struct FakeDatabase {
   void Make(const cluster::AddCheckpoint& add) {
     // Nobody takes over the checkpoint of another trial by naming it.
     const auto [it, inserted] = checkpoints.emplace(add.checkpoint.id, add.checkpoint);
-    if (inserted || it->second.trial != add.checkpoint.trial) return;
     const model::CheckpointState state = it->second.state;
+    if (inserted || it->second.trial != add.checkpoint.trial) return;
+    if (state == model::CheckpointState::kError) return;
     it->second = add.checkpoint;
     it->second.state = state;
   }
+  void Make(const cluster::MarkDamaged& mark);
   void Make(const cluster::AddLogLine& add) { Add(add.line); }
   void Make(const cluster::PutAgent& put) { known_agents[put.agent.id] = put.agent; }
   void Make(const cluster::DropAgent& drop) { known_agents.erase(drop.id); }
@@ -113,7 +115,10 @@ struct FakeDatabase {
   void Add(const model::MetricReport& r) {
     metrics.emplace(MetricKey(r.trial, r.group, r.steps_completed, r.run_id), r);
   }
+  // Of an experiment that was deleted.
+  bool IsGone(const model::TaskId& task) const;
   void Add(const model::LogLine& line) {
+    if (IsGone(line.task)) return;
     if (line.sequence > 0 &&
         !log_sequences.emplace(line.allocation, line.agent, line.sequence).second) {
       return;

@@ -41,6 +41,10 @@ class Rows {
   void Put(const AddSearcherEvents& row) { searcher_events[{row.experiment, row.sequence}] = row; }
   void Put(const AddMetrics& row) { metrics.push_back(row.report); }
   void Put(const AddCheckpoint& row) { checkpoints[row.checkpoint.id] = row.checkpoint; }
+  void Put(const MarkDamaged& row) {
+    const auto it = checkpoints.find(row.id);
+    if (it != checkpoints.end()) it->second.state = model::CheckpointState::kError;
+  }
   void Put(const SetArchived&) {}
   void Put(const MarkDeleting& row) {
     const auto it = experiments.find(row.experiment);

@@ -87,7 +87,12 @@ VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
 ON CONFLICT (id) DO UPDATE SET allocation = excluded.allocation,
   steps = excluded.steps, resources = excluded.resources, size = excluded.size,
   metadata = excluded.metadata, time = excluded.time
-WHERE checkpoints.trial = excluded.trial)sql";
+WHERE checkpoints.trial = excluded.trial AND checkpoints.state <> 'ERROR')sql";
+
+constexpr char kMarkDamaged[] = R"sql(
+UPDATE checkpoints SET state = 'ERROR',
+  metadata = (metadata::jsonb || jsonb_build_object('damage', $3::text))::json
+WHERE id = $1 AND trial = $2 AND state = 'COMPLETED')sql";
 
 constexpr char kMarkDeleting[] = R"sql(
 WITH doomed AS (UPDATE checkpoints c SET state = 'DELETING' FROM trials t
@@ -118,10 +123,17 @@ SELECT * FROM unnest($1::int[], $2::int[], $3::text[], $4::bigint[], $5::timesta
   $6::json[], $7::json[])
 ON CONFLICT DO NOTHING)sql";
 
+// Not those that come when their experiment was deleted: nobody would ever remove them. A task is
+// "<experiment>.<trial>".
 constexpr char kAddLogLines[] = R"sql(
+WITH gone AS MATERIALIZED (SELECT t.task
+  FROM (SELECT DISTINCT task FROM unnest($1::text[]) l (task)) t, highest_deleted d
+  WHERE split_part(t.task, '.', 1)::int <= d.experiment AND NOT EXISTS (SELECT FROM experiments e
+    WHERE e.id = split_part(t.task, '.', 1)::int AND e.state <> 'DELETED'))
 INSERT INTO task_logs (task, allocation, agent, sequence, time, rank, level, stdtype, source, text)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[],
-  $6::int[], $7::smallint[], $8::text[], $9::text[], $10::text[])
+  $6::int[], $7::smallint[], $8::text[], $9::text[], $10::text[]) l (task)
+WHERE l.task NOT IN (SELECT task FROM gone)
 ON CONFLICT DO NOTHING)sql";
 
 // Any number that nothing else in the database locks.
@@ -225,6 +237,9 @@ Statement ToStatement(const cluster::Change& change, bool known) {
     }
     Statement operator()(const cluster::AddMetrics& add) { return InsertMetrics({&add.report}); }
     Statement operator()(const cluster::AddCheckpoint& add) { return Put(add.checkpoint); }
+    Statement operator()(const cluster::MarkDamaged& mark) {
+      return {kMarkDamaged, MakeParams(mark.id, mark.trial, mark.damage)};
+    }
     Statement operator()(const cluster::SetArchived& set) {
       return {"UPDATE experiments SET archived = $2 WHERE id = $1",
               MakeParams(set.experiment, set.archived)};

@@ -48,8 +48,10 @@ constexpr const char* kBulk[] = {
     "SELECT count(*) FROM gone",
 };
 
-// Together, and only for an experiment that is being deleted.
+// Together, and only for an experiment that is being deleted; behind LockLog(), so that no line
+// comes between the first of them and the last.
 constexpr const char* kRest[] = {
+    "DELETE FROM task_logs l USING trials t WHERE t.experiment = $1 AND l.task = t.task",
     "UPDATE highest_deleted SET experiment = greatest(experiment, $1), "
     "trial = greatest(trial, (SELECT max(id) FROM trials WHERE experiment = $1)), "
     "submitted = greatest(submitted, (SELECT max(a.submitted) FROM allocations a "
@@ -148,6 +150,8 @@ absl::StatusOr<bool> SqlDisposal::RemoveSome(model::ExperimentId id, int limit) 
       DET_ASSIGN_OR_RETURN(const Result gone, connection.Exec(sql, MakeParams(id, limit)));
       if (gone.Int(0, 0) > 0) return false;
     }
+    const auto [lock, none] = LockLog();
+    DET_RETURN_IF_ERROR(connection.Exec(lock, none).status());
     for (const char* sql : kRest) {
       DET_RETURN_IF_ERROR(connection.Exec(sql, MakeParams(id)).status());
     }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/uuid.h"
 #include "trial_api/cpp/core/error.h"
 #include <nlohmann/json.hpp>
@@ -194,12 +195,17 @@ class CollectiveCheckpoints final : public Checkpoints {
   std::optional<Opened> OpenLatest() override {
     if (start_.uuid.empty()) return std::nullopt;
     std::vector<std::string> rest;  // the chief's
+    std::vector<CheckpointReport> damaged;
     std::string uuid = start_.uuid;
     std::string first_error;
     while (!uuid.empty()) {
       Opened opened{.uuid = uuid};
       const std::string error = OpenTogether(&opened);
-      if (error.empty()) return opened;
+      if (error.empty()) {
+        Register(std::move(damaged), opened);
+        return opened;
+      }
+      damaged.push_back({.uuid = uuid, .resources = {}, .metadata_json = "{}", .damage = error});
       if (ranks_.is_chief()) {
         if (first_error.empty()) rest = Before();
         std::fprintf(stderr, "WARNING: %s; trying the one before it\n", error.c_str());
@@ -228,6 +234,18 @@ class CollectiveCheckpoints final : public Checkpoints {
       if (!error.empty()) return error;
     }
     return "";
+  }
+
+  // Only now that one was found whole: before, it might be the storage that is not there.
+  void Register(std::vector<CheckpointReport> damaged, const Opened& instead) {
+    if (!ranks_.is_chief() || damaged.empty()) return;
+    const std::string metadata = *base::ReadFile(instead.dir + "/metadata.json");
+    for (CheckpointReport& report : damaged) {
+      report.steps_completed = Json::parse(metadata).at("steps_completed");
+      report.time = std::chrono::system_clock::now();
+      report.instead = instead.uuid;
+      registrar_(report);
+    }
   }
 
   // What may take the place of the checkpoint that this run should start from; newest first.

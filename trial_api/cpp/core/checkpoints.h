@@ -20,8 +20,9 @@
 
 namespace det::core {
 
-// Makes a published checkpoint known, or sees to it that it will be; throws Error when it cannot.
-// Called on the chief alone, on its saving thread.
+// Makes a published checkpoint known, or one that was found damaged, or sees to it that it will be;
+// throws Error when it cannot. Called on the chief alone, on its saving thread or, of damage, on
+// the training's.
 using Registrar = std::function<void(const CheckpointReport& checkpoint)>;
 
 // What a run starts from.

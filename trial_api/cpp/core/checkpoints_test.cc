@@ -169,7 +169,13 @@ class BesideTest : public CheckpointsTest {
       const auto communicator =
           size == 1 ? MakeSingleCommunicator() : ConnectGloo(ranks, "127.0.0.1", *exchange);
       auto checkpoints = MakeCheckpoints(communicator.get(), storage::MakeSharedFs(store_, "test"),
-                                         start, [](const CheckpointReport&) {});
+                                         start, [this](const CheckpointReport& report) {
+                                           if (report.damage.empty()) return;
+                                           std::ofstream(dir_.path() + "/reported", std::ios::app)
+                                               << report.uuid << ' ' << report.instead << ' '
+                                               << report.steps_completed << ' ' << report.damage
+                                               << '\n';
+                                         });
       return body({ranks, *communicator, checkpoints}) ? 0 : 1;
     });
   }
@@ -317,6 +323,32 @@ TEST_F(LatestTest, ADamagedOneIsReplacedByTheNewestWholeOneBeforeIt) {
   const std::string error = Opened();
   EXPECT_NE(error.find(uuids_.back() + ": file"), std::string::npos) << error;
   EXPECT_NE(error.find("is damaged"), std::string::npos) << error;
+}
+
+TEST_F(LatestTest, DamageIsReportedOnceAWholeOneIsFound) {
+  const std::string reported = dir_.path() + "/reported";
+  EXPECT_EQ(Opened(), "weights 3");
+  EXPECT_FALSE(fs::exists(reported));
+  Damage(3);
+  Damage(2);
+  EXPECT_EQ(Opened(), "weights 1");
+  std::ifstream file(reported);
+  std::string uuid, instead, damage;
+  int steps = 0;
+  for (const int step : {3, 2}) {
+    file >> uuid >> instead >> steps;
+    std::getline(file, damage);
+    EXPECT_EQ(uuid, uuids_[step - 1]);
+    EXPECT_EQ(instead, uuids_[0]);
+    EXPECT_EQ(steps, 1);
+    EXPECT_NE(damage.find("model.pt is damaged"), std::string::npos) << damage;
+  }
+  EXPECT_FALSE(std::getline(file, damage)) << damage;
+  // Where there is none, it may be the storage that is away.
+  fs::remove(reported);
+  fs::remove_all(store_);
+  EXPECT_NE(Opened().find("is not complete"), std::string::npos);
+  EXPECT_FALSE(fs::exists(reported));
 }
 
 TEST_F(LatestTest, OneThatIsGoneIsDamagedToo) {

@@ -107,6 +107,11 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
     std::lock_guard lock(mutex_);
     if (const auto status = Admit(*context, request->allocation_id()); !status.ok()) return status;
     if (!refusal_.empty()) return {grpc::StatusCode::FAILED_PRECONDITION, refusal_};
+    if (!request->damage().empty()) {
+      AddOnce({request->uuid(), "damaged"},
+              "damaged " + request->uuid() + ' ' + request->instead());
+      return Answer();
+    }
     std::ostringstream text;
     text << "checkpoint " << request->uuid() << ' ' << request->steps_completed();
     const std::map<std::string, int64_t> files(request->resources().begin(),

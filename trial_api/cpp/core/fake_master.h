@@ -46,7 +46,8 @@ class FakeMaster {
 
   // What it was told, in order, one text per report:
   //   "metrics training 10 loss=0.5", "progress 0.5", "checkpoint UUID 10 model.pt=3 ...",
-  //   "ack", "early_exit INVALID_HP message"; metrics of another run than 0 end in " run=N".
+  //   "damaged UUID INSTEAD", "ack", "early_exit INVALID_HP message"; metrics of another run than 0
+  //   end in " run=N".
   // As the real one does, it drops metrics and checkpoints that it knows.
   std::vector<std::string> Reports() const;
   // How many reports it dropped.

@@ -62,6 +62,8 @@ CheckpointReport ReadCheckpoint(std::string_view bytes) {
   report.uuid = message.uuid();
   report.steps_completed = message.steps_completed();
   report.time = FromProto(message.report_time());
+  report.damage = message.damage();
+  report.instead = message.instead();
   report.resources.insert(message.resources().begin(), message.resources().end());
   if (!google::protobuf::util::MessageToJsonString(message.metadata(), &report.metadata_json)
            .ok()) {
@@ -86,6 +88,8 @@ pb::ReportCheckpointRequest ToProto(const CheckpointReport& report) {
   pb::ReportCheckpointRequest message;
   message.set_uuid(report.uuid);
   message.set_steps_completed(static_cast<int32_t>(report.steps_completed));
+  message.set_damage(report.damage);
+  message.set_instead(report.instead);
   message.mutable_resources()->insert(report.resources.begin(), report.resources.end());
   *message.mutable_report_time() = ToProto(report.time);
   const auto parsed =

@@ -28,6 +28,10 @@ struct CheckpointReport {
   std::map<std::string, int64_t> resources;  // bytes of each file
   std::string metadata_json;                 // an object
   std::chrono::system_clock::time_point time;
+  // What is wrong with its files, as seen on load; then the run goes on from `instead`, of which
+  // the steps are. Empty: it is new and whole.
+  std::string damage = {};
+  std::string instead = {};
 };
 
 det::trial::v1::MetricReport ToProto(const MetricReport& report);

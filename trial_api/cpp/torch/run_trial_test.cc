@@ -1,4 +1,5 @@
 // How a trial's process ends, and what it tells whom, by what its Trial throws.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -132,6 +133,9 @@ TEST_F(RunTrialTest, ADamagedCheckpointIsReplacedByTheOneBeforeIt) {
   const auto all = Checkpoints();
   ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[2].second, 2);  // It went on after one batch.
+  const auto told = master_.Reports();
+  EXPECT_EQ(std::count(told.begin(), told.end(), "damaged " + newest + ' ' + saved.front().first),
+            1);
   EXPECT_EQ(all[3].second, 3);
 }
 
