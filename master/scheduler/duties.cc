@@ -9,6 +9,7 @@
 #include "master/scheduler/claims.h"
 #include "master/scheduler/fit.h"
 #include "master/scheduler/holdings.h"
+#include "master/scheduler/least_useful.h"
 #include "master/scheduler/limits.h"
 #include "master/scheduler/words.h"
 

@@ -10,6 +10,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/time/time.h"
 #include "master/scheduler/fair_tree.h"
+#include "master/scheduler/least_useful.h"
 #include "master/scheduler/pool_state.h"
 #include "master/scheduler/state.h"
 

@@ -13,6 +13,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/time/time.h"
+#include "master/scheduler/least_useful.h"
 #include "master/scheduler/state.h"
 
 namespace det::scheduler {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "master/scheduler/books.h"
@@ -19,7 +20,8 @@ int64_t Times(const Shape& shape, const Hold& hold) {
   return static_cast<int64_t>(hold.slots.size()) + hold.vanished;
 }
 
-void AddOnNode(GangState& gang, const Hold& hold, int sign, bool only_leaving) {
+// The counts of the node; its place in the indexes follows by PoolState::Refresh.
+void CountOnNode(GangState& gang, const Hold& hold, int sign, bool only_leaving) {
   NodeState& node = *hold.node;
   const Shape& shape = gang.gang_class->shape;
   const auto add = [&](Counted& counted, int64_t amount) {
@@ -35,7 +37,11 @@ void AddOnNode(GangState& gang, const Hold& hold, int sign, bool only_leaving) {
   add(node.memory, Times(shape, hold) * shape.memory);
   if (!HasSlots(gang)) add(node.places, 1);
   if (gang.leaving && node.pool != nullptr) node.pool->leaving += sign;
-  if (node.pool != nullptr) node.pool->Refresh(node);
+}
+
+void AddOnNode(GangState& gang, const Hold& hold, int sign, bool only_leaving) {
+  CountOnNode(gang, hold, sign, only_leaving);
+  if (hold.node->pool != nullptr) hold.node->pool->Refresh(*hold.node);
 }
 
 void AddToJob(GangState& gang, int sign) {
@@ -46,6 +52,13 @@ void AddToJob(GangState& gang, int sign) {
   if (job.user != nullptr) job.user->held += sign * gang.held;
   if (job.workspace != nullptr) job.workspace->held += sign * gang.held;
   gang.pool->tree.Use(gang, sign);
+}
+
+// Whoever came last mostly goes first.
+template <class Gangs>
+void EraseFromBack(Gangs& gangs, const GangState* gang) {
+  const auto at = std::find(gangs.rbegin(), gangs.rend(), gang);
+  gangs.erase(std::next(at).base());
 }
 
 bool IsElastic(const GangState& gang) {
@@ -103,18 +116,29 @@ void Occupy(GangState& gang, std::vector<Hold> holds) {
 }
 
 void Vacate(GangState& gang) {
-  Unlist(gang);
-  AddToJob(gang, -1);
-  auto& running = gang.job->running;
-  running.erase(std::find(running.begin(), running.end(), &gang));
-  for (const Hold& hold : gang.holds) {
-    auto& gangs = hold.node->gangs;
-    gangs.erase(std::find(gangs.begin(), gangs.end(), &gang));
-    AddOnNode(gang, hold, -1, /*only_leaving=*/false);
+  GangState* one = &gang;
+  VacateAll({&one, 1});
+}
+
+void VacateAll(absl::Span<GangState* const> all) {
+  absl::InlinedVector<NodeState*, 8> nodes;
+  for (GangState* gang : all) {
+    Unlist(*gang);
+    AddToJob(*gang, -1);
+    EraseFromBack(gang->job->running, gang);
+    for (const Hold& hold : gang->holds) {
+      EraseFromBack(hold.node->gangs, gang);
+      CountOnNode(*gang, hold, -1, /*only_leaving=*/false);
+      if (!std::exchange(hold.node->to_refresh, true)) nodes.push_back(hold.node);
+    }
+    gang->holds.clear();
+    gang->running = false;
+    gang->held = 0;
   }
-  gang.holds.clear();
-  gang.running = false;
-  gang.held = 0;
+  for (NodeState* node : nodes) {
+    node->to_refresh = false;
+    if (node->pool != nullptr) node->pool->Refresh(*node);
+  }
 }
 
 void MarkLeaving(GangState& gang, bool leaving) {

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "absl/types/span.h"
 #include "master/scheduler/pool_state.h"
 #include "master/scheduler/shape.h"
 #include "master/scheduler/state.h"
@@ -17,6 +18,8 @@ namespace det::scheduler {
 void Occupy(GangState& gang, std::vector<Hold> holds);
 // It runs no more.
 void Vacate(GangState& gang);
+// None of them: a node that several leave is put into its indexes once.
+void VacateAll(absl::Span<GangState* const> gangs);
 
 // It will go soon, or not after all. REQUIRES that it runs and that this is news.
 void SetLeaving(GangState& gang, bool leaving);

@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "master/model/resource_pool.h"
 #include "master/scheduler/fair_tree.h"
+#include "master/scheduler/least_useful.h"
 #include "master/scheduler/node_set.h"
 #include "master/scheduler/shape.h"
 #include "master/scheduler/state.h"

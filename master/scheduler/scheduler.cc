@@ -49,7 +49,11 @@ Plan TakeBack(const Changes& changes) {
   plan.assign.reserve(changes.started.size());
   for (GangState* gang : changes.started) {
     plan.assign.push_back({gang->gang->id, PlacementsOf(*gang), gang->backfilled});
-    Vacate(*gang);
+  }
+  // The last first: it is the last of its job's and of its nodes', too.
+  const std::vector<GangState*> back(changes.started.rbegin(), changes.started.rend());
+  VacateAll(back);
+  for (GangState* gang : back) {
     gang->fresh = false;
     --gang->job->fresh;
   }

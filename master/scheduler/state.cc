@@ -1,8 +1,5 @@
 #include "master/scheduler/state.h"
 
-#include <algorithm>
-#include <tuple>
-
 namespace det::scheduler {
 
 bool operator<(const OrderKey& a, const OrderKey& b) {
@@ -15,19 +12,6 @@ bool operator<(const OrderKey& a, const OrderKey& b) {
 bool JobQueue::BySubmission::operator()(const GangState* a, const GangState* b) const {
   if (a->submitted != b->submitted) return a->submitted < b->submitted;
   return a != b && a->gang->id < b->gang->id;
-}
-
-bool LeastUseful::operator()(const GangState* a, const GangState* b) const {
-  if (a == b) return false;
-  const auto key = [](const GangState* g) {
-    const bool above_minimum = g->slots() > std::max(1, g->gang->slots);
-    return std::tuple(*g->victim_priority, above_minimum, g->saved_at, g->started_at,
-                      g->gang->submitted);
-  };
-  const auto ka = key(a);
-  const auto kb = key(b);
-  if (ka != kb) return ka > kb;
-  return a->gang->id > b->gang->id;
 }
 
 int GangState::slots() const {

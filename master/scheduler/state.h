@@ -66,6 +66,7 @@ struct NodeState {
   Counted cpus, memory, places;
   int places_used[2] = {-1, -1};  // its place in Index::by_places, by horizon; -1: none
   bool in_maintenance = false;
+  bool to_refresh = false;  // while many gangs are vacated
   absl::Time next_maintenance = absl::InfiniteFuture();
   std::vector<GangState*> gangs;
 };
@@ -96,11 +97,6 @@ struct JobQueue {
   bool listed = false;  // whether it is in GangClass::queues, under `key`
   OrderKey key;
   absl::btree_set<GangState*, BySubmission> gangs;
-};
-
-// Whom to ask away first: worst priority; above its minimum; least work lost; newest.
-struct LeastUseful {
-  bool operator()(const GangState* a, const GangState* b) const;
 };
 
 struct GangState {

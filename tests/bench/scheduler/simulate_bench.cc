@@ -130,8 +130,6 @@ int Main(int argc, char** argv) {
     options.settings.backfill = false;
     const Simulation strict = Play(name + ", strict order", workload, options);
     good &= ShowWorst(workload, ours, strict, absl::Seconds(60));
-    // For so long a gang lets its equals pass.
-    good &= ShowWorst(workload, ours, strict, options.settings.hold_after);
   }
   Options options;
   options.settings.preemption = true;
