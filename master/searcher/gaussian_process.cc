@@ -24,6 +24,13 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kLeastScale = -7, kMostScale = 9;
 constexpr double kLeastNoise = -14, kMostNoise = 0;
 constexpr int kSteps = 40;
+// No step changes more than this any longer.
+constexpr double kSmallStep = 0.02;
+// The parameters are fitted to so many points, from the best to the worst: that work is cubic, and
+// the most of a decision.
+constexpr size_t kFitted = 64;
+// Of a new point's variance; with less of it the factor is made anew, with more noise.
+constexpr double kLeastRest = 1e-10;
 
 // The order of a product's sums depends on the sizes of the caches, so they are made to be equal.
 void FixBlocking() { Eigen::setCpuCacheSizes(32 * 1024, 256 * 1024, 4 * 1024 * 1024); }
@@ -133,6 +140,7 @@ double Climb(const Posterior& posterior, Parameters& p) {
       last[i] = slope[i];
       at[i] = Clamp(i, d, at[i] + (slope[i] > 0 ? step[i] : slope[i] < 0 ? -step[i] : 0));
     }
+    if (*std::max_element(step.begin(), step.end()) < kSmallStep) break;
   }
   p = best;
   return most;
@@ -145,7 +153,14 @@ void GaussianProcess::Fit(const std::vector<Coordinates>& points,
   FixBlocking();
   points_ = points;
   targets_ = targets;
-  const Posterior posterior(axes_, points, targets);
+  const size_t count = std::min(points.size(), kFitted);
+  std::vector<Coordinates> some;
+  std::vector<double> reached;
+  for (size_t k = 0; k < count; ++k) {
+    some.push_back(points[k * points.size() / count]);
+    reached.push_back(targets[k * points.size() / count]);
+  }
+  const Posterior posterior(axes_, some, reached);
   double most = -kInf;
   for (const double scale : {-2.0, 2.0}) {
     Parameters p(axes_.size() + 2, scale);
@@ -160,42 +175,65 @@ void GaussianProcess::Fit(const std::vector<Coordinates>& points,
   Condition();
 }
 
+// One row more of the factor.
 void GaussianProcess::Add(const Coordinates& point, double target) {
+  const Index n = static_cast<Index>(points_.size());
+  std::vector<double> row = Kernel({point});
+  Eigen::Map<VectorXd> r(row.data(), n);
+  const Eigen::Map<const MatrixXd> factor(factor_.data(), n, n);
+  factor.triangularView<Eigen::Lower>().solveInPlace(r);
+  const double rest = std::exp(parameters_[axes_.size()]) + noise_ - r.squaredNorm();
   points_.push_back(point);
   targets_.push_back(target);
-  Condition();
+  if (!(rest > kLeastRest)) return Condition();
+  MatrixXd grown = MatrixXd::Zero(n + 1, n + 1);
+  grown.topLeftCorner(n, n) = factor;
+  grown.bottomLeftCorner(1, n) = r.transpose();
+  grown(n, n) = std::sqrt(rest);
+  factor_.assign(grown.data(), grown.data() + grown.size());
+  Weigh();
+}
+
+void GaussianProcess::Weigh() {
+  const Index n = static_cast<Index>(points_.size());
+  const Eigen::Map<const MatrixXd> factor(factor_.data(), n, n);
+  weights_ = targets_;
+  Eigen::Map<VectorXd> weights(weights_.data(), n);
+  factor.triangularView<Eigen::Lower>().solveInPlace(weights);
+  factor.transpose().triangularView<Eigen::Upper>().solveInPlace(weights);
+}
+
+std::vector<double> GaussianProcess::Kernel(const std::vector<Coordinates>& points) const {
+  const size_t d = axes_.size();
+  ArrayXXd s =
+      ArrayXXd::Zero(static_cast<Index>(points_.size()), static_cast<Index>(points.size()));
+  for (size_t i = 0; i < d; ++i) {
+    s += std::exp(parameters_[i]) * SquareDistances(axes_[i], i, points_, points);
+  }
+  const ArrayXXd kernel = std::exp(parameters_[d]) * Matern(s);
+  return {kernel.data(), kernel.data() + kernel.size()};
 }
 
 void GaussianProcess::Condition() {
-  const size_t d = axes_.size();
   const Index n = static_cast<Index>(points_.size());
-  ArrayXXd s = ArrayXXd::Zero(n, n);
-  for (size_t i = 0; i < d; ++i) {
-    s += std::exp(parameters_[i]) * SquareDistances(axes_[i], i, points_, points_);
-  }
-  const MatrixXd correlation = std::exp(parameters_[d]) * Matern(s);
+  const std::vector<double> values = Kernel(points_);
+  const Eigen::Map<const MatrixXd> kernel(values.data(), n, n);
   // More noise until it is not singular.
-  for (double noise = std::exp(parameters_[d + 1]);; noise *= 10) {
-    const Eigen::LLT<MatrixXd> factor(correlation + noise * MatrixXd::Identity(n, n));
-    if (factor.info() != Eigen::Success && noise < 1e6) continue;
-    const VectorXd weights = factor.solve(Eigen::Map<const VectorXd>(targets_.data(), n));
-    weights_.assign(weights.data(), weights.data() + n);
+  for (noise_ = std::exp(parameters_[axes_.size() + 1]);; noise_ *= 10) {
+    const Eigen::LLT<MatrixXd> factor(kernel + noise_ * MatrixXd::Identity(n, n));
+    if (factor.info() != Eigen::Success && noise_ < 1e6) continue;
     const MatrixXd lower = factor.matrixL();
     factor_.assign(lower.data(), lower.data() + n * n);
-    return;
+    return Weigh();
   }
 }
 
 std::vector<GaussianProcess::Prediction> GaussianProcess::Predict(
     const std::vector<Coordinates>& points) const {
-  const size_t d = axes_.size();
   const Index n = static_cast<Index>(points_.size()), m = static_cast<Index>(points.size());
-  ArrayXXd s = ArrayXXd::Zero(n, m);
-  for (size_t i = 0; i < d; ++i) {
-    s += std::exp(parameters_[i]) * SquareDistances(axes_[i], i, points_, points);
-  }
-  const double variance = std::exp(parameters_[d]);
-  MatrixXd kernel = variance * Matern(s);
+  const double variance = std::exp(parameters_[axes_.size()]);
+  std::vector<double> values = Kernel(points);
+  Eigen::Map<MatrixXd> kernel(values.data(), n, m);
   const VectorXd mean = kernel.transpose() * Eigen::Map<const VectorXd>(weights_.data(), n);
   Eigen::Map<const MatrixXd>(factor_.data(), n, n)
       .triangularView<Eigen::Lower>()

@@ -4,7 +4,8 @@
 //
 // Its parameters are those of the highest posterior, with the prior of Hvarfner, Hellsten and Nardi
 // ("Vanilla Bayesian optimization performs great in high dimensions", ICML 2024), by gradient from
-// given starts. Same input, same result on every machine. Work: O(points^3). PURE.
+// given starts; of many points they are fitted to some. Same input, same result on every machine.
+// Work: O(points^3) to fit, O(points^2) for one point more. PURE.
 #ifndef MASTER_SEARCHER_GAUSSIAN_PROCESS_H_
 #define MASTER_SEARCHER_GAUSSIAN_PROCESS_H_
 
@@ -36,11 +37,15 @@ class GaussianProcess {
 
  private:
   void Condition();
+  // The Matern kernel of each of its points and each of these, by columns.
+  std::vector<double> Kernel(const std::vector<Coordinates>& points) const;
+  void Weigh();
 
   const std::vector<Axis>& axes_;
   std::vector<Coordinates> points_;
   std::vector<double> targets_;
   Parameters parameters_;
+  double noise_ = 0;             // as much as makes the kernel regular
   std::vector<double> factor_;   // Cholesky's, column by column
   std::vector<double> weights_;  // of the kernels in the mean
 };

@@ -31,6 +31,7 @@ double LogMass(double center, double sigma) {
 constexpr Eigen::Index kBlock = 8;
 using Block = Eigen::Array<float, kBlock, 1>;
 constexpr float kNothing = -1e30F;
+constexpr float kLeastLog = -17;  // of a part of a sum that is seen in single precision
 
 std::vector<float> Padded(const std::vector<double>& values, float padding) {
   std::vector<float> padded(values.begin(), values.end());
@@ -172,9 +173,16 @@ double Parzen::LogDensity(const Coordinates& x) const {
     }
     sum = total;
   }
-  // The largest is taken out of the sum, or all would underflow.
+  // The largest is taken out of the sum, or all would underflow. Blocks of what is nothing beside
+  // it, most of them, are left out; within a block it is kept from becoming denormal, which is
+  // slow.
   const float largest = logs.maxCoeff();
-  return static_cast<double>(largest) + std::log(static_cast<double>((logs - largest).exp().sum()));
+  float sum = 0;
+  for (Eigen::Index k = 0; k < logs.size(); k += kBlock) {
+    const Block below = Eigen::Map<const Block>(logs.data() + k) - largest;
+    if (below.maxCoeff() > kLeastLog) sum += below.max(4 * kLeastLog).exp().sum();
+  }
+  return static_cast<double>(largest) + std::log(static_cast<double>(sum));
 }
 
 }  // namespace det::searcher

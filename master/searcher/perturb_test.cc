@@ -238,7 +238,14 @@ TEST(ExploreTest, ASeedLeadsToTheSamePoints) {
     point = Explore(space, point, 0.25, 1.25, rng);
     trace.push_back(Value(point).ToJson());
   }
-  EXPECT_THAT(trace, ElementsAre("?"));
+  EXPECT_THAT(trace, ElementsAre(R"({"a":20,"b":0.4,"c":0.0125,"d":"x"})",
+                                 R"({"a":21,"b":0.5,"c":0.015625,"d":"y"})",
+                                 R"({"a":63,"b":0.625,"c":0.03873652193831291,"d":"x"})",
+                                 R"({"a":50,"b":0.78125,"c":0.04842065242289113,"d":"x"})",
+                                 R"({"a":40,"b":0.9765625,"c":0.06052581552861391,"d":"y"})",
+                                 R"({"a":32,"b":0.78125,"c":0.0017529902783682708,"d":"z"})",
+                                 R"({"a":40,"b":0.625,"c":0.0021912378479603386,"d":"y"})",
+                                 R"({"a":32,"b":0.78125,"c":0.0027390473099504235,"d":"z"})"));
 }
 
 TEST(ExploreTest, KeepsConstantsAndEmptyMaps) {
