@@ -171,13 +171,13 @@ std::string LogText(const api::v1::TrialLogsResponse& line, const Style& style) 
                       Painted(text, alarm ? Paint::kFailed : Paint::kPlain, style), end);
 }
 
-absl::Status PrintLogs(const ApiClient& api, const api::v1::TrialLogsRequest& request, LogForm form,
+absl::Status PrintLogs(const ApiClient& api, api::v1::TrialLogsRequest request, LogForm form,
                        Screen* screen, Patience patience) {
   api::v1::TrialLogsResponse line;
-  int64_t last_id = 0;
+  int64_t last_id = request.after_id();
   absl::Status printed;
   const auto take = [&] {
-    // After a restart the master begins again with the first line.
+    // A master of the version before begins again with the first line.
     if (line.id() <= last_id) return true;
     last_id = line.id();
     patience.Answered();
@@ -189,6 +189,7 @@ absl::Status PrintLogs(const ApiClient& api, const api::v1::TrialLogsRequest& re
     DET_RETURN_IF_ERROR(printed);
     if (streamed.ok()) return absl::OkStatus();
     DET_RETURN_IF_ERROR(patience.Pause(streamed));
+    request.set_after_id(last_id);
   }
 }
 

@@ -44,7 +44,7 @@ std::string LogText(const api::v1::TrialLogsResponse& line, const Style& style);
 
 // The trial's lines, each once, oldest first; with `follow` until it has ended. kJson: one object
 // per line. Ends early, OK, when stdout takes no more: Screen::output_error().
-absl::Status PrintLogs(const ApiClient& api, const api::v1::TrialLogsRequest& request, LogForm form,
+absl::Status PrintLogs(const ApiClient& api, api::v1::TrialLogsRequest request, LogForm form,
                        Screen* screen, Patience patience);
 
 // The id of the experiment's first trial; 0 if it has none, with `wait` if it ended without.

@@ -60,6 +60,23 @@ TEST_F(FollowTest, ALogGoesOnAfterTheMasterWasAwayWithEachLineOnce) {
   EXPECT_EQ(CountOf(err, "\n"), 1) << err;
 }
 
+TEST_F(FollowTest, ALogGoesOnWithTheLineAfterTheLastOne) {
+  std::vector<std::string> requests;
+  {
+    FakeServer server({Chunked({LogLine(5, "five"), LogLine(8, "eight")}, /*end=*/false),
+                       Chunked({LogLine(9, "nine")})});
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(Print(server.url(), Patience(&screen_)).ok());
+    testing::internal::GetCapturedStdout();
+    testing::internal::GetCapturedStderr();
+    requests = server.requests;
+  }
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_THAT(requests[0], Not(HasSubstr("afterId")));
+  EXPECT_THAT(requests[1], HasSubstr("afterId=8"));
+}
+
 TEST_F(FollowTest, PatienceHasAnEnd) {
   FakeServer server({Chunked({LogLine(1, "one")}, /*end=*/false)});
   testing::internal::CaptureStderr();

@@ -344,6 +344,36 @@ TEST(SamplersTest, DoNotAskAgainForAPointOfAFewWhileOthersAreLeft) {
   }
 }
 
+// As BOHB has it: what short runs say counts only where too few have run longer.
+TEST(SamplersTest, TpeComparesAtTheLongestLengthThatEnoughHaveReached) {
+  const SearchSpace space = {{"x", {DoubleHparam{0, 1, {}}}}};
+  const base::Rng rng(3);
+  const auto x_of = [](const CreateTrial& trial) { return *trial.hparams.at("x").AsDouble(); };
+  // Short runs say that large values are good, long ones that small values are.
+  const auto small_ones = [&](size_t long_runs) {
+    TpeSampler sampler(1);
+    std::vector<CreateTrial> trials;
+    for (int i = 1; i <= 24; ++i) trials.push_back(MakeTrial(Context{space, rng}, sampler, i));
+    std::sort(trials.begin(), trials.end(),
+              [&](const CreateTrial& a, const CreateTrial& b) { return x_of(a) < x_of(b); });
+    for (size_t i = 0; i < trials.size(); ++i) {
+      const double x = x_of(trials[i]);
+      sampler.OnReport({.request = trials[i].request, .length = 1, .losses = {1 - x}});
+      if (i >= long_runs) continue;
+      sampler.OnReport({.request = trials[i].request, .length = 4, .losses = {x}});
+    }
+    int small = 0;
+    for (int i = 0; i < 200; ++i) {
+      TpeSampler again(1);
+      EXPECT_TRUE(again.Restore(sampler.Snapshot()).ok());
+      small += x_of(MakeTrial(Context{space, rng}, again, 100 + i)) < 0.5 ? 1 : 0;
+    }
+    return small;
+  };
+  EXPECT_GE(small_ones(3), 120) << "of 200; enough for one hyperparameter";
+  EXPECT_LE(small_ones(2), 40);
+}
+
 TEST(SamplersTest, TpeFindsBothEndsOfAFront) {
   const SearchSpace space = {{"x", {DoubleHparam{-2, 4, {}}}}, {"y", {DoubleHparam{-2, 2, {}}}}};
   TpeSampler sampler(2);

@@ -88,6 +88,7 @@ store::LogQuery ToLogQuery(const Request& request, model::TaskId task) {
   if (request.has_timestamp_before()) query.before = FromProto(request.timestamp_before());
   if (request.has_timestamp_after()) query.after = FromProto(request.timestamp_after());
   query.contains = request.search_text();
+  query.after_id = request.after_id();
   return query;
 }
 

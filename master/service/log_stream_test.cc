@@ -62,5 +62,23 @@ TEST_F(LogCursorTest, ReadsInPortionsInEitherOrder) {
   }
 }
 
+TEST_F(LogCursorTest, GoesOnAfterALine) {
+  LogQuestion question;
+  question.query.task = model::TaskId("1.1");
+  question.query.after_id = LogCursor(edge_, question).Next()->lines[9].id;
+  for (const bool descending : {false, true}) {
+    question.query.descending = descending;
+    size_t count = 0;
+    LogCursor cursor(edge_, question);
+    for (bool last = false; !last;) {
+      const absl::StatusOr<LogCursor::Portion> portion = cursor.Next();
+      ASSERT_TRUE(portion.ok()) << portion.status();
+      count += portion->lines.size();
+      last = portion->last;
+    }
+    EXPECT_EQ(count, static_cast<size_t>(kLines - 10)) << descending;
+  }
+}
+
 }  // namespace
 }  // namespace det::service

@@ -27,6 +27,12 @@ int64_t Machine::LifeOf(const model::AllocationId& id) const {
 }
 
 void Machine::After(absl::Duration delay, std::function<void()> act) {
+  stage_.After(delay, [this, agent = agent_, act = std::move(act)] {
+    if (agent == agent_) act();
+  });
+}
+
+void Machine::AfterOnMachine(absl::Duration delay, std::function<void()> act) {
   stage_.After(delay, [this, boot = boot_, act = std::move(act)] {
     if (boot == boot_) act();
   });
@@ -73,12 +79,16 @@ void Machine::Take(int64_t stream, const Down& message) {
   for (const agent::Report& report : supervisor_.Unacked()) Send(report);
 }
 
-void Machine::BreakStream() {
-  if (stream_ == 0) return;
+void Machine::LoseStream() {
   ++stage_.counts.broken_streams;
   const int64_t broken = std::exchange(stream_, 0);
   registered_ = false;
   stage_.After(stage_.Ms(0, 5'000), [this, broken] { master_.NoticeBreak(broken, id()); });
+}
+
+void Machine::BreakStream() {
+  if (stream_ == 0) return;
+  LoseStream();
   After(std::max(stage_.Ms(50, 3'000), away_until_ - stage_.now()), [this] { Connect(); });
 }
 
@@ -92,17 +102,56 @@ void Machine::Reboot(absl::Duration away) {
   stage_.Note(absl::StrCat(id().value(), ": reboot, away for ", absl::FormatDuration(away)));
   ++stage_.counts.reboots;
   ++boot_;
+  ++agent_;
   away_until_ = stage_.now() + away;
   processes_.clear();
+  kept_.clear();
   supervisor_ = agent::Supervisor();
+  agent_lives_ = true;
   tick_ = absl::InfiniteFuture();
   if (stream_ != 0) return BreakStream();
   After(away, [this] { Connect(); });
 }
 
+void Machine::CrashAgent(absl::Duration away) {
+  if (!agent_lives_) return;
+  stage_.Note(
+      absl::StrCat(id().value(), ": its agent crashes, away for ", absl::FormatDuration(away)));
+  ++stage_.counts.agent_crashes;
+  ++agent_;
+  agent_lives_ = false;
+  if (stream_ != 0) LoseStream();
+  After(away, [this] { StartAgent(); });
+}
+
+void Machine::StartAgent() {
+  supervisor_ = agent::Supervisor();
+  agent_lives_ = true;
+  tick_ = absl::InfiniteFuture();
+  // A copy: what has ended and needs no lines sent may be forgotten on the way.
+  for (const auto& [id, kept] : std::map(kept_)) {
+    stage_.Note(absl::StrCat(self_.id.value(), ": takes up ", id.value()));
+    ++stage_.counts.adoptions;
+    stage_.counts.adopted_ends += kept.exit.has_value();
+    Handle(agent::TaskAdopted{id, kept.slots});
+  }
+  Connect();
+  // The keepers tell as they are asked, one by one.
+  for (const auto& [id, kept] : kept_) {
+    After(stage_.Ms(0, 300), [this, id = id] {
+      const auto it = kept_.find(id);
+      if (it == kept_.end()) return;
+      const std::optional<agent::TaskExit> exit = it->second.exit;
+      if (it->second.started) Handle(agent::TaskStarted{id, 1});
+      if (exit) Handle(agent::TaskExited{id, *exit});
+    });
+  }
+}
+
 // ---- the agent ----
 
 void Machine::Handle(const agent::Event& event) {
+  if (!agent_lives_) return;
   for (const agent::Action& action : supervisor_.Apply(event, stage_.now())) {
     std::visit([this](const auto& kind) { Do(kind); }, action);
   }
@@ -116,19 +165,28 @@ void Machine::Handle(const agent::Event& event) {
 }
 
 void Machine::Do(const agent::StartProcess& action) {
-  const agent::AllocationId allocation = action.spec.allocation;
-  After(stage_.Ms(5, 800), [this, allocation, slots = action.spec.slots] {
-    if (stage_.Fault(0.03)) {
-      return Handle(agent::TaskExited{
-          allocation, {.exit_code = 1, .message = "no such program", .start_failed = true}});
-    }
-    const model::AllocationId id = Mine(allocation);
-    CheckSlots(id, slots);
-    processes_[id] = {slots, stage_.NextNumber()};
-    stage_.Note(absl::StrCat(self_.id.value(), ": runs ", id.value()));
-    begun_(*this, id);
-    Handle(agent::TaskStarted{allocation, 1});
-  });
+  kept_[action.spec.allocation] = {.slots = action.spec.slots};
+  AfterOnMachine(stage_.Ms(5, 800),
+                 [this, allocation = action.spec.allocation] { Begin(allocation); });
+}
+
+void Machine::Begin(const agent::AllocationId& allocation) {
+  if (stage_.Fault(0.03)) {
+    return End(allocation, {.exit_code = 1, .message = "no such program", .start_failed = true});
+  }
+  const model::AllocationId id = Mine(allocation);
+  Kept& kept = kept_.at(allocation);
+  CheckSlots(id, kept.slots);
+  kept.started = true;
+  processes_[id] = {kept.slots, stage_.NextNumber()};
+  stage_.Note(absl::StrCat(self_.id.value(), ": runs ", id.value()));
+  begun_(*this, id);
+  Handle(agent::TaskStarted{allocation, 1});
+}
+
+void Machine::End(const agent::AllocationId& allocation, const agent::TaskExit& exit) {
+  kept_.at(allocation).exit = exit;
+  Handle(agent::TaskExited{allocation, exit});
 }
 
 void Machine::Do(const agent::SignalProcess& action) {
@@ -137,7 +195,7 @@ void Machine::Do(const agent::SignalProcess& action) {
   // A signal to what is still being started arrives once it has.
   const absl::Duration delay = kill ? stage_.Ms(1'000, 1'200) : stage_.Ms(10, 4'000);
   if (!kill && stage_.Chance(0.2)) return;  // deaf
-  After(delay, [this, id, kill] { Exit(id, kill ? 137 : 143, kill ? 9 : 15); });
+  AfterOnMachine(delay, [this, id, kill] { Exit(id, kill ? 137 : 143, kill ? 9 : 15); });
 }
 
 void Machine::Do(const agent::FlushLogs& action) {
@@ -158,7 +216,7 @@ void Machine::Send(const agent::Report& report) {
 void Machine::Exit(const model::AllocationId& id, int code, int signal) {
   if (processes_.erase(id) == 0) return;
   stage_.Note(absl::StrCat(self_.id.value(), ": ", id.value(), " ended with ", code));
-  Handle(agent::TaskExited{Its(id), {.exit_code = code, .signal = signal, .message = ""}});
+  End(Its(id), {.exit_code = code, .signal = signal, .message = ""});
 }
 
 // Also where the master gave the other task up while this machine was out of its reach.

@@ -30,7 +30,10 @@ struct Counts {
   int refused_streams = 0;  // by a master whose database is away
   int late_calls = 0;       // of trials, overtaken by others
   int repeated_calls = 0;
-  int reboots = 0;  // of agents
+  int reboots = 0;  // of machines
+  int agent_crashes = 0;
+  int adoptions = 0;     // of tasks, by the next agent
+  int adopted_ends = 0;  // of these had ended meanwhile
   int lost_agents = 0;
   int double_creations = 0;
   int preemptions = 0;
@@ -61,6 +64,9 @@ inline constexpr CountField kCountFields[] = {
     {"late calls", &Counts::late_calls},
     {"repeated calls", &Counts::repeated_calls},
     {"reboots", &Counts::reboots},
+    {"agents crashed", &Counts::agent_crashes},
+    {"tasks taken up", &Counts::adoptions},
+    {"tasks taken up after their end", &Counts::adopted_ends},
     {"lost agents", &Counts::lost_agents},
     {"double creations", &Counts::double_creations},
     {"preemptions", &Counts::preemptions},

@@ -53,9 +53,7 @@ std::shared_ptr<const model::ExperimentConfig> MakeRepeatableConfig(uint64_t see
   search.max_trials = rng.UniformInt(2, 6);
   search.max_concurrent_trials = 1;
   search.divisor = 2;
-  // Not the promotion rule: it does not hear what a trial reports between the order to pause and
-  // its pause, and so depends on how promptly that is.
-  search.stop_once = true;
+  search.stop_once = rng.UniformInt(0, 1) == 0;
   config->hyperparameters["lr"] = {model::DoubleHparam{0, 1, std::nullopt}};
   config->experiment_seed = static_cast<uint32_t>(rng.UniformInt(0, 1'000'000));
   config->resources.slots_per_trial = static_cast<int>(rng.UniformInt(1, 4));
@@ -308,6 +306,8 @@ void World::Trouble() {
       return machine.Reboot(away);
     case 6:
       return machine.Part(away);
+    case 7:
+      return machine.CrashAgent(away);
     default:
       return machine.BreakStream();
   }
