@@ -83,6 +83,10 @@ std::optional<scheduler::WaitReason> Cluster::FindWaitReason(const model::Alloca
   return state_->scheduler.ReasonOf(id);
 }
 
+bool Cluster::IsBackfilled(const model::AllocationId& id) const {
+  return state_->backfilled.contains(id);
+}
+
 std::vector<KnownPool> Cluster::pools() const {
   std::map<std::string, KnownPool> by_name;
   for (const auto& [id, agent] : state_->agents) {

@@ -75,6 +75,8 @@ class Cluster {
   std::vector<const experiment::Experiment*> live_experiments() const;
   // Why a queued allocation waits, as of the last ScheduleTick.
   std::optional<scheduler::WaitReason> FindWaitReason(const model::AllocationId& id) const;
+  // Whether it started past one that goes before it in its pool, by this master.
+  bool IsBackfilled(const model::AllocationId& id) const;
   std::vector<KnownPool> pools() const;        // by name
   const std::string& default_compute() const;  // pool of who names none and needs slots
   const std::string& default_aux() const;      // and of who needs none

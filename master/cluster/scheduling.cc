@@ -56,6 +56,7 @@ bool AssignSlots(Step& step, const scheduler::Assignment& assignment) {
   Do(step, a, experiment::Assign(a, assignment.on, step.now));
   // What comes later in the plan must not take the same.
   step.s.slots.Put(a);
+  if (assignment.backfilled) step.s.backfilled.insert(a.id);
   return true;
 }
 

@@ -90,6 +90,22 @@ TEST_F(SchedulingTest, JobsMoveBesideOthersOfTheirPoolAndPriority) {
   EXPECT_THAT(Order(), ElementsAre(4, 1, 3, 2, 5)) << "who comes later is behind all";
 }
 
+TEST_F(SchedulingTest, WhoStartsPastAnotherIsKnown) {
+  AddAgent("a", 2);
+  auto large = MakeConfig();
+  large->resources.slots_per_trial = 2;
+  Create(MakeConfig());
+  Start("1.1.0");
+  Create(large);
+  Create(MakeConfig());
+  Start("3.3.0");
+  EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("1.1.0")));
+  EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("2.2.0"))) << "it waits";
+  EXPECT_TRUE(cluster_.IsBackfilled(AllocationId("3.3.0")));
+  Exit("3.3.0", 0);
+  EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("3.3.0")));
+}
+
 TEST_F(SchedulingTest, PositionsNeverRunOut) {
   for (int i = 0; i < 3; ++i) Create(MakeConfig());
   for (int i = 0; i < 100; ++i) {

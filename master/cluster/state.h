@@ -69,6 +69,8 @@ struct Cluster::State {
   // build on it. No durable state.
   std::set<model::ExperimentId> deleting;
   std::set<model::CheckpointId> dropped;
+  // Of the allocations: those that started past one that goes before them. No durable state.
+  std::set<model::AllocationId> backfilled;
   int32_t last_experiment = 0;
   int32_t last_trial = 0;
   int64_t last_submitted = 0;

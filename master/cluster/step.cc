@@ -87,7 +87,9 @@ Outcome Step::Finish() {
 
 void Step::Forget() {
   for (const model::AllocationId& id : allocations_) {
-    if (s.allocations.at(id).state == model::AllocationState::kTerminated) s.allocations.erase(id);
+    if (s.allocations.at(id).state != model::AllocationState::kTerminated) continue;
+    s.allocations.erase(id);
+    s.backfilled.erase(id);
   }
   for (const model::ExperimentId& id : experiments_) {
     const auto entry = s.experiments.find(id);

@@ -26,10 +26,17 @@ struct Draft {
   const Experiment* experiment = nullptr;
   int requested = 0;
   int allocated = 0;
+  bool backfilled = false;
   std::vector<const Allocation*> waiting;
 };
 
-void Add(const Allocation& allocation, Draft* draft) {
+api::JobSummary::State StateOf(bool waits, bool backfilled) {
+  if (waits) return api::JobSummary::STATE_QUEUED;
+  return backfilled ? api::JobSummary::STATE_SCHEDULED_BACKFILLED
+                    : api::JobSummary::STATE_SCHEDULED;
+}
+
+void Add(const cluster::Cluster& cluster, const Allocation& allocation, Draft* draft) {
   int held = 0;
   bool placed = false;
   for (const experiment::Share& share : allocation.shares) {
@@ -39,6 +46,7 @@ void Add(const Allocation& allocation, Draft* draft) {
   }
   draft->requested += std::max(allocation.slots, held);
   draft->allocated += held;
+  draft->backfilled = draft->backfilled || cluster.IsBackfilled(allocation.id);
   if (!placed && allocation.state == model::AllocationState::kQueued) {
     draft->waiting.push_back(&allocation);
   }
@@ -59,7 +67,7 @@ std::map<model::ExperimentId, Draft> Gather(const cluster::Cluster& cluster,
       if (here) draft->experiment = e;
     }
     before = allocation;
-    if (draft != nullptr) Add(*allocation, draft);
+    if (draft != nullptr) Add(cluster, *allocation, draft);
   }
   return drafts;
 }
@@ -116,8 +124,7 @@ api::Job ToJob(const Draft& draft) {
   out.set_progress(static_cast<float>(e.progress));
   out.set_workspace(e.config->workspace);
   const bool waits = draft.waiting.size() > 0 && draft.allocated == 0;
-  out.mutable_summary()->set_state(waits ? api::JobSummary::STATE_QUEUED
-                                         : api::JobSummary::STATE_SCHEDULED);
+  out.mutable_summary()->set_state(StateOf(waits, draft.backfilled));
   return out;
 }
 
@@ -200,7 +207,10 @@ std::optional<api::JobSummary> PlaceOf(const cluster::Cluster& cluster, model::E
     return a->state == model::AllocationState::kQueued;
   });
   api::JobSummary out;
-  out.set_state(waits ? api::JobSummary::STATE_QUEUED : api::JobSummary::STATE_SCHEDULED);
+  const bool backfilled = std::any_of(live.begin(), live.end(), [&](const Allocation* a) {
+    return cluster.IsBackfilled(a->id);
+  });
+  out.set_state(StateOf(waits, backfilled));
   int ahead = 0;
   for (const Experiment* other : cluster.live_experiments()) {
     if (other->queue.resource_pool != mine->queue.resource_pool) continue;
