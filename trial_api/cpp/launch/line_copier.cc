@@ -19,21 +19,21 @@ void LineCopier::Add(std::string_view bytes) {
     const size_t end = bytes.find_first_of("\r\n");
     if (end == std::string_view::npos) {
       pending_ += bytes;
-      if (pending_.size() >= kLongestLine) Emit(std::exchange(pending_, ""));
+      if (pending_.size() >= kLongestLine) Emit(std::exchange(pending_, {}));
       break;
     }
     pending_ += bytes.substr(0, end);
     // "\r\n" and the '\r' in front of a progress bar make no empty lines.
-    if (bytes[end] == '\n' || !pending_.empty()) Emit(std::exchange(pending_, ""));
+    if (bytes[end] == '\n' || !pending_.empty()) Emit(std::exchange(pending_, {}));
     const bool pair = bytes.substr(end, 2) == "\r\n";
     bytes.remove_prefix(end + (pair ? 2 : 1));
   }
-  if (!out_.empty()) sink_(std::exchange(out_, ""));
+  if (!out_.empty()) sink_(std::exchange(out_, {}));
 }
 
 void LineCopier::Finish() {
-  if (!pending_.empty()) Emit(std::exchange(pending_, ""));
-  if (!out_.empty()) sink_(std::exchange(out_, ""));
+  if (!pending_.empty()) Emit(std::exchange(pending_, {}));
+  if (!out_.empty()) sink_(std::exchange(out_, {}));
 }
 
 void LineCopier::Emit(std::string_view line) {
