@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "cli/command.h"
-#include "cli/commands/scripted.h"
+#include "cli/testing/run_det.h"
 #include "cli/fake_server.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

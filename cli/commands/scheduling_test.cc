@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "cli/command.h"
-#include "cli/commands/scripted.h"
+#include "cli/testing/run_det.h"
 #include "cli/commands/time_text.h"
 #include "cli/fake_server.h"
 #include "gmock/gmock.h"

@@ -91,6 +91,9 @@ TEST_F(SchedulingTest, JobsMoveBesideOthersOfTheirPoolAndPriority) {
 }
 
 TEST_F(SchedulingTest, WhoStartsPastAnotherIsKnown) {
+  model::ResourcePool pool{.name = "default", .description = "", .workspaces = {}};
+  pool.hold_after = absl::Minutes(1);
+  Apply(PutResourcePool{.pool = pool});
   AddAgent("a", 2);
   auto large = MakeConfig();
   large->resources.slots_per_trial = 2;

@@ -1,6 +1,5 @@
-// Resource pools and quotas: how agents are grouped, who may use which group, in what order, and
-// how much. Defined in the master's configuration file and changed at run time by
-// ResourcePoolService.
+// Resource pools and quotas: how agents are grouped, who may use which group, in what order, and how
+// much. Defined in the master's configuration file and changed at run time by ResourcePoolService.
 //
 // PURE.
 #ifndef MASTER_MODEL_RESOURCE_POOL_H_
@@ -39,10 +38,10 @@ struct ResourcePool {
   // that one.
   bool backfill = true;
   // A gang that does not fit is passed by its equals for this long; then it holds what it needs.
-  absl::Duration hold_after = absl::Seconds(3);
-  int default_priority = 42;    // 1..99, smaller first
-  int max_aux_per_agent = 100;  // tasks without slots on one agent
-  bool shared_devices = false;  // whether slots may be fractions of a device
+  absl::Duration hold_after = absl::Minutes(5);
+  int default_priority = 42;      // 1..99, smaller first
+  int max_aux_per_agent = 100;    // tasks without slots on one agent
+  bool shared_devices = false;    // whether slots may be fractions of a device
   // A gang without max_run_time does not start on a node that goes into maintenance within this.
   absl::Duration maintenance_lead = absl::Hours(1);
   std::vector<std::string> workspaces;  // that may use it; empty: all

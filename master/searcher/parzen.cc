@@ -114,14 +114,14 @@ void Parzen::AddUp(std::vector<double> log_weights) {
   log_heights_ = Padded(log_weights, kNothing);
 }
 
-void Parzen::AddCategory(const Kernels& kernels, float v, Eigen::ArrayXf& logs) {
-  const Eigen::Map<const Eigen::ArrayXf> value(kernels.value.data(), logs.size());
-  const auto log_own = Eigen::ArrayXf::Constant(logs.size(), static_cast<float>(kernels.log_own));
-  const auto log_any = Eigen::ArrayXf::Constant(logs.size(), static_cast<float>(kernels.log_any));
-  const auto log_other =
-      Eigen::ArrayXf::Constant(logs.size(), static_cast<float>(kernels.log_other));
-  logs += (value == v)
-              .select(log_own, (value == static_cast<float>(kUniform)).select(log_any, log_other));
+void Parzen::AddValue(const Kernels& kernels, float v, std::vector<float>& logs) {
+  const auto log_own = static_cast<float>(kernels.log_own);
+  const auto log_any = static_cast<float>(kernels.log_any);
+  const auto log_other = static_cast<float>(kernels.log_other);
+  for (size_t k = 0; k < logs.size(); ++k) {
+    const float value = kernels.value[k];
+    logs[k] += value == v ? log_own : value == static_cast<float>(kUniform) ? log_any : log_other;
+  }
 }
 
 void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
@@ -147,23 +147,23 @@ void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
 }
 
 double Parzen::LogDensity(const Coordinates& x) const {
-  Eigen::ArrayXf logs = Eigen::Map<const Eigen::ArrayXf>(
-      log_heights_.data(), static_cast<Eigen::Index>(log_heights_.size()));
+  std::vector<float> logs = log_heights_;
+  Eigen::Map<Eigen::ArrayXf> all(logs.data(), static_cast<Eigen::Index>(logs.size()));
   std::vector<std::pair<const Kernels*, float>> gaussians;
   gaussians.reserve(axes_.size());
   for (size_t a = 0; a < axes_.size(); ++a) {
     const auto v = static_cast<float>(x[axes_[a]]);
     if (std::isnan(v)) {
       // What is absent is not scaled.
-      logs -= Eigen::Map<const Eigen::ArrayXf>(kernels_[a].scale.data(), logs.size());
+      all -= Eigen::Map<const Eigen::ArrayXf>(kernels_[a].scale.data(), all.size());
     } else if (axis(a).categorical) {
-      AddCategory(kernels_[a], v, logs);
+      AddValue(kernels_[a], v, logs);
     } else {
       gaussians.emplace_back(&kernels_[a], v);
     }
   }
   // All axes of some kernels at a time: their sums stay in registers.
-  for (Eigen::Index k = 0; k < logs.size(); k += kBlock) {
+  for (Eigen::Index k = 0; k < all.size(); k += kBlock) {
     Eigen::Map<Block> sum(logs.data() + k);
     Block total = sum;
     for (const auto& [kernels, v] : gaussians) {
@@ -176,9 +176,9 @@ double Parzen::LogDensity(const Coordinates& x) const {
   // The largest is taken out of the sum, or all would underflow. Blocks of what is nothing beside
   // it, most of them, are left out; within a block it is kept from becoming denormal, which is
   // slow.
-  const float largest = logs.maxCoeff();
+  const float largest = all.maxCoeff();
   float sum = 0;
-  for (Eigen::Index k = 0; k < logs.size(); k += kBlock) {
+  for (Eigen::Index k = 0; k < all.size(); k += kBlock) {
     const Block below = Eigen::Map<const Block>(logs.data() + k) - largest;
     if (below.maxCoeff() > kLeastLog) sum += below.max(4 * kLeastLog).exp().sum();
   }

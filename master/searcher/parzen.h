@@ -11,7 +11,6 @@
 
 #include "base/rng.h"
 #include "master/searcher/encoding.h"
-#include <eigen3/Eigen/Core>
 
 namespace det::searcher {
 
@@ -51,7 +50,8 @@ class Parzen {
   void AddCategory(size_t a, const std::vector<Point>& points);
   void AddGaussians(size_t a, const std::vector<Point>& points, double bandwidth);
   void AddUp(std::vector<double> log_weights);
-  static void AddCategory(const Kernels& kernels, float v, Eigen::ArrayXf& logs);
+  // The logarithm of each kernel's part in what a category's value weighs, added to `logs`.
+  static void AddValue(const Kernels& kernels, float v, std::vector<float>& logs);
 
   const Encoding& encoding_;
   std::vector<size_t> axes_;

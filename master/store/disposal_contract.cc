@@ -215,9 +215,11 @@ TEST_P(StoreContractTest, NoLineComesBackOnceItsExperimentIsDeleted) {
     EXPECT_EQ(lines("2.2"), static_cast<size_t>(sequence));
     EXPECT_EQ(lines("3.3"), static_cast<size_t>(sequence - 1));
     if (sequence > 2) break;
+    // Who is being deleted itself holds nothing.
     experiment::Experiment child = Ended(2).experiment;
-    child.warm_start.reset();
-    Commit({cluster::PutExperiment{child}, cluster::MarkDeleting{ExperimentId(1)}});
+    child.warm_start = CheckpointId("a");
+    Commit({cluster::PutExperiment{child}, cluster::MarkDeleting{ExperimentId(2)}});
+    Commit({cluster::MarkDeleting{ExperimentId(1)}});
     ASSERT_TRUE(disposal.SetDeleted({CheckpointId("a")}).ok());
     while (!*disposal.RemoveSome(ExperimentId(1), 100)) {
     }

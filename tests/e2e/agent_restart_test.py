@@ -2,7 +2,6 @@
 """Agents that are killed and start again: their tasks go on, and nothing of them is lost."""
 import os
 import re
-import signal
 
 import harness
 from harness import eventually, job
@@ -24,15 +23,6 @@ class AgentRestartTest(harness.ClusterTestCase):
         found = re.findall(r"line=([0-9]+) pid=([0-9]+)", self.home.trial_log(trial))
         return [(int(number), int(pid)) for number, pid in found]
 
-    def kill_agent(self):
-        """Without mercy; gone when this returns."""
-        def agent():
-            members = self.home.json("deploy", "local", "status", code=None)["members"]
-            return [m for m in members if m["name"] == "agent-0"][0]
-        pid = agent()["pid"]
-        os.kill(pid, signal.SIGKILL)
-        eventually(lambda: not agent()["alive"], "the agent's end")
-
     def assert_complete(self, experiment, trial):
         """It ran once, in one process, and the master has each of its lines exactly once."""
         self.assert_state(self.home.finish(experiment), "COMPLETED")
@@ -51,7 +41,7 @@ class AgentRestartTest(harness.ClusterTestCase):
             eventually(lambda: len(self.lines(trial)) > had, "lines of this agent")
             had = len(self.lines(trial))
             pid = self.lines(trial)[-1][1]
-            self.kill_agent()
+            self.home.kill("agent-0")
             self.assertTrue(os.path.exists(f"/proc/{pid}"), "the task runs on")
             self.home.up()
             self.assertTrue(os.path.exists(f"/proc/{pid}"), "the new agent leaves it alone")
@@ -62,7 +52,7 @@ class AgentRestartTest(harness.ClusterTestCase):
     def test_an_end_that_no_agent_saw_is_reported_by_the_next(self):
         experiment, stop, trial = self.start("stop-alone")
         pid = eventually(lambda: self.lines(trial), "its first lines")[-1][1]
-        self.kill_agent()
+        self.home.kill("agent-0")
         self.home.write(stop, "")
         eventually(lambda: not os.path.exists(f"/proc/{pid}"), "the task's end")
         self.home.up()

@@ -21,9 +21,6 @@ class LocalClusterTest(unittest.TestCase):
     def close(self):
         self.assertEqual([], self.home.close(), "still running after `down`")
 
-    def members(self):
-        return self.home.json("deploy", "local", "status", code=None)["members"]
-
     def test_up_registers_the_agents_and_down_leaves_no_process(self):
         self.home.up(agents=2, slots=3)
         info = self.home.json("master", "info")
@@ -35,7 +32,7 @@ class LocalClusterTest(unittest.TestCase):
 
     def test_up_twice_leaves_the_first_as_it_is(self):
         self.home.up(slots=1)
-        before = self.members()
+        before = self.home.members()
         second = self.home.up(slots=1)
         self.assertIn("already running", second.stdout)
         self.assertIn("1 agent, 1 slot\n", second.stdout)
@@ -43,7 +40,7 @@ class LocalClusterTest(unittest.TestCase):
         other = self.home.up(agents=2, slots=1, code=1).stderr
         self.assertIn("runs with --agents 1, not --agents 2", other)
         self.assertIn("det deploy local down", other)
-        self.assertEqual(before, self.members())
+        self.assertEqual(before, self.home.members())
 
     def test_two_at_once_start_one_cluster(self):
         words = ("deploy", "local", "up", "--port", self.home.port, "--slots", "1")
@@ -91,25 +88,18 @@ class LocalClusterTest(unittest.TestCase):
 
     def test_down_after_the_master_was_killed(self):
         self.home.up()
-        master = [m for m in self.members() if m["name"] == "master"][0]
+        master = [m for m in self.home.members() if m["name"] == "master"][0]
         os.kill(master["pid"], signal.SIGKILL)
         self.home.det("deploy", "local", "down")
         self.assertEqual([], harness.processes_below(self.home.folder))
 
-    def kill(self, name):
-        """Without mercy; gone when this returns."""
-        pid = [m["pid"] for m in self.members() if m["name"] == name][0]
-        os.kill(pid, signal.SIGKILL)
-        harness.eventually(lambda: not [m for m in self.members()
-                                        if m["pid"] == pid and m["alive"]], f"{name}'s end")
-
     def pids(self):
-        return {m["name"]: m["pid"] for m in self.members()}
+        return {m["name"]: m["pid"] for m in self.home.members()}
 
     def test_up_after_the_master_was_killed_starts_the_master_alone(self):
         self.home.up(agents=2)
         before = self.pids()
-        self.kill("master")
+        self.home.kill("master")
         self.home.det("deploy", "local", "status", "--json", code=1)
         self.assertIn("started master;", self.home.up(agents=2).stdout)
         after = self.pids()
@@ -123,7 +113,7 @@ class LocalClusterTest(unittest.TestCase):
     def test_up_after_an_agent_was_killed_starts_that_agent_alone(self):
         self.home.up(agents=2)
         before = self.pids()
-        self.kill("agent-0")
+        self.home.kill("agent-0")
         self.assertIn("started agent-0;", self.home.det("deploy", "local", "up").stdout)
         after = self.pids()
         self.assertNotEqual(before["agent-0"], after["agent-0"])
@@ -133,7 +123,7 @@ class LocalClusterTest(unittest.TestCase):
     def test_an_up_that_fails_leaves_what_ran(self):
         self.home.up()
         before = self.pids()
-        self.kill("master")
+        self.home.kill("master")
         with socket.socket() as taken:
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             taken.bind(("127.0.0.1", self.home.port))
@@ -154,7 +144,7 @@ class LocalClusterTest(unittest.TestCase):
         neighbour = subprocess.Popen(["sleep", "600"], env={
             "DET_RUN_DIR": self.home.data + "2/agents/agent-0/tasks/1.1.0/run"})
         try:
-            self.kill("agent-0")
+            self.home.kill("agent-0")
             status = self.home.json("deploy", "local", "status", code=1)
             self.assertIn(int(log[1]), [task["pid"] for task in status["leftovers"]])
             self.assertIn("outlived their agent",

@@ -179,8 +179,7 @@ class RecoveryTest(harness.ClusterTestCase):
                     break
         waiting = self.home.popen("experiment", "wait", experiment)
         waiting.stderr.readline()  # Its first progress line: it has reached the master.
-        members = self.home.json("deploy", "local", "status")["members"]
-        os.kill([m["pid"] for m in members if m["name"] == "master"][0], signal.SIGKILL)
+        self.home.kill("master")
         followers = [created, waiting, *logs]
         said = {process: process.stderr.readline() for process in logs}
         for process in logs:

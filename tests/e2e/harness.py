@@ -56,6 +56,16 @@ def processes_below(folder):
     return found
 
 
+def ended(pid):
+    """Whether all of a process' threads have, and so what it held, a port say, is free."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+            state = f.read().rpartition(")")[2].split()[0]
+        return state in "ZX" and len(os.listdir(f"/proc/{pid}/task")) == 1
+    except OSError:
+        return True
+
+
 def eventually(condition, what, patience=PATIENCE):
     """Waits for something that only can be looked at; the result of the condition."""
     end = time.monotonic() + patience
@@ -105,6 +115,15 @@ class Home:
     def up(self, agents=1, slots=2, code=0):
         return self.det("deploy", "local", "up", "--port", self.port, "--agents", agents,
                         "--slots", slots, code=code)
+
+    def members(self):
+        return self.json("deploy", "local", "status", code=None)["members"]
+
+    def kill(self, name):
+        """Without mercy: "master", "agent-0"; gone when this returns."""
+        pid = [m["pid"] for m in self.members() if m["name"] == name][0]
+        os.kill(pid, signal.SIGKILL)
+        eventually(lambda: ended(pid), f"the end of {name}")
 
     def logs(self):
         """The ends of the daemons' logs, for the message of a failure."""

@@ -4,7 +4,6 @@ of all kinds at random moments."""
 import json
 import os
 import random
-import signal
 
 import harness
 from harness import eventually, job
@@ -65,11 +64,7 @@ class LifecycleTest(harness.ClusterTestCase):
                                                  code=None).stderr
 
     def restart_master(self):
-        members = self.home.json("deploy", "local", "status")["members"]
-        pid = [m["pid"] for m in members if m["name"] == "master"][0]
-        os.kill(pid, signal.SIGKILL)
-        # Its port is free once it is gone.
-        eventually(lambda: not os.path.exists(f"/proc/{pid}"), "the master's end")
+        self.home.kill("master")
         self.home.up(self.agents, self.slots)
 
     def test_at_the_end_the_best_and_the_newest_checkpoint_stay(self):

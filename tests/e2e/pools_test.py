@@ -1,7 +1,5 @@
 #!/usr/bin/env -S python3 -B
 """Agents, slots and pools as people change them, while it runs and over a restart: through `det`."""
-import os
-import signal
 
 import harness
 from harness import eventually, job
@@ -115,8 +113,7 @@ class RestartTest(SchedulingTestCase):
         self.home.det("job", "update", third, "--ahead-of", first)
         self.home.det("job", "update", second, "-p", 7)
         before = self.order()
-        members = self.home.json("deploy", "local", "status")["members"]
-        os.kill([m["pid"] for m in members if m["name"] == "master"][0], signal.SIGKILL)
+        self.home.kill("master")
         self.home.up(self.agents, self.slots)
         agents = {a["id"]: a for a in self.home.json("agent", "list")["agents"]}
         self.assertTrue(agents["agent-1"]["draining"])

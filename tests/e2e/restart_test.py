@@ -34,17 +34,11 @@ class Daemons(SchedulingTestCase):
     def pid(self, experiment):
         return int(re.findall(r"pid=([0-9]+)", self.log(experiment))[-1])
 
-    def kill_master(self):
-        members = self.home.json("deploy", "local", "status")["members"]
-        pid = [m["pid"] for m in members if m["name"] == "master"][0]
-        os.kill(pid, signal.SIGKILL)
-        eventually(lambda: not os.path.exists(f"/proc/{pid}"), "the master's end")
-
     def up(self):
         self.home.up(self.agents, self.slots)
 
     def restart_master(self):
-        self.kill_master()
+        self.home.kill("master")
         self.up()
 
     def start_agent(self, name, pool, slots=1):
@@ -118,7 +112,7 @@ class MasterRestartTest(Daemons):
         for each in (fails, ends):
             self.begun(each)
         pids = [self.pid(each) for each in (fails, ends)]
-        self.kill_master()
+        self.home.kill("master")
         self.home.write("ends-away", "")
         for pid in pids:
             self.gone(pid)
@@ -165,7 +159,7 @@ class MasterRestartTest(Daemons):
                 self.begun(experiment)
                 pid = self.pid(experiment)
                 self.home.det("experiment", way, experiment)
-                self.kill_master()
+                self.home.kill("master")
                 self.home.write("leaves-" + way, "")
                 self.gone(pid)
                 self.up()
@@ -186,7 +180,7 @@ class MasterRestartTest(Daemons):
     def test_a_task_that_is_gone_without_a_word_starts_again(self):
         experiment = self.deaf("gone-again", max_restarts=1)
         self.begun(experiment)
-        self.kill_master()
+        self.home.kill("master")
         keeper = [pid for pid, words in harness.processes_below(self.home.data)
                   if "resolute-keeper" in words and f"/{experiment}." in words]
         self.assertEqual(1, len(keeper))
@@ -207,7 +201,7 @@ class MasterRestartTest(Daemons):
                                  resources=pool)
         self.begun(experiment)
         pid = self.pid(experiment)
-        self.kill_master()
+        self.home.kill("master")
         self.end_agent("changing", signal.SIGKILL)
         self.start_agent("changing", "devices", slots=1)
         self.up()
@@ -232,7 +226,7 @@ class MasterRestartTest(Daemons):
                 experiment = self.deaf(f"moves-{step}", resources=pools[0])
                 self.begun(experiment)
                 pid = self.pid(experiment)
-                self.kill_master()
+                self.home.kill("master")
                 self.end_agent("moving", signal.SIGKILL)
                 self.start_agent("moving", now)
                 self.up()

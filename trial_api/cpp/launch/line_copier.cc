@@ -19,12 +19,12 @@ void LineCopier::Add(std::string_view bytes) {
     const size_t end = bytes.find_first_of("\r\n");
     if (end == std::string_view::npos) {
       pending_ += bytes;
-      if (pending_.size() >= kLongestLine) Emit(std::exchange(pending_, {}));
+      if (pending_.size() >= kLongestLine) EmitPending();
       break;
     }
     pending_ += bytes.substr(0, end);
     // "\r\n" and the '\r' in front of a progress bar make no empty lines.
-    if (bytes[end] == '\n' || !pending_.empty()) Emit(std::exchange(pending_, {}));
+    if (bytes[end] == '\n' || !pending_.empty()) EmitPending();
     const bool pair = bytes.substr(end, 2) == "\r\n";
     bytes.remove_prefix(end + (pair ? 2 : 1));
   }
@@ -32,14 +32,15 @@ void LineCopier::Add(std::string_view bytes) {
 }
 
 void LineCopier::Finish() {
-  if (!pending_.empty()) Emit(std::exchange(pending_, {}));
+  if (!pending_.empty()) EmitPending();
   if (!out_.empty()) sink_(std::exchange(out_, {}));
 }
 
-void LineCopier::Emit(std::string_view line) {
+void LineCopier::EmitPending() {
   out_ += prefix_;
-  out_ += line;
+  out_ += pending_;
   out_ += '\n';
+  pending_.clear();
 }
 
 }  // namespace det::launch

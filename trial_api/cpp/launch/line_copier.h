@@ -21,7 +21,7 @@ class LineCopier {
   void Finish();
 
  private:
-  void Emit(std::string_view line);
+  void EmitPending();
 
   const std::string prefix_;
   const Sink sink_;

@@ -1,4 +1,4 @@
-#include "cli/commands/scripted.h"
+#include "cli/testing/run_det.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // det against a master that answers by a script. For tests.
-#ifndef CLI_COMMANDS_SCRIPTED_H_
-#define CLI_COMMANDS_SCRIPTED_H_
+#ifndef CLI_TESTING_RUN_DET_H_
+#define CLI_TESTING_RUN_DET_H_
 
 #include <string>
 #include <vector>
@@ -21,4 +21,4 @@ Said Det(const std::string& words, std::vector<std::string> answers);
 
 }  // namespace det::cli
 
-#endif  // CLI_COMMANDS_SCRIPTED_H_
+#endif  // CLI_TESTING_RUN_DET_H_
