@@ -41,7 +41,7 @@ bool StillFits(const Cluster::State& s, const Allocation& a,
 constexpr absl::Duration kRetry = absl::Seconds(1);
 // Orders leave with the commit of their tick: a plan of thousands is done in so many ticks that
 // none of them keeps its orders, and who comes behind it, waiting for long.
-constexpr int kMostOfATick = 32;
+constexpr int kMostOfATick = 24;
 // What is left of a plan after this time is planned again: something else may matter by now.
 constexpr absl::Duration kPlanHolds = absl::Seconds(1);
 

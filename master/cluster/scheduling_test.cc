@@ -246,13 +246,13 @@ TEST_F(SchedulingTest, TimeIsCountedOverAllRuns) {
 
 class LargePlanTest : public SchedulingTest {
  protected:
-  // A plan of 60 starts.
+  // A plan of 44 starts.
   LargePlanTest() {
-    AddAgent("a", 30);
-    AddAgent("b", 30);
+    AddAgent("a", 22);
+    AddAgent("b", 22);
     auto config = MakeConfig();
     config->searcher.name = "random";
-    config->searcher.max_trials = 60;
+    config->searcher.max_trials = 44;
     config->searcher.max_concurrent_trials = 0;
     config->searcher.max_length = model::Length{model::Length::Unit::kBatches, 1};
     config->hyperparameters["x"] = {model::DoubleHparam{0, 1, std::nullopt}};
@@ -268,13 +268,13 @@ TEST_F(LargePlanTest, IsDoneInPartsAndInOrder) {
     for (const StartTask& start : starts) started.push_back(start.spec.allocation);
     return std::pair(starts.size(), Of<ScheduleSoon>(outcome).size());
   };
-  EXPECT_EQ(tick(), std::pair(size_t{32}, size_t{1}));
+  EXPECT_EQ(tick(), std::pair(size_t{24}, size_t{1}));
   // What comes meanwhile is looked at after it.
   auto urgent = MakeConfig();
   urgent->resources.priority = 1;
   Apply(CreateExperiment{.config = urgent});
   now_ -= absl::Seconds(2);  // all within a moment
-  EXPECT_EQ(tick(), std::pair(size_t{28}, size_t{1}));
+  EXPECT_EQ(tick(), std::pair(size_t{20}, size_t{1}));
   EXPECT_EQ(tick(), std::pair(size_t{0}, size_t{0}));
   std::vector<int64_t> order;
   for (const AllocationId& id : started) order.push_back(allocation(id.value()).submitted);
@@ -282,26 +282,26 @@ TEST_F(LargePlanTest, IsDoneInPartsAndInOrder) {
 }
 
 TEST_F(LargePlanTest, IsMadeAnewWherePeopleChangeWhatItStoodOn) {
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(32));
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
   Apply(DisableAgent{AgentId("b"), true});
   EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
   Apply(EnableAgent{AgentId("b")});
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(28));
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(20));
 }
 
 TEST_F(LargePlanTest, IsMadeAnewWhenItIsOld) {
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(32));
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
   auto urgent = MakeConfig();
   urgent->resources.priority = 1;
   Apply(CreateExperiment{.config = urgent});
   now_ += absl::Seconds(1);
   const auto starts = Of<StartTask>(Tick());
-  ASSERT_THAT(starts, SizeIs(28));
-  EXPECT_EQ(starts[0].spec.allocation, AllocationId("2.61.0"));
+  ASSERT_THAT(starts, SizeIs(20));
+  EXPECT_EQ(starts[0].spec.allocation, AllocationId("2.45.0"));
 }
 
 TEST_F(LargePlanTest, IsFoundAgainByARestart) {
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(32));
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
   Restart();
   std::vector<std::string> on_a, on_b;
   for (const auto& [id, a] : rows_.allocations) {
@@ -309,9 +309,9 @@ TEST_F(LargePlanTest, IsFoundAgainByARestart) {
       (share.placement.agent == AgentId("a") ? on_a : on_b).push_back(id.value());
     }
   }
-  AddAgent("a", 30, on_a);
-  AddAgent("b", 30, on_b);
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(28));
+  AddAgent("a", 22, on_a);
+  AddAgent("b", 22, on_b);
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(20));
 }
 
 // ---- pools and quotas ----
