@@ -9,8 +9,8 @@
 
 #include "base/fd.h"
 #include "cli/command.h"
-#include "cli/testing/run_det.h"
 #include "cli/fake_server.h"
+#include "cli/testing/run_det.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

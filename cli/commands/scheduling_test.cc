@@ -9,9 +9,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "cli/command.h"
-#include "cli/testing/run_det.h"
 #include "cli/commands/time_text.h"
 #include "cli/fake_server.h"
+#include "cli/testing/run_det.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,5 +1,4 @@
-// The rows behind FakeStore. Used by FakeStore alone, which holds the
-// mutex.
+// The rows behind FakeStore. Used by FakeStore alone, which holds the mutex.
 #ifndef MASTER_STORE_FAKE_DATABASE_H_
 #define MASTER_STORE_FAKE_DATABASE_H_
 
