@@ -188,7 +188,7 @@ constexpr Field kFields[] = {
 
     Section("security", "Who may come in."),
     {.path = "security.initial_user_password",
-     .description = "Password of the user admin.",
+     .description = "Password of the users admin and determined.",
      .target = DET_AT(config.admin_password),
      .default_json = "\"\"",
      .secret = true},
@@ -354,8 +354,8 @@ Written from the table of fields in `master/config_fields.cc` by `bazel run //to
 a test keeps this page equal to it.
 
 `resolute-master --config FILE` reads one YAML document. A flag wins over the file
-(`resolute-master --help`), `$DET_ADMIN_PASSWORD` over a password in it. `null` is the same as
-leaving a key out. An unknown key is refused; all problems are said at once, each with its line and
+(`resolute-master --help`), `$DET_ADMIN_PASSWORD` and `$DET_USER_PASSWORD` over a password
+in it. `null` is the same as leaving a key out. An unknown key is refused; all problems are said at once, each with its line and
 path, and the master does not start. `det deploy local up --master-config FILE` hands the file on.
 
 ```yaml
