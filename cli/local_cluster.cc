@@ -13,7 +13,6 @@
 #include <thread>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -107,28 +106,12 @@ absl::Status CheckSame(const std::string& data_dir, const ClusterState& state,
 // Passwords are set when a master starts, and by `det user` from then on.
 absl::Status CheckNoPasswords(const std::string& data_dir, const ClusterState& state,
                               const ClusterOptions& options) {
-  const bool given =
-      options.admin_password || options.user_password || options.allow_blank_passwords;
-  if (!given || !state.Lives("master")) return absl::OkStatus();
+  const bool some = options.admin_password || options.user_password;
+  if (!(some || options.allow_blank_passwords) || !state.Lives("master")) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the cluster in ", data_dir,
                    " runs already, and its passwords are as they are; change them with `det user "
                    "change-password`, or stop it first with `det deploy local down`"));
-}
-
-// This process's own environment with `variables`, "NAME=value" each, in place of those it has.
-std::vector<std::string> EnvironmentWith(const std::vector<std::string>& variables) {
-  std::vector<std::string> all = variables;
-  for (char** each = environ; *each != nullptr; ++each) {
-    const absl::string_view entry = *each;
-    const absl::string_view name = entry.substr(0, entry.find('='));
-    const bool replaced =
-        std::any_of(variables.begin(), variables.end(), [&](const std::string& variable) {
-          return absl::StartsWith(variable, absl::StrCat(name, "="));
-        });
-    if (!replaced) all.emplace_back(entry);
-  }
-  return all;
 }
 
 // The last thing that a program wrote, without its name and the log's prefix; all lines of what it
@@ -272,7 +255,7 @@ absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progre
 
 absl::Status LocalCluster::StartMember(const std::string& name, const std::string& program,
                                        std::vector<std::string> flags,
-                                       std::vector<std::string> variables, UpResult* up) {
+                                       const std::vector<std::string>& variables, UpResult* up) {
   base::SpawnOptions spawn;
   if (!variables.empty()) spawn.env = EnvironmentWith(variables);
   spawn.argv = std::move(flags);

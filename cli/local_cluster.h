@@ -68,8 +68,8 @@ class LocalCluster {
   std::string Path(const std::string& name) const;
   absl::Status Start(int port, const ClusterOptions& options, Progress progress, UpResult* up);
   absl::Status StartMember(const std::string& name, const std::string& program,
-                           std::vector<std::string> flags, std::vector<std::string> variables,
-                           UpResult* up);
+                           std::vector<std::string> flags,
+                           const std::vector<std::string>& variables, UpResult* up);
   absl::Status AwaitMaster(ClusterState* state);
   absl::Status AwaitAgents(const ClusterState& state);
   // Why a member has ended, in its own last words; OK while it lives.
