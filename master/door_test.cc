@@ -59,9 +59,9 @@ TEST(PermissionsTest, HoldAtTheServices) {
         wait();
         const bool allowed =
             auth::Authorize(service->method(i)->full_name(), {.kind = kind, .admin = true}).ok();
-        const bool refused = status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
-                             (status.error_code() == grpc::StatusCode::UNAUTHENTICATED &&
-                              service->method(i)->name() != "Login");
+        const bool refused = (status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
+                              status.error_code() == grpc::StatusCode::UNAUTHENTICATED) &&
+                             service->method(i)->name() != "Login";
         EXPECT_EQ(refused, !allowed) << service->method(i)->full_name() << " by "
                                      << static_cast<int>(kind) << ": " << status.error_message();
         ++calls;
@@ -83,8 +83,8 @@ TEST(LoginTest, WithThePasswordUntilLogout) {
     return auth->Login(&context, request, response).error_code();
   };
   api::LoginResponse response;
-  EXPECT_EQ(login("admin", "wrong", &response), grpc::StatusCode::UNAUTHENTICATED);
-  EXPECT_EQ(login("nobody", "pw", &response), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(login("admin", "wrong", &response), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(login("nobody", "pw", &response), grpc::StatusCode::PERMISSION_DENIED);
   ASSERT_EQ(login("admin", "pw", &response), grpc::StatusCode::OK);
   const auto me = [&] {
     As context(response.token());

@@ -14,6 +14,8 @@ struct Rule {
 constexpr Rule kRules[] = {
     {"det.api.v1.MasterService.*", {.anyone = true}},
     {"det.api.v1.AuthService.Login", {.anyone = true}},
+    {"det.api.v1.UserService.PostUser", {.kind = PrincipalKind::kUser, .admin = true}},
+    {"det.api.v1.UserService.PatchUsers", {.kind = PrincipalKind::kUser, .admin = true}},
     {"det.api.v1.AgentService.Get*", {.kind = PrincipalKind::kUser}},
     {"det.api.v1.AgentService.*", {.kind = PrincipalKind::kUser, .admin = true}},
     {"det.api.v1.ResourcePoolService.Get*", {.kind = PrincipalKind::kUser}},

@@ -4,11 +4,13 @@
 #ifndef MASTER_AUTH_PERMISSIONS_H_
 #define MASTER_AUTH_PERMISSIONS_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "master/model/ids.h"
+#include "master/model/role.h"
 
 namespace det::auth {
 
@@ -22,10 +24,12 @@ enum class PrincipalKind {
 // Who is asking.
 struct Principal {
   PrincipalKind kind = PrincipalKind::kNobody;
-  model::UserId user;              // kUser
-  bool admin = false;              // kUser
-  model::AllocationId allocation;  // kAllocation
-  std::string token_hash;          // kUser: of the session
+  model::UserId user;                      // kUser
+  bool admin = false;                      // kUser, unless its token says less
+  model::Role limit = model::Role::kNone;  // kUser, by an access token: no more; kNone: as the user
+  int32_t access_token = 0;                // the number of that token; 0: a login
+  model::AllocationId allocation;          // kAllocation
+  std::string token_hash;                  // kUser: of the session
   friend bool operator==(const Principal&, const Principal&) = default;
 };
 
