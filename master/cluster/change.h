@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "master/cluster/spaces.h"
 #include "master/experiment/allocation.h"
 #include "master/experiment/experiment.h"
 #include "master/experiment/retention.h"
@@ -131,9 +132,10 @@ struct DropQuota {
 };
 
 using Change = std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents,
-                            AddMetrics, AddCheckpoint, SetArchived, MarkDeleting, PutRetention,
-                            DropCheckpoints, RetainOthers, AddLogLine, PutAgent, DropAgent,
-                            PutAgentState, PutPool, DropPool, PutDefaultPools, SetQuota, DropQuota>;
+                            AddMetrics, AddCheckpoint, SetProject, SetTexts, SetArchived, MarkDeleting,
+                            PutRetention, DropCheckpoints, RetainOthers, AddLogLine, PutAgent,
+                            DropAgent, PutAgentState, PutPool, DropPool, PutDefaultPools, SetQuota,
+                            DropQuota>;
 
 }  // namespace det::cluster
 

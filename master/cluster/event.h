@@ -103,8 +103,8 @@ struct AllocationDeadline {
 
 using Event = std::variant<
     CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment,
-    KillTrial, ContinueExperiment, PostSearcherOperations, ArchiveExperiment, DeleteExperiment,
-    SetRetention, DeleteCheckpoints, RetainCheckpoints, UpdateQueue, EnableAgent, DisableAgent,
+    KillTrial, ContinueExperiment, PostSearcherOperations, MoveExperiment, DescribeExperiment,
+    ArchiveExperiment, DeleteExperiment, SetRetention, DeleteCheckpoints, RetainCheckpoints, UpdateQueue, EnableAgent, DisableAgent,
     EnableSlot, DisableSlot, SetMaintenance, PutResourcePool, DeleteResourcePool, PutQuota,
     DeleteQuota, HardwareSuspected, LogPolicyMatched, CalendarTick, AgentRegistered,
     AgentDisconnected, AgentLost, ShareStarted, ShareExited, ValidationReported, CheckpointReported,

@@ -44,6 +44,8 @@ class FakeStore final : public Store {
   absl::Status DeleteSession(const std::string& token_hash) override;
   Templates& templates() override { return *templates_; }
   Disposal& disposal() override;
+  Workspaces& workspaces() override { return *workspaces_; }
+  Projects& projects() override { return *projects_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -74,6 +76,8 @@ class FakeStore final : public Store {
   const std::shared_ptr<FakeDatabase> database_;
   const std::unique_ptr<Disposal> disposal_;
   const std::unique_ptr<Templates> templates_;
+  const std::unique_ptr<Workspaces> workspaces_;
+  const std::unique_ptr<Projects> projects_;
   int64_t epoch_ = 0;  // 0: not loaded
   absl::AnyInvocable<void(absl::Status)> fenced_;
 };

@@ -12,6 +12,7 @@
 #include "master/experiment/trial.h"
 #include "master/model/ids.h"
 #include "master/model/reports.h"
+#include "master/store/window.h"
 
 namespace det::store {
 
@@ -32,12 +33,6 @@ struct SessionRecord {
   std::optional<absl::Time> expires_at;
 };
 
-// A window of a list: limit 0 is everything, a negative offset counts from the end.
-struct Window {
-  int offset = 0;
-  int limit = 0;
-};
-
 struct ExperimentRecord {
   experiment::Experiment experiment;
   std::string username;
@@ -46,6 +41,8 @@ struct ExperimentRecord {
   int64_t checkpoint_size = 0;
   int64_t context_size = 0;
   bool archived = false;
+  std::string notes;
+  model::UserId project_owner;
 };
 struct ExperimentQuery {
   enum class Sort { kId, kName, kState, kStartTime, kEndTime, kNumTrials, kProgress, kUser };
@@ -53,8 +50,13 @@ struct ExperimentQuery {
   Sort sort = Sort::kId;
   bool descending = false;
   std::string name;                            // contained in the name, any case
+  std::string description;                     // likewise
+  std::vector<std::string> labels;             // those that have all of these
   std::vector<model::ExperimentState> states;  // empty: all but DELETED
   std::vector<std::string> usernames;
+  std::vector<model::UserId> owner_ids;
+  int32_t project = 0;                          // of this one alone; 0: of all
+  std::optional<std::vector<int32_t>> visible;  // in these workspaces alone
   std::string request_id;  // exactly; empty: any
   std::optional<bool> archived;
 };

@@ -21,8 +21,10 @@
 #include "master/cluster/image.h"
 #include "master/store/disposal.h"
 #include "master/store/lease.h"
+#include "master/store/projects.h"
 #include "master/store/records.h"
 #include "master/store/templates.h"
+#include "master/store/workspaces.h"
 
 namespace det::store {
 
@@ -83,6 +85,8 @@ class Store {
   // Lives as long as this.
   virtual Templates& templates() = 0;
   virtual Disposal& disposal() = 0;
+  virtual Workspaces& workspaces() = 0;
+  virtual Projects& projects() = 0;
 
   // ---- reads: committed rows only ----
 

@@ -41,6 +41,13 @@ class Rows {
   void Put(const AddSearcherEvents& row) { searcher_events[{row.experiment, row.sequence}] = row; }
   void Put(const AddMetrics& row) { metrics.push_back(row.report); }
   void Put(const AddCheckpoint& row) { checkpoints[row.checkpoint.id] = row.checkpoint; }
+  void Put(const SetProject& row) { PutInto(row.experiment, row.to); }
+  void Put(const SetTexts& row) { PutInto(row.experiment, row.texts); }
+  template <class What>
+  void PutInto(model::ExperimentId id, const What& what) {
+    const auto it = experiments.find(id);
+    if (it != experiments.end()) cluster::Put(what, it->second);
+  }
   void Put(const SetArchived&) {}
   void Put(const MarkDeleting& row) {
     const auto it = experiments.find(row.experiment);

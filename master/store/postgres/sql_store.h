@@ -16,7 +16,9 @@
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
 #include "master/store/postgres/sql_disposal.h"
+#include "master/store/postgres/sql_projects.h"
 #include "master/store/postgres/sql_templates.h"
+#include "master/store/postgres/sql_workspaces.h"
 #include "master/store/postgres/write_group.h"
 #include "master/store/store.h"
 
@@ -52,6 +54,8 @@ class SqlStore final : public Store {
   absl::Status DeleteSession(const std::string& token_hash) override;
   Templates& templates() override { return templates_; }
   Disposal& disposal() override { return disposal_; }
+  Workspaces& workspaces() override { return workspaces_; }
+  Projects& projects() override { return projects_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -93,6 +97,8 @@ class SqlStore final : public Store {
   Fence fence_;
   SqlTemplates templates_{&readers_, &fence_};
   SqlDisposal disposal_{&disposers_, &fence_};
+  SqlWorkspaces workspaces_{&readers_, &fence_};
+  SqlProjects projects_{&readers_, &fence_};
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 
