@@ -131,11 +131,11 @@ struct DropQuota {
   friend bool operator==(const DropQuota&, const DropQuota&) = default;
 };
 
-using Change = std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents,
-                            AddMetrics, AddCheckpoint, SetProject, SetTexts, SetArchived, MarkDeleting,
-                            PutRetention, DropCheckpoints, RetainOthers, AddLogLine, PutAgent,
-                            DropAgent, PutAgentState, PutPool, DropPool, PutDefaultPools, SetQuota,
-                            DropQuota>;
+using Change =
+    std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents, AddMetrics,
+                 AddCheckpoint, SetProject, SetTexts, SetArchived, MarkDeleting, PutRetention,
+                 DropCheckpoints, RetainOthers, AddLogLine, PutAgent, DropAgent, PutAgentState,
+                 PutPool, DropPool, PutDefaultPools, SetQuota, DropQuota>;
 
 }  // namespace det::cluster
 

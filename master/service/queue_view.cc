@@ -115,6 +115,7 @@ api::Job ToJob(const Draft& draft) {
   out.set_allocated_slots(draft.allocated);
   out.set_progress(static_cast<float>(e.progress));
   out.set_workspace(e.config->workspace);
+  out.set_workspace_id(e.workspace);
   const bool waits = draft.waiting.size() > 0 && draft.allocated == 0;
   out.mutable_summary()->set_state(waits ? api::JobSummary::STATE_QUEUED
                                          : api::JobSummary::STATE_SCHEDULED);

@@ -39,8 +39,8 @@ experiment::Experiment FakeDatabase::Placed(const experiment::Experiment& experi
   const auto project = spaces.projects.find(experiment.project);
   if (project == spaces.projects.end()) return placed;
   const WorkspaceRecord& workspace = spaces.workspaces.at(project->second.workspace);
-  cluster::Put(
-      cluster::Space{workspace.id, project->first, workspace.name, project->second.name}, placed);
+  cluster::Put(cluster::Space{workspace.id, project->first, workspace.name, project->second.name},
+               placed);
   return placed;
 }
 

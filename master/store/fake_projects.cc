@@ -25,17 +25,16 @@ ProjectRecord FakeProjects::Read(const ProjectRecord& row) const {
 }
 
 bool FakeProjects::IsNameTaken(int32_t workspace, const std::string& name, int32_t but) const {
-  return std::any_of(
-      db_.spaces.projects.begin(), db_.spaces.projects.end(), [&](const auto& item) {
-        const ProjectRecord& p = item.second;
-        return p.workspace == workspace && p.name == name && p.id != but;
-      });
+  return std::any_of(db_.spaces.projects.begin(), db_.spaces.projects.end(), [&](const auto& item) {
+    const ProjectRecord& p = item.second;
+    return p.workspace == workspace && p.name == name && p.id != but;
+  });
 }
 
 bool FakeProjects::IsKeyTaken(const std::string& key, int32_t but) const {
-  return std::any_of(
-      db_.spaces.projects.begin(), db_.spaces.projects.end(),
-      [&](const auto& item) { return item.second.key == key && item.second.id != but; });
+  return std::any_of(db_.spaces.projects.begin(), db_.spaces.projects.end(), [&](const auto& item) {
+    return item.second.key == key && item.second.id != but;
+  });
 }
 
 absl::StatusOr<ProjectRecord> FakeProjects::GetProject(int32_t id) {

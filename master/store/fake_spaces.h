@@ -50,8 +50,7 @@ bool IsAsked(const Query& query, const Record& record, int32_t workspace) {
   const auto is_in = [](const auto& list, const auto& item) {
     return std::find(list.begin(), list.end(), item) != list.end();
   };
-  return absl::StrContains(absl::AsciiStrToLower(record.name),
-                           absl::AsciiStrToLower(query.name)) &&
+  return absl::StrContains(absl::AsciiStrToLower(record.name), absl::AsciiStrToLower(query.name)) &&
          (query.exact_name.empty() || query.exact_name == record.name) &&
          (!query.archived || *query.archived == record.archived) &&
          (query.owners.empty() || is_in(query.owners, record.owner_name)) &&

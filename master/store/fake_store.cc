@@ -42,9 +42,9 @@ bool Matches(const ExperimentQuery& query, const ExperimentRecord& record) {
   const experiment::Experiment& e = record.experiment;
   const std::vector<std::string>& labels = e.config->labels;
   return IsIn(query.name, e.config->name) && IsIn(query.description, e.config->description) &&
-         Contains(query.owner_ids, e.owner) &&
-         (query.project == 0 || query.project == e.project) &&
-         (!query.visible || std::count(query.visible->begin(), query.visible->end(), e.workspace)) &&
+         Contains(query.owner_ids, e.owner) && (query.project == 0 || query.project == e.project) &&
+         (!query.visible ||
+          std::count(query.visible->begin(), query.visible->end(), e.workspace)) &&
          std::all_of(query.labels.begin(), query.labels.end(), [&](const std::string& label) {
            return std::count(labels.begin(), labels.end(), label) > 0;
          });

@@ -74,8 +74,8 @@ TEST_P(StoreContractTest, AProjectIsKeptAsItWasMadeAndChanged) {
   EXPECT_TRUE(absl::IsNotFound(projects.GetProjectByKey("CAT").status()));
   EXPECT_TRUE(absl::IsNotFound(projects.ChangeProject(99, {}).status()));
   EXPECT_TRUE(absl::IsNotFound(projects.AddNote(99, {}).status()));
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      projects.ChangeProject(kUncategorized, {.name = "x"}).status()));
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(projects.ChangeProject(kUncategorized, {.name = "x"}).status()));
   EXPECT_TRUE(projects.ChangeProject(kUncategorized, {.description = "x"}).ok());
 }
 
@@ -92,17 +92,16 @@ TEST_P(StoreContractTest, AProjectMovesToAnotherWorkspaceUnlessItsNameIsTakenThe
   EXPECT_EQ(projects.ChangeProject(cats->id, {.workspace = speech})->workspace_name, "speech");
   EXPECT_TRUE(absl::IsNotFound(projects.ChangeProject(cats->id, {.workspace = 99}).status()));
   ASSERT_TRUE(store_->workspaces().ChangeWorkspace(vision, {.archived = true}).ok());
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      projects.ChangeProject(cats->id, {.workspace = vision}).status()));
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(projects.ChangeProject(cats->id, {.workspace = vision}).status()));
 }
 
 TEST_P(StoreContractTest, ProjectsCountWhatIsInThem) {
   const auto cats = store_->projects().AddProject(Named("cats"));
   ASSERT_TRUE(cats.ok());
-  Commit({In(1, *cats), In(2, *cats, kCompleted),
-          In(3, *cats, model::ExperimentState::kDeleted), cluster::PutTrial{MakeTrial(1, 1)},
-          cluster::PutTrial{MakeTrial(2, 1)}, cluster::PutTrial{MakeTrial(3, 2)},
-          cluster::PutExperiment{MakeExperiment(4)}});
+  Commit({In(1, *cats), In(2, *cats, kCompleted), In(3, *cats, model::ExperimentState::kDeleted),
+          cluster::PutTrial{MakeTrial(1, 1)}, cluster::PutTrial{MakeTrial(2, 1)},
+          cluster::PutTrial{MakeTrial(3, 2)}, cluster::PutExperiment{MakeExperiment(4)}});
   const auto read = store_->projects().GetProject(cats->id);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->num_experiments, 2);
@@ -190,8 +189,7 @@ TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
   ASSERT_EQ(page->total, 1);
   EXPECT_EQ(page->experiments[0].experiment.id.value(), 2);
 
-  Commit({cluster::SetProject{model::ExperimentId(2),
-                              {vision, cats->id, "sight", "cats"}}});
+  Commit({cluster::SetProject{model::ExperimentId(2), {vision, cats->id, "sight", "cats"}}});
   EXPECT_EQ(store_->ListExperiments({.project = cats->id})->total, 2);
 }
 

@@ -57,7 +57,7 @@ struct ExperimentQuery {
   std::vector<model::UserId> owner_ids;
   int32_t project = 0;                          // of this one alone; 0: of all
   std::optional<std::vector<int32_t>> visible;  // in these workspaces alone
-  std::string request_id;  // exactly; empty: any
+  std::string request_id;                       // exactly; empty: any
   std::optional<bool> archived;
 };
 struct ExperimentPage {

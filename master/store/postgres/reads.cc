@@ -95,20 +95,25 @@ absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& 
       "AND ($10::int[] IS NULL OR coalesce(p.workspace, 1) = ANY($10))";
   model::Value::List labels;
   for (const std::string& label : query.labels) labels.emplace_back(label);
-  const Params params = {
-      ToParam(query.name), ToStateFilter(query.states), ToFilter(query.usernames),
-      query.request_id.empty() ? Param{} : ToParam(query.request_id), ToParam(query.archived),
-      ToParam(query.description), labels.empty() ? Param{} : ToParam(model::Value(labels)),
-      ToFilter(query.owner_ids), ToParam(query.project),
-      query.visible ? ToArray(*query.visible) : Param{}};
+  const Params params = {ToParam(query.name),
+                         ToStateFilter(query.states),
+                         ToFilter(query.usernames),
+                         query.request_id.empty() ? Param{} : ToParam(query.request_id),
+                         ToParam(query.archived),
+                         ToParam(query.description),
+                         labels.empty() ? Param{} : ToParam(model::Value(labels)),
+                         ToFilter(query.owner_ids),
+                         ToParam(query.project),
+                         query.visible ? ToArray(*query.visible) : Param{}};
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(connection, absl::StrCat("SELECT count(*) FROM ", kExperimentTables, kExperimentMore,
-                                            kWhere),
-                   absl::StrCat(SelectExperiments(), kWhere,
-                                OrderBy(KeyOf(query.sort), "e.id", query.descending)),
-                   params, query.window));
+        ReadWindow(
+            connection,
+            absl::StrCat("SELECT count(*) FROM ", kExperimentTables, kExperimentMore, kWhere),
+            absl::StrCat(SelectExperiments(), kWhere,
+                         OrderBy(KeyOf(query.sort), "e.id", query.descending)),
+            params, query.window));
     ExperimentPage page;
     page.total = window.total;
     for (int row = 0; row < window.rows.rows(); ++row) {

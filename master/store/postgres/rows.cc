@@ -182,8 +182,8 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
   cursor.ReadAll(e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at,
                  e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
                  e.queue.position, e.queue.max_slots, e.queue.position_set, policy.experiment_best,
-                 policy.trial_best, policy.trial_latest, e.project, e.workspace, workspace,
-                 project, name, description, labels);
+                 policy.trial_best, policy.trial_latest, e.project, e.workspace, workspace, project,
+                 name, description, labels);
   DET_RETURN_IF_ERROR(cursor.status());
   absl::StatusOr<model::ExperimentConfig> parsed = model::ExperimentConfigFromJson(config);
   if (!parsed.ok()) {

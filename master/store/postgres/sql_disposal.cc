@@ -58,7 +58,8 @@ constexpr const char* kRest[] = {
     "SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), "
     "coalesce(w.name, ''), a.started_at, a.ended_at, a.granted * a.fraction "
     "FROM experiments e LEFT JOIN projects p ON p.id = e.project "
-    "LEFT JOIN workspaces w ON w.id = p.workspace JOIN trials t ON t.experiment = e.id JOIN allocations a ON a.task = t.task "
+    "LEFT JOIN workspaces w ON w.id = p.workspace JOIN trials t ON t.experiment = e.id JOIN "
+    "allocations a ON a.task = t.task "
     "WHERE e.id = $1 AND isfinite(a.ended_at) AND isfinite(a.started_at) AND a.granted > 0",
     // Only the newest month counts.
     "DELETE FROM deleted_usage WHERE ended_at < "

@@ -77,8 +77,7 @@ std::vector<ProjectNote> ToNotes(const model::Value& value) {
 Param ToParam(const std::vector<ProjectNote>& notes) {
   model::Value::List list;
   for (const ProjectNote& note : notes) {
-    list.emplace_back(
-        model::Value::Object{{"name", note.name}, {"contents", note.contents}});
+    list.emplace_back(model::Value::Object{{"name", note.name}, {"contents", note.contents}});
   }
   return store::ToParam(model::Value(std::move(list)));
 }
@@ -150,8 +149,8 @@ absl::StatusOr<Locked> Lock(Connection& connection, int32_t id) {
 absl::StatusOr<int32_t> Insert(Connection& connection, const ProjectRecord& p) {
   for (int n = 1;; ++n) {
     const std::string key = p.key.empty() ? KeyFor(p.name, n) : p.key;
-    const absl::StatusOr<Result> added = connection.Exec(
-        kAdd, MakeParams(p.workspace, p.name, key, p.description, p.owner));
+    const absl::StatusOr<Result> added =
+        connection.Exec(kAdd, MakeParams(p.workspace, p.name, key, p.description, p.owner));
     if (!added.ok() && connection.sqlstate() == kTaken) return ProjectExists(p.name);
     DET_RETURN_IF_ERROR(added.status());
     if (added->rows() > 0) return static_cast<int32_t>(added->Int(0, 0));
@@ -237,9 +236,8 @@ absl::StatusOr<ProjectRecord> SqlProjects::ChangeProject(int32_t id, const Proje
 absl::StatusOr<std::vector<ProjectNote>> SqlProjects::AddNote(int32_t id, const ProjectNote& note) {
   using Notes = std::vector<ProjectNote>;
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<Notes> {
-    DET_ASSIGN_OR_RETURN(
-        const Result row,
-        connection.Exec(kAddNote, {store::ToParam(id), ToParam(Notes{note})}));
+    DET_ASSIGN_OR_RETURN(const Result row,
+                         connection.Exec(kAddNote, {store::ToParam(id), ToParam(Notes{note})}));
     if (row.rows() == 0) return NoSuchProject(id);
     DET_ASSIGN_OR_RETURN(const model::Value notes, ToValue(row, 0, 0));
     return ToNotes(notes);
@@ -250,11 +248,10 @@ absl::Status SqlProjects::DeleteProject(int32_t id) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(const Locked row, Lock(connection, id));
     if (row.immutable) return IsImmutable("project", row.name, "deleted");
-    DET_ASSIGN_OR_RETURN(
-        const Result in,
-        connection.Exec("SELECT count(*) FROM experiments WHERE project = $1 "
-                        "AND state <> 'DELETED'",
-                        MakeParams(id)));
+    DET_ASSIGN_OR_RETURN(const Result in,
+                         connection.Exec("SELECT count(*) FROM experiments WHERE project = $1 "
+                                         "AND state <> 'DELETED'",
+                                         MakeParams(id)));
     if (in.Int(0, 0) > 0) return NotEmpty("project", row.name, in.Int(0, 0));
     DET_RETURN_IF_ERROR(
         connection.Exec("DELETE FROM project_visits WHERE project = $1", MakeParams(id)).status());
@@ -268,8 +265,7 @@ absl::Status SqlProjects::NoteVisit(model::UserId user, int32_t project, absl::T
       "SELECT $1::int, id, $3::timestamptz FROM projects WHERE id = $2 "
       "ON CONFLICT (user_id, project) DO UPDATE SET at = excluded.at RETURNING project";
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
-    DET_ASSIGN_OR_RETURN(const Result row,
-                         connection.Exec(kVisit, MakeParams(user, project, at)));
+    DET_ASSIGN_OR_RETURN(const Result row, connection.Exec(kVisit, MakeParams(user, project, at)));
     return row.rows() > 0 ? absl::OkStatus() : NoSuchProject(project);
   });
 }

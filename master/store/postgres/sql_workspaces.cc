@@ -118,12 +118,11 @@ absl::StatusOr<WorkspacePage> SqlWorkspaces::ListWorkspaces(const WorkspaceQuery
                          ToFilter(query.owner_ids),
                          query.visible ? ToArray(*query.visible) : Param{}};
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<WorkspacePage> {
-    DET_ASSIGN_OR_RETURN(
-        const WindowRows window,
-        ReadWindow(connection, absl::StrCat("SELECT count(*)", kSources, kWhere),
-                   absl::StrCat(kColumns, kSources, kCounts, kWhere,
-                                OrderBy(key, "w.id", query.descending)),
-                   params, query.window));
+    DET_ASSIGN_OR_RETURN(const WindowRows window,
+                         ReadWindow(connection, absl::StrCat("SELECT count(*)", kSources, kWhere),
+                                    absl::StrCat(kColumns, kSources, kCounts, kWhere,
+                                                 OrderBy(key, "w.id", query.descending)),
+                                    params, query.window));
     WorkspacePage page;
     page.total = window.total;
     for (int row = 0; row < window.rows.rows(); ++row) {
@@ -137,11 +136,10 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::AddWorkspace(const WorkspaceRecor
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<WorkspaceRecord> {
     DET_ASSIGN_OR_RETURN(
         const Result added,
-        connection.Exec(kAdd,
-                        {ToParam(workspace.name), ToParam(workspace.owner),
-                         ToParam(workspace.agent_user), ToParam(workspace.checkpoint_storage),
-                         ToParam(workspace.default_compute_pool),
-                         ToParam(workspace.default_aux_pool)}));
+        connection.Exec(
+            kAdd, {ToParam(workspace.name), ToParam(workspace.owner), ToParam(workspace.agent_user),
+                   ToParam(workspace.checkpoint_storage), ToParam(workspace.default_compute_pool),
+                   ToParam(workspace.default_aux_pool)}));
     if (added.rows() == 0) return WorkspaceExists(workspace.name);
     const auto id = static_cast<int32_t>(added.Int(0, 0));
     DET_RETURN_IF_ERROR(connection.Exec(kMakeAdmin, MakeParams(workspace.owner, id)).status());
@@ -155,10 +153,9 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::ChangeWorkspace(int32_t id,
     DET_RETURN_IF_ERROR(LockMutable(connection, id, "changed").status());
     const absl::Status changed =
         connection
-            .Exec(kChange,
-                  {ToParam(id), ToParam(patch.name), ToParam(patch.agent_user),
-                   ToParam(patch.checkpoint_storage), ToParam(patch.default_compute_pool),
-                   ToParam(patch.default_aux_pool), ToParam(patch.archived)})
+            .Exec(kChange, {ToParam(id), ToParam(patch.name), ToParam(patch.agent_user),
+                            ToParam(patch.checkpoint_storage), ToParam(patch.default_compute_pool),
+                            ToParam(patch.default_aux_pool), ToParam(patch.archived)})
             .status();
     if (!changed.ok() && connection.sqlstate() == kTaken) {
       return WorkspaceExists(patch.name.value_or(""));

@@ -108,7 +108,8 @@ ALTER TABLE experiments
   ADD COLUMN labels      jsonb NOT NULL DEFAULT '[]',
   ADD COLUMN notes       text NOT NULL DEFAULT '';
 UPDATE experiments SET description = coalesce(config ->> 'description', ''),
-  labels = coalesce((config -> 'labels')::jsonb, '[]');
+  labels = CASE WHEN json_typeof(config -> 'labels') = 'array' THEN (config -> 'labels')::jsonb
+                ELSE '[]' END;
 
 -- Who changed what. Never changed itself.
 CREATE TABLE audit (
