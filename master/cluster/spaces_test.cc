@@ -70,7 +70,7 @@ TEST_F(SpacesTest, OneThatHasEndedMovesByItsRowUnlessItIsBeingDeleted) {
 TEST_F(SpacesTest, WhatItIsCalledChangesWhileItRuns) {
   const model::ExperimentId id = Create(MakeConfig());
   Texts texts{.name = "lion"};
-  texts.labels = {"cat"};
+  texts.labels = std::vector<std::string>{"cat"};
   const Outcome outcome = Apply(DescribeExperiment{id, texts});
   EXPECT_THAT(outcome.changes, testing::ElementsAre(Change(SetTexts{id, texts})));
   EXPECT_EQ(Of<ExperimentChanged>(outcome).size(), 1u);

@@ -60,7 +60,7 @@ TEST_P(StoreContractTest, AProjectIsKeptAsItWasMadeAndChanged) {
   EXPECT_TRUE(absl::IsNotFound(projects.AddProject(Named("x", 99)).status()));
 
   ProjectPatch patch{.name = "lions", .description = "large ones", .key = "LEO"};
-  patch.notes = {{"to do", "feed them"}};
+  patch.notes = std::vector<ProjectNote>{{"to do", "feed them"}};
   ASSERT_TRUE(projects.ChangeProject(made->id, patch).ok());
   const auto read = backend_->Open()->projects().GetProjectByKey("LEO");
   ASSERT_TRUE(read.ok()) << read.status();
@@ -139,7 +139,7 @@ TEST_P(StoreContractTest, ProjectsAreListedByFilterSortAndWindow) {
   EXPECT_THAT(NamesOf(projects.ListProjects({.name = "CATS", .exact_name = "b-cats"})),
               ElementsAre("b-cats"));
   ProjectQuery visible;
-  visible.visible = {vision};
+  visible.visible = std::vector<int32_t>{vision};
   EXPECT_EQ(projects.ListProjects(visible)->total, 2);
   ASSERT_TRUE(projects.ChangeProject(added_a->id, {.archived = true}).ok());
   EXPECT_THAT(NamesOf(projects.ListProjects({.archived = true})), ElementsAre("a-Cats"));
@@ -183,7 +183,7 @@ TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
 
   EXPECT_EQ(store_->ListExperiments({.project = cats->id})->total, 1);
   ExperimentQuery visible;
-  visible.visible = {kUncategorized};
+  visible.visible = std::vector<int32_t>{kUncategorized};
   const auto page = store_->ListExperiments(visible);
   ASSERT_TRUE(page.ok()) << page.status();
   ASSERT_EQ(page->total, 1);
@@ -195,7 +195,7 @@ TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
 
 TEST_P(StoreContractTest, WhatPeopleCallAnExperimentChanges) {
   cluster::Texts texts{.name = "lion", .description = "Large"};
-  texts.labels = {"cat", "wild"};
+  texts.labels = std::vector<std::string>{"cat", "wild"};
   texts.notes = "roars";
   // In one batch with the row, and the row again behind it, as it was made in memory.
   experiment::Experiment changed = MakeExperiment(1);
@@ -203,7 +203,9 @@ TEST_P(StoreContractTest, WhatPeopleCallAnExperimentChanges) {
   Commit({cluster::PutExperiment{MakeExperiment(1)},
           cluster::SetTexts{model::ExperimentId(1), texts}, cluster::PutExperiment{changed}});
   experiment::Experiment other = MakeExperiment(2);
-  cluster::Put(cluster::Texts{.labels = {{"cat"}}}, other);
+  cluster::Texts one;
+  one.labels = std::vector<std::string>{"cat"};
+  cluster::Put(one, other);
   Commit({cluster::PutExperiment{other}});
   const auto read = store_->GetExperiment(model::ExperimentId(1));
   ASSERT_TRUE(read.ok()) << read.status();

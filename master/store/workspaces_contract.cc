@@ -94,7 +94,7 @@ TEST_P(StoreContractTest, WorkspacesAreListedByFilterSortAndWindow) {
   EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({.owner_ids = {bob.id}})),
               ElementsAre("b-lab", "a-Lab"));
   WorkspaceQuery visible;
-  visible.visible = {a->id};
+  visible.visible = std::vector<int32_t>{a->id};
   EXPECT_THAT(NamesOf(workspaces.ListWorkspaces(visible)), ElementsAre("a-Lab"));
   visible.visible = std::vector<int32_t>();
   EXPECT_THAT(NamesOf(workspaces.ListWorkspaces(visible)), ElementsAre());

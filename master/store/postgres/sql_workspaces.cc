@@ -19,12 +19,14 @@ LEFT JOIN workspace_pins n ON n.workspace = w.id AND n.user_id = $1)sql";
 constexpr char kColumns[] =
     "SELECT w.id, w.name, w.owner, coalesce(u.username, ''), w.archived, w.immutable, w.state, "
     "w.error, w.agent_user, coalesce(w.checkpoint_storage::text, ''), w.default_compute_pool, "
-    "w.default_aux_pool, micros(n.pinned_at), c.projects, x.experiments";
+    "w.default_aux_pool, micros(n.pinned_at), coalesce(c.projects, 0), coalesce(x.experiments, 0)";
+// Of all in one pass: the many experiments of each would be looked for in all of them.
 constexpr char kCounts[] = R"sql(
-CROSS JOIN LATERAL (SELECT count(*) AS projects FROM projects p WHERE p.workspace = w.id) c
-CROSS JOIN LATERAL (SELECT count(*) AS experiments
+LEFT JOIN (SELECT workspace, count(*) AS projects FROM projects GROUP BY workspace) c
+  ON c.workspace = w.id
+LEFT JOIN (SELECT p.workspace, count(*) AS experiments
   FROM projects p JOIN experiments e ON e.project = p.id
-  WHERE p.workspace = w.id AND e.state <> 'DELETED') x)sql";
+  WHERE e.state <> 'DELETED' GROUP BY p.workspace) x ON x.workspace = w.id)sql";
 constexpr char kWhere[] =
     " WHERE strpos(lower(w.name), lower($2)) > 0 AND ($3::text IS NULL OR w.name = $3) "
     "AND ($4::boolean IS NULL OR w.archived = $4) "
