@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "master/cluster/spaces.h"
 #include "master/experiment/allocation.h"
 #include "master/experiment/experiment.h"
 #include "master/experiment/retention.h"
@@ -139,9 +140,9 @@ struct DropQuota {
 
 using Change =
     std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents, AddMetrics,
-                 AddCheckpoint, MarkDamaged, SetArchived, MarkDeleting, PutRetention,
-                 DropCheckpoints, RetainOthers, AddLogLine, PutAgent, DropAgent, PutAgentState,
-                 PutPool, DropPool, PutDefaultPools, SetQuota, DropQuota>;
+                 AddCheckpoint, MarkDamaged, SetProject, SetTexts, SetArchived, MarkDeleting,
+                 PutRetention, DropCheckpoints, RetainOthers, AddLogLine, PutAgent, DropAgent,
+                 PutAgentState, PutPool, DropPool, PutDefaultPools, SetQuota, DropQuota>;
 
 }  // namespace det::cluster
 

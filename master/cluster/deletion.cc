@@ -49,8 +49,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const SetRetention& event) {
     model::ExperimentConfig config = *e.config;
     experiment::SetPolicy(config.checkpoint_storage, event.policy);
     e.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
-  } else if (step.s.deleting.contains(event.id)) {
-    return BeingDeleted(event.id);
+  } else {
+    DET_RETURN_IF_ERROR(CheckNotDeleting(step.s, event.id));
   }
   step.Change(PutRetention{event.id, event.policy});
   step.Effect(ExperimentChanged{event.id});
@@ -73,6 +73,10 @@ absl::StatusOr<Outcome> Apply(Step& step, const RetainCheckpoints& event) {
   step.Change(RetainOthers{event.id, event.policy, event.drop});
   step.Effect(ExperimentChanged{event.id});
   return step.Finish();
+}
+
+absl::Status CheckNotDeleting(const Cluster::State& s, model::ExperimentId id) {
+  return s.deleting.contains(id) ? BeingDeleted(id) : absl::OkStatus();
 }
 
 absl::Status CheckOrigins(const Cluster::State& s, const CreateExperiment& event) {

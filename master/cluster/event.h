@@ -111,16 +111,15 @@ struct AllocationDeadline {
   model::AllocationId id;
 };
 
-using Event =
-    std::variant<CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment,
-                 KillExperiment, KillTrial, ContinueExperiment, PostSearcherOperations,
-                 ArchiveExperiment, DeleteExperiment, SetRetention, DeleteCheckpoints,
-                 RetainCheckpoints, UpdateQueue, EnableAgent, DisableAgent, EnableSlot, DisableSlot,
-                 SetMaintenance, PutResourcePool, DeleteResourcePool, PutQuota, DeleteQuota,
-                 HardwareSuspected, LogPolicyMatched, CalendarTick, AgentRegistered,
-                 AgentDisconnected, AgentLost, ShareStarted, ShareExited, ValidationReported,
-                 CheckpointReported, CheckpointDamaged, ProgressReported, PreemptionAcked,
-                 EarlyExitReported, ScheduleTick, AllocationDeadline>;
+using Event = std::variant<
+    CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment,
+    KillTrial, ContinueExperiment, PostSearcherOperations, MoveExperiment, DescribeExperiment,
+    ArchiveExperiment, DeleteExperiment, SetRetention, DeleteCheckpoints, RetainCheckpoints,
+    UpdateQueue, EnableAgent, DisableAgent, EnableSlot, DisableSlot, SetMaintenance,
+    PutResourcePool, DeleteResourcePool, PutQuota, DeleteQuota, HardwareSuspected, LogPolicyMatched,
+    CalendarTick, AgentRegistered, AgentDisconnected, AgentLost, ShareStarted, ShareExited,
+    ValidationReported, CheckpointReported, CheckpointDamaged, ProgressReported, PreemptionAcked,
+    EarlyExitReported, ScheduleTick, AllocationDeadline>;
 
 }  // namespace det::cluster
 

@@ -34,8 +34,14 @@ absl::StatusOr<Outcome> Apply(Step& step, const DeleteCheckpoints& event);
 absl::StatusOr<Outcome> Apply(Step& step, const RetainCheckpoints& event);
 // FAILED_PRECONDITION when what the new experiment starts from was given up for deletion.
 absl::Status CheckOrigins(const Cluster::State& s, const CreateExperiment& event);
+// FAILED_PRECONDITION when the experiment was given up for deletion.
+absl::Status CheckNotDeleting(const Cluster::State& s, model::ExperimentId id);
 // ABORTED or FAILED_PRECONDITION likewise.
 absl::Status CheckRows(const Cluster::State& s, const ContinueExperiment& event);
+
+// ---- spaces.cc ----
+absl::StatusOr<Outcome> Apply(Step& step, const MoveExperiment& event);
+absl::StatusOr<Outcome> Apply(Step& step, const DescribeExperiment& event);
 
 // ---- agents.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event);

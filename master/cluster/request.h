@@ -1,7 +1,5 @@
 // What people ask of the cluster, as values: each is answered with a Status, and refused without
-// any change.
-//
-// Part of event.h. PURE.
+// any change. Part of event.h. PURE.
 #ifndef MASTER_CLUSTER_REQUEST_H_
 #define MASTER_CLUSTER_REQUEST_H_
 
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "master/cluster/image.h"
+#include "master/cluster/spaces.h"
 #include "master/experiment/retention.h"
 #include "master/model/agent.h"
 #include "master/model/experiment_config.h"
@@ -35,6 +34,7 @@ struct CreateExperiment {
   std::optional<model::CheckpointId> warm_start = std::nullopt;
   std::optional<model::ExperimentId> warm_start_from = std::nullopt;  // whose that checkpoint is
   std::optional<model::ExperimentId> forked_from = std::nullopt;
+  int32_t workspace = 1, project = 1;  // where it goes; by name in `config`
 };
 struct PauseExperiment {
   model::ExperimentId id;

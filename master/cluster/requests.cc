@@ -65,6 +65,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
   experiment.owner = event.owner;
   experiment.owner_name = event.owner_name;
   experiment.queue = std::move(place);
+  experiment.workspace = event.workspace;
+  experiment.project = event.project;
   experiment.request_id = event.request_id;
   experiment.config = event.config;
   experiment.original_config = event.original_config;

@@ -52,6 +52,14 @@ void SlotTime::Begin(const model::AllocationId& id, const std::string& user,
   if (added) Add(it->second, 1);
 }
 
+void SlotTime::Move(const model::AllocationId& id, const std::string& workspace) {
+  const auto it = runs_.find(id);
+  if (it == runs_.end()) return;
+  Add(it->second, -1);
+  it->second.workspace = workspace;
+  Add(it->second, 1);
+}
+
 void SlotTime::End(const model::AllocationId& id, absl::Time ended) {
   Roll(ended);
   const auto it = runs_.find(id);

@@ -28,6 +28,8 @@ class SlotTime {
   // A run holds this many slots from `started` on.
   void Begin(const model::AllocationId& id, const std::string& user, const std::string& workspace,
              double slots, absl::Time started);
+  // It counts for another workspace from its beginning.
+  void Move(const model::AllocationId& id, const std::string& workspace);
   void End(const model::AllocationId& id, absl::Time ended);
   // Used up to `now` in the month of `now`, in hours; running gangs included.
   double Hours(model::Quota::Scope scope, const std::string& name, absl::Time now) const;

@@ -14,6 +14,7 @@
 #ifndef MASTER_EXPERIMENT_EXPERIMENT_H_
 #define MASTER_EXPERIMENT_EXPERIMENT_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,9 @@ struct Experiment {
   model::JobId job;
   model::UserId owner;
   std::string owner_name;  // by which quotas know the owner; empty: the id's digits
+  // Where it lies; by name in `config`, which follows these.
+  int32_t workspace = 1;
+  int32_t project = 1;
   std::string request_id;  // of the client that created it; empty: none
   // Shared and never changed after creation: configurations are large and copied with every change.
   std::shared_ptr<const model::ExperimentConfig> config;

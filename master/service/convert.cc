@@ -214,8 +214,12 @@ api::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials&
   out.set_progress(static_cast<float>(experiment.progress));
   out.set_job_id(experiment.job.value());
   out.set_resource_pool(experiment.queue.resource_pool);
+  out.set_project_id(experiment.project);
+  out.set_project_owner_id(record.project_owner.value());
   out.set_project_name(config.project);
+  out.set_workspace_id(experiment.workspace);
   out.set_workspace_name(config.workspace);
+  out.set_notes(record.notes);
   if (experiment.best_trial) out.set_best_trial_id(experiment.best_trial->value());
   if (experiment.best_metric) out.set_best_trial_searcher_metric(*experiment.best_metric);
   out.set_checkpoint_count(record.checkpoint_count);

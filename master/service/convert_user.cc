@@ -35,6 +35,15 @@ UserSort FromProto(api::GetUsersRequest::SortBy sort) {
 
 }  // namespace
 
+api::AgentUserGroup ToProto(const store::AgentUser& user) {
+  api::AgentUserGroup group;
+  group.set_agent_uid(user.uid);
+  group.set_agent_gid(user.gid);
+  group.set_agent_user(user.user);
+  group.set_agent_group(user.group);
+  return group;
+}
+
 api::User ToProto(const store::UserRecord& user) {
   api::User out;
   out.set_id(user.id.value());
@@ -45,13 +54,7 @@ api::User ToProto(const store::UserRecord& user) {
   out.set_remote(user.remote);
   *out.mutable_modified_at() = ToProto(user.modified_at);
   if (user.last_auth_at) *out.mutable_last_auth_at() = ToProto(*user.last_auth_at);
-  if (user.agent_user) {
-    api::AgentUserGroup* group = out.mutable_agent_user_group();
-    group->set_agent_uid(user.agent_user->uid);
-    group->set_agent_gid(user.agent_user->gid);
-    group->set_agent_user(user.agent_user->user);
-    group->set_agent_group(user.agent_user->group);
-  }
+  if (user.agent_user) *out.mutable_agent_user_group() = ToProto(*user.agent_user);
   return out;
 }
 

@@ -16,6 +16,7 @@ det::api::v1::User ToProto(const store::UserRecord& user);
 det::api::v1::UserWebSetting ToProto(const store::UserSetting& setting);
 det::api::v1::TokenInfo ToProto(const store::SessionRecord& token);
 
+det::api::v1::AgentUserGroup ToProto(const store::AgentUser& user);
 store::AgentUser FromProto(const det::api::v1::AgentUserGroup& group);
 store::UserSetting FromProto(const det::api::v1::UserWebSetting& setting);
 store::UserQuery FromProto(const det::api::v1::GetUsersRequest& request);

@@ -10,6 +10,7 @@
 #include "master/model/entrypoint.h"
 #include "master/model/parse/parse.h"
 #include "master/service/experiment_config.h"
+#include "master/service/spaces.h"
 #include "master/service/warm_start.h"
 
 namespace det::service {
@@ -78,6 +79,47 @@ absl::StatusOr<std::optional<experiment::Experiment>> FindParent(
   return std::move(record.experiment);
 }
 
+// Where the experiment goes: the project that the request gives by its number, then the one that
+// the configuration names, then its parent's.
+absl::StatusOr<FoundSpace> FindSpaceOf(store::Store& store,
+                                       const det::api::v1::CreateExperimentRequest& request,
+                                       const model::ExperimentConfig& config,
+                                       const std::optional<experiment::Experiment>& parent) {
+  if (request.project_id() > store::kUncategorized) return FindSpace(store, request.project_id());
+  // Its names may be others by now than those that its text has.
+  const bool named = !request.config().empty() && !config.workspace.empty();
+  if (parent && !named) return FindSpace(store, parent->project);
+  absl::StatusOr<FoundSpace> found = FindSpace(store, config.workspace, config.project);
+  if (found.ok() || config.workspace.empty()) return found;
+  return absl::Status(
+      found.status().code(),
+      absl::StrCat(model::LocateInConfig(request.config(), request.config_path(), "project"), ": ",
+                   found.status().message()));
+}
+
+// The configuration with the layers of where the experiment goes.
+absl::StatusOr<ReadyConfig> ReadPlaced(const Edge& edge, GivenConfig given,
+                                       const det::api::v1::CreateExperimentRequest& request,
+                                       const std::optional<experiment::Experiment>& parent,
+                                       cluster::Space* space) {
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
+  DET_ASSIGN_OR_RETURN(FoundSpace found, FindSpaceOf(*edge.store, request, ready.config, parent));
+  const store::WorkspaceRecord& workspace = found.workspace;
+  if (!workspace.checkpoint_storage.empty()) {
+    given.checkpoint_storage = workspace.checkpoint_storage;
+    DET_ASSIGN_OR_RETURN(ready, ReadConfig(edge, given));
+  }
+  ready.config.workspace = found.space.workspace_name;
+  ready.config.project = found.space.project_name;
+  model::ResourcesConfig& resources = ready.config.resources;
+  if (resources.resource_pool.empty()) {
+    resources.resource_pool =
+        resources.slots_per_trial > 0 ? workspace.default_compute_pool : workspace.default_aux_pool;
+  }
+  *space = std::move(found.space);
+  return ready;
+}
+
 }  // namespace
 
 absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
@@ -99,7 +141,9 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
     given.yaml = parent->original_config;
     given.path = absl::StrCat("experiment ", parent->id.value());
   }
-  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
+  cluster::Space space;
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready,
+                       ReadPlaced(edge, std::move(given), request, parent, &space));
   DET_RETURN_IF_ERROR(CheckPlace(edge, ready.config, request));
   DET_ASSIGN_OR_RETURN(const std::optional<WarmStart> warm_start,
                        FindWarmStart(*edge.store, ready.config.searcher));
@@ -124,6 +168,8 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
     submission.event.warm_start_from = warm_start->experiment;
   }
   if (parent) submission.event.forked_from = parent->id;
+  submission.event.workspace = space.workspace;
+  submission.event.project = space.project;
   return submission;
 }
 
@@ -145,6 +191,10 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
                        model::ParseExperimentConfig(request.override_config(), "override_config",
                                                     overrides, defaults));
   DET_RETURN_IF_ERROR(CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage));
+  if (config.workspace != now.workspace || config.project != now.project) {
+    return absl::InvalidArgumentError(
+        "project: an experiment goes on where it lies; move it before or after that");
+  }
   if (config.searcher.source_trial_id != now.searcher.source_trial_id ||
       config.searcher.source_checkpoint_uuid != now.searcher.source_checkpoint_uuid) {
     return absl::InvalidArgumentError(

@@ -22,8 +22,8 @@ struct Submission {
   std::vector<std::string> warnings;  // of the configuration, each with its line
 };
 
-// INVALID_ARGUMENT with every problem of the configuration, or the first of the context directory.
-// Stores nothing.
+// INVALID_ARGUMENT with every problem of the configuration, or the first of the context directory;
+// NOT_FOUND and FAILED_PRECONDITION of its project (spaces.h). Stores nothing.
 absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                              const det::api::v1::CreateExperimentRequest& request,
                                              model::UserId owner);

@@ -11,16 +11,22 @@ absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& give
   defaults.checkpoint_host_path = edge.checkpoint_places.own;
   defaults.experiment_seed = given.seed;
   defaults.name = given.name;
+  if (!given.checkpoint_storage.empty()) {
+    defaults.below.push_back(
+        {"workspace", absl::StrCat("{\"checkpoint_storage\": ", given.checkpoint_storage, "}")});
+  }
+  std::vector<model::ConfigLayer> own;  // what is kept of the submission; the rest is looked up
   if (!given.template_name.empty()) {
     DET_ASSIGN_OR_RETURN(const store::TemplateRecord record,
                          edge.store->templates().GetTemplate(given.template_name));
-    defaults.below.push_back({absl::StrCat("template ", record.name), record.yaml});
+    own.push_back({absl::StrCat("template ", record.name), record.yaml});
+    defaults.below.push_back(own.back());
   }
   ReadyConfig ready;
   DET_ASSIGN_OR_RETURN(
       ready.config, model::ParseExperimentConfig(given.yaml, given.path, given.overrides, defaults,
                                                  &ready.warnings));
-  DET_ASSIGN_OR_RETURN(ready.text, model::TextToKeep(given.yaml, defaults.below, given.overrides));
+  DET_ASSIGN_OR_RETURN(ready.text, model::TextToKeep(given.yaml, own, given.overrides));
   return ready;
 }
 

@@ -19,6 +19,7 @@ struct GivenConfig {
   std::string path;                    // of the file, for messages; may be empty
   std::vector<std::string> overrides;  // "a.b.c=<yaml>"
   std::string template_name;           // may be empty
+  std::string checkpoint_storage;      // of the workspace, as JSON; may be empty
   std::string name = "Experiment";     // where the configuration says none
   uint32_t seed = 0;                   // the same
 };

@@ -1,5 +1,5 @@
-// What people do with experiments that have ended: hide them, delete them, thin out their
-// checkpoints. Called by experiment_service.cc on the pool; blocks.
+// What people do with experiments that have ended: hide them, delete them. Called by
+// experiment_service.cc on the pool; blocks.
 #ifndef MASTER_SERVICE_EXPERIMENT_DELETION_H_
 #define MASTER_SERVICE_EXPERIMENT_DELETION_H_
 
@@ -13,11 +13,6 @@ namespace det::service {
 void Archive(const Edge& edge, model::ExperimentId id, bool archived, Done done);
 void Delete(const Edge& edge, const det::api::v1::DeleteExperimentRequest& request,
             det::api::v1::DeleteExperimentResponse* response, Done done);
-void Patch(const Edge& edge, const det::api::v1::PatchExperimentRequest& request,
-           det::api::v1::PatchExperimentResponse* response, Done done);
-
-absl::Status Preview(const Edge& edge, const det::api::v1::PreviewRetentionRequest& request,
-                     det::api::v1::PreviewRetentionResponse* response);
 
 }  // namespace det::service
 

@@ -1,6 +1,8 @@
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -9,6 +11,7 @@
 #include "master/service/convert.h"
 #include "master/service/create_experiment.h"
 #include "master/service/experiment_deletion.h"
+#include "master/service/experiment_patch.h"
 #include "master/service/live.h"
 #include "master/service/open_stream.h"
 #include "master/service/queue_view.h"
@@ -26,6 +29,10 @@ store::ExperimentQuery ToQuery(const api::GetExperimentsRequest& request) {
   query.window = ToWindow(request.offset(), request.limit());
   query.descending = request.order_by() == api::ORDER_BY_DESC;
   query.name = request.name();
+  query.description = request.description();
+  query.labels.assign(request.labels().begin(), request.labels().end());
+  for (const int32_t id : request.user_ids()) query.owner_ids.emplace_back(id);
+  query.project = request.project_id();
   if (request.has_archived()) query.archived = request.archived();
   query.usernames.assign(request.users().begin(), request.users().end());
   for (const int state : request.states()) {
@@ -175,6 +182,44 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
     return Unary(edge_, context, "det.api.v1.ExperimentService.PatchExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
                    Patch(edge_, *request, response, std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* MoveExperiment(grpc::CallbackServerContext* context,
+                                           const api::MoveExperimentRequest* request,
+                                           api::MoveExperimentResponse*) override {
+    return Unary(edge_, context, "det.api.v1.ExperimentService.MoveExperiment",
+                 [this, request](const auth::Principal&, Done done) {
+                   Move(edge_, *request, std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* GetExperimentLabels(
+      grpc::CallbackServerContext* context, const api::GetExperimentLabelsRequest* request,
+      api::GetExperimentLabelsResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.ExperimentService.GetExperimentLabels",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(
+                          const std::vector<std::string> labels,
+                          edge_.store->projects().ListLabels(request->project_id()));
+                      response->mutable_labels()->Assign(labels.begin(), labels.end());
+                      return absl::OkStatus();
+                    });
+  }
+  grpc::ServerUnaryReactor* PutExperimentLabel(grpc::CallbackServerContext* context,
+                                               const api::PutExperimentLabelRequest* request,
+                                               api::PutExperimentLabelResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.ExperimentService.PutExperimentLabel",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Label(edge_, model::ExperimentId(request->experiment_id()), request->label(),
+                         true, response->mutable_labels(), std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* DeleteExperimentLabel(
+      grpc::CallbackServerContext* context, const api::DeleteExperimentLabelRequest* request,
+      api::DeleteExperimentLabelResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.ExperimentService.DeleteExperimentLabel",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Label(edge_, model::ExperimentId(request->experiment_id()), request->label(),
+                         false, response->mutable_labels(), std::move(done));
                  });
   }
   grpc::ServerUnaryReactor* PreviewRetention(grpc::CallbackServerContext* context,

@@ -123,6 +123,7 @@ api::Job ToJob(const Draft& draft) {
   out.set_allocated_slots(draft.allocated);
   out.set_progress(static_cast<float>(e.progress));
   out.set_workspace(e.config->workspace);
+  out.set_workspace_id(e.workspace);
   const bool waits = draft.waiting.size() > 0 && draft.allocated == 0;
   out.mutable_summary()->set_state(StateOf(waits, draft.backfilled));
   return out;

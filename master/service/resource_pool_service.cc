@@ -125,15 +125,27 @@ absl::Status ListBound(const cluster::Cluster& cluster,
   return absl::OkStatus();
 }
 
-// Names of a request about bindings. INVALID_ARGUMENT where workspaces are named by id.
-template <class Request>
-absl::StatusOr<std::vector<std::string>> Workspaces(const Request& request) {
-  if (!request.workspace_ids().empty()) {
-    return absl::InvalidArgumentError(
-        "workspace_ids: workspaces have no ids here; give workspace_names");
+// Those of the names that are workspaces.
+absl::Status AddIds(store::Store& store, api::ListWorkspacesBoundToRPResponse* response) {
+  for (const std::string& name : response->workspace_names()) {
+    DET_ASSIGN_OR_RETURN(const store::WorkspacePage page,
+                         store.workspaces().ListWorkspaces({.exact_name = name}));
+    for (const auto& workspace : page.workspaces) response->add_workspace_ids(workspace.id);
   }
-  return std::vector<std::string>(request.workspace_names().begin(),
-                                  request.workspace_names().end());
+  return absl::OkStatus();
+}
+
+// The names of a request about bindings, those of its ids included. A name may be bound before its
+// workspace is there, as in the configuration file. NOT_FOUND for an id.
+template <class Request>
+absl::StatusOr<std::vector<std::string>> Workspaces(store::Store& store, const Request& request) {
+  std::vector<std::string> names(request.workspace_names().begin(),
+                                 request.workspace_names().end());
+  for (const int32_t id : request.workspace_ids()) {
+    DET_ASSIGN_OR_RETURN(store::WorkspaceRecord workspace, store.workspaces().GetWorkspace(id, {}));
+    names.push_back(std::move(workspace.name));
+  }
+  return names;
 }
 
 class ResourcePoolService final : public api::ResourcePoolService::CallbackService {
@@ -175,17 +187,22 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
   grpc::ServerUnaryReactor* ListWorkspacesBoundToRP(
       grpc::CallbackServerContext* context, const api::ListWorkspacesBoundToRPRequest* request,
       api::ListWorkspacesBoundToRPResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP",
-                 [this, request, response](const auth::Principal&, Done done) {
-                   auto judged = std::make_shared<absl::Status>();
-                   edge_.engine->Query(
-                       [request, response, judged](const cluster::Cluster& cluster) {
-                         *judged = ListBound(cluster, *request, response);
-                       },
-                       [judged, done = std::move(done)](absl::Status status) mutable {
-                         done(status.ok() ? *judged : std::move(status));
-                       });
-                 });
+    return Unary(
+        edge_, context, "det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP",
+        [this, request, response](const auth::Principal&, Done done) {
+          auto judged = std::make_shared<absl::Status>();
+          edge_.engine->Query(
+              [request, response, judged](const cluster::Cluster& cluster) {
+                *judged = ListBound(cluster, *request, response);
+              },
+              [this, judged, response, done = std::move(done)](absl::Status status) mutable {
+                if (status.ok()) status = *judged;
+                if (!status.ok()) return done(std::move(status));
+                edge_.pool->Post([this, response, done = std::move(done)]() mutable {
+                  done(AddIds(*edge_.store, response));
+                });
+              });
+        });
   }
 
   grpc::ServerUnaryReactor* BindRPToWorkspace(grpc::CallbackServerContext* context,
@@ -273,7 +290,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
                                  const Request& request, ChangeBound change) {
     return Unary(
         edge_, context, method, [this, &request, change](const auth::Principal&, Done done) {
-          auto names = Workspaces(request);
+          auto names = Workspaces(*edge_.store, request);
           if (!names.ok()) return done(names.status());
           Change(
               [&request, names = *std::move(names), change](const cluster::Cluster& cluster) {

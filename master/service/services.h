@@ -42,6 +42,8 @@ std::unique_ptr<grpc::Service> MakeTemplateService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeSearchService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeUserService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeTokenService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeWorkspaceService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeProjectService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeTrialRuntimeService(const Edge& edge, AllocationWatch& watch,
                                                        AllGather& all_gather);
 

@@ -97,6 +97,15 @@ void CleanInPlace(cluster::AddSearcherEvents& add) { CleanAll(add.events); }
 void CleanInPlace(cluster::AddMetrics& add) { add.report = Canonical(std::move(add.report)); }
 void CleanInPlace(cluster::AddLogLine& add) { add.line = Canonical(std::move(add.line)); }
 
+void CleanInPlace(cluster::SetProject& set) {
+  CleanAll(set.to.workspace_name, set.to.project_name);
+}
+void CleanInPlace(cluster::SetTexts& set) {
+  CleanAll(set.texts.name, set.texts.description, set.texts.notes);
+  if (!set.texts.labels) return;
+  for (std::string& label : *set.texts.labels) CleanInPlace(label);
+}
+
 // Ids and numbers.
 void CleanInPlace(cluster::SetArchived&) {}
 void CleanInPlace(cluster::MarkDeleting&) {}

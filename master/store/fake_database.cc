@@ -8,9 +8,44 @@
 
 namespace det::store {
 
+void FakeDatabase::Make(const cluster::SetProject& set) {
+  const auto e = experiments.find(set.experiment);
+  if (e != experiments.end()) cluster::Put(set.to, e->second);
+}
+
+void FakeDatabase::Make(const cluster::SetTexts& set) {
+  const auto e = experiments.find(set.experiment);
+  if (e == experiments.end()) return;
+  cluster::Put(set.texts, e->second);
+  if (set.texts.notes) spaces.experiment_notes[set.experiment] = *set.texts.notes;
+}
+
+void FakeDatabase::Make(const cluster::SetArchived& set) {
+  if (set.archived) {
+    archived.insert(set.experiment);
+  } else {
+    archived.erase(set.experiment);
+  }
+}
+
+std::string FakeDatabase::UsernameOf(model::UserId id) const {
+  const auto user = people.users.find(id);
+  return user == people.users.end() ? "" : user->second.username;
+}
+
+experiment::Experiment FakeDatabase::Placed(const experiment::Experiment& experiment) const {
+  experiment::Experiment placed = experiment;
+  const auto project = spaces.projects.find(experiment.project);
+  if (project == spaces.projects.end()) return placed;
+  const WorkspaceRecord& workspace = spaces.workspaces.at(project->second.workspace);
+  cluster::Put(cluster::Space{workspace.id, project->first, workspace.name, project->second.name},
+               placed);
+  return placed;
+}
+
 void FakeDatabase::AddTo(cluster::Image& image, const experiment::Experiment& experiment) const {
   const model::ExperimentId id = experiment.id;
-  image.experiments.push_back(experiment);
+  image.experiments.push_back(Placed(experiment));
   if (searchers.contains(id)) image.searchers.emplace(id, searchers.at(id));
   for (const auto& [trial_id, trial] : trials) {
     if (trial.experiment == id) image.trials.push_back(trial);
@@ -115,7 +150,7 @@ void FakeDatabase::AddScheduling(cluster::Image& image) const {
     if (trial == trials.end()) continue;
     const auto e = experiments.find(trial->second.experiment);
     if (e == experiments.end()) continue;
-    count(a, experiment::OwnerName(e->second), e->second.config->workspace);
+    count(a, experiment::OwnerName(e->second), Placed(e->second).config->workspace);
   }
   for (const DeletedRun& run : deleted_runs) count(run.allocation, run.owner, run.workspace);
 }
@@ -187,10 +222,13 @@ TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
 
 ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) const {
   ExperimentRecord record;
-  record.experiment = experiment;
+  record.experiment = Placed(experiment);
   record.archived = archived.contains(experiment.id);
-  const auto owner = people.users.find(experiment.owner);
-  if (owner != people.users.end()) record.username = owner->second.username;
+  record.username = UsernameOf(experiment.owner);
+  const auto notes = spaces.experiment_notes.find(experiment.id);
+  if (notes != spaces.experiment_notes.end()) record.notes = notes->second;
+  const auto project = spaces.projects.find(experiment.project);
+  if (project != spaces.projects.end()) record.project_owner = project->second.owner;
   for (const auto& [id, trial] : trials) {
     if (trial.experiment != experiment.id) continue;
     ++record.num_trials;

@@ -15,6 +15,7 @@
 #include "master/cluster/image.h"
 #include "master/store/fake_access.h"
 #include "master/store/fake_people.h"
+#include "master/store/fake_spaces.h"
 #include "master/store/lease.h"
 #include "master/store/records.h"
 #include "master/store/templates.h"
@@ -42,6 +43,7 @@ struct FakeDatabase {
   AccessRows access;
   std::map<std::string, std::string> properties;
   std::map<std::string, TemplateRecord> templates;
+  FakeSpaces spaces;
   std::map<model::AgentId, model::Agent> known_agents;
   std::map<model::AgentId, model::AgentState> agents;
   std::map<std::string, model::ResourcePool> pools;
@@ -58,17 +60,17 @@ struct FakeDatabase {
   std::vector<DeletedRun> deleted_runs;
 
   void Make(const cluster::PutExperiment& put) {
+    const auto known = experiments.find(put.experiment.id);
+    const int32_t project =
+        known == experiments.end() ? put.experiment.project : known->second.project;
     experiments[put.experiment.id] = put.experiment;
+    experiments[put.experiment.id].project = project;
     archived.erase(put.experiment.id);
     retained.erase(put.experiment.id);
   }
-  void Make(const cluster::SetArchived& set) {
-    if (set.archived) {
-      archived.insert(set.experiment);
-    } else {
-      archived.erase(set.experiment);
-    }
-  }
+  void Make(const cluster::SetProject& set);
+  void Make(const cluster::SetTexts& set);
+  void Make(const cluster::SetArchived& set);
   void Make(const cluster::MarkDeleting& mark);
   void Make(const cluster::PutRetention& put);
   void Make(const cluster::DropCheckpoints& drop);
@@ -139,6 +141,9 @@ struct FakeDatabase {
   // The newest run's report of each step.
   std::vector<model::MetricReport> Metrics(model::TrialId trial, const std::string& group) const;
   std::vector<CheckpointEntry> Checkpoints(model::TrialId trial) const;
+  std::string UsernameOf(model::UserId id) const;
+  // In its project as that is named now.
+  experiment::Experiment Placed(const experiment::Experiment& experiment) const;
   TrialRecord Record(const experiment::Trial& trial) const;
   ExperimentRecord Record(const experiment::Experiment& experiment) const;
 };

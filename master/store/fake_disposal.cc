@@ -121,7 +121,7 @@ void FakeDisposal::RemoveRest(model::ExperimentId id) {
     if (!is_of(a.trial)) return false;
     highest.last_submitted = std::max(highest.last_submitted, a.submitted);
     if (a.ended_at && a.started_at && a.granted > 0) {
-      db_.deleted_runs.push_back({a, experiment::OwnerName(e), e.config->workspace});
+      db_.deleted_runs.push_back({a, experiment::OwnerName(e), db_.Placed(e).config->workspace});
     }
     return true;
   });
@@ -139,7 +139,7 @@ void FakeDisposal::RemoveRest(model::ExperimentId id) {
   });
   e.state = ExperimentState::kDeleted;
   e.reason.clear();
-  if (!left) db_.experiments.erase(id);
+  if (!left) db_.experiments.erase(id), db_.spaces.experiment_notes.erase(id);
 }
 
 absl::Status FakeDisposal::FailDeletion(model::ExperimentId id, const std::string& reason) {

@@ -13,8 +13,10 @@
 #include "master/store/fake_database.h"
 #include "master/store/fake_disposal.h"
 #include "master/store/fake_people.h"
+#include "master/store/fake_projects.h"
 #include "master/store/fake_sort.h"
 #include "master/store/fake_templates.h"
+#include "master/store/fake_workspaces.h"
 
 namespace det::store {
 namespace {
@@ -32,6 +34,22 @@ template <class T>
 std::vector<T> Cut(std::vector<T> items, const Window& window) {
   const Range range = Resolve(window, static_cast<int>(items.size()));
   return {items.begin() + range.begin, items.begin() + range.end};
+}
+
+bool IsIn(const std::string& part, const std::string& text) {
+  return absl::StrContains(absl::AsciiStrToLower(text), absl::AsciiStrToLower(part));
+}
+
+bool Matches(const ExperimentQuery& query, const ExperimentRecord& record) {
+  const experiment::Experiment& e = record.experiment;
+  const std::vector<std::string>& labels = e.config->labels;
+  return IsIn(query.name, e.config->name) && IsIn(query.description, e.config->description) &&
+         Contains(query.owner_ids, e.owner) && (query.project == 0 || query.project == e.project) &&
+         (!query.visible ||
+          std::count(query.visible->begin(), query.visible->end(), e.workspace)) &&
+         std::all_of(query.labels.begin(), query.labels.end(), [&](const std::string& label) {
+           return std::count(labels.begin(), labels.end(), label) > 0;
+         });
 }
 
 bool Matches(const LogQuery& query, const model::LogLine& line) {
@@ -77,7 +95,9 @@ FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
       people_(std::make_unique<FakePeople>(&database_->mutex, &database_->people,
                                            &database_->access, [this] { return Held(); })),
       templates_(std::make_unique<FakeTemplates>(&database_->mutex, &database_->templates,
-                                                 [this] { return Held(); })) {}
+                                                 [this] { return Held(); })),
+      workspaces_(std::make_unique<FakeWorkspaces>(database_.get(), [this] { return Held(); })),
+      projects_(std::make_unique<FakeProjects>(database_.get(), [this] { return Held(); })) {}
 FakeStore::~FakeStore() = default;
 
 absl::StatusOr<cluster::Image> FakeStore::Load() {
@@ -180,8 +200,7 @@ absl::StatusOr<ExperimentPage> FakeStore::ListExperiments(const ExperimentQuery&
   std::vector<ExperimentRecord> found;
   for (const auto& [id, experiment] : database_->experiments) {
     ExperimentRecord record = database_->Record(experiment);
-    if (!absl::StrContains(absl::AsciiStrToLower(experiment.config->name),
-                           absl::AsciiStrToLower(query.name)) ||
+    if (!Matches(query, record) ||
         (query.states.empty() && experiment.state == model::ExperimentState::kDeleted) ||
         !Contains(query.states, experiment.state) || !Contains(query.usernames, record.username) ||
         (!query.request_id.empty() && query.request_id != experiment.request_id) ||

@@ -40,6 +40,8 @@ class FakeStore final : public Store {
   Access& access() override { return *access_; }
   Templates& templates() override { return *templates_; }
   Disposal& disposal() override;
+  Workspaces& workspaces() override { return *workspaces_; }
+  Projects& projects() override { return *projects_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -72,6 +74,8 @@ class FakeStore final : public Store {
   const std::unique_ptr<Disposal> disposal_;
   const std::unique_ptr<People> people_;
   const std::unique_ptr<Templates> templates_;
+  const std::unique_ptr<Workspaces> workspaces_;
+  const std::unique_ptr<Projects> projects_;
   int64_t epoch_ = 0;  // 0: not loaded
   absl::AnyInvocable<void(absl::Status)> fenced_;
 };

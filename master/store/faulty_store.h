@@ -74,6 +74,8 @@ class FaultyStore final : public Store {
   Access& access() override { return store_.access(); }
   Templates& templates() override { return store_.templates(); }
   Disposal& disposal() override { return store_.disposal(); }
+  Workspaces& workspaces() override { return store_.workspaces(); }
+  Projects& projects() override { return store_.projects(); }
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override {
     return store_.GetExperiment(id);
   }

@@ -15,18 +15,10 @@
 #include "absl/time/time.h"
 #include "master/model/ids.h"
 #include "master/model/role.h"
+#include "master/store/agent_user.h"
 #include "master/store/window.h"
 
 namespace det::store {
-
-// As whom tasks run on the nodes.
-struct AgentUser {
-  int uid = 0;
-  int gid = 0;
-  std::string user;
-  std::string group;
-  friend bool operator==(const AgentUser&, const AgentUser&) = default;
-};
 
 struct UserRecord {
   model::UserId id;

@@ -78,12 +78,33 @@ class Projects {
   // Gives it its id; an empty key is made from the name. ALREADY_EXISTS by name in its workspace,
   // and by key; FAILED_PRECONDITION when that is archived.
   virtual absl::StatusOr<ProjectRecord> AddProject(const ProjectRecord& project) = 0;
+  // NOT_FOUND; ALREADY_EXISTS as above; FAILED_PRECONDITION for an immutable one, except for its
+  // description and notes, and when the workspace that it is to go to is archived.
   virtual absl::StatusOr<ProjectRecord> ChangeProject(int32_t id, const ProjectPatch& patch) = 0;
+  virtual absl::StatusOr<std::vector<ProjectNote>> AddNote(int32_t id, const ProjectNote& note) = 0;
+  // FAILED_PRECONDITION for an immutable one, and while an experiment is in it.
   virtual absl::Status DeleteProject(int32_t id) = 0;
   // The user has looked at it; newest first.
   virtual absl::Status NoteVisit(model::UserId user, int32_t project, absl::Time at) = 0;
   virtual absl::StatusOr<std::vector<ProjectRecord>> LastVisited(model::UserId user, int limit) = 0;
+  // Of the experiments in it (0: of all), the most used first.
+  virtual absl::StatusOr<std::vector<std::string>> ListLabels(int32_t project) = 0;
 };
+
+// Whether it changes more than what people write into it.
+inline bool ChangesIdentity(const ProjectPatch& patch) {
+  return patch.name || patch.key || patch.workspace || patch.archived;
+}
+
+// The n-th key to try for a project of this name: "VIS", "VIS2", ...
+std::string KeyFor(const std::string& name, int n);
+
+// What all implementations say.
+absl::Status NoSuchProject(int32_t id);
+absl::Status NoSuchProjectKey(const std::string& key);
+absl::Status ProjectExists(const std::string& name);
+absl::Status ProjectKeyExists(const std::string& key);
+absl::Status WorkspaceIsArchived(const std::string& name);
 
 }  // namespace det::store
 

@@ -24,6 +24,8 @@ struct ExperimentRecord {
   int64_t checkpoint_size = 0;
   int64_t context_size = 0;
   bool archived = false;
+  std::string notes;
+  model::UserId project_owner;
 };
 struct ExperimentQuery {
   enum class Sort { kId, kName, kState, kStartTime, kEndTime, kNumTrials, kProgress, kUser };
@@ -31,9 +33,14 @@ struct ExperimentQuery {
   Sort sort = Sort::kId;
   bool descending = false;
   std::string name;                            // contained in the name, any case
+  std::string description;                     // likewise
+  std::vector<std::string> labels;             // those that have all of these
   std::vector<model::ExperimentState> states;  // empty: all but DELETED
   std::vector<std::string> usernames;
-  std::string request_id;  // exactly; empty: any
+  std::vector<model::UserId> owner_ids;
+  int32_t project = 0;                          // of this one alone; 0: of all
+  std::optional<std::vector<int32_t>> visible;  // in these workspaces alone
+  std::string request_id;                       // exactly; empty: any
   std::optional<bool> archived;
 };
 struct ExperimentPage {

@@ -23,8 +23,10 @@
 #include "master/store/disposal.h"
 #include "master/store/lease.h"
 #include "master/store/people.h"
+#include "master/store/projects.h"
 #include "master/store/records.h"
 #include "master/store/templates.h"
+#include "master/store/workspaces.h"
 
 namespace det::store {
 
@@ -77,6 +79,8 @@ class Store {
   virtual Access& access() = 0;
   virtual Templates& templates() = 0;
   virtual Disposal& disposal() = 0;
+  virtual Workspaces& workspaces() = 0;
+  virtual Projects& projects() = 0;
 
   // ---- reads: committed rows only ----
 

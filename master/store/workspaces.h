@@ -10,9 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "master/model/ids.h"
-#include "master/store/people.h"
+#include "master/store/agent_user.h"
 #include "master/store/window.h"
 
 namespace det::store {
@@ -28,11 +29,11 @@ struct WorkspaceRecord {
   model::UserId owner;
   std::string owner_name;
   bool archived = false;
-  bool immutable = false;
+  bool immutable = false;  // its names and its place stay
   SpaceState state = SpaceState::kLive;
   std::string error;
   std::optional<AgentUser> agent_user;
-  std::string checkpoint_storage;  // JSON; empty: none
+  std::string checkpoint_storage;  // JSON, a layer of every configuration in it; empty: none
   std::string default_compute_pool;
   std::string default_aux_pool;
   std::optional<absl::Time> pinned_at;  // by the one who asks
@@ -78,11 +79,31 @@ class Workspaces {
   // NOT_FOUND; ALREADY_EXISTS by name; FAILED_PRECONDITION for an immutable one.
   virtual absl::StatusOr<WorkspaceRecord> ChangeWorkspace(int32_t id,
                                                           const WorkspacePatch& patch) = 0;
-  // FAILED_PRECONDITION for an immutable one, and for one in which something is.
+  // With its projects. FAILED_PRECONDITION for an immutable one, and while an experiment is in it.
   virtual absl::Status DeleteWorkspace(int32_t id) = 0;
   virtual absl::Status PinWorkspace(model::UserId user, int32_t id,
                                     std::optional<absl::Time> at) = 0;
 };
+
+// What all implementations say.
+inline absl::Status NoSuchWorkspace(int32_t id) {
+  return absl::NotFoundError(
+      absl::StrCat("workspace ", id, " does not exist; `det workspace list` shows all"));
+}
+inline absl::Status WorkspaceExists(const std::string& name) {
+  return absl::AlreadyExistsError(
+      absl::StrCat("another workspace is named \"", name, "\"; choose another name"));
+}
+// "workspace Uncategorized cannot be deleted".
+inline absl::Status IsImmutable(const char* noun, const std::string& name, const char* what) {
+  return absl::FailedPreconditionError(absl::StrCat(noun, " ", name, " cannot be ", what));
+}
+inline absl::Status NotEmpty(const char* noun, const std::string& name, int64_t experiments) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(noun, " \"", name, "\" holds ", experiments,
+                   experiments == 1 ? " experiment" : " experiments",
+                   "; move them elsewhere or delete them first"));
+}
 
 }  // namespace det::store
 

@@ -7,6 +7,8 @@ namespace det::cluster {
 std::shared_ptr<model::ExperimentConfig> MakeConfig() {
   auto config = std::make_shared<model::ExperimentConfig>();
   config->name = "canonical";
+  config->workspace = "Uncategorized";
+  config->project = "Uncategorized";
   config->entrypoint = "train";
   config->searcher.name = "single";
   config->searcher.metric = "loss";

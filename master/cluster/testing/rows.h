@@ -45,6 +45,13 @@ class Rows {
     const auto it = checkpoints.find(row.id);
     if (it != checkpoints.end()) it->second.state = model::CheckpointState::kError;
   }
+  void Put(const SetProject& row) { PutInto(row.experiment, row.to); }
+  void Put(const SetTexts& row) { PutInto(row.experiment, row.texts); }
+  template <class What>
+  void PutInto(model::ExperimentId id, const What& what) {
+    const auto it = experiments.find(id);
+    if (it != experiments.end()) cluster::Put(what, it->second);
+  }
   void Put(const SetArchived&) {}
   void Put(const MarkDeleting& row) {
     const auto it = experiments.find(row.experiment);

@@ -17,10 +17,11 @@ constexpr char kInsertExperiment[] = R"sql(
 INSERT INTO experiments (id, name, job, owner, request_id, config, original_config, context_hash,
   warm_start, forked_from, state, reason, progress, best_metric, best_trial, created_at, ended_at,
   owner_name, resource_pool, priority, weight, position, max_slots, position_set,
-  save_experiment_best, save_trial_best, save_trial_latest)
+  save_experiment_best, save_trial_best, save_trial_latest, project, description, labels)
 VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,
-  $26,$27)
+  $26,$27,$28,$29,$30)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, config = excluded.config,
+  description = excluded.description, labels = excluded.labels,
   state = excluded.state, reason = excluded.reason, progress = excluded.progress,
   best_metric = excluded.best_metric, best_trial = excluded.best_trial,
   ended_at = excluded.ended_at, resource_pool = excluded.resource_pool,
@@ -117,6 +118,10 @@ constexpr char kPutRetention[] =
     "UPDATE experiments SET save_experiment_best = $2, save_trial_best = $3, "
     "save_trial_latest = $4, retained = false WHERE id = $1";
 
+constexpr char kSetTexts[] =
+    "UPDATE experiments SET name = coalesce($2, name), description = coalesce($3, description), "
+    "labels = coalesce($4::jsonb, labels), notes = coalesce($5, notes) WHERE id = $1";
+
 constexpr char kAddMetrics[] = R"sql(
 INSERT INTO metrics (trial, run_id, group_name, steps, time, metrics, batch)
 SELECT * FROM unnest($1::int[], $2::int[], $3::text[], $4::bigint[], $5::timestamptz[],
@@ -164,6 +169,12 @@ model::Value ToValue(const std::map<std::string, int64_t>& resources) {
   return object;
 }
 
+model::Value ToValue(const std::vector<std::string>& texts) {
+  model::Value::List list;
+  for (const std::string& text : texts) list.emplace_back(text);
+  return list;
+}
+
 model::Value ToValue(const std::vector<model::AgentId>& agents) {
   model::Value::List list;
   for (const model::AgentId& agent : agents) list.emplace_back(agent.value());
@@ -191,7 +202,8 @@ Statement Put(const experiment::Experiment& e, bool known) {
                  e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at,
                  e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
                  e.queue.position, e.queue.max_slots, e.queue.position_set,
-                 storage.save_experiment_best, storage.save_trial_best, storage.save_trial_latest)};
+                 storage.save_experiment_best, storage.save_trial_best, storage.save_trial_latest,
+                 e.project, e.config->description, ToValue(e.config->labels))};
 }
 
 Statement Put(const experiment::Trial& t) {
@@ -239,6 +251,17 @@ Statement ToStatement(const cluster::Change& change, bool known) {
     Statement operator()(const cluster::AddCheckpoint& add) { return Put(add.checkpoint); }
     Statement operator()(const cluster::MarkDamaged& mark) {
       return {kMarkDamaged, MakeParams(mark.id, mark.trial, mark.damage)};
+    }
+    Statement operator()(const cluster::SetProject& set) {
+      return {"UPDATE experiments SET project = $2 WHERE id = $1",
+              MakeParams(set.experiment, set.to.project)};
+    }
+    Statement operator()(const cluster::SetTexts& set) {
+      const cluster::Texts& texts = set.texts;
+      const Param labels = texts.labels ? ToParam(ToValue(*texts.labels)) : Param{};
+      return {kSetTexts,
+              {ToParam(set.experiment), ToParam(texts.name), ToParam(texts.description), labels,
+               ToParam(texts.notes)}};
     }
     Statement operator()(const cluster::SetArchived& set) {
       return {"UPDATE experiments SET archived = $2 WHERE id = $1",

@@ -344,6 +344,53 @@ TEST(MigrationsTest, OursAreNumberedFromOne) {
   EXPECT_GE(expected, 1);
 }
 
+// What a database from before there were workspaces and projects gets: each name that was used.
+TEST(MigrationsTest, OldExperimentsLieInTheProjectsThatTheyNamed) {
+  const std::string database = TestServer::Get().MakeDatabase();
+  const auto connection = Connect(database);
+  const std::vector<Migration> old(AllMigrations().begin(), AllMigrations().begin() + 8);
+  ASSERT_TRUE(Migrate(*connection, old).ok());
+  const auto insert = [&](int id, const std::string& workspace, const std::string& project) {
+    model::ExperimentConfig config = *MakeConfig("old");
+    config.workspace = workspace;
+    config.project = project;
+    config.description = "words";
+    config.labels = {"a", "b"};
+    EXPECT_TRUE(connection
+                    ->Exec("INSERT INTO experiments (id, name, job, owner, request_id, config, "
+                           "original_config, context_hash, state, reason, progress, created_at, "
+                           "owner_name, resource_pool, priority, weight, position, position_set) "
+                           "VALUES ($1, 'old', $2, 1, '', $3, '', '', 'COMPLETED', '', 0, now(), "
+                           "'', 'default', 42, 1, $1, false)",
+                           MakeParams(id, absl::StrCat("exp-", id), model::ToValue(config)))
+                    .ok());
+  };
+  insert(1, "", "");
+  insert(2, "vision", "cats");
+  insert(3, "vision", "dogs");
+  insert(4, "speech", "cats");
+  insert(5, "vision", "cats");
+  const auto store = OpenStore(database);
+  const auto where = [&](int id) {
+    const auto read = store->GetExperiment(model::ExperimentId(id));
+    EXPECT_TRUE(read.ok()) << read.status();
+    if (!read.ok()) return std::string();
+    const experiment::Experiment& e = read->experiment;
+    EXPECT_EQ(e.config->description, "words");
+    EXPECT_EQ(e.config->labels, (std::vector<std::string>{"a", "b"}));
+    const auto project = store->projects().GetProject(e.project);
+    EXPECT_TRUE(project.ok()) << project.status();
+    EXPECT_EQ(project->workspace, e.workspace);
+    return absl::StrCat(e.config->workspace, "/", e.config->project);
+  };
+  EXPECT_EQ(where(1), "Uncategorized/Uncategorized");
+  EXPECT_EQ(where(2), "vision/cats");
+  EXPECT_EQ(where(3), "vision/dogs");
+  EXPECT_EQ(where(4), "speech/cats");
+  EXPECT_EQ(where(5), "vision/cats");
+  EXPECT_EQ(store->workspaces().ListWorkspaces({})->total, 3);
+}
+
 // What a database from before the queue had places gets.
 TEST(MigrationsTest, OldExperimentsStandInTheQueueAsTheirConfigurationsAsk) {
   const std::string database = TestServer::Get().MakeDatabase();

@@ -14,8 +14,8 @@
 namespace det::store {
 namespace {
 
-constexpr char kExperimentSources[] = R"sql(
-FROM experiments e
+constexpr char kExperimentMore[] = R"sql(
+
 LEFT JOIN users u ON u.id = e.owner
 LEFT JOIN contexts x ON x.hash = e.context_hash)sql";
 
@@ -28,8 +28,8 @@ CROSS JOIN LATERAL (SELECT count(*) AS checkpoints, coalesce(sum(c.size), 0) AS 
 std::string SelectExperiments() {
   return absl::StrCat("SELECT ", kExperimentColumns,
                       ", coalesce(u.username, ''), n.trials, s.checkpoints, s.size, "
-                      "coalesce(octet_length(x.tgz), 0), e.archived",
-                      kExperimentSources, kExperimentTotals);
+                      "coalesce(octet_length(x.tgz), 0), e.archived, e.notes, coalesce(p.owner, 0)",
+                      " FROM ", kExperimentTables, kExperimentMore, kExperimentTotals);
 }
 
 absl::StatusOr<ExperimentRecord> ToExperimentRecord(const Result& result, int row) {
@@ -42,6 +42,8 @@ absl::StatusOr<ExperimentRecord> ToExperimentRecord(const Result& result, int ro
   record.checkpoint_size = result.Int(row, column++);
   record.context_size = result.Int(row, column++);
   record.archived = result.Bool(row, column++);
+  record.notes = std::string(result.Text(row, column++));
+  record.project_owner = model::UserId(static_cast<int32_t>(result.Int(row, column++)));
   return record;
 }
 
@@ -86,17 +88,32 @@ absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& 
       "AND CASE WHEN $2::text[] IS NULL THEN e.state <> 'DELETED' ELSE e.state = ANY($2) END "
       "AND ($3::text[] IS NULL OR coalesce(u.username, '') = ANY($3)) "
       "AND ($4::text IS NULL OR e.request_id = $4) "
-      "AND ($5::boolean IS NULL OR e.archived = $5)";
-  const Params params = {
-      ToParam(query.name), ToStateFilter(query.states), ToFilter(query.usernames),
-      query.request_id.empty() ? Param{} : ToParam(query.request_id), ToParam(query.archived)};
+      "AND ($5::boolean IS NULL OR e.archived = $5) "
+      "AND strpos(lower(e.description), lower($6)) > 0 "
+      "AND ($7::jsonb IS NULL OR e.labels @> $7) AND ($8::int[] IS NULL OR e.owner = ANY($8)) "
+      "AND ($9::int = 0 OR e.project = $9) "
+      "AND ($10::int[] IS NULL OR coalesce(p.workspace, 1) = ANY($10))";
+  model::Value::List labels;
+  for (const std::string& label : query.labels) labels.emplace_back(label);
+  const Params params = {ToParam(query.name),
+                         ToStateFilter(query.states),
+                         ToFilter(query.usernames),
+                         query.request_id.empty() ? Param{} : ToParam(query.request_id),
+                         ToParam(query.archived),
+                         ToParam(query.description),
+                         labels.empty() ? Param{} : ToParam(model::Value(labels)),
+                         ToFilter(query.owner_ids),
+                         ToParam(query.project),
+                         query.visible ? ToArray(*query.visible) : Param{}};
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(connection, absl::StrCat("SELECT count(*)", kExperimentSources, kWhere),
-                   absl::StrCat(SelectExperiments(), kWhere,
-                                OrderBy(KeyOf(query.sort), "e.id", query.descending)),
-                   params, query.window));
+        ReadWindow(
+            connection,
+            absl::StrCat("SELECT count(*) FROM ", kExperimentTables, kExperimentMore, kWhere),
+            absl::StrCat(SelectExperiments(), kWhere,
+                         OrderBy(KeyOf(query.sort), "e.id", query.descending)),
+            params, query.window));
     ExperimentPage page;
     page.total = window.total;
     for (int row = 0; row < window.rows.rows(); ++row) {

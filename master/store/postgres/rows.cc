@@ -94,6 +94,13 @@ std::string ToText(const model::Value* value) {
   return text == nullptr ? "" : *text;
 }
 
+std::vector<std::string> ToTexts(const model::Value& value) {
+  std::vector<std::string> texts;
+  if (value.AsList() == nullptr) return texts;
+  for (const model::Value& item : *value.AsList()) texts.push_back(ToText(&item));
+  return texts;
+}
+
 std::vector<experiment::Share> ToShares(const model::Value& value) {
   std::vector<experiment::Share> shares;
   if (value.AsList() == nullptr) return shares;
@@ -123,7 +130,11 @@ const char kExperimentColumns[] =
     "e.warm_start, e.forked_from, e.state, "
     "e.reason, e.progress, e.best_metric, e.best_trial, micros(e.created_at), micros(e.ended_at), "
     "e.owner_name, e.resource_pool, e.priority, e.weight, e.position, e.max_slots, e.position_set, "
-    "e.save_experiment_best, e.save_trial_best, e.save_trial_latest";
+    "e.save_experiment_best, e.save_trial_best, e.save_trial_latest, e.project, "
+    "coalesce(p.workspace, 1), w.name, p.name, e.name, e.description, e.labels";
+const char kExperimentTables[] =
+    "experiments e LEFT JOIN projects p ON p.id = e.project "
+    "LEFT JOIN workspaces w ON w.id = p.workspace";
 
 const char kTrialColumns[] =
     "t.id, t.experiment, t.request, t.task, t.seed, t.hparams, t.state, t.end_as, t.held, "
@@ -161,6 +172,9 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
   experiment::Experiment e;
   std::string config;
   experiment::RetentionPolicy policy;
+  std::optional<std::string> workspace, project;
+  std::string name, description;
+  model::Value labels;
   Cursor cursor(result, row, column);
   cursor.ReadAll(e.id, e.job, e.owner, e.request_id, config, e.original_config, e.context_hash,
                  e.warm_start, e.forked_from);
@@ -168,14 +182,21 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
   cursor.ReadAll(e.reason, e.progress, e.best_metric, e.best_trial, e.created_at, e.ended_at,
                  e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
                  e.queue.position, e.queue.max_slots, e.queue.position_set, policy.experiment_best,
-                 policy.trial_best, policy.trial_latest);
+                 policy.trial_best, policy.trial_latest, e.project, e.workspace, workspace, project,
+                 name, description, labels);
   DET_RETURN_IF_ERROR(cursor.status());
   absl::StatusOr<model::ExperimentConfig> parsed = model::ExperimentConfigFromJson(config);
   if (!parsed.ok()) {
     return absl::InternalError(absl::StrCat("the configuration of experiment ", ToString(e.id),
                                             " cannot be read: ", parsed.status().message()));
   }
+  // What has a column of its own may have changed since.
   experiment::SetPolicy(parsed->checkpoint_storage, policy);
+  if (workspace) parsed->workspace = *workspace;
+  if (project) parsed->project = *project;
+  parsed->name = std::move(name);
+  parsed->description = std::move(description);
+  parsed->labels = ToTexts(labels);
   e.config = std::make_shared<const model::ExperimentConfig>(*std::move(parsed));
   return e;
 }

@@ -25,8 +25,9 @@ Connection::Statement LockLog();
 
 // Columns for a SELECT, and the struct from them, of which the first is at `column`. INTERNAL for a
 // row that does not make sense.
-extern const char kExperimentColumns[];  // of table experiments as e
-inline constexpr int kNumExperimentColumns = 26;
+extern const char kExperimentColumns[];  // of kExperimentTables
+extern const char kExperimentTables[];   // experiments e with their projects p and workspaces w
+inline constexpr int kNumExperimentColumns = 33;
 absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int row, int column = 0);
 
 extern const char kTrialColumns[];  // of trials as t

@@ -50,7 +50,6 @@ constexpr char kSelectMonth[] =
     "SELECT micros(coalesce(date_trunc('month', greatest("
     "(SELECT max(ended_at) FROM allocations WHERE isfinite(ended_at)), "
     "(SELECT max(ended_at) FROM deleted_usage)), 'UTC'), 'epoch'))";
-// By experiment first: configurations are large.
 constexpr char kSelectUsage[] = R"sql(
 WITH month AS (SELECT to_timestamp($1::numeric / 1000000) AS begin),
 used AS (
@@ -59,9 +58,9 @@ used AS (
   FROM allocations a, month m
   WHERE a.ended_at > m.begin AND isfinite(a.ended_at) AND isfinite(a.started_at) AND a.granted > 0
   GROUP BY a.job)
-SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), coalesce(e.config ->> 'workspace', ''),
-  sum(u.seconds)
-FROM used u JOIN experiments e ON e.job = u.job GROUP BY 1, 2
+SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), coalesce(w.name, ''), sum(u.seconds)
+FROM used u JOIN experiments e ON e.job = u.job LEFT JOIN projects p ON p.id = e.project
+LEFT JOIN workspaces w ON w.id = p.workspace GROUP BY 1, 2
 UNION ALL
 SELECT d.owner, d.workspace, sum(d.slots * extract(epoch FROM
   d.ended_at - greatest(d.began_at, m.begin))::double precision)

@@ -58,8 +58,10 @@ constexpr const char* kRest[] = {
     "JOIN trials t ON t.id = a.trial WHERE t.experiment = $1))",
     "INSERT INTO deleted_usage (owner, workspace, began_at, ended_at, slots) "
     "SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), "
-    "coalesce(e.config ->> 'workspace', ''), a.started_at, a.ended_at, a.granted * a.fraction "
-    "FROM experiments e JOIN trials t ON t.experiment = e.id JOIN allocations a ON a.task = t.task "
+    "coalesce(w.name, ''), a.started_at, a.ended_at, a.granted * a.fraction "
+    "FROM experiments e LEFT JOIN projects p ON p.id = e.project "
+    "LEFT JOIN workspaces w ON w.id = p.workspace JOIN trials t ON t.experiment = e.id JOIN "
+    "allocations a ON a.task = t.task "
     "WHERE e.id = $1 AND isfinite(a.ended_at) AND isfinite(a.started_at) AND a.granted > 0",
     // Only the newest month counts.
     "DELETE FROM deleted_usage WHERE ended_at < "
@@ -92,8 +94,8 @@ absl::Status AddStorage(Connection& connection, std::vector<DoomedCheckpoint>& d
   for (DoomedCheckpoint& each : doomed) {
     if (!storage.contains(each.experiment)) {
       DET_ASSIGN_OR_RETURN(const Result result,
-                           connection.Exec(absl::StrCat("SELECT ", kExperimentColumns,
-                                                        " FROM experiments e WHERE e.id = $1"),
+                           connection.Exec(absl::StrCat("SELECT ", kExperimentColumns, " FROM ",
+                                                        kExperimentTables, " WHERE e.id = $1"),
                                            MakeParams(each.experiment)));
       if (result.rows() == 0) {
         return absl::InternalError(absl::StrCat("checkpoint ", each.id.value(),

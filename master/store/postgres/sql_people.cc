@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/model/value.h"
+#include "master/store/postgres/agent_user_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
 
@@ -55,31 +55,6 @@ constexpr char kPutSetting[] =
 constexpr char kDropSetting[] =
     "DELETE FROM user_settings WHERE user_id = $1 AND storage_path = $2 AND key = $3";
 
-std::optional<model::Value> ToValue(const std::optional<AgentUser>& user) {
-  if (!user) return std::nullopt;
-  return model::Value::Object{
-      {"uid", user->uid}, {"gid", user->gid}, {"user", user->user}, {"group", user->group}};
-}
-
-absl::StatusOr<AgentUser> ToAgentUser(std::string_view json) {
-  DET_ASSIGN_OR_RETURN(const model::Value value, model::Value::FromJson(json));
-  AgentUser user;
-  const auto number = [&](const char* key) {
-    const model::Value* found = value.Find(key);
-    return found == nullptr ? 0 : static_cast<int>(found->AsNumber().value_or(0));
-  };
-  const auto text = [&](const char* key) -> std::string {
-    const model::Value* found = value.Find(key);
-    const std::string* string = found == nullptr ? nullptr : found->AsString();
-    return string == nullptr ? "" : *string;
-  };
-  user.uid = number("uid");
-  user.gid = number("gid");
-  user.user = text("user");
-  user.group = text("group");
-  return user;
-}
-
 absl::StatusOr<UserRecord> ToUser(const Result& result, int row) {
   UserRecord user;
   user.id = model::UserId(static_cast<int32_t>(result.Int(row, 0)));
@@ -89,9 +64,7 @@ absl::StatusOr<UserRecord> ToUser(const Result& result, int row) {
   user.active = result.Bool(row, 4);
   user.display_name = std::string(result.Text(row, 5));
   user.remote = result.Bool(row, 6);
-  if (!result.IsNull(row, 7)) {
-    DET_ASSIGN_OR_RETURN(user.agent_user, ToAgentUser(result.Text(row, 7)));
-  }
+  DET_ASSIGN_OR_RETURN(user.agent_user, ToAgentUser(result, row, 7));
   user.modified_at = result.Time(row, 8);
   user.last_auth_at = result.Maybe(&Result::Time, row, 9);
   return user;
@@ -168,7 +141,7 @@ absl::StatusOr<UserRecord> SqlPeople::AddUser(const UserRecord& user, model::Rol
     DET_ASSIGN_OR_RETURN(
         const Result result,
         connection.Exec(kAdd, MakeParams(user.username, user.password_hash, user.admin, user.active,
-                                         user.display_name, user.remote, ToValue(user.agent_user),
+                                         user.display_name, user.remote, user.agent_user,
                                          user.modified_at, user.last_auth_at)));
     if (result.rows() == 0) return UserExists(user.username);
     DET_ASSIGN_OR_RETURN(UserRecord added, ToUser(result, 0));
@@ -198,7 +171,7 @@ absl::StatusOr<UserRecord> SqlPeople::ChangeUser(model::UserId id, const UserPat
         const Result result,
         connection.Exec(
             kChange, MakeParams(id, patch.username, patch.password_hash, patch.admin, patch.active,
-                                patch.display_name, patch.remote, ToValue(patch.agent_user), now)));
+                                patch.display_name, patch.remote, patch.agent_user, now)));
     if (result.rows() == 0) return NoSuchUser(id);
     return ToUser(result, 0);
   });

@@ -162,8 +162,8 @@ absl::Status SqlStore::AddExperiments(Connection& connection, const std::string&
                                       const Params& params, cluster::Image& image) {
   DET_ASSIGN_OR_RETURN(
       const Result experiments,
-      connection.Exec(absl::StrCat("SELECT ", kExperimentColumns, " FROM experiments e WHERE ",
-                                   condition, " ORDER BY e.id"),
+      connection.Exec(absl::StrCat("SELECT ", kExperimentColumns, " FROM ", kExperimentTables,
+                                   " WHERE ", condition, " ORDER BY e.id"),
                       params));
   for (int row = 0; row < experiments.rows(); ++row) {
     DET_ASSIGN_OR_RETURN(image.experiments.emplace_back(), ToExperiment(experiments, row));
@@ -233,13 +233,15 @@ std::vector<Connection::Statement> SqlStore::ToStatements(
     int64_t sequence, const std::vector<cluster::Change>& changes) const {
   std::vector<Connection::Statement> statements = {{kFence, MakeParams(fence_.epoch(), sequence)}};
   std::vector<const model::LogLine*> lines;
-  // Behind all rows of the batch: they look at who holds what.
-  std::vector<Connection::Statement> drops;
+  // Behind all rows of the batch: they change rows that it may add, or look at who holds what.
+  std::vector<Connection::Statement> behind;
   for (const cluster::Change* change : Newest(changes)) {
-    if (std::holds_alternative<cluster::MarkDeleting>(*change) ||
+    if (std::holds_alternative<cluster::SetProject>(*change) ||
+        std::holds_alternative<cluster::SetTexts>(*change) ||
+        std::holds_alternative<cluster::MarkDeleting>(*change) ||
         std::holds_alternative<cluster::DropCheckpoints>(*change) ||
         std::holds_alternative<cluster::RetainOthers>(*change)) {
-      drops.push_back(ToStatement(*change, false));
+      behind.push_back(ToStatement(*change, false));
       continue;
     }
     if (const auto* add = std::get_if<cluster::AddLogLine>(change)) {
@@ -250,7 +252,7 @@ std::vector<Connection::Statement> SqlStore::ToStatements(
     const bool known = put != nullptr && known_experiments_.contains(put->experiment.id);
     statements.push_back(ToStatement(*change, known));
   }
-  std::move(drops.begin(), drops.end(), std::back_inserter(statements));
+  std::move(behind.begin(), behind.end(), std::back_inserter(statements));
   // Last, so that the lock on the log is held for the shortest time.
   if (!lines.empty()) {
     statements.push_back(LockLog());

@@ -18,7 +18,9 @@
 #include "master/store/postgres/sql_access.h"
 #include "master/store/postgres/sql_disposal.h"
 #include "master/store/postgres/sql_people.h"
+#include "master/store/postgres/sql_projects.h"
 #include "master/store/postgres/sql_templates.h"
+#include "master/store/postgres/sql_workspaces.h"
 #include "master/store/postgres/write_group.h"
 #include "master/store/store.h"
 
@@ -50,6 +52,8 @@ class SqlStore final : public Store {
   Access& access() override { return access_; }
   Templates& templates() override { return templates_; }
   Disposal& disposal() override { return disposal_; }
+  Workspaces& workspaces() override { return workspaces_; }
+  Projects& projects() override { return projects_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -93,6 +97,8 @@ class SqlStore final : public Store {
   SqlPeople people_{&readers_, &fence_};
   SqlTemplates templates_{&readers_, &fence_};
   SqlDisposal disposal_{&disposers_, &fence_};
+  SqlWorkspaces workspaces_{&readers_, &fence_};
+  SqlProjects projects_{&readers_, &fence_};
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 

@@ -19,6 +19,8 @@ inline absl::Time TimeAt(double seconds) {
 inline std::shared_ptr<const model::ExperimentConfig> MakeConfig(const std::string& name) {
   model::ExperimentConfig config;
   config.name = name;
+  config.workspace = "Uncategorized";
+  config.project = "Uncategorized";
   config.entrypoint = "true";
   config.hyperparameters["lr"] = {model::DoubleHparam{0.1, 1}};
   config.searcher.name = "single";

@@ -105,6 +105,15 @@ UPDATE experiments e SET project = p.id
     AND p.id <> 1;
 CREATE INDEX experiments_project ON experiments (project, id);
 
+-- What people call experiments: these, not what the configuration says.
+ALTER TABLE experiments
+  ADD COLUMN description text NOT NULL DEFAULT '',
+  ADD COLUMN labels      jsonb NOT NULL DEFAULT '[]',
+  ADD COLUMN notes       text NOT NULL DEFAULT '';
+UPDATE experiments SET description = coalesce(config ->> 'description', ''),
+  labels = CASE WHEN json_typeof(config -> 'labels') = 'array' THEN (config -> 'labels')::jsonb
+                ELSE '[]' END;
+
 -- Who changed what. Never changed itself.
 CREATE TABLE audit (
   id         bigserial PRIMARY KEY,

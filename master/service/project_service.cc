@@ -1,0 +1,208 @@
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/project.grpc.pb.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/convert_spaces.h"
+#include "master/service/services.h"
+#include "master/service/spaces.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+class ProjectService final : public api::ProjectService::CallbackService {
+ public:
+  explicit ProjectService(const Edge& edge) : edge_(edge) {}
+
+  grpc::ServerUnaryReactor* GetProject(grpc::CallbackServerContext* context,
+                                       const api::GetProjectRequest* request,
+                                       api::GetProjectResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.ProjectService.GetProject",
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record, projects().GetProject(request->id()));
+                      // Who only reads is not refused because this cannot be written down.
+                      (void)projects().NoteVisit(principal.user, record.id, edge_.clock->Now());
+                      *response->mutable_project() = ToProto(record);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetProjectByKey(grpc::CallbackServerContext* context,
+                                            const api::GetProjectByKeyRequest* request,
+                                            api::GetProjectByKeyResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.ProjectService.GetProjectByKey",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record,
+                                           projects().GetProjectByKey(request->key()));
+                      *response->mutable_project() = ToProto(record);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PostProject(grpc::CallbackServerContext* context,
+                                        const api::PostProjectRequest* request,
+                                        api::PostProjectResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.ProjectService.PostProject",
+                    [this, request, response](const auth::Principal& principal) {
+                      return Post(*request, principal.user, response->mutable_project());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PatchProject(grpc::CallbackServerContext* context,
+                                         const api::PatchProjectRequest* request,
+                                         api::PatchProjectResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.ProjectService.PatchProject",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Patch(*request, response->mutable_project(), std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* DeleteProject(grpc::CallbackServerContext* context,
+                                          const api::DeleteProjectRequest* request,
+                                          api::DeleteProjectResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.ProjectService.DeleteProject",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_RETURN_IF_ERROR(projects().DeleteProject(request->id()));
+                      response->set_completed(true);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* ArchiveProject(grpc::CallbackServerContext* context,
+                                           const api::ArchiveProjectRequest* request,
+                                           api::ArchiveProjectResponse*) override {
+    return UnaryNow(
+        edge_, context, "det.api.v1.ProjectService.ArchiveProject",
+        [this, request](const auth::Principal&) { return Archive(request->id(), true); });
+  }
+  grpc::ServerUnaryReactor* UnarchiveProject(grpc::CallbackServerContext* context,
+                                             const api::UnarchiveProjectRequest* request,
+                                             api::UnarchiveProjectResponse*) override {
+    return UnaryNow(
+        edge_, context, "det.api.v1.ProjectService.UnarchiveProject",
+        [this, request](const auth::Principal&) { return Archive(request->id(), false); });
+  }
+
+  grpc::ServerUnaryReactor* MoveProject(grpc::CallbackServerContext* context,
+                                        const api::MoveProjectRequest* request,
+                                        api::MoveProjectResponse*) override {
+    return UnaryNow(edge_, context, "det.api.v1.ProjectService.MoveProject",
+                    [this, request](const auth::Principal&) { return Move(*request); });
+  }
+
+  grpc::ServerUnaryReactor* AddProjectNote(grpc::CallbackServerContext* context,
+                                           const api::AddProjectNoteRequest* request,
+                                           api::AddProjectNoteResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.ProjectService.AddProjectNote",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(
+                          const auto notes,
+                          projects().AddNote(request->project_id(), FromProto(request->note())));
+                      for (const store::ProjectNote& note : notes)
+                        *response->add_notes() = ToProto(note);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PutProjectNotes(grpc::CallbackServerContext* context,
+                                            const api::PutProjectNotesRequest* request,
+                                            api::PutProjectNotesResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.ProjectService.PutProjectNotes",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      store::ProjectPatch patch;
+                      patch.notes.emplace();
+                      for (const api::Note& note : request->notes())
+                        patch.notes->push_back(FromProto(note));
+                      DET_ASSIGN_OR_RETURN(const auto record,
+                                           projects().ChangeProject(request->project_id(), patch));
+                      *response->mutable_notes() = ToProto(record).notes();
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetProjectsByUserActivity(
+      grpc::CallbackServerContext* context, const api::GetProjectsByUserActivityRequest* request,
+      api::GetProjectsByUserActivityResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.ProjectService.GetProjectsByUserActivity",
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(
+                          const auto visited,
+                          projects().LastVisited(principal.user, request->limit()));
+                      for (const auto& record : visited)
+                        *response->add_projects() = ToProto(record);
+                      return absl::OkStatus();
+                    });
+  }
+
+ private:
+  store::Projects& projects() { return edge_.store->projects(); }
+
+  absl::Status Post(const api::PostProjectRequest& request, model::UserId owner,
+                    api::Project* out) {
+    store::ProjectRecord wanted;
+    wanted.workspace = request.workspace_id();
+    wanted.description = request.description();
+    wanted.owner = owner;
+    DET_ASSIGN_OR_RETURN(wanted.name, ReadName(request.name()));
+    if (!request.key().empty()) {
+      DET_ASSIGN_OR_RETURN(wanted.key, ReadKey(request.key()));
+    }
+    DET_ASSIGN_OR_RETURN(const store::ProjectRecord made, projects().AddProject(wanted));
+    *out = ToProto(made);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<store::ProjectRecord> Change(const api::PatchProjectRequest& request) {
+    const api::PatchProject& given = request.project();
+    store::ProjectPatch patch;
+    if (given.has_name()) {
+      DET_ASSIGN_OR_RETURN(patch.name, ReadName(given.name()));
+    }
+    if (given.has_key()) {
+      DET_ASSIGN_OR_RETURN(patch.key, ReadKey(given.key()));
+    }
+    if (given.has_description()) patch.description = given.description();
+    return projects().ChangeProject(request.id(), patch);
+  }
+
+  void Patch(const api::PatchProjectRequest& request, api::Project* out, Done done) {
+    const absl::StatusOr<store::ProjectRecord> changed = Change(request);
+    if (!changed.ok()) return done(changed.status());
+    *out = ToProto(*changed);
+    if (!request.project().has_name()) return done(absl::OkStatus());
+    TellNames(
+        edge_, [id = request.id()](const experiment::Experiment& e) { return e.project == id; },
+        std::move(done));
+  }
+
+  absl::Status Archive(int32_t id, bool archived) {
+    return projects().ChangeProject(id, {.archived = archived}).status();
+  }
+
+  absl::Status Move(const api::MoveProjectRequest& request) {
+    DET_ASSIGN_OR_RETURN(const auto record, projects().GetProject(request.project_id()));
+    if (record.num_active_experiments > 0) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          record.num_active_experiments, " experiments of project \"", record.name,
+          "\" have not ended, and count for its workspace; wait for them, or move them first"));
+    }
+    return projects()
+        .ChangeProject(request.project_id(), {.workspace = request.destination_workspace_id()})
+        .status();
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeProjectService(const Edge& edge) {
+  return std::make_unique<ProjectService>(edge);
+}
+
+}  // namespace det::service

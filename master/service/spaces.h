@@ -1,0 +1,35 @@
+// Where experiments lie: what a request names, found; and those that run, told of new names.
+//
+// Called by the services on the pool; blocks.
+#ifndef MASTER_SERVICE_SPACES_H_
+#define MASTER_SERVICE_SPACES_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "master/cluster/event.h"
+#include "master/service/call.h"
+#include "master/service/edge.h"
+
+namespace det::service {
+
+struct FoundSpace {
+  cluster::Space space;
+  store::WorkspaceRecord workspace;
+};
+
+// NOT_FOUND says how to make it; FAILED_PRECONDITION for one that is archived.
+absl::StatusOr<FoundSpace> FindSpace(store::Store& store, int32_t project);
+// Empty names: Uncategorized.
+absl::StatusOr<FoundSpace> FindSpace(store::Store& store, const std::string& workspace,
+                                     const std::string& project);
+
+// Tells the cluster the names of where those that run lie, after these changed.
+void TellNames(const Edge& edge, std::function<bool(const experiment::Experiment& e)> of,
+               Done done);
+
+}  // namespace det::service
+
+#endif  // MASTER_SERVICE_SPACES_H_

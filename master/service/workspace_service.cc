@@ -1,0 +1,341 @@
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/workspace.grpc.pb.h"
+#include "master/model/parse/parse.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/convert_resources.h"
+#include "master/service/convert_spaces.h"
+#include "master/service/services.h"
+#include "master/service/spaces.h"
+#include "master/store/canonical.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+// Whether `pool` is one; OK for none.
+absl::Status CheckPool(const cluster::Cluster& cluster, const std::string& pool) {
+  if (pool.empty()) return absl::OkStatus();
+  for (const cluster::KnownPool& known : cluster.pools()) {
+    if (known.pool.name == pool) return absl::OkStatus();
+  }
+  return NoSuchPool(cluster, pool);
+}
+
+// Bindings and quotas know workspaces by their names.
+absl::Status CheckUnnamed(const cluster::Cluster& cluster, const std::string& workspace) {
+  const auto refuse = [&](const std::string& by) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("workspace \"", workspace, "\" cannot be renamed while ", by,
+                     " names it; remove that first, and set it again for the new name"));
+  };
+  for (const cluster::KnownPool& known : cluster.pools()) {
+    const std::vector<std::string>& bound = known.pool.workspaces;
+    if (std::count(bound.begin(), bound.end(), workspace) > 0) {
+      return refuse(absl::StrCat("a binding of resource pool ", known.pool.name));
+    }
+  }
+  for (const scheduler::Limit& limit : cluster.limits()) {
+    if (limit.quota.scope != model::Quota::Scope::kWorkspace) continue;
+    if (limit.quota.name == workspace) return refuse("a quota");
+  }
+  return absl::OkStatus();
+}
+
+// As the layer of configurations that it will be.
+absl::StatusOr<std::string> ReadStorage(const Edge& edge, const google::protobuf::Struct& given) {
+  if (given.fields().empty()) return std::string();
+  for (const char* secret : {"access_key", "secret_key"}) {
+    const auto it = given.fields().find(secret);
+    if (it == given.fields().end() || it->second.string_value() != "********") continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("checkpoint_storage_config.", secret,
+                     ": asterisks stand for a key that is not shown; ", "give the key itself"));
+  }
+  std::string text = FromStruct(given, Numbers::kIntegersIfWhole).ToJson();
+  model::ConfigDefaults defaults;
+  defaults.checkpoint_host_path = edge.checkpoint_places.own;
+  defaults.below.push_back(
+      {"checkpoint_storage_config", absl::StrCat("{\"checkpoint_storage\": ", text, "}")});
+  DET_ASSIGN_OR_RETURN(
+      const model::ExperimentConfig config,
+      model::ParseExperimentConfig(
+          "{entrypoint: any, searcher: {name: single, metric: any, max_length: {batches: 1}}}", "",
+          {}, defaults));
+  DET_RETURN_IF_ERROR(CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage));
+  return text;
+}
+
+class WorkspaceService final : public api::WorkspaceService::CallbackService {
+ public:
+  explicit WorkspaceService(const Edge& edge) : edge_(edge) {}
+
+  grpc::ServerUnaryReactor* GetWorkspaces(grpc::CallbackServerContext* context,
+                                          const api::GetWorkspacesRequest* request,
+                                          api::GetWorkspacesResponse* response) override {
+    return UnaryNow(
+        edge_, context, "det.api.v1.WorkspaceService.GetWorkspaces",
+        [this, request, response](const auth::Principal& principal) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const store::WorkspacePage page,
+                               workspaces().ListWorkspaces(ToQuery(*request, principal.user)));
+          for (const auto& record : page.workspaces) {
+            *response->add_workspaces() = ToProto(record);
+          }
+          *response->mutable_pagination() = ToPagination(request->offset(), request->limit(),
+                                                         response->workspaces_size(), page.total);
+          return absl::OkStatus();
+        });
+  }
+
+  grpc::ServerUnaryReactor* GetWorkspace(grpc::CallbackServerContext* context,
+                                         const api::GetWorkspaceRequest* request,
+                                         api::GetWorkspaceResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.WorkspaceService.GetWorkspace",
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record, workspaces().GetWorkspace(
+                                                                  request->id(), principal.user));
+                      *response->mutable_workspace() = ToProto(record);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PostWorkspace(grpc::CallbackServerContext* context,
+                                          const api::PostWorkspaceRequest* request,
+                                          api::PostWorkspaceResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.WorkspaceService.PostWorkspace",
+                 [this, request, response](const auth::Principal& principal, Done done) {
+                   Post(*request, principal.user, response->mutable_workspace(), std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* PatchWorkspace(grpc::CallbackServerContext* context,
+                                           const api::PatchWorkspaceRequest* request,
+                                           api::PatchWorkspaceResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.WorkspaceService.PatchWorkspace",
+                 [this, request, response](const auth::Principal& principal, Done done) {
+                   Patch(*request, principal.user, response->mutable_workspace(), std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* DeleteWorkspace(grpc::CallbackServerContext* context,
+                                            const api::DeleteWorkspaceRequest* request,
+                                            api::DeleteWorkspaceResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.WorkspaceService.DeleteWorkspace",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_RETURN_IF_ERROR(workspaces().DeleteWorkspace(request->id()));
+                      response->set_completed(true);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* ArchiveWorkspace(grpc::CallbackServerContext* context,
+                                             const api::ArchiveWorkspaceRequest* request,
+                                             api::ArchiveWorkspaceResponse*) override {
+    return UnaryNow(
+        edge_, context, "det.api.v1.WorkspaceService.ArchiveWorkspace",
+        [this, request](const auth::Principal&) { return Archive(request->id(), true); });
+  }
+  grpc::ServerUnaryReactor* UnarchiveWorkspace(grpc::CallbackServerContext* context,
+                                               const api::UnarchiveWorkspaceRequest* request,
+                                               api::UnarchiveWorkspaceResponse*) override {
+    return UnaryNow(
+        edge_, context, "det.api.v1.WorkspaceService.UnarchiveWorkspace",
+        [this, request](const auth::Principal&) { return Archive(request->id(), false); });
+  }
+
+  grpc::ServerUnaryReactor* PinWorkspace(grpc::CallbackServerContext* context,
+                                         const api::PinWorkspaceRequest* request,
+                                         api::PinWorkspaceResponse*) override {
+    return UnaryNow(edge_, context, "det.api.v1.WorkspaceService.PinWorkspace",
+                    [this, request](const auth::Principal& principal) {
+                      return workspaces().PinWorkspace(principal.user, request->id(),
+                                                       edge_.clock->Now());
+                    });
+  }
+  grpc::ServerUnaryReactor* UnpinWorkspace(grpc::CallbackServerContext* context,
+                                           const api::UnpinWorkspaceRequest* request,
+                                           api::UnpinWorkspaceResponse*) override {
+    return UnaryNow(edge_, context, "det.api.v1.WorkspaceService.UnpinWorkspace",
+                    [this, request](const auth::Principal& principal) {
+                      return workspaces().PinWorkspace(principal.user, request->id(), std::nullopt);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetWorkspaceProjects(
+      grpc::CallbackServerContext* context, const api::GetWorkspaceProjectsRequest* request,
+      api::GetWorkspaceProjectsResponse* response) override {
+    return UnaryNow(edge_, context, "det.api.v1.WorkspaceService.GetWorkspaceProjects",
+                    [this, request, response](const auth::Principal&) {
+                      return ListProjects(*request, response);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* ListRPsBoundToWorkspace(
+      grpc::CallbackServerContext* context, const api::ListRPsBoundToWorkspaceRequest* request,
+      api::ListRPsBoundToWorkspaceResponse* response) override {
+    return Unary(edge_, context, "det.api.v1.WorkspaceService.ListRPsBoundToWorkspace",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   ListPools(*request, response, std::move(done));
+                 });
+  }
+
+ private:
+  store::Workspaces& workspaces() { return edge_.store->workspaces(); }
+
+  absl::Status Archive(int32_t id, bool archived) {
+    return workspaces().ChangeWorkspace(id, {.archived = archived}).status();
+  }
+
+  // Asks the cluster, then goes on on the pool.
+  void Judge(std::function<absl::Status(const cluster::Cluster& cluster)> judge, Done then) {
+    auto judged = std::make_shared<absl::Status>();
+    edge_.engine->Query(
+        [judge = std::move(judge), judged](const cluster::Cluster& cluster) {
+          *judged = judge(cluster);
+        },
+        [this, judged, then = std::move(then)](absl::Status status) mutable {
+          if (status.ok()) status = *judged;
+          edge_.pool->Post([status = std::move(status), then = std::move(then)]() mutable {
+            then(std::move(status));
+          });
+        });
+  }
+
+  absl::StatusOr<store::WorkspaceRecord> ReadWanted(const api::PostWorkspaceRequest& request,
+                                                    model::UserId owner) {
+    store::WorkspaceRecord wanted;
+    wanted.owner = owner;
+    DET_ASSIGN_OR_RETURN(wanted.name, ReadName(request.name()));
+    DET_ASSIGN_OR_RETURN(wanted.checkpoint_storage,
+                         ReadStorage(edge_, request.checkpoint_storage_config()));
+    if (request.has_agent_user_group()) wanted.agent_user = FromProto(request.agent_user_group());
+    wanted.default_compute_pool = request.default_compute_pool();
+    wanted.default_aux_pool = request.default_aux_pool();
+    return wanted;
+  }
+
+  void Post(const api::PostWorkspaceRequest& request, model::UserId owner, api::Workspace* out,
+            Done done) {
+    absl::StatusOr<store::WorkspaceRecord> wanted = ReadWanted(request, owner);
+    if (!wanted.ok()) return done(wanted.status());
+    Judge(
+        [&request](const cluster::Cluster& cluster) -> absl::Status {
+          DET_RETURN_IF_ERROR(CheckPool(cluster, request.default_compute_pool()));
+          return CheckPool(cluster, request.default_aux_pool());
+        },
+        [this, wanted = *std::move(wanted), out, done = std::move(done)](absl::Status ok) mutable {
+          if (!ok.ok()) return done(std::move(ok));
+          const auto made = workspaces().AddWorkspace(wanted);
+          if (made.ok()) *out = ToProto(*made);
+          done(made.status());
+        });
+  }
+
+  absl::StatusOr<store::WorkspacePatch> ReadPatch(const api::PatchWorkspace& given) {
+    store::WorkspacePatch patch;
+    if (given.has_name()) {
+      DET_ASSIGN_OR_RETURN(patch.name, ReadName(given.name()));
+    }
+    if (given.has_agent_user_group()) patch.agent_user = FromProto(given.agent_user_group());
+    if (given.has_checkpoint_storage_config()) {
+      DET_ASSIGN_OR_RETURN(patch.checkpoint_storage,
+                           ReadStorage(edge_, given.checkpoint_storage_config()));
+    }
+    if (given.has_default_compute_resource_pool()) {
+      patch.default_compute_pool = given.default_compute_resource_pool();
+    }
+    if (given.has_default_aux_resource_pool()) {
+      patch.default_aux_pool = given.default_aux_resource_pool();
+    }
+    if (given.has_default_compute_pool()) patch.default_compute_pool = given.default_compute_pool();
+    if (given.has_default_aux_pool()) patch.default_aux_pool = given.default_aux_pool();
+    return patch;
+  }
+
+  void Patch(const api::PatchWorkspaceRequest& request, model::UserId asking, api::Workspace* out,
+             Done done) {
+    const auto patch = ReadPatch(request.workspace());
+    if (!patch.ok()) return done(patch.status());
+    const auto now = workspaces().GetWorkspace(request.id(), asking);
+    if (!now.ok()) return done(now.status());
+    const bool renamed = patch->name && *patch->name != now->name;
+    Judge(
+        [patch = *patch, renamed, name = now->name](const cluster::Cluster& cluster) {
+          absl::Status ok = renamed ? CheckUnnamed(cluster, name) : absl::OkStatus();
+          for (const auto& pool : {patch.default_compute_pool, patch.default_aux_pool}) {
+            if (ok.ok() && pool) ok = CheckPool(cluster, *pool);
+          }
+          return ok;
+        },
+        [this, id = request.id(), patch = *patch, renamed, asking, out,
+         done = std::move(done)](absl::Status ok) mutable {
+          if (!ok.ok()) return done(std::move(ok));
+          auto changed = workspaces().ChangeWorkspace(id, patch);
+          if (changed.ok()) changed = workspaces().GetWorkspace(id, asking);
+          if (!changed.ok()) return done(changed.status());
+          *out = ToProto(*changed);
+          if (!renamed) return done(absl::OkStatus());
+          TellNames(
+              edge_, [id](const experiment::Experiment& e) { return e.workspace == id; },
+              std::move(done));
+        });
+  }
+
+  absl::Status ListProjects(const api::GetWorkspaceProjectsRequest& request,
+                            api::GetWorkspaceProjectsResponse* response) {
+    if (request.id() != 0) {
+      DET_RETURN_IF_ERROR(workspaces().GetWorkspace(request.id(), {}).status());
+    }
+    DET_ASSIGN_OR_RETURN(const store::ProjectPage page,
+                         edge_.store->projects().ListProjects(ToQuery(request)));
+    for (const auto& record : page.projects) *response->add_projects() = ToProto(record);
+    *response->mutable_pagination() =
+        ToPagination(request.offset(), request.limit(), response->projects_size(), page.total);
+    return absl::OkStatus();
+  }
+
+  void ListPools(const api::ListRPsBoundToWorkspaceRequest& request,
+                 api::ListRPsBoundToWorkspaceResponse* response, Done done) {
+    const auto workspace = workspaces().GetWorkspace(request.workspace_id(), {});
+    if (!workspace.ok()) return done(workspace.status());
+    edge_.engine->Query(
+        [&request, response, name = workspace->name](const cluster::Cluster& cluster) {
+          std::vector<std::string> open;
+          for (const cluster::KnownPool& known : cluster.pools()) {
+            const std::vector<std::string>& bound = known.pool.workspaces;
+            if (bound.empty() || std::count(bound.begin(), bound.end(), name) > 0) {
+              open.push_back(known.pool.name);
+            }
+          }
+          const int total = static_cast<int>(open.size());
+          const store::Range range =
+              store::Resolve(ToWindow(request.offset(), request.limit()), total);
+          for (int i = range.begin; i < range.end; ++i) {
+            response->add_resource_pools(open[static_cast<size_t>(i)]);
+          }
+          *response->mutable_pagination() = ToPagination(request.offset(), request.limit(),
+                                                         response->resource_pools_size(), total);
+        },
+        std::move(done));
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeWorkspaceService(const Edge& edge) {
+  return std::make_unique<WorkspaceService>(edge);
+}
+
+}  // namespace det::service

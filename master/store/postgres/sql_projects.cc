@@ -1,0 +1,296 @@
+#include "master/store/postgres/sql_projects.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/store/postgres/params.h"
+#include "master/store/postgres/query.h"
+#include "master/store/postgres/rows.h"
+#include "master/store/postgres/space_rows.h"
+
+namespace det::store {
+namespace {
+
+constexpr char kSources[] = R"sql(
+FROM projects p JOIN workspaces w ON w.id = p.workspace LEFT JOIN users u ON u.id = p.owner)sql";
+constexpr char kColumns[] =
+    "SELECT p.id, p.workspace, w.name, p.name, p.key, p.description, p.owner, "
+    "coalesce(u.username, ''), p.archived, p.immutable, p.state, p.error, p.notes, "
+    "micros(x.last), x.experiments, x.active, r.runs";
+constexpr char kCounts[] = R"sql(
+CROSS JOIN LATERAL (SELECT count(*) AS experiments, max(e.created_at) AS last,
+    count(*) FILTER (WHERE e.state NOT IN
+      ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')) AS active
+  FROM experiments e WHERE e.project = p.id AND e.state <> 'DELETED') x
+CROSS JOIN LATERAL (SELECT count(*) AS runs FROM experiments e JOIN trials t ON t.experiment = e.id
+  WHERE e.project = p.id AND e.state <> 'DELETED') r)sql";
+constexpr char kWhere[] =
+    " WHERE ($1::int = 0 OR p.workspace = $1) AND strpos(lower(p.name), lower($2)) > 0 "
+    "AND ($3::text IS NULL OR p.name = $3) AND ($4::boolean IS NULL OR p.archived = $4) "
+    "AND ($5::text[] IS NULL OR coalesce(u.username, '') = ANY($5)) "
+    "AND ($6::int[] IS NULL OR p.owner = ANY($6)) "
+    "AND ($7::int[] IS NULL OR p.workspace = ANY($7))";
+
+constexpr char kAdd[] = R"sql(
+INSERT INTO projects (workspace, name, key, description, owner) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (key) DO NOTHING RETURNING id)sql";
+constexpr char kChange[] = R"sql(
+UPDATE projects SET name = coalesce($2, name), key = coalesce($3, key),
+  description = coalesce($4, description), notes = coalesce($5::json, notes),
+  workspace = coalesce($6, workspace), archived = coalesce($7, archived)
+WHERE id = $1)sql";
+constexpr char kAddNote[] =
+    "UPDATE projects SET notes = (notes::jsonb || $2::jsonb)::json WHERE id = $1 RETURNING notes";
+constexpr char kLabels[] = R"sql(
+SELECT l.label FROM experiments e CROSS JOIN LATERAL jsonb_array_elements_text(e.labels) l (label)
+WHERE ($1::int = 0 OR e.project = $1) AND e.state <> 'DELETED'
+GROUP BY l.label ORDER BY count(*) DESC, l.label COLLATE "C")sql";
+
+const char* KeyOf(ProjectQuery::Sort sort) {
+  using Sort = ProjectQuery::Sort;
+  switch (sort) {
+    case Sort::kId:
+      return "p.id";
+    case Sort::kName:
+      return "p.name";
+    case Sort::kDescription:
+      return "p.description COLLATE \"C\"";
+    case Sort::kLastExperimentStart:
+      return "x.last";
+  }
+  return "p.id";
+}
+
+std::vector<ProjectNote> ToNotes(const model::Value& value) {
+  std::vector<ProjectNote> notes;
+  if (value.AsList() == nullptr) return notes;
+  const auto text = [](const model::Value* v) {
+    return v == nullptr || v->AsString() == nullptr ? "" : *v->AsString();
+  };
+  for (const model::Value& item : *value.AsList()) {
+    notes.push_back({text(item.Find("name")), text(item.Find("contents"))});
+  }
+  return notes;
+}
+
+Param ToParam(const std::vector<ProjectNote>& notes) {
+  model::Value::List list;
+  for (const ProjectNote& note : notes) {
+    list.emplace_back(model::Value::Object{{"name", note.name}, {"contents", note.contents}});
+  }
+  return store::ToParam(model::Value(std::move(list)));
+}
+
+absl::StatusOr<ProjectRecord> ToProject(const Result& result, int row) {
+  ProjectRecord p;
+  p.id = static_cast<int32_t>(result.Int(row, 0));
+  p.workspace = static_cast<int32_t>(result.Int(row, 1));
+  p.workspace_name = std::string(result.Text(row, 2));
+  p.name = std::string(result.Text(row, 3));
+  p.key = std::string(result.Text(row, 4));
+  p.description = std::string(result.Text(row, 5));
+  p.owner = model::UserId(static_cast<int32_t>(result.Int(row, 6)));
+  p.owner_name = std::string(result.Text(row, 7));
+  p.archived = result.Bool(row, 8);
+  p.immutable = result.Bool(row, 9);
+  DET_ASSIGN_OR_RETURN(p.state, ToSpaceState(result.Text(row, 10)));
+  p.error = std::string(result.Text(row, 11));
+  DET_ASSIGN_OR_RETURN(const model::Value notes, ToValue(result, row, 12));
+  p.notes = ToNotes(notes);
+  p.last_experiment_started_at = result.Maybe(&Result::Time, row, 13);
+  p.num_experiments = static_cast<int>(result.Int(row, 14));
+  p.num_active_experiments = static_cast<int>(result.Int(row, 15));
+  p.num_runs = static_cast<int>(result.Int(row, 16));
+  return p;
+}
+
+absl::StatusOr<std::vector<ProjectRecord>> ToProjects(const Result& result) {
+  std::vector<ProjectRecord> projects;
+  for (int row = 0; row < result.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(projects.emplace_back(), ToProject(result, row));
+  }
+  return projects;
+}
+
+absl::StatusOr<ProjectRecord> Read(Connection& connection, int32_t id) {
+  DET_ASSIGN_OR_RETURN(
+      const Result result,
+      connection.Exec(absl::StrCat(kColumns, kSources, kCounts, " WHERE p.id = $1"),
+                      MakeParams(id)));
+  if (result.rows() == 0) return NoSuchProject(id);
+  return ToProject(result, 0);
+}
+
+// Holds the row of the workspace until the transaction ends.
+absl::Status LockOpen(Connection& connection, int32_t workspace) {
+  DET_ASSIGN_OR_RETURN(
+      const Result row,
+      connection.Exec("SELECT name, archived FROM workspaces WHERE id = $1 FOR SHARE",
+                      MakeParams(workspace)));
+  if (row.rows() == 0) return NoSuchWorkspace(workspace);
+  return row.Bool(0, 1) ? WorkspaceIsArchived(std::string(row.Text(0, 0))) : absl::OkStatus();
+}
+
+struct Locked {
+  std::string name;
+  int32_t workspace = 0;
+  bool immutable = false;
+};
+absl::StatusOr<Locked> Lock(Connection& connection, int32_t id) {
+  DET_ASSIGN_OR_RETURN(
+      const Result row,
+      connection.Exec("SELECT name, workspace, immutable FROM projects WHERE id = $1 FOR UPDATE",
+                      MakeParams(id)));
+  if (row.rows() == 0) return NoSuchProject(id);
+  return Locked{std::string(row.Text(0, 0)), static_cast<int32_t>(row.Int(0, 1)), row.Bool(0, 2)};
+}
+
+absl::StatusOr<int32_t> Insert(Connection& connection, const ProjectRecord& p) {
+  for (int n = 1;; ++n) {
+    const std::string key = p.key.empty() ? KeyFor(p.name, n) : p.key;
+    const absl::StatusOr<Result> added =
+        connection.Exec(kAdd, MakeParams(p.workspace, p.name, key, p.description, p.owner));
+    if (!added.ok() && connection.sqlstate() == kTaken) return ProjectExists(p.name);
+    DET_RETURN_IF_ERROR(added.status());
+    if (added->rows() > 0) return static_cast<int32_t>(added->Int(0, 0));
+    if (!p.key.empty()) return ProjectKeyExists(p.key);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<ProjectRecord> SqlProjects::GetProject(int32_t id) {
+  return pool_.Run([&](Connection& connection) { return Read(connection, id); });
+}
+
+absl::StatusOr<ProjectRecord> SqlProjects::GetProjectByKey(const std::string& key) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<ProjectRecord> {
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec(absl::StrCat(kColumns, kSources, kCounts, " WHERE p.key = $1"),
+                        MakeParams(key)));
+    if (result.rows() == 0) return NoSuchProjectKey(key);
+    return ToProject(result, 0);
+  });
+}
+
+absl::StatusOr<ProjectPage> SqlProjects::ListProjects(const ProjectQuery& query) {
+  const Params params = {store::ToParam(query.workspace),
+                         store::ToParam(query.name),
+                         query.exact_name.empty() ? Param{} : store::ToParam(query.exact_name),
+                         store::ToParam(query.archived),
+                         ToFilter(query.owners),
+                         ToFilter(query.owner_ids),
+                         query.visible ? ToArray(*query.visible) : Param{}};
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<ProjectPage> {
+    DET_ASSIGN_OR_RETURN(
+        const WindowRows window,
+        ReadWindow(connection, absl::StrCat("SELECT count(*)", kSources, kWhere),
+                   absl::StrCat(kColumns, kSources, kCounts, kWhere,
+                                OrderBy(KeyOf(query.sort), "p.id", query.descending)),
+                   params, query.window));
+    ProjectPage page;
+    page.total = window.total;
+    DET_ASSIGN_OR_RETURN(page.projects, ToProjects(window.rows));
+    return page;
+  });
+}
+
+absl::StatusOr<ProjectRecord> SqlProjects::AddProject(const ProjectRecord& project) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<ProjectRecord> {
+    DET_RETURN_IF_ERROR(LockOpen(connection, project.workspace));
+    DET_ASSIGN_OR_RETURN(const int32_t id, Insert(connection, project));
+    return Read(connection, id);
+  });
+}
+
+absl::StatusOr<ProjectRecord> SqlProjects::ChangeProject(int32_t id, const ProjectPatch& patch) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<ProjectRecord> {
+    DET_ASSIGN_OR_RETURN(const Locked row, Lock(connection, id));
+    if (row.immutable && ChangesIdentity(patch)) return IsImmutable("project", row.name, "changed");
+    if (patch.workspace && *patch.workspace != row.workspace) {
+      DET_RETURN_IF_ERROR(LockOpen(connection, *patch.workspace));
+    }
+    if (patch.key) {
+      DET_ASSIGN_OR_RETURN(const Result other,
+                           connection.Exec("SELECT FROM projects WHERE key = $1 AND id <> $2",
+                                           MakeParams(*patch.key, id)));
+      if (other.rows() > 0) return ProjectKeyExists(*patch.key);
+    }
+    const Param notes = patch.notes ? ToParam(*patch.notes) : Param{};
+    const absl::Status changed =
+        connection
+            .Exec(kChange, {store::ToParam(id), store::ToParam(patch.name),
+                            store::ToParam(patch.key), store::ToParam(patch.description), notes,
+                            store::ToParam(patch.workspace), store::ToParam(patch.archived)})
+            .status();
+    if (!changed.ok() && connection.sqlstate() == kTaken) {
+      return ProjectExists(patch.name.value_or(row.name));
+    }
+    DET_RETURN_IF_ERROR(changed);
+    return Read(connection, id);
+  });
+}
+
+absl::StatusOr<std::vector<ProjectNote>> SqlProjects::AddNote(int32_t id, const ProjectNote& note) {
+  using Notes = std::vector<ProjectNote>;
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<Notes> {
+    DET_ASSIGN_OR_RETURN(const Result row,
+                         connection.Exec(kAddNote, {store::ToParam(id), ToParam(Notes{note})}));
+    if (row.rows() == 0) return NoSuchProject(id);
+    DET_ASSIGN_OR_RETURN(const model::Value notes, ToValue(row, 0, 0));
+    return ToNotes(notes);
+  });
+}
+
+absl::Status SqlProjects::DeleteProject(int32_t id) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const Locked row, Lock(connection, id));
+    if (row.immutable) return IsImmutable("project", row.name, "deleted");
+    DET_ASSIGN_OR_RETURN(const Result in,
+                         connection.Exec("SELECT count(*) FROM experiments WHERE project = $1 "
+                                         "AND state <> 'DELETED'",
+                                         MakeParams(id)));
+    if (in.Int(0, 0) > 0) return NotEmpty("project", row.name, in.Int(0, 0));
+    DET_RETURN_IF_ERROR(
+        connection.Exec("DELETE FROM project_visits WHERE project = $1", MakeParams(id)).status());
+    return connection.Exec("DELETE FROM projects WHERE id = $1", MakeParams(id)).status();
+  });
+}
+
+absl::Status SqlProjects::NoteVisit(model::UserId user, int32_t project, absl::Time at) {
+  constexpr char kVisit[] =
+      "INSERT INTO project_visits (user_id, project, at) "
+      "SELECT $1::int, id, $3::timestamptz FROM projects WHERE id = $2 "
+      "ON CONFLICT (user_id, project) DO UPDATE SET at = excluded.at RETURNING project";
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const Result row, connection.Exec(kVisit, MakeParams(user, project, at)));
+    return row.rows() > 0 ? absl::OkStatus() : NoSuchProject(project);
+  });
+}
+
+absl::StatusOr<std::vector<ProjectRecord>> SqlProjects::LastVisited(model::UserId user, int limit) {
+  using Projects = std::vector<ProjectRecord>;
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<Projects> {
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec(absl::StrCat(kColumns, kSources, kCounts,
+                                     " JOIN project_visits v ON v.project = p.id "
+                                     "WHERE v.user_id = $1 ORDER BY v.at DESC, p.id DESC "
+                                     "LIMIT nullif($2::bigint, 0)"),
+                        MakeParams(user, limit)));
+    return ToProjects(result);
+  });
+}
+
+absl::StatusOr<std::vector<std::string>> SqlProjects::ListLabels(int32_t project) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<std::string>> {
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kLabels, MakeParams(project)));
+    std::vector<std::string> labels;
+    for (int row = 0; row < result.rows(); ++row) labels.emplace_back(result.Text(row, 0));
+    return labels;
+  });
+}
+
+}  // namespace det::store

@@ -1,0 +1,36 @@
+// Projects in PostgreSQL. Used by SqlStore. Any thread; blocks.
+#ifndef MASTER_STORE_POSTGRES_SQL_PROJECTS_H_
+#define MASTER_STORE_POSTGRES_SQL_PROJECTS_H_
+
+#include <string>
+#include <vector>
+
+#include "master/store/postgres/fence.h"
+#include "master/store/postgres/pool.h"
+#include "master/store/projects.h"
+
+namespace det::store {
+
+class SqlProjects final : public Projects {
+ public:
+  SqlProjects(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
+
+  absl::StatusOr<ProjectRecord> GetProject(int32_t id) override;
+  absl::StatusOr<ProjectRecord> GetProjectByKey(const std::string& key) override;
+  absl::StatusOr<ProjectPage> ListProjects(const ProjectQuery& query) override;
+  absl::StatusOr<ProjectRecord> AddProject(const ProjectRecord& project) override;
+  absl::StatusOr<ProjectRecord> ChangeProject(int32_t id, const ProjectPatch& patch) override;
+  absl::StatusOr<std::vector<ProjectNote>> AddNote(int32_t id, const ProjectNote& note) override;
+  absl::Status DeleteProject(int32_t id) override;
+  absl::Status NoteVisit(model::UserId user, int32_t project, absl::Time at) override;
+  absl::StatusOr<std::vector<ProjectRecord>> LastVisited(model::UserId user, int limit) override;
+  absl::StatusOr<std::vector<std::string>> ListLabels(int32_t project) override;
+
+ private:
+  Pool& pool_;
+  Fence& fence_;
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_POSTGRES_SQL_PROJECTS_H_
