@@ -53,7 +53,12 @@ absl::StatusOr<Principal> Authenticator::Authenticate(std::string_view header) {
   if (principal.kind == PrincipalKind::kUser) {
     const absl::StatusOr<store::UserRecord> user = store_->GetUser(session->user);
     if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
-    principal.admin = user.ok() && user->admin;
+    if (user.ok()) {
+      principal.name = user->username;
+      principal.admin = user->admin;
+      // Until roles are assigned, all work in the workspace that is always there.
+      principal.roles = {{.workspace = 1, .role = model::Role::kEditor}};
+    }
   }
   std::lock_guard lock(mutex_);
   if (known_.size() >= kMostRemembered) known_.clear();

@@ -19,6 +19,8 @@
 
 namespace det::service {
 
+class Admission;
+
 // Facts that the answers show.
 struct MasterFacts {
   std::string version;
@@ -33,6 +35,7 @@ struct Edge {
   engine::Engine* engine = nullptr;
   store::Store* store = nullptr;
   auth::Authenticator* authenticator = nullptr;
+  Admission* admission = nullptr;
   base::ThreadPool* pool = nullptr;  // for whatever blocks
   base::EventLoop* loop = nullptr;   // for timers
   const base::Clock* clock = nullptr;

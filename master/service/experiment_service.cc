@@ -67,7 +67,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* CreateExperiment(grpc::CallbackServerContext* context,
                                              const api::CreateExperimentRequest* request,
                                              api::CreateExperimentResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.CreateExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.CreateExperiment",
                  [this, request, response](const auth::Principal& principal, Done done) {
                    Create(*request, response, principal.user, std::move(done));
                  });
@@ -76,7 +76,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* GetExperiments(grpc::CallbackServerContext* context,
                                            const api::GetExperimentsRequest* request,
                                            api::GetExperimentsResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.GetExperiments",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.GetExperiments",
                  [this, request, response](const auth::Principal&, Done done) {
                    ReadLive(edge_, std::nullopt,
                             [this, request, response, done = std::move(done)](
@@ -89,7 +89,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* GetExperiment(grpc::CallbackServerContext* context,
                                           const api::GetExperimentRequest* request,
                                           api::GetExperimentResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.GetExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.GetExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
                    Get(model::ExperimentId(request->experiment_id()), response, std::move(done));
                  });
@@ -98,7 +98,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerWriteReactor<api::WatchExperimentResponse>* WatchExperiment(
       grpc::CallbackServerContext* context, const api::WatchExperimentRequest* request) override {
     return OpenStream<api::WatchExperimentResponse>(
-        edge_, context, "det.api.v1.ExperimentService.WatchExperiment",
+        edge_, context, request, "det.api.v1.ExperimentService.WatchExperiment",
         [this, id = model::ExperimentId(request->experiment_id())](
             const auth::Principal&, std::shared_ptr<Stream<api::WatchExperimentResponse>> stream) {
           service::WatchExperiment(edge_, id, std::move(stream));
@@ -139,7 +139,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* ContinueExperiment(grpc::CallbackServerContext* context,
                                                const api::ContinueExperimentRequest* request,
                                                api::ContinueExperimentResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.ContinueExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.ContinueExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
                    Continue(*request, response, std::move(done));
                  });
@@ -148,7 +148,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* ArchiveExperiment(grpc::CallbackServerContext* context,
                                               const api::ArchiveExperimentRequest* request,
                                               api::ArchiveExperimentResponse*) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.ArchiveExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.ArchiveExperiment",
                  [this, id = request->id()](const auth::Principal&, Done done) {
                    Archive(edge_, model::ExperimentId(id), true, std::move(done));
                  });
@@ -156,7 +156,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* UnarchiveExperiment(grpc::CallbackServerContext* context,
                                                 const api::UnarchiveExperimentRequest* request,
                                                 api::UnarchiveExperimentResponse*) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.UnarchiveExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.UnarchiveExperiment",
                  [this, id = request->id()](const auth::Principal&, Done done) {
                    Archive(edge_, model::ExperimentId(id), false, std::move(done));
                  });
@@ -164,7 +164,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* DeleteExperiment(grpc::CallbackServerContext* context,
                                              const api::DeleteExperimentRequest* request,
                                              api::DeleteExperimentResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.DeleteExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.DeleteExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
                    Delete(edge_, *request, response, std::move(done));
                  });
@@ -172,7 +172,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* PatchExperiment(grpc::CallbackServerContext* context,
                                             const api::PatchExperimentRequest* request,
                                             api::PatchExperimentResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.PatchExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.PatchExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
                    Patch(edge_, *request, response, std::move(done));
                  });
@@ -180,7 +180,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* PreviewRetention(grpc::CallbackServerContext* context,
                                              const api::PreviewRetentionRequest* request,
                                              api::PreviewRetentionResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ExperimentService.PreviewRetention",
+    return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.PreviewRetention",
                     [this, request, response](const auth::Principal&) {
                       return Preview(edge_, *request, response);
                     });
@@ -189,7 +189,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* GetModelDef(grpc::CallbackServerContext* context,
                                         const api::GetModelDefRequest* request,
                                         api::GetModelDefResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ExperimentService.GetModelDef",
+    return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.GetModelDef",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
                                            edge_.store->GetExperiment(
@@ -209,7 +209,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
                                    int32_t id, cluster::Event event, const char* rule,
                                    std::optional<model::ExperimentState> wanted = std::nullopt) {
     return Unary(
-        edge_, context, method,
+        edge_, context, request, method,
         [this, id, event = std::move(event), rule, wanted](const auth::Principal&,
                                                            Done done) mutable {
           SubmitAndFinish(

@@ -36,6 +36,7 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   edge_.engine = engine_.get();
   edge_.store = &store_;
   edge_.authenticator = &authenticator_;
+  edge_.admission = &admission_;
   edge_.pool = pool_.get();
   edge_.loop = loop_.get();
   edge_.clock = &clock_;
