@@ -87,7 +87,7 @@ TEST(PrincipalTest, ATokenMayBeBoundToALesserRole) {
     EXPECT_TRUE(absl::IsPermissionDenied(Authorize(method, bound))) << method;
   }
   const Principal above{
-      .kind = PrincipalKind::kUser, .roles = {{1, kViewer}}, .limit = kClusterAdmin};
+      .kind = PrincipalKind::kUser, .limit = kClusterAdmin, .roles = {{1, kViewer}}};
   EXPECT_EQ(above.RoleIn(1), kViewer);
 }
 

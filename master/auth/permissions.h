@@ -34,11 +34,11 @@ struct Principal {
   PrincipalKind kind = PrincipalKind::kNobody;
   model::UserId user;                      // kUser
   bool admin = false;                      // kUser: ClusterAdmin of the cluster
+  model::Role limit = model::Role::kNone;  // kUser, by an access token: no more; kNone: as the user
   model::AllocationId allocation;          // kAllocation
   std::string token_hash;                  // kUser: of the session
   std::string name;                        // kUser
   std::vector<WorkspaceRole> roles;        // kUser
-  model::Role limit = model::Role::kNone;  // of the token: no more than this; kNone: as the user
   friend bool operator==(const Principal&, const Principal&) = default;
 
   // The highest role in a workspace (0: for the cluster), and in any; kNone without one.

@@ -114,7 +114,7 @@ class AgentService final : public api::AgentService::CallbackService {
   grpc::ServerUnaryReactor* EnableAgent(grpc::CallbackServerContext* context,
                                         const api::EnableAgentRequest* request,
                                         api::EnableAgentResponse* response) override {
-    return ChangeAgent(context, "det.api.v1.AgentService.EnableAgent", request->agent_id(),
+    return ChangeAgent(context, "det.api.v1.AgentService.EnableAgent", request, request->agent_id(),
                        cluster::EnableAgent{model::AgentId(request->agent_id())},
                        response->mutable_agent());
   }
@@ -122,7 +122,8 @@ class AgentService final : public api::AgentService::CallbackService {
   grpc::ServerUnaryReactor* DisableAgent(grpc::CallbackServerContext* context,
                                          const api::DisableAgentRequest* request,
                                          api::DisableAgentResponse* response) override {
-    return ChangeAgent(context, "det.api.v1.AgentService.DisableAgent", request->agent_id(),
+    return ChangeAgent(context, "det.api.v1.AgentService.DisableAgent", request,
+                       request->agent_id(),
                        cluster::DisableAgent{model::AgentId(request->agent_id()), request->drain()},
                        response->mutable_agent());
   }
@@ -132,7 +133,7 @@ class AgentService final : public api::AgentService::CallbackService {
                                            api::SetMaintenanceResponse* response) override {
     auto event = ToEvent(*request);
     return ChangeAgent(
-        context, "det.api.v1.AgentService.SetMaintenance", request->agent_id(),
+        context, "det.api.v1.AgentService.SetMaintenance", request, request->agent_id(),
         event.ok() ? absl::StatusOr<cluster::Event>(*std::move(event)) : event.status(),
         response->mutable_agent());
   }
@@ -205,8 +206,10 @@ class AgentService final : public api::AgentService::CallbackService {
   }
 
   grpc::ServerUnaryReactor* ChangeAgent(grpc::CallbackServerContext* context,
-                                        std::string_view method, const std::string& id,
-                                        absl::StatusOr<cluster::Event> event, api::Agent* out) {
+                                        std::string_view method,
+                                        const google::protobuf::Message* request,
+                                        const std::string& id, absl::StatusOr<cluster::Event> event,
+                                        api::Agent* out) {
     return Unary(
         edge_, context, request, method,
         [this, id, event = std::move(event), out](const auth::Principal&, Done done) mutable {
@@ -223,7 +226,7 @@ class AgentService final : public api::AgentService::CallbackService {
   grpc::ServerUnaryReactor* ChangeSlot(grpc::CallbackServerContext* context,
                                        std::string_view method, const Request& request,
                                        api::Slot* out, MakeEvent make) {
-    return Unary(edge_, context, request, method,
+    return Unary(edge_, context, &request, method,
                  [this, &request, out, make](const auth::Principal&, Done done) {
                    const absl::StatusOr<int> slot = ParseSlot(request.slot_id());
                    if (!slot.ok()) return done(slot.status());

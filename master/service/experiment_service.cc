@@ -108,21 +108,21 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* PauseExperiment(grpc::CallbackServerContext* context,
                                             const api::PauseExperimentRequest* request,
                                             api::PauseExperimentResponse*) override {
-    return Submit(context, "det.api.v1.ExperimentService.PauseExperiment", request->id(),
+    return Submit(context, "det.api.v1.ExperimentService.PauseExperiment", request,
                   cluster::PauseExperiment{model::ExperimentId(request->id())},
                   "only ACTIVE experiments can be paused");
   }
   grpc::ServerUnaryReactor* ActivateExperiment(grpc::CallbackServerContext* context,
                                                const api::ActivateExperimentRequest* request,
                                                api::ActivateExperimentResponse*) override {
-    return Submit(context, "det.api.v1.ExperimentService.ActivateExperiment", request->id(),
+    return Submit(context, "det.api.v1.ExperimentService.ActivateExperiment", request,
                   cluster::ActivateExperiment{model::ExperimentId(request->id())},
                   "only PAUSED experiments can be activated");
   }
   grpc::ServerUnaryReactor* CancelExperiment(grpc::CallbackServerContext* context,
                                              const api::CancelExperimentRequest* request,
                                              api::CancelExperimentResponse*) override {
-    return Submit(context, "det.api.v1.ExperimentService.CancelExperiment", request->id(),
+    return Submit(context, "det.api.v1.ExperimentService.CancelExperiment", request,
                   cluster::CancelExperiment{model::ExperimentId(request->id())},
                   "only ACTIVE or PAUSED experiments can be canceled",
                   model::ExperimentState::kCanceled);
@@ -130,7 +130,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* KillExperiment(grpc::CallbackServerContext* context,
                                            const api::KillExperimentRequest* request,
                                            api::KillExperimentResponse*) override {
-    return Submit(context, "det.api.v1.ExperimentService.KillExperiment", request->id(),
+    return Submit(context, "det.api.v1.ExperimentService.KillExperiment", request,
                   cluster::KillExperiment{model::ExperimentId(request->id())},
                   "only ACTIVE or PAUSED experiments can be killed",
                   model::ExperimentState::kCanceled);
@@ -205,13 +205,14 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
  private:
   // `rule` says what a finished experiment, which the cluster has forgotten, lacks for the request;
   // one that ended as `wanted` is what was asked for.
+  template <class Request>
   grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context, std::string_view method,
-                                   int32_t id, cluster::Event event, const char* rule,
+                                   const Request* request, cluster::Event event, const char* rule,
                                    std::optional<model::ExperimentState> wanted = std::nullopt) {
     return Unary(
         edge_, context, request, method,
-        [this, id, event = std::move(event), rule, wanted](const auth::Principal&,
-                                                           Done done) mutable {
+        [this, id = request->id(), event = std::move(event), rule, wanted](const auth::Principal&,
+                                                                           Done done) mutable {
           SubmitAndFinish(
               edge_, std::move(event),
               [this, id, rule, wanted, done = std::move(done)](absl::Status status) mutable {

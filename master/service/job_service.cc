@@ -171,7 +171,7 @@ class JobService final : public api::JobService::CallbackService {
                                    const api::GetJobsRequest& request, api::Pagination* pagination,
                                    std::function<void(std::vector<api::Job>)> fill) {
     return Unary(
-        edge_, context, request, method,
+        edge_, context, &request, method,
         [this, &request, pagination, fill = std::move(fill)](const auth::Principal&, Done done) {
           auto judged = std::make_shared<absl::Status>();
           edge_.engine->Query(

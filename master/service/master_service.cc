@@ -74,10 +74,11 @@ class MasterService final : public api::MasterService::CallbackService {
   }
 
   grpc::ServerUnaryReactor* GetHealth(grpc::CallbackServerContext* context,
-                                      const api::GetHealthRequest* request,
+                                      const api::GetHealthRequest*,
                                       api::GetHealthResponse* response) override {
     // Not by the door of the others: behind it all threads may wait for a database that hangs.
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    HeadOf(*context);
     auto finish = [this, reactor, response](const absl::Status& status) {
       response->set_status(api::GetHealthResponse::up);
       response->set_database(api::GetHealthResponse::up);

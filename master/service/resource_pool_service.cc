@@ -272,7 +272,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
   grpc::ServerUnaryReactor* Bind(grpc::CallbackServerContext* context, std::string_view method,
                                  const Request& request, ChangeBound change) {
     return Unary(
-        edge_, context, request, method,
+        edge_, context, &request, method,
         [this, &request, change](const auth::Principal&, Done done) {
           auto names = Workspaces(request);
           if (!names.ok()) return done(names.status());
