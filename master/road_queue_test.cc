@@ -329,7 +329,7 @@ TEST_F(QueueRoadTest, OnlyAdministratorsChangeMachinesAndPools) {
   const grpc::Status refused =
       Call(*pools_, &api::ResourcePoolService::Stub::PutResourcePool, request, &response, "ann");
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_NE(refused.error_message().find("is for administrators"), std::string::npos);
+  EXPECT_NE(refused.error_message().find("needs the role ClusterAdmin"), std::string::npos);
   api::GetResourcePoolsResponse pools;
   EXPECT_TRUE(Call(*pools_, &api::ResourcePoolService::Stub::GetResourcePools,
                    api::GetResourcePoolsRequest(), &pools, "ann")
