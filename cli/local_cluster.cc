@@ -103,6 +103,17 @@ absl::Status CheckSame(const std::string& data_dir, const ClusterState& state,
                    "is with `up` without these options"));
 }
 
+// Passwords are set when a master starts, and by `det user` from then on.
+absl::Status CheckNoPasswords(const std::string& data_dir, const ClusterState& state,
+                              const ClusterOptions& options) {
+  const bool some = options.admin_password || options.user_password;
+  if (!(some || options.allow_blank_passwords) || !state.Lives("master")) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the cluster in ", data_dir,
+                   " runs already, and its passwords are as they are; change them with `det user "
+                   "change-password`, or stop it first with `det deploy local down`"));
+}
+
 // The last thing that a program wrote, without its name and the log's prefix; all lines of what it
 // said as itself.
 std::string LastWords(const std::string& log) {
@@ -184,6 +195,7 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
   UpResult up;
   if (before && before->AnyAlive() && before->port() > 0) {
     DET_RETURN_IF_ERROR(CheckSame(data_dir_, *before, options));
+    DET_RETURN_IF_ERROR(CheckNoPasswords(data_dir_, *before, options));
     up.state = *before;
     if (up.state.AllAlive()) return up;
   } else {
@@ -194,14 +206,15 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
     up.state.master_config = options.master_config.value_or("");
   }
   const int port = up.state.port() > 0 ? up.state.port() : options.port.value_or(kPort);
-  if (const absl::Status started = Start(port, progress, &up); !started.ok()) {
+  if (const absl::Status started = Start(port, options, progress, &up); !started.ok()) {
     TakeBack(up, progress);
     return started;
   }
   return up;
 }
 
-absl::Status LocalCluster::Start(int port, Progress progress, UpResult* up) {
+absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progress progress,
+                                 UpResult* up) {
   DET_ASSIGN_OR_RETURN(const std::string master, FindProgram("master", "resolute-master"));
   DET_ASSIGN_OR_RETURN(const std::string agent, FindProgram("agent", "resolute-agent"));
   ClusterState& state = up->state;
@@ -212,7 +225,16 @@ absl::Status LocalCluster::Start(int port, Progress progress, UpResult* up) {
     if (!state.master_config.empty()) {
       flags.insert(flags.end(), {"--config", state.master_config});
     }
-    DET_RETURN_IF_ERROR(StartMember("master", master, std::move(flags), up));
+    flags.push_back(options.allow_blank_passwords ? "--allow-blank-passwords" : "--make-passwords");
+    // Not as flags: everybody may list those.
+    std::vector<std::string> passwords;
+    if (options.admin_password) {
+      passwords.push_back(absl::StrCat("DET_ADMIN_PASSWORD=", *options.admin_password));
+    }
+    if (options.user_password) {
+      passwords.push_back(absl::StrCat("DET_USER_PASSWORD=", *options.user_password));
+    }
+    DET_RETURN_IF_ERROR(StartMember("master", master, std::move(flags), std::move(passwords), up));
   }
   DET_RETURN_IF_ERROR(AwaitMaster(&state));
   for (int i = 0; i < state.agents; ++i) {
@@ -223,7 +245,7 @@ absl::Status LocalCluster::Start(int port, Progress progress, UpResult* up) {
         id, agent,
         {"--master", state.url, "--id", id, "--slots", absl::StrCat(state.slots), "--work-dir",
          Path(absl::StrCat("agents/", id)), "--token-file", Path("agent.token"), "--stop-tasks"},
-        up));
+        {}, up));
   }
   progress("waiting for the agents");
   DET_RETURN_IF_ERROR(AwaitAgents(state));
@@ -232,8 +254,10 @@ absl::Status LocalCluster::Start(int port, Progress progress, UpResult* up) {
 }
 
 absl::Status LocalCluster::StartMember(const std::string& name, const std::string& program,
-                                       std::vector<std::string> flags, UpResult* up) {
+                                       std::vector<std::string> flags,
+                                       const std::vector<std::string>& variables, UpResult* up) {
   base::SpawnOptions spawn;
+  if (!variables.empty()) spawn.env = EnvironmentWith(variables);
   spawn.argv = std::move(flags);
   spawn.argv.insert(spawn.argv.begin(), program);
   spawn.group = base::ProcessGroup::kOwnSession;
@@ -301,6 +325,17 @@ absl::Status LocalCluster::AwaitAgents(const ClusterState& state) {
   return absl::DeadlineExceededError(absl::StrCat("the agents did not register within ",
                                                   absl::FormatDuration(kStartLimit), "; see ",
                                                   Path("log")));
+}
+
+absl::StatusOr<std::string> LocalCluster::TakePasswords() {
+  const std::string path = Path("passwords.new");
+  absl::StatusOr<std::string> text = base::ReadFile(path);
+  if (absl::IsNotFound(text.status())) return "";
+  std::error_code error;
+  if (text.ok() && !fs::remove(path, error)) {
+    return absl::PermissionDeniedError(absl::StrCat("cannot remove ", path, ": ", error.message()));
+  }
+  return text;
 }
 
 absl::Status LocalCluster::Down(Progress progress) {

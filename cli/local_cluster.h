@@ -23,6 +23,10 @@ struct ClusterOptions {
   std::optional<int> agents = std::nullopt;  // 1
   std::optional<int> slots = std::nullopt;   // of each agent; as many as there are cores
   std::optional<std::string> master_config = std::nullopt;  // absolute path; none
+  // Of the master that is started; without, users who have no password get one that is made.
+  std::optional<std::string> admin_password = std::nullopt;
+  std::optional<std::string> user_password = std::nullopt;
+  bool allow_blank_passwords = false;
 };
 
 struct UpResult {
@@ -53,15 +57,19 @@ class LocalCluster {
   // Down() on the same data directory.
   absl::StatusOr<UpResult> Up(const ClusterOptions& options, Progress progress);
 
+  // The passwords that the master has made, "admin password: ..." by line, once; then nothing.
+  absl::StatusOr<std::string> TakePasswords();
+
   // Ends the agents and all tasks, then the master, which ends its PostgreSQL; by force what does
   // not go.
   absl::Status Down(Progress progress);
 
  private:
   std::string Path(const std::string& name) const;
-  absl::Status Start(int port, Progress progress, UpResult* up);
+  absl::Status Start(int port, const ClusterOptions& options, Progress progress, UpResult* up);
   absl::Status StartMember(const std::string& name, const std::string& program,
-                           std::vector<std::string> flags, UpResult* up);
+                           std::vector<std::string> flags,
+                           const std::vector<std::string>& variables, UpResult* up);
   absl::Status AwaitMaster(ClusterState* state);
   absl::Status AwaitAgents(const ClusterState& state);
   // Why a member has ended, in its own last words; OK while it lives.

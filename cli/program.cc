@@ -2,13 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace det::cli {
 
@@ -31,6 +34,20 @@ absl::Status ExecProgram(const std::string& path, const std::vector<std::string>
   words.push_back(nullptr);
   ::execv(path.c_str(), words.data());
   return absl::InternalError(absl::StrCat("cannot start ", path, ": ", strerror(errno)));
+}
+
+std::vector<std::string> EnvironmentWith(const std::vector<std::string>& variables) {
+  std::vector<std::string> all = variables;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const absl::string_view entry = *each;
+    const absl::string_view name = entry.substr(0, entry.find('='));
+    const bool replaced =
+        std::any_of(variables.begin(), variables.end(), [&](const std::string& variable) {
+          return absl::StartsWith(variable, absl::StrCat(name, "="));
+        });
+    if (!replaced) all.emplace_back(entry);
+  }
+  return all;
 }
 
 }  // namespace det::cli

@@ -18,6 +18,9 @@ absl::StatusOr<std::string> FindProgram(const std::string& folder, const std::st
 // program itself.
 absl::Status ExecProgram(const std::string& path, const std::vector<std::string>& argv);
 
+// This process's environment with `variables`, "NAME=value" each, in place of those it has.
+std::vector<std::string> EnvironmentWith(const std::vector<std::string>& variables);
+
 }  // namespace det::cli
 
 #endif  // CLI_PROGRAM_H_

@@ -24,7 +24,8 @@ Exit Report(const CLI::App& app, const CLI::ParseError& error) {
 // Further files that flags name.
 struct Files {
   std::string config;
-  std::string password;
+  std::string admin_password;
+  std::string user_password;
   std::optional<BackupOrder> backup;
 };
 
@@ -43,24 +44,61 @@ std::string IsAbsolute(const std::string& path) {
   return path.starts_with('/') ? "" : path + " is relative; start it with /";
 }
 
-// From the flag, the password's own file, the environment or the configuration file, in this order.
-absl::Status FindPassword(const std::string& file, const std::string& configured, Config* config) {
-  const char* variable = ::getenv("DET_ADMIN_PASSWORD");
+// Where a password may come from; its flag wins, then its file, the environment and the
+// configuration file.
+struct PasswordSource {
+  const char* file_flag;
+  std::string file;
+  const char* variable;
+  std::string configured;
+};
+absl::Status FindPassword(const PasswordSource& source, std::string* password) {
+  const char* variable = ::getenv(source.variable);
   const std::string from_environment = variable == nullptr ? "" : variable;
   // Read once: whatever is started from here would inherit it.
-  ::unsetenv("DET_ADMIN_PASSWORD");
-  if (!config->admin_password.empty()) return absl::OkStatus();
-  if (file.empty()) {
-    config->admin_password = from_environment.empty() ? configured : from_environment;
+  ::unsetenv(source.variable);
+  if (!password->empty()) return absl::OkStatus();
+  if (source.file.empty()) {
+    *password = from_environment.empty() ? source.configured : from_environment;
     return absl::OkStatus();
   }
-  const absl::StatusOr<std::string> password = ReadPasswordFile(file);
-  if (!password.ok()) {
+  const absl::StatusOr<std::string> read = ReadPasswordFile(source.file);
+  if (!read.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--admin-password-file: ", password.status().message()));
+        absl::StrCat(source.file_flag, ": ", read.status().message()));
   }
-  config->admin_password = *password;
+  *password = *read;
   return absl::OkStatus();
+}
+
+// `configured`: what the configuration file says, for both.
+absl::Status FindPasswords(const Files& files, const std::string& configured, Config* config) {
+  const absl::Status admin = FindPassword(
+      {"--admin-password-file", files.admin_password, "DET_ADMIN_PASSWORD", configured},
+      &config->admin_password);
+  const absl::Status user =
+      FindPassword({"--user-password-file", files.user_password, "DET_USER_PASSWORD", configured},
+                   &config->user_password);
+  return admin.ok() ? user : admin;
+}
+
+void AddPasswordFlags(CLI::App& app, Config* config, Files* files) {
+  auto* admin = app.add_option("--admin-password-file", files->admin_password,
+                               "Set the password of user admin to the first line of this file");
+  app.add_option("--admin-password", config->admin_password,
+                 "The same, in sight of everybody who lists this machine's processes; better use "
+                 "--admin-password-file or $DET_ADMIN_PASSWORD")
+      ->excludes(admin);
+  auto* user = app.add_option("--user-password-file", files->user_password,
+                              "Set that of user determined; or use $DET_USER_PASSWORD");
+  app.add_option("--user-password", config->user_password, "The same, in sight of everybody")
+      ->excludes(user);
+  app.add_flag("--make-passwords", config->make_passwords,
+               "Make passwords for those of the two who have none, and leave them in the file "
+               "passwords.new of the data directory, for whoever reads and removes it");
+  app.add_flag("--allow-blank-passwords", config->allow_blank_passwords,
+               "Let users have empty passwords; the first ones are then empty, and everybody who "
+               "reaches this master is its administrator");
 }
 
 absl::Status CheckStandby(const Config& config) {
@@ -101,12 +139,7 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
       ->allow_extra_args(false)
       ->check(IsAbsolute, "absolute");
   app.add_option("--cluster-name", config->cluster_name, "Shown to users");
-  auto* file = app.add_option("--admin-password-file", files->password,
-                              "Set the password of user admin to the first line of this file");
-  app.add_option("--admin-password", config->admin_password,
-                 "The same, in sight of everybody who lists this machine's processes; better use "
-                 "--admin-password-file or $DET_ADMIN_PASSWORD")
-      ->excludes(file);
+  AddPasswordFlags(app, config, files);
   app.add_option("--agent-patience", patience,
                  "Seconds an agent may be away before its tasks are given up")
       ->check(CLI::NonNegativeNumber)
@@ -154,7 +187,7 @@ std::variant<Config, BackupOrder, Exit> ParseFlags(int argc, char** argv) {
   }
   if (status.ok() && files.backup) return *files.backup;
   if (status.ok()) status = CheckStandby(config);
-  if (status.ok()) status = FindPassword(files.password, configured_password, &config);
+  if (status.ok()) status = FindPasswords(files, configured_password, &config);
   if (status.ok()) return config;
   std::cerr << "resolute-master: " << status.message() << "\n";
   return Exit{2};

@@ -23,7 +23,10 @@ struct Config {
   std::string checkpoint_dir;                 // empty: <data_dir>/checkpoints
   std::vector<std::string> checkpoint_roots;  // where users may keep theirs; empty: see --help
   std::string cluster_name;
-  std::string admin_password;
+  std::string admin_password;   // to be set; empty: as it is
+  std::string user_password;    // of user determined; the same
+  bool make_passwords = false;  // for users who have none yet: auth/first_start.h
+  bool allow_blank_passwords = false;
   absl::Duration agent_patience = absl::Hours(1);
   bool standby = false;  // wait until the leader's lease is over
   LeaseTimes lease;

@@ -188,7 +188,7 @@ constexpr Field kFields[] = {
 
     Section("security", "Who may come in."),
     {.path = "security.initial_user_password",
-     .description = "Password of the user admin.",
+     .description = "Password of the users admin and determined.",
      .target = DET_AT(config.admin_password),
      .default_json = "\"\"",
      .secret = true},
@@ -202,7 +202,7 @@ constexpr Field kFields[] = {
     Gone("security.authz", kNotYet),
     WithoutEffect("security.default_task", "tasks run as the agent's own user"),
     WithoutEffect("security.ssh", "there are no shells yet"),
-    WithoutEffect("security.token", "there are no access tokens yet"),
+    WithoutEffect("security.token", "each access token says how long it lasts"),
 
     Section("limits", "How much one caller may ask for. Tasks and agents are not limited."),
     {.path = "limits.requests_per_second",
@@ -382,9 +382,10 @@ Written from the table of fields in `master/config_fields.cc` by `bazel run //to
 a test keeps this page equal to it.
 
 `resolute-master --config FILE` reads one YAML document. A flag wins over the file
-(`resolute-master --help`), `$DET_ADMIN_PASSWORD` over a password in it. `null` is the same as
-leaving a key out. An unknown key is refused; all problems are said at once, each with its line and
-path, and the master does not start. `det deploy local up --master-config FILE` hands the file on.
+(`resolute-master --help`), `$DET_ADMIN_PASSWORD` and `$DET_USER_PASSWORD` over a password in it.
+`null` is the same as leaving a key out. An unknown key is refused; all problems are said at once,
+each with its line and path, and the master does not start. `det deploy local up --master-config
+FILE` hands the file on.
 
 ```yaml
 cluster_name: lab

@@ -44,6 +44,28 @@ TEST(ConfigTest, TheAdministratorsPasswordComesFromAFile) {
   EXPECT_TRUE(IsRefused({"--admin-password-file", file}));
 }
 
+TEST(ConfigTest, AndSoDoesThatOfTheUserDetermined) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/password";
+  ASSERT_TRUE(base::WriteFileAtomically(file, "pass word\n", 0600).ok());
+  const Config read = Good({"--user-password-file", file});
+  EXPECT_EQ(read.user_password, "pass word");
+  EXPECT_EQ(read.admin_password, "");
+  EXPECT_EQ(Good({"--user-password", "flag"}).user_password, "flag");
+  EXPECT_TRUE(IsRefused({"--user-password-file", file, "--user-password", "flag"}));
+  EXPECT_TRUE(IsRefused({"--user-password-file", dir.path() + "/none"}));
+  ASSERT_EQ(::setenv("DET_USER_PASSWORD", "secret", 1), 0);
+  EXPECT_EQ(Good({}).user_password, "secret");
+  EXPECT_EQ(::getenv("DET_USER_PASSWORD"), nullptr);
+}
+
+TEST(ConfigTest, NoBlankPasswordsUnlessTheyAreAskedFor) {
+  EXPECT_FALSE(Good({}).allow_blank_passwords);
+  EXPECT_FALSE(Good({}).make_passwords);
+  EXPECT_TRUE(Good({"--allow-blank-passwords"}).allow_blank_passwords);
+  EXPECT_TRUE(Good({"--make-passwords"}).make_passwords);
+}
+
 TEST(ConfigTest, OrFromTheEnvironmentWhichForgetsIt) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{}, {"--admin-password", "flag"}}) {
@@ -75,6 +97,7 @@ TEST(ConfigTest, FlagsWinOverTheFile) {
   EXPECT_EQ(read.agent_patience, absl::Seconds(25));
   EXPECT_TRUE(read.log_json);
   EXPECT_EQ(read.admin_password, "file");
+  EXPECT_EQ(read.user_password, "file");
   EXPECT_EQ(read.resource_pools.size(), 1u);
   EXPECT_EQ(read.data_dir, Good({}).data_dir);
   const Config over =

@@ -60,9 +60,9 @@ TEST(PermissionsTest, HoldAtTheServices) {
         wait();
         const bool allowed =
             auth::Authorize(service->method(i)->full_name(), {.kind = kind, .admin = true}).ok();
-        const bool refused = status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
-                             (status.error_code() == grpc::StatusCode::UNAUTHENTICATED &&
-                              service->method(i)->name() != "Login");
+        const bool refused = (status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
+                              status.error_code() == grpc::StatusCode::UNAUTHENTICATED) &&
+                             service->method(i)->name() != "Login";
         EXPECT_EQ(refused, !allowed) << service->method(i)->full_name() << " by "
                                      << static_cast<int>(kind) << ": " << status.error_message();
         ++calls;
@@ -84,8 +84,8 @@ TEST(LoginTest, WithThePasswordUntilLogout) {
     return auth->Login(&context, request, response).error_code();
   };
   api::LoginResponse response;
-  EXPECT_EQ(login("admin", "wrong", &response), grpc::StatusCode::UNAUTHENTICATED);
-  EXPECT_EQ(login("nobody", "pw", &response), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(login("admin", "wrong", &response), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(login("nobody", "pw", &response), grpc::StatusCode::PERMISSION_DENIED);
   ASSERT_EQ(login("admin", "pw", &response), grpc::StatusCode::OK);
   const auto me = [&] {
     As context(response.token());
@@ -126,7 +126,7 @@ TEST(CallTest, EveryAnswerHasTheIdOfItsRequest) {
 class EditorTest : public RoadTest {
  protected:
   EditorTest() {
-    const auto ada = world_.store().PutUser({.username = "ada", .active = true});
+    const auto ada = world_.store().people().AddUser({.username = "ada"}, model::Role::kEditor);
     EXPECT_TRUE(ada.ok());
     world_.Session("ada", store::SessionRecord::Kind::kUser, ada->id);
   }

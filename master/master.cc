@@ -21,6 +21,7 @@
 #include "master/agents/agent_hub.h"
 #include "master/auth/authenticator.h"
 #include "master/auth/first_start.h"
+#include "master/auth/password_queue.h"
 #include "master/data_dir.h"
 #include "master/engine/engine.h"
 #include "master/gateway/http_server.h"
@@ -103,6 +104,7 @@ class Master::Impl {
   std::unique_ptr<service::Admission> admission_;
   std::unique_ptr<base::EventLoop> loop_;
   std::unique_ptr<base::ThreadPool> pool_;
+  std::unique_ptr<auth::PasswordQueue> passwords_;
   service::Edge edge_;
   service::ExperimentWatch experiment_watch_;
   service::AllGather all_gather_;
@@ -154,7 +156,12 @@ absl::Status Master::Impl::OpenStore(const Config& config) {
   }
   DET_ASSIGN_OR_RETURN(store_, store::OpenPostgresStore(connection));
   store_->OnFenced([this](const absl::Status& status) { Fail(status); });
-  return auth::EnsureUsersAndTokens(*store_, data_dir_->path(), config.admin_password);
+  return auth::EnsureUsersAndTokens(*store_, data_dir_->path(),
+                                    {.admin = config.admin_password,
+                                     .user = config.user_password,
+                                     .make = config.make_passwords,
+                                     .allow_blank = config.allow_blank_passwords},
+                                    clock_.Now());
 }
 
 absl::Status Master::Impl::FillFacts(const Config& config) {
@@ -186,6 +193,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
                          .streams_per_user = config.streams_per_user});
   loop_ = base::MakeAsioEventLoop("cluster");
   pool_ = std::make_unique<base::ThreadPool>(kReaders);
+  passwords_ = std::make_unique<auth::PasswordQueue>(loop_.get());
   hub_ = std::make_unique<agents::AgentHub>(
       agents::HubOptions{.cluster_id = edge_.facts.cluster_id,
                          .version = base::kVersion,
@@ -216,6 +224,8 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   edge_.store = store_.get();
   edge_.authenticator = authenticator_.get();
   edge_.admission = admission_.get();
+  edge_.passwords = passwords_.get();
+  edge_.allow_blank_passwords = config.allow_blank_passwords;
   edge_.pool = pool_.get();
   edge_.loop = loop_.get();
   edge_.clock = &clock_;
@@ -317,6 +327,7 @@ void Master::Impl::Stop() {
   sweep_.Stop();
   if (engine_ != nullptr) engine_->Stop();
   if (pool_ != nullptr) pool_->Stop();
+  if (passwords_ != nullptr) passwords_->Stop();
   if (loop_ != nullptr) loop_->Stop();
   lease_.reset();  // until here it is asked
 }

@@ -2,9 +2,12 @@
 // its program.
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "base/install.h"
 #include "base/status_macros.h"
@@ -27,7 +30,20 @@ LocalCluster ClusterOf(const Invocation& run) {
   return LocalCluster(run.args.Get("data-dir").value_or(base::DefaultDataDir()));
 }
 
-std::string ToJsonText(const LocalCluster& cluster, const ClusterState* state) {
+// "admin password: x" by line, as members of an object.
+std::string PasswordMembers(const std::string& passwords) {
+  std::vector<std::string> members;
+  for (const absl::string_view line : absl::StrSplit(passwords, '\n', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(line, absl::MaxSplits(" password: ", 1));
+    members.push_back(absl::StrCat(Quoted(parts.first), ":", Quoted(parts.second)));
+  }
+  return absl::StrJoin(members, ",");
+}
+
+// `passwords`: those that were made just now.
+std::string ToJsonText(const LocalCluster& cluster, const ClusterState* state,
+                       const std::string& passwords = "") {
   std::string tasks;
   for (const TaskProcess& task :
        state != nullptr ? cluster.Leftovers(*state) : std::vector<TaskProcess>()) {
@@ -48,7 +64,8 @@ std::string ToJsonText(const LocalCluster& cluster, const ClusterState* state) {
              ",\"url\":", Quoted(state != nullptr ? state->url : ""), ",\"dataDir\":",
              Quoted(cluster.data_dir()), ",\"agents\":", state != nullptr ? state->agents : 0,
              ",\"slotsPerAgent\":", state != nullptr ? state->slots : 0, ",\"members\":[", members,
-             "],\"leftovers\":[", tasks, "]}")) +
+             "],\"leftovers\":[", tasks, "]", passwords.empty() ? "" : ",\"passwords\":{",
+             PasswordMembers(passwords), passwords.empty() ? "" : "}", "}")) +
          "\n";
 }
 
@@ -83,6 +100,9 @@ absl::StatusOr<int> RunUp(Invocation& run) {
     options.master_config =
         std::filesystem::absolute(*run.args.Get("master-config"), error).lexically_normal();
   }
+  options.admin_password = run.args.Get("admin-password");
+  options.user_password = run.args.Get("user-password");
+  options.allow_blank_passwords = run.args.Has("allow-blank-passwords");
   LocalCluster cluster = ClusterOf(run);
   const absl::Time start = absl::Now();
   const absl::StatusOr<UpResult> up = cluster.Up(options, [&](const std::string& step) {
@@ -90,11 +110,13 @@ absl::StatusOr<int> RunUp(Invocation& run) {
   });
   run.screen->EndProgress(/*keep=*/false);
   DET_RETURN_IF_ERROR(up);
+  DET_ASSIGN_OR_RETURN(const std::string passwords, cluster.TakePasswords());
   if (run.json()) {
-    run.screen->Print(ToJsonText(cluster, &up->state));
+    run.screen->Print(ToJsonText(cluster, &up->state, passwords));
     return kExitOk;
   }
-  run.screen->Print(UpText(*up, absl::Now() - start));
+  run.screen->Print(absl::StrCat(UpText(*up, absl::Now() - start), passwords));
+  if (!passwords.empty()) run.screen->Note("these passwords are not shown again");
   const bool found_by_default =
       cluster.data_dir() == LocalCluster(base::DefaultDataDir()).data_dir();
   run.screen->Hint(found_by_default ? "det experiment create CONFIG CONTEXT_DIR -f"
@@ -192,11 +214,17 @@ std::vector<Command> DeployCommands() {
         {"agents", 0, "N", "number of agents (1)"},
         {"slots", 0, "N", "slots of each agent (the number of cores)"},
         {"master-config", 0, "FILE",
-         "the master's configuration, such as resource pools and quotas"}},
+         "the master's configuration, such as resource pools and quotas"},
+        {"admin-password", 0, "P", "password of the user admin; without, its first one is made"},
+        {"user-password", 0, "P", "password of the user determined; the same"},
+        {"allow-blank-passwords", 0, "",
+         "let users have empty passwords, those two at first; for a machine that nobody else "
+         "reaches"}},
        RunUp,
        "Returns when the master answers and the agents are registered. What runs already is left "
        "as it is;\nto run it with other options, stop it first with `det deploy local down`.\n"
-       "Port and data directory are this command's, whatever the file says of them."},
+       "Port and data directory are this command's, whatever the file says of them.\n"
+       "Passwords that are made are printed this once. On this machine `det` needs none."},
       {{"deploy", "local", "down"},
        "stop what `deploy local up` started, PostgreSQL included; the data stay",
        {},

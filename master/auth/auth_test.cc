@@ -1,4 +1,5 @@
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <string>
 #include <utility>
@@ -101,6 +102,10 @@ TEST(PermissionsTest, MachinesPoolsAndQuotasAreChangedByAdministratorsAlone) {
       {"det.api.v1.ResourcePoolService.BindRPToWorkspace", true},
       {"det.api.v1.ResourcePoolService.PutQuota", true},
       {"det.api.v1.JobService.UpdateJobQueue", false},
+      {"det.api.v1.UserService.GetUsers", false},
+      {"det.api.v1.UserService.PatchUser", false},  // their own
+      {"det.api.v1.UserService.PostUser", true},
+      {"det.api.v1.UserService.PatchUsers", true},
   };
   const Principal editor{.kind = PrincipalKind::kUser, .roles = {{1, model::Role::kEditor}}};
   for (const auto& [method, admin] : rows) {
@@ -109,7 +114,8 @@ TEST(PermissionsTest, MachinesPoolsAndQuotasAreChangedByAdministratorsAlone) {
     EXPECT_EQ(absl::StrContains(status.message(), "the role ClusterAdmin for the cluster"), admin)
         << status;
     EXPECT_TRUE(Authorize(method, {.kind = PrincipalKind::kUser, .admin = true}).ok()) << method;
-    EXPECT_TRUE(absl::IsPermissionDenied(Authorize(method, {.kind = PrincipalKind::kUser})))
+    const bool own = RequirementOf(method).where == Where::kSelf;
+    EXPECT_EQ(absl::IsPermissionDenied(Authorize(method, {.kind = PrincipalKind::kUser})), !own)
         << method << " by a user without a role";
   }
 }
@@ -139,21 +145,59 @@ TEST(TokensTest, AnAllocationsTokenIsGoodForItAloneAndOfOneClusterAlone) {
 }
 
 TEST(PasswordsTest, MatchOnlyTheirOwnHash) {
-  const auto hash = HashPassword("geheim");
+  const auto hash = HashPassword(ClientHash("geheim"));
   ASSERT_TRUE(hash.ok());
   EXPECT_EQ(hash->find("$argon2id$"), 0u);
-  EXPECT_TRUE(PasswordMatches("geheim", *hash));
-  EXPECT_FALSE(PasswordMatches("Geheim", *hash));
-  EXPECT_FALSE(PasswordMatches("", ""));
+  EXPECT_TRUE(PasswordMatches(ClientHash("geheim"), *hash, false));
+  EXPECT_FALSE(PasswordMatches(ClientHash("Geheim"), *hash, false));
+  EXPECT_FALSE(PasswordMatches("geheim", *hash, false));
+  EXPECT_FALSE(PasswordMatches("", "", true));
+}
+
+TEST(PasswordsTest, ABlankOneMatchesOnlyWhereThatIsAllowed) {
+  const std::string hash = *HashPassword("");
+  EXPECT_FALSE(PasswordMatches("", hash, /*allow_blank=*/false));
+  EXPECT_TRUE(PasswordMatches("", hash, /*allow_blank=*/true));
+}
+
+// What existing clients send: sha512sum of the salt and the password.
+TEST(PasswordsTest, TheClientsHashIsTheirs) {
+  EXPECT_EQ(ClientHash("Abcdef12345"),
+            "e6b428709dc8ef554ad401e612cdc57b29e94028c87767033b4f55234939e57c"
+            "9ab8f7a876221a06547a9b5935725a7eb6d7628914e3a23d1b08782fb7625a66");
+  EXPECT_EQ(ClientHash(""), "");
+  EXPECT_EQ(ClientHashOf("x", /*hashed=*/true), "x");
+  EXPECT_EQ(ClientHashOf("x", /*hashed=*/false), ClientHash("x"));
+}
+
+TEST(PasswordsTest, NewOnesAreNotTooEasy) {
+  for (const char* bad : {"Short1x", "alllower1", "ALLUPPER1", "NoDigitsHere", "12345678"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(CheckNewPassword(bad, false, true))) << bad;
+    EXPECT_TRUE(CheckNewPassword(bad, /*hashed=*/true, false).ok()) << bad;
+  }
+  EXPECT_TRUE(CheckNewPassword("Long3nough", false, false).ok());
+  EXPECT_TRUE(CheckNewPassword("", false, true).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckNewPassword("", true, false)));
+  EXPECT_TRUE(CheckNewPassword(NewPassword(), false, false).ok());
+  EXPECT_NE(NewPassword(), NewPassword());
 }
 
 class AuthenticatorTest : public testing::Test {
  protected:
+  void SetUp() override {
+    const auto admin = store_.people().AddUser({.username = "admin", .admin = true});
+    ASSERT_TRUE(admin.ok());
+    admin_ = admin->id;
+  }
   void AddSession(const std::string& token, store::SessionRecord session) {
     session.token_hash = HashToken(token);
-    ASSERT_TRUE(store_.PutSession(session).ok());
+    ASSERT_TRUE(store_.access().PutSession(session).ok());
+  }
+  bool IsGood(const std::string& token) {
+    return authenticator_.Authenticate("Bearer " + token).ok();
   }
 
+  model::UserId admin_;
   store::FakeStore store_;
   base::FakeClock clock_;
   AllocationTokens tokens_{"secret"};
@@ -161,9 +205,10 @@ class AuthenticatorTest : public testing::Test {
 };
 
 TEST_F(AuthenticatorTest, TellsUsersAgentsAndTasks) {
-  AddSession("u", {.kind = store::SessionRecord::Kind::kUser, .user = model::UserId(4)});
+  AddSession("u", {.kind = store::SessionRecord::Kind::kUser, .user = admin_});
   AddSession("a", {.kind = store::SessionRecord::Kind::kAgent});
-  EXPECT_EQ(authenticator_.Authenticate("Bearer u")->user, model::UserId(4));
+  EXPECT_EQ(authenticator_.Authenticate("Bearer u")->user, admin_);
+  EXPECT_TRUE(authenticator_.Authenticate("Bearer u")->admin);
   EXPECT_EQ(authenticator_.Authenticate("bearer a")->kind, PrincipalKind::kAgent);
   const model::AllocationId id("1.1.0");
   const auto task = authenticator_.Authenticate("Bearer " + tokens_.Make(id));
@@ -173,7 +218,8 @@ TEST_F(AuthenticatorTest, TellsUsersAgentsAndTasks) {
 }
 
 TEST_F(AuthenticatorTest, RefusesWhatItDoesNotKnow) {
-  for (const char* header : {"Bearer x", "Bearer ", "Basic dTpw", "Bearer", "u"}) {
+  AddSession("gone", {.user = model::UserId(99)});
+  for (const char* header : {"Bearer x", "Bearer ", "Basic dTpw", "Bearer", "u", "Bearer gone"}) {
     EXPECT_EQ(authenticator_.Authenticate(header).status().code(),
               absl::StatusCode::kUnauthenticated)
         << header;
@@ -181,16 +227,60 @@ TEST_F(AuthenticatorTest, RefusesWhatItDoesNotKnow) {
 }
 
 TEST_F(AuthenticatorTest, ASessionEndsByTimeAndByLogout) {
-  AddSession("t", {.user = model::UserId(1), .expires_at = clock_.Now() + absl::Seconds(10)});
-  ASSERT_TRUE(authenticator_.Authenticate("Bearer t").ok());
+  AddSession("t", {.user = admin_, .expires_at = clock_.Now() + absl::Seconds(10)});
+  ASSERT_TRUE(IsGood("t"));
   clock_.Advance(absl::Seconds(11));
-  EXPECT_FALSE(authenticator_.Authenticate("Bearer t").ok());
+  EXPECT_FALSE(IsGood("t"));
 
-  AddSession("l", {.user = model::UserId(1)});
+  AddSession("l", {.user = admin_});
   const auto principal = authenticator_.Authenticate("Bearer l");
   ASSERT_TRUE(principal.ok());
   ASSERT_TRUE(authenticator_.Forget(principal->token_hash).ok());
-  EXPECT_FALSE(authenticator_.Authenticate("Bearer l").ok());
+  EXPECT_FALSE(IsGood("l"));
+}
+
+TEST_F(AuthenticatorTest, AUserWhoIsNotActiveIsRefusedAtOnce) {
+  ASSERT_TRUE(store_.people().AddUser({.username = "other", .admin = true}).ok());
+  AddSession("u", {.user = admin_});
+  ASSERT_TRUE(IsGood("u"));
+  ASSERT_TRUE(store_.people().ChangeUser(admin_, {.active = false}, clock_.Now()).ok());
+  EXPECT_TRUE(IsGood("u")) << "remembered for a moment, as if another master had done it";
+  authenticator_.Recheck(admin_);
+  EXPECT_FALSE(IsGood("u"));
+}
+
+TEST_F(AuthenticatorTest, AnAccessTokenIsItsUserWithALimitUntilItIsRevoked) {
+  const auto kAccess = store::SessionRecord::Kind::kAccess;
+  AddSession("full", {.kind = kAccess, .user = admin_});
+  AddSession("less", {.kind = kAccess, .user = admin_, .limit = model::Role::kViewer});
+  const auto full = authenticator_.Authenticate("Bearer full");
+  ASSERT_TRUE(full.ok()) << full.status();
+  EXPECT_TRUE(full->admin);
+  EXPECT_GT(full->access_token, 0);
+  const auto less = authenticator_.Authenticate("Bearer less");
+  ASSERT_TRUE(less.ok()) << less.status();
+  EXPECT_FALSE(less->admin);
+  EXPECT_EQ(less->limit, model::Role::kViewer);
+
+  ASSERT_TRUE(store_.access().ChangeToken(less->access_token, std::nullopt, true).ok());
+  authenticator_.Recheck(admin_);
+  EXPECT_FALSE(IsGood("less"));
+  EXPECT_TRUE(IsGood("full"));
+}
+
+TEST_F(AuthenticatorTest, TheLastUseOfAnAccessTokenIsNotedOnceAMinute) {
+  AddSession("t", {.kind = store::SessionRecord::Kind::kAccess, .user = admin_});
+  const auto last_use = [&] {
+    authenticator_.Recheck(admin_);
+    EXPECT_TRUE(IsGood("t"));
+    return store_.access().ListTokens({})->tokens.at(0).last_used_at;
+  };
+  const absl::Time first = clock_.Now();
+  EXPECT_EQ(last_use(), first);
+  clock_.Advance(absl::Seconds(59));
+  EXPECT_EQ(last_use(), first);
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_EQ(last_use(), clock_.Now());
 }
 
 TEST_F(AuthenticatorTest, OpenMethodsLookAtNoToken) {
@@ -198,27 +288,88 @@ TEST_F(AuthenticatorTest, OpenMethodsLookAtNoToken) {
   EXPECT_FALSE(authenticator_.Admit("det.api.v1.AuthService.GetMe", "Bearer stale").ok());
 }
 
-TEST(FirstStartTest, MakesUsersAndTokensOnceAndKeepsThem) {
-  store::FakeStore store;
-  auto dir = base::TempDir::Create();
-  ASSERT_TRUE(dir.ok());
-  ASSERT_TRUE(EnsureUsersAndTokens(store, dir->path(), "").ok());
-  const auto token = base::ReadFile(dir->path() + "/admin.token");
-  ASSERT_TRUE(token.ok());
+class FirstStartTest : public testing::Test {
+ protected:
+  absl::Status Start(store::Store& store, const FirstPasswords& passwords) {
+    return EnsureUsersAndTokens(store, dir_.path(), passwords, absl::Now());
+  }
+  std::string Read(const std::string& name) {
+    return base::ReadFile(dir_.path() + "/" + name).value_or("");
+  }
+  bool CanLogIn(store::Store& store, const std::string& user, const std::string& password,
+                bool allow_blank = false) {
+    return PasswordMatches(ClientHash(password), store.people().GetUserByName(user)->password_hash,
+                           allow_blank);
+  }
+
+  const base::TempDir dir_ = *base::TempDir::Create();
+  store::FakeStore store_;
+};
+
+TEST_F(FirstStartTest, MakesUsersAndTokensOnceAndKeepsThem) {
+  ASSERT_TRUE(Start(store_, {}).ok());
+  const std::string token = Read("admin.token");
+  ASSERT_FALSE(token.empty());
   struct stat info = {};
-  ASSERT_EQ(::stat((dir->path() + "/admin.token").c_str(), &info), 0);
+  ASSERT_EQ(::stat((dir_.path() + "/admin.token").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
-  EXPECT_TRUE(store.GetUserByName("admin")->admin);
-  EXPECT_FALSE(store.GetUserByName("determined")->admin);
-  EXPECT_FALSE(PasswordMatches("", store.GetUserByName("admin")->password_hash));
+  const auto admin = store_.people().GetUserByName("admin");
+  const auto user = store_.people().GetUserByName("determined");
+  EXPECT_TRUE(admin->admin);
+  EXPECT_FALSE(user->admin);
+  EXPECT_EQ(store_.access().RolesOf(user->id)->at(0).role, model::Role::kEditor);
+  EXPECT_TRUE(admin->password_hash.empty());
+  EXPECT_EQ(Read("passwords.new"), "");
 
   // Again, on another database: the files stay, their tokens become good there.
   store::FakeStore other;
-  ASSERT_TRUE(EnsureUsersAndTokens(other, dir->path(), "pw").ok());
-  EXPECT_EQ(*base::ReadFile(dir->path() + "/admin.token"), *token);
-  EXPECT_TRUE(PasswordMatches("pw", other.GetUserByName("admin")->password_hash));
-  const std::string bare = token->substr(0, token->size() - 1);
-  EXPECT_TRUE(other.GetSession(HashToken(bare), absl::Now()).ok());
+  ASSERT_TRUE(Start(other, {.admin = "Secret123", .user = "Other1234"}).ok());
+  EXPECT_EQ(Read("admin.token"), token);
+  EXPECT_TRUE(CanLogIn(other, "admin", "Secret123"));
+  EXPECT_TRUE(CanLogIn(other, "determined", "Other1234"));
+  const std::string bare = token.substr(0, token.size() - 1);
+  EXPECT_TRUE(other.access().GetSession(HashToken(bare), absl::Now()).ok());
+}
+
+TEST_F(FirstStartTest, MadePasswordsAreWrittenDownOnceForThoseWhoHaveNone) {
+  ASSERT_TRUE(Start(store_, {.user = "Given1234", .make = true}).ok());
+  const std::string made = Read("passwords.new");
+  const std::string label = "admin password: ";
+  ASSERT_EQ(made.find(label), 0u) << made;
+  EXPECT_EQ(made.find("determined"), made.npos);
+  const std::string password = made.substr(label.size(), made.size() - label.size() - 1);
+  EXPECT_TRUE(CanLogIn(store_, "admin", password));
+  struct stat info = {};
+  ASSERT_EQ(::stat((dir_.path() + "/passwords.new").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+
+  // A start that did not live to set what it had written down.
+  store::FakeStore again;
+  ASSERT_TRUE(Start(again, {.make = true}).ok());
+  EXPECT_TRUE(CanLogIn(again, "admin", password));
+  EXPECT_EQ(Read("passwords.new").find(made), 0u);
+  EXPECT_NE(Read("passwords.new").find("determined password: "), std::string::npos);
+
+  ASSERT_EQ(::unlink((dir_.path() + "/passwords.new").c_str()), 0);
+  ASSERT_TRUE(Start(store_, {.make = true}).ok());
+  EXPECT_EQ(Read("passwords.new"), "") << "they all have one";
+}
+
+TEST_F(FirstStartTest, RefusesEasyPasswordsAndKnowsThoseThatAreSet) {
+  const absl::Status refused = Start(store_, {.admin = "easy"});
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_NE(refused.message().find("user admin"), refused.message().npos);
+  const std::string hash = *HashPassword(ClientHash("easy"));
+  const auto admin = store_.people().GetUserByName("admin");
+  ASSERT_TRUE(store_.people().ChangeUser(admin->id, {.password_hash = hash}, absl::Now()).ok());
+  EXPECT_TRUE(Start(store_, {.admin = "easy"}).ok()) << "it is so already";
+}
+
+TEST_F(FirstStartTest, BlankPasswordsWhereTheyAreAskedFor) {
+  ASSERT_TRUE(Start(store_, {.make = true, .allow_blank = true}).ok());
+  EXPECT_EQ(Read("passwords.new"), "");
+  EXPECT_TRUE(CanLogIn(store_, "determined", "", /*allow_blank=*/true));
+  EXPECT_FALSE(CanLogIn(store_, "determined", "", /*allow_blank=*/false));
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ namespace {
 // How long a session that was ended elsewhere may go on being good here.
 constexpr absl::Duration kRemember = absl::Seconds(30);
 constexpr size_t kMostRemembered = 10000;
+// How exact the time of an access token's last use is.
+constexpr absl::Duration kUseStep = absl::Minutes(1);
 
 }  // namespace
 
@@ -40,31 +42,62 @@ absl::StatusOr<Principal> Authenticator::Authenticate(std::string_view header) {
     const auto it = known_.find(hash);
     if (it != known_.end() && now < it->second.until) return it->second.principal;
   }
-  absl::StatusOr<store::SessionRecord> session = store_->GetSession(hash, now);
+  return Ask(hash, now);
+}
+
+absl::StatusOr<Principal> Authenticator::Ask(const std::string& hash, absl::Time now) {
+  int64_t forgotten = 0;
+  {
+    std::lock_guard lock(mutex_);
+    forgotten = forgotten_;
+  }
+  const absl::StatusOr<store::SessionRecord> session = store_->access().GetSession(hash, now);
   if (absl::IsNotFound(session.status())) {
     return absl::UnauthenticatedError("the token is not known or has expired; log in again");
   }
   if (!session.ok()) return session.status();
-  Principal principal{.kind = session->kind == store::SessionRecord::Kind::kAgent
-                                  ? PrincipalKind::kAgent
-                                  : PrincipalKind::kUser,
-                      .user = session->user,
-                      .token_hash = hash};
-  if (principal.kind == PrincipalKind::kUser) {
-    const absl::StatusOr<store::UserRecord> user = store_->GetUser(session->user);
-    if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
-    if (user.ok()) {
-      principal.name = user->username;
-      principal.admin = user->admin;
-      // Until roles are assigned, all work in the workspace that is always there.
-      principal.roles = {{.workspace = 1, .role = model::Role::kEditor}};
-    }
-  }
+  DET_ASSIGN_OR_RETURN(const Principal principal, PrincipalOf(*session));
+  NoteUse(*session, now);
   std::lock_guard lock(mutex_);
+  if (forgotten != forgotten_) return principal;
   if (known_.size() >= kMostRemembered) known_.clear();
   known_[hash] = {principal,
                   std::min(now + kRemember, session->expires_at.value_or(absl::InfiniteFuture()))};
   return principal;
+}
+
+absl::StatusOr<Principal> Authenticator::PrincipalOf(const store::SessionRecord& session) {
+  Principal principal;
+  principal.token_hash = session.token_hash;
+  principal.user = session.user;
+  if (session.kind == store::SessionRecord::Kind::kAgent) {
+    principal.kind = PrincipalKind::kAgent;
+    return principal;
+  }
+  const absl::StatusOr<store::UserRecord> user = store_->people().GetUser(session.user);
+  if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
+  if (!user.ok() || !user->active) {
+    return absl::UnauthenticatedError("the token's user is not active; ask an administrator");
+  }
+  principal.kind = PrincipalKind::kUser;
+  const bool access = session.kind == store::SessionRecord::Kind::kAccess;
+  if (access) principal.access_token = session.id;
+  principal.limit = session.limit;
+  principal.name = user->username;
+  DET_ASSIGN_OR_RETURN(const auto roles, store_->access().RolesOf(session.user));
+  for (const store::RoleAssignment& each : roles) {
+    principal.roles.push_back({.workspace = each.workspace, .role = each.role});
+  }
+  principal.admin = user->admin && (principal.limit == model::Role::kNone ||
+                                    principal.limit == model::Role::kClusterAdmin);
+  return principal;
+}
+
+void Authenticator::NoteUse(const store::SessionRecord& session, absl::Time now) {
+  if (session.kind != store::SessionRecord::Kind::kAccess) return;
+  if (session.last_used_at && now - *session.last_used_at < kUseStep) return;
+  // For people to look at: no reason to refuse the call.
+  store_->access().NoteUse(session.token_hash, now).IgnoreError();
 }
 
 absl::StatusOr<Principal> Authenticator::Admit(std::string_view method, std::string_view header) {
@@ -75,10 +108,19 @@ absl::StatusOr<Principal> Authenticator::Admit(std::string_view method, std::str
 }
 
 absl::Status Authenticator::Forget(const std::string& token_hash) {
-  DET_RETURN_IF_ERROR(store_->DeleteSession(token_hash));
+  DET_RETURN_IF_ERROR(store_->access().DeleteSession(token_hash));
   std::lock_guard lock(mutex_);
+  ++forgotten_;
   known_.erase(token_hash);
   return absl::OkStatus();
+}
+
+void Authenticator::Recheck(model::UserId user) {
+  std::lock_guard lock(mutex_);
+  ++forgotten_;
+  std::erase_if(known_, [&](const auto& item) {
+    return item.second.principal.kind == PrincipalKind::kUser && item.second.principal.user == user;
+  });
 }
 
 }  // namespace det::auth

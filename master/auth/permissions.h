@@ -35,6 +35,7 @@ struct Principal {
   model::UserId user;                      // kUser
   bool admin = false;                      // kUser: ClusterAdmin of the cluster
   model::Role limit = model::Role::kNone;  // kUser, by an access token: no more; kNone: as the user
+  int32_t access_token = 0;                // the number of that token; 0: a login
   model::AllocationId allocation;          // kAllocation
   std::string token_hash;                  // kUser: of the session
   std::string name;                        // kUser

@@ -231,13 +231,14 @@ TEST_F(AdmissionTest, AsksOnceForAWhile) {
 }
 
 TEST_F(AdmissionTest, LimitsUsersAndSaysWhenToComeBack) {
-  const auto user = store_.PutUser({.username = "ada", .active = true});
+  const auto user = store_.people().AddUser({.username = "ada"}, Role::kEditor);
   ASSERT_TRUE(user.ok());
   for (const auto& [token, kind] : std::map<std::string, store::SessionRecord::Kind>{
            {"user", store::SessionRecord::Kind::kUser},
            {"agent", store::SessionRecord::Kind::kAgent}}) {
     ASSERT_TRUE(
-        store_.PutSession({.token_hash = auth::HashToken(token), .kind = kind, .user = user->id})
+        store_.access()
+            .PutSession({.token_hash = auth::HashToken(token), .kind = kind, .user = user->id})
             .ok());
   }
   const auto* me = pool_.FindMethodByName("det.api.v1.AuthService.GetMe");

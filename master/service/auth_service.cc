@@ -3,9 +3,11 @@
 
 #include "base/status_macros.h"
 #include "det/api/v1/auth.grpc.pb.h"
+#include "master/auth/password_queue.h"
 #include "master/auth/passwords.h"
 #include "master/auth/tokens.h"
 #include "master/service/call.h"
+#include "master/service/convert_user.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -16,16 +18,6 @@ namespace api = det::api::v1;
 // How long a login lasts.
 constexpr absl::Duration kSession = absl::Hours(24 * 7);
 
-api::User ToProto(const store::UserRecord& user) {
-  api::User out;
-  out.set_id(user.id.value());
-  out.set_username(user.username);
-  out.set_admin(user.admin);
-  out.set_active(user.active);
-  out.set_display_name(user.display_name.empty() ? user.username : user.display_name);
-  return out;
-}
-
 class AuthService final : public api::AuthService::CallbackService {
  public:
   explicit AuthService(const Edge& edge) : edge_(edge) {}
@@ -33,18 +25,20 @@ class AuthService final : public api::AuthService::CallbackService {
   grpc::ServerUnaryReactor* Login(grpc::CallbackServerContext* context,
                                   const api::LoginRequest* request,
                                   api::LoginResponse* response) override {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.AuthService.Login",
-        [this, request, response](const auth::Principal&) { return LogIn(*request, response); });
+    return Unary(edge_, context, request, "det.api.v1.AuthService.Login",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   edge_.passwords->RunLogin(
+                       request->username(),
+                       [this, request, response] { return LogIn(*request, response); },
+                       std::move(done));
+                 });
   }
 
   grpc::ServerUnaryReactor* Logout(grpc::CallbackServerContext* context,
                                    const api::LogoutRequest* request,
                                    api::LogoutResponse*) override {
     return UnaryNow(edge_, context, request, "det.api.v1.AuthService.Logout",
-                    [this](const auth::Principal& principal) {
-                      return edge_.authenticator->Forget(principal.token_hash);
-                    });
+                    [this](const auth::Principal& principal) { return LogOut(principal); });
   }
 
   grpc::ServerUnaryReactor* CurrentUser(grpc::CallbackServerContext* context,
@@ -67,26 +61,45 @@ class AuthService final : public api::AuthService::CallbackService {
 
  private:
   absl::Status LogIn(const api::LoginRequest& request, api::LoginResponse* response) {
-    absl::StatusOr<store::UserRecord> user = edge_.store->GetUserByName(request.username());
+    absl::StatusOr<store::UserRecord> user =
+        edge_.store->people().GetUserByName(request.username());
     if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
     // Checked for unknown users too, so that the time does not tell who exists.
-    const bool matches =
-        auth::PasswordMatches(request.password(), user.ok() ? user->password_hash : "");
-    if (!user.ok() || !user->active || !matches) {
-      return absl::UnauthenticatedError("wrong username or password");
+    const bool matches = auth::PasswordMatches(
+        auth::ClientHashOf(request.password(), request.is_hashed()),
+        user.ok() && !user->remote ? user->password_hash : "", edge_.allow_blank_passwords);
+    if (!matches) return absl::PermissionDeniedError("wrong username or password");
+    if (!user->active) {
+      return absl::PermissionDeniedError("this user is not active; ask an administrator");
     }
     const std::string token = auth::NewToken();
-    DET_RETURN_IF_ERROR(edge_.store->PutSession({.token_hash = auth::HashToken(token),
-                                                 .kind = store::SessionRecord::Kind::kUser,
-                                                 .user = user->id,
-                                                 .expires_at = edge_.clock->Now() + kSession}));
+    const absl::Time now = edge_.clock->Now();
+    store::SessionRecord session;
+    session.token_hash = auth::HashToken(token);
+    session.kind = store::SessionRecord::Kind::kUser;
+    session.user = user->id;
+    session.created_at = now;
+    session.expires_at = now + kSession;
+    DET_RETURN_IF_ERROR(edge_.store->access().PutSession(session).status());
+    DET_RETURN_IF_ERROR(edge_.store->people().NoteLogin(user->id, now));
+    user->last_auth_at = now;
     response->set_token(token);
     *response->mutable_user() = ToProto(*user);
     return absl::OkStatus();
   }
 
+  absl::Status LogOut(const auth::Principal& principal) {
+    if (principal.access_token == 0) return edge_.authenticator->Forget(principal.token_hash);
+    DET_RETURN_IF_ERROR(edge_.store->access()
+                            .ChangeToken(principal.access_token, std::nullopt, /*revoke=*/true)
+                            .status());
+    edge_.authenticator->Recheck(principal.user);
+    return absl::OkStatus();
+  }
+
   absl::Status ReadUser(const auth::Principal& principal, api::User* out) {
-    DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge_.store->GetUser(principal.user));
+    DET_ASSIGN_OR_RETURN(const store::UserRecord user,
+                         edge_.store->people().GetUser(principal.user));
     *out = ToProto(user);
     return absl::OkStatus();
   }

@@ -103,7 +103,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
   DET_RETURN_IF_ERROR(CheckPlace(edge, ready.config, request));
   DET_ASSIGN_OR_RETURN(const std::optional<WarmStart> warm_start,
                        FindWarmStart(*edge.store, ready.config.searcher));
-  DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge.store->GetUser(owner));
+  DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge.store->people().GetUser(owner));
   Submission submission;
   submission.warnings = std::move(ready.warnings);
   const bool whole = !parent || !request.model_definition().empty();

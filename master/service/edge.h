@@ -12,6 +12,7 @@
 #include "base/event_loop.h"
 #include "base/thread_pool.h"
 #include "master/auth/authenticator.h"
+#include "master/auth/password_queue.h"
 #include "master/engine/engine.h"
 #include "master/service/checkpoint_place.h"
 #include "master/service/experiment_watch.h"
@@ -36,6 +37,8 @@ struct Edge {
   store::Store* store = nullptr;
   auth::Authenticator* authenticator = nullptr;
   Admission* admission = nullptr;
+  auth::PasswordQueue* passwords = nullptr;
+  bool allow_blank_passwords = false;
   base::ThreadPool* pool = nullptr;  // for whatever blocks
   base::EventLoop* loop = nullptr;   // for timers
   const base::Clock* clock = nullptr;

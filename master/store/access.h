@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "master/model/ids.h"
 #include "master/model/role.h"
@@ -69,11 +70,13 @@ class Access {
   // NOT_FOUND for a token that is unknown, revoked or expired.
   virtual absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash,
                                                    absl::Time now) = 0;
-  // Gone is gone: OK when there is none.
+  // Gone is gone: OK when there is none. Access tokens stay: they are revoked.
   virtual absl::Status DeleteSession(const std::string& token_hash) = 0;
-  // All logins of a user, and with `tokens` their access tokens: after a change of password, or of
-  // a user who is no longer active.
-  virtual absl::Status DeleteSessionsOf(model::UserId user, bool tokens) = 0;
+  // After a change of password: the user's logins, but `keep` (a hash; may be empty) and those that
+  // never end, which are of files on the master's machine.
+  virtual absl::Status DeleteLogins(model::UserId user, const std::string& keep) = 0;
+  // Of a user who is no longer active: all logins, all access tokens.
+  virtual absl::Status DeleteSessionsOf(model::UserId user) = 0;
   virtual absl::Status NoteUse(const std::string& token_hash, absl::Time at) = 0;
 
   virtual absl::StatusOr<TokenPage> ListTokens(const TokenQuery& query) = 0;
@@ -90,6 +93,15 @@ class Access {
   virtual absl::Status AddRole(const RoleAssignment& assignment) = 0;
   virtual absl::Status RemoveRole(const RoleAssignment& assignment) = 0;
 };
+
+// What all implementations say.
+inline absl::Status NoSuchSession() {
+  return absl::NotFoundError("no session has this token; log in again");
+}
+inline absl::Status NoSuchToken(int32_t id) {
+  return absl::NotFoundError(
+      absl::StrCat("access token ", id, " does not exist; `det token list` shows all"));
+}
 
 }  // namespace det::store
 

@@ -173,9 +173,8 @@ ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) 
   ExperimentRecord record;
   record.experiment = experiment;
   record.archived = archived.contains(experiment.id);
-  for (const auto& [name, user] : users) {
-    if (user.id == experiment.owner) record.username = name;
-  }
+  const auto owner = people.users.find(experiment.owner);
+  if (owner != people.users.end()) record.username = owner->second.username;
   for (const auto& [id, trial] : trials) {
     if (trial.experiment != experiment.id) continue;
     ++record.num_trials;

@@ -14,6 +14,8 @@
 
 #include "master/cluster/change.h"
 #include "master/cluster/image.h"
+#include "master/store/fake_access.h"
+#include "master/store/fake_people.h"
 #include "master/store/lease.h"
 #include "master/store/records.h"
 #include "master/store/templates.h"
@@ -37,8 +39,8 @@ struct FakeDatabase {
   int64_t last_log = 0;
   std::set<std::tuple<model::AllocationId, std::string, int64_t>> log_sequences;
   std::map<std::string, std::string> contexts;
-  std::map<std::string, UserRecord> users;
-  std::map<std::string, SessionRecord> sessions;
+  PeopleRows people;
+  AccessRows access;
   std::map<std::string, std::string> properties;
   std::map<std::string, TemplateRecord> templates;
   std::map<model::AgentId, model::Agent> known_agents;

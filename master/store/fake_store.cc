@@ -9,8 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/store/canonical.h"
+#include "master/store/fake_access.h"
 #include "master/store/fake_database.h"
 #include "master/store/fake_disposal.h"
+#include "master/store/fake_people.h"
 #include "master/store/fake_sort.h"
 #include "master/store/fake_templates.h"
 
@@ -69,7 +71,11 @@ std::shared_ptr<FakeDatabase> MakeFakeDatabase() { return std::make_shared<FakeD
 
 FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
     : database_(std::move(database)),
+      access_(std::make_unique<FakeAccess>(&database_->mutex, &database_->access,
+                                           [this] { return Held(); })),
       disposal_(std::make_unique<FakeDisposal>(database_.get(), [this] { return Held(); })),
+      people_(std::make_unique<FakePeople>(&database_->mutex, &database_->people,
+                                           &database_->access, [this] { return Held(); })),
       templates_(std::make_unique<FakeTemplates>(&database_->mutex, &database_->templates,
                                                  [this] { return Held(); })) {}
 FakeStore::~FakeStore() = default;
@@ -150,59 +156,7 @@ absl::StatusOr<std::string> FakeStore::GetContext(const std::string& hash) {
   return it->second;
 }
 
-absl::StatusOr<UserRecord> FakeStore::GetUserByName(const std::string& username) {
-  std::lock_guard lock(database_->mutex);
-  const auto it = database_->users.find(username);
-  if (it == database_->users.end()) {
-    return absl::NotFoundError(absl::StrCat("user ", username, " does not exist"));
-  }
-  return it->second;
-}
-
-absl::StatusOr<UserRecord> FakeStore::GetUser(model::UserId id) {
-  std::lock_guard lock(database_->mutex);
-  for (const auto& [name, user] : database_->users) {
-    if (user.id == id) return user;
-  }
-  return NoSuch("user", id);
-}
-
 Disposal& FakeStore::disposal() { return *disposal_; }
-
-absl::StatusOr<UserRecord> FakeStore::PutUser(const UserRecord& user) {
-  DET_RETURN_IF_ERROR(Held());
-  std::lock_guard lock(database_->mutex);
-  const auto next = static_cast<int32_t>(database_->users.size()) + 1;
-  const auto [it, inserted] = database_->users.emplace(user.username, user);
-  const model::UserId id = inserted ? model::UserId(next) : it->second.id;
-  it->second = user;
-  it->second.id = id;
-  return it->second;
-}
-
-absl::Status FakeStore::PutSession(const SessionRecord& session) {
-  DET_RETURN_IF_ERROR(Held());
-  std::lock_guard lock(database_->mutex);
-  database_->sessions[session.token_hash] = session;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<SessionRecord> FakeStore::GetSession(const std::string& token_hash, absl::Time now) {
-  std::lock_guard lock(database_->mutex);
-  const auto it = database_->sessions.find(token_hash);
-  const bool known = it != database_->sessions.end();
-  if (!known || (it->second.expires_at && *it->second.expires_at <= now)) {
-    return absl::NotFoundError("no session has this token; log in again");
-  }
-  return it->second;
-}
-
-absl::Status FakeStore::DeleteSession(const std::string& token_hash) {
-  DET_RETURN_IF_ERROR(Held());
-  std::lock_guard lock(database_->mutex);
-  database_->sessions.erase(token_hash);
-  return absl::OkStatus();
-}
 
 absl::StatusOr<ExperimentRecord> FakeStore::GetExperiment(model::ExperimentId id) {
   std::lock_guard lock(database_->mutex);

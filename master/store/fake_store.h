@@ -36,12 +36,8 @@ class FakeStore final : public Store {
 
   absl::Status PutContext(const std::string& hash, const std::string& tgz) override;
   absl::StatusOr<std::string> GetContext(const std::string& hash) override;
-  absl::StatusOr<UserRecord> GetUserByName(const std::string& username) override;
-  absl::StatusOr<UserRecord> GetUser(model::UserId id) override;
-  absl::StatusOr<UserRecord> PutUser(const UserRecord& user) override;
-  absl::Status PutSession(const SessionRecord& session) override;
-  absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override;
-  absl::Status DeleteSession(const std::string& token_hash) override;
+  People& people() override { return *people_; }
+  Access& access() override { return *access_; }
   Templates& templates() override { return *templates_; }
   Disposal& disposal() override;
 
@@ -72,7 +68,9 @@ class FakeStore final : public Store {
   absl::Status Over();
 
   const std::shared_ptr<FakeDatabase> database_;
+  const std::unique_ptr<Access> access_;
   const std::unique_ptr<Disposal> disposal_;
+  const std::unique_ptr<People> people_;
   const std::unique_ptr<Templates> templates_;
   int64_t epoch_ = 0;  // 0: not loaded
   absl::AnyInvocable<void(absl::Status)> fenced_;

@@ -70,22 +70,8 @@ class FaultyStore final : public Store {
   absl::StatusOr<std::string> GetContext(const std::string& hash) override {
     return store_.GetContext(hash);
   }
-  absl::StatusOr<UserRecord> GetUserByName(const std::string& username) override {
-    return store_.GetUserByName(username);
-  }
-  absl::StatusOr<UserRecord> GetUser(model::UserId id) override { return store_.GetUser(id); }
-  absl::StatusOr<UserRecord> PutUser(const UserRecord& user) override {
-    return store_.PutUser(user);
-  }
-  absl::Status PutSession(const SessionRecord& session) override {
-    return store_.PutSession(session);
-  }
-  absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override {
-    return store_.GetSession(token_hash, now);
-  }
-  absl::Status DeleteSession(const std::string& token_hash) override {
-    return store_.DeleteSession(token_hash);
-  }
+  People& people() override { return store_.people(); }
+  Access& access() override { return store_.access(); }
   Templates& templates() override { return store_.templates(); }
   Disposal& disposal() override { return store_.disposal(); }
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override {

@@ -56,9 +56,18 @@ std::vector<absl::Status> WriteAll(Store& store) {
   return {store.AddMetrics({MakeReport(1, "training", 10, 0.1)}),
           store.AddLogLines({MakeLine("1.1", 1, "late")}),
           store.PutContext("late", "tgz"),
-          store.PutUser({.username = "late"}).status(),
-          store.PutSession({.token_hash = "late"}),
-          store.DeleteSession("early"),
+          store.people().AddUser({.username = "late"}).status(),
+          store.people().ChangeUser(model::UserId(1), {.display_name = "late"}, TimeAt(1)).status(),
+          store.people().NoteLogin(model::UserId(1), TimeAt(1)),
+          store.people().PutSettings(model::UserId(1), {{"late", "key", "value"}}),
+          store.people().DropSettings(model::UserId(1)),
+          store.access().PutSession({.token_hash = "late"}).status(),
+          store.access().NoteUse("early", TimeAt(1)),
+          store.access().DeleteSession("early"),
+          store.access().DeleteLogins(model::UserId(1), ""),
+          store.access().DeleteSessionsOf(model::UserId(1)),
+          store.access().AddRole({.user = model::UserId(1)}),
+          store.access().RemoveRole({.user = model::UserId(1)}),
           store.templates().AddTemplate({"late", "{}"}),
           store.templates().PutTemplate({"early", "late"}),
           store.templates().DeleteTemplate("early"),
@@ -69,7 +78,8 @@ TEST_P(StoreContractTest, AMasterWhoseEpochIsOverWritesNothing) {
   std::vector<absl::Status> fenced;
   store_->OnFenced([&](absl::Status status) { fenced.push_back(std::move(status)); });
   ASSERT_TRUE(store_->Load().ok());
-  ASSERT_TRUE(store_->PutSession({.token_hash = "early"}).ok());
+  ASSERT_TRUE(store_->people().AddUser({.username = "early"}).ok());
+  ASSERT_TRUE(store_->access().PutSession({.token_hash = "early"}).ok());
   ASSERT_TRUE(store_->templates().AddTemplate({"early", "{}"}).ok());
   const auto newer = backend_->Open();
   ASSERT_TRUE(newer->Load().ok());
@@ -85,9 +95,9 @@ TEST_P(StoreContractTest, AMasterWhoseEpochIsOverWritesNothing) {
   EXPECT_THAT(*newer->ListMetrics({model::TrialId(1)}, ""), IsEmpty());
   EXPECT_THAT(*newer->ListLogs({.task = model::TaskId("1.1")}), IsEmpty());
   EXPECT_TRUE(absl::IsNotFound(newer->GetContext("late").status()));
-  EXPECT_TRUE(absl::IsNotFound(newer->GetUserByName("late").status()));
-  EXPECT_TRUE(absl::IsNotFound(newer->GetSession("late", TimeAt(0)).status()));
-  EXPECT_TRUE(newer->GetSession("early", TimeAt(0)).ok());
+  EXPECT_TRUE(absl::IsNotFound(newer->people().GetUserByName("late").status()));
+  EXPECT_TRUE(absl::IsNotFound(newer->access().GetSession("late", TimeAt(0)).status()));
+  EXPECT_TRUE(newer->access().GetSession("early", TimeAt(0)).ok());
   EXPECT_EQ(*newer->templates().ListTemplates(), (std::vector<TemplateRecord>{{"early", "{}"}}));
   EXPECT_EQ(*newer->GetOrSetProperty("late", "new"), "new");
   for (const absl::Status& status : WriteAll(*newer)) {

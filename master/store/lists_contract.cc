@@ -38,8 +38,8 @@ std::vector<std::string> Ids(const CheckpointPage& page) {
 }
 
 TEST_P(StoreContractTest, ExperimentsAreListedByFilterSortAndWindow) {
-  const UserRecord alice = *store_->PutUser({.username = "alice"});
-  const UserRecord bob = *store_->PutUser({.username = "bob"});
+  const UserRecord alice = *store_->people().AddUser({.username = "alice"});
+  const UserRecord bob = *store_->people().AddUser({.username = "bob"});
   std::vector<cluster::Change> changes;
   for (int i = 1; i <= 5; ++i) {
     experiment::Experiment e = MakeExperiment(i);
@@ -89,7 +89,7 @@ TEST_P(StoreContractTest, ACheckpointStaysItsTrials) {
 }
 
 TEST_P(StoreContractTest, AnExperimentCountsWhatItHas) {
-  const UserRecord alice = *store_->PutUser({.username = "alice"});
+  const UserRecord alice = *store_->people().AddUser({.username = "alice"});
   experiment::Experiment e = MakeExperiment(1);
   e.owner = alice.id;
   e.context_hash = "abc";

@@ -4,14 +4,17 @@
 #ifndef MASTER_STORE_PEOPLE_H_
 #define MASTER_STORE_PEOPLE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "master/model/ids.h"
+#include "master/model/role.h"
 #include "master/store/window.h"
 
 namespace det::store {
@@ -88,12 +91,17 @@ class People {
   virtual absl::StatusOr<UserRecord> GetUser(model::UserId id) = 0;
   virtual absl::StatusOr<UserRecord> GetUserByName(const std::string& username) = 0;
   virtual absl::StatusOr<UserPage> ListUsers(const UserQuery& query) = 0;
-  // Gives it its id. ALREADY_EXISTS when the name, in any case, is taken.
-  virtual absl::StatusOr<UserRecord> AddUser(const UserRecord& user) = 0;
+  // Gives it its id. `role`: what it may in the workspace Uncategorized; kNone: nothing there.
+  // ALREADY_EXISTS when the name, in any case, is taken.
+  virtual absl::StatusOr<UserRecord> AddUser(const UserRecord& user, model::Role role) = 0;
+  absl::StatusOr<UserRecord> AddUser(const UserRecord& user) {
+    return AddUser(user, model::Role::kNone);
+  }
   // NOT_FOUND; ALREADY_EXISTS as above; FAILED_PRECONDITION when no active administrator would be
   // left. Sets modified_at to `now`.
   virtual absl::StatusOr<UserRecord> ChangeUser(model::UserId id, const UserPatch& patch,
                                                 absl::Time now) = 0;
+  // OK for a user who is gone.
   virtual absl::Status NoteLogin(model::UserId id, absl::Time at) = 0;
 
   // By path and key.
@@ -102,6 +110,24 @@ class People {
   virtual absl::Status PutSettings(model::UserId id, const std::vector<UserSetting>& settings) = 0;
   virtual absl::Status DropSettings(model::UserId id) = 0;
 };
+
+// The workspace that is always there.
+inline constexpr int32_t kUncategorized = 1;
+
+// What all implementations say.
+inline absl::Status NoSuchUser(absl::string_view name) {
+  return absl::NotFoundError(
+      absl::StrCat("user ", name, " does not exist; `det user list` shows all"));
+}
+inline absl::Status NoSuchUser(model::UserId id) { return NoSuchUser(ToString(id)); }
+inline absl::Status UserExists(const std::string& name) {
+  return absl::AlreadyExistsError(
+      absl::StrCat("another user is named ", name, "; choose another name"));
+}
+inline absl::Status LastAdministrator() {
+  return absl::FailedPreconditionError(
+      "no active administrator would be left; make another user one first");
+}
 
 }  // namespace det::store
 

@@ -12,31 +12,9 @@
 #include "master/experiment/trial.h"
 #include "master/model/ids.h"
 #include "master/model/reports.h"
+#include "master/store/window.h"
 
 namespace det::store {
-
-struct UserRecord {
-  model::UserId id;
-  std::string username;
-  std::string password_hash;  // argon2id text; empty: cannot log in by password
-  bool admin = false;
-  bool active = true;
-  std::string display_name;
-};
-
-struct SessionRecord {
-  enum class Kind { kUser, kAgent };
-  std::string token_hash;  // SHA-256, hex; the token itself is never stored
-  Kind kind = Kind::kUser;
-  model::UserId user;  // kUser
-  std::optional<absl::Time> expires_at;
-};
-
-// A window of a list: limit 0 is everything, a negative offset counts from the end.
-struct Window {
-  int offset = 0;
-  int limit = 0;
-};
 
 struct ExperimentRecord {
   experiment::Experiment experiment;

@@ -1,4 +1,4 @@
-// How every Store keeps what passes by the cluster: metrics, logs, contexts, users, sessions.
+// How every Store keeps what passes by the cluster: metrics, logs, contexts, properties.
 #include <limits>
 #include <string>
 #include <thread>
@@ -171,37 +171,6 @@ TEST_P(StoreContractTest, ATakeoverDropsContextsThatNoExperimentHas) {
   Reload();
   EXPECT_TRUE(store_->GetContext("used").ok());
   EXPECT_TRUE(absl::IsNotFound(store_->GetContext("orphan").status()));
-}
-
-TEST_P(StoreContractTest, UsersAreKeptByName) {
-  const UserRecord admin = *store_->PutUser({.username = "admin", .admin = true});
-  const UserRecord other = *store_->PutUser({.username = "other", .display_name = "O. Ther"});
-  EXPECT_NE(admin.id, other.id);
-  const UserRecord changed =
-      *store_->PutUser({.username = "admin", .password_hash = "x", .active = false});
-  EXPECT_EQ(changed.id, admin.id);
-  const UserRecord back = *store_->GetUser(admin.id);
-  EXPECT_EQ(back.password_hash, "x");
-  EXPECT_FALSE(back.admin);
-  EXPECT_FALSE(back.active);
-  EXPECT_EQ(store_->GetUserByName("other")->display_name, "O. Ther");
-  EXPECT_TRUE(absl::IsNotFound(store_->GetUserByName("nobody").status()));
-  EXPECT_TRUE(absl::IsNotFound(store_->GetUser(model::UserId(99)).status()));
-}
-
-TEST_P(StoreContractTest, SessionsEnd) {
-  const SessionRecord agent = {.token_hash = "a", .kind = SessionRecord::Kind::kAgent};
-  const SessionRecord user = {
-      .token_hash = "u", .user = model::UserId(3), .expires_at = TimeAt(10)};
-  ASSERT_TRUE(store_->PutSession(agent).ok());
-  ASSERT_TRUE(store_->PutSession(user).ok());
-  EXPECT_EQ(store_->GetSession("a", TimeAt(1e9))->kind, SessionRecord::Kind::kAgent);
-  EXPECT_EQ(store_->GetSession("u", TimeAt(9))->user, model::UserId(3));
-  EXPECT_EQ(store_->GetSession("u", TimeAt(9))->expires_at, TimeAt(10));
-  EXPECT_TRUE(absl::IsNotFound(store_->GetSession("u", TimeAt(10)).status()));
-  ASSERT_TRUE(store_->DeleteSession("a").ok());
-  ASSERT_TRUE(store_->DeleteSession("a").ok());
-  EXPECT_TRUE(absl::IsNotFound(store_->GetSession("a", TimeAt(0)).status()));
 }
 
 TEST_P(StoreContractTest, APropertyIsSetOnce) {

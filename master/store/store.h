@@ -19,8 +19,10 @@
 #include "absl/time/time.h"
 #include "master/cluster/change.h"
 #include "master/cluster/image.h"
+#include "master/store/access.h"
 #include "master/store/disposal.h"
 #include "master/store/lease.h"
+#include "master/store/people.h"
 #include "master/store/records.h"
 #include "master/store/templates.h"
 
@@ -70,17 +72,9 @@ class Store {
   // NOT_FOUND when nothing has this hash.
   virtual absl::StatusOr<std::string> GetContext(const std::string& hash) = 0;
 
-  virtual absl::StatusOr<UserRecord> GetUserByName(const std::string& username) = 0;
-  virtual absl::StatusOr<UserRecord> GetUser(model::UserId id) = 0;
-  // Inserts or replaces by username; returns it with its id.
-  virtual absl::StatusOr<UserRecord> PutUser(const UserRecord& user) = 0;
-  virtual absl::Status PutSession(const SessionRecord& session) = 0;
-  // NOT_FOUND for an unknown or expired token.
-  virtual absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash,
-                                                   absl::Time now) = 0;
-  virtual absl::Status DeleteSession(const std::string& token_hash) = 0;
-
-  // Lives as long as this.
+  // Live as long as this.
+  virtual People& people() = 0;
+  virtual Access& access() = 0;
   virtual Templates& templates() = 0;
   virtual Disposal& disposal() = 0;
 

@@ -11,11 +11,14 @@ namespace det::master {
 
 World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patience)
     : store_(std::move(database)) {
-  auto admin = store_.PutUser({.username = "admin",
-                               .password_hash = *auth::HashPassword("pw"),
-                               .admin = true,
-                               .active = true});
-  user_ = admin->id;
+  if (!store_.people().GetUserByName("admin").ok()) {
+    EXPECT_TRUE(store_.people()
+                    .AddUser({.username = "admin",
+                              .password_hash = *auth::HashPassword(auth::ClientHash("pw")),
+                              .admin = true})
+                    .ok());
+  }
+  user_ = store_.people().GetUserByName("admin")->id;
   Session("user", store::SessionRecord::Kind::kUser);
   Session("agent", store::SessionRecord::Kind::kAgent);
   hub_ = std::make_unique<agents::AgentHub>(
@@ -37,6 +40,7 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   edge_.store = &store_;
   edge_.authenticator = &authenticator_;
   edge_.admission = &admission_;
+  edge_.passwords = &passwords_;
   edge_.pool = pool_.get();
   edge_.loop = loop_.get();
   edge_.clock = &clock_;
@@ -54,6 +58,7 @@ World::~World() {
   sweep_.Stop();
   engine_->Stop();
   pool_->Stop();
+  passwords_.Stop();
   loop_->Stop();
 }
 
@@ -75,7 +80,7 @@ std::vector<std::string> World::services() const {
 void World::Session(const std::string& token, store::SessionRecord::Kind kind,
                     std::optional<model::UserId> user) {
   EXPECT_TRUE(
-      store_
+      store_.access()
           .PutSession(
               {.token_hash = auth::HashToken(token), .kind = kind, .user = user.value_or(user_)})
           .ok());

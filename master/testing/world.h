@@ -55,6 +55,7 @@ class World {
   service::Admission admission_{&authenticator_, whereabouts_.get(), &clock_, {}};
   std::unique_ptr<base::EventLoop> loop_ = base::MakeAsioEventLoop("cluster");
   std::unique_ptr<base::ThreadPool> pool_ = std::make_unique<base::ThreadPool>(4);
+  auth::PasswordQueue passwords_{loop_.get()};
   model::UserId user_;
   service::Edge edge_;
   service::ExperimentWatch watch_;

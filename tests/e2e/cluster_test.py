@@ -53,6 +53,58 @@ class LocalClusterTest(unittest.TestCase):
         self.assertEqual(1, sum("already running" in out for out, _ in said), said)
         self.assertEqual(1, self.home.json("master", "info")["agents"])
 
+    def log_in(self, user, password):
+        """The status of a login."""
+        body = json.dumps({"username": user, "password": password}).encode()
+        url = f"http://127.0.0.1:{self.home.port}/api/v1/auth/login"
+        try:
+            with urllib.request.urlopen(urllib.request.Request(url, body)) as answer:
+                self.assertTrue(json.load(answer)["token"])
+                return answer.status
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code
+
+    def test_first_passwords_are_made_and_printed_once(self):
+        said = self.home.up(slots=1).stdout
+        made = dict(re.findall(r"^(\w+) password: (\S+)$", said, re.MULTILINE))
+        self.assertEqual({"admin", "determined"}, set(made), said)
+        for user, password in made.items():
+            self.assertEqual(200, self.log_in(user, password))
+            self.assertEqual(403, self.log_in(user, password[:-1]))
+            self.assertEqual(403, self.log_in(user, ""))
+        for again in ("already running", "cluster "):
+            said = self.home.up(slots=1).stdout
+            self.assertIn(again, said)
+            self.assertNotIn("password", said)
+            self.home.det("deploy", "local", "down")
+        for folder, _, names in os.walk(self.home.data):
+            for name in names:
+                if "postgres" in folder:
+                    continue
+                with open(os.path.join(folder, name), "rb") as file:
+                    text = file.read()
+                for password in made.values():
+                    self.assertNotIn(password.encode(), text, os.path.join(folder, name))
+
+    def test_first_passwords_may_be_given(self):
+        words = ("--port", self.home.port, "--agents", 0, "--slots", 1)
+        easy = self.home.det("deploy", "local", "up", *words, "--admin-password", "easy", code=1)
+        self.assertIn("first password of user admin: password: expected at least 8", easy.stderr)
+        said = self.home.det("deploy", "local", "up", *words, "--admin-password", "Secret123",
+                             "--user-password", "Other1234").stdout
+        self.assertNotIn("password", said)
+        self.assertEqual(200, self.log_in("admin", "Secret123"))
+        self.assertEqual(200, self.log_in("determined", "Other1234"))
+        late = self.home.det("deploy", "local", "up", "--admin-password", "Later1234", code=1)
+        self.assertIn("det user change-password", late.stderr)
+
+    def test_blank_passwords_where_they_are_asked_for(self):
+        self.home.det("deploy", "local", "up", "--port", self.home.port, "--agents", 0,
+                      "--allow-blank-passwords")
+        self.assertEqual(200, self.log_in("determined", ""))
+        self.assertEqual(403, self.log_in("determined", "x"))
+
     def test_data_survive_down_and_up(self):
         self.home.up()
         experiment = self.home.create(harness.TRUE_JOB)

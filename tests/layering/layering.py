@@ -80,7 +80,7 @@ FOLDERS = {
 # Libraries that compute and nothing else: sources of pure folders may have them.
 PURE_LIBRARIES = (r"nlohmann/", r"eigen3/")
 # Single files under a stricter rule than their folder's.
-PURE_FILES = ("agent/keeper/segments.", "master/auth/permissions.")
+PURE_FILES = ("agent/keeper/segments.", "master/auth/failed_logins.", "master/auth/permissions.")
 
 # Libraries: (pattern of the include, folders whose headers may have it, folders whose sources
 # may). None: any folder that is not pure. The first pattern that matches counts.

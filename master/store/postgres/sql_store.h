@@ -1,5 +1,5 @@
 // The class behind OpenPostgresStore, in three files: sql_store.cc (control path, lease, bulk
-// data), reads.cc (answers from the cluster's rows), plain_records.cc (users, sessions, contexts).
+// data), reads.cc (answers from the cluster's rows), plain_records.cc (contexts, properties).
 //
 // Commit and Load on the committer's thread, everything else on any; all of them block.
 #ifndef MASTER_STORE_POSTGRES_SQL_STORE_H_
@@ -15,7 +15,9 @@
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
+#include "master/store/postgres/sql_access.h"
 #include "master/store/postgres/sql_disposal.h"
+#include "master/store/postgres/sql_people.h"
 #include "master/store/postgres/sql_templates.h"
 #include "master/store/postgres/write_group.h"
 #include "master/store/store.h"
@@ -44,12 +46,8 @@ class SqlStore final : public Store {
 
   absl::Status PutContext(const std::string& hash, const std::string& tgz) override;
   absl::StatusOr<std::string> GetContext(const std::string& hash) override;
-  absl::StatusOr<UserRecord> GetUserByName(const std::string& username) override;
-  absl::StatusOr<UserRecord> GetUser(model::UserId id) override;
-  absl::StatusOr<UserRecord> PutUser(const UserRecord& user) override;
-  absl::Status PutSession(const SessionRecord& session) override;
-  absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override;
-  absl::Status DeleteSession(const std::string& token_hash) override;
+  People& people() override { return people_; }
+  Access& access() override { return access_; }
   Templates& templates() override { return templates_; }
   Disposal& disposal() override { return disposal_; }
 
@@ -91,6 +89,8 @@ class SqlStore final : public Store {
   Pool disposers_;  // one connection
   Pool lease_;      // one connection: signs of life wait for nobody
   Fence fence_;
+  SqlAccess access_{&readers_, &fence_};
+  SqlPeople people_{&readers_, &fence_};
   SqlTemplates templates_{&readers_, &fence_};
   SqlDisposal disposal_{&disposers_, &fence_};
   WriteGroup<model::MetricReport> metrics_;

@@ -189,7 +189,7 @@ void Run(const std::string& data_dir, int running, int finished) {
   DET_CHECK_OK(postgres);
   auto store = store::OpenPostgresStore((*postgres)->connection_string());
   DET_CHECK_OK(store);
-  const auto owner = (*store)->GetUserByName("admin");
+  const auto owner = (*store)->people().GetUserByName("admin");
   DET_CHECK_OK(owner);
   AddFinished(**store, owner->id, finished);
   if (running > 0) AddRunning(**store, owner->id, running);

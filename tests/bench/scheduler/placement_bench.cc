@@ -155,7 +155,7 @@ int Run() {
   DET_CHECK_OK(postgres);
   auto store = store::OpenPostgresStore((*postgres)->connection_string());
   DET_CHECK_OK(store);
-  const auto owner = (*store)->PutUser({.username = "bench"});
+  const auto owner = (*store)->people().AddUser({.username = "bench"});
   DET_CHECK_OK(owner);
 
   Agents agents;

@@ -32,6 +32,9 @@ CREATE TABLE role_assignments (
   PRIMARY KEY (user_id, workspace, role)
 );
 CREATE INDEX role_assignments_workspace ON role_assignments (workspace);
+-- Until now everybody could work everywhere.
+INSERT INTO role_assignments (user_id, workspace, role)
+  SELECT id, 0, 'Editor' FROM users WHERE NOT admin;
 
 CREATE TABLE workspaces (
   id                   serial PRIMARY KEY,

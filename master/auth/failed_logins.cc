@@ -1,0 +1,41 @@
+#include "master/auth/failed_logins.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+
+namespace det::auth {
+
+absl::Duration FailedLogins::DelayOf(const std::string& username, absl::Time now) const {
+  const auto it = users_.find(absl::AsciiStrToLower(username));
+  if (it == users_.end() || now - it->second.last > kForgotten) return absl::ZeroDuration();
+  const int beyond = it->second.in_a_row - kFree;
+  if (beyond < 0) return absl::ZeroDuration();
+  // Ten doublings are past the longest.
+  return std::min(kFirst * (1 << std::min(beyond, 10)), kLongest);
+}
+
+void FailedLogins::Failed(const std::string& username, absl::Time now) {
+  const std::string name = absl::AsciiStrToLower(username);
+  if (!users_.contains(name) && users_.size() >= kMostUsers) Forget(now);
+  Failures& failures = users_[name];
+  if (now - failures.last > kForgotten) failures.in_a_row = 0;
+  ++failures.in_a_row;
+  failures.last = now;
+}
+
+void FailedLogins::Succeeded(const std::string& username) {
+  users_.erase(absl::AsciiStrToLower(username));
+}
+
+void FailedLogins::Forget(absl::Time now) {
+  std::erase_if(users_, [&](const auto& item) { return now - item.second.last > kForgotten; });
+  if (users_.size() < kMostUsers) return;
+  // Somebody makes up names: those that failed least go, so that real targets stay slow.
+  const auto least = std::min_element(
+      users_.begin(), users_.end(),
+      [](const auto& a, const auto& b) { return a.second.in_a_row < b.second.in_a_row; });
+  users_.erase(least);
+}
+
+}  // namespace det::auth

@@ -1,0 +1,104 @@
+#include "master/service/convert_user.h"
+
+#include <string>
+
+#include "master/service/convert.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+using UserSort = store::UserQuery::Sort;
+
+UserSort FromProto(api::GetUsersRequest::SortBy sort) {
+  switch (sort) {
+    case api::GetUsersRequest::SORT_BY_USER_NAME:
+      return UserSort::kUsername;
+    case api::GetUsersRequest::SORT_BY_DISPLAY_NAME:
+    case api::GetUsersRequest::SORT_BY_NAME:
+      return UserSort::kDisplayName;
+    case api::GetUsersRequest::SORT_BY_ADMIN:
+      return UserSort::kAdmin;
+    case api::GetUsersRequest::SORT_BY_ACTIVE:
+      return UserSort::kActive;
+    case api::GetUsersRequest::SORT_BY_MODIFIED_TIME:
+      return UserSort::kModifiedAt;
+    case api::GetUsersRequest::SORT_BY_LAST_AUTH_TIME:
+      return UserSort::kLastAuthAt;
+    case api::GetUsersRequest::SORT_BY_REMOTE:
+      return UserSort::kRemote;
+    default:
+      return UserSort::kId;
+  }
+}
+
+}  // namespace
+
+api::User ToProto(const store::UserRecord& user) {
+  api::User out;
+  out.set_id(user.id.value());
+  out.set_username(user.username);
+  out.set_admin(user.admin);
+  out.set_active(user.active);
+  out.set_display_name(user.display_name.empty() ? user.username : user.display_name);
+  out.set_remote(user.remote);
+  *out.mutable_modified_at() = ToProto(user.modified_at);
+  if (user.last_auth_at) *out.mutable_last_auth_at() = ToProto(*user.last_auth_at);
+  if (user.agent_user) {
+    api::AgentUserGroup* group = out.mutable_agent_user_group();
+    group->set_agent_uid(user.agent_user->uid);
+    group->set_agent_gid(user.agent_user->gid);
+    group->set_agent_user(user.agent_user->user);
+    group->set_agent_group(user.agent_user->group);
+  }
+  return out;
+}
+
+api::UserWebSetting ToProto(const store::UserSetting& setting) {
+  api::UserWebSetting out;
+  out.set_storage_path(setting.storage_path);
+  out.set_key(setting.key);
+  out.set_value(setting.value);
+  return out;
+}
+
+api::TokenInfo ToProto(const store::SessionRecord& token) {
+  api::TokenInfo out;
+  out.set_id(token.id);
+  out.set_user_id(token.user.value());
+  if (token.expires_at) *out.mutable_expiry() = ToProto(*token.expires_at);
+  *out.mutable_created_at() = ToProto(token.created_at);
+  out.set_token_type(token.kind == store::SessionRecord::Kind::kAccess
+                         ? api::TOKEN_TYPE_ACCESS_TOKEN
+                         : api::TOKEN_TYPE_USER_SESSION);
+  out.set_revoked(token.revoked);
+  out.set_description(token.description);
+  out.set_role(std::string(ToString(token.limit)));
+  if (token.last_used_at) *out.mutable_last_used_at() = ToProto(*token.last_used_at);
+  return out;
+}
+
+store::AgentUser FromProto(const api::AgentUserGroup& group) {
+  return {.uid = group.agent_uid(),
+          .gid = group.agent_gid(),
+          .user = group.agent_user(),
+          .group = group.agent_group()};
+}
+
+store::UserSetting FromProto(const api::UserWebSetting& setting) {
+  return {.storage_path = setting.storage_path(), .key = setting.key(), .value = setting.value()};
+}
+
+store::UserQuery FromProto(const api::GetUsersRequest& request) {
+  store::UserQuery query;
+  query.window = ToWindow(request.offset(), request.limit());
+  query.sort = FromProto(request.sort_by());
+  query.descending = request.order_by() == api::ORDER_BY_DESC;
+  query.name = request.name();
+  if (request.has_active()) query.active = request.active();
+  if (request.has_admin()) query.admin = request.admin();
+  return query;
+}
+
+}  // namespace det::service

@@ -1,0 +1,291 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/user.grpc.pb.h"
+#include "master/auth/password_queue.h"
+#include "master/auth/passwords.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/convert_user.h"
+#include "master/service/services.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+constexpr size_t kNameLimit = 128;
+
+// It stands in paths, and in lists beside others.
+absl::Status CheckName(const std::string& name) {
+  const auto bad = [](char c) {
+    return absl::ascii_isspace(static_cast<unsigned char>(c)) ||
+           absl::ascii_iscntrl(static_cast<unsigned char>(c)) || c == '/';
+  };
+  if (!name.empty() && name.size() <= kNameLimit && std::none_of(name.begin(), name.end(), bad)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("username: expected 1 to ", kNameLimit,
+                                                 " bytes without blanks and '/', found \"", name,
+                                                 "\""));
+}
+
+// Whether the caller may change what this names of that user.
+absl::Status CheckMayPatch(const auth::Principal& caller, model::UserId id,
+                           const api::PatchUser& patch) {
+  const bool limited =
+      caller.limit != model::Role::kNone && caller.limit != model::Role::kClusterAdmin;
+  if (limited && patch.has_password()) {
+    return absl::PermissionDeniedError(
+        "an access token that may less than its user sets no passwords; log in for that");
+  }
+  if (caller.admin) return absl::OkStatus();
+  if (caller.user != id) {
+    return absl::PermissionDeniedError("other users are changed by administrators; ask one");
+  }
+  if (patch.has_admin() || patch.has_active() || patch.has_agent_user_group() ||
+      patch.has_username() || patch.has_remote()) {
+    return absl::PermissionDeniedError(
+        "users change their own display name and password; ask an administrator for the rest");
+  }
+  return absl::OkStatus();
+}
+
+// Hashes, if there is a password in it.
+absl::StatusOr<store::UserPatch> ToPatch(const api::PatchUser& given, bool allow_blank) {
+  store::UserPatch patch;
+  if (given.has_username()) {
+    DET_RETURN_IF_ERROR(CheckName(given.username()));
+    patch.username = given.username();
+  }
+  if (given.has_password()) {
+    DET_RETURN_IF_ERROR(auth::CheckNewPassword(given.password(), given.is_hashed(), allow_blank));
+    DET_ASSIGN_OR_RETURN(patch.password_hash, auth::HashPassword(auth::ClientHashOf(
+                                                  given.password(), given.is_hashed())));
+  }
+  if (given.has_admin()) patch.admin = given.admin();
+  if (given.has_active()) patch.active = given.active();
+  if (given.has_display_name()) patch.display_name = given.display_name();
+  if (given.has_remote()) patch.remote = given.remote();
+  if (given.has_agent_user_group()) patch.agent_user = FromProto(given.agent_user_group());
+  return patch;
+}
+
+class UserService final : public api::UserService::CallbackService {
+ public:
+  explicit UserService(const Edge& edge) : edge_(edge) {}
+
+  grpc::ServerUnaryReactor* GetUsers(grpc::CallbackServerContext* context,
+                                     const api::GetUsersRequest* request,
+                                     api::GetUsersResponse* response) override {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.UserService.GetUsers",
+        [this, request, response](const auth::Principal&) { return List(*request, response); });
+  }
+
+  grpc::ServerUnaryReactor* GetUserSetting(grpc::CallbackServerContext* context,
+                                           const api::GetUserSettingRequest* request,
+                                           api::GetUserSettingResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUserSetting",
+                    [this, response](const auth::Principal& caller) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto all, people().ListSettings(caller.user));
+                      for (const auto& each : all) *response->add_settings() = ToProto(each);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PostUserSetting(grpc::CallbackServerContext* context,
+                                            const api::PostUserSettingRequest* request,
+                                            api::PostUserSettingResponse*) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.UserService.PostUserSetting",
+                    [this, request](const auth::Principal& caller) {
+                      std::vector<store::UserSetting> settings;
+                      for (const auto& each : request->settings()) {
+                        settings.push_back(FromProto(each));
+                      }
+                      return people().PutSettings(caller.user, settings);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* ResetUserSetting(grpc::CallbackServerContext* context,
+                                             const api::ResetUserSettingRequest* request,
+                                             api::ResetUserSettingResponse*) override {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.UserService.ResetUserSetting",
+        [this](const auth::Principal& caller) { return people().DropSettings(caller.user); });
+  }
+
+  grpc::ServerUnaryReactor* GetUser(grpc::CallbackServerContext* context,
+                                    const api::GetUserRequest* request,
+                                    api::GetUserResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUser",
+                    [this, request, response](const auth::Principal&) {
+                      return Write(people().GetUser(model::UserId(request->user_id())),
+                                   response->mutable_user());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetUserByUsername(grpc::CallbackServerContext* context,
+                                              const api::GetUserByUsernameRequest* request,
+                                              api::GetUserByUsernameResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUserByUsername",
+                    [this, request, response](const auth::Principal&) {
+                      return Write(people().GetUserByName(request->username()),
+                                   response->mutable_user());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PostUser(grpc::CallbackServerContext* context,
+                                     const api::PostUserRequest* request,
+                                     api::PostUserResponse* response) override {
+    return Unary(
+        edge_, context, request, "det.api.v1.UserService.PostUser",
+        [this, request, response](const auth::Principal&, Done done) {
+          edge_.passwords->Run(
+              [this, request, response] { return Add(*request, response->mutable_user()); },
+              std::move(done));
+        });
+  }
+
+  grpc::ServerUnaryReactor* PatchUser(grpc::CallbackServerContext* context,
+                                      const api::PatchUserRequest* request,
+                                      api::PatchUserResponse* response) override {
+    return Unary(edge_, context, request, "det.api.v1.UserService.PatchUser",
+                 [this, request, response](const auth::Principal& caller, Done done) {
+                   Patch(caller, model::UserId(request->user_id()), request->user(),
+                         response->mutable_user(), std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* SetUserPassword(grpc::CallbackServerContext* context,
+                                            const api::SetUserPasswordRequest* request,
+                                            api::SetUserPasswordResponse* response) override {
+    return Unary(edge_, context, request, "det.api.v1.UserService.SetUserPassword",
+                 [this, request, response](const auth::Principal& caller, Done done) {
+                   api::PatchUser patch;
+                   patch.set_password(request->password());
+                   patch.set_is_hashed(true);
+                   Patch(caller, model::UserId(request->user_id()), patch, response->mutable_user(),
+                         std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* PatchUsers(grpc::CallbackServerContext* context,
+                                       const api::PatchUsersRequest* request,
+                                       api::PatchUsersResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.UserService.PatchUsers",
+                    [this, request, response](const auth::Principal&) {
+                      return ActivateMany(*request, response);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PostUserActivity(grpc::CallbackServerContext* context,
+                                             const api::PostUserActivityRequest* request,
+                                             api::PostUserActivityResponse*) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.UserService.PostUserActivity",
+                    [](const auth::Principal&) {
+                      return absl::UnimplementedError("visits of projects are not kept yet");
+                    });
+  }
+
+ private:
+  store::People& people() { return edge_.store->people(); }
+
+  static absl::Status Write(const absl::StatusOr<store::UserRecord>& user, api::User* out) {
+    if (user.ok()) *out = ToProto(*user);
+    return user.status();
+  }
+
+  absl::Status List(const api::GetUsersRequest& request, api::GetUsersResponse* response) {
+    DET_ASSIGN_OR_RETURN(const store::UserPage page, people().ListUsers(FromProto(request)));
+    for (const store::UserRecord& user : page.users) *response->add_users() = ToProto(user);
+    *response->mutable_pagination() =
+        ToPagination(request.offset(), request.limit(), response->users_size(), page.total);
+    return absl::OkStatus();
+  }
+
+  absl::Status Add(const api::PostUserRequest& request, api::User* out) {
+    const api::User& given = request.user();
+    DET_RETURN_IF_ERROR(CheckName(given.username()));
+    store::UserRecord user;
+    user.username = given.username();
+    user.display_name = given.display_name();
+    user.admin = given.admin();
+    user.active = given.active();
+    user.remote = given.remote();
+    if (given.has_agent_user_group()) user.agent_user = FromProto(given.agent_user_group());
+    user.modified_at = edge_.clock->Now();
+    if (!user.remote) {
+      DET_RETURN_IF_ERROR(auth::CheckNewPassword(request.password(), request.is_hashed(),
+                                                 edge_.allow_blank_passwords));
+      DET_ASSIGN_OR_RETURN(user.password_hash, auth::HashPassword(auth::ClientHashOf(
+                                                   request.password(), request.is_hashed())));
+    }
+    const model::Role role = user.admin ? model::Role::kNone : model::Role::kEditor;
+    return Write(people().AddUser(user, role), out);
+  }
+
+  void Patch(const auth::Principal& caller, model::UserId id, const api::PatchUser& patch,
+             api::User* out, Done done) {
+    if (const absl::Status may = CheckMayPatch(caller, id, patch); !may.ok()) return done(may);
+    if (!patch.has_password()) return done(Change(caller, id, patch, out));
+    edge_.passwords->Run([this, caller, id, patch, out] { return Change(caller, id, patch, out); },
+                         std::move(done));
+  }
+
+  absl::Status Change(const auth::Principal& caller, model::UserId id, const api::PatchUser& given,
+                      api::User* out) {
+    DET_ASSIGN_OR_RETURN(const store::UserPatch patch, ToPatch(given, edge_.allow_blank_passwords));
+    DET_ASSIGN_OR_RETURN(const store::UserRecord user,
+                         people().ChangeUser(id, patch, edge_.clock->Now()));
+    if (patch.password_hash) {
+      DET_RETURN_IF_ERROR(edge_.store->access().DeleteLogins(id, caller.token_hash));
+    }
+    if (!user.active) DET_RETURN_IF_ERROR(edge_.store->access().DeleteSessionsOf(id));
+    edge_.authenticator->Recheck(id);
+    *out = ToProto(user);
+    return absl::OkStatus();
+  }
+
+  absl::Status ActivateMany(const api::PatchUsersRequest& request,
+                            api::PatchUsersResponse* response) {
+    std::vector<model::UserId> ids;
+    for (const int32_t id : request.user_ids()) ids.emplace_back(id);
+    if (request.has_filters()) {
+      if (!ids.empty()) {
+        return absl::InvalidArgumentError("user_ids and filters are given; keep one of them");
+      }
+      store::UserQuery query;
+      query.name = request.filters().name();
+      if (request.filters().has_admin()) query.admin = request.filters().admin();
+      DET_ASSIGN_OR_RETURN(const store::UserPage page, people().ListUsers(query));
+      for (const store::UserRecord& user : page.users) ids.push_back(user.id);
+    }
+    api::PatchUser patch;
+    patch.set_active(request.activate());
+    for (const model::UserId id : ids) {
+      api::User user;
+      const absl::Status changed = Change(auth::Principal(), id, patch, &user);
+      api::UserActionResult* result = response->add_results();
+      result->set_id(id.value());
+      result->set_error(std::string(changed.message()));
+    }
+    return absl::OkStatus();
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeUserService(const Edge& edge) {
+  return std::make_unique<UserService>(edge);
+}
+
+}  // namespace det::service
