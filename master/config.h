@@ -30,6 +30,11 @@ struct Config {
   absl::Duration agent_patience = absl::Hours(1);
   bool standby = false;  // wait until the leader's lease is over
   LeaseTimes lease;
+  // Of one call, of one token, of one user.
+  int max_body_mib = 128;
+  int requests_per_second = 1000;
+  int streams_per_user = 100;
+  std::vector<std::string> allow_origins;  // whose pages may call
   bool log_json = false;
   std::string log_level = "info";
   std::vector<model::ResourcePool> resource_pools;

@@ -40,6 +40,7 @@ class Rules {
     }
     CheckQuotas();
     CheckTopology();
+    CheckOrigins();
   }
 
  private:
@@ -194,6 +195,19 @@ class Rules {
           AddItem("topology", i, "agents", absl::StrCat("\"", agent, "\" stands twice"));
         }
       }
+    }
+  }
+
+  // As browsers write them: a slash at the end would fit nobody.
+  void CheckOrigins() {
+    for (const std::string& origin : file_.config.allow_origins) {
+      const size_t host = origin.find("://");
+      const bool good = origin == "*" || (host != origin.npos && host + 3 < origin.size() &&
+                                          origin.find('/', host + 3) == origin.npos);
+      if (good) continue;
+      Add("cors.allow_origins",
+          absl::StrCat("\"", origin,
+                       "\" is no origin; write it as https://host or https://host:port, or *"));
     }
   }
 

@@ -69,6 +69,25 @@ db: {url: "postgresql://u@h/d"}
   EXPECT_THAT(config.warnings, IsEmpty());
 }
 
+TEST(ConfigFileTest, LimitsAndOrigins) {
+  const Config config = Read(R"(
+limits: {requests_per_second: 20, streams_per_user: 3, body_mib: 256}
+cors: {allow_origins: ["https://a.example", "http://b.example:8000"]}
+)");
+  EXPECT_EQ(config.requests_per_second, 20);
+  EXPECT_EQ(config.streams_per_user, 3);
+  EXPECT_EQ(config.max_body_mib, 256);
+  EXPECT_THAT(config.allow_origins, ElementsAre("https://a.example", "http://b.example:8000"));
+  EXPECT_THAT(Read("cors: {allow_origins: [\"*\"]}").allow_origins, ElementsAre("*"));
+  for (const char* bad : {"a.example", "https://", "https://a.example/", "https://a.example/x"}) {
+    EXPECT_THAT(Error(std::string("cors: {allow_origins: [\"") + bad + "\"]}"),
+                HasSubstr("is no origin; write it as https://host"))
+        << bad;
+  }
+  EXPECT_THAT(Error("limits: {requests_per_second: 0}"), HasSubstr("limits.requests_per_second"));
+  EXPECT_THAT(Error("limits: {body_mib: 2000}"), HasSubstr("limits.body_mib"));
+}
+
 TEST(ConfigFileTest, ADatabaseInParts) {
   EXPECT_EQ(
       Read("db: {host: h, user: u, password: \"it's \\\\\", name: d, ssl_mode: require}").db_url,

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "det/api/v1/agent.grpc.pb.h"
 #include "det/api/v1/auth.grpc.pb.h"
 #include "gtest/gtest.h"
 #include "master/auth/permissions.h"
@@ -100,6 +101,78 @@ TEST(LoginTest, WithThePasswordUntilLogout) {
   api::LogoutResponse none;
   EXPECT_TRUE(auth->Logout(&context, {}, &none).ok());
   EXPECT_EQ(me(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+TEST(CallTest, EveryAnswerHasTheIdOfItsRequest) {
+  World world(store::MakeFakeDatabase());
+  const auto auth = api::AuthService::NewStub(world.channel());
+  const auto id_of = [&](const std::string& token, const std::string& given) {
+    As context(token);
+    if (!given.empty()) context.AddMetadata("x-request-id", given);
+    api::GetMeResponse response;
+    const grpc::Status status = auth->GetMe(&context, {}, &response);
+    EXPECT_EQ(status.ok(), !token.empty());
+    const auto& trailing = context.GetServerTrailingMetadata();
+    const auto it = trailing.find("x-request-id");
+    return it == trailing.end() ? "" : std::string(it->second.data(), it->second.size());
+  };
+  EXPECT_EQ(id_of("user", "mine"), "mine");
+  EXPECT_EQ(id_of("", "mine"), "mine");
+  EXPECT_EQ(id_of("user", "").size(), 36u);
+  EXPECT_EQ(id_of("user", std::string(129, 'x')).size(), 36u);
+  EXPECT_NE(id_of("user", ""), id_of("user", ""));
+}
+
+class EditorTest : public RoadTest {
+ protected:
+  EditorTest() {
+    const auto ada = world_.store().people().AddUser({.username = "ada"}, model::Role::kEditor);
+    EXPECT_TRUE(ada.ok());
+    world_.Session("ada", store::SessionRecord::Kind::kUser, ada->id);
+  }
+};
+
+// No administrator, but an Editor where all work.
+TEST_F(EditorTest, ChangesExperimentsAndNotTheCluster) {
+  const int id = Create();
+  As kill("ada");
+  api::KillExperimentRequest request;
+  request.set_id(id);
+  api::KillExperimentResponse response;
+  EXPECT_TRUE(experiments_->KillExperiment(&kill, request, &response).ok());
+  EXPECT_EQ(Await(id).state(), api::Experiment::STATE_CANCELED);
+
+  As missing("ada");
+  request.set_id(id + 1);
+  const grpc::Status none = experiments_->KillExperiment(&missing, request, &response);
+  EXPECT_EQ(none.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(none.error_message(), "experiment " + std::to_string(id + 1) + " does not exist");
+
+  As context("ada");
+  const auto agents = api::AgentService::NewStub(world_.channel());
+  api::DisableAgentRequest disable;
+  disable.set_agent_id("a");
+  api::DisableAgentResponse disabled;
+  const grpc::Status refused = agents->DisableAgent(&context, disable, &disabled);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_NE(refused.error_message().find("needs the role ClusterAdmin"), std::string::npos);
+}
+
+// A place is given back when a stream ends: far more of them than may be open at a time.
+TEST_F(EditorTest, StreamsThatAreOverDoNotCount) {
+  const int id = Create();
+  ASSERT_TRUE(Kill(id).ok());
+  for (int i = 0; i < 150; ++i) {
+    As context("ada");
+    api::WatchExperimentRequest request;
+    request.set_experiment_id(id);
+    const auto stream = experiments_->WatchExperiment(&context, request);
+    api::WatchExperimentResponse response;
+    while (stream->Read(&response)) {
+    }
+    const grpc::Status status = stream->Finish();
+    ASSERT_TRUE(status.ok()) << i << ": " << status.error_message();
+  }
 }
 
 }  // namespace

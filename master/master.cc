@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -27,12 +28,16 @@
 #include "master/gateway/http_server.h"
 #include "master/lease.h"
 #include "master/metrics.h"
+#include "master/service/admission.h"
 #include "master/service/services.h"
 #include "master/store/postgres/embedded.h"
 #include "master/store/postgres/postgres_store.h"
 #include "master/sweep/sweep.h"
+#include "proto/api_descriptors.h"
 #include <google/protobuf/descriptor.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/service_type.h>
 
 namespace det::master {
@@ -40,7 +45,7 @@ namespace {
 
 constexpr int kReaders = 4;
 constexpr int kPingMs = 20'000;
-constexpr int kMessageLimit = 160 << 20;
+constexpr int kMessageMib = 160;  // of gRPC; a body that has passed the gateway passes here too
 
 bool IsAll(const std::string& bind) { return bind == "0.0.0.0" || bind == "::"; }
 
@@ -57,10 +62,11 @@ std::string UrlOf(const std::string& bind, int port, bool from_elsewhere = false
 }
 
 std::string About() {
-  return absl::StrCat("Resolute master ", base::kVersion,
-                      "\n\nAPI      /api/v1 (JSON; gRPC on the same port)\nhealth   /health\n"
-                      "metrics  /metrics\n\nUse it with: det -m http://<this address> experiment "
-                      "list\n");
+  return absl::StrCat(
+      "Resolute master ", base::kVersion,
+      "\n\nAPI      /api/v1 (JSON; gRPC on the same port)\ntry it   /api\nhealth   /health\n"
+      "metrics  /metrics\n\nUse it with: det -m http://<this address> experiment "
+      "list\n");
 }
 
 }  // namespace
@@ -80,7 +86,7 @@ class Master::Impl {
   absl::Status OpenStore(const Config& config);
   absl::Status FillFacts(const Config& config);
   absl::Status StartEngine(const Config& config);
-  absl::Status StartServer();
+  absl::Status StartServer(const Config& config);
   absl::Status StartGateway(const Config& config);
   void Admit(const std::string& method, const std::string& authorization,
              absl::AnyInvocable<void(absl::StatusOr<gateway::Admission>)> reply);
@@ -96,6 +102,8 @@ class Master::Impl {
   std::unique_ptr<store::Store> store_;
   base::RealClock clock_;
   std::unique_ptr<auth::Authenticator> authenticator_;
+  std::unique_ptr<service::Whereabouts> whereabouts_;
+  std::unique_ptr<service::Admission> admission_;
   std::unique_ptr<base::EventLoop> loop_;
   std::unique_ptr<base::ThreadPool> pool_;
   std::unique_ptr<auth::PasswordQueue> passwords_;
@@ -126,7 +134,7 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
   DET_RETURN_IF_ERROR(OpenStore(config));
   DET_RETURN_IF_ERROR(FillFacts(config));
   DET_RETURN_IF_ERROR(StartEngine(config));
-  DET_RETURN_IF_ERROR(StartServer());
+  DET_RETURN_IF_ERROR(StartServer(config));
   DET_RETURN_IF_ERROR(StartGateway(config));
   if (lease_ != nullptr) lease_->Announce(UrlOf(config.bind, port(), /*from_elsewhere=*/true));
   hub_->ExpectAgents();
@@ -182,6 +190,11 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
                        store_->GetOrSetProperty("task_secret", auth::NewToken()));
   authenticator_ =
       std::make_unique<auth::Authenticator>(store_.get(), &clock_, auth::AllocationTokens(secret));
+  whereabouts_ = service::MakeWhereabouts(store_.get());
+  admission_ = std::make_unique<service::Admission>(
+      authenticator_.get(), whereabouts_.get(), &clock_,
+      auth::LimitOptions{.requests_per_second = static_cast<double>(config.requests_per_second),
+                         .streams_per_user = config.streams_per_user});
   loop_ = base::MakeAsioEventLoop("cluster");
   pool_ = std::make_unique<base::ThreadPool>(kReaders);
   passwords_ = std::make_unique<auth::PasswordQueue>(loop_.get());
@@ -214,6 +227,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   edge_.engine = engine_.get();
   edge_.store = store_.get();
   edge_.authenticator = authenticator_.get();
+  edge_.admission = admission_.get();
   edge_.passwords = passwords_.get();
   edge_.allow_blank_passwords = config.allow_blank_passwords;
   edge_.pool = pool_.get();
@@ -232,12 +246,15 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   return absl::OkStatus();
 }
 
-absl::Status Master::Impl::StartServer() {
+absl::Status Master::Impl::StartServer(const Config& config) {
   services_ = service::MakeServices(edge_, allocation_watch_, all_gather_);
+  // Both are of the builder's server, and open to all (auth/permissions.cc).
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   for (const auto& each : services_) builder.RegisterService(each.service.get());
   builder.RegisterService(hub_->service());
-  builder.SetMaxReceiveMessageSize(kMessageLimit);
+  builder.SetMaxReceiveMessageSize(std::max(kMessageMib, config.max_body_mib) << 20);
   builder.SetMaxSendMessageSize(-1);
   // Half-open connections are found by pings; clients may ping as they like.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs);
@@ -252,7 +269,12 @@ absl::Status Master::Impl::StartServer() {
 
 absl::Status Master::Impl::StartGateway(const Config& config) {
   std::vector<const google::protobuf::ServiceDescriptor*> services;
+  gateway::ApiSource api{
+      .descriptors = proto::ApiDescriptors(),
+      .version = base::kVersion,
+      .open = [](std::string_view method) { return auth::RequirementOf(method).anyone; }};
   for (const service::NamedService& each : services_) {
+    api.services.push_back(each.name);
     services.push_back(
         google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(each.name));
   }
@@ -264,13 +286,16 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
     metrics_.Render(*engine_, std::move(reply));
   };
   hooks.on_response = [this](int status) { metrics_.CountResponse(status); };
-  DET_ASSIGN_OR_RETURN(gateway_,
-                       gateway::HttpServer::Start({.bind = config.bind,
-                                                   .port = config.port,
-                                                   .socket = port_.Release(),
-                                                   .body_limit = kMessageLimit,
-                                                   .about = About()},
-                                                  std::move(hooks), server_.get(), services));
+  DET_ASSIGN_OR_RETURN(
+      gateway_,
+      gateway::HttpServer::Start({.bind = config.bind,
+                                  .port = config.port,
+                                  .socket = port_.Release(),
+                                  .body_limit = static_cast<uint64_t>(config.max_body_mib) << 20,
+                                  .about = About(),
+                                  .allow_origins = config.allow_origins,
+                                  .api = std::move(api)},
+                                 std::move(hooks), server_.get(), services));
   url_ = UrlOf(config.bind, gateway_->port());
   return absl::OkStatus();
 }

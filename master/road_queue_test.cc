@@ -320,7 +320,7 @@ TEST_F(QueueRoadTest, ASnapshotIsJsonOfOnePoolOrAll) {
 }
 
 TEST_F(QueueRoadTest, OnlyAdministratorsChangeMachinesAndPools) {
-  const auto user = world_.store().people().AddUser({.username = "ann"});
+  const auto user = world_.store().people().AddUser({.username = "ann"}, model::Role::kViewer);
   ASSERT_TRUE(user.ok());
   world_.Session("ann", store::SessionRecord::Kind::kUser, user->id);
   api::PutResourcePoolRequest request;
@@ -329,7 +329,7 @@ TEST_F(QueueRoadTest, OnlyAdministratorsChangeMachinesAndPools) {
   const grpc::Status refused =
       Call(*pools_, &api::ResourcePoolService::Stub::PutResourcePool, request, &response, "ann");
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_NE(refused.error_message().find("is for administrators"), std::string::npos);
+  EXPECT_NE(refused.error_message().find("needs the role ClusterAdmin"), std::string::npos);
   api::GetResourcePoolsResponse pools;
   EXPECT_TRUE(Call(*pools_, &api::ResourcePoolService::Stub::GetResourcePools,
                    api::GetResourcePoolsRequest(), &pools, "ann")

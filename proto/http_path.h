@@ -1,7 +1,8 @@
 // Path templates of HTTP rules ("/api/v1/trials/{trial_id}/logs") and the percent-encoding of paths
 // and queries.
 //
-// Used by http_rule.cc and http_router.cc, on any thread. Never does I/O, knows no descriptor.
+// Used by http_rule.cc, http_router.cc and whoever describes the API, on any thread. Never does
+// I/O, knows no descriptor.
 #ifndef PROTO_HTTP_PATH_H_
 #define PROTO_HTTP_PATH_H_
 

@@ -1,6 +1,6 @@
 // The verb, path and body of an HttpRule, whichever of its forms it uses.
 //
-// Used by http_rule.cc and http_router.cc alone, on any thread.
+// Used by http_rule.cc, http_router.cc and whoever describes the API, on any thread.
 #ifndef PROTO_RULE_PATTERN_H_
 #define PROTO_RULE_PATTERN_H_
 

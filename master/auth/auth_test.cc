@@ -30,6 +30,7 @@ TEST(PermissionsTest, EveryKindOfPrincipalOnEveryKindOfMethod) {
       {"det.api.v1.MasterService.GetHealth", all},
       {"det.api.v1.AuthService.Login", all},
       {"det.api.v1.AuthService.LoginAs", {kUser}},
+      {"grpc.health.v1.Health.Check", all},
       {"det.api.v1.AuthService.Logout", {kUser}},
       {"det.api.v1.ExperimentService.CreateExperiment", {kUser}},
       {"det.api.v1.TrialService.TrialLogs", {kUser}},
@@ -56,6 +57,41 @@ TEST(PermissionsTest, EveryKindOfPrincipalOnEveryKindOfMethod) {
   }
 }
 
+TEST(PrincipalTest, ARoleForTheClusterHoldsInEveryWorkspace) {
+  using enum model::Role;
+  const Principal some{.kind = PrincipalKind::kUser,
+                       .roles = {{1, kEditor}, {1, kViewer}, {2, kWorkspaceAdmin}}};
+  EXPECT_EQ(some.RoleIn(0), kNone);
+  EXPECT_EQ(some.RoleIn(1), kEditor);
+  EXPECT_EQ(some.RoleIn(2), kWorkspaceAdmin);
+  EXPECT_EQ(some.RoleIn(3), kNone);
+  EXPECT_FALSE(some.Sees(3));
+  EXPECT_EQ(some.RoleAnywhere(), kWorkspaceAdmin);
+  const Principal all{.kind = PrincipalKind::kUser, .roles = {{0, kViewer}, {1, kEditor}}};
+  EXPECT_EQ(all.RoleIn(0), kViewer);
+  EXPECT_EQ(all.RoleIn(1), kEditor);
+  EXPECT_EQ(all.RoleIn(9), kViewer);
+  const Principal admin{.kind = PrincipalKind::kUser, .admin = true};
+  EXPECT_EQ(admin.RoleIn(9), kClusterAdmin);
+  EXPECT_EQ(Principal{}.RoleAnywhere(), kNone);
+}
+
+TEST(PrincipalTest, ATokenMayBeBoundToALesserRole) {
+  using enum model::Role;
+  const Principal bound{.kind = PrincipalKind::kUser, .admin = true, .limit = kViewer};
+  EXPECT_EQ(bound.RoleIn(0), kViewer);
+  EXPECT_TRUE(Authorize("det.api.v1.AuthService.GetMe", bound).ok());
+  EXPECT_TRUE(Authorize("det.api.v1.AgentService.GetAgents", bound).ok());
+  for (const char* method :
+       {"det.api.v1.UserService.SetUserPassword", "det.api.v1.TokenService.PostAccessToken",
+        "det.api.v1.AgentService.DisableAgent", "det.api.v1.ExperimentService.KillExperiment"}) {
+    EXPECT_TRUE(absl::IsPermissionDenied(Authorize(method, bound))) << method;
+  }
+  const Principal above{
+      .kind = PrincipalKind::kUser, .limit = kClusterAdmin, .roles = {{1, kViewer}}};
+  EXPECT_EQ(above.RoleIn(1), kViewer);
+}
+
 TEST(PermissionsTest, MachinesPoolsAndQuotasAreChangedByAdministratorsAlone) {
   const std::pair<const char*, bool> rows[] = {
       {"det.api.v1.AgentService.GetAgents", false},
@@ -71,11 +107,16 @@ TEST(PermissionsTest, MachinesPoolsAndQuotasAreChangedByAdministratorsAlone) {
       {"det.api.v1.UserService.PostUser", true},
       {"det.api.v1.UserService.PatchUsers", true},
   };
+  const Principal editor{.kind = PrincipalKind::kUser, .roles = {{1, model::Role::kEditor}}};
   for (const auto& [method, admin] : rows) {
-    const absl::Status status = Authorize(method, {.kind = PrincipalKind::kUser});
+    const absl::Status status = Authorize(method, editor);
     EXPECT_EQ(absl::IsPermissionDenied(status), admin) << method;
-    EXPECT_EQ(absl::StrContains(status.message(), "is for administrators"), admin);
+    EXPECT_EQ(absl::StrContains(status.message(), "the role ClusterAdmin for the cluster"), admin)
+        << status;
     EXPECT_TRUE(Authorize(method, {.kind = PrincipalKind::kUser, .admin = true}).ok()) << method;
+    const bool own = RequirementOf(method).where == Where::kSelf;
+    EXPECT_EQ(absl::IsPermissionDenied(Authorize(method, {.kind = PrincipalKind::kUser})), !own)
+        << method << " by a user without a role";
   }
 }
 

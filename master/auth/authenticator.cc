@@ -83,6 +83,11 @@ absl::StatusOr<Principal> Authenticator::PrincipalOf(const store::SessionRecord&
   const bool access = session.kind == store::SessionRecord::Kind::kAccess;
   if (access) principal.access_token = session.id;
   principal.limit = session.limit;
+  principal.name = user->username;
+  DET_ASSIGN_OR_RETURN(const auto roles, store_->access().RolesOf(session.user));
+  for (const store::RoleAssignment& each : roles) {
+    principal.roles.push_back({.workspace = each.workspace, .role = each.role});
+  }
   principal.admin = user->admin && (principal.limit == model::Role::kNone ||
                                     principal.limit == model::Role::kClusterAdmin);
   return principal;

@@ -1,27 +1,148 @@
 #include "master/auth/permissions.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace det::auth {
 namespace {
+
+using model::Role;
 
 struct Rule {
   std::string_view methods;  // a full name, or the beginning of some before a "*"
   Requirement requirement;
 };
 
-// The first rule that fits decides.
+constexpr Requirement kAnyone = {.anyone = true};
+
+constexpr Requirement User(Role role, Where where, std::string_view field = "") {
+  return {.kind = PrincipalKind::kUser, .role = role, .where = where, .field = field};
+}
+constexpr Requirement And(Requirement first, Role role, Where where, std::string_view field) {
+  first.also = where;
+  first.also_field = field;
+  first.also_role = role;
+  return first;
+}
+constexpr Requirement Reads(Where where, std::string_view field = "") {
+  return User(Role::kViewer, where, field);
+}
+constexpr Requirement Edits(Where where, std::string_view field = "") {
+  return User(Role::kEditor, where, field);
+}
+constexpr Requirement Administers(Where where, std::string_view field) {
+  return User(Role::kWorkspaceAdmin, where, field);
+}
+constexpr Requirement kClusterAdmin = User(Role::kClusterAdmin, Where::kCluster);
+// Of one's own: read, or changed.
+constexpr Requirement kOwn = User(Role::kNone, Where::kSelf);
+constexpr Requirement kChangesOwn = User(Role::kEditor, Where::kSelf);
+
+#define DET_API "det.api.v1."
+
+// The first rule that fits decides. A method that none fits is open to nobody.
 constexpr Rule kRules[] = {
-    {"det.api.v1.MasterService.*", {.anyone = true}},
-    {"det.api.v1.AuthService.Login", {.anyone = true}},
-    {"det.api.v1.UserService.PostUser", {.kind = PrincipalKind::kUser, .admin = true}},
-    {"det.api.v1.UserService.PatchUsers", {.kind = PrincipalKind::kUser, .admin = true}},
-    {"det.api.v1.AgentService.Get*", {.kind = PrincipalKind::kUser}},
-    {"det.api.v1.AgentService.*", {.kind = PrincipalKind::kUser, .admin = true}},
-    {"det.api.v1.ResourcePoolService.Get*", {.kind = PrincipalKind::kUser}},
-    {"det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP", {.kind = PrincipalKind::kUser}},
-    {"det.api.v1.ResourcePoolService.*", {.kind = PrincipalKind::kUser, .admin = true}},
-    {"det.api.v1.*", {.kind = PrincipalKind::kUser}},
+    {"grpc.health.v1.Health.*", kAnyone},
+    {"grpc.reflection.*", kAnyone},
+
+    {DET_API "MasterService.GetMaster", kAnyone},
+    {DET_API "MasterService.GetInfo", kAnyone},
+    {DET_API "MasterService.GetHealth", kAnyone},
+    {DET_API "MasterService.*", kClusterAdmin},
+
+    {DET_API "AuthService.Login", kAnyone},
+    {DET_API "AuthService.*", kOwn},
+    {DET_API "TokenService.Get*", kOwn},
+    {DET_API "TokenService.*", kChangesOwn},
+
+    {DET_API "UserService.PostUser", kClusterAdmin},
+    {DET_API "UserService.PatchUsers", kClusterAdmin},
+    {DET_API "UserService.PatchUser", User(Role::kEditor, Where::kSelf, "user_id")},
+    {DET_API "UserService.SetUserPassword", User(Role::kEditor, Where::kSelf, "user_id")},
+    {DET_API "UserService.*", kOwn},
+
+    {DET_API "WorkspaceService.GetWorkspaces", Reads(Where::kVisible)},
+    {DET_API "WorkspaceService.GetWorkspace", Reads(Where::kWorkspace, "id")},
+    {DET_API "WorkspaceService.GetWorkspaceProjects", Reads(Where::kWorkspace, "id")},
+    {DET_API "WorkspaceService.ListRPsBoundToWorkspace", Reads(Where::kWorkspace, "workspace_id")},
+    {DET_API "WorkspaceService.PinWorkspace", Reads(Where::kWorkspace, "id")},
+    {DET_API "WorkspaceService.UnpinWorkspace", Reads(Where::kWorkspace, "id")},
+    {DET_API "WorkspaceService.PostWorkspace", Edits(Where::kAnywhere)},
+    {DET_API "WorkspaceService.PatchWorkspace", Administers(Where::kWorkspace, "id")},
+    {DET_API "WorkspaceService.DeleteWorkspace", Administers(Where::kWorkspace, "id")},
+    {DET_API "WorkspaceService.ArchiveWorkspace", Administers(Where::kWorkspace, "id")},
+    {DET_API "WorkspaceService.UnarchiveWorkspace", Administers(Where::kWorkspace, "id")},
+
+    {DET_API "ProjectService.GetProject", Reads(Where::kProject, "id")},
+    {DET_API "ProjectService.GetProjectByKey", Reads(Where::kProjectKey, "key")},
+    {DET_API "ProjectService.GetProjectsByUserActivity", Reads(Where::kVisible)},
+    {DET_API "ProjectService.PostProject", Administers(Where::kWorkspace, "workspace_id")},
+    {DET_API "ProjectService.PatchProject", Administers(Where::kProject, "id")},
+    {DET_API "ProjectService.DeleteProject", Administers(Where::kProject, "id")},
+    {DET_API "ProjectService.ArchiveProject", Administers(Where::kProject, "id")},
+    {DET_API "ProjectService.UnarchiveProject", Administers(Where::kProject, "id")},
+    {DET_API "ProjectService.MoveProject",
+     And(Administers(Where::kProject, "project_id"), Role::kWorkspaceAdmin, Where::kWorkspace,
+         "destination_workspace_id")},
+    {DET_API "ProjectService.AddProjectNote", Edits(Where::kProject, "project_id")},
+    {DET_API "ProjectService.PutProjectNotes", Edits(Where::kProject, "project_id")},
+
+    // Without a project's number the configuration names one, and the service asks AuthorizeIn.
+    {DET_API "ExperimentService.CreateExperiment",
+     And(Edits(Where::kProject, "project_id"), Role::kViewer, Where::kExperiment, "parent_id")},
+    {DET_API "ExperimentService.GetExperiments", Reads(Where::kVisible)},
+    {DET_API "ExperimentService.GetExperiment", Reads(Where::kExperiment, "experiment_id")},
+    {DET_API "ExperimentService.WatchExperiment", Reads(Where::kExperiment, "experiment_id")},
+    {DET_API "ExperimentService.GetModelDef", Reads(Where::kExperiment, "experiment_id")},
+    {DET_API "ExperimentService.PreviewRetention", Reads(Where::kExperiment, "id")},
+    {DET_API "ExperimentService.PauseExperiment", Edits(Where::kExperiment, "id")},
+    {DET_API "ExperimentService.ActivateExperiment", Edits(Where::kExperiment, "id")},
+    {DET_API "ExperimentService.CancelExperiment", Edits(Where::kExperiment, "id")},
+    {DET_API "ExperimentService.KillExperiment", Edits(Where::kExperiment, "id")},
+    {DET_API "ExperimentService.ContinueExperiment", Edits(Where::kExperiment, "id")},
+    {DET_API "ExperimentService.ArchiveExperiment", Edits(Where::kExperiment, "id")},
+    {DET_API "ExperimentService.UnarchiveExperiment", Edits(Where::kExperiment, "id")},
+    {DET_API "ExperimentService.DeleteExperiment", Edits(Where::kExperiment, "experiment_id")},
+    {DET_API "ExperimentService.PatchExperiment", Edits(Where::kExperiment, "experiment.id")},
+
+    {DET_API "TrialService.GetTrial", Reads(Where::kTrial, "trial_id")},
+    {DET_API "TrialService.GetExperimentTrials", Reads(Where::kExperiment, "experiment_id")},
+    {DET_API "TrialService.TrialLogs", Reads(Where::kTrial, "trial_id")},
+    {DET_API "TrialService.GetMetrics", Reads(Where::kTrial, "trial_ids")},
+    {DET_API "TrialService.KillTrial", Edits(Where::kTrial, "id")},
+
+    {DET_API "CheckpointService.GetCheckpoint", Reads(Where::kCheckpoint, "checkpoint_uuid")},
+    {DET_API "CheckpointService.GetExperimentCheckpoints", Reads(Where::kExperiment, "id")},
+    {DET_API "CheckpointService.GetTrialCheckpoints", Reads(Where::kTrial, "id")},
+    {DET_API "CheckpointService.ReadCheckpointFile", Reads(Where::kCheckpoint, "checkpoint_uuid")},
+    {DET_API "CheckpointService.DeleteCheckpoints", Edits(Where::kCheckpoint, "checkpoint_uuids")},
+
+    {DET_API "TaskService.GetTask", Reads(Where::kTask, "task_id")},
+    {DET_API "TaskService.GetAllocation", Reads(Where::kAllocation, "allocation_id")},
+    {DET_API "TaskService.TaskLogs", Reads(Where::kTask, "task_id")},
+
+    {DET_API "JobService.ExplainJob", Reads(Where::kJob, "job_id")},
+    {DET_API "JobService.Get*", Reads(Where::kVisible)},
+    {DET_API "JobService.UpdateJobQueue", Edits(Where::kJob, "updates.job_id")},
+
+    {DET_API "SearchService.PreviewHPSearch", Reads(Where::kAnywhere)},
+    {DET_API "SearchService.SimulateSearch", Reads(Where::kAnywhere)},
+    {DET_API "SearchService.GetSearch", Reads(Where::kExperiment, "experiment_id")},
+    {DET_API "SearchService.GetBestSearcherValidationMetric",
+     Reads(Where::kExperiment, "experiment_id")},
+    {DET_API "SearchService.WatchSearcherEvents", Reads(Where::kExperiment, "experiment_id")},
+    {DET_API "SearchService.PostSearcherOperations", Edits(Where::kExperiment, "experiment_id")},
+
+    {DET_API "TemplateService.Get*", Reads(Where::kAnywhere)},
+    {DET_API "TemplateService.*", Edits(Where::kAnywhere)},
+
+    {DET_API "AgentService.Get*", Reads(Where::kAnywhere)},
+    {DET_API "AgentService.*", kClusterAdmin},
+    {DET_API "ResourcePoolService.Get*", Reads(Where::kAnywhere)},
+    {DET_API "ResourcePoolService.ListWorkspacesBoundToRP", Reads(Where::kVisible)},
+    {DET_API "ResourcePoolService.*", kClusterAdmin},
+
     {"det.agent.v1.*", {.kind = PrincipalKind::kAgent}},
     {"det.trial.v1.*", {.kind = PrincipalKind::kAllocation}},
 };
@@ -48,7 +169,58 @@ std::string_view Noun(PrincipalKind kind) {
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
+absl::Status TooLittle(std::string_view method, Role role, const std::string& place,
+                       std::string_view whom) {
+  return absl::PermissionDeniedError(absl::StrCat(
+      View(method), " needs the role ", View(ToString(role)), place, "; ask ", View(whom)));
+}
+
+constexpr std::string_view kClusterAdministrators = "an administrator of the cluster";
+
 }  // namespace
+
+Role Principal::RoleIn(int32_t workspace) const {
+  Role highest = admin ? Role::kClusterAdmin : Role::kNone;
+  for (const WorkspaceRole& each : roles) {
+    if (each.workspace == 0 || each.workspace == workspace) highest = std::max(highest, each.role);
+  }
+  return limit == Role::kNone ? highest : std::min(highest, limit);
+}
+
+Role Principal::RoleAnywhere() const {
+  Role highest = RoleIn(0);
+  for (const WorkspaceRole& each : roles) highest = std::max(highest, RoleIn(each.workspace));
+  return highest;
+}
+
+std::string_view Noun(Where where) {
+  switch (where) {
+    case Where::kAnywhere:
+    case Where::kVisible:
+    case Where::kCluster:
+      return "";
+    case Where::kSelf:
+      return "user";
+    case Where::kWorkspace:
+      return "workspace";
+    case Where::kProject:
+    case Where::kProjectKey:
+      return "project";
+    case Where::kExperiment:
+      return "experiment";
+    case Where::kTrial:
+      return "trial";
+    case Where::kCheckpoint:
+      return "checkpoint";
+    case Where::kJob:
+      return "job";
+    case Where::kTask:
+      return "task";
+    case Where::kAllocation:
+      return "allocation";
+  }
+  return "";
+}
 
 Requirement RequirementOf(std::string_view method) {
   for (const Rule& rule : kRules) {
@@ -64,19 +236,43 @@ absl::Status Authorize(std::string_view method, const Principal& principal) {
     return absl::PermissionDeniedError(absl::StrCat(View(method), " is open to nobody"));
   }
   if (requirement.anyone) return absl::OkStatus();
-  if (requirement.kind == kind) {
-    if (!requirement.admin || principal.admin) return absl::OkStatus();
-    return absl::PermissionDeniedError(
-        absl::StrCat(View(method), " is for administrators; ask one, or log in as one"));
-  }
   if (kind == PrincipalKind::kNobody) {
     return absl::UnauthenticatedError(
         absl::StrCat(View(method), " needs the token of ", View(Noun(requirement.kind)),
                      "; log in, or send `Authorization: Bearer <token>`"));
   }
-  return absl::PermissionDeniedError(absl::StrCat(View(method), " is for ",
-                                                  View(Noun(requirement.kind)),
-                                                  ", this token is of ", View(Noun(kind))));
+  if (requirement.kind != kind) {
+    return absl::PermissionDeniedError(absl::StrCat(View(method), " is for ",
+                                                    View(Noun(requirement.kind)),
+                                                    ", this token is of ", View(Noun(kind))));
+  }
+  if (kind != PrincipalKind::kUser) return absl::OkStatus();
+  switch (requirement.where) {
+    case Where::kSelf:
+      if (principal.limit == Role::kNone || principal.limit >= requirement.role) break;
+      return absl::PermissionDeniedError(absl::StrCat(
+          View(method), " needs a token of the role ", View(ToString(requirement.role)),
+          ", this one is of ", View(ToString(principal.limit)), "; log in, or take another"));
+    case Where::kCluster:
+      if (principal.RoleIn(0) >= requirement.role) break;
+      return TooLittle(method, requirement.role, " for the cluster", kClusterAdministrators);
+    default:
+      if (principal.RoleAnywhere() >= requirement.role) break;
+      return TooLittle(method, requirement.role, "", kClusterAdministrators);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AuthorizeIn(std::string_view method, const Principal& principal, Role role,
+                         int32_t workspace, Where where, std::string_view id) {
+  if (principal.RoleIn(workspace) >= role) return absl::OkStatus();
+  if (!principal.Sees(workspace)) return DoesNotExist(where, id);
+  return TooLittle(method, role, absl::StrCat(" in workspace ", workspace),
+                   "one of its administrators");
+}
+
+absl::Status DoesNotExist(Where where, std::string_view id) {
+  return absl::NotFoundError(absl::StrCat(View(Noun(where)), " ", View(id), " does not exist"));
 }
 
 }  // namespace det::auth

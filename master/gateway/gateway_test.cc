@@ -12,7 +12,9 @@
 
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "gtest/gtest.h"
+#include "master/gateway/gzip.h"
 #include "master/gateway/http_server.h"
+#include "proto/api_descriptors.h"
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -32,6 +34,8 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using asio::ip::tcp;
 
+std::string Long() { return std::string(2000, 'n'); }
+
 // Answers with what it was asked, so that a test sees what arrived.
 class FakeExperiments final : public api::ExperimentService::CallbackService {
  public:
@@ -44,10 +48,21 @@ class FakeExperiments final : public api::ExperimentService::CallbackService {
       return reactor;
     }
     response->mutable_experiment()->set_id(request->experiment_id());
-    const auto it = context->client_metadata().find("authorization");
-    if (it != context->client_metadata().end()) {
-      response->mutable_experiment()->set_name(std::string(it->second.data(), it->second.size()));
+    if (request->experiment_id() == 429) {
+      context->AddTrailingMetadata("retry-after", "7");
+      reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "slower"});
+      return reactor;
     }
+    if (request->experiment_id() == 2000) response->mutable_experiment()->set_notes(Long());
+    const auto heard = [context](const char* key) {
+      const auto it = context->client_metadata().find(key);
+      return it == context->client_metadata().end()
+                 ? std::string()
+                 : std::string(it->second.data(), it->second.size());
+    };
+    response->mutable_experiment()->set_name(heard("authorization"));
+    response->mutable_experiment()->set_description(heard("x-request-id") + " " + heard("x-peer") +
+                                                    " " + heard("idempotency-key"));
     reactor->Finish(grpc::Status::OK);
     return reactor;
   }
@@ -119,6 +134,10 @@ class GatewayTest : public testing::Test {
     options.port = 0;
     options.about = "what this is\n";
     options.body_limit = 8 << 20;
+    options.api = {.descriptors = proto::ApiDescriptors(),
+                   .services = {"det.api.v1.ExperimentService"},
+                   .version = "1",
+                   .open = nullptr};
     hooks.metrics = [](auto reply) { reply("up 1\n"); };
     const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
         "det.api.v1.ExperimentService");
@@ -150,7 +169,8 @@ class GatewayTest : public testing::Test {
     http::read(socket, buffer, parser);
     Answer answer{static_cast<int>(parser.get().result_int()), parser.get().body(), {}};
     for (const auto& field : parser.get()) {
-      answer.headers[std::string(field.name_string())] = std::string(field.value());
+      std::string& values = answer.headers[std::string(field.name_string())];
+      values += (values.empty() ? "" : ", ") + std::string(field.value());
     }
     return answer;
   }
@@ -215,6 +235,128 @@ TEST_F(GatewayTest, SaysWhatItIsAndItsMetrics) {
   EXPECT_EQ(head.status, 200);
   EXPECT_EQ(head.headers.at("Content-Length"), "13");
   EXPECT_EQ(Ask("OPTIONS /api/v1/experiments HTTP/1.1\r\n").status, 204);
+}
+
+TEST_F(GatewayTest, EveryAnswerHasTheIdOfItsRequest) {
+  const std::string mine = "X-Request-Id: mine-7\r\n";
+  const Answer named = Ask("GET /api/v1/experiments/1 HTTP/1.1\r\n" + mine);
+  EXPECT_EQ(named.headers.at("X-Request-Id"), "mine-7");
+  EXPECT_NE(named.body.find("\"description\":\"mine-7 127.0.0.1 \""), std::string::npos)
+      << named.body;
+  for (const char* path : {"/", "/api/v1/nothing", "/api/v1/experiments/404", "/metrics",
+                           "/api/v1/experiments/2/watch", "/api/v1/experiments/404/watch"}) {
+    const std::string ask = std::string("GET ") + path + " HTTP/1.1\r\n";
+    EXPECT_EQ(Ask(ask + mine).headers.at("X-Request-Id"), "mine-7") << path;
+    EXPECT_EQ(Ask(ask).headers.at("X-Request-Id").size(), 36u) << path;
+  }
+  const Answer made = Ask("GET /api/v1/experiments/1 HTTP/1.1\r\n");
+  EXPECT_NE(made.body.find(made.headers.at("X-Request-Id")), std::string::npos) << made.body;
+  for (const std::string& odd : {std::string(129, 'x'), std::string("a b"), std::string("\x80")}) {
+    const Answer other = Ask("GET /api/v1/experiments/1 HTTP/1.1\r\nX-Request-Id: " + odd + "\r\n");
+    EXPECT_EQ(other.headers.at("X-Request-Id").size(), 36u);
+  }
+}
+
+TEST_F(GatewayTest, TakesAnAllocationsTokenWhereOlderClientsPutIt) {
+  const Answer answer =
+      Ask("GET /api/v1/experiments/1 HTTP/1.1\r\n"
+          "grpc-metadata-X-Allocation-Token: Bearer t.1\r\n");
+  EXPECT_NE(answer.body.find("\"name\":\"Bearer t.1\""), std::string::npos) << answer.body;
+  const Answer both =
+      Ask("GET /api/v1/experiments/1 HTTP/1.1\r\nAuthorization: Bearer own\r\n"
+          "Grpc-Metadata-x-allocation-token: Bearer t.1\r\n");
+  EXPECT_NE(both.body.find("\"name\":\"Bearer own\""), std::string::npos) << both.body;
+}
+
+TEST_F(GatewayTest, PassesTheKeyOfARequestThatMayComeTwice) {
+  const Answer answer =
+      Ask("GET /api/v1/experiments/1 HTTP/1.1\r\nX-Request-Id: r\r\nIdempotency-Key: k 1\r\n");
+  EXPECT_NE(answer.body.find("r 127.0.0.1 k 1"), std::string::npos) << answer.body;
+}
+
+TEST_F(GatewayTest, SaysWhenToComeBack) {
+  const Answer answer = Ask("GET /api/v1/experiments/429 HTTP/1.1\r\n");
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_EQ(answer.headers.at("Retry-After"), "7");
+}
+
+TEST_F(GatewayTest, CompressesLongAnswersForThoseWhoTakeThem) {
+  const Answer plain = Ask("GET /api/v1/experiments/2000 HTTP/1.1\r\n");
+  EXPECT_EQ(plain.headers.count("Content-Encoding"), 0u);
+  EXPECT_EQ(plain.headers.at("Vary"), "Accept-Encoding");
+  const std::string takes = "Accept-Encoding: br, gzip;q=0.5\r\nX-Request-Id: x\r\n";
+  const Answer packed = Ask("GET /api/v1/experiments/2000 HTTP/1.1\r\n" + takes);
+  ASSERT_EQ(packed.headers.at("Content-Encoding"), "gzip");
+  EXPECT_LT(packed.body.size(), plain.body.size());
+  const auto text = Gunzip(packed.body, 1 << 20);
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_NE(text->find(Long()), std::string::npos);
+  const Answer refused =
+      Ask("GET /api/v1/experiments/2000 HTTP/1.1\r\nAccept-Encoding: gzip;q=0\r\n");
+  EXPECT_EQ(refused.headers.count("Content-Encoding"), 0u);
+  const Answer small = Ask("GET / HTTP/1.1\r\n" + takes);
+  EXPECT_EQ(small.headers.count("Content-Encoding"), 0u);
+}
+
+TEST_F(GatewayTest, ReadsCompressedBodiesWithinTheLimit) {
+  const std::string post =
+      "POST /api/v1/experiments HTTP/1.1\r\nAuthorization: Bearer abc\r\nContent-Encoding: ";
+  const Answer good = Ask(post + "gzip\r\n", Gzip(R"({"config": "packed"})"));
+  EXPECT_EQ(good.status, 200);
+  EXPECT_NE(good.body.find("\"originalConfig\":\"packed\""), std::string::npos) << good.body;
+  EXPECT_EQ(Ask(post + "gzip\r\n", Gzip(std::string(9 << 20, ' '))).status, 413);
+  EXPECT_EQ(Ask("POST /api/v1/experiments HTTP/1.1\r\nContent-Encoding: gzip\r\n",
+                Gzip(std::string(70'000, ' ')))
+                .status,
+            413);
+  EXPECT_EQ(Ask(post + "gzip\r\n", "{}").status, 400);
+  EXPECT_EQ(Ask(post + "br\r\n", "{}").status, 415);
+  EXPECT_EQ(Ask(post + "identity\r\n", "{}").status, 200);
+}
+
+TEST_F(GatewayTest, DescribesItself) {
+  const Answer json = Ask("GET /api/v1/openapi.json HTTP/1.1\r\n");
+  EXPECT_EQ(json.status, 200);
+  EXPECT_EQ(json.headers.at("Content-Type"), "application/json");
+  EXPECT_NE(json.body.find("ExperimentService_GetExperiment"), std::string::npos);
+  const Answer page = Ask("GET /api HTTP/1.1\r\n");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_NE(page.body.find("</html>"), std::string::npos);
+  EXPECT_NE(page.headers.at("Content-Security-Policy").find("default-src 'none'"),
+            std::string::npos);
+}
+
+TEST_F(GatewayTest, LetsNoOtherSitesPagesIn) {
+  const std::string from = "Origin: https://a.example\r\n";
+  const Answer answer = Ask("GET /api/v1/experiments/1 HTTP/1.1\r\n" + from);
+  EXPECT_EQ(answer.headers.count("Access-Control-Allow-Origin"), 0u);
+  const Answer before = Ask("OPTIONS /api/v1/experiments HTTP/1.1\r\n" + from);
+  EXPECT_EQ(before.headers.count("Access-Control-Allow-Methods"), 0u);
+}
+
+class CrossOriginTest : public GatewayTest {
+ protected:
+  CrossOriginTest() : GatewayTest({.allow_origins = {"https://a.example"}}) {}
+};
+
+TEST_F(CrossOriginTest, LetsThePagesInThatAreNamed) {
+  for (const char* path :
+       {"/api/v1/experiments/1", "/api/v1/experiments/404", "/api/v1/experiments/1/watch"}) {
+    const std::string get = std::string("GET ") + path + " HTTP/1.1\r\nOrigin: ";
+    const Answer named = Ask(get + "https://a.example\r\n");
+    EXPECT_EQ(named.headers.at("Access-Control-Allow-Origin"), "https://a.example") << path;
+    EXPECT_EQ(named.headers.at("Vary").find("Origin"), 0u);
+    const Answer other = Ask(get + "https://b.example\r\n");
+    EXPECT_EQ(other.headers.count("Access-Control-Allow-Origin"), 0u) << path;
+    EXPECT_EQ(other.headers.at("Vary").find("Origin"), 0u);
+  }
+  const Answer before =
+      Ask("OPTIONS /api/v1/experiments HTTP/1.1\r\nOrigin: https://a.example\r\n"
+          "Access-Control-Request-Method: POST\r\n");
+  EXPECT_EQ(before.status, 204);
+  EXPECT_NE(before.headers.at("Access-Control-Allow-Methods").find("POST"), std::string::npos);
+  EXPECT_NE(before.headers.at("Access-Control-Allow-Headers").find("Authorization"),
+            std::string::npos);
 }
 
 TEST_F(GatewayTest, StreamsAsLines) {

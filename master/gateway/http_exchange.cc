@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "master/gateway/await.h"
+#include "master/gateway/http_headers.h"
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -25,7 +26,6 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 using boost::system::error_code;
-using Request = http::request<http::string_body>;
 
 constexpr auto kIdle = std::chrono::seconds(75);       // for the next request
 constexpr auto kTransfer = std::chrono::seconds(300);  // for a body, either way
@@ -36,33 +36,6 @@ constexpr uint64_t kAnonymousBody = 64 << 10;
 auto Catch(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
 absl::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
-
-// Nothing for a header that is not printable: gRPC aborts on such metadata.
-std::optional<std::string> AuthorizationOf(const Request& request) {
-  const auto value = request[http::field::authorization];
-  for (const char c : value) {
-    if (c < 0x20 || c > 0x7e) return std::nullopt;
-  }
-  return std::string(value);
-}
-
-// What is wrong with a request that cannot be read; OK when its sender has gone.
-absl::Status Judge(const error_code& error, uint64_t limit) {
-  const auto& kind = make_error_code(http::error::end_of_stream).category();
-  if (error.category() != kind || error == http::error::end_of_stream ||
-      error == http::error::partial_message) {
-    return absl::OkStatus();
-  }
-  if (error == http::error::body_limit) {
-    return absl::InvalidArgumentError(absl::StrCat("the request is larger than ", limit, " bytes"));
-  }
-  if (error == http::error::bad_transfer_encoding || error == http::error::bad_content_length) {
-    return absl::InvalidArgumentError(
-        "a request says how long its body is either by one Content-Length or by "
-        "Transfer-Encoding: chunked");
-  }
-  return absl::InvalidArgumentError(absl::StrCat("this is no HTTP request: ", error.message()));
-}
 
 }  // namespace
 
@@ -76,6 +49,7 @@ bool HttpExchange::Reads() const {
 
 asio::awaitable<bool> HttpExchange::Serve() {
   error_code error = co_await ReadHeader();
+  request_id_ = RequestIdOf(request());
   if (error) co_return co_await AnswerUnreadable(error, context_.options.body_limit);
   std::optional<Response> answer = AnswerDirectly();
   if (answer) co_return co_await Write(*answer);
@@ -94,14 +68,26 @@ asio::awaitable<bool> HttpExchange::Serve() {
   if (!admission->identified) limit = std::min(limit, kAnonymousBody);
   error = co_await ReadBody(limit);
   if (error) co_return co_await AnswerUnreadable(error, limit);
+  answer = DecodeBody(limit);
+  if (answer) co_return co_await Write(*answer);
   const absl::StatusOr<Transcoder::Call> call = Transcoder::Read(*route, request().body());
   if (!call.ok()) {
     answer = Fail(call.status());
     co_return co_await Write(*answer);
   }
-  if (!call->streams) co_return co_await ServeUnary(*call, *authorization);
-  co_await ServeStream(*call, *authorization);
+  const Metadata metadata = MetadataFor(*authorization);
+  if (!call->streams) co_return co_await ServeUnary(*call, metadata);
+  co_await ServeStream(*call, metadata);
   co_return false;
+}
+
+Metadata HttpExchange::MetadataFor(const std::string& authorization) const {
+  error_code error;
+  const auto peer = stream_->socket().remote_endpoint(error);
+  return {{"authorization", authorization},
+          {"x-request-id", request_id_},
+          {"idempotency-key", IdempotencyKeyOf(request())},
+          {"x-peer", error ? "" : peer.address().to_string()}};
 }
 
 // ---- in ----
@@ -134,18 +120,6 @@ asio::awaitable<error_code> HttpExchange::ReadBody(uint64_t limit) {
   co_return error;
 }
 
-asio::awaitable<bool> HttpExchange::AnswerUnreadable(const error_code& error, uint64_t limit) {
-  const absl::Status problem = Judge(error, limit);
-  if (problem.ok()) co_return false;
-  const int status = error == http::error::body_limit ? 413 : 400;
-  Response response{static_cast<http::status>(status), 11};
-  response.set(http::field::content_type, "application/json");
-  response.keep_alive(false);
-  response.body() = ErrorJson(problem);
-  response.prepare_payload();
-  co_return co_await Write(response);
-}
-
 absl::StatusOr<Transcoder::Route> HttpExchange::FindRoute(std::optional<Response>* refusal) const {
   const std::string verb = Reads() ? "GET" : std::string(View(request().method_string()));
   absl::StatusOr<Transcoder::Route> route = context_.transcoder.Find(verb, target());
@@ -171,50 +145,6 @@ asio::awaitable<absl::StatusOr<Admission>> HttpExchange::Admit(
 
 // ---- out ----
 
-HttpExchange::Response HttpExchange::Fail(const absl::Status& status) const {
-  return Answer(HttpStatusOf(status.code()), "application/json", ErrorJson(status));
-}
-
-HttpExchange::Response HttpExchange::Answer(int status, const std::string& type,
-                                            std::string body) const {
-  Response response{static_cast<http::status>(status), request().version()};
-  response.set(http::field::server, "resolute");
-  if (!type.empty()) response.set(http::field::content_type, type);
-  // Where a body is left unread, no other request can be found.
-  response.keep_alive(request().keep_alive() && !unread());
-  response.body() = std::move(body);
-  response.prepare_payload();
-  return response;
-}
-
-asio::awaitable<bool> HttpExchange::Write(Response& response) {
-  if (context_.hooks.on_response) {
-    context_.hooks.on_response(static_cast<int>(response.result_int()));
-  }
-  const bool keep = response.keep_alive();
-  stream_->expires_after(kTransfer);
-  error_code error;
-  http::response_serializer<http::string_body> serializer(response);
-  if (request().method() == http::verb::head) {
-    co_await http::async_write_header(*stream_, serializer, Catch(error));
-  } else {
-    co_await http::async_write(*stream_, serializer, Catch(error));
-  }
-  co_return !error && keep;
-}
-
-std::optional<HttpExchange::Response> HttpExchange::AnswerDirectly() const {
-  if (request().method() == http::verb::options) {
-    Response response = Answer(204, "", "");
-    response.set(http::field::allow, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
-    return response;
-  }
-  if (Reads() && target().substr(0, target().find('?')) == "/") {
-    return Answer(200, "text/plain; charset=utf-8", context_.options.about);
-  }
-  return std::nullopt;
-}
-
 asio::awaitable<bool> HttpExchange::ServeMetrics() {
   auto ask = [this](auto done) { context_.hooks.metrics(std::move(done)); };
   std::string text = co_await Await<std::string>(ask, context_.rpc.io());
@@ -223,10 +153,10 @@ asio::awaitable<bool> HttpExchange::ServeMetrics() {
 }
 
 asio::awaitable<bool> HttpExchange::ServeUnary(const Transcoder::Call& call,
-                                               const std::string& authorization) {
+                                               const Metadata& metadata) {
   stream_->expires_never();
   absl::StatusOr<std::string> result =
-      co_await context_.rpc.Unary(call.path, call.request, authorization);
+      co_await context_.rpc.Unary(call.path, call.request, metadata);
   if (result.ok()) result = Transcoder::Write(*call.output, *result);
   Response response =
       result.ok() ? Answer(200, "application/json", *std::move(result)) : Fail(result.status());
@@ -263,6 +193,8 @@ asio::awaitable<bool> HttpExchange::WriteStreamHeader(bool events, bool chunked)
   header.set(http::field::server, "resolute");
   header.set(http::field::content_type, events ? "text/event-stream" : "application/x-ndjson");
   header.set(http::field::cache_control, "no-cache");
+  header.set("X-Request-Id", request_id_);
+  AllowOrigin(context_.options.allow_origins, request(), &header);
   header.keep_alive(false);
   if (chunked) header.chunked(true);
   if (context_.hooks.on_response) context_.hooks.on_response(200);
@@ -275,13 +207,13 @@ asio::awaitable<bool> HttpExchange::WriteStreamHeader(bool events, bool chunked)
 }
 
 asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
-                                                const std::string& authorization) {
+                                                const Metadata& metadata) {
   const auto accept = request()[http::field::accept];
   const bool events =
       absl::StrContains(absl::string_view(accept.data(), accept.size()), "text/event-stream");
   const bool chunked = request().version() >= 11;
   stream_->expires_never();
-  const auto rpc = StreamCall::Start(context_.rpc, call.path, call.request, authorization);
+  const auto rpc = StreamCall::Start(context_.rpc, call.path, call.request, metadata);
   asio::co_spawn(stream_->get_executor(), WatchClient(stream_, rpc), asio::detached);
   absl::StatusOr<std::string> message = co_await rpc->Next();
   if (!message.ok() && !absl::IsOutOfRange(message.status())) {

@@ -1,7 +1,8 @@
 // One HTTP request and its answer.
 //
 // Made by http_session.cc for each request of a connection, on the connection's strand. What can be
-// answered by the headers is answered before any of the body is read.
+// answered by the headers is answered before any of the body is read. http_exchange.cc reads and
+// calls, http_answers.cc makes the answers.
 #ifndef MASTER_GATEWAY_HTTP_EXCHANGE_H_
 #define MASTER_GATEWAY_HTTP_EXCHANGE_H_
 
@@ -45,11 +46,15 @@ class HttpExchange {
   boost::asio::awaitable<Error> ReadBody(uint64_t limit);
   // Answers a request that cannot be read, if there is anybody to hear it.
   boost::asio::awaitable<bool> AnswerUnreadable(const Error& error, uint64_t limit);
+  // Puts the body as it was before its Content-Encoding; or the answer to one that cannot be.
+  std::optional<Response> DecodeBody(uint64_t limit);
 
   Response Answer(int status, const std::string& type, std::string body) const;
   Response Fail(const absl::Status& status) const;
   // What needs no call of a service; nullopt for all else.
   std::optional<Response> AnswerDirectly() const;
+  // What every answer has: the request's id, and how and by whom it may be read.
+  void Dress(Response& response) const;
   // The method that is asked for, or the answer to a request for none.
   absl::StatusOr<Transcoder::Route> FindRoute(std::optional<Response>* refusal) const;
   boost::asio::awaitable<absl::StatusOr<Admission>> Admit(
@@ -57,21 +62,22 @@ class HttpExchange {
 
   boost::asio::awaitable<bool> Write(Response& response);
   boost::asio::awaitable<bool> ServeMetrics();
-  boost::asio::awaitable<bool> ServeUnary(const Transcoder::Call& call,
-                                          const std::string& authorization);
-  boost::asio::awaitable<void> ServeStream(const Transcoder::Call& call,
-                                           const std::string& authorization);
+  boost::asio::awaitable<bool> ServeUnary(const Transcoder::Call& call, const Metadata& metadata);
+  boost::asio::awaitable<void> ServeStream(const Transcoder::Call& call, const Metadata& metadata);
   boost::asio::awaitable<bool> WriteStreamHeader(bool events, bool chunked);
   boost::asio::awaitable<bool> WriteChunk(const std::string& text, bool chunked);
 
   const Request& request() const { return parser_.get(); }
   std::string_view target() const { return {request().target().data(), request().target().size()}; }
   bool Reads() const;
+  // What the call of a service carries of this request.
+  Metadata MetadataFor(const std::string& authorization) const;
 
   HttpContext& context_;
   const std::shared_ptr<boost::beast::tcp_stream> stream_;
   boost::beast::flat_buffer& buffer_;
   Parser parser_;
+  std::string request_id_;
 };
 
 }  // namespace det::gateway

@@ -16,6 +16,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "base/fd.h"
+#include "master/gateway/openapi.h"
 
 namespace google::protobuf {
 class ServiceDescriptor;
@@ -31,9 +32,11 @@ struct HttpOptions {
   int port = 8080;  // 0: any free one
   int socket = -1;  // of BindPort with the same bind and port, now the server's; -1: none
   int threads = 2;
-  uint64_t body_limit = uint64_t{160} << 20;
-  int connection_limit = 10'000;  // HTTP and gRPC together; those above it are closed
-  std::string about;              // the text of GET /
+  uint64_t body_limit = uint64_t{128} << 20;  // after what gzip saves
+  int connection_limit = 10'000;              // HTTP and gRPC together; those above it are closed
+  std::string about;                          // the text of GET /
+  std::vector<std::string> allow_origins;     // whose pages may call; "*": all; see docs/api.md
+  ApiSource api;                              // for /api/v1/openapi.json; without descriptors: none
 };
 
 // What a request's headers tell of its caller.

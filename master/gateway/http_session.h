@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "master/gateway/http_server.h"
+#include "master/gateway/openapi.h"
 #include "master/gateway/rpc.h"
 #include "master/gateway/transcoder.h"
 #include <boost/asio/awaitable.hpp>
@@ -21,6 +22,7 @@ struct HttpContext {
   grpc::Server* server = nullptr;
   Transcoder transcoder;
   Rpc rpc;
+  OpenApi openapi;
 };
 
 // Ends when the connection has ended, whoever served it.

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/strings/cord.h"
 #include "master/gateway/await.h"
 
 namespace det::gateway {
@@ -25,26 +26,36 @@ std::string ToString(const grpc::ByteBuffer& buffer) {
   return bytes;
 }
 
-absl::Status FromGrpc(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+// To be called once the call is over: until then there is no trailing metadata.
+absl::Status FromGrpc(const grpc::Status& status, const grpc::ClientContext& context) {
+  absl::Status result(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  if (result.ok()) return result;
+  const auto& metadata = context.GetServerTrailingMetadata();
+  const auto it = metadata.find(kRetryAfter);
+  if (it != metadata.end()) {
+    result.SetPayload(kRetryAfter, absl::Cord(std::string(it->second.data(), it->second.size())));
+  }
+  return result;
 }
 
-void SetAuthorization(const std::string& authorization, grpc::ClientContext* context) {
-  if (!authorization.empty()) context->AddMetadata("authorization", authorization);
+void Set(const Metadata& metadata, grpc::ClientContext* context) {
+  for (const auto& [key, value] : metadata) {
+    if (!value.empty()) context->AddMetadata(key, value);
+  }
 }
 
 }  // namespace
 
 asio::awaitable<absl::StatusOr<std::string>> Rpc::Unary(const std::string& path,
                                                         const std::string& request,
-                                                        const std::string& authorization) {
+                                                        const Metadata& metadata) {
   grpc::ClientContext context;
-  SetAuthorization(authorization, &context);
+  Set(metadata, &context);
   const grpc::ByteBuffer in = ToBuffer(request);
   grpc::ByteBuffer out;
   auto start = [&](auto done) {
     stub_.UnaryCall(&context, path, grpc::StubOptions(), &in, &out,
-                    [done](grpc::Status status) { done(FromGrpc(status)); });
+                    [done, &context](grpc::Status status) { done(FromGrpc(status, context)); });
   };
   const absl::Status status = co_await Await<absl::Status>(start, io_);
   if (!status.ok()) co_return status;
@@ -53,11 +64,11 @@ asio::awaitable<absl::StatusOr<std::string>> Rpc::Unary(const std::string& path,
 
 std::shared_ptr<StreamCall> StreamCall::Start(Rpc& rpc, const std::string& path,
                                               const std::string& request,
-                                              const std::string& authorization) {
+                                              const Metadata& metadata) {
   std::shared_ptr<StreamCall> call(new StreamCall(rpc.io()));
   call->self_ = call;
   call->request_ = ToBuffer(request);
-  SetAuthorization(authorization, &call->context_);
+  Set(metadata, &call->context_);
   rpc.stub().PrepareBidiStreamingCall(&call->context_, path, grpc::StubOptions(), call.get());
   call->AddHold();  // between two reads there is nothing else that would keep it
   call->StartWriteLast(&call->request_, grpc::WriteOptions());
@@ -86,7 +97,7 @@ void StreamCall::OnReadDone(bool ok) {
 
 void StreamCall::OnDone(const grpc::Status& status) {
   const std::shared_ptr<StreamCall> self = std::move(self_);
-  if (done_) done_(FromGrpc(status));
+  if (done_) done_(FromGrpc(status, context_));
 }
 
 }  // namespace det::gateway

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
@@ -17,17 +18,22 @@
 
 namespace det::gateway {
 
+// What a call carries beside its message; keys in lower case.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+// The payload of a refusal's status that says in how many seconds to come back.
+inline constexpr char kRetryAfter[] = "retry-after";
+
 class Rpc {
  public:
   // `io`: whose threads call.
   Rpc(std::shared_ptr<boost::asio::io_context> io, std::shared_ptr<grpc::Channel> channel)
       : io_(std::move(io)), stub_(std::move(channel)) {}
 
-  // `authorization`: the value of the header, empty for none.
-  // All must live until it is over.
+  // All must live until it is over. Values must be printable; empty ones are left out.
   boost::asio::awaitable<absl::StatusOr<std::string>> Unary(const std::string& path,
                                                             const std::string& request,
-                                                            const std::string& authorization);
+                                                            const Metadata& metadata);
 
   grpc::GenericStub& stub() { return stub_; }
   const std::shared_ptr<boost::asio::io_context>& io() const { return io_; }
@@ -42,8 +48,7 @@ class StreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
                          public std::enable_shared_from_this<StreamCall> {
  public:
   static std::shared_ptr<StreamCall> Start(Rpc& rpc, const std::string& path,
-                                           const std::string& request,
-                                           const std::string& authorization);
+                                           const std::string& request, const Metadata& metadata);
 
   // The next message; an error or, at the end, OUT_OF_RANGE. One call at a time, and none after an
   // error.

@@ -62,7 +62,7 @@ class AgentService final : public api::AgentService::CallbackService {
                                       const api::GetAgentsRequest* request,
                                       api::GetAgentsResponse* response) override {
     return Unary(
-        edge_, context, "det.api.v1.AgentService.GetAgents",
+        edge_, context, request, "det.api.v1.AgentService.GetAgents",
         [this, request, response](const auth::Principal&, Done done) {
           edge_.engine->Query(
               [request, response, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
@@ -75,7 +75,7 @@ class AgentService final : public api::AgentService::CallbackService {
   grpc::ServerUnaryReactor* GetAgent(grpc::CallbackServerContext* context,
                                      const api::GetAgentRequest* request,
                                      api::GetAgentResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.AgentService.GetAgent",
+    return Unary(edge_, context, request, "det.api.v1.AgentService.GetAgent",
                  [this, request, response](const auth::Principal&, Done done) {
                    Find(request->agent_id(), response->mutable_agent(), std::move(done));
                  });
@@ -84,7 +84,7 @@ class AgentService final : public api::AgentService::CallbackService {
   grpc::ServerUnaryReactor* GetSlots(grpc::CallbackServerContext* context,
                                      const api::GetSlotsRequest* request,
                                      api::GetSlotsResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.AgentService.GetSlots",
+    return Unary(edge_, context, request, "det.api.v1.AgentService.GetSlots",
                  [this, request, response](const auth::Principal&, Done done) {
                    auto agent = std::make_shared<api::Agent>();
                    Find(request->agent_id(), agent.get(),
@@ -104,7 +104,7 @@ class AgentService final : public api::AgentService::CallbackService {
   grpc::ServerUnaryReactor* GetSlot(grpc::CallbackServerContext* context,
                                     const api::GetSlotRequest* request,
                                     api::GetSlotResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.AgentService.GetSlot",
+    return Unary(edge_, context, request, "det.api.v1.AgentService.GetSlot",
                  [this, request, response](const auth::Principal&, Done done) {
                    FindSlot(request->agent_id(), request->slot_id(), response->mutable_slot(),
                             std::move(done));
@@ -114,7 +114,7 @@ class AgentService final : public api::AgentService::CallbackService {
   grpc::ServerUnaryReactor* EnableAgent(grpc::CallbackServerContext* context,
                                         const api::EnableAgentRequest* request,
                                         api::EnableAgentResponse* response) override {
-    return ChangeAgent(context, "det.api.v1.AgentService.EnableAgent", request->agent_id(),
+    return ChangeAgent(context, "det.api.v1.AgentService.EnableAgent", request, request->agent_id(),
                        cluster::EnableAgent{model::AgentId(request->agent_id())},
                        response->mutable_agent());
   }
@@ -122,7 +122,8 @@ class AgentService final : public api::AgentService::CallbackService {
   grpc::ServerUnaryReactor* DisableAgent(grpc::CallbackServerContext* context,
                                          const api::DisableAgentRequest* request,
                                          api::DisableAgentResponse* response) override {
-    return ChangeAgent(context, "det.api.v1.AgentService.DisableAgent", request->agent_id(),
+    return ChangeAgent(context, "det.api.v1.AgentService.DisableAgent", request,
+                       request->agent_id(),
                        cluster::DisableAgent{model::AgentId(request->agent_id()), request->drain()},
                        response->mutable_agent());
   }
@@ -132,7 +133,7 @@ class AgentService final : public api::AgentService::CallbackService {
                                            api::SetMaintenanceResponse* response) override {
     auto event = ToEvent(*request);
     return ChangeAgent(
-        context, "det.api.v1.AgentService.SetMaintenance", request->agent_id(),
+        context, "det.api.v1.AgentService.SetMaintenance", request, request->agent_id(),
         event.ok() ? absl::StatusOr<cluster::Event>(*std::move(event)) : event.status(),
         response->mutable_agent());
   }
@@ -205,10 +206,12 @@ class AgentService final : public api::AgentService::CallbackService {
   }
 
   grpc::ServerUnaryReactor* ChangeAgent(grpc::CallbackServerContext* context,
-                                        std::string_view method, const std::string& id,
-                                        absl::StatusOr<cluster::Event> event, api::Agent* out) {
+                                        std::string_view method,
+                                        const google::protobuf::Message* request,
+                                        const std::string& id, absl::StatusOr<cluster::Event> event,
+                                        api::Agent* out) {
     return Unary(
-        edge_, context, method,
+        edge_, context, request, method,
         [this, id, event = std::move(event), out](const auth::Principal&, Done done) mutable {
           if (!event.ok()) return done(event.status());
           SubmitAndFinish(edge_, *std::move(event),
@@ -223,7 +226,7 @@ class AgentService final : public api::AgentService::CallbackService {
   grpc::ServerUnaryReactor* ChangeSlot(grpc::CallbackServerContext* context,
                                        std::string_view method, const Request& request,
                                        api::Slot* out, MakeEvent make) {
-    return Unary(edge_, context, method,
+    return Unary(edge_, context, &request, method,
                  [this, &request, out, make](const auth::Principal&, Done done) {
                    const absl::StatusOr<int> slot = ParseSlot(request.slot_id());
                    if (!slot.ok()) return done(slot.status());

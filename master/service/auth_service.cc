@@ -25,7 +25,7 @@ class AuthService final : public api::AuthService::CallbackService {
   grpc::ServerUnaryReactor* Login(grpc::CallbackServerContext* context,
                                   const api::LoginRequest* request,
                                   api::LoginResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.AuthService.Login",
+    return Unary(edge_, context, request, "det.api.v1.AuthService.Login",
                  [this, request, response](const auth::Principal&, Done done) {
                    edge_.passwords->RunLogin(
                        request->username(),
@@ -34,24 +34,26 @@ class AuthService final : public api::AuthService::CallbackService {
                  });
   }
 
-  grpc::ServerUnaryReactor* Logout(grpc::CallbackServerContext* context, const api::LogoutRequest*,
+  grpc::ServerUnaryReactor* Logout(grpc::CallbackServerContext* context,
+                                   const api::LogoutRequest* request,
                                    api::LogoutResponse*) override {
-    return UnaryNow(edge_, context, "det.api.v1.AuthService.Logout",
+    return UnaryNow(edge_, context, request, "det.api.v1.AuthService.Logout",
                     [this](const auth::Principal& principal) { return LogOut(principal); });
   }
 
   grpc::ServerUnaryReactor* CurrentUser(grpc::CallbackServerContext* context,
-                                        const api::CurrentUserRequest*,
+                                        const api::CurrentUserRequest* request,
                                         api::CurrentUserResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.AuthService.CurrentUser",
+    return UnaryNow(edge_, context, request, "det.api.v1.AuthService.CurrentUser",
                     [this, response](const auth::Principal& principal) {
                       return ReadUser(principal, response->mutable_user());
                     });
   }
 
-  grpc::ServerUnaryReactor* GetMe(grpc::CallbackServerContext* context, const api::GetMeRequest*,
+  grpc::ServerUnaryReactor* GetMe(grpc::CallbackServerContext* context,
+                                  const api::GetMeRequest* request,
                                   api::GetMeResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.AuthService.GetMe",
+    return UnaryNow(edge_, context, request, "det.api.v1.AuthService.GetMe",
                     [this, response](const auth::Principal& principal) {
                       return ReadUser(principal, response->mutable_user());
                     });

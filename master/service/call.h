@@ -14,14 +14,30 @@
 #include "absl/status/statusor.h"
 #include "master/auth/permissions.h"
 #include "master/service/edge.h"
+#include <google/protobuf/message.h>
 #include <grpcpp/grpcpp.h>
 
 namespace det::service {
 
 grpc::Status ToGrpc(const absl::Status& status);
 
-// The Authorization header of a call, empty without one.
-std::string AuthorizationOf(const grpc::CallbackServerContext& context);
+// What a call says beside its message.
+struct CallHead {
+  std::string authorization;  // the header, empty without one
+  std::string request_id;     // the caller's, or made here
+  std::string peer;           // the address, where the gateway or gRPC knows it
+};
+// Also puts the request's id into the answer; to be called once, before the call can end.
+CallHead HeadOf(grpc::CallbackServerContext& context);
+
+// For a call that comes too early: when it may come again, into the answer. While the call lasts.
+void SayWhen(const absl::Status& refusal, grpc::CallbackServerContext* context);
+
+// For each call that has ended, once: counts it; its line in the log, if it changes something or
+// failed by our fault; its audit record.
+void NoteEnd(const Edge& edge, std::string_view method, const CallHead& head,
+             const absl::StatusOr<auth::Principal>& principal,
+             const google::protobuf::Message& request, const absl::Status& status);
 
 // Ends the call; to be called once, on any thread.
 using Done = absl::AnyInvocable<void(absl::Status)>;
@@ -29,12 +45,14 @@ using Done = absl::AnyInvocable<void(absl::Status)>;
 // Admits the caller to `method` ("det.api.v1.TrialService.GetTrial") and runs `work` on the pool.
 // Request and response live until `done` is called.
 grpc::ServerUnaryReactor* Unary(
-    const Edge& edge, grpc::CallbackServerContext* context, std::string_view method,
+    const Edge& edge, grpc::CallbackServerContext* context,
+    const google::protobuf::Message* request, std::string_view method,
     absl::AnyInvocable<void(const auth::Principal& principal, Done done)> work);
 
 // The same for work that has ended when it returns.
 grpc::ServerUnaryReactor* UnaryNow(
-    const Edge& edge, grpc::CallbackServerContext* context, std::string_view method,
+    const Edge& edge, grpc::CallbackServerContext* context,
+    const google::protobuf::Message* request, std::string_view method,
     absl::AnyInvocable<absl::Status(const auth::Principal& principal)> work);
 
 // Submits `event` and ends the call with its result.

@@ -86,7 +86,7 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
                                           const api::GetCheckpointRequest* request,
                                           api::GetCheckpointResponse* response) override {
     return UnaryNow(
-        edge_, context, "det.api.v1.CheckpointService.GetCheckpoint",
+        edge_, context, request, "det.api.v1.CheckpointService.GetCheckpoint",
         [this, request, response](const auth::Principal&) -> absl::Status {
           DET_ASSIGN_OR_RETURN(
               const auto entry,
@@ -104,7 +104,8 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
   grpc::ServerUnaryReactor* GetExperimentCheckpoints(
       grpc::CallbackServerContext* context, const api::GetExperimentCheckpointsRequest* request,
       api::GetExperimentCheckpointsResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.CheckpointService.GetExperimentCheckpoints",
+    return UnaryNow(edge_, context, request,
+                    "det.api.v1.CheckpointService.GetExperimentCheckpoints",
                     [this, request, response](const auth::Principal&) {
                       store::CheckpointQuery query = ToQuery(*request);
                       query.experiment = model::ExperimentId(request->id());
@@ -115,7 +116,7 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
   grpc::ServerUnaryReactor* GetTrialCheckpoints(
       grpc::CallbackServerContext* context, const api::GetTrialCheckpointsRequest* request,
       api::GetTrialCheckpointsResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.CheckpointService.GetTrialCheckpoints",
+    return UnaryNow(edge_, context, request, "det.api.v1.CheckpointService.GetTrialCheckpoints",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       store::CheckpointQuery query = ToQuery(*request);
                       query.trial = model::TrialId(request->id());
@@ -127,7 +128,7 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
   grpc::ServerUnaryReactor* DeleteCheckpoints(grpc::CallbackServerContext* context,
                                               const api::DeleteCheckpointsRequest* request,
                                               api::DeleteCheckpointsResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.CheckpointService.DeleteCheckpoints",
+    return Unary(edge_, context, request, "det.api.v1.CheckpointService.DeleteCheckpoints",
                  [this, request, response](const auth::Principal&, Done done) {
                    Delete(*request, response, std::move(done));
                  });
@@ -137,7 +138,7 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
       grpc::CallbackServerContext* context,
       const api::ReadCheckpointFileRequest* request) override {
     return OpenStream<api::ReadCheckpointFileResponse>(
-        edge_, context, "det.api.v1.CheckpointService.ReadCheckpointFile",
+        edge_, context, request, "det.api.v1.CheckpointService.ReadCheckpointFile",
         [this, request = *request](
             const auth::Principal&,
             std::shared_ptr<Stream<api::ReadCheckpointFileResponse>> stream) {

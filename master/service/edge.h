@@ -20,6 +20,8 @@
 
 namespace det::service {
 
+class Admission;
+
 // Facts that the answers show.
 struct MasterFacts {
   std::string version;
@@ -34,6 +36,7 @@ struct Edge {
   engine::Engine* engine = nullptr;
   store::Store* store = nullptr;
   auth::Authenticator* authenticator = nullptr;
+  Admission* admission = nullptr;
   auth::PasswordQueue* passwords = nullptr;
   bool allow_blank_passwords = false;
   base::ThreadPool* pool = nullptr;  // for whatever blocks

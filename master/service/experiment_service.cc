@@ -74,7 +74,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* CreateExperiment(grpc::CallbackServerContext* context,
                                              const api::CreateExperimentRequest* request,
                                              api::CreateExperimentResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.CreateExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.CreateExperiment",
                  [this, request, response](const auth::Principal& principal, Done done) {
                    Create(*request, response, principal.user, std::move(done));
                  });
@@ -83,7 +83,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* GetExperiments(grpc::CallbackServerContext* context,
                                            const api::GetExperimentsRequest* request,
                                            api::GetExperimentsResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.GetExperiments",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.GetExperiments",
                  [this, request, response](const auth::Principal&, Done done) {
                    ReadLive(edge_, std::nullopt,
                             [this, request, response, done = std::move(done)](
@@ -96,7 +96,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* GetExperiment(grpc::CallbackServerContext* context,
                                           const api::GetExperimentRequest* request,
                                           api::GetExperimentResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.GetExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.GetExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
                    Get(model::ExperimentId(request->experiment_id()), response, std::move(done));
                  });
@@ -105,7 +105,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerWriteReactor<api::WatchExperimentResponse>* WatchExperiment(
       grpc::CallbackServerContext* context, const api::WatchExperimentRequest* request) override {
     return OpenStream<api::WatchExperimentResponse>(
-        edge_, context, "det.api.v1.ExperimentService.WatchExperiment",
+        edge_, context, request, "det.api.v1.ExperimentService.WatchExperiment",
         [this, id = model::ExperimentId(request->experiment_id())](
             const auth::Principal&, std::shared_ptr<Stream<api::WatchExperimentResponse>> stream) {
           service::WatchExperiment(edge_, id, std::move(stream));
@@ -115,21 +115,21 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* PauseExperiment(grpc::CallbackServerContext* context,
                                             const api::PauseExperimentRequest* request,
                                             api::PauseExperimentResponse*) override {
-    return Submit(context, "det.api.v1.ExperimentService.PauseExperiment", request->id(),
+    return Submit(context, "det.api.v1.ExperimentService.PauseExperiment", request,
                   cluster::PauseExperiment{model::ExperimentId(request->id())},
                   "only ACTIVE experiments can be paused");
   }
   grpc::ServerUnaryReactor* ActivateExperiment(grpc::CallbackServerContext* context,
                                                const api::ActivateExperimentRequest* request,
                                                api::ActivateExperimentResponse*) override {
-    return Submit(context, "det.api.v1.ExperimentService.ActivateExperiment", request->id(),
+    return Submit(context, "det.api.v1.ExperimentService.ActivateExperiment", request,
                   cluster::ActivateExperiment{model::ExperimentId(request->id())},
                   "only PAUSED experiments can be activated");
   }
   grpc::ServerUnaryReactor* CancelExperiment(grpc::CallbackServerContext* context,
                                              const api::CancelExperimentRequest* request,
                                              api::CancelExperimentResponse*) override {
-    return Submit(context, "det.api.v1.ExperimentService.CancelExperiment", request->id(),
+    return Submit(context, "det.api.v1.ExperimentService.CancelExperiment", request,
                   cluster::CancelExperiment{model::ExperimentId(request->id())},
                   "only ACTIVE or PAUSED experiments can be canceled",
                   model::ExperimentState::kCanceled);
@@ -137,7 +137,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* KillExperiment(grpc::CallbackServerContext* context,
                                            const api::KillExperimentRequest* request,
                                            api::KillExperimentResponse*) override {
-    return Submit(context, "det.api.v1.ExperimentService.KillExperiment", request->id(),
+    return Submit(context, "det.api.v1.ExperimentService.KillExperiment", request,
                   cluster::KillExperiment{model::ExperimentId(request->id())},
                   "only ACTIVE or PAUSED experiments can be killed",
                   model::ExperimentState::kCanceled);
@@ -146,7 +146,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* ContinueExperiment(grpc::CallbackServerContext* context,
                                                const api::ContinueExperimentRequest* request,
                                                api::ContinueExperimentResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.ContinueExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.ContinueExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
                    Continue(*request, response, std::move(done));
                  });
@@ -155,7 +155,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* ArchiveExperiment(grpc::CallbackServerContext* context,
                                               const api::ArchiveExperimentRequest* request,
                                               api::ArchiveExperimentResponse*) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.ArchiveExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.ArchiveExperiment",
                  [this, id = request->id()](const auth::Principal&, Done done) {
                    Archive(edge_, model::ExperimentId(id), true, std::move(done));
                  });
@@ -163,7 +163,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* UnarchiveExperiment(grpc::CallbackServerContext* context,
                                                 const api::UnarchiveExperimentRequest* request,
                                                 api::UnarchiveExperimentResponse*) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.UnarchiveExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.UnarchiveExperiment",
                  [this, id = request->id()](const auth::Principal&, Done done) {
                    Archive(edge_, model::ExperimentId(id), false, std::move(done));
                  });
@@ -171,7 +171,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* DeleteExperiment(grpc::CallbackServerContext* context,
                                              const api::DeleteExperimentRequest* request,
                                              api::DeleteExperimentResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.DeleteExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.DeleteExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
                    Delete(edge_, *request, response, std::move(done));
                  });
@@ -179,7 +179,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* PatchExperiment(grpc::CallbackServerContext* context,
                                             const api::PatchExperimentRequest* request,
                                             api::PatchExperimentResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.PatchExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.PatchExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
                    Patch(edge_, *request, response, std::move(done));
                  });
@@ -225,7 +225,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* PreviewRetention(grpc::CallbackServerContext* context,
                                              const api::PreviewRetentionRequest* request,
                                              api::PreviewRetentionResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ExperimentService.PreviewRetention",
+    return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.PreviewRetention",
                     [this, request, response](const auth::Principal&) {
                       return Preview(edge_, *request, response);
                     });
@@ -234,7 +234,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* GetModelDef(grpc::CallbackServerContext* context,
                                         const api::GetModelDefRequest* request,
                                         api::GetModelDefResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ExperimentService.GetModelDef",
+    return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.GetModelDef",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
                                            edge_.store->GetExperiment(
@@ -250,13 +250,14 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
  private:
   // `rule` says what a finished experiment, which the cluster has forgotten, lacks for the request;
   // one that ended as `wanted` is what was asked for.
+  template <class Request>
   grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context, std::string_view method,
-                                   int32_t id, cluster::Event event, const char* rule,
+                                   const Request* request, cluster::Event event, const char* rule,
                                    std::optional<model::ExperimentState> wanted = std::nullopt) {
     return Unary(
-        edge_, context, method,
-        [this, id, event = std::move(event), rule, wanted](const auth::Principal&,
-                                                           Done done) mutable {
+        edge_, context, request, method,
+        [this, id = request->id(), event = std::move(event), rule, wanted](const auth::Principal&,
+                                                                           Done done) mutable {
           SubmitAndFinish(
               edge_, std::move(event),
               [this, id, rule, wanted, done = std::move(done)](absl::Status status) mutable {

@@ -130,7 +130,7 @@ class JobService final : public api::JobService::CallbackService {
   grpc::ServerUnaryReactor* GetJobQueueStats(grpc::CallbackServerContext* context,
                                              const api::GetJobQueueStatsRequest* request,
                                              api::GetJobQueueStatsResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.JobService.GetJobQueueStats",
+    return Unary(edge_, context, request, "det.api.v1.JobService.GetJobQueueStats",
                  [this, request, response](const auth::Principal&, Done done) {
                    edge_.engine->Query(
                        [request, response](const cluster::Cluster& cluster) {
@@ -144,14 +144,14 @@ class JobService final : public api::JobService::CallbackService {
                                            const api::UpdateJobQueueRequest* request,
                                            api::UpdateJobQueueResponse*) override {
     return Unary(
-        edge_, context, "det.api.v1.JobService.UpdateJobQueue",
+        edge_, context, request, "det.api.v1.JobService.UpdateJobQueue",
         [this, request](const auth::Principal&, Done done) { Update(*request, std::move(done)); });
   }
 
   grpc::ServerUnaryReactor* ExplainJob(grpc::CallbackServerContext* context,
                                        const api::ExplainJobRequest* request,
                                        api::ExplainJobResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.JobService.ExplainJob",
+    return Unary(edge_, context, request, "det.api.v1.JobService.ExplainJob",
                  [this, request, response](const auth::Principal&, Done done) {
                    Explain(request->job_id(), response, std::move(done));
                  });
@@ -160,7 +160,7 @@ class JobService final : public api::JobService::CallbackService {
   grpc::ServerUnaryReactor* GetSchedulerSnapshot(
       grpc::CallbackServerContext* context, const api::GetSchedulerSnapshotRequest* request,
       api::GetSchedulerSnapshotResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.JobService.GetSchedulerSnapshot",
+    return Unary(edge_, context, request, "det.api.v1.JobService.GetSchedulerSnapshot",
                  [this, request, response](const auth::Principal&, Done done) {
                    Dump(request->resource_pool(), response, std::move(done));
                  });
@@ -171,7 +171,7 @@ class JobService final : public api::JobService::CallbackService {
                                    const api::GetJobsRequest& request, api::Pagination* pagination,
                                    std::function<void(std::vector<api::Job>)> fill) {
     return Unary(
-        edge_, context, method,
+        edge_, context, &request, method,
         [this, &request, pagination, fill = std::move(fill)](const auth::Principal&, Done done) {
           auto judged = std::make_shared<absl::Status>();
           edge_.engine->Query(

@@ -39,9 +39,9 @@ class MasterService final : public api::MasterService::CallbackService {
       : edge_(edge), probe_([store = edge.store] { return store->Ping(); }, edge.pool, edge.loop) {}
 
   grpc::ServerUnaryReactor* GetMaster(grpc::CallbackServerContext* context,
-                                      const api::GetMasterRequest*,
+                                      const api::GetMasterRequest* request,
                                       api::GetMasterResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.MasterService.GetMaster",
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetMaster",
                     [this, response](const auth::Principal&) {
                       response->set_version(edge_.facts.version);
                       response->set_master_id(edge_.facts.master_id);
@@ -52,9 +52,9 @@ class MasterService final : public api::MasterService::CallbackService {
   }
 
   grpc::ServerUnaryReactor* GetInfo(grpc::CallbackServerContext* context,
-                                    const api::GetInfoRequest*,
+                                    const api::GetInfoRequest* request,
                                     api::GetInfoResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.MasterService.GetInfo",
+    return Unary(edge_, context, request, "det.api.v1.MasterService.GetInfo",
                  [this, response](const auth::Principal&, Done done) {
                    response->set_version(edge_.facts.version);
                    response->set_master_id(edge_.facts.master_id);
@@ -78,6 +78,7 @@ class MasterService final : public api::MasterService::CallbackService {
                                       api::GetHealthResponse* response) override {
     // Not by the door of the others: behind it all threads may wait for a database that hangs.
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    HeadOf(*context);
     auto finish = [this, reactor, response](const absl::Status& status) {
       response->set_status(api::GetHealthResponse::up);
       response->set_database(api::GetHealthResponse::up);

@@ -10,26 +10,35 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "master/service/admission.h"
 #include "master/service/call.h"
 #include "master/service/stream.h"
 #include <grpcpp/grpcpp.h>
 
 namespace det::service {
 
-// Admits the caller to `method`, then runs `open` on the pool with the stream; a refusal closes it.
+// Admits the caller of `method`, then runs `open` on the pool with the stream; a refusal closes it.
 template <class Response>
 Stream<Response>* OpenStream(
-    const Edge& edge, grpc::CallbackServerContext* context, std::string_view method,
+    const Edge& edge, grpc::CallbackServerContext* context,
+    const google::protobuf::Message* request, std::string_view method,
     absl::AnyInvocable<void(const auth::Principal&, std::shared_ptr<Stream<Response>>)> open) {
   std::shared_ptr<Stream<Response>> stream = Stream<Response>::Make(edge.pool);
-  edge.pool->Post([&edge, stream, method, header = AuthorizationOf(*context),
+  // The call may be over, and what is gRPC's gone, before the pool comes to it.
+  std::shared_ptr<google::protobuf::Message> copy(request->New());
+  copy->CopyFrom(*request);
+  edge.pool->Post([&edge, context, stream, method, copy = std::move(copy), head = HeadOf(*context),
                    open = std::move(open)]() mutable {
-    const absl::StatusOr<auth::Principal> principal = edge.authenticator->Admit(method, header);
-    if (principal.ok()) {
-      open(*principal, std::move(stream));
-    } else {
-      stream->Close(principal.status());
-    }
+    const auto refuse = [&](const absl::Status& why) {
+      stream->Close(why, [&] { SayWhen(why, context); });
+    };
+    const absl::StatusOr<auth::Principal> principal =
+        edge.admission->Admit(method, head.authorization, *copy);
+    if (!principal.ok()) return refuse(principal.status());
+    absl::StatusOr<std::shared_ptr<void>> place = edge.admission->TakeStream(*principal);
+    if (!place.ok()) return refuse(place.status());
+    stream->Hold(*std::move(place));
+    open(*principal, std::move(stream));
   });
   return stream.get();
 }

@@ -155,7 +155,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
   grpc::ServerUnaryReactor* GetResourcePools(grpc::CallbackServerContext* context,
                                              const api::GetResourcePoolsRequest* request,
                                              api::GetResourcePoolsResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ResourcePoolService.GetResourcePools",
+    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.GetResourcePools",
                  [this, request, response](const auth::Principal&, Done done) {
                    edge_.engine->Query(
                        [request, response](const cluster::Cluster& cluster) {
@@ -168,7 +168,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
   grpc::ServerUnaryReactor* PutResourcePool(grpc::CallbackServerContext* context,
                                             const api::PutResourcePoolRequest* request,
                                             api::PutResourcePoolResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ResourcePoolService.PutResourcePool",
+    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.PutResourcePool",
                  [this, request, response](const auth::Principal&, Done done) {
                    Put(*request, response->mutable_resource_pool(), std::move(done));
                  });
@@ -177,7 +177,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
   grpc::ServerUnaryReactor* DeleteResourcePool(grpc::CallbackServerContext* context,
                                                const api::DeleteResourcePoolRequest* request,
                                                api::DeleteResourcePoolResponse*) override {
-    return Unary(edge_, context, "det.api.v1.ResourcePoolService.DeleteResourcePool",
+    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.DeleteResourcePool",
                  [this, request](const auth::Principal&, Done done) {
                    SubmitAndFinish(edge_, cluster::DeleteResourcePool{request->name()},
                                    std::move(done));
@@ -188,7 +188,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
       grpc::CallbackServerContext* context, const api::ListWorkspacesBoundToRPRequest* request,
       api::ListWorkspacesBoundToRPResponse* response) override {
     return Unary(
-        edge_, context, "det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP",
+        edge_, context, request, "det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP",
         [this, request, response](const auth::Principal&, Done done) {
           auto judged = std::make_shared<absl::Status>();
           edge_.engine->Query(
@@ -235,9 +235,9 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
   }
 
   grpc::ServerUnaryReactor* GetQuotas(grpc::CallbackServerContext* context,
-                                      const api::GetQuotasRequest*,
+                                      const api::GetQuotasRequest* request,
                                       api::GetQuotasResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ResourcePoolService.GetQuotas",
+    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.GetQuotas",
                  [this, response](const auth::Principal&, Done done) {
                    edge_.engine->Query(
                        [response](const cluster::Cluster& cluster) {
@@ -252,7 +252,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
   grpc::ServerUnaryReactor* PutQuota(grpc::CallbackServerContext* context,
                                      const api::PutQuotaRequest* request,
                                      api::PutQuotaResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ResourcePoolService.PutQuota",
+    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.PutQuota",
                  [this, request, response](const auth::Principal&, Done done) {
                    Put(request->quota(), response->mutable_quota(), std::move(done));
                  });
@@ -262,7 +262,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
                                         const api::DeleteQuotaRequest* request,
                                         api::DeleteQuotaResponse*) override {
     return Unary(
-        edge_, context, "det.api.v1.ResourcePoolService.DeleteQuota",
+        edge_, context, request, "det.api.v1.ResourcePoolService.DeleteQuota",
         [this, request](const auth::Principal&, Done done) {
           const auto scope = ParseScope(request->scope());
           if (!scope.ok()) return done(scope.status());
@@ -289,7 +289,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
   grpc::ServerUnaryReactor* Bind(grpc::CallbackServerContext* context, std::string_view method,
                                  const Request& request, ChangeBound change) {
     return Unary(
-        edge_, context, method, [this, &request, change](const auth::Principal&, Done done) {
+        edge_, context, &request, method, [this, &request, change](const auth::Principal&, Done done) {
           auto names = Workspaces(*edge_.store, request);
           if (!names.ok()) return done(names.status());
           Change(

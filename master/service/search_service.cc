@@ -131,7 +131,7 @@ class SearchService final : public api::SearchService::CallbackService {
   grpc::ServerUnaryReactor* PreviewHPSearch(grpc::CallbackServerContext* context,
                                             const api::PreviewHPSearchRequest* request,
                                             api::PreviewHPSearchResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.SearchService.PreviewHPSearch",
+    return UnaryNow(edge_, context, request, "det.api.v1.SearchService.PreviewHPSearch",
                     [this, request, response](const auth::Principal&) {
                       return Preview(edge_, *request, response->mutable_summary());
                     });
@@ -140,7 +140,7 @@ class SearchService final : public api::SearchService::CallbackService {
   grpc::ServerUnaryReactor* SimulateSearch(grpc::CallbackServerContext* context,
                                            const api::SimulateSearchRequest* request,
                                            api::SimulateSearchResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.SearchService.SimulateSearch",
+    return UnaryNow(edge_, context, request, "det.api.v1.SearchService.SimulateSearch",
                     [this, request, response](const auth::Principal&) {
                       return Simulate(edge_, *request, response);
                     });
@@ -149,7 +149,7 @@ class SearchService final : public api::SearchService::CallbackService {
   grpc::ServerUnaryReactor* GetSearch(grpc::CallbackServerContext* context,
                                       const api::GetSearchRequest* request,
                                       api::GetSearchResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.SearchService.GetSearch",
+    return Unary(edge_, context, request, "det.api.v1.SearchService.GetSearch",
                  [this, request, response](const auth::Principal&, Done done) {
                    Get(model::ExperimentId(request->experiment_id()), response->mutable_search(),
                        std::move(done));
@@ -160,7 +160,8 @@ class SearchService final : public api::SearchService::CallbackService {
       grpc::CallbackServerContext* context,
       const api::GetBestSearcherValidationMetricRequest* request,
       api::GetBestSearcherValidationMetricResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.SearchService.GetBestSearcherValidationMetric",
+    return UnaryNow(edge_, context, request,
+                    "det.api.v1.SearchService.GetBestSearcherValidationMetric",
                     [this, request, response](const auth::Principal&) {
                       return GetBest(model::ExperimentId(request->experiment_id()), response);
                     });
@@ -171,7 +172,7 @@ class SearchService final : public api::SearchService::CallbackService {
       const api::WatchSearcherEventsRequest* request) override {
     auto reading = std::make_shared<Reading>(Reading{request->after(), request->follow()});
     return OpenStream<api::SearcherEvent>(
-        edge_, context, "det.api.v1.SearchService.WatchSearcherEvents",
+        edge_, context, request, "det.api.v1.SearchService.WatchSearcherEvents",
         [this, reading, id = model::ExperimentId(request->experiment_id())](
             const auth::Principal&, std::shared_ptr<EventStream> stream) {
           Watch(id, reading, std::move(stream));
@@ -181,7 +182,7 @@ class SearchService final : public api::SearchService::CallbackService {
   grpc::ServerUnaryReactor* PostSearcherOperations(
       grpc::CallbackServerContext* context, const api::PostSearcherOperationsRequest* request,
       api::PostSearcherOperationsResponse*) override {
-    return Unary(edge_, context, "det.api.v1.SearchService.PostSearcherOperations",
+    return Unary(edge_, context, request, "det.api.v1.SearchService.PostSearcherOperations",
                  [this, request](const auth::Principal&, Done done) {
                    absl::StatusOr<searcher::OperationsPosted> posted = FromProto(*request);
                    if (!posted.ok()) return done(posted.status());

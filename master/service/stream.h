@@ -2,7 +2,7 @@
 // producer it pulls: that runs on the pool whenever the queue is empty and there may be more.
 //
 // Made by a service's override; lives until gRPC and its last holder are done with it. All methods
-// on any thread; nothing is called under its lock.
+// on any thread; nothing but Close()'s `before` is called under its lock.
 #ifndef MASTER_SERVICE_STREAM_H_
 #define MASTER_SERVICE_STREAM_H_
 
@@ -44,6 +44,12 @@ class Stream final : public grpc::ServerWriteReactor<Response>,
     Wake();
   }
 
+  // Keeps `what` until the stream is over. At most once.
+  void Hold(std::shared_ptr<void> what) {
+    std::lock_guard lock(mutex_);
+    if (!over_) held_ = std::move(what);
+  }
+
   // Something may have changed: runs the producer soon. Many calls may become one run.
   void Wake() {
     std::lock_guard lock(mutex_);
@@ -60,10 +66,12 @@ class Stream final : public grpc::ServerWriteReactor<Response>,
     return true;
   }
 
-  // Ends the stream after what was sent. Later calls do nothing.
-  void Close(const absl::Status& status) {
+  // Ends the stream after what was sent. Later calls do nothing. `before` runs, under the lock, if
+  // this call is what ends it: until then gRPC's context of the call is there.
+  void Close(const absl::Status& status, const std::function<void()>& before = nullptr) {
     std::lock_guard lock(mutex_);
     if (closed_) return;
+    if (before) before();
     closed_ = status;
     MaybeWrite();
   }
@@ -85,9 +93,12 @@ class Stream final : public grpc::ServerWriteReactor<Response>,
     Producer producer;
     std::function<void()> on_over;
     std::shared_ptr<Stream> self;
+    std::shared_ptr<void> held;
     {
       std::lock_guard lock(mutex_);
       canceled_ = true;
+      over_ = true;
+      held = std::move(held_);
       producer = std::exchange(producer_, nullptr);
       on_over = std::exchange(on_over_, nullptr);
       self = std::move(self_);
@@ -136,6 +147,7 @@ class Stream final : public grpc::ServerWriteReactor<Response>,
   std::shared_ptr<Stream> self_;  // held for gRPC until OnDone
   Producer producer_;
   std::function<void()> on_over_;
+  std::shared_ptr<void> held_;
   std::deque<Response> queue_;
   std::optional<absl::Status> closed_;
   bool writing_ = false;
@@ -143,6 +155,7 @@ class Stream final : public grpc::ServerWriteReactor<Response>,
   bool canceled_ = false;
   bool awake_ = false;
   bool producing_ = false;
+  bool over_ = false;
 };
 
 }  // namespace det::service

@@ -37,7 +37,7 @@ class TaskService final : public api::TaskService::CallbackService {
   grpc::ServerUnaryReactor* GetTask(grpc::CallbackServerContext* context,
                                     const api::GetTaskRequest* request,
                                     api::GetTaskResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.TaskService.GetTask",
+    return UnaryNow(edge_, context, request, "det.api.v1.TaskService.GetTask",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record, TrialOf(edge_, request->task_id()));
                       DET_ASSIGN_OR_RETURN(const auto runs,
@@ -58,7 +58,7 @@ class TaskService final : public api::TaskService::CallbackService {
                                           const api::GetAllocationRequest* request,
                                           api::GetAllocationResponse* response) override {
     return Unary(
-        edge_, context, "det.api.v1.TaskService.GetAllocation",
+        edge_, context, request, "det.api.v1.TaskService.GetAllocation",
         [this, request, response](const auth::Principal&, Done done) {
           const model::AllocationId id(request->allocation_id());
           auto reason = std::make_shared<std::string>();
@@ -84,7 +84,7 @@ class TaskService final : public api::TaskService::CallbackService {
   grpc::ServerWriteReactor<api::TaskLogsResponse>* TaskLogs(
       grpc::CallbackServerContext* context, const api::TaskLogsRequest* request) override {
     return OpenStream<api::TaskLogsResponse>(
-        edge_, context, "det.api.v1.TaskService.TaskLogs",
+        edge_, context, request, "det.api.v1.TaskService.TaskLogs",
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<api::TaskLogsResponse>> stream) {
           const auto record = TrialOf(edge_, request.task_id());

@@ -69,14 +69,14 @@ class TemplateService final : public api::TemplateService::CallbackService {
                                          const api::GetTemplatesRequest* request,
                                          api::GetTemplatesResponse* response) override {
     return UnaryNow(
-        edge_, context, "det.api.v1.TemplateService.GetTemplates",
+        edge_, context, request, "det.api.v1.TemplateService.GetTemplates",
         [this, request, response](const auth::Principal&) { return List(*request, response); });
   }
 
   grpc::ServerUnaryReactor* GetTemplate(grpc::CallbackServerContext* context,
                                         const api::GetTemplateRequest* request,
                                         api::GetTemplateResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.TemplateService.GetTemplate",
+    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.GetTemplate",
                     [this, request, response](const auth::Principal&) {
                       return Read(request->template_name(), response->mutable_template_());
                     });
@@ -85,7 +85,7 @@ class TemplateService final : public api::TemplateService::CallbackService {
   grpc::ServerUnaryReactor* PostTemplate(grpc::CallbackServerContext* context,
                                          const api::PostTemplateRequest* request,
                                          api::PostTemplateResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.TemplateService.PostTemplate",
+    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PostTemplate",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record, FromProto(request->template_()));
                       DET_RETURN_IF_ERROR(edge_.store->templates().AddTemplate(record));
@@ -96,7 +96,7 @@ class TemplateService final : public api::TemplateService::CallbackService {
   grpc::ServerUnaryReactor* PutTemplate(grpc::CallbackServerContext* context,
                                         const api::PutTemplateRequest* request,
                                         api::PutTemplateResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.TemplateService.PutTemplate",
+    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PutTemplate",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record, FromProto(request->template_()));
                       DET_RETURN_IF_ERROR(edge_.store->templates().PutTemplate(record));
@@ -107,7 +107,7 @@ class TemplateService final : public api::TemplateService::CallbackService {
   grpc::ServerUnaryReactor* PatchTemplateConfig(
       grpc::CallbackServerContext* context, const api::PatchTemplateConfigRequest* request,
       api::PatchTemplateConfigResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.TemplateService.PatchTemplateConfig",
+    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PatchTemplateConfig",
                     [this, request, response](const auth::Principal&) {
                       return Patch(*request, response->mutable_template_());
                     });
@@ -116,7 +116,7 @@ class TemplateService final : public api::TemplateService::CallbackService {
   grpc::ServerUnaryReactor* DeleteTemplate(grpc::CallbackServerContext* context,
                                            const api::DeleteTemplateRequest* request,
                                            api::DeleteTemplateResponse*) override {
-    return UnaryNow(edge_, context, "det.api.v1.TemplateService.DeleteTemplate",
+    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.DeleteTemplate",
                     [this, request](const auth::Principal&) {
                       return edge_.store->templates().DeleteTemplate(request->template_name());
                     });

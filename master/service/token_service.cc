@@ -74,7 +74,7 @@ class TokenService final : public api::TokenService::CallbackService {
   grpc::ServerUnaryReactor* GetAccessTokens(grpc::CallbackServerContext* context,
                                             const api::GetAccessTokensRequest* request,
                                             api::GetAccessTokensResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.TokenService.GetAccessTokens",
+    return UnaryNow(edge_, context, request, "det.api.v1.TokenService.GetAccessTokens",
                     [this, request, response](const auth::Principal& caller) {
                       return List(caller, *request, response);
                     });
@@ -83,7 +83,7 @@ class TokenService final : public api::TokenService::CallbackService {
   grpc::ServerUnaryReactor* PostAccessToken(grpc::CallbackServerContext* context,
                                             const api::PostAccessTokenRequest* request,
                                             api::PostAccessTokenResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.TokenService.PostAccessToken",
+    return UnaryNow(edge_, context, request, "det.api.v1.TokenService.PostAccessToken",
                     [this, request, response](const auth::Principal& caller) {
                       return Make(caller, *request, response);
                     });
@@ -92,7 +92,7 @@ class TokenService final : public api::TokenService::CallbackService {
   grpc::ServerUnaryReactor* PatchAccessToken(grpc::CallbackServerContext* context,
                                              const api::PatchAccessTokenRequest* request,
                                              api::PatchAccessTokenResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.TokenService.PatchAccessToken",
+    return UnaryNow(edge_, context, request, "det.api.v1.TokenService.PatchAccessToken",
                     [this, request, response](const auth::Principal& caller) {
                       return Change(caller, *request, response->mutable_token_info());
                     });

@@ -128,7 +128,7 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
   grpc::ServerWriteReactor<AllocationUpdate>* WatchAllocation(
       grpc::CallbackServerContext* context, const trial::WatchAllocationRequest* request) override {
     return OpenStream<AllocationUpdate>(
-        edge_, context, "det.trial.v1.TrialRuntime.WatchAllocation",
+        edge_, context, request, "det.trial.v1.TrialRuntime.WatchAllocation",
         [this, id = request->allocation_id()](const auth::Principal& principal,
                                               std::shared_ptr<Stream<AllocationUpdate>> stream) {
           const absl::Status own = CheckOwn(principal, id);
@@ -142,7 +142,7 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
                                       const trial::AllGatherRequest* request,
                                       trial::AllGatherResponse* response) override {
     auto* const call = new GatherCall(&all_gather_, response);
-    edge_.pool->Post([this, call, request, header = AuthorizationOf(*context)] {
+    edge_.pool->Post([this, call, request, header = HeadOf(*context).authorization] {
       const auto principal =
           edge_.authenticator->Admit("det.trial.v1.TrialRuntime.AllGather", header);
       absl::Status status = principal.status();
@@ -291,7 +291,7 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
   grpc::ServerUnaryReactor* OfOwn(grpc::CallbackServerContext* context, std::string_view method,
                                   const Request* request, absl::AnyInvocable<void(Done)> work) {
     return Unary(
-        edge_, context, method,
+        edge_, context, request, method,
         [request, work = std::move(work)](const auth::Principal& principal, Done done) mutable {
           const absl::Status own = CheckOwn(principal, request->allocation_id());
           if (!own.ok()) return done(own);

@@ -64,7 +64,7 @@ class TrialService final : public api::TrialService::CallbackService {
                                      const api::GetTrialRequest* request,
                                      api::GetTrialResponse* response) override {
     return Unary(
-        edge_, context, "det.api.v1.TrialService.GetTrial",
+        edge_, context, request, "det.api.v1.TrialService.GetTrial",
         [this, request, response](const auth::Principal&, Done done) {
           ReadLive(edge_, std::nullopt,
                    [this, request, response,
@@ -77,7 +77,7 @@ class TrialService final : public api::TrialService::CallbackService {
   grpc::ServerUnaryReactor* GetExperimentTrials(
       grpc::CallbackServerContext* context, const api::GetExperimentTrialsRequest* request,
       api::GetExperimentTrialsResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.TrialService.GetExperimentTrials",
+    return Unary(edge_, context, request, "det.api.v1.TrialService.GetExperimentTrials",
                  [this, request, response](const auth::Principal&, Done done) {
                    ReadLive(edge_, model::ExperimentId(request->experiment_id()),
                             [this, request, response, done = std::move(done)](
@@ -90,7 +90,7 @@ class TrialService final : public api::TrialService::CallbackService {
   grpc::ServerUnaryReactor* KillTrial(grpc::CallbackServerContext* context,
                                       const api::KillTrialRequest* request,
                                       api::KillTrialResponse*) override {
-    return Unary(edge_, context, "det.api.v1.TrialService.KillTrial",
+    return Unary(edge_, context, request, "det.api.v1.TrialService.KillTrial",
                  [this, request](const auth::Principal&, Done done) {
                    const model::TrialId id(request->id());
                    SubmitAndFinish(edge_, cluster::KillTrial{id},
@@ -106,7 +106,7 @@ class TrialService final : public api::TrialService::CallbackService {
   grpc::ServerWriteReactor<api::TrialLogsResponse>* TrialLogs(
       grpc::CallbackServerContext* context, const api::TrialLogsRequest* request) override {
     return OpenStream<api::TrialLogsResponse>(
-        edge_, context, "det.api.v1.TrialService.TrialLogs",
+        edge_, context, request, "det.api.v1.TrialService.TrialLogs",
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<api::TrialLogsResponse>> stream) {
           const model::TrialId id(request.trial_id());
@@ -126,7 +126,7 @@ class TrialService final : public api::TrialService::CallbackService {
   grpc::ServerWriteReactor<api::GetMetricsResponse>* GetMetrics(
       grpc::CallbackServerContext* context, const api::GetMetricsRequest* request) override {
     return OpenStream<api::GetMetricsResponse>(
-        edge_, context, "det.api.v1.TrialService.GetMetrics",
+        edge_, context, request, "det.api.v1.TrialService.GetMetrics",
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<api::GetMetricsResponse>> stream) {
           auto next = std::make_shared<int>(0);

@@ -85,14 +85,14 @@ class UserService final : public api::UserService::CallbackService {
                                      const api::GetUsersRequest* request,
                                      api::GetUsersResponse* response) override {
     return UnaryNow(
-        edge_, context, "det.api.v1.UserService.GetUsers",
+        edge_, context, request, "det.api.v1.UserService.GetUsers",
         [this, request, response](const auth::Principal&) { return List(*request, response); });
   }
 
   grpc::ServerUnaryReactor* GetUserSetting(grpc::CallbackServerContext* context,
-                                           const api::GetUserSettingRequest*,
+                                           const api::GetUserSettingRequest* request,
                                            api::GetUserSettingResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.UserService.GetUserSetting",
+    return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUserSetting",
                     [this, response](const auth::Principal& caller) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto all, people().ListSettings(caller.user));
                       for (const auto& each : all) *response->add_settings() = ToProto(each);
@@ -103,7 +103,7 @@ class UserService final : public api::UserService::CallbackService {
   grpc::ServerUnaryReactor* PostUserSetting(grpc::CallbackServerContext* context,
                                             const api::PostUserSettingRequest* request,
                                             api::PostUserSettingResponse*) override {
-    return UnaryNow(edge_, context, "det.api.v1.UserService.PostUserSetting",
+    return UnaryNow(edge_, context, request, "det.api.v1.UserService.PostUserSetting",
                     [this, request](const auth::Principal& caller) {
                       std::vector<store::UserSetting> settings;
                       for (const auto& each : request->settings()) {
@@ -114,17 +114,17 @@ class UserService final : public api::UserService::CallbackService {
   }
 
   grpc::ServerUnaryReactor* ResetUserSetting(grpc::CallbackServerContext* context,
-                                             const api::ResetUserSettingRequest*,
+                                             const api::ResetUserSettingRequest* request,
                                              api::ResetUserSettingResponse*) override {
     return UnaryNow(
-        edge_, context, "det.api.v1.UserService.ResetUserSetting",
+        edge_, context, request, "det.api.v1.UserService.ResetUserSetting",
         [this](const auth::Principal& caller) { return people().DropSettings(caller.user); });
   }
 
   grpc::ServerUnaryReactor* GetUser(grpc::CallbackServerContext* context,
                                     const api::GetUserRequest* request,
                                     api::GetUserResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.UserService.GetUser",
+    return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUser",
                     [this, request, response](const auth::Principal&) {
                       return Write(people().GetUser(model::UserId(request->user_id())),
                                    response->mutable_user());
@@ -134,7 +134,7 @@ class UserService final : public api::UserService::CallbackService {
   grpc::ServerUnaryReactor* GetUserByUsername(grpc::CallbackServerContext* context,
                                               const api::GetUserByUsernameRequest* request,
                                               api::GetUserByUsernameResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.UserService.GetUserByUsername",
+    return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUserByUsername",
                     [this, request, response](const auth::Principal&) {
                       return Write(people().GetUserByName(request->username()),
                                    response->mutable_user());
@@ -145,7 +145,7 @@ class UserService final : public api::UserService::CallbackService {
                                      const api::PostUserRequest* request,
                                      api::PostUserResponse* response) override {
     return Unary(
-        edge_, context, "det.api.v1.UserService.PostUser",
+        edge_, context, request, "det.api.v1.UserService.PostUser",
         [this, request, response](const auth::Principal&, Done done) {
           edge_.passwords->Run(
               [this, request, response] { return Add(*request, response->mutable_user()); },
@@ -156,7 +156,7 @@ class UserService final : public api::UserService::CallbackService {
   grpc::ServerUnaryReactor* PatchUser(grpc::CallbackServerContext* context,
                                       const api::PatchUserRequest* request,
                                       api::PatchUserResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.UserService.PatchUser",
+    return Unary(edge_, context, request, "det.api.v1.UserService.PatchUser",
                  [this, request, response](const auth::Principal& caller, Done done) {
                    Patch(caller, model::UserId(request->user_id()), request->user(),
                          response->mutable_user(), std::move(done));
@@ -166,7 +166,7 @@ class UserService final : public api::UserService::CallbackService {
   grpc::ServerUnaryReactor* SetUserPassword(grpc::CallbackServerContext* context,
                                             const api::SetUserPasswordRequest* request,
                                             api::SetUserPasswordResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.UserService.SetUserPassword",
+    return Unary(edge_, context, request, "det.api.v1.UserService.SetUserPassword",
                  [this, request, response](const auth::Principal& caller, Done done) {
                    api::PatchUser patch;
                    patch.set_password(request->password());
@@ -179,16 +179,16 @@ class UserService final : public api::UserService::CallbackService {
   grpc::ServerUnaryReactor* PatchUsers(grpc::CallbackServerContext* context,
                                        const api::PatchUsersRequest* request,
                                        api::PatchUsersResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.UserService.PatchUsers",
+    return UnaryNow(edge_, context, request, "det.api.v1.UserService.PatchUsers",
                     [this, request, response](const auth::Principal&) {
                       return ActivateMany(*request, response);
                     });
   }
 
   grpc::ServerUnaryReactor* PostUserActivity(grpc::CallbackServerContext* context,
-                                             const api::PostUserActivityRequest*,
+                                             const api::PostUserActivityRequest* request,
                                              api::PostUserActivityResponse*) override {
-    return UnaryNow(edge_, context, "det.api.v1.UserService.PostUserActivity",
+    return UnaryNow(edge_, context, request, "det.api.v1.UserService.PostUserActivity",
                     [](const auth::Principal&) {
                       return absl::UnimplementedError("visits of projects are not kept yet");
                     });

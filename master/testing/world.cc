@@ -39,6 +39,7 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   edge_.engine = engine_.get();
   edge_.store = &store_;
   edge_.authenticator = &authenticator_;
+  edge_.admission = &admission_;
   edge_.passwords = &passwords_;
   edge_.pool = pool_.get();
   edge_.loop = loop_.get();

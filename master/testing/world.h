@@ -13,6 +13,7 @@
 #include "base/event_loop.h"
 #include "base/thread_pool.h"
 #include "master/agents/agent_hub.h"
+#include "master/service/admission.h"
 #include "master/service/services.h"
 #include "master/store/fake_store.h"
 #include "master/store/faulty_store.h"
@@ -50,6 +51,8 @@ class World {
   store::FaultyStore commits_{&store_};
   base::RealClock clock_;
   auth::Authenticator authenticator_{&store_, &clock_, auth::AllocationTokens("secret")};
+  std::unique_ptr<service::Whereabouts> whereabouts_ = service::MakeWhereabouts(&store_);
+  service::Admission admission_{&authenticator_, whereabouts_.get(), &clock_, {}};
   std::unique_ptr<base::EventLoop> loop_ = base::MakeAsioEventLoop("cluster");
   std::unique_ptr<base::ThreadPool> pool_ = std::make_unique<base::ThreadPool>(4);
   auth::PasswordQueue passwords_{loop_.get()};

@@ -95,7 +95,8 @@ LIBRARIES = (
     (r"google/|.*\.pb\.h$", GENERATED, GENERATED),
     (r"boost/", ("base", "master/gateway", "master/service", "master/agents", "agent/link"),
      ("base", "master/gateway", "master/agents", "agent/link", "cli", "cli/commands")),
-    (r"nlohmann/", (), None),
+    # The private header of the OpenAPI document, which is JSON.
+    (r"nlohmann/", ("master/gateway",), None),
     (r"yaml-cpp/", (), ("master/model/parse", "cli", "cli/commands", "trial_api/cpp/core",
                         "trial_api/cpp/launch")),
     (r"re2/", (), ("master/model/parse", "master/agents")),

@@ -1,0 +1,67 @@
+#include "master/gateway/gzip.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace det::gateway {
+namespace {
+
+constexpr int kGzipWindow = 15 + 16;  // zlib's largest, with gzip's header
+constexpr uint64_t kPiece = 64 << 10;
+
+// zlib only reads from it.
+Bytef* Bytes(std::string_view text) {
+  return reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+}
+Bytef* Bytes(std::string& text, size_t from) {
+  return reinterpret_cast<Bytef*>(text.data() + from);
+}
+
+}  // namespace
+
+std::string Gzip(std::string_view text) {
+  z_stream stream = {};
+  // The fastest: answers are for now.
+  deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY);
+  std::string out(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = Bytes(text);
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = Bytes(out, 0);
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+absl::StatusOr<std::string> Gunzip(std::string_view bytes, uint64_t limit) {
+  z_stream stream = {};
+  if (inflateInit2(&stream, kGzipWindow) != Z_OK) {
+    return absl::ResourceExhaustedError("no memory to read a gzip");
+  }
+  stream.next_in = Bytes(bytes);
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  std::string out;
+  int code = Z_OK;
+  while (code == Z_OK && out.size() <= limit) {
+    const size_t had = out.size();
+    // One byte more than may be, so that it is seen.
+    out.resize(had + std::min(std::max<uint64_t>(kPiece, had), limit + 1 - had));
+    stream.next_out = Bytes(out, had);
+    stream.avail_out = static_cast<uInt>(out.size() - had);
+    code = inflate(&stream, Z_NO_FLUSH);
+    out.resize(out.size() - stream.avail_out);
+  }
+  const bool whole = code == Z_STREAM_END && stream.avail_in == 0;
+  inflateEnd(&stream);
+  if (out.size() > limit) {
+    return absl::OutOfRangeError(absl::StrCat("the request is larger than ", limit, " bytes"));
+  }
+  if (!whole) return absl::InvalidArgumentError("the body is not one whole gzip");
+  return out;
+}
+
+}  // namespace det::gateway

@@ -1,0 +1,154 @@
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "master/gateway/api_page.h"
+#include "master/gateway/gzip.h"
+#include "master/gateway/http_exchange.h"
+#include "master/gateway/http_headers.h"
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace det::gateway {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+
+constexpr auto kTransfer = std::chrono::seconds(300);  // of an answer
+constexpr size_t kWorthCompressing = 1024;
+
+// The page runs its own script, and talks to this master alone.
+constexpr char kPagePolicy[] =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "connect-src 'self'; frame-ancestors 'none'";
+
+auto Catch(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
+
+// What is wrong with a request that cannot be read; OK when its sender has gone.
+absl::Status Judge(const error_code& error, uint64_t limit) {
+  const auto& kind = make_error_code(http::error::end_of_stream).category();
+  if (error.category() != kind || error == http::error::end_of_stream ||
+      error == http::error::partial_message) {
+    return absl::OkStatus();
+  }
+  if (error == http::error::body_limit) {
+    return absl::InvalidArgumentError(absl::StrCat("the request is larger than ", limit, " bytes"));
+  }
+  if (error == http::error::bad_transfer_encoding || error == http::error::bad_content_length) {
+    return absl::InvalidArgumentError(
+        "a request says how long its body is either by one Content-Length or by "
+        "Transfer-Encoding: chunked");
+  }
+  return absl::InvalidArgumentError(absl::StrCat("this is no HTTP request: ", error.message()));
+}
+
+}  // namespace
+
+asio::awaitable<bool> HttpExchange::AnswerUnreadable(const error_code& error, uint64_t limit) {
+  const absl::Status problem = Judge(error, limit);
+  if (problem.ok()) co_return false;
+  const int status = error == http::error::body_limit ? 413 : 400;
+  Response response{static_cast<http::status>(status), 11};
+  response.set(http::field::content_type, "application/json");
+  response.keep_alive(false);
+  response.body() = ErrorJson(problem);
+  co_return co_await Write(response);
+}
+
+std::optional<HttpExchange::Response> HttpExchange::DecodeBody(uint64_t limit) {
+  const auto encoding = request()[http::field::content_encoding];
+  const absl::string_view name(encoding.data(), encoding.size());
+  if (name.empty() || absl::EqualsIgnoreCase(name, "identity")) return std::nullopt;
+  const auto refuse = [this](int status, const absl::Status& why) {
+    return Answer(status, "application/json", ErrorJson(why));
+  };
+  if (!absl::EqualsIgnoreCase(name, "gzip")) {
+    return refuse(
+        415, absl::InvalidArgumentError(absl::StrCat("Content-Encoding: ", name,
+                                                     " is not known here; gzip and identity are")));
+  }
+  absl::StatusOr<std::string> body = Gunzip(request().body(), limit);
+  if (absl::IsOutOfRange(body.status())) {
+    return refuse(413, absl::InvalidArgumentError(body.status().message()));
+  }
+  if (!body.ok()) return refuse(400, body.status());
+  parser_.get().body() = *std::move(body);
+  return std::nullopt;
+}
+
+HttpExchange::Response HttpExchange::Fail(const absl::Status& status) const {
+  Response response = Answer(HttpStatusOf(status.code()), "application/json", ErrorJson(status));
+  if (const auto seconds = status.GetPayload(kRetryAfter)) {
+    response.set(http::field::retry_after, std::string(*seconds));
+  }
+  return response;
+}
+
+HttpExchange::Response HttpExchange::Answer(int status, const std::string& type,
+                                            std::string body) const {
+  Response response{static_cast<http::status>(status), request().version()};
+  response.set(http::field::server, "resolute");
+  if (!type.empty()) response.set(http::field::content_type, type);
+  // Where a body is left unread, no other request can be found.
+  response.keep_alive(request().keep_alive() && !unread());
+  response.body() = std::move(body);
+  return response;
+}
+
+void HttpExchange::Dress(Response& response) const {
+  response.set("X-Request-Id", request_id_);
+  AllowOrigin(context_.options.allow_origins, request(), &response);
+  if (response.body().size() > kWorthCompressing) {
+    response.insert(http::field::vary, "Accept-Encoding");
+    if (AcceptsGzip(request())) {
+      response.body() = Gzip(response.body());
+      response.set(http::field::content_encoding, "gzip");
+    }
+  }
+  response.prepare_payload();
+}
+
+asio::awaitable<bool> HttpExchange::Write(Response& response) {
+  Dress(response);
+  if (context_.hooks.on_response) {
+    context_.hooks.on_response(static_cast<int>(response.result_int()));
+  }
+  const bool keep = response.keep_alive();
+  stream_->expires_after(kTransfer);
+  error_code error;
+  http::response_serializer<http::string_body> serializer(response);
+  if (request().method() == http::verb::head) {
+    co_await http::async_write_header(*stream_, serializer, Catch(error));
+  } else {
+    co_await http::async_write(*stream_, serializer, Catch(error));
+  }
+  co_return !error && keep;
+}
+
+std::optional<HttpExchange::Response> HttpExchange::AnswerDirectly() const {
+  if (request().method() == http::verb::options) {
+    Response response = Answer(204, "", "");
+    response.set(http::field::allow, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    AllowOrigin(context_.options.allow_origins, request(), &response);
+    AllowRequests(&response);
+    return response;
+  }
+  if (!Reads()) return std::nullopt;
+  const std::string_view path = target().substr(0, target().find('?'));
+  if (path == "/") return Answer(200, "text/plain; charset=utf-8", context_.options.about);
+  if (path == "/api/v1/openapi.json" && !context_.options.api.descriptors.empty()) {
+    const absl::StatusOr<std::string>& json = context_.openapi.Json();
+    return json.ok() ? Answer(200, "application/json", *json) : Fail(json.status());
+  }
+  if (path == "/api" || path == "/api/") {
+    Response response = Answer(200, "text/html; charset=utf-8", std::string(ApiPage()));
+    response.set("Content-Security-Policy", kPagePolicy);
+    return response;
+  }
+  return std::nullopt;
+}
+
+}  // namespace det::gateway

@@ -1,0 +1,47 @@
+// The API as an OpenAPI 3.1 document, from the descriptors of its protos: paths, parameters, bodies
+// and answers from the HTTP rules, descriptions from the comments.
+//
+// Used by http_answers.cc on its threads. Does no I/O.
+#ifndef MASTER_GATEWAY_OPENAPI_H_
+#define MASTER_GATEWAY_OPENAPI_H_
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace det::gateway {
+
+struct ApiSource {
+  std::string_view descriptors;       // a FileDescriptorSet with comments; lives for ever
+  std::vector<std::string> services;  // full names; those that are not in it are left out
+  std::string version;
+  // Whether a method ("det.api.v1.AuthService.Login") needs no token; null: none does without.
+  std::function<bool(std::string_view method)> open;
+};
+
+// INTERNAL when the descriptors cannot be read.
+absl::StatusOr<std::string> MakeOpenApi(const ApiSource& source);
+
+// Made when it is asked for first, by any thread.
+class OpenApi {
+ public:
+  explicit OpenApi(ApiSource source) : source_(std::move(source)) {}
+  const absl::StatusOr<std::string>& Json() {
+    std::call_once(once_, [this] { json_ = MakeOpenApi(source_); });
+    return json_;
+  }
+
+ private:
+  const ApiSource source_;
+  std::once_flag once_;
+  absl::StatusOr<std::string> json_;
+};
+
+}  // namespace det::gateway
+
+#endif  // MASTER_GATEWAY_OPENAPI_H_

@@ -1,0 +1,173 @@
+#include "master/gateway/openapi_schemas.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace det::gateway {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::MethodDescriptor;
+using google::protobuf::ServiceDescriptor;
+using Json = OpenApiSchemas::Json;
+
+// Messages with a JSON form of their own.
+const std::map<std::string, Json>& WellKnown() {
+  static const auto& forms = *new std::map<std::string, Json>{
+      {"google.protobuf.Timestamp", {{"type", "string"}, {"format", "date-time"}}},
+      {"google.protobuf.Duration", {{"type", "string"}, {"examples", {"1.5s"}}}},
+      {"google.protobuf.FieldMask", {{"type", "string"}}},
+      {"google.protobuf.Struct", {{"type", "object"}}},
+      {"google.protobuf.ListValue", {{"type", "array"}}},
+      {"google.protobuf.Value", Json::object()},
+      {"google.protobuf.Empty", {{"type", "object"}}},
+      {"google.protobuf.BoolValue", {{"type", {"boolean", "null"}}}},
+      {"google.protobuf.StringValue", {{"type", {"string", "null"}}}},
+      {"google.protobuf.Int32Value", {{"type", {"integer", "null"}}}},
+      {"google.protobuf.Int64Value", {{"type", {"string", "null"}}, {"format", "int64"}}},
+      {"google.protobuf.DoubleValue", {{"type", {"number", "null"}}}},
+      {"google.protobuf.FloatValue", {{"type", {"number", "null"}}}},
+  };
+  return forms;
+}
+
+std::string NameOf(const std::string& full_name) {
+  return std::string(absl::StripPrefix(full_name, "det.api.v1."));
+}
+
+Json RefTo(const std::string& name) {
+  return {{"$ref", absl::StrCat("#/components/schemas/", name)}};
+}
+
+std::string Clean(const google::protobuf::SourceLocation& location) {
+  const std::string& text =
+      location.leading_comments.empty() ? location.trailing_comments : location.leading_comments;
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    lines.emplace_back(absl::StripPrefix(line, " "));
+  }
+  return std::string(absl::StripAsciiWhitespace(absl::StrJoin(lines, "\n")));
+}
+
+}  // namespace
+
+template <class D>
+std::string CommentOf(const D& descriptor) {
+  google::protobuf::SourceLocation location;
+  return descriptor.GetSourceLocation(&location) ? Clean(location) : "";
+}
+template std::string CommentOf(const FieldDescriptor&);
+template std::string CommentOf(const MethodDescriptor&);
+template std::string CommentOf(const ServiceDescriptor&);
+
+const FieldDescriptor* FieldAt(const Descriptor& message, std::string_view path) {
+  const Descriptor* type = &message;
+  const FieldDescriptor* field = nullptr;
+  const absl::string_view view(path.data(), path.size());
+  for (const absl::string_view name : absl::StrSplit(view, '.')) {
+    field = type == nullptr ? nullptr : type->FindFieldByName(std::string(name));
+    if (field == nullptr) return nullptr;
+    type = field->message_type();
+  }
+  return field;
+}
+
+bool OpenApiSchemas::IsText(const FieldDescriptor& field) {
+  if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return true;
+  const std::string& name = field.message_type()->full_name();
+  return name == "google.protobuf.Timestamp" || name == "google.protobuf.Duration";
+}
+
+bool OpenApiSchemas::IsWellKnown(const Descriptor& message) {
+  return WellKnown().count(message.full_name()) != 0;
+}
+
+Json OpenApiSchemas::Of(const FieldDescriptor& field) {
+  if (field.is_map()) {
+    return {{"type", "object"},
+            {"additionalProperties", Of(*field.message_type()->FindFieldByNumber(2))}};
+  }
+  if (!field.is_repeated()) return OfElement(field);
+  return {{"type", "array"}, {"items", OfElement(field)}};
+}
+
+Json OpenApiSchemas::OfElement(const FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return {{"type", "integer"}, {"format", "int32"}};
+    case FieldDescriptor::CPPTYPE_INT64:
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return {{"type", "string"}, {"format", "int64"}};
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return {{"type", "number"}, {"format", "double"}};
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return {{"type", "number"}, {"format", "float"}};
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return {{"type", "boolean"}};
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return Of(*field.enum_type());
+    case FieldDescriptor::CPPTYPE_STRING:
+      if (field.type() != FieldDescriptor::TYPE_BYTES) return {{"type", "string"}};
+      return {{"type", "string"}, {"contentEncoding", "base64"}};
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return Of(*field.message_type());
+  }
+  return Json::object();
+}
+
+Json OpenApiSchemas::Of(const Descriptor& message) {
+  const auto known = WellKnown().find(message.full_name());
+  if (known != WellKnown().end()) return known->second;
+  const std::string name = NameOf(message.full_name());
+  // Kept before its fields are looked at: a message may hold itself.
+  if (!kept_.emplace(name, Json::object()).second) return RefTo(name);
+  Json schema = {{"type", "object"}};
+  if (std::string comment = CommentOf(message); !comment.empty()) {
+    schema["description"] = std::move(comment);
+  }
+  for (int i = 0; i < message.field_count(); ++i) {
+    const FieldDescriptor& field = *message.field(i);
+    Json property = Of(field);
+    if (std::string comment = CommentOf(field); !comment.empty()) {
+      property["description"] = std::move(comment);
+    }
+    schema["properties"][field.json_name()] = std::move(property);
+  }
+  kept_[name] = std::move(schema);
+  return RefTo(name);
+}
+
+Json OpenApiSchemas::Of(const EnumDescriptor& type) {
+  const std::string name = NameOf(type.full_name());
+  if (!kept_.emplace(name, Json::object()).second) return RefTo(name);
+  Json values = Json::array();
+  std::vector<std::string> lines;
+  if (std::string comment = CommentOf(type); !comment.empty()) lines.push_back(std::move(comment));
+  for (int i = 0; i < type.value_count(); ++i) {
+    values.push_back(type.value(i)->name());
+    const std::string comment = CommentOf(*type.value(i));
+    if (!comment.empty()) lines.push_back(absl::StrCat("- ", type.value(i)->name(), ": ", comment));
+  }
+  Json schema = {{"type", "string"}, {"enum", std::move(values)}};
+  if (!lines.empty()) schema["description"] = absl::StrJoin(lines, "\n");
+  kept_[name] = std::move(schema);
+  return RefTo(name);
+}
+
+Json OpenApiSchemas::Take() {
+  Json all = Json::object();
+  for (auto& [name, schema] : kept_) all[name] = std::move(schema);
+  kept_.clear();
+  return all;
+}
+
+}  // namespace det::gateway

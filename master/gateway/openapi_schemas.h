@@ -1,0 +1,50 @@
+// Messages and enumerations as the JSON schemas of an OpenAPI document.
+//
+// Used by openapi.cc. Does no I/O.
+#ifndef MASTER_GATEWAY_OPENAPI_SCHEMAS_H_
+#define MASTER_GATEWAY_OPENAPI_SCHEMAS_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "google/protobuf/descriptor.h"
+#include <nlohmann/json.hpp>
+
+namespace det::gateway {
+
+// The comment of a message, field, method ... as text; empty without one.
+template <class D>
+std::string CommentOf(const D& descriptor);
+
+// The field at a path of proto names ("experiment.id"), or null.
+const google::protobuf::FieldDescriptor* FieldAt(const google::protobuf::Descriptor& message,
+                                                 std::string_view path);
+
+class OpenApiSchemas {
+ public:
+  using Json = nlohmann::ordered_json;
+
+  // A schema, or a reference to one that is kept for Take().
+  Json Of(const google::protobuf::FieldDescriptor& field);
+  // Of one value of a repeated field.
+  Json OfElement(const google::protobuf::FieldDescriptor& field);
+  Json Of(const google::protobuf::Descriptor& message);
+
+  // All that were referred to, by name.
+  Json Take();
+
+  // Whether a field's values can stand in a query or a path.
+  static bool IsText(const google::protobuf::FieldDescriptor& field);
+  // Whether the message has a JSON form of its own.
+  static bool IsWellKnown(const google::protobuf::Descriptor& message);
+
+ private:
+  Json Of(const google::protobuf::EnumDescriptor& type);
+
+  std::map<std::string, Json> kept_;
+};
+
+}  // namespace det::gateway
+
+#endif  // MASTER_GATEWAY_OPENAPI_SCHEMAS_H_
