@@ -4,6 +4,7 @@
 #ifndef CLI_API_CLIENT_H_
 #define CLI_API_CLIENT_H_
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "cli/credential.h"
+#include "cli/http_client.h"
 
 namespace google::protobuf {
 class Message;
@@ -25,9 +28,12 @@ bool NobodyAnswered(const absl::Status& status);
 class ApiClient {
  public:
   // `urls` as by CanonicalUrl, at least one: of one cluster's masters. Each call asks them in this
-  // order until one answers that leads. An empty token for nobody.
+  // order until one answers that leads. Without a credential the calls are nobody's, and a
+  // refusal of that is the master's own.
+  ApiClient(std::vector<std::string> urls, std::shared_ptr<Credential> credential)
+      : urls_(std::move(urls)), credential_(std::move(credential)) {}
   ApiClient(std::vector<std::string> urls, std::string token)
-      : urls_(std::move(urls)), token_(std::move(token)) {}
+      : ApiClient(std::move(urls), std::make_shared<Credential>(std::move(token))) {}
   ApiClient(std::string url, std::string token)
       : ApiClient(std::vector<std::string>{std::move(url)}, std::move(token)) {}
 
@@ -43,6 +49,10 @@ class ApiClient {
   absl::Status Stream(absl::string_view method, const google::protobuf::Message& request,
                       google::protobuf::Message* message, absl::FunctionRef<bool()> each) const;
 
+  // Any request, its answer as it comes; the HTTP status, whatever it is.
+  absl::StatusOr<int> Send(const std::string& verb, const std::string& target,
+                           const std::string& body, BodySink sink) const;
+
   // As -m takes them.
   std::string addresses() const { return absl::StrJoin(urls_, ","); }
 
@@ -52,12 +62,15 @@ class ApiClient {
   absl::Status CallOnce(const std::string& url, absl::string_view method,
                         const google::protobuf::Message& request,
                         google::protobuf::Message* response) const;
+  // `ask` again where the refused token could be replaced.
+  absl::Status AskSignedIn(absl::FunctionRef<absl::Status()> ask) const;
+  std::string token() const { return credential_ == nullptr ? "" : credential_->token(); }
   absl::Status StreamOnce(const std::string& url, absl::string_view method,
                           const google::protobuf::Message& request,
                           google::protobuf::Message* message, absl::FunctionRef<bool()> each) const;
 
   std::vector<std::string> urls_;
-  std::string token_;
+  std::shared_ptr<Credential> credential_;
 };
 
 }  // namespace det::cli
