@@ -43,7 +43,7 @@ Said Det(const std::string& words, std::vector<std::string> answers) {
   std::vector<Option> options = found->command->options;
   options.insert(options.end(), CommonOptions().begin(), CommonOptions().end());
   const auto args = ParseArguments(options, found->command->positionals, argv);
-  Said said{.code = kExitOk};
+  Said said = {kExitOk, "", "", {}};
   if (!args.ok()) {
     said.code = args.status();
   } else {
