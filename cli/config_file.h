@@ -10,8 +10,8 @@
 
 namespace det::cli {
 
-// The file's text. INVALID_ARGUMENT also for one that cannot be read or is not UTF-8, as
-// `path`:line, and for an override that is not.
+// The file's text. INVALID_ARGUMENT also for one that cannot be read or is not UTF-8, as `path`:line,
+// and for an override that is not.
 absl::StatusOr<std::string> ReadConfig(const std::string& path,
                                        const std::vector<std::string>& overrides);
 
