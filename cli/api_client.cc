@@ -9,7 +9,6 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "cli/http_client.h"
 #include "cli/interrupt.h"
 #include "cli/roll_call.h"
 #include "google/protobuf/descriptor.h"
@@ -116,13 +115,8 @@ bool NobodyAnswered(const absl::Status& status) {
 
 namespace {
 
-absl::Status Refusal(const std::string& url, int http, const std::string& body) {
+absl::Status Refusal(int http, const std::string& body) {
   std::string text = ErrorText(body);
-  if (http == 401) {
-    return absl::UnauthenticatedError(absl::StrCat(
-        "the master at ", url, " does not know who you are (", text,
-        "); set DET_USER_TOKEN, for a local cluster to the content of DATA_DIR/admin.token"));
-  }
   if (text.empty()) text = absl::StrCat("the master answered HTTP ", http);
   return absl::Status(CodeOfHttp(http), text);
 }
@@ -174,11 +168,21 @@ absl::Status ApiClient::AskEach(absl::FunctionRef<absl::Status(const std::string
       absl::StrCat(kUnreached, "s at ", absl::StrJoin(urls_, ", "), "; is one of them running?"));
 }
 
+absl::Status ApiClient::AskSignedIn(absl::FunctionRef<absl::Status()> ask) const {
+  while (true) {
+    const std::string used = token();
+    absl::Status status = ask();
+    if (!absl::IsUnauthenticated(status) || credential_ == nullptr) return status;
+    // Ends: a token is replaced once.
+    DET_RETURN_IF_ERROR(credential_->Replace(used, status));
+  }
+}
+
 absl::Status ApiClient::CallOnce(const std::string& url, absl::string_view method,
                                  const Message& request, Message* response) const {
   DET_ASSIGN_OR_RETURN(HttpCall call, MakeCall(method, request));
   call.url = url;
-  call.token = token_;
+  call.token = token();
   if (urls_.size() > 1) call.timeout = kSilenceOfOneOfMany;
   std::string body;
   const absl::StatusOr<int> http = CallHttp(call, [&](int, absl::string_view piece) {
@@ -186,7 +190,7 @@ absl::Status ApiClient::CallOnce(const std::string& url, absl::string_view metho
     return absl::OkStatus();
   });
   if (!http.ok()) return Explain(url, http.status());
-  if (*http / 100 != 2) return Refusal(url, *http, body);
+  if (*http / 100 != 2) return Refusal(*http, body);
   return proto::FromJson(body, response);
 }
 
@@ -195,8 +199,10 @@ absl::Status ApiClient::Call(absl::string_view method, const Message& request,
   absl::Duration pause = absl::Milliseconds(100);
   bool reached = false;
   while (true) {
-    absl::Status status =
-        AskEach([&](const std::string& url) { return CallOnce(url, method, request, response); });
+    absl::Status status = AskSignedIn([&] {
+      return AskEach(
+          [&](const std::string& url) { return CallOnce(url, method, request, response); });
+    });
     const bool passing = absl::IsUnavailable(status) || absl::IsAborted(status);
     reached = reached || !NobodyAnswered(status);
     if (!passing || !reached || pause > absl::Seconds(4)) return status;
@@ -212,11 +218,27 @@ absl::Status ApiClient::Stream(absl::string_view method, const Message& request,
     heard = true;
     return each();
   };
-  return AskEach([&](const std::string& url) {
+  const auto ask = [&](const std::string& url) {
     const absl::Status status = StreamOnce(url, method, request, message, take);
     // Another master would begin anew; whether that may be the caller knows.
     return heard && absl::IsUnavailable(status) ? absl::AbortedError(status.message()) : status;
-  });
+  };
+  return AskSignedIn([&] { return AskEach(ask); });
+}
+
+absl::StatusOr<int> ApiClient::Send(const std::string& verb, const std::string& target,
+                                    const std::string& body, BodySink sink) const {
+  int answered = 0;
+  const auto ask = [&](const std::string& url) -> absl::Status {
+    HttpCall call{.url = url, .verb = verb, .target = target, .token = token(), .body = body};
+    call.timeout = absl::InfiniteDuration();
+    const absl::StatusOr<int> http = CallHttp(call, sink);
+    if (!http.ok()) return Explain(url, http.status());
+    answered = *http;
+    return absl::OkStatus();
+  };
+  DET_RETURN_IF_ERROR(AskEach(ask));
+  return answered;
 }
 
 absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view method,
@@ -224,7 +246,7 @@ absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view met
                                    absl::FunctionRef<bool()> each) const {
   DET_ASSIGN_OR_RETURN(HttpCall call, MakeCall(method, request));
   call.url = url;
-  call.token = token_;
+  call.token = token();
   call.timeout = absl::InfiniteDuration();
   std::string pending;
   bool ended = false;
@@ -250,7 +272,7 @@ absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view met
   if (ended) return absl::OkStatus();
   DET_RETURN_IF_ERROR(sent);
   if (!http.ok()) return Explain(url, http.status());
-  if (*http != 200) return Refusal(url, *http, pending);
+  if (*http != 200) return Refusal(*http, pending);
   return absl::OkStatus();
 }
 

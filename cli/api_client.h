@@ -14,6 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "cli/credential.h"
+#include "cli/http_client.h"
 
 namespace google::protobuf {
 class Message;
@@ -28,9 +30,12 @@ class ApiClient {
  public:
   // `urls` as by CanonicalUrl, at least one: of one cluster's masters. The first call asks them
   // until one answers that leads, the others go there as long as it does. Nothing but GET /health
-  // is sent to one that has not answered yet. An empty token for nobody.
+  // is sent to one that has not answered yet. Without a credential the calls are nobody's, and a
+  // refusal of that is the master's own.
+  ApiClient(std::vector<std::string> urls, std::shared_ptr<Credential> credential)
+      : urls_(std::move(urls)), credential_(std::move(credential)) {}
   ApiClient(std::vector<std::string> urls, std::string token)
-      : urls_(std::move(urls)), token_(std::move(token)) {}
+      : ApiClient(std::move(urls), std::make_shared<Credential>(std::move(token))) {}
   ApiClient(std::string url, std::string token)
       : ApiClient(std::vector<std::string>{std::move(url)}, std::move(token)) {}
 
@@ -46,6 +51,10 @@ class ApiClient {
   absl::Status Stream(absl::string_view method, const google::protobuf::Message& request,
                       google::protobuf::Message* message, absl::FunctionRef<bool()> each) const;
 
+  // Any request, its answer as it comes; the HTTP status, whatever it is.
+  absl::StatusOr<int> Send(const std::string& verb, const std::string& target,
+                           const std::string& body, BodySink sink) const;
+
   // As -m takes them.
   std::string addresses() const { return absl::StrJoin(urls_, ","); }
 
@@ -56,6 +65,9 @@ class ApiClient {
   absl::Status CallOnce(const std::string& url, absl::string_view method,
                         const google::protobuf::Message& request,
                         google::protobuf::Message* response) const;
+  // `ask` again where the refused token could be replaced.
+  absl::Status AskSignedIn(absl::FunctionRef<absl::Status()> ask) const;
+  std::string token() const { return credential_ == nullptr ? "" : credential_->token(); }
   absl::Status StreamOnce(const std::string& url, absl::string_view method,
                           const google::protobuf::Message& request,
                           google::protobuf::Message* message, absl::FunctionRef<bool()> each) const;
@@ -63,7 +75,7 @@ class ApiClient {
   static constexpr size_t kNobody = ~size_t{0};
 
   std::vector<std::string> urls_;
-  std::string token_;
+  std::shared_ptr<Credential> credential_;
   // Of urls_; copies share it.
   std::shared_ptr<std::atomic<size_t>> leader_ = std::make_shared<std::atomic<size_t>>(kNobody);
 };

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 
@@ -31,8 +32,10 @@ int EditDistance(absl::string_view a, absl::string_view b) {
 
 absl::StatusOr<const Option*> FindLong(const std::vector<Option>& options, absl::string_view name) {
   std::vector<std::string> names;
+  // Scripts may say --project_id.
+  const std::string dashed = absl::StrReplaceAll(name, {{"_", "-"}});
   for (const Option& option : options) {
-    if (option.name == name) return &option;
+    if (option.name == dashed) return &option;
     names.push_back(option.name);
   }
   const std::optional<std::string> near = Nearest(name, names);

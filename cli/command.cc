@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "cli/connection.h"
 #include "cli/json_text.h"
+#include "cli/sign_in.h"
 #include "cli/table.h"
 #include "proto/http_rule.h"
 
@@ -18,10 +19,24 @@ namespace {
 
 const std::map<std::string, std::string>& Aliases() {
   static const auto& aliases = *new std::map<std::string, std::string>{
-      {"a", "agent"},          {"c", "checkpoint"}, {"d", "deploy"},
-      {"e", "experiment"},     {"j", "job"},        {"m", "master"},
-      {"rp", "resource-pool"}, {"s", "slot"},       {"t", "trial"},
-      {"tpl", "template"},     {"rm", "remove"},    {"ls", "list"},
+      {"a", "agent"},
+      {"c", "checkpoint"},
+      {"d", "deploy"},
+      {"e", "experiment"},
+      {"j", "job"},
+      {"m", "master"},
+      {"p", "project"},
+      {"rp", "resource-pool"},
+      {"s", "slot"},
+      {"t", "trial"},
+      {"tkn", "token"},
+      {"tpl", "template"},
+      {"u", "user"},
+      {"w", "workspace"},
+      {"ls", "list"},
+      {"rm", "remove"},
+      {"lc", "list-checkpoints"},
+      {"lt", "list-trials"},
       {"unpause", "activate"},
   };
   return aliases;
@@ -55,9 +70,8 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
     if (command->path.size() > depth) names.insert(command->path[depth]);
   }
   if (names.contains(word)) return word;
-  if (const auto alias = Aliases().find(word); alias != Aliases().end()) {
-    if (names.contains(alias->second)) return alias->second;
-  }
+  std::erase_if(names, [](const std::string& name) { return absl::StartsWith(name, "_"); });
+  if (names.contains(WithoutAlias(word))) return WithoutAlias(word);
   std::vector<std::string> longer;
   for (const std::string& name : names) {
     if (absl::StartsWith(name, word)) longer.push_back(name);
@@ -133,12 +147,26 @@ std::string Section(const std::string& title,
 
 }  // namespace
 
+absl::StatusOr<Connection> Invocation::Where() const {
+  return FindMaster(args.Get("master"), args.Get("user"));
+}
+
 absl::StatusOr<ApiClient*> Invocation::Api() {
   if (!api_) {
-    DET_ASSIGN_OR_RETURN(const Connection connection, FindMaster(args.Get("master")));
-    api_.emplace(connection.urls, connection.token);
+    DET_ASSIGN_OR_RETURN(const Connection connection, Where());
+    api_.emplace(connection.urls, CredentialOf(connection));
   }
   return &*api_;
+}
+
+absl::StatusOr<int> Invocation::Say(const google::protobuf::Message& response,
+                                    const std::string& text) {
+  if (json()) {
+    DET_RETURN_IF_ERROR(PrintJson(response));
+  } else {
+    screen->Print(text);
+  }
+  return kExitOk;
 }
 
 absl::Status Invocation::PrintJson(const google::protobuf::Message& message) {
@@ -168,7 +196,9 @@ const std::vector<Option>& CommonOptions() {
       {"master", 'm', "URL",
        "the master to talk to, or all that may lead, as A,B; else $DET_MASTER, else the local "
        "cluster"},
+      {"user", 'u', "USER", "as whom, instead of the one who signed in last"},
       {"json", 0, "", "print the API's JSON"},
+      {"no-color", 0, "", "no colours, as with $NO_COLOR"},
       {"help", 'h', "", "this text"},
   };
   return options;
@@ -179,10 +209,17 @@ std::vector<Command> AllCommands() {
   for (const auto& commands :
        {ExperimentCommands(), TrialCommands(), CheckpointCommands(), JobCommands(), AgentCommands(),
         ResourcePoolCommands(), QuotaCommands(), ClusterCommands(), TemplateCommands(),
-        SearchCommands(), MasterCommands(), DeployCommands(), DevCommands(), SimulateCommands()}) {
+        SearchCommands(), WorkspaceCommands(), ProjectCommands(), UserCommands(), TokenCommands(),
+        MasterCommands(), DeployCommands(), DevCommands(), SimulateCommands(),
+        CompletionCommands()}) {
     all.insert(all.end(), commands.begin(), commands.end());
   }
   return all;
+}
+
+std::string WithoutAlias(const std::string& name) {
+  const auto alias = Aliases().find(name);
+  return alias == Aliases().end() ? name : alias->second;
 }
 
 bool AsksForHelp(const std::vector<std::string>& words) {
@@ -217,7 +254,9 @@ absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
 absl::Status NeedsCommand(const std::vector<Command>& commands,
                           const std::vector<std::string>& group) {
   std::set<std::string> next;
-  for (const Command* command : Within(commands, group)) next.insert(command->path[group.size()]);
+  for (const Command* command : Within(commands, group)) {
+    if (command->path[0][0] != '_') next.insert(command->path[group.size()]);
+  }
   return UsageError(
       absl::StrCat("`", Spoken(group), "` needs one of: ", absl::StrJoin(next, ", ")));
 }
@@ -226,6 +265,7 @@ std::string HelpText(const std::vector<Command>& commands, const std::vector<std
                      const Style& style) {
   std::vector<std::pair<std::string, std::string>> lines;
   for (const Command* command : Within(commands, group)) {
+    if (command->path[0][0] == '_') continue;
     lines.emplace_back(UsageOf(*command), command->summary);
   }
   std::vector<std::pair<std::string, std::string>> common;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "cli/api_client.h"
 #include "cli/arguments.h"
+#include "cli/connection.h"
 #include "cli/terminal.h"
 
 namespace google::protobuf {
@@ -34,12 +35,18 @@ class Invocation {
 
   bool json() const { return args.Has("json"); }
 
-  // The master that -m, the environment or a running local cluster names. FAILED_PRECONDITION says
-  // how to start or name one.
+  // The master that -m, the environment or a running local cluster names, and as whom it is asked.
+  // FAILED_PRECONDITION says how to start or name one.
+  absl::StatusOr<Connection> Where() const;
+
+  // The way there.
   absl::StatusOr<ApiClient*> Api();
 
   // The API's own JSON, indented, on stdout.
   absl::Status PrintJson(const google::protobuf::Message& message);
+
+  // The answer to one call: --json the API's own, else `text`. The exit code.
+  absl::StatusOr<int> Say(const google::protobuf::Message& response, const std::string& text);
 
   // A list as it was asked for: --json the API's answer, --csv, else a table, or `none` on stderr
   // where it has no rows. The exit code.
@@ -54,8 +61,9 @@ class Invocation {
 };
 
 struct Command {
-  std::vector<std::string> path;  // {"experiment", "create"}
-  std::string summary;            // one line, no full stop
+  // {"experiment", "create"}. A command that begins with "_" is not shown: programs call it.
+  std::vector<std::string> path;
+  std::string summary;  // one line, no full stop
   std::vector<Positional> positionals;
   std::vector<Option> options;
   // The exit code, or why it failed; CANCELLED when interrupted.
@@ -63,7 +71,7 @@ struct Command {
   std::string notes;  // further help, if any
 };
 
-// Of every command whose last word is "list".
+// Of every command whose last word begins with "list".
 extern const Option kCsv;
 
 // Every command takes these as well.
@@ -84,9 +92,17 @@ std::vector<Command> TemplateCommands();
 std::vector<Command> SearchCommands();
 std::vector<Command> DevCommands();
 std::vector<Command> SimulateCommands();
+std::vector<Command> UserCommands();
+std::vector<Command> TokenCommands();
+std::vector<Command> WorkspaceCommands();
+std::vector<Command> ProjectCommands();
+std::vector<Command> CompletionCommands();
 
 // All of them, in the order in which help shows them.
 std::vector<Command> AllCommands();
+
+// `name` for what it stands for ("e": "experiment"); itself where it is no alias.
+std::string WithoutAlias(const std::string& name);
 
 // Whether -h or --help is among them.
 bool AsksForHelp(const std::vector<std::string>& words);

@@ -1,11 +1,8 @@
 #include "cli/connection.h"
 
-#include <pwd.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -18,27 +15,10 @@
 #include "base/install.h"
 #include "base/status_macros.h"
 #include "cli/json_text.h"
-#include "nlohmann/json.hpp"
+#include "cli/token_cache.h"
 
 namespace det::cli {
 namespace {
-
-std::string FromEnvironment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::string Home() {
-  if (std::string home = FromEnvironment("HOME"); !home.empty()) return home;
-  const passwd* user = getpwuid(getuid());
-  return user == nullptr ? "/" : user->pw_dir;
-}
-
-std::string AuthFile() {
-  std::string config = FromEnvironment("XDG_CONFIG_HOME");
-  if (config.empty()) config = absl::StrCat(Home(), "/.config");
-  return absl::StrCat(config, "/resolute/auth.json");
-}
 
 // The address of the master that runs on the default data directory.
 std::optional<std::string> LocalMaster() {
@@ -51,15 +31,47 @@ std::optional<std::string> LocalMaster() {
   return MemberOf(*text, "url");
 }
 
-std::string RememberedToken(const std::string& url) {
-  const auto text = base::ReadFile(AuthFile());
-  if (!text.ok()) return "";
-  return MemberOf(*text, url).value_or("");
-}
-
 std::string LocalToken() {
   const auto text = base::ReadFile(absl::StrCat(base::DefaultDataDir(), "/admin.token"));
   return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
+}
+
+// Whether the cache has one: of the connection's user, or of the active one.
+bool TakeCached(Connection* connection) {
+  const auto user = connection->user.empty() ? std::nullopt : std::optional(connection->user);
+  for (const std::string& url : connection->urls) {
+    const std::optional<CachedToken> cached = FindToken(url, user);
+    if (!cached) continue;
+    connection->user = cached->user;
+    connection->token = cached->token;
+    connection->source = TokenSource::kCache;
+    return true;
+  }
+  return false;
+}
+
+void FindCaller(const std::optional<std::string>& user, const std::optional<std::string>& local,
+                Connection* connection) {
+  const std::string named = FromEnvironment("DET_USER");
+  const std::string password = FromEnvironment("DET_PASS");
+  const std::string token = FromEnvironment("DET_USER_TOKEN");
+  if (user || (!named.empty() && (!password.empty() || token.empty()))) {
+    connection->user = user.value_or(named);
+    if (connection->user == named) connection->password = password;
+    TakeCached(connection);
+    return;
+  }
+  if (!token.empty()) {
+    connection->token = token;
+    connection->source = TokenSource::kEnvironment;
+    return;
+  }
+  if (TakeCached(connection)) return;
+  for (const std::string& url : connection->urls) {
+    if (local != url) continue;
+    connection->token = LocalToken();
+    connection->source = TokenSource::kLocalCluster;
+  }
 }
 
 }  // namespace
@@ -89,7 +101,8 @@ absl::StatusOr<std::string> CanonicalUrl(absl::string_view text) {
   return absl::StrCat("http://", host, ":", port);
 }
 
-absl::StatusOr<Connection> FindMaster(const std::optional<std::string>& option) {
+absl::StatusOr<Connection> FindMaster(const std::optional<std::string>& option,
+                                      const std::optional<std::string>& user) {
   Connection connection;
   const std::string named = option.value_or(FromEnvironment("DET_MASTER"));
   const std::optional<std::string> local = LocalMaster();
@@ -104,28 +117,8 @@ absl::StatusOr<Connection> FindMaster(const std::optional<std::string>& option) 
         "no master is running here; start one with `det deploy local up`, or name one with -m "
         "http://HOST:PORT or DET_MASTER");
   }
-  connection.token = FromEnvironment("DET_USER_TOKEN");
-  for (const std::string& url : connection.urls) {
-    if (connection.token.empty()) connection.token = RememberedToken(url);
-    if (connection.token.empty() && local == url) connection.token = LocalToken();
-  }
+  FindCaller(user, local, &connection);
   return connection;
-}
-
-absl::Status RememberToken(const std::string& url, const std::string& token) {
-  const std::string path = AuthFile();
-  nlohmann::json tokens = nlohmann::json::object();
-  if (const auto text = base::ReadFile(path); text.ok()) {
-    auto read = nlohmann::json::parse(*text, nullptr, false);
-    if (read.is_object()) tokens = std::move(read);
-  }
-  if (token.empty()) {
-    if (tokens.erase(url) == 0) return absl::OkStatus();
-  } else {
-    tokens[url] = token;
-  }
-  DET_RETURN_IF_ERROR(base::MakeDirs(path.substr(0, path.rfind('/'))));
-  return base::WriteFileAtomically(path, tokens.dump(2) + "\n", 0600);
 }
 
 }  // namespace det::cli

@@ -24,10 +24,10 @@
 #include "base/status_macros.h"
 #include "base/subprocess.h"
 #include "cli/api_client.h"
-#include "cli/connection.h"
 #include "cli/interrupt.h"
 #include "cli/json_text.h"
 #include "cli/program.h"
+#include "cli/token_cache.h"
 #include "det/api/v1/agent.pb.h"
 
 namespace det::cli {
@@ -250,7 +250,8 @@ absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progre
   progress("waiting for the agents");
   DET_RETURN_IF_ERROR(AwaitAgents(state));
   DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(Path("admin.token")));
-  return RememberToken(state.url, std::string(absl::StripAsciiWhitespace(token)));
+  return RememberToken(state.url, "admin", std::string(absl::StripAsciiWhitespace(token)),
+                       /*activate=*/true);
 }
 
 absl::Status LocalCluster::StartMember(const std::string& name, const std::string& program,
@@ -368,7 +369,7 @@ void LocalCluster::StopAll(const ClusterState& state, Progress progress) {
   // Those that left the session of an agent that was killed.
   EndTasks(data_dir_, kTaskPatience);
   StopMaster(MasterOf(state), progress);
-  if (!state.url.empty()) RememberToken(state.url, "").IgnoreError();
+  if (!state.url.empty()) ForgetToken(state.url, "admin").IgnoreError();
   std::error_code error;
   fs::remove(Path("cluster.json"), error);
 }

@@ -33,7 +33,8 @@ std::vector<std::string> CommandFirst(const std::vector<std::string>& words) {
   size_t i = 0;
   while (i < words.size() && words[i].size() > 1 && words[i][0] == '-') {
     front.push_back(words[i++]);
-    const bool takes_next = front.back() == "-m" || front.back() == "--master";
+    const bool takes_next = front.back() == "-m" || front.back() == "--master" ||
+                            front.back() == "-u" || front.back() == "--user";
     if (takes_next && i < words.size()) front.push_back(words[i++]);
   }
   std::vector<std::string> out(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
@@ -96,6 +97,14 @@ int End(int code, Screen& screen) {
   return kExitError;
 }
 
+// The stream's own, or without colours where a word before any "--" asks for that.
+Style StyleOf(int fd, const std::vector<std::string>& words) {
+  Style style = Style::ForStream(fd);
+  const auto end = std::find(words.begin(), words.end(), "--");
+  if (std::find(words.begin(), end, "--no-color") != end) style.colour = false;
+  return style;
+}
+
 // What det opens must not become the stdout of one that was started without.
 void FillStandardFds() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -110,8 +119,9 @@ void FillStandardFds() {
 int main(int argc, char** argv) {
   det::cli::FillStandardFds();
   det::cli::InstallInterrupt();
-  det::cli::Screen screen(det::cli::Style::ForStream(STDOUT_FILENO),
-                          det::cli::Style::ForStream(STDERR_FILENO));
-  const int code = det::cli::Run({argv + 1, argv + argc}, screen);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  det::cli::Screen screen(det::cli::StyleOf(STDOUT_FILENO, words),
+                          det::cli::StyleOf(STDERR_FILENO, words));
+  const int code = det::cli::Run(words, screen);
   return det::cli::End(code, screen);
 }

@@ -30,6 +30,22 @@ const char* Code(Paint paint) {
       return "90";
     case Paint::kFailed:
       return "31";
+    case Paint::kSeries0:
+      return "38;5;74";
+    case Paint::kSeries1:
+      return "38;5;214";
+    case Paint::kSeries2:
+      return "38;5;36";
+    case Paint::kSeries3:
+      return "38;5;175";
+    case Paint::kSeries4:
+      return "38;5;166";
+    case Paint::kSeries5:
+      return "38;5;32";
+    case Paint::kSeries6:
+      return "38;5;221";
+    case Paint::kSeries7:
+      return "38;5;145";
     case Paint::kPlain:
       break;
   }
@@ -72,11 +88,18 @@ Style Style::ForStream(int fd) {
   style.in_place = !dumb;
   style.colour = !dumb && (no_colour == nullptr || *no_colour == '\0');
   winsize size = {};
-  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = size.ws_col;
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    style.width = size.ws_col;
+    style.height = size.ws_row;
+  }
   int columns = 0;
   const char* set = std::getenv("COLUMNS");
   if (set != nullptr && absl::SimpleAtoi(set, &columns) && columns > 0) style.width = columns;
   return style;
+}
+
+Paint SeriesPaint(size_t index) {
+  return static_cast<Paint>(static_cast<size_t>(Paint::kSeries0) + index % 8);
 }
 
 std::string Painted(absl::string_view text, Paint paint, const Style& style) {

@@ -11,13 +11,35 @@
 
 namespace det::cli {
 
-enum class Paint { kPlain, kBold, kFaint, kRunning, kDone, kWaiting, kPaused, kFailed };
+enum class Paint {
+  kPlain,
+  kBold,
+  kFaint,
+  kRunning,
+  kDone,
+  kWaiting,
+  kPaused,
+  kFailed,
+  // Curves: the colours of Okabe and Ito in their order, as near as 256 colours come.
+  kSeries0,
+  kSeries1,
+  kSeries2,
+  kSeries3,
+  kSeries4,
+  kSeries5,
+  kSeries6,
+  kSeries7,
+};
+
+// Of the curve with this number; after the eighth the first again.
+Paint SeriesPaint(size_t index);
 
 // How one stream shows things.
 struct Style {
   bool colour = false;
   bool in_place = false;  // A line can be written again: a terminal.
   int width = 0;          // Columns; 0: no limit.
+  int height = 0;         // Lines; 0: not known.
 
   // From the stream itself and NO_COLOR, TERM, COLUMNS.
   static Style ForStream(int fd);

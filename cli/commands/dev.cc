@@ -1,5 +1,6 @@
-// det dev config-schema
-#include "cli/command.h"
+// det dev config-schema (dev_api.cc: curl, api)
+#include "cli/commands/dev.h"
+
 #include "cli/config_schema.h"
 #include "cli/json_text.h"
 
@@ -14,15 +15,16 @@ absl::StatusOr<int> RunConfigSchema(Invocation& run) {
 }  // namespace
 
 std::vector<Command> DevCommands() {
-  return {
+  std::vector<Command> commands = DevApiCommands();
+  commands.push_back(
       {{"dev", "config-schema"},
        "print the JSON Schema of experiment configurations, for editors",
        {},
        {},
        RunConfigSchema,
        "Needs no master. In a file that an editor with the YAML language server shows:\n"
-       "  # yaml-language-server: $schema=./config-schema.json"},
-  };
+       "  # yaml-language-server: $schema=./config-schema.json"});
+  return commands;
 }
 
 }  // namespace det::cli

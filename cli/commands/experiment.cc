@@ -6,6 +6,7 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/search.h"
+#include "cli/commands/spaces.h"
 #include "cli/commands/trial.h"
 #include "cli/follow.h"
 #include "cli/format.h"
@@ -25,21 +26,16 @@ std::string StateName(const Experiment& experiment) {
   return Experiment::State_Name(experiment.state());
 }
 
-absl::StatusOr<int> RunList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const int limit, run.args.GetInt("limit", 100, 0, 1'000'000));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  api::v1::GetExperimentsRequest request;
-  request.set_sort_by(api::v1::GetExperimentsRequest::SORT_BY_ID);
-  request.set_order_by(api::v1::ORDER_BY_DESC);
-  request.set_limit(limit);
-  const bool all = run.args.Has("all");
-  if (!all) request.set_archived(false);
-  api::v1::GetExperimentsResponse response;
-  DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiments", request, &response));
+Table ExperimentTable(const api::v1::GetExperimentsResponse& response, bool projects,
+                      bool archived) {
   std::vector<Column> columns = {{"ID", true},       {"NAME", false, true}, {"STATE"},
                                  {"PROGRESS", true}, {"TRIALS", true},      {"BEST", true},
                                  {"STARTED"},        {"OWNER", false, true}};
-  if (all) columns.push_back({"ARCHIVED"});
+  if (projects) {
+    columns.push_back({"WORKSPACE", false, true});
+    columns.push_back({"PROJECT", false, true});
+  }
+  if (archived) columns.push_back({"ARCHIVED"});
   Table table(std::move(columns));
   for (const Experiment& each : response.experiments()) {
     std::vector<Cell> row = {
@@ -51,19 +47,21 @@ absl::StatusOr<int> RunList(Invocation& run) {
         each.has_best_trial_searcher_metric() ? Number(each.best_trial_searcher_metric()) : "-",
         AgoCell(each.start_time(), absl::Now()),
         each.username()};
-    if (all) row.push_back(each.archived() ? "yes" : "no");
+    if (projects) {
+      row.emplace_back(each.workspace_name());
+      row.emplace_back(each.project_name());
+    }
+    if (archived) row.emplace_back(each.archived() ? "yes" : "no");
     table.AddRow(std::move(row));
   }
-  DET_ASSIGN_OR_RETURN(
-      const int code,
-      run.PrintList(response, table,
-                    "no experiments yet; make one: det experiment create CONFIG CONTEXT_DIR"));
-  const int total = response.pagination().total();
-  if (total > response.experiments_size()) {
-    run.screen->Note(absl::StrCat(response.experiments_size(), " of ", total,
-                                  " experiments; more with --limit"));
-  }
-  return code;
+  return table;
+}
+
+absl::StatusOr<int> RunList(Invocation& run) {
+  api::v1::GetExperimentsRequest request;
+  DET_ASSIGN_OR_RETURN(const int project, run.args.GetInt("project-id", 0, 1, INT32_MAX));
+  request.set_project_id(project);
+  return ListExperiments(run, std::move(request));
 }
 
 // "2 jobs ahead in pool default"; empty where there is no such order, or it is over.
@@ -116,8 +114,20 @@ absl::StatusOr<int> RunDescribe(Invocation& run) {
   const Style& style = run.screen->out();
   DET_ASSIGN_OR_RETURN(const std::string search, SearchText(*api, response.experiment(), style));
   run.screen->Print(
-      absl::StrCat(Description(response, style), search, "\n", TrialTable(trials, style)));
+      absl::StrCat(Description(response, style), search, "\n", TrialText(trials, style)));
   return kExitOk;
+}
+
+absl::StatusOr<int> RunListTrials(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetExperimentTrialsRequest request;
+  request.set_experiment_id(id);
+  request.set_sort_by(api::v1::GetExperimentTrialsRequest::SORT_BY_ID);
+  api::v1::GetExperimentTrialsResponse response;
+  DET_RETURN_IF_ERROR(api->Call("TrialService.GetExperimentTrials", request, &response));
+  return run.PrintList(response, TrialTable(response),
+                       absl::StrCat("experiment ", id, " has no trials yet"));
 }
 
 absl::StatusOr<int> RunLogs(Invocation& run) {
@@ -198,6 +208,40 @@ absl::StatusOr<int> RunUnarchive(Invocation& run) {
 
 }  // namespace
 
+const std::vector<Option>& ListExperimentsOptions() {
+  static const auto& options =
+      *new std::vector<Option>{{"limit", 0, "N", "at most so many (100); 0: all"},
+                               {"offset", 0, "N", "leave out the first N (0)"},
+                               {"all", 'a', "", "archived ones, too"},
+                               {"show-project", 0, "", "with workspace and project"},
+                               kCsv};
+  return options;
+}
+
+absl::StatusOr<int> ListExperiments(Invocation& run, api::v1::GetExperimentsRequest request) {
+  DET_ASSIGN_OR_RETURN(const int limit, run.args.GetInt("limit", 100, 0, 1'000'000));
+  DET_ASSIGN_OR_RETURN(const int offset, run.args.GetInt("offset", 0, 0, INT32_MAX));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  request.set_sort_by(api::v1::GetExperimentsRequest::SORT_BY_ID);
+  request.set_order_by(api::v1::ORDER_BY_DESC);
+  request.set_limit(limit);
+  request.set_offset(offset);
+  const bool all = run.args.Has("all");
+  if (!all) request.set_archived(false);
+  api::v1::GetExperimentsResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiments", request, &response));
+  DET_ASSIGN_OR_RETURN(
+      const int code,
+      run.PrintList(response, ExperimentTable(response, run.args.Has("show-project"), all),
+                    "no experiments yet; make one: det experiment create CONFIG CONTEXT_DIR"));
+  const int total = response.pagination().total();
+  if (total > response.experiments_size()) {
+    run.screen->Note(absl::StrCat(response.experiments_size(), " of ", total,
+                                  " experiments; more with --limit and --offset"));
+  }
+  return code;
+}
+
 absl::StatusOr<int> ReportEnd(const Experiment& last, Invocation& run) {
   if (last.state() == Experiment::STATE_COMPLETED) return kExitOk;
   run.screen->Note(absl::StrCat("det: experiment ", last.id(), " ended in state ",
@@ -208,19 +252,20 @@ absl::StatusOr<int> ReportEnd(const Experiment& last, Invocation& run) {
 }
 
 std::vector<Command> ExperimentCommands() {
-  std::vector<Command> commands = {ExperimentCreateCommand()};
-  for (auto& more :
-       {ExperimentAgainCommands(), ExperimentDeletionCommands(), ExperimentSetCommands()}) {
+  std::vector<Command> commands = {ExperimentCreateCommand(), ExperimentWatchCommand()};
+  for (auto& more : {ExperimentAgainCommands(), ExperimentDeletionCommands(),
+                     ExperimentEditCommands(), ExperimentSetCommands()}) {
     commands.insert(commands.end(), more.begin(), more.end());
   }
+  std::vector<Option> list = ListExperimentsOptions();
+  list.push_back({"project-id", 0, "ID", "of this project alone"});
   const std::vector<Command> rest = {
-      {{"experiment", "list"},
-       "list experiments, the newest first",
-       {},
-       {{"limit", 0, "N", "at most so many (100); 0: all"},
-        {"all", 'a', "", "archived ones, too"},
-        kCsv},
-       RunList,
+      {{"experiment", "list"}, "list experiments, the newest first", {}, list, RunList, ""},
+      {{"experiment", "list-trials"},
+       "list the trials of an experiment",
+       {kExperiment},
+       {kCsv},
+       RunListTrials,
        ""},
       {{"experiment", "describe"},
        "show an experiment and its trials",

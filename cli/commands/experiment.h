@@ -27,7 +27,10 @@ void NoteKept(Invocation& run,
               const google::protobuf::RepeatedPtrField<api::v1::HeldCheckpoint>& kept);
 
 Command ExperimentCreateCommand();
+Command ExperimentWatchCommand();
 std::vector<Command> ExperimentSetCommands();
+// move, label, set name|description.
+std::vector<Command> ExperimentEditCommands();
 std::vector<Command> ExperimentDeletionCommands();
 // continue and fork.
 std::vector<Command> ExperimentAgainCommands();

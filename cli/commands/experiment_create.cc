@@ -34,6 +34,8 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
   request.set_template_(run.args.Get("template").value_or(""));
   for (const std::string& each : run.args.GetAll("config")) request.add_config_overrides(each);
   request.set_activate(!run.args.Has("paused"));
+  DET_ASSIGN_OR_RETURN(const int project, run.args.GetInt("project-id", 0, 1, INT32_MAX));
+  request.set_project_id(project);
   request.set_validate_only(run.args.Has("validate-only"));
   request.set_request_id(base::NewUuid());
   DET_ASSIGN_OR_RETURN(std::vector<ContextEntry> entries,
@@ -107,6 +109,7 @@ Command ExperimentCreateCommand() {
         "a setting instead of the file's, as searcher.max_trials=4; "
         "may be repeated"},
        {"template", 0, "NAME", "what the configuration stands on, see `det template`"},
+       {"project-id", 0, "ID", "the project it belongs to, instead of the configuration's"},
        {"paused", 0, "", "do not start it before `det experiment activate`"},
        {"validate-only", 0, "", "only say whether the configuration is valid"}},
       RunCreate,

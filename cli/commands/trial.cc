@@ -116,8 +116,7 @@ absl::StatusOr<int> RunKill(Invocation& run) {
 
 }  // namespace
 
-std::string TrialTable(const api::v1::GetExperimentTrialsResponse& trials, const Style& style) {
-  if (trials.trials().empty()) return "no trials yet\n";
+Table TrialTable(const api::v1::GetExperimentTrialsResponse& trials) {
   Table table({{"TRIAL", true},
                {"STATE"},
                {"BATCHES", true},
@@ -129,10 +128,14 @@ std::string TrialTable(const api::v1::GetExperimentTrialsResponse& trials, const
     table.AddRow({absl::StrCat(trial.id()), StateCell(Trial::State_Name(trial.state())),
                   absl::StrCat(trial.total_batches_processed()),
                   trial.has_searcher_metric_value() ? Number(trial.searcher_metric_value()) : "-",
-                  absl::StrCat(trial.restarts()), Ago(trial.start_time(), absl::Now()),
+                  absl::StrCat(trial.restarts()), AgoCell(trial.start_time(), absl::Now()),
                   StructText(trial.hparams())});
   }
-  return table.Render(style);
+  return table;
+}
+
+std::string TrialText(const api::v1::GetExperimentTrialsResponse& trials, const Style& style) {
+  return trials.trials().empty() ? "no trials yet\n" : TrialTable(trials).Render(style);
 }
 
 std::vector<Command> TrialCommands() {

@@ -4,13 +4,17 @@
 
 #include <string>
 
+#include "cli/table.h"
 #include "cli/terminal.h"
 #include "det/api/v1/trial.pb.h"
 
 namespace det::cli {
 
-// One row per trial; a sentence if there is none.
-std::string TrialTable(const api::v1::GetExperimentTrialsResponse& trials, const Style& style);
+// One row per trial.
+Table TrialTable(const api::v1::GetExperimentTrialsResponse& trials);
+
+// The table; a sentence if there is no trial.
+std::string TrialText(const api::v1::GetExperimentTrialsResponse& trials, const Style& style);
 
 }  // namespace det::cli
 

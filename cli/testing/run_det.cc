@@ -1,6 +1,9 @@
 #include "cli/testing/run_det.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
+#include <filesystem>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -55,6 +58,21 @@ Said Det(const std::string& words, std::vector<std::string> answers) {
   // All were asked for, or the server's end would wait for them.
   for (const std::string& request : server.requests) said.requests.push_back(Short(request));
   return said;
+}
+
+Nobody::Nobody() : folder_(testing::TempDir() + "/det_config_XXXXXX") {
+  EXPECT_NE(mkdtemp(folder_.data()), nullptr);
+  for (const char* name : {"DET_USER", "DET_PASS", "DET_USER_TOKEN", "DET_MASTER"}) unsetenv(name);
+  setenv("DET_DEBUG_CONFIG_PATH", folder_.c_str(), 1);
+  setenv("DET_DATA_DIR", folder_.c_str(), 1);
+}
+
+Nobody::~Nobody() {
+  std::error_code error;
+  std::filesystem::remove_all(folder_, error);
+  for (const char* name : {"DET_USER", "DET_PASS", "DET_USER_TOKEN", "DET_DEBUG_CONFIG_PATH"}) {
+    unsetenv(name);
+  }
 }
 
 }  // namespace det::cli

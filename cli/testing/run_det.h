@@ -1,4 +1,5 @@
-// det against a master that answers by a script. For tests.
+// A run of det within a test, against a master that answers by a script.
+// Called on the test's thread.
 #ifndef CLI_TESTING_RUN_DET_H_
 #define CLI_TESTING_RUN_DET_H_
 
@@ -16,8 +17,18 @@ struct Said {
 };
 
 // Runs det with the words (a "~" is a space); each answer, a body or a whole response, serves one
-// call.
+// call. All have to be asked for.
 Said Det(const std::string& words, std::vector<std::string> answers);
+
+// While it lives, the environment names no user and no token, and the cache of tokens is empty.
+class Nobody {
+ public:
+  Nobody();
+  ~Nobody();
+
+ private:
+  std::string folder_;
+};
 
 }  // namespace det::cli
 

@@ -194,9 +194,10 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
   ApiSource api = options.api;
-  auto context = std::shared_ptr<HttpContext>(
-      new HttpContext{std::move(options), std::move(hooks), server, std::move(transcoder),
-                      Rpc(std::make_shared<asio::io_context>(), server->InProcessChannel(arguments)), OpenApi(std::move(api))});
+  auto context = std::shared_ptr<HttpContext>(new HttpContext{
+      std::move(options), std::move(hooks), server, std::move(transcoder),
+      Rpc(std::make_shared<asio::io_context>(), server->InProcessChannel(arguments)),
+      OpenApi(std::move(api))});
   auto impl = std::make_shared<Impl>(std::move(context));
   DET_RETURN_IF_ERROR(impl->Listen());
   impl->Run();

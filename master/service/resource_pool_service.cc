@@ -289,7 +289,8 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
   grpc::ServerUnaryReactor* Bind(grpc::CallbackServerContext* context, std::string_view method,
                                  const Request& request, ChangeBound change) {
     return Unary(
-        edge_, context, &request, method, [this, &request, change](const auth::Principal&, Done done) {
+        edge_, context, &request, method,
+        [this, &request, change](const auth::Principal&, Done done) {
           auto names = Workspaces(*edge_.store, request);
           if (!names.ok()) return done(names.status());
           Change(

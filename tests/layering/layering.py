@@ -104,7 +104,7 @@ LIBRARIES = (
     (r"(libpq-fe|libpq)", (), ("master/store/postgres",)),
     (r"(torch|ATen|c10)/", ("trial_api/cpp/torch",), ("trial_api/cpp/torch",)),
     (r"(gloo|nccl)", (), ("trial_api/cpp/core", "trial_api/cpp/torch")),
-    (r"sodium", (), ("master/auth",)),
+    (r"sodium", (), ("master/auth", "cli")),
     (r"prometheus/", (), ("master", "master/gateway")),
     (r"CLI/", (), ("master", "master/simulate", "agent", "cli", "cli/commands", "trial_api/cpp/launch")),
     (r"(archive|archive_entry)\.h$", (), ("master/service", "agent/driver", "cli",

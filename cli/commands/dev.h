@@ -1,0 +1,16 @@
+// What the files of `det dev` share.
+#ifndef CLI_COMMANDS_DEV_H_
+#define CLI_COMMANDS_DEV_H_
+
+#include <vector>
+
+#include "cli/command.h"
+
+namespace det::cli {
+
+// curl, api list, api call.
+std::vector<Command> DevApiCommands();
+
+}  // namespace det::cli
+
+#endif  // CLI_COMMANDS_DEV_H_

@@ -1,0 +1,237 @@
+// det dev curl, det dev api list|call
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/dev.h"
+#include "cli/json_text.h"
+#include "cli/table.h"
+#include "det/api/v1/agent.pb.h"
+#include "det/api/v1/auth.pb.h"
+#include "det/api/v1/checkpoint.pb.h"
+#include "det/api/v1/experiment.pb.h"
+#include "det/api/v1/job.pb.h"
+#include "det/api/v1/master.pb.h"
+#include "det/api/v1/project.pb.h"
+#include "det/api/v1/resource_pool.pb.h"
+#include "det/api/v1/search.pb.h"
+#include "det/api/v1/task.pb.h"
+#include "det/api/v1/template.pb.h"
+#include "det/api/v1/token.pb.h"
+#include "det/api/v1/trial.pb.h"
+#include "det/api/v1/user.pb.h"
+#include "det/api/v1/workspace.pb.h"
+#include "google/api/annotations.pb.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "google/protobuf/util/json_util.h"
+#include "proto/http_rule.h"
+
+namespace det::cli {
+namespace {
+
+using google::protobuf::FileDescriptor;
+using google::protobuf::Message;
+using google::protobuf::MessageFactory;
+using google::protobuf::MethodDescriptor;
+
+// ---- det dev curl ----
+
+// The text of -d: itself, or that of a file as @FILE.
+absl::StatusOr<std::string> BodyOf(const Invocation& run) {
+  const std::string data = run.args.Get("data").value_or("");
+  if (!absl::StartsWith(data, "@")) return data;
+  return base::ReadFile(data.substr(1));
+}
+
+absl::StatusOr<int> RunCurl(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const std::string body, BodyOf(run));
+  const std::string verb = run.args.Get("request").value_or(body.empty() ? "GET" : "POST");
+  const std::string target = absl::StrCat("/", absl::StripPrefix(run.args.Word("PATH"), "/"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  const bool raw = run.args.Has("raw");
+  std::string answer;
+  DET_ASSIGN_OR_RETURN(const int http, api->Send(absl::AsciiStrToUpper(verb), target, body,
+                                                 [&](int, absl::string_view piece) {
+                                                   if (raw) {
+                                                     run.screen->Print(piece);
+                                                   } else {
+                                                     absl::StrAppend(&answer, piece);
+                                                   }
+                                                   return absl::OkStatus();
+                                                 }));
+  if (!answer.empty())
+    run.screen->Print(absl::StrCat(absl::StripSuffix(Indented(answer), "\n"), "\n"));
+  if (http / 100 == 2) return kExitOk;
+  return absl::UnknownError(absl::StrCat(verb, " ", target, ": the master answered HTTP ", http));
+}
+
+// ---- det dev api ----
+
+// The files of the interface that have services, by one message of each.
+std::vector<const FileDescriptor*> Files() {
+  namespace v1 = api::v1;
+  std::vector<const FileDescriptor*> files;
+  for (const google::protobuf::Descriptor* one :
+       {v1::Agent::descriptor(), v1::LoginRequest::descriptor(), v1::Checkpoint::descriptor(),
+        v1::Experiment::descriptor(), v1::Job::descriptor(), v1::GetInfoRequest::descriptor(),
+        v1::Project::descriptor(), v1::ResourcePool::descriptor(), v1::Search::descriptor(),
+        v1::TaskLogsRequest::descriptor(), v1::Template::descriptor(), v1::TokenInfo::descriptor(),
+        v1::Trial::descriptor(), v1::PatchUser::descriptor(), v1::Workspace::descriptor()}) {
+    files.push_back(one->file());
+  }
+  return files;
+}
+
+std::vector<const MethodDescriptor*> Methods() {
+  std::vector<const MethodDescriptor*> methods;
+  for (const FileDescriptor* file : Files()) {
+    for (int i = 0; i < file->service_count(); ++i) {
+      for (int j = 0; j < file->service(i)->method_count(); ++j) {
+        methods.push_back(file->service(i)->method(j));
+      }
+    }
+  }
+  return methods;
+}
+
+// "ExperimentService.GetExperiment".
+std::string NameOf(const MethodDescriptor& method) {
+  return absl::StrCat(method.service()->name(), ".", method.name());
+}
+
+// "GET /api/v1/experiments/{experiment_id}"; "-" for a method that is gRPC's alone.
+std::string HttpOf(const MethodDescriptor& method) {
+  const google::api::HttpRule& rule = method.options().GetExtension(google::api::http);
+  switch (rule.pattern_case()) {
+    case google::api::HttpRule::kGet:
+      return "GET " + rule.get();
+    case google::api::HttpRule::kPost:
+      return "POST " + rule.post();
+    case google::api::HttpRule::kPut:
+      return "PUT " + rule.put();
+    case google::api::HttpRule::kPatch:
+      return "PATCH " + rule.patch();
+    case google::api::HttpRule::kDelete:
+      return "DELETE " + rule.delete_();
+    default:
+      return "-";
+  }
+}
+
+absl::StatusOr<int> RunApiList(Invocation& run) {
+  const std::string part = absl::AsciiStrToLower(run.args.Word("PART"));
+  Table table({{"METHOD"}, {"HTTP", false, true}, {"TAKES"}, {"ANSWERS"}});
+  std::vector<std::string> objects;
+  for (const MethodDescriptor* method : Methods()) {
+    const std::string name = NameOf(*method);
+    const std::string http = HttpOf(*method);
+    if (!absl::StrContains(absl::AsciiStrToLower(absl::StrCat(name, " ", http)), part)) continue;
+    const std::string answers =
+        absl::StrCat(method->server_streaming() ? "stream " : "", method->output_type()->name());
+    table.AddRow({name, http, method->input_type()->name(), answers});
+    objects.push_back(absl::StrCat("{\"method\":", Quoted(name), ",\"http\":", Quoted(http),
+                                   ",\"takes\":", Quoted(method->input_type()->name()),
+                                   ",\"answers\":", Quoted(answers), "}"));
+  }
+  // No call: this JSON is det's own.
+  if (run.json()) {
+    run.screen->Print(Indented(absl::StrCat("{\"methods\":[", absl::StrJoin(objects, ","), "]}")) +
+                      "\n");
+    return kExitOk;
+  }
+  if (run.args.Has("csv")) {
+    run.screen->Print(table.RenderCsv());
+  } else {
+    run.screen->Print(table.Render(run.screen->out()));
+  }
+  return kExitOk;
+}
+
+// By its whole name, or by its own where no other service has it, in any case.
+absl::StatusOr<const MethodDescriptor*> FindMethod(const std::string& word) {
+  std::vector<std::string> names;
+  std::vector<const MethodDescriptor*> found;
+  for (const MethodDescriptor* method : Methods()) {
+    names.push_back(NameOf(*method));
+    names.push_back(method->name());
+    if (absl::EqualsIgnoreCase(word, NameOf(*method)) ||
+        absl::EqualsIgnoreCase(word, method->name())) {
+      found.push_back(method);
+    }
+  }
+  if (found.size() == 1) return found[0];
+  const std::optional<std::string> near = Nearest(word, names);
+  return UsageError(absl::StrCat(
+      found.empty() ? "unknown" : "ambiguous", " method \"", word, "\"",
+      !found.empty() ? absl::StrCat("; say which: ", NameOf(*found[0]), ", ", NameOf(*found[1]))
+      : near         ? absl::StrCat("; did you mean ", *near, "?")
+                     : "; see `det dev api list`"));
+}
+
+absl::StatusOr<int> RunApiCall(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const MethodDescriptor* method, FindMethod(run.args.Word("METHOD")));
+  MessageFactory& messages = *MessageFactory::generated_factory();
+  const std::unique_ptr<Message> request(messages.GetPrototype(method->input_type())->New());
+  const std::unique_ptr<Message> response(messages.GetPrototype(method->output_type())->New());
+  if (const std::string json = run.args.Word("JSON"); !json.empty()) {
+    // Strict, unlike the master: here a name that is misspelt helps nobody.
+    const auto read = google::protobuf::util::JsonStringToMessage(json, request.get());
+    if (!read.ok()) {
+      return UsageError(absl::StrCat("JSON of ", method->input_type()->name(), ": ",
+                                     std::string(read.message())));
+    }
+  }
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  if (!method->server_streaming()) {
+    DET_RETURN_IF_ERROR(api->Call(NameOf(*method), *request, response.get()));
+    DET_RETURN_IF_ERROR(run.PrintJson(*response));
+    return kExitOk;
+  }
+  absl::Status printed;
+  DET_RETURN_IF_ERROR(api->Stream(NameOf(*method), *request, response.get(), [&] {
+    const absl::StatusOr<std::string> text = proto::ToJson(*response);
+    printed = text.status();
+    if (text.ok()) run.screen->Print(*text + "\n");
+    return printed.ok() && run.screen->output_error() == 0;
+  }));
+  DET_RETURN_IF_ERROR(printed);
+  return kExitOk;
+}
+
+}  // namespace
+
+std::vector<Command> DevApiCommands() {
+  return {
+      {{"dev", "curl"},
+       "send an HTTP request to the master, signed in",
+       {{"PATH", "as /api/v1/experiments?limit=2"}},
+       {{"request", 'X', "METHOD", "GET, or POST with -d"},
+        {"data", 'd', "JSON", "the body; @FILE for a file's"},
+        {"raw", 0, "", "print the answer as it comes, not indented"}},
+       RunCurl,
+       "Exit code 0 only for a status of 2xx; the answer stands on stdout in any case."},
+      {{"dev", "api", "list"},
+       "list the methods of the API",
+       {{"PART", "only those with this in their name or path", /*optional=*/true}},
+       {kCsv},
+       RunApiList,
+       "Needs no master."},
+      {{"dev", "api", "call"},
+       "call a method of the API by its name",
+       {{"METHOD", "as GetExperiment or ExperimentService.GetExperiment"},
+        {"JSON", "the request, as '{\"experimentId\": 3}'", /*optional=*/true}},
+       {},
+       RunApiCall,
+       "A stream is printed as one JSON object per line."},
+  };
+}
+
+}  // namespace det::cli

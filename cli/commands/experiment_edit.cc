@@ -1,0 +1,114 @@
+// det experiment move, det experiment label add|remove, det experiment set name|description
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/experiment.h"
+#include "cli/commands/spaces.h"
+#include "det/api/v1/experiment.pb.h"
+
+namespace det::cli {
+namespace {
+
+const Positional kExperiment = {"EXPERIMENT", "its id"};
+
+absl::StatusOr<int> RunMove(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  const std::string workspace = run.args.Word("WORKSPACE");
+  const std::string project = run.args.Word("PROJECT");
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const api::v1::Project target, FindProject(*api, workspace, project));
+  api::v1::MoveExperimentRequest request;
+  request.set_experiment_id(id);
+  request.set_destination_project_id(target.id());
+  api::v1::MoveExperimentResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ExperimentService.MoveExperiment", request, &response));
+  return run.Say(response,
+                 absl::StrCat("moved experiment ", id, " to ", workspace, "/", project, "\n"));
+}
+
+template <class Request, class Response>
+absl::StatusOr<int> Label(Invocation& run, const char* method) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  Request request;
+  request.set_experiment_id(id);
+  request.set_label(run.args.Word("LABEL"));
+  Response response;
+  DET_RETURN_IF_ERROR(api->Call(absl::StrCat("ExperimentService.", method), request, &response));
+  const std::string labels = absl::StrJoin(response.labels(), ", ");
+  return run.Say(response, absl::StrCat("labels of experiment ", id, ": ",
+                                        labels.empty() ? "none" : labels, "\n"));
+}
+
+absl::StatusOr<int> RunAddLabel(Invocation& run) {
+  return Label<api::v1::PutExperimentLabelRequest, api::v1::PutExperimentLabelResponse>(
+      run, "PutExperimentLabel");
+}
+
+absl::StatusOr<int> RunRemoveLabel(Invocation& run) {
+  return Label<api::v1::DeleteExperimentLabelRequest, api::v1::DeleteExperimentLabelResponse>(
+      run, "DeleteExperimentLabel");
+}
+
+absl::StatusOr<int> Patch(Invocation& run, api::v1::PatchExperimentRequest request,
+                          const char* what) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  request.mutable_experiment()->set_id(id);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::PatchExperimentResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ExperimentService.PatchExperiment", request, &response));
+  return run.Say(response, absl::StrCat("set ", what, " of experiment ", id, "\n"));
+}
+
+absl::StatusOr<int> RunSetName(Invocation& run) {
+  api::v1::PatchExperimentRequest request;
+  request.mutable_experiment()->set_name(run.args.Word("NAME"));
+  return Patch(run, request, "name");
+}
+
+absl::StatusOr<int> RunSetDescription(Invocation& run) {
+  api::v1::PatchExperimentRequest request;
+  request.mutable_experiment()->set_description(run.args.Word("TEXT"));
+  return Patch(run, request, "description");
+}
+
+}  // namespace
+
+std::vector<Command> ExperimentEditCommands() {
+  const Positional label = {"LABEL", "any text"};
+  return {
+      {{"experiment", "move"},
+       "move an experiment to another project",
+       {kExperiment, {"WORKSPACE", "the workspace's name"}, {"PROJECT", "the project's name"}},
+       {},
+       RunMove,
+       ""},
+      {{"experiment", "label", "add"},
+       "label an experiment",
+       {kExperiment, label},
+       {},
+       RunAddLabel,
+       ""},
+      {{"experiment", "label", "remove"},
+       "take a label from an experiment",
+       {kExperiment, label},
+       {},
+       RunRemoveLabel,
+       ""},
+      {{"experiment", "set", "name"},
+       "give an experiment another name",
+       {kExperiment, {"NAME", "the new name"}},
+       {},
+       RunSetName,
+       ""},
+      {{"experiment", "set", "description"},
+       "describe an experiment",
+       {kExperiment, {"TEXT", "what it is for"}},
+       {},
+       RunSetDescription,
+       ""},
+  };
+}
+
+}  // namespace det::cli

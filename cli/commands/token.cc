@@ -1,0 +1,184 @@
+// det token create|list|describe|edit|revoke|login
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/user.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "cli/terminal_input.h"
+#include "cli/token_cache.h"
+#include "det/api/v1/token.pb.h"
+
+namespace det::cli {
+namespace {
+
+using api::v1::TokenInfo;
+
+const Positional kToken = {"TOKEN_ID", "its number"};
+
+absl::StatusOr<int> RunCreate(Invocation& run) {
+  api::v1::PostAccessTokenRequest request;
+  if (run.args.Has("expiration-days")) {
+    DET_ASSIGN_OR_RETURN(const int days, run.args.GetInt("expiration-days", 0, -1, 100'000));
+    if (days == 0) return UsageError("--expiration-days: expected at least 1, or -1 for never");
+    request.set_lifespan(days < 0 ? "-1" : absl::StrCat(days * 24, "h"));
+  }
+  request.set_description(run.args.Get("description").value_or(""));
+  request.set_role(run.args.Get("role").value_or(""));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  if (const std::string name = run.args.Word("USER"); !name.empty()) {
+    DET_ASSIGN_OR_RETURN(const api::v1::User user, FindUser(*api, name));
+    request.set_user_id(user.id());
+  }
+  api::v1::PostAccessTokenResponse response;
+  DET_RETURN_IF_ERROR(api->Call("TokenService.PostAccessToken", request, &response));
+  if (!run.json()) {
+    run.screen->Note(absl::StrCat("created token ", response.token_id(),
+                                  "; this is the only time that it is shown:"));
+  }
+  return run.Say(response, response.token() + "\n");
+}
+
+Cell StateOf(const TokenInfo& token, absl::Time now) {
+  if (token.revoked()) return Cell("■ revoked", Paint::kPaused, "revoked");
+  const bool over = token.has_expiry() && ToTime(token.expiry()) <= now;
+  if (over) return Cell("■ expired", Paint::kPaused, "expired");
+  return Cell("● valid", Paint::kRunning, "valid");
+}
+
+Table TokenTable(const google::protobuf::RepeatedPtrField<TokenInfo>& tokens) {
+  Table table({{"ID", true},
+               {"USER ID", true},
+               {"STATE"},
+               {"ROLE"},
+               {"CREATED"},
+               {"LAST USED"},
+               {"EXPIRES"},
+               {"DESCRIPTION", false, true}});
+  const absl::Time now = absl::Now();
+  for (const TokenInfo& each : tokens) {
+    table.AddRow({absl::StrCat(each.id()), absl::StrCat(each.user_id()), StateOf(each, now),
+                  each.role().empty() ? "its user's" : each.role(), AgoCell(each.created_at(), now),
+                  AgoCell(each.last_used_at(), now),
+                  each.has_expiry() ? Exact(each.expiry()) : "never", each.description()});
+  }
+  return table;
+}
+
+absl::StatusOr<int> List(Invocation& run, const api::v1::GetAccessTokensRequest& request) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetAccessTokensResponse response;
+  DET_RETURN_IF_ERROR(api->Call("TokenService.GetAccessTokens", request, &response));
+  if (response.token_info().empty() && !request.token_ids().empty()) {
+    return absl::NotFoundError("there is no such token; see `det token list --show-inactive`");
+  }
+  return run.PrintList(response, TokenTable(response.token_info()),
+                       "no tokens; make one: det token create");
+}
+
+absl::StatusOr<int> RunList(Invocation& run) {
+  api::v1::GetAccessTokensRequest request;
+  request.set_username(run.args.Word("USER"));
+  request.set_show_inactive(run.args.Has("show-inactive"));
+  return List(run, request);
+}
+
+absl::StatusOr<int> RunDescribe(Invocation& run) {
+  api::v1::GetAccessTokensRequest request;
+  request.set_show_inactive(true);
+  for (const std::string& word : run.args.Words("TOKEN_ID")) {
+    int id = 0;
+    if (!absl::SimpleAtoi(word, &id) || id < 1) {
+      return UsageError(absl::StrCat("TOKEN_ID: expected a number, found \"", word, "\""));
+    }
+    request.add_token_ids(id);
+  }
+  return List(run, request);
+}
+
+absl::StatusOr<int> Patch(Invocation& run, api::v1::PatchAccessTokenRequest request,
+                          const char* done) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TOKEN_ID"));
+  request.set_token_id(id);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::PatchAccessTokenResponse response;
+  DET_RETURN_IF_ERROR(api->Call("TokenService.PatchAccessToken", request, &response));
+  return run.Say(response, absl::StrCat(done, " token ", id, "\n"));
+}
+
+absl::StatusOr<int> RunEdit(Invocation& run) {
+  const std::optional<std::string> text = run.args.Get("description");
+  if (!text) return UsageError("token edit needs --description TEXT");
+  api::v1::PatchAccessTokenRequest request;
+  request.set_description(*text);
+  return Patch(run, request, "changed");
+}
+
+absl::StatusOr<int> RunRevoke(Invocation& run) {
+  api::v1::PatchAccessTokenRequest request;
+  request.set_set_revoked(true);
+  return Patch(run, request, "revoked");
+}
+
+absl::StatusOr<int> RunLogin(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const Connection connection, run.Where());
+  const std::string where = absl::StrJoin(connection.urls, ",");
+  std::string token = run.args.Word("TOKEN");
+  if (token.empty()) {
+    DET_ASSIGN_OR_RETURN(token, AskPassword(absl::StrCat("token for ", where, ": ")));
+  }
+  // Asked whose it is, the master says at the same time whether it is good.
+  const ApiClient api(connection.urls, token);
+  api::v1::GetMeResponse me;
+  DET_RETURN_IF_ERROR(api.Call("AuthService.GetMe", api::v1::GetMeRequest(), &me));
+  const std::string& name = me.user().username();
+  for (const std::string& url : connection.urls) {
+    DET_RETURN_IF_ERROR(RememberToken(url, name, token, /*activate=*/true));
+  }
+  return run.Say(me, absl::StrCat("signed in as ", name, " at ", where, "\n"));
+}
+
+}  // namespace
+
+std::vector<Command> TokenCommands() {
+  return {
+      {{"token", "create"},
+       "make an access token, for programs",
+       {{"USER", "whose; yours without", /*optional=*/true}},
+       {{"expiration-days", 'e', "DAYS", "how long it is good (30); -1: for ever"},
+        {"description", 'd', "TEXT", "what it is for"},
+        {"role", 0, "ROLE", "no more than this, as Viewer, whatever its user may"}},
+       RunCreate,
+       "On stdout stands the token alone. A program gives it as DET_USER_TOKEN."},
+      {{"token", "list"},
+       "list access tokens",
+       {{"USER", "whose; without, all that you may see", /*optional=*/true}},
+       {{"show-inactive", 0, "", "revoked and expired ones, too"}, kCsv},
+       RunList,
+       ""},
+      {{"token", "describe"},
+       "show access tokens",
+       {{"TOKEN_ID", "their numbers", false, /*repeated=*/true}},
+       {kCsv},
+       RunDescribe,
+       ""},
+      {{"token", "edit"},
+       "change what an access token is for",
+       {kToken},
+       {{"description", 'd', "TEXT", "what it is for"}},
+       RunEdit,
+       ""},
+      {{"token", "revoke"}, "make an access token worthless", {kToken}, {}, RunRevoke, ""},
+      {{"token", "login"},
+       "sign in by an access token",
+       {{"TOKEN", "better left out: it is asked for, or read from stdin", /*optional=*/true}},
+       {},
+       RunLogin,
+       ""},
+  };
+}
+
+}  // namespace det::cli

@@ -1,0 +1,250 @@
+// det workspace list|describe|create|edit|archive|unarchive|delete|list-projects|list-pools
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/confirm.h"
+#include "cli/commands/spaces.h"
+#include "cli/commands/struct_text.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "det/api/v1/workspace.pb.h"
+#include "proto/http_rule.h"
+
+namespace det::cli {
+namespace {
+
+using api::v1::Workspace;
+
+const Positional kWorkspace = {"WORKSPACE", "its name"};
+
+absl::StatusOr<int> RunList(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetWorkspacesRequest request;
+  request.set_sort_by(api::v1::GetWorkspacesRequest::SORT_BY_ID);
+  request.set_order_by(api::v1::ORDER_BY_ASC);
+  const bool all = run.args.Has("all");
+  if (!all) request.set_archived(false);
+  api::v1::GetWorkspacesResponse response;
+  DET_RETURN_IF_ERROR(api->Call("WorkspaceService.GetWorkspaces", request, &response));
+  std::vector<Column> columns = {{"ID", true},          {"NAME", false, true},  {"PROJECTS", true},
+                                 {"EXPERIMENTS", true}, {"OWNER", false, true}, {"COMPUTE POOL"},
+                                 {"AUX POOL"}};
+  if (all) columns.push_back({"ARCHIVED"});
+  Table table(std::move(columns));
+  for (const Workspace& each : response.workspaces()) {
+    std::vector<Cell> row = {
+        absl::StrCat(each.id()),
+        each.name(),
+        absl::StrCat(each.num_projects()),
+        absl::StrCat(each.num_experiments()),
+        each.username(),
+        each.default_compute_pool().empty() ? "-" : each.default_compute_pool(),
+        each.default_aux_pool().empty() ? "-" : each.default_aux_pool()};
+    if (all) row.push_back(each.archived() ? "yes" : "no");
+    table.AddRow(std::move(row));
+  }
+  return run.PrintList(response, table,
+                       "no workspaces that you may see; make one: det workspace create NAME");
+}
+
+std::string Description(const Workspace& workspace, const Style& style) {
+  std::vector<std::pair<std::string, Cell>> fields = {
+      {"workspace", absl::StrCat(workspace.id(), "  ", workspace.name())}};
+  if (workspace.archived()) fields.emplace_back("archived", "yes");
+  if (workspace.state() != api::v1::WORKSPACE_STATE_UNSPECIFIED) {
+    fields.emplace_back("deletion", absl::StrCat(api::v1::WorkspaceState_Name(workspace.state()),
+                                                 " ", workspace.error_message()));
+  }
+  fields.emplace_back("owner", workspace.username());
+  fields.emplace_back("projects", absl::StrCat(workspace.num_projects()));
+  fields.emplace_back("experiments", absl::StrCat(workspace.num_experiments()));
+  const auto pool = [](const std::string& name) { return name.empty() ? "the cluster's" : name; };
+  fields.emplace_back("compute pool", pool(workspace.default_compute_pool()));
+  fields.emplace_back("aux pool", pool(workspace.default_aux_pool()));
+  fields.emplace_back("tasks run as", AgentUserText(workspace.agent_user_group()));
+  fields.emplace_back("checkpoints", StructText(workspace.checkpoint_storage_config()));
+  return RenderFields(fields, style);
+}
+
+absl::StatusOr<int> RunDescribe(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetWorkspaceResponse response;
+  DET_ASSIGN_OR_RETURN(*response.mutable_workspace(),
+                       FindWorkspace(*api, run.args.Word("WORKSPACE")));
+  return run.Say(response, Description(response.workspace(), run.screen->out()));
+}
+
+// What the options of create and edit set, in either message.
+template <class Message>
+absl::Status ReadSettings(const Invocation& run, Message* message) {
+  if (HasAgentUser(run)) {
+    DET_ASSIGN_OR_RETURN(*message->mutable_agent_user_group(), ReadAgentUser(run));
+  }
+  if (const auto text = run.args.Get("checkpoint-storage-config")) {
+    const absl::Status read = proto::FromJson(*text, message->mutable_checkpoint_storage_config());
+    if (!read.ok()) {
+      return UsageError(
+          absl::StrCat("--checkpoint-storage-config: expected JSON: ", read.message()));
+    }
+  }
+  if (const auto pool = run.args.Get("default-compute-pool")) {
+    message->set_default_compute_pool(*pool);
+  }
+  if (const auto pool = run.args.Get("default-aux-pool")) message->set_default_aux_pool(*pool);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> RunCreate(Invocation& run) {
+  api::v1::PostWorkspaceRequest request;
+  request.set_name(run.args.Word("NAME"));
+  DET_RETURN_IF_ERROR(ReadSettings(run, &request));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::PostWorkspaceResponse response;
+  DET_RETURN_IF_ERROR(api->Call("WorkspaceService.PostWorkspace", request, &response));
+  DET_ASSIGN_OR_RETURN(const int code,
+                       run.Say(response, absl::StrCat("created workspace ", request.name(), " (id ",
+                                                      response.workspace().id(), ")\n")));
+  if (!run.json()) run.screen->Hint(absl::StrCat("det project create ", request.name(), " NAME"));
+  return code;
+}
+
+absl::StatusOr<int> RunEdit(Invocation& run) {
+  api::v1::PatchWorkspaceRequest request;
+  DET_RETURN_IF_ERROR(ReadSettings(run, request.mutable_workspace()));
+  if (const auto name = run.args.Get("name")) request.mutable_workspace()->set_name(*name);
+  if (request.workspace().ByteSizeLong() == 0) {
+    return UsageError("workspace edit: nothing to change; see `det workspace edit --help`");
+  }
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
+  request.set_id(workspace.id());
+  api::v1::PatchWorkspaceResponse response;
+  DET_RETURN_IF_ERROR(api->Call("WorkspaceService.PatchWorkspace", request, &response));
+  return run.Say(response, absl::StrCat("changed workspace ", workspace.name(), "\n"));
+}
+
+template <class Request, class Response>
+absl::StatusOr<int> Ask(Invocation& run, const char* method, const char* done) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
+  Request request;
+  request.set_id(workspace.id());
+  Response response;
+  DET_RETURN_IF_ERROR(api->Call(absl::StrCat("WorkspaceService.", method), request, &response));
+  return run.Say(response, absl::StrCat(done, " workspace ", workspace.name(), "\n"));
+}
+
+absl::StatusOr<int> RunArchive(Invocation& run) {
+  return Ask<api::v1::ArchiveWorkspaceRequest, api::v1::ArchiveWorkspaceResponse>(
+      run, "ArchiveWorkspace", "archived");
+}
+
+absl::StatusOr<int> RunUnarchive(Invocation& run) {
+  return Ask<api::v1::UnarchiveWorkspaceRequest, api::v1::UnarchiveWorkspaceResponse>(
+      run, "UnarchiveWorkspace", "unarchived");
+}
+
+absl::StatusOr<int> RunDelete(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
+  DET_RETURN_IF_ERROR(
+      Confirm(run, absl::StrCat("Delete workspace ", workspace.name(), " with ",
+                                Counted(workspace.num_projects(), "project"), " and ",
+                                Counted(workspace.num_experiments(), "experiment"),
+                                ", their checkpoints, logs and metrics?")));
+  api::v1::DeleteWorkspaceRequest request;
+  request.set_id(workspace.id());
+  api::v1::DeleteWorkspaceResponse response;
+  DET_RETURN_IF_ERROR(api->Call("WorkspaceService.DeleteWorkspace", request, &response));
+  return run.Say(response, absl::StrCat(response.completed() ? "deleted" : "deleting",
+                                        " workspace ", workspace.name(), "\n"));
+}
+
+absl::StatusOr<int> RunListProjects(Invocation& run) {
+  return ListProjects(run, run.args.Word("WORKSPACE"));
+}
+
+absl::StatusOr<int> RunListPools(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
+  api::v1::ListRPsBoundToWorkspaceRequest request;
+  request.set_workspace_id(workspace.id());
+  api::v1::ListRPsBoundToWorkspaceResponse response;
+  DET_RETURN_IF_ERROR(api->Call("WorkspaceService.ListRPsBoundToWorkspace", request, &response));
+  Table table({{"POOL"}});
+  for (const std::string& pool : response.resource_pools()) table.AddRow({Cell(pool)});
+  return run.PrintList(response, table,
+                       absl::StrCat("workspace ", workspace.name(), " may use no pool"));
+}
+
+std::vector<Option> Settings() {
+  std::vector<Option> options = AgentUserOptions();
+  options.insert(options.end(),
+                 {{"checkpoint-storage-config", 0, "JSON",
+                   "where checkpoints go, as checkpoint_storage of a configuration"},
+                  {"default-compute-pool", 0, "POOL", "for tasks with slots that name no pool"},
+                  {"default-aux-pool", 0, "POOL", "for tasks without slots that name no pool"}});
+  return options;
+}
+
+}  // namespace
+
+absl::StatusOr<Workspace> FindWorkspace(const ApiClient& api, const std::string& name) {
+  api::v1::GetWorkspacesRequest request;
+  request.set_name_case_sensitive(name);
+  api::v1::GetWorkspacesResponse response;
+  DET_RETURN_IF_ERROR(api.Call("WorkspaceService.GetWorkspaces", request, &response));
+  for (const Workspace& each : response.workspaces()) {
+    if (each.name() == name) return each;
+  }
+  return absl::NotFoundError(absl::StrCat("there is no workspace \"", name,
+                                          "\" that you may see; see `det workspace list --all`"));
+}
+
+std::vector<Command> WorkspaceCommands() {
+  std::vector<Option> edit = Settings();
+  edit.insert(edit.begin(), {"name", 0, "NAME", "a new name"});
+  return {
+      {{"workspace", "list"},
+       "list the workspaces that you may see",
+       {},
+       {{"all", 'a', "", "archived ones, too"}, kCsv},
+       RunList,
+       ""},
+      {{"workspace", "describe"}, "show a workspace", {kWorkspace}, {}, RunDescribe, ""},
+      {{"workspace", "create"},
+       "make a workspace, whose administrator you are",
+       {{"NAME", "its name"}},
+       Settings(),
+       RunCreate,
+       ""},
+      {{"workspace", "edit"}, "change a workspace", {kWorkspace}, edit, RunEdit, ""},
+      {{"workspace", "archive"},
+       "close a workspace and its projects for new experiments",
+       {kWorkspace},
+       {},
+       RunArchive,
+       ""},
+      {{"workspace", "unarchive"}, "open it again", {kWorkspace}, {}, RunUnarchive, ""},
+      {{"workspace", "delete"},
+       "delete a workspace with its projects and their experiments",
+       {kWorkspace},
+       {kYes},
+       RunDelete,
+       ""},
+      {{"workspace", "list-projects"},
+       "list the projects of a workspace",
+       {kWorkspace},
+       {{"all", 'a', "", "archived ones, too"}, kCsv},
+       RunListProjects,
+       ""},
+      {{"workspace", "list-pools"},
+       "list the resource pools that a workspace may use",
+       {kWorkspace},
+       {kCsv},
+       RunListPools,
+       ""},
+  };
+}
+
+}  // namespace det::cli

@@ -1,0 +1,78 @@
+#include "cli/complete.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/testing/run_det.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace det::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// The candidates for the last word of a line; after a space for a new one. What the master would
+// be asked for stands as "<KIND>".
+std::vector<std::string> Words(const std::string& line) {
+  static const auto& commands = *new std::vector<Command>(AllCommands());
+  std::vector<std::string> words = absl::StrSplit(line, ' ');
+  std::vector<std::string> found;
+  std::string kind;
+  for (const Candidate& each :
+       Complete(commands, words, [&](const std::string&asked, const auto&before) {
+         kind = absl::StrCat("<", asked, " ", absl::StrJoin(before, ","), ">");
+         return std::vector<Candidate>();
+       })) {
+    found.push_back(each.word);
+  }
+  if (!kind.empty()) found.push_back(kind);
+  return found;
+}
+
+TEST(CompleteTest, GroupsAndCommandsByTheirBeginning) {
+  EXPECT_THAT(Words("exp"), ElementsAre("experiment"));
+  EXPECT_THAT(Words("experiment li"), ElementsAre("list", "list-checkpoints", "list-trials"));
+  EXPECT_THAT(Words("e set n"), ElementsAre("name"));
+  EXPECT_THAT(Words("deploy "), ElementsAre("backup", "local", "restore"));
+  EXPECT_THAT(Words(""), AllOf(Contains("experiment"), Not(Contains("__complete"))));
+  EXPECT_THAT(Words("nonsense "), IsEmpty());
+}
+
+TEST(CompleteTest, Options) {
+  EXPECT_THAT(Words("experiment list --l"), ElementsAre("--limit"));
+  EXPECT_THAT(Words("experiment --l"), ElementsAre("--limit"));
+  EXPECT_THAT(Words("--no"), ElementsAre("--no-color"));
+  EXPECT_THAT(Words("-m http://x exp"), ElementsAre("experiment"));
+  EXPECT_THAT(Words("-m "), IsEmpty());
+}
+
+TEST(CompleteTest, NamesThatTheMasterKnows) {
+  EXPECT_THAT(Words("e describe "), ElementsAre("<EXPERIMENT >"));
+  EXPECT_THAT(Words("e describe 1"), ElementsAre("<EXPERIMENT >"));
+  EXPECT_THAT(Words("e move 7 "), ElementsAre("<WORKSPACE 7>"));
+  EXPECT_THAT(Words("e move 7 vision "), ElementsAre("<PROJECT 7,vision>"));
+  EXPECT_THAT(Words("e describe 7 "), IsEmpty());
+  EXPECT_THAT(Words("agent disable --drain "), ElementsAre("<AGENT >"));
+  EXPECT_THAT(Words("job list -p "), ElementsAre("<POOL >"));
+  EXPECT_THAT(Words("template describe "), ElementsAre("<TEMPLATE >"));
+  EXPECT_THAT(Words("e create --template "), ElementsAre("<TEMPLATE >"));
+  EXPECT_THAT(Words("-u "), IsEmpty());
+  EXPECT_THAT(Words("e list -u "), ElementsAre("<USER >"));
+}
+
+TEST(CompleteTest, ShellsAreToldByDet) {
+  EXPECT_THAT(Words("completion "), ElementsAre("bash", "fish", "zsh"));
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    EXPECT_THAT(Det(absl::StrCat("completion ", shell), {}).out, HasSubstr("__complete --"));
+  }
+  EXPECT_FALSE(Det("completion tcsh", {}).code.ok());
+}
+
+}  // namespace
+}  // namespace det::cli

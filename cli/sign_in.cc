@@ -1,0 +1,129 @@
+#include "cli/sign_in.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "cli/api_client.h"
+#include "cli/terminal_input.h"
+#include "cli/token_cache.h"
+
+namespace det::cli {
+namespace {
+
+// Part of the interface of existing clients; every one of them has it.
+constexpr absl::string_view kSalt = "GubPEmmotfiK9TMD6Zdw";
+constexpr size_t kShortestPassword = 8;
+
+std::string Place(const Connection& connection) { return absl::StrJoin(connection.urls, ","); }
+
+// Why there is no other token, and what to do.
+absl::Status NotSignedIn(const Connection& connection, const absl::Status& refusal) {
+  const std::string login = absl::StrCat("sign in by `det user login",
+                                         connection.user.empty() ? "" : " ", connection.user, "`");
+  if (connection.source == TokenSource::kEnvironment) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("the master at ", Place(connection), " refuses the token of DET_USER_TOKEN (",
+                     refusal.message(), "); set another one, or unset it and ", login));
+  }
+  const std::string whose = connection.user.empty() ? "you" : connection.user;
+  if (connection.token.empty()) {
+    return absl::UnauthenticatedError(
+        absl::StrCat(connection.user.empty() ? "nobody is" : absl::StrCat(whose, " is not"),
+                     " signed in at ", Place(connection), "; ", login, ", or set DET_USER_TOKEN"));
+  }
+  return absl::UnauthenticatedError(absl::StrCat("the session of ", whose, " at ",
+                                                 Place(connection), " has ended (",
+                                                 refusal.message(), "); ", login));
+}
+
+absl::StatusOr<std::string> Renew(Connection connection, const absl::Status& refusal) {
+  std::string password = connection.password;
+  if (password.empty()) {
+    const absl::Status not_signed_in = NotSignedIn(connection, refusal);
+    if (connection.source == TokenSource::kEnvironment || !IsInteractive()) return not_signed_in;
+    if (connection.user.empty()) {
+      DET_ASSIGN_OR_RETURN(connection.user,
+                           AskLine(absl::StrCat("user name at ", Place(connection), ": ")));
+      if (connection.user.empty()) return not_signed_in;
+    }
+    DET_ASSIGN_OR_RETURN(password, AskPassword(absl::StrCat("password of ", connection.user, " at ",
+                                                            Place(connection), ": ")));
+  }
+  DET_ASSIGN_OR_RETURN(const api::v1::LoginResponse session,
+                       SignIn(connection.urls, connection.user, password, /*activate=*/false));
+  return session.token();
+}
+
+}  // namespace
+
+std::string ClientHash(absl::string_view password) {
+  if (password.empty()) return "";
+  const std::string salted = absl::StrCat(kSalt, password);
+  std::array<unsigned char, crypto_hash_sha512_BYTES> hash = {};
+  crypto_hash_sha512(hash.data(), reinterpret_cast<const unsigned char*>(salted.data()),
+                     salted.size());
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(hash.data()), hash.size()));
+}
+
+absl::Status CheckNewPassword(absl::string_view password) {
+  const auto has = [&](auto kind) { return std::any_of(password.begin(), password.end(), kind); };
+  if (password.size() >= kShortestPassword && has(absl::ascii_isupper) &&
+      has(absl::ascii_islower) && has(absl::ascii_isdigit)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("a password has at least ", kShortestPassword,
+                   " characters, among them an upper-case and a lower-case letter and a digit"));
+}
+
+absl::StatusOr<std::string> NewPassword(const std::optional<std::string>& given,
+                                        absl::string_view whose) {
+  std::string password = given.value_or("");
+  if (!given) {
+    DET_ASSIGN_OR_RETURN(password, AskPassword(absl::StrCat("new password of ", whose, ": ")));
+    if (IsInteractive()) {
+      DET_ASSIGN_OR_RETURN(const std::string again, AskPassword("once more: "));
+      if (again != password)
+        return absl::InvalidArgumentError("these are two passwords; try again");
+    }
+  }
+  DET_RETURN_IF_ERROR(CheckNewPassword(password));
+  return password;
+}
+
+absl::StatusOr<api::v1::LoginResponse> SignIn(const std::vector<std::string>& urls,
+                                              const std::string& user, const std::string& password,
+                                              bool activate) {
+  api::v1::LoginRequest request;
+  request.set_username(user);
+  request.set_password(ClientHash(password));
+  request.set_is_hashed(true);
+  api::v1::LoginResponse response;
+  const absl::Status status =
+      ApiClient(urls, std::shared_ptr<Credential>()).Call("AuthService.Login", request, &response);
+  if (absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status)) {
+    return absl::UnauthenticatedError(absl::StrCat(
+        "cannot sign in as ", user, " at ", absl::StrJoin(urls, ","), ": ", status.message()));
+  }
+  DET_RETURN_IF_ERROR(status);
+  for (const std::string& url : urls) {
+    DET_RETURN_IF_ERROR(RememberToken(url, user, response.token(), activate));
+  }
+  return response;
+}
+
+std::shared_ptr<Credential> CredentialOf(const Connection& connection) {
+  return std::make_shared<Credential>(connection.token, [connection](const absl::Status& refusal) {
+    return Renew(connection, refusal);
+  });
+}
+
+}  // namespace det::cli

@@ -1,0 +1,155 @@
+// As whom det calls: the cache of tokens, the environment, and what follows a refused token.
+#include "cli/sign_in.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "cli/api_client.h"
+#include "cli/fake_server.h"
+#include "cli/testing/run_det.h"
+#include "cli/token_cache.h"
+#include "det/api/v1/experiment.pb.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace det::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kUrl[] = "http://127.0.0.1:1";
+constexpr char kRefused[] = R"({"error":{"code":16,"error":"unknown token"}})";
+
+class SignInTest : public ::testing::Test {
+ protected:
+  Nobody nobody_;
+};
+
+TEST_F(SignInTest, TheHashIsThatOfOtherClients) {
+  EXPECT_EQ(ClientHash("Abcdef12345"),
+            "e6b428709dc8ef554ad401e612cdc57b29e94028c87767033b4f55234939e57c9ab8f7a876221a06547a9b"
+            "5935725a7eb6d7628914e3a23d1b08782fb7625a66");
+  EXPECT_EQ(ClientHash(""), "");
+}
+
+TEST_F(SignInTest, ANewPasswordMustBeHardToGuess) {
+  EXPECT_TRUE(CheckNewPassword("Abcdef12").ok());
+  for (const char* weak : {"", "Abcde12", "abcdef12", "ABCDEF12", "Abcdefgh"}) {
+    EXPECT_FALSE(CheckNewPassword(weak).ok()) << weak;
+  }
+}
+
+TEST_F(SignInTest, TheCacheHasTheFormOfOtherClientsAndIsTheOwnersAlone) {
+  ASSERT_TRUE(RememberToken(kUrl, "ann", "a1", /*activate=*/true).ok());
+  ASSERT_TRUE(RememberToken(kUrl, "bob", "b1", /*activate=*/false).ok());
+  std::stringstream text;
+  text << std::ifstream(TokenCachePath()).rdbuf();
+  EXPECT_EQ(text.str(), R"({
+  "masters": {
+    "http://127.0.0.1:1": {
+      "active_user": "ann",
+      "tokens": {
+        "ann": "a1",
+        "bob": "b1"
+      }
+    }
+  },
+  "version": 2
+}
+)");
+  struct stat info = {};
+  ASSERT_EQ(stat(TokenCachePath().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST_F(SignInTest, ATokenIsFoundByUserOrIsThatOfTheActiveOne) {
+  ASSERT_TRUE(RememberToken(kUrl, "ann", "a1", /*activate=*/true).ok());
+  ASSERT_TRUE(RememberToken(kUrl, "bob", "b1", /*activate=*/false).ok());
+  EXPECT_EQ(FindToken(kUrl)->user, "ann");
+  EXPECT_EQ(FindToken(kUrl, "bob")->token, "b1");
+  EXPECT_FALSE(FindToken("http://127.0.0.1:2").has_value());
+  ASSERT_TRUE(ForgetToken(kUrl, "ann").ok());
+  EXPECT_FALSE(FindToken(kUrl).has_value());
+  EXPECT_THAT(CachedUsers(kUrl), ElementsAre("bob"));
+}
+
+TEST_F(SignInTest, ACacheThatIsNoneIsAsGoodAsEmpty) {
+  for (const char* text : {"", "{", "[]", R"({"version":1})", R"({"version":2,"masters":3})",
+                           R"({"version":2,"masters":{"http://127.0.0.1:1":{"tokens":[]}}})"}) {
+    std::ofstream(TokenCachePath()) << text;
+    EXPECT_FALSE(FindToken(kUrl).has_value()) << text;
+    EXPECT_TRUE(RememberToken(kUrl, "ann", "a1", true).ok()) << text;
+    EXPECT_EQ(FindToken(kUrl)->token, "a1") << text;
+  }
+}
+
+TEST_F(SignInTest, WhoCallsIsDecidedInOneOrder) {
+  EXPECT_EQ(FindMaster(kUrl)->source, TokenSource::kNone);
+  ASSERT_TRUE(RememberToken(kUrl, "ann", "a1", true).ok());
+  ASSERT_TRUE(RememberToken(kUrl, "bob", "b1", false).ok());
+  EXPECT_EQ(FindMaster(kUrl)->token, "a1");
+  setenv("DET_USER_TOKEN", "t1", 1);
+  EXPECT_EQ(FindMaster(kUrl)->token, "t1");
+  // Alone it is no more than a name: a task has both.
+  setenv("DET_USER", "bob", 1);
+  EXPECT_EQ(FindMaster(kUrl)->token, "t1");
+  setenv("DET_PASS", "secret", 1);
+  EXPECT_EQ(FindMaster(kUrl)->token, "b1");
+  EXPECT_EQ(FindMaster(kUrl)->password, "secret");
+  EXPECT_EQ(FindMaster(kUrl, "ann")->token, "a1");
+  EXPECT_EQ(FindMaster(kUrl, "ann")->password, "");
+  EXPECT_EQ(FindMaster(kUrl, "eve")->token, "");
+}
+
+TEST_F(SignInTest, ARefusedTokenIsReplacedByThePasswordOfTheEnvironment) {
+  setenv("DET_USER", "bob", 1);
+  setenv("DET_PASS", "Abcdef12345", 1);
+  const std::string refusal = Answer("401 Unauthorized", kRefused);
+  const Said said = Det("user whoami", {refusal, R"({"token":"t2","user":{"username":"bob"}})",
+                                        R"({"user":{"username":"bob","admin":false}})"});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  ASSERT_EQ(said.requests.size(), 3u);
+  EXPECT_THAT(said.requests[1], HasSubstr("POST /api/v1/auth/login"));
+  EXPECT_THAT(said.requests[1], HasSubstr(ClientHash("Abcdef12345")));
+  EXPECT_THAT(said.requests[1], HasSubstr(R"("isHashed":true)"));
+  EXPECT_THAT(said.out, HasSubstr("bob"));
+}
+
+TEST_F(SignInTest, ANewTokenIsTriedOnceOnly) {
+  setenv("DET_USER", "bob", 1);
+  setenv("DET_PASS", "x", 1);
+  const std::string refusal = Answer("401 Unauthorized", kRefused);
+  const Said said = Det("user whoami", {refusal, R"({"token":"t2"})", refusal});
+  EXPECT_TRUE(absl::IsUnauthenticated(said.code.status())) << said.code.status();
+}
+
+TEST_F(SignInTest, AWrongPasswordIsSaidAsSuch) {
+  setenv("DET_USER", "bob", 1);
+  setenv("DET_PASS", "x", 1);
+  const Said said =
+      Det("user whoami",
+          {Answer("401 Unauthorized", kRefused),
+           Answer("403 Forbidden", R"({"error":{"error":"unknown user or wrong password"}})")});
+  EXPECT_THAT(std::string(said.code.status().message()),
+              HasSubstr("cannot sign in as bob at http"));
+  EXPECT_THAT(std::string(said.code.status().message()), HasSubstr("wrong password"));
+}
+
+TEST_F(SignInTest, WithoutATerminalARefusalSaysWhatToDo) {
+  const std::string refusal = Answer("401 Unauthorized", kRefused);
+  EXPECT_THAT(std::string(Det("user whoami", {refusal}).code.status().message()),
+              HasSubstr("nobody is signed in at http"));
+  EXPECT_THAT(std::string(Det("user whoami -u bob", {refusal}).code.status().message()),
+              HasSubstr("bob is not signed in at http"));
+  setenv("DET_USER_TOKEN", "t1", 1);
+  EXPECT_THAT(std::string(Det("user whoami", {refusal}).code.status().message()),
+              HasSubstr("refuses the token of DET_USER_TOKEN (unknown token)"));
+}
+
+}  // namespace
+}  // namespace det::cli

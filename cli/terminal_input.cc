@@ -1,0 +1,72 @@
+#include "cli/terminal_input.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "cli/interrupt.h"
+
+namespace det::cli {
+namespace {
+
+constexpr size_t kLongestLine = 4096;
+
+void Show(absl::string_view text) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+// Byte by byte: what follows the line is for the next reader.
+absl::StatusOr<std::string> ReadLine() {
+  std::string line;
+  while (line.size() < kLongestLine) {
+    DET_RETURN_IF_ERROR(WaitFor(STDIN_FILENO, POLLIN, absl::InfiniteDuration()));
+    char byte = 0;
+    const ssize_t got = read(STDIN_FILENO, &byte, 1);
+    if (got < 0) continue;  // Interrupted, which the wait sees.
+    if (got == 0 && line.empty()) return absl::InvalidArgumentError("nothing came on stdin");
+    if (got == 0 || byte == '\n') break;
+    line += byte;
+  }
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  return line;
+}
+
+}  // namespace
+
+bool IsInteractive() { return isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0; }
+
+QuietInput::QuietInput(bool keys) {
+  termios now = {};
+  if (tcgetattr(STDIN_FILENO, &now) != 0) return;
+  before_ = now;
+  now.c_lflag &= ~static_cast<tcflag_t>(ECHO | (keys ? ICANON : 0));
+  tcsetattr(STDIN_FILENO, TCSANOW, &now);
+}
+
+QuietInput::~QuietInput() {
+  if (before_) tcsetattr(STDIN_FILENO, TCSANOW, &*before_);
+}
+
+absl::StatusOr<std::string> AskLine(absl::string_view prompt) {
+  if (isatty(STDIN_FILENO) != 0) Show(prompt);
+  return ReadLine();
+}
+
+absl::StatusOr<std::string> AskPassword(absl::string_view prompt) {
+  const QuietInput quiet(/*keys=*/false);
+  absl::StatusOr<std::string> line = AskLine(prompt);
+  if (isatty(STDIN_FILENO) != 0) Show("\n");  // The one that was typed was not shown either.
+  return line;
+}
+
+absl::StatusOr<char> NextKey(absl::Duration timeout) {
+  const bool can = isatty(STDIN_FILENO) != 0;
+  const absl::Status waited = WaitFor(can ? STDIN_FILENO : -1, can ? POLLIN : 0, timeout);
+  if (absl::IsCancelled(waited)) return waited;
+  char byte = 0;
+  if (!waited.ok() || read(STDIN_FILENO, &byte, 1) != 1) return '\0';
+  return byte;
+}
+
+}  // namespace det::cli
