@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "cli/format.h"
@@ -102,17 +101,19 @@ class Canvas {
 };
 
 void Draw(const Curve& curve, const Range& xs, const Range& ys, Canvas* canvas) {
-  std::optional<std::pair<int, int>> last;
+  bool begun = false;
+  std::pair<int, int> last;
   for (const auto& point : curve.points) {
     if (!Shows(point)) {
-      last.reset();
+      begun = false;
       continue;
     }
     const std::pair<int, int> at = {xs.At(point.first, canvas->width()),
                                     ys.At(point.second, canvas->height())};
-    const std::pair<int, int> from = last.value_or(at);
+    const std::pair<int, int> from = begun ? last : at;
     canvas->Line(from.first, from.second, at.first, at.second, curve.paint);
     last = at;
+    begun = true;
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <zlib.h>
 
-#include <algorithm>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 
@@ -10,14 +10,11 @@ namespace det::gateway {
 namespace {
 
 constexpr int kGzipWindow = 15 + 16;  // zlib's largest, with gzip's header
-constexpr uint64_t kPiece = 64 << 10;
+constexpr size_t kPiece = 64 << 10;
 
 // zlib only reads from it.
 Bytef* Bytes(std::string_view text) {
   return reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-}
-Bytef* Bytes(std::string& text, size_t from) {
-  return reinterpret_cast<Bytef*>(text.data() + from);
 }
 
 }  // namespace
@@ -29,7 +26,7 @@ std::string Gzip(std::string_view text) {
   std::string out(deflateBound(&stream, text.size()), '\0');
   stream.next_in = Bytes(text);
   stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = Bytes(out, 0);
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = static_cast<uInt>(out.size());
   deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
@@ -45,15 +42,13 @@ absl::StatusOr<std::string> Gunzip(std::string_view bytes, uint64_t limit) {
   stream.next_in = Bytes(bytes);
   stream.avail_in = static_cast<uInt>(bytes.size());
   std::string out;
+  const auto piece = std::make_unique<char[]>(kPiece);
   int code = Z_OK;
   while (code == Z_OK && out.size() <= limit) {
-    const size_t had = out.size();
-    // One byte more than may be, so that it is seen.
-    out.resize(had + std::min(std::max<uint64_t>(kPiece, had), limit + 1 - had));
-    stream.next_out = Bytes(out, had);
-    stream.avail_out = static_cast<uInt>(out.size() - had);
+    stream.next_out = reinterpret_cast<Bytef*>(piece.get());
+    stream.avail_out = static_cast<uInt>(kPiece);
     code = inflate(&stream, Z_NO_FLUSH);
-    out.resize(out.size() - stream.avail_out);
+    out.append(piece.get(), kPiece - stream.avail_out);
   }
   const bool whole = code == Z_STREAM_END && stream.avail_in == 0;
   inflateEnd(&stream);

@@ -187,7 +187,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* MoveExperiment(grpc::CallbackServerContext* context,
                                            const api::MoveExperimentRequest* request,
                                            api::MoveExperimentResponse*) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.MoveExperiment",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.MoveExperiment",
                  [this, request](const auth::Principal&, Done done) {
                    Move(edge_, *request, std::move(done));
                  });
@@ -195,7 +195,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* GetExperimentLabels(
       grpc::CallbackServerContext* context, const api::GetExperimentLabelsRequest* request,
       api::GetExperimentLabelsResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ExperimentService.GetExperimentLabels",
+    return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.GetExperimentLabels",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(
                           const std::vector<std::string> labels,
@@ -207,7 +207,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* PutExperimentLabel(grpc::CallbackServerContext* context,
                                                const api::PutExperimentLabelRequest* request,
                                                api::PutExperimentLabelResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.PutExperimentLabel",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.PutExperimentLabel",
                  [this, request, response](const auth::Principal&, Done done) {
                    Label(edge_, model::ExperimentId(request->experiment_id()), request->label(),
                          true, response->mutable_labels(), std::move(done));
@@ -216,7 +216,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* DeleteExperimentLabel(
       grpc::CallbackServerContext* context, const api::DeleteExperimentLabelRequest* request,
       api::DeleteExperimentLabelResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ExperimentService.DeleteExperimentLabel",
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.DeleteExperimentLabel",
                  [this, request, response](const auth::Principal&, Done done) {
                    Label(edge_, model::ExperimentId(request->experiment_id()), request->label(),
                          false, response->mutable_labels(), std::move(done));

@@ -22,7 +22,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
   grpc::ServerUnaryReactor* GetProject(grpc::CallbackServerContext* context,
                                        const api::GetProjectRequest* request,
                                        api::GetProjectResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ProjectService.GetProject",
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.GetProject",
                     [this, request, response](const auth::Principal& principal) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record, projects().GetProject(request->id()));
                       // Who only reads is not refused because this cannot be written down.
@@ -35,7 +35,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
   grpc::ServerUnaryReactor* GetProjectByKey(grpc::CallbackServerContext* context,
                                             const api::GetProjectByKeyRequest* request,
                                             api::GetProjectByKeyResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ProjectService.GetProjectByKey",
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.GetProjectByKey",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record,
                                            projects().GetProjectByKey(request->key()));
@@ -47,7 +47,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
   grpc::ServerUnaryReactor* PostProject(grpc::CallbackServerContext* context,
                                         const api::PostProjectRequest* request,
                                         api::PostProjectResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ProjectService.PostProject",
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.PostProject",
                     [this, request, response](const auth::Principal& principal) {
                       return Post(*request, principal.user, response->mutable_project());
                     });
@@ -56,7 +56,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
   grpc::ServerUnaryReactor* PatchProject(grpc::CallbackServerContext* context,
                                          const api::PatchProjectRequest* request,
                                          api::PatchProjectResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.ProjectService.PatchProject",
+    return Unary(edge_, context, request, "det.api.v1.ProjectService.PatchProject",
                  [this, request, response](const auth::Principal&, Done done) {
                    Patch(*request, response->mutable_project(), std::move(done));
                  });
@@ -65,7 +65,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
   grpc::ServerUnaryReactor* DeleteProject(grpc::CallbackServerContext* context,
                                           const api::DeleteProjectRequest* request,
                                           api::DeleteProjectResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ProjectService.DeleteProject",
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.DeleteProject",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_RETURN_IF_ERROR(projects().DeleteProject(request->id()));
                       response->set_completed(true);
@@ -77,28 +77,28 @@ class ProjectService final : public api::ProjectService::CallbackService {
                                            const api::ArchiveProjectRequest* request,
                                            api::ArchiveProjectResponse*) override {
     return UnaryNow(
-        edge_, context, "det.api.v1.ProjectService.ArchiveProject",
+        edge_, context, request, "det.api.v1.ProjectService.ArchiveProject",
         [this, request](const auth::Principal&) { return Archive(request->id(), true); });
   }
   grpc::ServerUnaryReactor* UnarchiveProject(grpc::CallbackServerContext* context,
                                              const api::UnarchiveProjectRequest* request,
                                              api::UnarchiveProjectResponse*) override {
     return UnaryNow(
-        edge_, context, "det.api.v1.ProjectService.UnarchiveProject",
+        edge_, context, request, "det.api.v1.ProjectService.UnarchiveProject",
         [this, request](const auth::Principal&) { return Archive(request->id(), false); });
   }
 
   grpc::ServerUnaryReactor* MoveProject(grpc::CallbackServerContext* context,
                                         const api::MoveProjectRequest* request,
                                         api::MoveProjectResponse*) override {
-    return UnaryNow(edge_, context, "det.api.v1.ProjectService.MoveProject",
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.MoveProject",
                     [this, request](const auth::Principal&) { return Move(*request); });
   }
 
   grpc::ServerUnaryReactor* AddProjectNote(grpc::CallbackServerContext* context,
                                            const api::AddProjectNoteRequest* request,
                                            api::AddProjectNoteResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ProjectService.AddProjectNote",
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.AddProjectNote",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(
                           const auto notes,
@@ -112,7 +112,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
   grpc::ServerUnaryReactor* PutProjectNotes(grpc::CallbackServerContext* context,
                                             const api::PutProjectNotesRequest* request,
                                             api::PutProjectNotesResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ProjectService.PutProjectNotes",
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.PutProjectNotes",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       store::ProjectPatch patch;
                       patch.notes.emplace();
@@ -128,7 +128,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
   grpc::ServerUnaryReactor* GetProjectsByUserActivity(
       grpc::CallbackServerContext* context, const api::GetProjectsByUserActivityRequest* request,
       api::GetProjectsByUserActivityResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.ProjectService.GetProjectsByUserActivity",
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.GetProjectsByUserActivity",
                     [this, request, response](const auth::Principal& principal) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(
                           const auto visited,

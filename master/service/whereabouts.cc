@@ -11,39 +11,33 @@ namespace {
 
 using auth::Where;
 
-// Of all that there is, until projects lie in workspaces of their own.
-constexpr int32_t kUncategorized = 1;
-
 class StoreWhereabouts final : public Whereabouts {
  public:
   explicit StoreWhereabouts(store::Store* store) : store_(*store) {}
 
   absl::StatusOr<int32_t> WorkspaceOf(Where where, const std::string& id) override {
+    store::Projects& projects = store_.projects();
+    if (where == Where::kCheckpoint) return projects.WorkspaceOf(model::CheckpointId(id));
+    if (where == Where::kProjectKey) {
+      DET_ASSIGN_OR_RETURN(const store::ProjectRecord project, projects.GetProjectByKey(id));
+      return project.workspace;
+    }
     const std::optional<int> number = NumberIn(where, id);
+    if (!number) return auth::DoesNotExist(where, id);
     switch (where) {
-      case Where::kCheckpoint: {
-        DET_RETURN_IF_ERROR(store_.GetCheckpoint(model::CheckpointId(id)).status());
-        return kUncategorized;
-      }
-      case Where::kTrial: {
-        if (!number) return auth::DoesNotExist(where, id);
-        DET_RETURN_IF_ERROR(store_.GetTrial(model::TrialId(*number)).status());
-        return kUncategorized;
-      }
+      case Where::kTrial:
+        return projects.WorkspaceOf(model::TrialId(*number));
       case Where::kExperiment:
       case Where::kJob:
       case Where::kTask:
-      case Where::kAllocation: {
-        if (!number) return auth::DoesNotExist(where, id);
-        DET_RETURN_IF_ERROR(store_.GetExperiment(model::ExperimentId(*number)).status());
-        return kUncategorized;
-      }
+      case Where::kAllocation:
+        return projects.WorkspaceOf(model::ExperimentId(*number));
       case Where::kWorkspace:
-        if (!number) return auth::DoesNotExist(where, id);
         return *number;
-      case Where::kProject:
-        if (number == kUncategorized) return kUncategorized;
-        break;
+      case Where::kProject: {
+        DET_ASSIGN_OR_RETURN(const store::ProjectRecord project, projects.GetProject(*number));
+        return project.workspace;
+      }
       default:
         break;
     }

@@ -14,6 +14,7 @@
 #include "master/service/convert.h"
 #include "master/service/convert_resources.h"
 #include "master/service/convert_spaces.h"
+#include "master/service/convert_user.h"
 #include "master/service/services.h"
 #include "master/service/spaces.h"
 #include "master/store/canonical.h"
@@ -84,7 +85,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
                                           const api::GetWorkspacesRequest* request,
                                           api::GetWorkspacesResponse* response) override {
     return UnaryNow(
-        edge_, context, "det.api.v1.WorkspaceService.GetWorkspaces",
+        edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspaces",
         [this, request, response](const auth::Principal& principal) -> absl::Status {
           DET_ASSIGN_OR_RETURN(const store::WorkspacePage page,
                                workspaces().ListWorkspaces(ToQuery(*request, principal.user)));
@@ -100,7 +101,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
   grpc::ServerUnaryReactor* GetWorkspace(grpc::CallbackServerContext* context,
                                          const api::GetWorkspaceRequest* request,
                                          api::GetWorkspaceResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.WorkspaceService.GetWorkspace",
+    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspace",
                     [this, request, response](const auth::Principal& principal) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record, workspaces().GetWorkspace(
                                                                   request->id(), principal.user));
@@ -112,7 +113,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
   grpc::ServerUnaryReactor* PostWorkspace(grpc::CallbackServerContext* context,
                                           const api::PostWorkspaceRequest* request,
                                           api::PostWorkspaceResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.WorkspaceService.PostWorkspace",
+    return Unary(edge_, context, request, "det.api.v1.WorkspaceService.PostWorkspace",
                  [this, request, response](const auth::Principal& principal, Done done) {
                    Post(*request, principal.user, response->mutable_workspace(), std::move(done));
                  });
@@ -121,7 +122,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
   grpc::ServerUnaryReactor* PatchWorkspace(grpc::CallbackServerContext* context,
                                            const api::PatchWorkspaceRequest* request,
                                            api::PatchWorkspaceResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.WorkspaceService.PatchWorkspace",
+    return Unary(edge_, context, request, "det.api.v1.WorkspaceService.PatchWorkspace",
                  [this, request, response](const auth::Principal& principal, Done done) {
                    Patch(*request, principal.user, response->mutable_workspace(), std::move(done));
                  });
@@ -130,7 +131,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
   grpc::ServerUnaryReactor* DeleteWorkspace(grpc::CallbackServerContext* context,
                                             const api::DeleteWorkspaceRequest* request,
                                             api::DeleteWorkspaceResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.WorkspaceService.DeleteWorkspace",
+    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.DeleteWorkspace",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_RETURN_IF_ERROR(workspaces().DeleteWorkspace(request->id()));
                       response->set_completed(true);
@@ -142,21 +143,21 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
                                              const api::ArchiveWorkspaceRequest* request,
                                              api::ArchiveWorkspaceResponse*) override {
     return UnaryNow(
-        edge_, context, "det.api.v1.WorkspaceService.ArchiveWorkspace",
+        edge_, context, request, "det.api.v1.WorkspaceService.ArchiveWorkspace",
         [this, request](const auth::Principal&) { return Archive(request->id(), true); });
   }
   grpc::ServerUnaryReactor* UnarchiveWorkspace(grpc::CallbackServerContext* context,
                                                const api::UnarchiveWorkspaceRequest* request,
                                                api::UnarchiveWorkspaceResponse*) override {
     return UnaryNow(
-        edge_, context, "det.api.v1.WorkspaceService.UnarchiveWorkspace",
+        edge_, context, request, "det.api.v1.WorkspaceService.UnarchiveWorkspace",
         [this, request](const auth::Principal&) { return Archive(request->id(), false); });
   }
 
   grpc::ServerUnaryReactor* PinWorkspace(grpc::CallbackServerContext* context,
                                          const api::PinWorkspaceRequest* request,
                                          api::PinWorkspaceResponse*) override {
-    return UnaryNow(edge_, context, "det.api.v1.WorkspaceService.PinWorkspace",
+    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.PinWorkspace",
                     [this, request](const auth::Principal& principal) {
                       return workspaces().PinWorkspace(principal.user, request->id(),
                                                        edge_.clock->Now());
@@ -165,7 +166,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
   grpc::ServerUnaryReactor* UnpinWorkspace(grpc::CallbackServerContext* context,
                                            const api::UnpinWorkspaceRequest* request,
                                            api::UnpinWorkspaceResponse*) override {
-    return UnaryNow(edge_, context, "det.api.v1.WorkspaceService.UnpinWorkspace",
+    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.UnpinWorkspace",
                     [this, request](const auth::Principal& principal) {
                       return workspaces().PinWorkspace(principal.user, request->id(), std::nullopt);
                     });
@@ -174,7 +175,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
   grpc::ServerUnaryReactor* GetWorkspaceProjects(
       grpc::CallbackServerContext* context, const api::GetWorkspaceProjectsRequest* request,
       api::GetWorkspaceProjectsResponse* response) override {
-    return UnaryNow(edge_, context, "det.api.v1.WorkspaceService.GetWorkspaceProjects",
+    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspaceProjects",
                     [this, request, response](const auth::Principal&) {
                       return ListProjects(*request, response);
                     });
@@ -183,7 +184,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
   grpc::ServerUnaryReactor* ListRPsBoundToWorkspace(
       grpc::CallbackServerContext* context, const api::ListRPsBoundToWorkspaceRequest* request,
       api::ListRPsBoundToWorkspaceResponse* response) override {
-    return Unary(edge_, context, "det.api.v1.WorkspaceService.ListRPsBoundToWorkspace",
+    return Unary(edge_, context, request, "det.api.v1.WorkspaceService.ListRPsBoundToWorkspace",
                  [this, request, response](const auth::Principal&, Done done) {
                    ListPools(*request, response, std::move(done));
                  });

@@ -172,6 +172,35 @@ absl::StatusOr<std::vector<ProjectRecord>> FakeProjects::LastVisited(model::User
   return found;
 }
 
+absl::StatusOr<int32_t> FakeProjects::WorkspaceOf(model::ExperimentId id) {
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.experiments.find(id);
+  if (it == db_.experiments.end()) return LiesNowhere();
+  return db_.spaces.projects.at(it->second.project).workspace;
+}
+
+absl::StatusOr<int32_t> FakeProjects::WorkspaceOf(model::TrialId id) {
+  model::ExperimentId experiment;
+  {
+    std::lock_guard lock(db_.mutex);
+    const auto it = db_.trials.find(id);
+    if (it == db_.trials.end()) return LiesNowhere();
+    experiment = it->second.experiment;
+  }
+  return WorkspaceOf(experiment);
+}
+
+absl::StatusOr<int32_t> FakeProjects::WorkspaceOf(const model::CheckpointId& id) {
+  model::TrialId trial;
+  {
+    std::lock_guard lock(db_.mutex);
+    const auto it = db_.checkpoints.find(id);
+    if (it == db_.checkpoints.end()) return LiesNowhere();
+    trial = it->second.trial;
+  }
+  return WorkspaceOf(trial);
+}
+
 absl::StatusOr<std::vector<std::string>> FakeProjects::ListLabels(int32_t project) {
   std::lock_guard lock(db_.mutex);
   std::map<std::string, int> counts;

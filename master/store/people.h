@@ -17,6 +17,7 @@
 #include "master/model/role.h"
 #include "master/store/agent_user.h"
 #include "master/store/window.h"
+#include "master/store/workspaces.h"
 
 namespace det::store {
 
@@ -102,9 +103,6 @@ class People {
   virtual absl::Status PutSettings(model::UserId id, const std::vector<UserSetting>& settings) = 0;
   virtual absl::Status DropSettings(model::UserId id) = 0;
 };
-
-// The workspace that is always there.
-inline constexpr int32_t kUncategorized = 1;
 
 // What all implementations say.
 inline absl::Status NoSuchUser(absl::string_view name) {

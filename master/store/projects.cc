@@ -16,7 +16,7 @@ std::string KeyFor(const std::string& name, int n) {
   for (const char c : name) {
     if (key.size() < kPrefix && absl::ascii_isalnum(c)) key.push_back(absl::ascii_toupper(c));
   }
-  if (key.empty()) key = "P";
+  if (key.empty()) key.push_back('P');
   if (n == 1) return key;
   const std::string number = std::to_string(n);
   if (number.size() >= kLongest) return number;
@@ -27,6 +27,7 @@ absl::Status NoSuchProject(int32_t id) {
   return absl::NotFoundError(absl::StrCat(
       "project ", id, " does not exist; `det project list <workspace>` shows those of one"));
 }
+absl::Status LiesNowhere() { return absl::NotFoundError("it does not exist"); }
 absl::Status NoSuchProjectKey(const std::string& key) {
   return absl::NotFoundError(absl::StrCat("no project has the key \"", key, "\""));
 }

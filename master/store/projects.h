@@ -84,6 +84,10 @@ class Projects {
   virtual absl::StatusOr<std::vector<ProjectNote>> AddNote(int32_t id, const ProjectNote& note) = 0;
   // FAILED_PRECONDITION for an immutable one, and while an experiment is in it.
   virtual absl::Status DeleteProject(int32_t id) = 0;
+  // The workspace in which it lies. NOT_FOUND.
+  virtual absl::StatusOr<int32_t> WorkspaceOf(model::ExperimentId id) = 0;
+  virtual absl::StatusOr<int32_t> WorkspaceOf(model::TrialId id) = 0;
+  virtual absl::StatusOr<int32_t> WorkspaceOf(const model::CheckpointId& id) = 0;
   // The user has looked at it; newest first.
   virtual absl::Status NoteVisit(model::UserId user, int32_t project, absl::Time at) = 0;
   virtual absl::StatusOr<std::vector<ProjectRecord>> LastVisited(model::UserId user, int limit) = 0;
@@ -105,6 +109,7 @@ absl::Status NoSuchProjectKey(const std::string& key);
 absl::Status ProjectExists(const std::string& name);
 absl::Status ProjectKeyExists(const std::string& key);
 absl::Status WorkspaceIsArchived(const std::string& name);
+absl::Status LiesNowhere();
 
 }  // namespace det::store
 

@@ -176,6 +176,10 @@ TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
   EXPECT_EQ(read->experiment.config->project, "cats");
   EXPECT_EQ(read->project_owner, model::UserId(1));
   ASSERT_TRUE(store_->workspaces().ChangeWorkspace(vision, {.name = "sight"}).ok());
+  EXPECT_EQ(store_->projects().WorkspaceOf(model::ExperimentId(1)).value_or(0), vision);
+  EXPECT_EQ(store_->projects().WorkspaceOf(model::ExperimentId(2)).value_or(0), kUncategorized);
+  EXPECT_TRUE(absl::IsNotFound(store_->projects().WorkspaceOf(model::TrialId(99)).status()));
+  EXPECT_TRUE(absl::IsNotFound(store_->projects().WorkspaceOf(model::CheckpointId("x")).status()));
   const cluster::Image image = Reload();
   ASSERT_EQ(image.experiments.size(), 2u);
   EXPECT_EQ(image.experiments[0].config->workspace, "sight");

@@ -74,8 +74,8 @@ TEST_P(StoreContractTest, AWorkspaceIsKeptAsItWasMadeAndChanged) {
 }
 
 TEST_P(StoreContractTest, WorkspacesAreListedByFilterSortAndWindow) {
-  const UserRecord ann = *store_->PutUser({.username = "ann"});
-  const UserRecord bob = *store_->PutUser({.username = "bob"});
+  const UserRecord ann = *store_->people().AddUser({.username = "ann"});
+  const UserRecord bob = *store_->people().AddUser({.username = "bob"});
   Workspaces& workspaces = store_->workspaces();
   const auto b = workspaces.AddWorkspace(Named("b-lab", bob.id.value()));
   const auto a = workspaces.AddWorkspace(Named("a-Lab", bob.id.value()));

@@ -47,6 +47,24 @@ SELECT l.label FROM experiments e CROSS JOIN LATERAL jsonb_array_elements_text(e
 WHERE ($1::int = 0 OR e.project = $1) AND e.state <> 'DELETED'
 GROUP BY l.label ORDER BY count(*) DESC, l.label COLLATE "C")sql";
 
+constexpr char kOfExperiment[] =
+    "SELECT p.workspace FROM experiments e JOIN projects p ON p.id = e.project WHERE e.id = $1";
+constexpr char kOfTrial[] =
+    "SELECT p.workspace FROM trials t JOIN experiments e ON e.id = t.experiment "
+    "JOIN projects p ON p.id = e.project WHERE t.id = $1";
+constexpr char kOfCheckpoint[] =
+    "SELECT p.workspace FROM checkpoints c JOIN trials t ON t.id = c.trial "
+    "JOIN experiments e ON e.id = t.experiment JOIN projects p ON p.id = e.project "
+    "WHERE c.id = $1";
+
+absl::StatusOr<int32_t> WorkspaceBy(Pool& pool, const char* sql, const Params& params) {
+  return pool.Run([&](Connection& connection) -> absl::StatusOr<int32_t> {
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(sql, params));
+    if (result.rows() == 0) return LiesNowhere();
+    return static_cast<int32_t>(result.Int(0, 0));
+  });
+}
+
 const char* KeyOf(ProjectQuery::Sort sort) {
   using Sort = ProjectQuery::Sort;
   switch (sort) {
@@ -257,6 +275,16 @@ absl::Status SqlProjects::DeleteProject(int32_t id) {
         connection.Exec("DELETE FROM project_visits WHERE project = $1", MakeParams(id)).status());
     return connection.Exec("DELETE FROM projects WHERE id = $1", MakeParams(id)).status();
   });
+}
+
+absl::StatusOr<int32_t> SqlProjects::WorkspaceOf(model::ExperimentId id) {
+  return WorkspaceBy(pool_, kOfExperiment, MakeParams(id));
+}
+absl::StatusOr<int32_t> SqlProjects::WorkspaceOf(model::TrialId id) {
+  return WorkspaceBy(pool_, kOfTrial, MakeParams(id));
+}
+absl::StatusOr<int32_t> SqlProjects::WorkspaceOf(const model::CheckpointId& id) {
+  return WorkspaceBy(pool_, kOfCheckpoint, MakeParams(id));
 }
 
 absl::Status SqlProjects::NoteVisit(model::UserId user, int32_t project, absl::Time at) {

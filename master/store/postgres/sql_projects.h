@@ -22,6 +22,9 @@ class SqlProjects final : public Projects {
   absl::StatusOr<ProjectRecord> ChangeProject(int32_t id, const ProjectPatch& patch) override;
   absl::StatusOr<std::vector<ProjectNote>> AddNote(int32_t id, const ProjectNote& note) override;
   absl::Status DeleteProject(int32_t id) override;
+  absl::StatusOr<int32_t> WorkspaceOf(model::ExperimentId id) override;
+  absl::StatusOr<int32_t> WorkspaceOf(model::TrialId id) override;
+  absl::StatusOr<int32_t> WorkspaceOf(const model::CheckpointId& id) override;
   absl::Status NoteVisit(model::UserId user, int32_t project, absl::Time at) override;
   absl::StatusOr<std::vector<ProjectRecord>> LastVisited(model::UserId user, int limit) override;
   absl::StatusOr<std::vector<std::string>> ListLabels(int32_t project) override;
