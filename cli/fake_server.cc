@@ -53,6 +53,7 @@ std::string FakeServer::url() const { return absl::StrCat("http://127.0.0.1:", p
 void FakeServer::Serve(const std::vector<std::string>& answers) {
   for (const std::string& answer : answers) {
     const base::Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!fd.valid()) return;
     requests.push_back(ReadRequest(fd.get()));
     EXPECT_EQ(write(fd.get(), answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
   }
