@@ -48,6 +48,11 @@ FakeServer::FakeServer(std::vector<std::string> answers)
   thread_ = std::thread([this, answers = std::move(answers)] { Serve(answers); });
 }
 
+FakeServer::~FakeServer() {
+  shutdown(listener_.get(), SHUT_RDWR);
+  thread_.join();
+}
+
 std::string FakeServer::url() const { return absl::StrCat("http://127.0.0.1:", port_); }
 
 void FakeServer::Serve(const std::vector<std::string>& answers) {
@@ -57,7 +62,8 @@ void FakeServer::Serve(const std::vector<std::string>& answers) {
     requests.push_back(ReadRequest(fd.get()));
     EXPECT_EQ(write(fd.get(), answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
   }
-  listener_.Close();
+  // Whoever comes now is refused.
+  shutdown(listener_.get(), SHUT_RDWR);
 }
 
 std::string Answer(const std::string& status, const std::string& body) {

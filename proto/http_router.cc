@@ -12,6 +12,7 @@
 #include "google/api/annotations.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "google/protobuf/wrappers.pb.h"
 #include "proto/field_text.h"
 #include "proto/http_path.h"
 #include "proto/http_rule.h"
@@ -124,20 +125,33 @@ absl::StatusOr<HttpRouter::Match> HttpRouter::Find(std::string_view verb,
   return match;
 }
 
+namespace {
+
+// The field that is the whole body: a message, or a text.
+absl::Status FillField(const std::string& name, std::string_view body, Message* message) {
+  const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(name);
+  const auto* reflection = message->GetReflection();
+  if (field != nullptr && !field->is_repeated()) {
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      return FromJson(body, reflection->MutableMessage(message, field));
+    }
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+      google::protobuf::StringValue text;
+      DET_RETURN_IF_ERROR(FromJson(body, &text));
+      reflection->SetString(message, field, text.value());
+      return absl::OkStatus();
+    }
+  }
+  return absl::InternalError(absl::StrCat("body field ", name, " is no message and no text"));
+}
+
+}  // namespace
+
 absl::Status HttpRouter::Fill(const Match& match, std::string_view query, std::string_view body,
                               Message* message) {
   if (!match.body_field.empty() && !body.empty()) {
-    Message* into = message;
-    if (match.body_field != "*") {
-      const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(match.body_field);
-      if (field == nullptr || field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE ||
-          field->is_repeated()) {
-        return absl::InternalError(
-            absl::StrCat("body field ", match.body_field, " is not a message"));
-      }
-      into = message->GetReflection()->MutableMessage(message, field);
-    }
-    DET_RETURN_IF_ERROR(FromJson(body, into));
+    DET_RETURN_IF_ERROR(match.body_field == "*" ? FromJson(body, message)
+                                                : FillField(match.body_field, body, message));
   }
   if (match.body_field != "*") {
     for (const auto& [name, value] : ParseQuery(query)) {

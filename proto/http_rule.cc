@@ -9,6 +9,7 @@
 #include "google/api/annotations.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "google/protobuf/wrappers.pb.h"
 #include "proto/field_text.h"
 #include "proto/http_path.h"
 #include "proto/rule_pattern.h"
@@ -47,13 +48,21 @@ absl::StatusOr<std::string> TakeBody(const std::string& name, Message* message) 
     return body;
   }
   const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(name);
-  if (field == nullptr || field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE ||
-      field->is_repeated()) {
-    return absl::InvalidArgumentError(absl::StrCat("body field ", name, " is not a message"));
+  const auto* reflection = message->GetReflection();
+  absl::StatusOr<std::string> body;
+  if (field == nullptr || field->is_repeated()) {
+    body = absl::InvalidArgumentError(absl::StrCat("there is no one field ", name));
+  } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    body = ToJson(reflection->GetMessage(*message, field));
+  } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+    google::protobuf::StringValue text;
+    text.set_value(reflection->GetString(*message, field));
+    body = ToJson(text);
+  } else {
+    body =
+        absl::InvalidArgumentError(absl::StrCat("body field ", name, " is no message and no text"));
   }
-  DET_ASSIGN_OR_RETURN(std::string body,
-                       ToJson(message->GetReflection()->GetMessage(*message, field)));
-  message->GetReflection()->ClearField(message, field);
+  if (body.ok()) reflection->ClearField(message, field);
   return body;
 }
 

@@ -10,6 +10,7 @@
 #include "det/api/v1/master.pb.h"
 #include "det/api/v1/task.pb.h"
 #include "det/api/v1/trial.pb.h"
+#include "det/api/v1/user.pb.h"
 #include "det/trial/v1/trial.pb.h"
 #include "google/api/annotations.pb.h"
 #include "google/protobuf/descriptor.h"
@@ -41,7 +42,7 @@ class HttpRuleTest : public testing::Test {
     // Linked in by use of their messages.
     api::GetMasterRequest().GetDescriptor();
     for (const char* name : {"ExperimentService", "TrialService", "CheckpointService",
-                             "MasterService", "AuthService", "TaskService"}) {
+                             "MasterService", "AuthService", "TaskService", "UserService"}) {
       EXPECT_TRUE(router_.Add(Service(name)).ok()) << name;
     }
   }
@@ -104,6 +105,11 @@ TEST_F(HttpRuleTest, RoundTrips) {
   logs.mutable_timestamp_after()->set_seconds(1700000000);
   logs.mutable_timestamp_after()->set_nanos(120000000);
   ExpectRoundTrip(Method("TrialService", "TrialLogs"), logs);
+
+  api::SetUserPasswordRequest password;
+  password.set_user_id(3);
+  password.set_password("a\"b");
+  ExpectRoundTrip(Method("UserService", "SetUserPassword"), password);
 
   api::CreateExperimentRequest create;
   create.set_config("name: x\nlist: [1, 2]\n");
@@ -239,6 +245,17 @@ TEST_F(HttpRuleTest, ReadsBodiesOfOldClients) {
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(HttpRouter::Fill(*match, "", "{\"activate\": \"often\"}", &create).code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(HttpRuleTest, ABodyThatIsOneTextSetsNothingElse) {
+  const auto match = router_.Find("POST", "/api/v1/users/3/password");
+  ASSERT_TRUE(match.ok()) << match.status();
+  api::SetUserPasswordRequest request;
+  EXPECT_FALSE(HttpRouter::Fill(*match, "", R"("x","user_id":5)", &request).ok());
+  EXPECT_FALSE(HttpRouter::Fill(*match, "", R"({"password":"x"})", &request).ok());
+  ASSERT_TRUE(HttpRouter::Fill(*match, "", R"("x")", &request).ok());
+  EXPECT_EQ(request.user_id(), 3);
+  EXPECT_EQ(request.password(), "x");
 }
 
 TEST_F(HttpRuleTest, PathDecidesOverTheBody) {

@@ -99,8 +99,8 @@ TEST_F(PeopleTest, LoginIsRememberedAndLogoutForgotten) {
 
 TEST_F(PeopleTest, ChangesNameTheUserByHisNumber) {
   const std::pair<const char*, const char*> kRows[] = {
-      {"user activate bob", R"({"active":true)"},
-      {"user deactivate bob", R"({"active":false)"},
+      {"user activate bob", R"("active":true)"},
+      {"user deactivate bob", R"("active":false)"},
       {"user rename bob bob2", R"("username":"bob2")"},
       {"user edit bob --display-name Bob", R"("displayName":"Bob")"},
       {"user edit bob --display_name Bob --admin true", R"("admin":true)"},

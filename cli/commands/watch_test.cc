@@ -27,9 +27,9 @@ Style Terminal(int width, int height) {
 TEST(PlotTest, ARisingLineGoesFromCornerToCorner) {
   const std::vector<std::string> lines =
       Plot({{Paint::kPlain, {{0, 0}, {100, 1}}}}, 24, 5, "batches", Style());
-  EXPECT_THAT(lines, ElementsAre("1.0000 ┤          ⣀⡠⠤⠒⠉", "       │     ⢀⡠⠤⠒⠉     ",
-                                 "0.0000 ┤⣀⡠⠤⠒⠊⠁          ", "       └────────────────",
-                                 "        0   100 batches"));
+  EXPECT_THAT(lines, ElementsAre("1.0000 ┤           ⣀⠤⠔⠒⠉", "       │     ⣀⡠⠤⠒⠊⠉     ",
+                                 "0.0000 ┤⣀⠤⠔⠒⠉           ", "       └────────────────",
+                                 "        0    100 batches"));
 }
 
 TEST(PlotTest, WhatCannotBeShownIsLeftOut) {

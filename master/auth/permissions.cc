@@ -105,6 +105,13 @@ constexpr Rule kRules[] = {
     {DET_API "ExperimentService.UnarchiveExperiment", Edits(Where::kExperiment, "id")},
     {DET_API "ExperimentService.DeleteExperiment", Edits(Where::kExperiment, "experiment_id")},
     {DET_API "ExperimentService.PatchExperiment", Edits(Where::kExperiment, "experiment.id")},
+    {DET_API "ExperimentService.MoveExperiment",
+     And(Edits(Where::kExperiment, "experiment_id"), Role::kEditor, Where::kProject,
+         "destination_project_id")},
+    {DET_API "ExperimentService.GetExperimentLabels",
+     Reads(Where::kProject, "project_id")},  // without: what is visible
+    {DET_API "ExperimentService.PutExperimentLabel", Edits(Where::kExperiment, "experiment_id")},
+    {DET_API "ExperimentService.DeleteExperimentLabel", Edits(Where::kExperiment, "experiment_id")},
 
     {DET_API "TrialService.GetTrial", Reads(Where::kTrial, "trial_id")},
     {DET_API "TrialService.GetExperimentTrials", Reads(Where::kExperiment, "experiment_id")},
@@ -191,6 +198,15 @@ Role Principal::RoleAnywhere() const {
   Role highest = RoleIn(0);
   for (const WorkspaceRole& each : roles) highest = std::max(highest, RoleIn(each.workspace));
   return highest;
+}
+
+std::optional<std::vector<int32_t>> Principal::Visible() const {
+  if (Sees(0)) return std::nullopt;
+  std::vector<int32_t> visible;
+  for (const WorkspaceRole& each : roles) {
+    if (Sees(each.workspace)) visible.push_back(each.workspace);
+  }
+  return visible;
 }
 
 std::string_view Noun(Where where) {

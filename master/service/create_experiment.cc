@@ -124,7 +124,7 @@ absl::StatusOr<ReadyConfig> ReadPlaced(const Edge& edge, GivenConfig given,
 
 absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                              const det::api::v1::CreateExperimentRequest& request,
-                                             model::UserId owner) {
+                                             const auth::Principal& principal) {
   if (request.request_id().size() > kRequestIdLimit) {
     return absl::InvalidArgumentError(absl::StrCat("request_id: ", request.request_id().size(),
                                                    " bytes; at most ", kRequestIdLimit,
@@ -144,10 +144,13 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
   cluster::Space space;
   DET_ASSIGN_OR_RETURN(ReadyConfig ready,
                        ReadPlaced(edge, std::move(given), request, parent, &space));
+  DET_RETURN_IF_ERROR(auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
+                                        model::Role::kEditor, space.workspace,
+                                        auth::Where::kWorkspace, space.workspace_name));
   DET_RETURN_IF_ERROR(CheckPlace(edge, ready.config, request));
   DET_ASSIGN_OR_RETURN(const std::optional<WarmStart> warm_start,
                        FindWarmStart(*edge.store, ready.config.searcher));
-  DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge.store->people().GetUser(owner));
+  DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge.store->people().GetUser(principal.user));
   Submission submission;
   submission.warnings = std::move(ready.warnings);
   const bool whole = !parent || !request.model_definition().empty();
@@ -159,7 +162,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
       .config = std::make_shared<const model::ExperimentConfig>(std::move(ready.config)),
       .original_config = std::move(ready.text),
       .context_hash = whole ? submission.context.hash : parent->context_hash,
-      .owner = owner,
+      .owner = principal.user,
       .owner_name = user.username,
       .request_id = request.request_id(),
       .activate = request.activate()};

@@ -23,10 +23,11 @@ struct Submission {
 };
 
 // INVALID_ARGUMENT with every problem of the configuration, or the first of the context directory;
-// NOT_FOUND and FAILED_PRECONDITION of its project (spaces.h). Stores nothing.
+// NOT_FOUND and FAILED_PRECONDITION of its project (spaces.h), PERMISSION_DENIED for one in which the
+// caller, who will own it, may not create. Stores nothing.
 absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                              const det::api::v1::CreateExperimentRequest& request,
-                                             model::UserId owner);
+                                             const auth::Principal& principal);
 
 // What ContinueExperiment submits. NOT_FOUND for the experiment, INVALID_ARGUMENT for the changes.
 absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(

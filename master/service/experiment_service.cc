@@ -76,7 +76,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
                                              api::CreateExperimentResponse* response) override {
     return Unary(edge_, context, request, "det.api.v1.ExperimentService.CreateExperiment",
                  [this, request, response](const auth::Principal& principal, Done done) {
-                   Create(*request, response, principal.user, std::move(done));
+                   Create(*request, response, principal, std::move(done));
                  });
   }
 
@@ -84,12 +84,14 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
                                            const api::GetExperimentsRequest* request,
                                            api::GetExperimentsResponse* response) override {
     return Unary(edge_, context, request, "det.api.v1.ExperimentService.GetExperiments",
-                 [this, request, response](const auth::Principal&, Done done) {
-                   ReadLive(edge_, std::nullopt,
-                            [this, request, response, done = std::move(done)](
-                                const absl::StatusOr<LiveTrials>& live) mutable {
-                              done(live.ok() ? List(*request, *live, response) : live.status());
-                            });
+                 [this, request, response](const auth::Principal& principal, Done done) {
+                   ReadLive(
+                       edge_, std::nullopt,
+                       [this, request, response, visible = principal.Visible(),
+                        done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
+                         done(live.ok() ? List(*request, std::move(visible), *live, response)
+                                        : live.status());
+                       });
                  });
   }
 
@@ -196,10 +198,10 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
       grpc::CallbackServerContext* context, const api::GetExperimentLabelsRequest* request,
       api::GetExperimentLabelsResponse* response) override {
     return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.GetExperimentLabels",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(
-                          const std::vector<std::string> labels,
-                          edge_.store->projects().ListLabels(request->project_id()));
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const std::vector<std::string> labels,
+                                           edge_.store->projects().ListLabels(request->project_id(),
+                                                                              principal.Visible()));
                       response->mutable_labels()->Assign(labels.begin(), labels.end());
                       return absl::OkStatus();
                     });
@@ -302,8 +304,8 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   }
 
   void Create(const api::CreateExperimentRequest& request, api::CreateExperimentResponse* response,
-              model::UserId owner, Done done) {
-    absl::StatusOr<Submission> submission = PrepareSubmission(edge_, request, owner);
+              const auth::Principal& principal, Done done) {
+    absl::StatusOr<Submission> submission = PrepareSubmission(edge_, request, principal);
     if (!submission.ok()) return done(submission.status());
     for (const std::string& warning : submission->warnings) response->add_config_warnings(warning);
     if (request.validate_only()) {
@@ -362,10 +364,12 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
         });
   }
 
-  absl::Status List(const api::GetExperimentsRequest& request, const LiveTrials& live,
+  absl::Status List(const api::GetExperimentsRequest& request,
+                    std::optional<std::vector<int32_t>> visible, const LiveTrials& live,
                     api::GetExperimentsResponse* response) {
-    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page,
-                         edge_.store->ListExperiments(ToQuery(request)));
+    store::ExperimentQuery query = ToQuery(request);
+    query.visible = std::move(visible);
+    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, edge_.store->ListExperiments(query));
     for (const store::ExperimentRecord& record : page.experiments) {
       *response->add_experiments() = ToProto(record, live, edge_.clock->Now(), /*detail=*/false);
     }

@@ -133,8 +133,10 @@ class ProjectService final : public api::ProjectService::CallbackService {
                       DET_ASSIGN_OR_RETURN(
                           const auto visited,
                           projects().LastVisited(principal.user, request->limit()));
-                      for (const auto& record : visited)
+                      for (const auto& record : visited) {
+                        if (!principal.Sees(record.workspace)) continue;
                         *response->add_projects() = ToProto(record);
+                      }
                       return absl::OkStatus();
                     });
   }

@@ -87,8 +87,9 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
     return UnaryNow(
         edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspaces",
         [this, request, response](const auth::Principal& principal) -> absl::Status {
-          DET_ASSIGN_OR_RETURN(const store::WorkspacePage page,
-                               workspaces().ListWorkspaces(ToQuery(*request, principal.user)));
+          store::WorkspaceQuery query = ToQuery(*request, principal.user);
+          query.visible = principal.Visible();
+          DET_ASSIGN_OR_RETURN(const store::WorkspacePage page, workspaces().ListWorkspaces(query));
           for (const auto& record : page.workspaces) {
             *response->add_workspaces() = ToProto(record);
           }
@@ -176,8 +177,8 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
       grpc::CallbackServerContext* context, const api::GetWorkspaceProjectsRequest* request,
       api::GetWorkspaceProjectsResponse* response) override {
     return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspaceProjects",
-                    [this, request, response](const auth::Principal&) {
-                      return ListProjects(*request, response);
+                    [this, request, response](const auth::Principal& principal) {
+                      return ListProjects(*request, principal, response);
                     });
   }
 
@@ -293,12 +294,15 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
   }
 
   absl::Status ListProjects(const api::GetWorkspaceProjectsRequest& request,
+                            const auth::Principal& principal,
                             api::GetWorkspaceProjectsResponse* response) {
     if (request.id() != 0) {
       DET_RETURN_IF_ERROR(workspaces().GetWorkspace(request.id(), {}).status());
     }
+    store::ProjectQuery query = ToQuery(request);
+    query.visible = principal.Visible();
     DET_ASSIGN_OR_RETURN(const store::ProjectPage page,
-                         edge_.store->projects().ListProjects(ToQuery(request)));
+                         edge_.store->projects().ListProjects(query));
     for (const auto& record : page.projects) *response->add_projects() = ToProto(record);
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->projects_size(), page.total);

@@ -201,11 +201,14 @@ absl::StatusOr<int32_t> FakeProjects::WorkspaceOf(const model::CheckpointId& id)
   return WorkspaceOf(trial);
 }
 
-absl::StatusOr<std::vector<std::string>> FakeProjects::ListLabels(int32_t project) {
+absl::StatusOr<std::vector<std::string>> FakeProjects::ListLabels(
+    int32_t project, const std::optional<std::vector<int32_t>>& visible) {
   std::lock_guard lock(db_.mutex);
   std::map<std::string, int> counts;
   for (const auto& [id, e] : db_.experiments) {
     if (project != 0 && e.project != project) continue;
+    const int32_t workspace = db_.spaces.projects.at(e.project).workspace;
+    if (visible && std::count(visible->begin(), visible->end(), workspace) == 0) continue;
     if (e.state == model::ExperimentState::kDeleted) continue;
     for (const std::string& label : e.config->labels) ++counts[label];
   }

@@ -91,8 +91,10 @@ class Projects {
   // The user has looked at it; newest first.
   virtual absl::Status NoteVisit(model::UserId user, int32_t project, absl::Time at) = 0;
   virtual absl::StatusOr<std::vector<ProjectRecord>> LastVisited(model::UserId user, int limit) = 0;
-  // Of the experiments in it (0: of all), the most used first.
-  virtual absl::StatusOr<std::vector<std::string>> ListLabels(int32_t project) = 0;
+  // Of the experiments in it (0: of all of `visible`, the workspaces; without these of all), the
+  // most used first.
+  virtual absl::StatusOr<std::vector<std::string>> ListLabels(
+      int32_t project, const std::optional<std::vector<int32_t>>& visible) = 0;
 };
 
 // Whether it changes more than what people write into it.

@@ -225,9 +225,10 @@ TEST_P(StoreContractTest, WhatPeopleCallAnExperimentChanges) {
   EXPECT_EQ(store_->ListExperiments({.labels = {"cat"}})->total, 2);
   EXPECT_EQ(store_->ListExperiments({.labels = {"cat", "wild"}})->total, 1);
   EXPECT_EQ(store_->ListExperiments({.owner_ids = {model::UserId(9)}})->total, 0);
-  EXPECT_THAT(*store_->projects().ListLabels(0), ElementsAre("cat", "wild"));
-  EXPECT_THAT(*store_->projects().ListLabels(kUncategorized), ElementsAre("cat", "wild"));
-  EXPECT_THAT(*store_->projects().ListLabels(99), IsEmpty());
+  EXPECT_THAT(*store_->projects().ListLabels(0, {}), ElementsAre("cat", "wild"));
+  EXPECT_THAT(*store_->projects().ListLabels(kUncategorized, {}), ElementsAre("cat", "wild"));
+  EXPECT_THAT(*store_->projects().ListLabels(99, {}), IsEmpty());
+  EXPECT_THAT(*store_->projects().ListLabels(0, std::vector<int32_t>{99}), IsEmpty());
 }
 
 }  // namespace

@@ -151,15 +151,24 @@ const absl::Time kMonth = absl::FromCivil(absl::CivilSecond(2023, 11, 1), absl::
 
 TEST_P(StoreContractTest, WhatEndedRunsUsedOfTheirMonthIsAddedUp) {
   EXPECT_EQ(Reload().usage, cluster::Usage());
+  std::map<std::string, ProjectRecord> projects;
+  for (const std::string name : {"vision", "speech"}) {
+    const auto workspace = store_->workspaces().AddWorkspace({.name = name});
+    ASSERT_TRUE(workspace.ok()) << workspace.status();
+    ProjectRecord wanted;
+    wanted.workspace = workspace->id;
+    wanted.name = "p";
+    const auto project = store_->projects().AddProject(wanted);
+    ASSERT_TRUE(project.ok()) << project.status();
+    projects[name] = *project;
+  }
   std::vector<cluster::Change> changes;
   const auto add = [&](int id, const std::string& owner, absl::Time start, absl::Time end,
                        int granted, double fraction) {
     experiment::Experiment e = MakeExperiment(id);
     e.owner_name = owner;
-    auto config = std::make_shared<model::ExperimentConfig>(*e.config);
-    config->workspace = id < 3 ? "vision" : "speech";
-    config->project = "p";
-    e.config = std::move(config);
+    const ProjectRecord& in = projects[id < 3 ? "vision" : "speech"];
+    cluster::Put(cluster::Space{in.workspace, in.id, in.workspace_name, in.name}, e);
     const experiment::Trial trial = MakeTrial(id, id);
     experiment::Allocation a = MakeAllocation(trial, 0);
     a.state = model::AllocationState::kTerminated;

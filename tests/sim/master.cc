@@ -25,6 +25,16 @@ Master::Master(Stage& stage, News news)
   Lead();
 }
 
+cluster::Space Master::MakeSpace(const std::string& workspace) {
+  const auto made = reader_.workspaces().AddWorkspace({.name = workspace});
+  store::ProjectRecord wanted;
+  wanted.workspace = made.ok() ? made->id : 0;
+  wanted.name = "p";
+  const auto project = reader_.projects().AddProject(wanted);
+  if (!made.ok() || !project.ok()) stage_.Fail("no place for experiments could be made");
+  return {wanted.workspace, project.ok() ? project->id : 0, workspace, wanted.name};
+}
+
 // ---- lives ----
 
 void Master::Lead() {

@@ -26,6 +26,9 @@ class Master final : public MasterProcess::Host {
 
   Master(Stage& stage, News news);
 
+  // A new workspace with a project "p" in it.
+  cluster::Space MakeSpace(const std::string& workspace);
+
   // Applies the event and replies after its commit; silent when the master is down or goes down.
   void Submit(const cluster::Event& event, const Reply& reply = nullptr);
   // The present state of an allocation (null: over), told once all that it shows is committed.

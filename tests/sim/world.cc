@@ -32,6 +32,7 @@ std::shared_ptr<const model::ExperimentConfig> MakeConfig(Stage& stage) {
   if (stage.Chance(0.5)) config->resources.priority = static_cast<int>(stage.Pick(1, 99));
   if (stage.Chance(0.1)) config->resources.max_run_time = stage.Pick(5, 60);
   config->workspace = stage.Chance(0.5) ? "vision" : "speech";
+  config->project = "p";
   config->max_restarts = static_cast<int>(stage.Pick(0, 3));
   config->preemption_timeout_seconds = stage.Pick(1, 30);
   return config;
@@ -57,6 +58,7 @@ std::shared_ptr<const model::ExperimentConfig> MakeRepeatableConfig(uint64_t see
   config->hyperparameters["lr"] = {model::DoubleHparam{0, 1, std::nullopt}};
   config->experiment_seed = static_cast<uint32_t>(rng.UniformInt(0, 1'000'000));
   config->resources.slots_per_trial = static_cast<int>(rng.UniformInt(1, 4));
+  config->workspace = config->project = "Uncategorized";
   config->max_restarts = 1'000;
   config->preemption_timeout_seconds = rng.UniformInt(1, 30);
   return config;
@@ -72,7 +74,9 @@ World::World(uint64_t seed, Kind kind, bool verbose)
       programs_(stage_, master_, machines_),
       searches_(stage_, master_, [this](const cluster::Event& request, const Master::Reply& reply) {
         Ask(request, reply);
-      }) {}
+      }) {
+  for (const char* name : {"vision", "speech"}) spaces_[name] = master_.MakeSpace(name);
+}
 
 absl::Status World::Run() {
   Plan();
@@ -223,6 +227,10 @@ void World::Create(const std::shared_ptr<const model::ExperimentConfig>& config,
                    const std::string& request) {
   cluster::CreateExperiment event;
   event.config = config;
+  if (const auto space = spaces_.find(config->workspace); space != spaces_.end()) {
+    event.workspace = space->second.workspace;
+    event.project = space->second.project;
+  }
   event.context_hash = "hash";
   event.request_id = request;
   event.activate = kind_ == Kind::kUndisturbed || stage_.Chance(0.8);

@@ -65,6 +65,7 @@ class World {
   Programs programs_;
   Searches searches_;
   size_t wanted_ = 0;                                   // experiments that users ask for
+  std::map<std::string, cluster::Space> spaces_;        // by the workspace's name
   std::map<std::string, model::ExperimentId> created_;  // request -> what the user was told
 };
 

@@ -356,14 +356,17 @@ TEST(MigrationsTest, OldExperimentsLieInTheProjectsThatTheyNamed) {
     config.project = project;
     config.description = "words";
     config.labels = {"a", "b"};
-    EXPECT_TRUE(connection
-                    ->Exec("INSERT INTO experiments (id, name, job, owner, request_id, config, "
-                           "original_config, context_hash, state, reason, progress, created_at, "
-                           "owner_name, resource_pool, priority, weight, position, position_set) "
-                           "VALUES ($1, 'old', $2, 1, '', $3, '', '', 'COMPLETED', '', 0, now(), "
-                           "'', 'default', 42, 1, $1, false)",
-                           MakeParams(id, absl::StrCat("exp-", id), model::ToValue(config)))
-                    .ok());
+    const absl::Status inserted =
+        connection
+            ->Exec(
+                "INSERT INTO experiments (id, name, job, owner, request_id, config, "
+                "original_config, context_hash, state, reason, progress, created_at, "
+                "owner_name, resource_pool, priority, weight, position, position_set) "
+                "VALUES ($1, 'old', $2, 1, '', $3, '', '', 'COMPLETED', '', 0, now(), "
+                "'', 'default', 42, 1, 0, false)",
+                MakeParams(id, absl::StrCat("exp-", id), model::ToValue(config)))
+            .status();
+    EXPECT_TRUE(inserted.ok()) << inserted;
   };
   insert(1, "", "");
   insert(2, "vision", "cats");

@@ -45,6 +45,7 @@ constexpr char kAddNote[] =
 constexpr char kLabels[] = R"sql(
 SELECT l.label FROM experiments e CROSS JOIN LATERAL jsonb_array_elements_text(e.labels) l (label)
 WHERE ($1::int = 0 OR e.project = $1) AND e.state <> 'DELETED'
+  AND ($2::int[] IS NULL OR e.project IN (SELECT id FROM projects WHERE workspace = ANY($2)))
 GROUP BY l.label ORDER BY count(*) DESC, l.label COLLATE "C")sql";
 
 constexpr char kOfExperiment[] =
@@ -312,9 +313,12 @@ absl::StatusOr<std::vector<ProjectRecord>> SqlProjects::LastVisited(model::UserI
   });
 }
 
-absl::StatusOr<std::vector<std::string>> SqlProjects::ListLabels(int32_t project) {
+absl::StatusOr<std::vector<std::string>> SqlProjects::ListLabels(
+    int32_t project, const std::optional<std::vector<int32_t>>& visible) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<std::string>> {
-    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kLabels, MakeParams(project)));
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec(kLabels, {ToParam(project), visible ? ToArray(*visible) : Param{}}));
     std::vector<std::string> labels;
     for (int row = 0; row < result.rows(); ++row) labels.emplace_back(result.Text(row, 0));
     return labels;

@@ -27,7 +27,8 @@ class SqlProjects final : public Projects {
   absl::StatusOr<int32_t> WorkspaceOf(const model::CheckpointId& id) override;
   absl::Status NoteVisit(model::UserId user, int32_t project, absl::Time at) override;
   absl::StatusOr<std::vector<ProjectRecord>> LastVisited(model::UserId user, int limit) override;
-  absl::StatusOr<std::vector<std::string>> ListLabels(int32_t project) override;
+  absl::StatusOr<std::vector<std::string>> ListLabels(
+      int32_t project, const std::optional<std::vector<int32_t>>& visible) override;
 
  private:
   Pool& pool_;
