@@ -136,6 +136,11 @@ absl::Status FillField(const std::string& name, std::string_view body, Message* 
       return FromJson(body, reflection->MutableMessage(message, field));
     }
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+      // Of an object the parser would take what it likes.
+      const size_t begin = body.find_first_not_of(" \t\r\n");
+      if (begin == body.npos || body[begin] != '"') {
+        return absl::InvalidArgumentError(absl::StrCat("the body is to be ", name, " in quotes"));
+      }
       google::protobuf::StringValue text;
       DET_RETURN_IF_ERROR(FromJson(body, &text));
       reflection->SetString(message, field, text.value());

@@ -75,7 +75,7 @@ class SimulateTest(unittest.TestCase):
             ours = self.home.det(*command, "--help").stdout
             theirs = subprocess.run([SIMULATE, name, "--help"], check=True, capture_output=True,
                                     encoding="utf-8", timeout=harness.PATIENCE).stdout
-            common = {"--help", "--master", "--json"}
+            common = {"--help", "--master", "--user", "--json", "--no-color"}
             options = [set(re.findall(r"--[a-z-]+", text)) - common
                        for text in (ours.split("Options")[1].split("\n\n")[0],
                                     theirs.split("Options:")[1])]
