@@ -156,6 +156,18 @@ std::vector<Hold> HoldsOf(const GangClass& c, const Fitting& fitting, Horizon ho
   return holds;
 }
 
+bool WouldTake(const ClaimState& claim, const GangState& leaving) {
+  if (!claim.lacks) return false;
+  const GangClass& c = *claim.gang->gang_class;
+  return std::any_of(leaving.holds.begin(), leaving.holds.end(), [&](const Hold& hold) {
+    if (hold.node->pool != c.pool || !c.pool->IsOpen(*hold.node)) return false;
+    const bool matches = std::any_of(hold.slots.begin(), hold.slots.end(), [&](int slot) {
+      return c.Matches(hold.node->slots[static_cast<size_t>(slot)].device);
+    });
+    return matches && CanHold(*hold.node, c) && MayRunOn(*c.pool, c, *hold.node);
+  });
+}
+
 void Apply(const ClaimState& claim) {
   for (const Hold& hold : claim.holds) Claim(*claim.gang->gang_class, hold);
 }

@@ -16,6 +16,8 @@ namespace det::scheduler {
 struct ClaimState {
   GangState* gang = nullptr;
   std::vector<Hold> holds;
+  // Nobody leaves for it: what falls free goes to it before it goes to those behind.
+  bool lacks = false;
   // Work that ends by then may use it meanwhile. InfinitePast: none may.
   absl::Time whole_at = absl::InfinitePast();
 };
@@ -27,6 +29,9 @@ ClaimState ChooseClaim(const PoolState& pool, GangState& gang);
 
 // The holds of a fitting.
 std::vector<Hold> HoldsOf(const GangClass& gang_class, const Fitting& fitting, Horizon horizon);
+
+// Whether a claim that lacks slots would have some of what the gang holds, were it to leave.
+bool WouldTake(const ClaimState& claim, const GangState& leaving);
 
 void Apply(const ClaimState& claim);
 void Release(const ClaimState& claim);

@@ -229,7 +229,7 @@ void PoolPass::Promise(const GangState& gang, int sign) {
 bool PoolPass::AskAway(GangState& gang) {
   GangClass& c = *gang.gang_class;
   if (!pool_.config.preemption || c.no_victims) return false;
-  const std::vector<GangState*> victims = FindVictims(books_, pool_, gang, changes_);
+  const std::vector<GangState*> victims = FindVictims(books_, pool_, gang, claims_, changes_);
   if (victims.empty()) {
     c.no_victims = true;
     return false;
@@ -276,6 +276,7 @@ bool PoolPass::AddClaim(GangState& gang) {
   GangClass& c = *gang.gang_class;
   if (c.nothing_to_claim) return false;
   ClaimState claim = ChooseClaim(pool_, gang);
+  claim.lacks = true;
   if (claim.holds.empty()) {
     c.nothing_to_claim = true;
     return false;

@@ -84,10 +84,10 @@ class PoolPass {
   std::vector<GangState*> promised_;  // what others are leaving
 };
 
-// Who is worth asking away for the gang, none of whom can be spared; empty: it would not help. In
-// victims.cc.
+// Who is worth asking away for the gang, none of whom can be spared; empty: it would not help.
+// `claims` are of those ahead of it, to whom would go what they lack. In victims.cc.
 std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, const GangState& gang,
-                                    Changes& changes);
+                                    const std::vector<ClaimState>& claims, Changes& changes);
 
 }  // namespace det::scheduler
 

@@ -24,7 +24,8 @@ void PoolPass::NoteFailure(GangState& gang) {
     if (barred_by_ != nullptr && IsBarred(c)) return NoteBehind(gang, *barred_by_);
     if (const GangState* ahead = WhoseClaimIsInTheWay(c)) return NoteBehind(gang, *ahead);
   }
-  if (!c.plain() && !claims_.empty() && FitsWithoutClaims(c)) {
+  const bool by_slots = c.plain() && c.shape.slots > 0;
+  if (!by_slots && !claims_.empty() && FitsWithoutClaims(c)) {
     return NoteBehind(gang, *claims_.front().gang);
   }
   if (pool_.with_maintenance.empty()) return;

@@ -54,6 +54,19 @@ TEST(PriorityTest, AsksTheLeastUsefulAway) {
                   {.end = {"lost"}, .starts = "saved=b:0,1"}});
 }
 
+TEST(PriorityTest, NobodyIsAskedAwayForWhatWouldGoToSomebodyAhead) {
+  Submission busy = MakeGang("busy", 3);
+  busy.gang.preemptible = false;
+  const auto cluster = Cluster({MakeNode("a", 5)}, SchedulingPolicy::kPriority, true);
+  Play(cluster, {{.submit = {busy, MakeGang("low", 1, 50)}, .starts = "busy=a:0,1,2 low=a:3"},
+                 {.submit = {MakeGang("large", 4)}, .waits = "large:NO_CAPACITY"},
+                 {.later = absl::Minutes(6),
+                  .submit = {MakeGang("small", 1)},
+                  .waits = "large:NO_CAPACITY small:BEHIND_OTHERS"},
+                 {.end = {"low"}, .waits = "large:NO_CAPACITY small:BEHIND_OTHERS"},
+                 {.end = {"busy"}, .starts = "large=a:0,1,2,3 small=a:4"}});
+}
+
 TEST(PriorityTest, APlaceSetByHandAsksAwayWhoIsBehindIt) {
   Submission first = MakeGang("first", 2);
   first.job.position = 1;

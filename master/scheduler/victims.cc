@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "master/scheduler/claims.h"
 #include "master/scheduler/fair_share.h"
 #include "master/scheduler/fit.h"
 #include "master/scheduler/holdings.h"
@@ -110,14 +111,21 @@ class Search {
   std::vector<GangState*> victims_;
 };
 
-std::vector<GangState*> FindByShare(PoolState& pool, const GangState& gang, Changes& changes) {
+// Whether what the other gives up would go to somebody ahead of the gang.
+bool GoesToOthers(const std::vector<ClaimState>& claims, const GangState& other) {
+  return std::any_of(claims.begin(), claims.end(),
+                     [&](const ClaimState& claim) { return WouldTake(claim, other); });
+}
+
+std::vector<GangState*> FindByShare(PoolState& pool, const GangState& gang,
+                                    const std::vector<ClaimState>& claims, Changes& changes) {
   const GangClass& c = *gang.gang_class;
   // Gangs without slots have no share that they could be above or below.
   if (c.shape.slots == 0) return {};
   FairVictims candidates(pool, gang);
   Search search(pool, c);
   while (GangState* other = candidates.Next()) {
-    if (!IsOfUse(c, *other)) continue;
+    if (!IsOfUse(c, *other) || GoesToOthers(claims, *other)) continue;
     candidates.Take(*other);
     if (search.Add(*other)) return search.Needed();
   }
@@ -128,14 +136,15 @@ std::vector<GangState*> FindByShare(PoolState& pool, const GangState& gang, Chan
 }  // namespace
 
 std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, const GangState& gang,
-                                    Changes& changes) {
-  if (pool.AsksByShare()) return FindByShare(pool, gang, changes);
+                                    const std::vector<ClaimState>& claims, Changes& changes) {
+  if (pool.AsksByShare()) return FindByShare(pool, gang, claims, changes);
   const GangClass& c = *gang.gang_class;
   Search search(pool, c);
   for (GangState* other : pool.victims) {
     const Answer answer = MayAsk(books, gang, *other);
     if (answer == Answer::kNobodyBehind) break;
     if (answer == Answer::kNo || !IsOfUse(c, *other)) continue;
+    if (GoesToOthers(claims, *other)) continue;
     if (search.Add(*other)) return search.Needed();
   }
   return {};
