@@ -105,6 +105,13 @@ constexpr Rule kRules[] = {
     {DET_API "ExperimentService.UnarchiveExperiment", Edits(Where::kExperiment, "id")},
     {DET_API "ExperimentService.DeleteExperiment", Edits(Where::kExperiment, "experiment_id")},
     {DET_API "ExperimentService.PatchExperiment", Edits(Where::kExperiment, "experiment.id")},
+    {DET_API "ExperimentService.MoveExperiment",
+     And(Edits(Where::kExperiment, "experiment_id"), Role::kEditor, Where::kProject,
+         "destination_project_id")},
+    {DET_API "ExperimentService.GetExperimentLabels",
+     And(Reads(Where::kVisible), Role::kViewer, Where::kProject, "project_id")},
+    {DET_API "ExperimentService.PutExperimentLabel", Edits(Where::kExperiment, "experiment_id")},
+    {DET_API "ExperimentService.DeleteExperimentLabel", Edits(Where::kExperiment, "experiment_id")},
 
     {DET_API "TrialService.GetTrial", Reads(Where::kTrial, "trial_id")},
     {DET_API "TrialService.GetExperimentTrials", Reads(Where::kExperiment, "experiment_id")},
@@ -136,6 +143,19 @@ constexpr Rule kRules[] = {
 
     {DET_API "TemplateService.Get*", Reads(Where::kAnywhere)},
     {DET_API "TemplateService.*", Edits(Where::kAnywhere)},
+
+    // A workspace may be named instead of numbered, and the service asks AuthorizeIn.
+    {DET_API "ModelService.PostModel", Edits(Where::kWorkspace, "workspace_id")},
+    {DET_API "ModelService.GetModels", Reads(Where::kVisible)},
+    {DET_API "ModelService.GetModelLabels", Reads(Where::kVisible)},
+    {DET_API "ModelService.Get*", Reads(Where::kModel, "model_name")},
+    {DET_API "ModelService.PatchModel", And(Edits(Where::kModel, "model_name"), Role::kEditor,
+                                            Where::kWorkspace, "model.workspace_id")},
+    {DET_API "ModelService.MoveModel", And(Edits(Where::kModel, "model_name"), Role::kEditor,
+                                           Where::kWorkspace, "destination_workspace_id")},
+    {DET_API "ModelService.PostModelVersion",
+     And(Edits(Where::kModel, "model_name"), Role::kViewer, Where::kCheckpoint, "checkpoint_uuid")},
+    {DET_API "ModelService.*", Edits(Where::kModel, "model_name")},
 
     {DET_API "AgentService.Get*", Reads(Where::kAnywhere)},
     {DET_API "AgentService.*", kClusterAdmin},
@@ -193,6 +213,15 @@ Role Principal::RoleAnywhere() const {
   return highest;
 }
 
+std::optional<std::vector<int32_t>> Principal::Visible() const {
+  if (Sees(0)) return std::nullopt;
+  std::vector<int32_t> visible;
+  for (const WorkspaceRole& each : roles) {
+    if (Sees(each.workspace)) visible.push_back(each.workspace);
+  }
+  return visible;
+}
+
 std::string_view Noun(Where where) {
   switch (where) {
     case Where::kAnywhere:
@@ -218,6 +247,8 @@ std::string_view Noun(Where where) {
       return "task";
     case Where::kAllocation:
       return "allocation";
+    case Where::kModel:
+      return "model";
   }
   return "";
 }

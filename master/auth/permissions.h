@@ -5,6 +5,7 @@
 #define MASTER_AUTH_PERMISSIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,8 @@ struct Principal {
   model::Role RoleAnywhere() const;
   // Whether something that is there may be shown at all.
   bool Sees(int32_t workspace) const { return RoleIn(workspace) != model::Role::kNone; }
+  // All whose things lists may show; nullopt: those of every workspace.
+  std::optional<std::vector<int32_t>> Visible() const;
 };
 
 // Where the role must be held. Of kUser and on: in the workspace in which what the request names
@@ -65,6 +68,7 @@ enum class Where {
   kJob,
   kTask,
   kAllocation,
+  kModel,
 };
 // "experiment", ...
 std::string_view Noun(Where where);
