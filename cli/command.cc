@@ -24,7 +24,7 @@ const std::map<std::string, std::string>& Aliases() {
       {"d", "deploy"},
       {"e", "experiment"},
       {"j", "job"},
-      {"m", "master"},
+      {"m", "model"},
       {"p", "project"},
       {"rp", "resource-pool"},
       {"s", "slot"},
@@ -207,11 +207,11 @@ const std::vector<Option>& CommonOptions() {
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (const auto& commands :
-       {ExperimentCommands(), TrialCommands(), CheckpointCommands(), JobCommands(), AgentCommands(),
-        ResourcePoolCommands(), QuotaCommands(), ClusterCommands(), TemplateCommands(),
-        SearchCommands(), WorkspaceCommands(), ProjectCommands(), UserCommands(), TokenCommands(),
-        MasterCommands(), DeployCommands(), DevCommands(), SimulateCommands(),
-        CompletionCommands()}) {
+       {ExperimentCommands(), TrialCommands(),        CheckpointCommands(), JobCommands(),
+        AgentCommands(),      ResourcePoolCommands(), QuotaCommands(),      ClusterCommands(),
+        TemplateCommands(),   SearchCommands(),       WorkspaceCommands(),  ProjectCommands(),
+        ModelCommands(),      UserCommands(),         TokenCommands(),      MasterCommands(),
+        DeployCommands(),     DevCommands(),          SimulateCommands(),   CompletionCommands()}) {
     all.insert(all.end(), commands.begin(), commands.end());
   }
   return all;

@@ -96,6 +96,7 @@ std::vector<Command> UserCommands();
 std::vector<Command> TokenCommands();
 std::vector<Command> WorkspaceCommands();
 std::vector<Command> ProjectCommands();
+std::vector<Command> ModelCommands();
 std::vector<Command> CompletionCommands();
 
 // All of them, in the order in which help shows them.

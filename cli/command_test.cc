@@ -46,7 +46,7 @@ TEST(FindCommandTest, AcceptsWholeWordsAliasesAndBeginnings) {
       {"rp ls", "resource-pool list"},
       {"rp bindings add p w", "resource-pool bindings add"},
       {"e set weight 7 2", "experiment set weight"},
-      {"m info", "master info"},
+      {"m describe x", "model describe"},
       {"tpl rm x", "template remove"},
       {"d local up", "deploy local up"},
       {"dev config", "dev config-schema"},

@@ -16,7 +16,8 @@ struct Candidate {
   std::string help;  // one line, may be empty
 };
 
-// What the master has of a kind: EXPERIMENT, AGENT, POOL, WORKSPACE, PROJECT, USER, TEMPLATE; of
+// What the master has of a kind: EXPERIMENT, AGENT, POOL, WORKSPACE, PROJECT, USER, TEMPLATE,
+// MODEL; of
 // others nothing. `before` are the words of the command so far.
 using NamesOf = absl::FunctionRef<std::vector<Candidate>(const std::string& kind,
                                                          const std::vector<std::string>& before)>;

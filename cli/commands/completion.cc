@@ -14,6 +14,7 @@
 #include "cli/terminal.h"
 #include "det/api/v1/agent.pb.h"
 #include "det/api/v1/experiment.pb.h"
+#include "det/api/v1/model.pb.h"
 #include "det/api/v1/resource_pool.pb.h"
 #include "det/api/v1/template.pb.h"
 #include "det/api/v1/user.pb.h"
@@ -149,6 +150,10 @@ std::vector<Candidate> AskMaster(const ApiClient& api, const std::string& kind,
     return Names<v1::GetTemplatesRequest, v1::GetTemplatesResponse>(
         api, "TemplateService.GetTemplates", [](const auto& list) { return list.templates(); },
         name);
+  }
+  if (kind == "MODEL") {
+    return Names<v1::GetModelsRequest, v1::GetModelsResponse>(
+        api, "ModelService.GetModels", [](const auto& list) { return list.models(); }, name);
   }
   if (kind == "USER") {
     return Names<v1::GetUsersRequest, v1::GetUsersResponse>(

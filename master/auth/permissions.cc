@@ -144,6 +144,19 @@ constexpr Rule kRules[] = {
     {DET_API "TemplateService.Get*", Reads(Where::kAnywhere)},
     {DET_API "TemplateService.*", Edits(Where::kAnywhere)},
 
+    // A workspace may be named instead of numbered, and the service asks AuthorizeIn.
+    {DET_API "ModelService.PostModel", Edits(Where::kWorkspace, "workspace_id")},
+    {DET_API "ModelService.GetModels", Reads(Where::kVisible)},
+    {DET_API "ModelService.GetModelLabels", Reads(Where::kVisible)},
+    {DET_API "ModelService.Get*", Reads(Where::kModel, "model_name")},
+    {DET_API "ModelService.PatchModel", And(Edits(Where::kModel, "model_name"), Role::kEditor,
+                                            Where::kWorkspace, "model.workspace_id")},
+    {DET_API "ModelService.MoveModel", And(Edits(Where::kModel, "model_name"), Role::kEditor,
+                                           Where::kWorkspace, "destination_workspace_id")},
+    {DET_API "ModelService.PostModelVersion",
+     And(Edits(Where::kModel, "model_name"), Role::kViewer, Where::kCheckpoint, "checkpoint_uuid")},
+    {DET_API "ModelService.*", Edits(Where::kModel, "model_name")},
+
     {DET_API "AgentService.Get*", Reads(Where::kAnywhere)},
     {DET_API "AgentService.*", kClusterAdmin},
     {DET_API "ResourcePoolService.Get*", Reads(Where::kAnywhere)},
@@ -234,6 +247,8 @@ std::string_view Noun(Where where) {
       return "task";
     case Where::kAllocation:
       return "allocation";
+    case Where::kModel:
+      return "model";
   }
   return "";
 }

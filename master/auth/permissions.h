@@ -68,6 +68,7 @@ enum class Where {
   kJob,
   kTask,
   kAllocation,
+  kModel,
 };
 // "experiment", ...
 std::string_view Noun(Where where);

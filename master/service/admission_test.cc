@@ -130,7 +130,7 @@ TEST_F(AdmissionTest, EveryMethodByEveryRoleHereAndElsewhere) {
   for (const MethodDescriptor* method : methods_) {
     const auth::Requirement needs = auth::RequirementOf(method->full_name());
     if (needs.anyone) continue;
-    const bool names = needs.where >= Where::kWorkspace;
+    const bool names = needs.where >= Where::kWorkspace || needs.also >= Where::kWorkspace;
     for (const Role role : {kNone, kViewer, kEditor, kWorkspaceAdmin, kClusterAdmin}) {
       for (const int32_t held : {0, kOwn}) {
         for (const int32_t lies : {kOwn, kOther}) {

@@ -1,12 +1,32 @@
 #include "master/service/experiment_deletion.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "master/service/convert.h"
 
 namespace det::service {
 
 namespace api = det::api::v1;
+
+namespace {
+
+// What a version of a model holds would stay without the experiment that explains it.
+absl::Status CheckUnheld(store::Store& store, model::ExperimentId id) {
+  DET_ASSIGN_OR_RETURN(const std::vector<std::string> holders, store.models().ListHolders(id));
+  if (holders.empty()) return absl::OkStatus();
+  const size_t more = holders.size() - 1;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "experiment ", id.value(), " cannot be deleted: ", holders.front(),
+      more > 0 ? absl::StrCat(" and ", more, more == 1 ? " other hold" : " others hold") : " holds",
+      " checkpoints of it; delete ", more > 0 ? "these versions" : "this version",
+      " first (det model delete-version)"));
+}
+
+}  // namespace
 
 void Archive(const Edge& edge, model::ExperimentId id, bool archived, Done done) {
   const auto record = edge.store->GetExperiment(id);
@@ -19,6 +39,8 @@ void Delete(const Edge& edge, const api::DeleteExperimentRequest& request,
   const model::ExperimentId id(request.experiment_id());
   const auto record = edge.store->GetExperiment(id);
   if (!record.ok()) return done(record.status());
+  absl::Status unheld = CheckUnheld(*edge.store, id);
+  if (!unheld.ok()) return done(std::move(unheld));
   SubmitAndFinish(edge, cluster::DeleteExperiment{id},
                   [&edge, id, response, done = std::move(done)](absl::Status applied) mutable {
                     if (!applied.ok()) return done(std::move(applied));

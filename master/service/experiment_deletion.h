@@ -9,7 +9,8 @@
 
 namespace det::service {
 
-// Each ends the call; NOT_FOUND for an experiment that is not there.
+// Each ends the call; NOT_FOUND for an experiment that is not there. Delete: FAILED_PRECONDITION
+// names the versions of models that hold checkpoints of it.
 void Archive(const Edge& edge, model::ExperimentId id, bool archived, Done done);
 void Delete(const Edge& edge, const det::api::v1::DeleteExperimentRequest& request,
             det::api::v1::DeleteExperimentResponse* response, Done done);

@@ -22,6 +22,10 @@ class StoreWhereabouts final : public Whereabouts {
       DET_ASSIGN_OR_RETURN(const store::ProjectRecord project, projects.GetProjectByKey(id));
       return project.workspace;
     }
+    if (where == Where::kModel) {
+      DET_ASSIGN_OR_RETURN(const store::ModelRecord model, store_.models().GetModel(id));
+      return model.workspace;
+    }
     const std::optional<int> number = NumberIn(where, id);
     if (!number) return auth::DoesNotExist(where, id);
     switch (where) {

@@ -23,7 +23,7 @@ struct DoomedCheckpoint {
   model::CheckpointStorageConfig storage;
 };
 
-// A checkpoint that stays, and who needs it: "experiment 7".
+// A checkpoint that stays, and who needs it: "experiment 7", "version 3 of model bert".
 struct HeldCheckpoint {
   model::CheckpointId id;
   std::string holder;

@@ -68,6 +68,9 @@ std::string FakeDatabase::HolderOf(const model::CheckpointId& id) const {
       hold("trial " + ToString(number));
     }
   }
+  for (const auto& [key, version] : models.versions) {
+    if (version.checkpoint == id) hold(HolderName(models.models.at(key.first).name, key.second));
+  }
   return holder;
 }
 

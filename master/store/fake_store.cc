@@ -12,6 +12,7 @@
 #include "master/store/fake_access.h"
 #include "master/store/fake_database.h"
 #include "master/store/fake_disposal.h"
+#include "master/store/fake_models.h"
 #include "master/store/fake_people.h"
 #include "master/store/fake_projects.h"
 #include "master/store/fake_sort.h"
@@ -97,7 +98,8 @@ FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
       templates_(std::make_unique<FakeTemplates>(&database_->mutex, &database_->templates,
                                                  [this] { return Held(); })),
       workspaces_(std::make_unique<FakeWorkspaces>(database_.get(), [this] { return Held(); })),
-      projects_(std::make_unique<FakeProjects>(database_.get(), [this] { return Held(); })) {}
+      projects_(std::make_unique<FakeProjects>(database_.get(), [this] { return Held(); })),
+      models_(std::make_unique<FakeModels>(database_.get(), [this] { return Held(); })) {}
 FakeStore::~FakeStore() = default;
 
 absl::StatusOr<cluster::Image> FakeStore::Load() {

@@ -42,6 +42,7 @@ class FakeStore final : public Store {
   Disposal& disposal() override;
   Workspaces& workspaces() override { return *workspaces_; }
   Projects& projects() override { return *projects_; }
+  Models& models() override { return *models_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -76,6 +77,7 @@ class FakeStore final : public Store {
   const std::unique_ptr<Templates> templates_;
   const std::unique_ptr<Workspaces> workspaces_;
   const std::unique_ptr<Projects> projects_;
+  const std::unique_ptr<Models> models_;
   int64_t epoch_ = 0;  // 0: not loaded
   absl::AnyInvocable<void(absl::Status)> fenced_;
 };

@@ -1,5 +1,7 @@
 #include "master/store/fake_workspaces.h"
 
+#include <algorithm>
+
 #include "base/status_macros.h"
 #include "master/store/canonical.h"
 #include "master/store/fake_sort.h"
@@ -103,6 +105,10 @@ absl::Status FakeWorkspaces::DeleteWorkspace(int32_t id) {
   if (record.num_experiments > 0) {
     return NotEmpty("workspace", record.name, record.num_experiments);
   }
+  const auto models =
+      std::count_if(db_.models.models.begin(), db_.models.models.end(),
+                    [&](const auto& model) { return model.second.workspace == id; });
+  if (models > 0) return HoldsModels(record.name, models);
   std::erase_if(db_.spaces.projects,
                 [&](const auto& project) { return project.second.workspace == id; });
   std::erase_if(db_.spaces.pins, [&](const auto& pin) { return pin.first.second == id; });

@@ -76,6 +76,7 @@ class FaultyStore final : public Store {
   Disposal& disposal() override { return store_.disposal(); }
   Workspaces& workspaces() override { return store_.workspaces(); }
   Projects& projects() override { return store_.projects(); }
+  Models& models() override { return store_.models(); }
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override {
     return store_.GetExperiment(id);
   }

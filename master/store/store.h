@@ -22,6 +22,7 @@
 #include "master/store/access.h"
 #include "master/store/disposal.h"
 #include "master/store/lease.h"
+#include "master/store/models.h"
 #include "master/store/people.h"
 #include "master/store/projects.h"
 #include "master/store/records.h"
@@ -81,6 +82,7 @@ class Store {
   virtual Disposal& disposal() = 0;
   virtual Workspaces& workspaces() = 0;
   virtual Projects& projects() = 0;
+  virtual Models& models() = 0;
 
   // ---- reads: committed rows only ----
 

@@ -79,7 +79,8 @@ class Workspaces {
   // NOT_FOUND; ALREADY_EXISTS by name; FAILED_PRECONDITION for an immutable one.
   virtual absl::StatusOr<WorkspaceRecord> ChangeWorkspace(int32_t id,
                                                           const WorkspacePatch& patch) = 0;
-  // With its projects. FAILED_PRECONDITION for an immutable one, and while an experiment is in it.
+  // With its projects. FAILED_PRECONDITION for an immutable one, and while an experiment or a model
+  // is in it.
   virtual absl::Status DeleteWorkspace(int32_t id) = 0;
   virtual absl::Status PinWorkspace(model::UserId user, int32_t id,
                                     std::optional<absl::Time> at) = 0;

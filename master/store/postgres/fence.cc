@@ -40,10 +40,10 @@ absl::Status Fence::Write(Connection& connection, std::vector<Connection::Statem
   return Judge(connection, connection.ExecAll(statements));
 }
 
-absl::Status Fence::Begin(Connection& connection) {
+absl::Status Fence::Begin(Connection& connection, const char* hold) {
   DET_RETURN_IF_ERROR(connection.ExecScript("BEGIN"));
   if (epoch() == 0) return absl::OkStatus();
-  const absl::Status held = connection.Exec(kHoldEpoch, MakeParams(epoch())).status();
+  const absl::Status held = connection.Exec(hold, MakeParams(epoch())).status();
   if (held.ok()) return held;
   absl::Status judged = Judge(connection, held);
   if (connection.alive()) (void)connection.ExecScript("ROLLBACK");

@@ -40,16 +40,28 @@ class Fence {
   // The same for a `work(Connection&)` that looks at the answers of its statements.
   template <class Work>
   auto Run(Pool& pool, const Work& work) -> decltype(work(std::declval<Connection&>())) {
+    return Run(pool, work, "SELECT hold_epoch($1)");
+  }
+  // The same between two batches: sees all that those before it changed, those after it see it.
+  // They wait for it, so it must be short.
+  template <class Work>
+  auto RunBetweenBatches(Pool& pool, const Work& work)
+      -> decltype(work(std::declval<Connection&>())) {
+    return Run(pool, work, "SELECT hold_batches($1)");
+  }
+
+ private:
+  template <class Work>
+  auto Run(Pool& pool, const Work& work, const char* hold)
+      -> decltype(work(std::declval<Connection&>())) {
     return pool.Run([&](Connection& connection) -> decltype(work(connection)) {
-      DET_RETURN_IF_ERROR(Begin(connection));
+      DET_RETURN_IF_ERROR(Begin(connection, hold));
       auto result = work(connection);
       DET_RETURN_IF_ERROR(End(connection, result.ok()));
       return result;
     });
   }
-
- private:
-  absl::Status Begin(Connection& connection);
+  absl::Status Begin(Connection& connection, const char* hold);
   absl::Status End(Connection& connection, bool commit);
   // `status`, unless the epoch is over.
   absl::Status Judge(const Connection& connection, absl::Status status);

@@ -17,6 +17,7 @@
 #include "master/store/postgres/pool.h"
 #include "master/store/postgres/sql_access.h"
 #include "master/store/postgres/sql_disposal.h"
+#include "master/store/postgres/sql_models.h"
 #include "master/store/postgres/sql_people.h"
 #include "master/store/postgres/sql_projects.h"
 #include "master/store/postgres/sql_templates.h"
@@ -54,6 +55,7 @@ class SqlStore final : public Store {
   Disposal& disposal() override { return disposal_; }
   Workspaces& workspaces() override { return workspaces_; }
   Projects& projects() override { return projects_; }
+  Models& models() override { return models_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -99,6 +101,7 @@ class SqlStore final : public Store {
   SqlDisposal disposal_{&disposers_, &fence_};
   SqlWorkspaces workspaces_{&readers_, &fence_};
   SqlProjects projects_{&readers_, &fence_};
+  SqlModels models_{&readers_, &fence_};
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 

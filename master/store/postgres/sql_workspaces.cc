@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/store/models.h"
 #include "master/store/postgres/agent_user_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
@@ -54,6 +55,7 @@ constexpr char kArchiveProjects[] = "UPDATE projects SET archived = $2 WHERE wor
 constexpr char kExperimentsIn[] =
     "SELECT count(*) FROM projects p JOIN experiments e ON e.project = p.id "
     "WHERE p.workspace = $1 AND e.state <> 'DELETED'";
+constexpr char kModelsIn[] = "SELECT count(*) FROM models WHERE workspace = $1";
 // In the order in which they go.
 constexpr const char* kDelete[] = {
     "DELETE FROM project_visits v USING projects p WHERE p.workspace = $1 AND v.project = p.id",
@@ -177,6 +179,8 @@ absl::Status SqlWorkspaces::DeleteWorkspace(int32_t id) {
     DET_ASSIGN_OR_RETURN(const std::string name, LockMutable(connection, id, "deleted"));
     DET_ASSIGN_OR_RETURN(const Result in, connection.Exec(kExperimentsIn, MakeParams(id)));
     if (in.Int(0, 0) > 0) return NotEmpty("workspace", name, in.Int(0, 0));
+    DET_ASSIGN_OR_RETURN(const Result models, connection.Exec(kModelsIn, MakeParams(id)));
+    if (models.Int(0, 0) > 0) return HoldsModels(name, models.Int(0, 0));
     for (const char* sql : kDelete) {
       DET_RETURN_IF_ERROR(connection.Exec(sql, MakeParams(id)).status());
     }

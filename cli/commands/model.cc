@@ -1,0 +1,397 @@
+// det model list|describe|create|edit|archive|unarchive|move|delete, and of its versions
+// list-versions|register-version|delete-version
+#include <map>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/confirm.h"
+#include "cli/commands/spaces.h"
+#include "cli/commands/struct_text.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "det/api/v1/model.pb.h"
+#include "proto/http_rule.h"
+
+namespace det::cli {
+namespace {
+
+using api::v1::Model;
+using api::v1::ModelVersion;
+
+const Positional kModel = {"MODEL", "its name or id"};
+const Option kAll = {"all", 'a', "", "archived ones, too"};
+const Option kOrder = {"order-by", 0, "asc|desc", "in which direction"};
+
+absl::StatusOr<api::v1::OrderBy> ReadOrder(const Invocation& run, api::v1::OrderBy usual) {
+  const std::string order = run.args.Get("order-by").value_or("");
+  if (order.empty()) return usual;
+  if (order == "asc") return api::v1::ORDER_BY_ASC;
+  if (order == "desc") return api::v1::ORDER_BY_DESC;
+  return UsageError(absl::StrCat("--order-by: expected asc or desc, found ", order));
+}
+
+absl::StatusOr<api::v1::GetModelsRequest> ReadList(const Invocation& run) {
+  using Request = api::v1::GetModelsRequest;
+  static const auto& keys = *new std::map<std::string, Request::SortBy>{
+      {"name", Request::SORT_BY_NAME},
+      {"description", Request::SORT_BY_DESCRIPTION},
+      {"creation_time", Request::SORT_BY_CREATION_TIME},
+      {"last_updated_time", Request::SORT_BY_LAST_UPDATED_TIME},
+      {"num_versions", Request::SORT_BY_NUM_VERSIONS},
+      {"workspace", Request::SORT_BY_WORKSPACE}};
+  Request request;
+  const std::string key = run.args.Get("sort-by").value_or("last_updated_time");
+  const auto known = keys.find(key);
+  if (known == keys.end()) {
+    return UsageError(absl::StrCat(
+        "--sort-by: expected ",
+        absl::StrJoin(keys, ", ", [](std::string* out, const auto& k) { *out += k.first; }),
+        ", found ", key));
+  }
+  request.set_sort_by(known->second);
+  DET_ASSIGN_OR_RETURN(const api::v1::OrderBy order, ReadOrder(run, api::v1::ORDER_BY_ASC));
+  request.set_order_by(order);
+  if (!run.args.Has("all")) request.set_archived(false);
+  for (const std::string& name : run.args.GetAll("workspace")) request.add_workspace_names(name);
+  for (const std::string& label : run.args.GetAll("label")) request.add_labels(label);
+  return request;
+}
+
+absl::StatusOr<int> RunList(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const api::v1::GetModelsRequest request, ReadList(run));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetModelsResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ModelService.GetModels", request, &response));
+  const bool all = run.args.Has("all");
+  std::vector<Column> columns = {
+      {"ID", true}, {"NAME", false, true}, {"WORKSPACE", true},    {"VERSIONS", true},
+      {"CREATED"},  {"UPDATED"},           {"OWNER", false, true}, {"LABELS", false, true}};
+  if (all) columns.push_back({"ARCHIVED"});
+  Table table(std::move(columns));
+  for (const Model& each : response.models()) {
+    std::vector<Cell> row = {absl::StrCat(each.id()),
+                             each.name(),
+                             absl::StrCat(each.workspace_id()),
+                             absl::StrCat(each.num_versions()),
+                             AgoCell(each.creation_time(), absl::Now()),
+                             AgoCell(each.last_updated_time(), absl::Now()),
+                             each.username(),
+                             absl::StrJoin(each.labels(), ", ")};
+    if (all) row.push_back(each.archived() ? "yes" : "no");
+    table.AddRow(std::move(row));
+  }
+  return run.PrintList(response, table,
+                       "no models that you may see; make one: det model create NAME");
+}
+
+template <class Message>
+void AddShared(const Message& of, std::vector<std::pair<std::string, Cell>>* fields) {
+  if (!of.labels().empty()) fields->emplace_back("labels", absl::StrJoin(of.labels(), ", "));
+  fields->emplace_back("metadata", StructText(of.metadata()));
+  fields->emplace_back("created", Exact(of.creation_time()));
+  fields->emplace_back("updated", Exact(of.last_updated_time()));
+}
+
+template <class Message>
+std::string Notes(const Message& of) {
+  if (of.notes().empty()) return "";
+  return absl::StrCat("\n", absl::StripTrailingAsciiWhitespace(of.notes()), "\n");
+}
+
+std::string Description(const Model& model, const Style& style) {
+  std::vector<std::pair<std::string, Cell>> fields = {
+      {"model", absl::StrCat(model.id(), "  ", model.name())},
+      {"workspace", absl::StrCat(model.workspace_id())}};
+  if (model.archived()) fields.emplace_back("archived", "yes");
+  if (!model.description().empty()) fields.emplace_back("description", model.description());
+  fields.emplace_back("owner", model.username());
+  fields.emplace_back("versions", absl::StrCat(model.num_versions()));
+  AddShared(model, &fields);
+  return absl::StrCat(RenderFields(fields, style), Notes(model));
+}
+
+std::string Description(const ModelVersion& version, const Style& style) {
+  std::vector<std::pair<std::string, Cell>> fields = {{"version", absl::StrCat(version.version())}};
+  if (!version.name().empty()) fields.emplace_back("name", version.name());
+  if (!version.comment().empty()) fields.emplace_back("comment", version.comment());
+  const api::v1::Checkpoint& checkpoint = version.checkpoint();
+  fields.emplace_back("checkpoint", checkpoint.uuid());
+  fields.emplace_back("files",
+                      absl::StrCat(Bytes(checkpoint.size()), " in ", checkpoint.storage_path()));
+  fields.emplace_back("experiment", absl::StrCat(checkpoint.training().experiment_id()));
+  fields.emplace_back("validation", StructText(checkpoint.training().validation_metrics()));
+  fields.emplace_back("owner", version.username());
+  AddShared(version, &fields);
+  return absl::StrCat(RenderFields(fields, style), Notes(version));
+}
+
+absl::StatusOr<int> RunDescribeVersion(Invocation& run) {
+  api::v1::GetModelVersionRequest request;
+  request.set_model_name(run.args.Word("MODEL"));
+  DET_ASSIGN_OR_RETURN(const int number, run.args.GetInt("version", 0, 1, INT32_MAX));
+  request.set_model_version_num(number);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetModelVersionResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ModelService.GetModelVersion", request, &response));
+  const Style style = run.screen->out();
+  return run.Say(response, absl::StrCat(Description(response.model_version().model(), style), "\n",
+                                        Description(response.model_version(), style)));
+}
+
+// With its newest version, or the one that is asked for.
+absl::StatusOr<int> RunDescribe(Invocation& run) {
+  if (run.args.Has("version")) return RunDescribeVersion(run);
+  api::v1::GetModelVersionsRequest request;
+  request.set_model_name(run.args.Word("MODEL"));
+  request.set_sort_by(api::v1::GetModelVersionsRequest::SORT_BY_VERSION);
+  request.set_order_by(api::v1::ORDER_BY_DESC);
+  request.set_limit(1);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetModelVersionsResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ModelService.GetModelVersions", request, &response));
+  const Style style = run.screen->out();
+  std::string text = Description(response.model(), style);
+  for (const ModelVersion& newest : response.model_versions()) {
+    absl::StrAppend(&text, "\n", Description(newest, style));
+  }
+  return run.Say(response, text);
+}
+
+absl::StatusOr<int> RunListVersions(Invocation& run) {
+  api::v1::GetModelVersionsRequest request;
+  request.set_model_name(run.args.Word("MODEL"));
+  DET_ASSIGN_OR_RETURN(const api::v1::OrderBy order, ReadOrder(run, api::v1::ORDER_BY_DESC));
+  request.set_order_by(order);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetModelVersionsResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ModelService.GetModelVersions", request, &response));
+  Table table({{"VERSION", true},
+               {"NAME", false, true},
+               {"CHECKPOINT"},
+               {"EXPERIMENT", true},
+               {"TRIAL", true},
+               {"CREATED"},
+               {"OWNER", false, true},
+               {"COMMENT", false, true}});
+  for (const ModelVersion& each : response.model_versions()) {
+    table.AddRow({absl::StrCat(each.version()), each.name(), each.checkpoint().uuid(),
+                  absl::StrCat(each.checkpoint().training().experiment_id()),
+                  absl::StrCat(each.checkpoint().training().trial_id()),
+                  AgoCell(each.creation_time(), absl::Now()), each.username(), each.comment()});
+  }
+  return run.PrintList(response, table,
+                       absl::StrCat("model ", response.model().name(),
+                                    " has no version; make one: det model register-version ",
+                                    request.model_name(), " CHECKPOINT"));
+}
+
+// What the options of create and register-version set, in either message.
+template <class Message>
+absl::Status ReadSettings(const Invocation& run, Message* message) {
+  for (const std::string& label : run.args.GetAll("label")) message->add_labels(label);
+  if (const auto text = run.args.Get("metadata")) {
+    const absl::Status read = proto::FromJson(*text, message->mutable_metadata());
+    if (!read.ok()) {
+      return UsageError(absl::StrCat("--metadata: expected JSON: ", read.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> RunCreate(Invocation& run) {
+  api::v1::PostModelRequest request;
+  request.set_name(run.args.Word("NAME"));
+  request.set_description(run.args.Get("description").value_or(""));
+  if (const auto workspace = run.args.Get("workspace")) request.set_workspace_name(*workspace);
+  DET_RETURN_IF_ERROR(ReadSettings(run, &request));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::PostModelResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ModelService.PostModel", request, &response));
+  DET_ASSIGN_OR_RETURN(const int code,
+                       run.Say(response, absl::StrCat("created model ", request.name(), " (id ",
+                                                      response.model().id(), ")\n")));
+  if (!run.json()) {
+    run.screen->Hint(absl::StrCat("det model register-version ", request.name(), " CHECKPOINT"));
+  }
+  return code;
+}
+
+absl::StatusOr<int> RunEdit(Invocation& run) {
+  api::v1::PatchModelRequest request;
+  request.set_model_name(run.args.Word("MODEL"));
+  api::v1::PatchModel& change = *request.mutable_model();
+  if (const auto name = run.args.Get("new-name")) change.set_name(*name);
+  if (const auto text = run.args.Get("description")) change.set_description(*text);
+  if (const auto text = run.args.Get("notes")) change.set_notes(*text);
+  if (change.ByteSizeLong() == 0) {
+    return UsageError("model edit needs one of --new-name, --description and --notes");
+  }
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::PatchModelResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ModelService.PatchModel", request, &response));
+  return run.Say(response, absl::StrCat("changed model ", response.model().name(), "\n"));
+}
+
+absl::StatusOr<int> RunRegister(Invocation& run) {
+  api::v1::PostModelVersionRequest request;
+  request.set_model_name(run.args.Word("MODEL"));
+  request.set_checkpoint_uuid(run.args.Word("CHECKPOINT"));
+  request.set_name(run.args.Get("name").value_or(""));
+  request.set_comment(run.args.Get("comment").value_or(""));
+  DET_RETURN_IF_ERROR(ReadSettings(run, &request));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::PostModelVersionResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ModelService.PostModelVersion", request, &response));
+  const ModelVersion& made = response.model_version();
+  return run.Say(
+      response, absl::StrCat("registered version ", made.version(), " of model ",
+                             made.model().name(), ": checkpoint ", made.checkpoint().uuid(), "\n"));
+}
+
+template <class Request, class Response>
+absl::StatusOr<int> Ask(Invocation& run, const char* method, const std::string& done) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  Request request;
+  request.set_model_name(run.args.Word("MODEL"));
+  Response response;
+  DET_RETURN_IF_ERROR(api->Call(absl::StrCat("ModelService.", method), request, &response));
+  return run.Say(response, absl::StrCat(done, " model ", request.model_name(), "\n"));
+}
+
+absl::StatusOr<int> RunArchive(Invocation& run) {
+  return Ask<api::v1::ArchiveModelRequest, api::v1::ArchiveModelResponse>(run, "ArchiveModel",
+                                                                          "archived");
+}
+
+absl::StatusOr<int> RunUnarchive(Invocation& run) {
+  return Ask<api::v1::UnarchiveModelRequest, api::v1::UnarchiveModelResponse>(run, "UnarchiveModel",
+                                                                              "unarchived");
+}
+
+absl::StatusOr<int> RunDelete(Invocation& run) {
+  DET_RETURN_IF_ERROR(Confirm(
+      run, absl::StrCat("Delete model ", run.args.Word("MODEL"), " with all its versions?")));
+  return Ask<api::v1::DeleteModelRequest, api::v1::DeleteModelResponse>(run, "DeleteModel",
+                                                                        "deleted");
+}
+
+absl::StatusOr<int> RunMove(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const api::v1::Workspace workspace,
+                       FindWorkspace(*api, run.args.Word("WORKSPACE")));
+  api::v1::MoveModelRequest request;
+  request.set_model_name(run.args.Word("MODEL"));
+  request.set_destination_workspace_id(workspace.id());
+  api::v1::MoveModelResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ModelService.MoveModel", request, &response));
+  return run.Say(response, absl::StrCat("moved model ", request.model_name(), " to workspace ",
+                                        workspace.name(), "\n"));
+}
+
+absl::StatusOr<int> RunDeleteVersion(Invocation& run) {
+  api::v1::DeleteModelVersionRequest request;
+  request.set_model_name(run.args.Word("MODEL"));
+  DET_ASSIGN_OR_RETURN(const int number, run.args.Id("VERSION"));
+  request.set_model_version_num(number);
+  const std::string which = absl::StrCat("version ", number, " of model ", request.model_name());
+  DET_RETURN_IF_ERROR(Confirm(run, absl::StrCat("Delete ", which, "? Its checkpoint stays.")));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::DeleteModelVersionResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ModelService.DeleteModelVersion", request, &response));
+  return run.Say(response, absl::StrCat("deleted ", which, "\n"));
+}
+
+std::vector<Command> OfVersions() {
+  return {
+      {{"model", "list-versions"},
+       "list the versions of a model, the newest first",
+       {kModel},
+       {kOrder, kCsv},
+       RunListVersions,
+       ""},
+      {{"model", "register-version"},
+       "make a checkpoint the next version of a model",
+       {kModel, {"CHECKPOINT", "its uuid"}},
+       {{"name", 0, "NAME", "what the version is called"},
+        {"comment", 0, "TEXT", "a line about it"},
+        {"label", 0, "LABEL", "a label; may be given several times"},
+        {"metadata", 0, "JSON", "free-form, an object"}},
+       RunRegister,
+       "The checkpoint is kept from then on: nothing deletes it while a version holds it."},
+      {{"model", "delete-version"},
+       "delete a version of a model; its checkpoint stays",
+       {kModel, {"VERSION", "its number"}},
+       {kYes},
+       RunDeleteVersion,
+       ""},
+  };
+}
+
+}  // namespace
+
+std::vector<Command> ModelCommands() {
+  std::vector<Command> commands = {
+      {{"model", "list"},
+       "list the models of the workspaces that you may see",
+       {},
+       {kAll,
+        {"workspace", 'w', "WORKSPACE", "in this one alone; may be given several times"},
+        {"label", 0, "LABEL", "with this label; may be given several times"},
+        {"sort-by", 0, "KEY",
+         "name, description, creation_time, num_versions or workspace (last_updated_time)"},
+        kOrder,
+        kCsv},
+       RunList,
+       ""},
+      {{"model", "describe"},
+       "show a model and its newest version",
+       {kModel},
+       {{"version", 0, "NUMBER", "this version instead"}},
+       RunDescribe,
+       ""},
+      {{"model", "create"},
+       "make a model, which versions are registered for",
+       {{"NAME", "its name"}},
+       {{"workspace", 'w', "WORKSPACE", "where it lies (Uncategorized)"},
+        {"description", 0, "TEXT", "a line about it"},
+        {"label", 0, "LABEL", "a label; may be given several times"},
+        {"metadata", 0, "JSON", "free-form, an object"}},
+       RunCreate,
+       ""},
+      {{"model", "edit"},
+       "change a model",
+       {kModel},
+       {{"new-name", 0, "NAME", "a new name"},
+        {"description", 0, "TEXT", "a line about it"},
+        {"notes", 0, "TEXT", "Markdown"}},
+       RunEdit,
+       ""},
+      {{"model", "archive"},
+       "close a model for changes and versions",
+       {kModel},
+       {},
+       RunArchive,
+       ""},
+      {{"model", "unarchive"}, "open it again", {kModel}, {}, RunUnarchive, ""},
+      {{"model", "move"},
+       "move a model to another workspace",
+       {kModel, {"WORKSPACE", "its name"}},
+       {},
+       RunMove,
+       ""},
+      {{"model", "delete"},
+       "delete a model with its versions; their checkpoints stay",
+       {kModel},
+       {kYes},
+       RunDelete,
+       ""},
+  };
+  for (Command& each : OfVersions()) commands.push_back(std::move(each));
+  return commands;
+}
+
+}  // namespace det::cli

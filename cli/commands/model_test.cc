@@ -1,0 +1,119 @@
+// The commands of models: what they send, print and refuse.
+#include <string>
+
+#include "cli/arguments.h"
+#include "cli/testing/run_det.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace det::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ModelTest : public ::testing::Test {
+ protected:
+  Nobody nobody_;
+};
+
+constexpr char kModels[] =
+    R"({"models":[{"id":2,"name":"bert","workspaceId":1,"numVersions":3,"username":"ann",
+    "labels":["nlp","base"],"creationTime":"2026-11-21T09:00:00Z",
+    "lastUpdatedTime":"2026-11-21T10:00:00Z"}]})";
+constexpr char kVersion[] =
+    R"({"version":3,"name":"best","comment":"of May","username":"ann",
+    "creationTime":"2026-11-21T09:00:00Z","model":{"id":2,"name":"bert","workspaceId":1},
+    "checkpoint":{"uuid":"c1","size":"2048","storagePath":"/data/c1",
+    "training":{"experimentId":7,"trialId":9,"validationMetrics":{"loss":0.5}}}})";
+
+TEST_F(ModelTest, ModelsAreListed) {
+  const Said said = Det("m ls -w vision --label nlp --csv", {kModels});
+  EXPECT_EQ(said.out,
+            "ID,NAME,WORKSPACE,VERSIONS,CREATED,UPDATED,OWNER,LABELS\n"
+            "2,bert,1,3,2026-11-21T09:00:00Z,2026-11-21T10:00:00Z,ann,\"nlp, base\"\n");
+  for (const char* part : {"archived=false", "labels=nlp", "workspace", "=vision", "ORDER_BY_ASC",
+                           "SORT_BY_LAST_UPDATED_TIME"}) {
+    EXPECT_THAT(said.requests[0], HasSubstr(part));
+  }
+  const Said all = Det("model list --all --sort-by name --order-by desc --json", {kModels});
+  EXPECT_THAT(all.requests[0], Not(HasSubstr("archived")));
+  EXPECT_THAT(all.requests[0], HasSubstr("SORT_BY_NAME"));
+  EXPECT_THAT(all.requests[0], HasSubstr("ORDER_BY_DESC"));
+  EXPECT_THAT(all.out, HasSubstr("\"name\": \"bert\""));
+  EXPECT_THAT(Det("model list", {"{}"}).err, HasSubstr("det model create NAME"));
+  EXPECT_TRUE(IsUsageError(Det("model list --sort-by size", {}).code.status()));
+  EXPECT_TRUE(IsUsageError(Det("model list --order-by up", {}).code.status()));
+}
+
+TEST_F(ModelTest, AModelIsShownWithItsNewestVersionOrTheOneThatIsNamed) {
+  const Said said =
+      Det("model describe bert", {std::string(R"({"model":{"id":2,"name":"bert","numVersions":3,
+          "notes":"Trained in May."},"modelVersions":[)") +
+                                  kVersion + "]}"});
+  EXPECT_THAT(said.requests[0], HasSubstr("GET /api/v1/models/bert/versions?"));
+  EXPECT_THAT(said.requests[0], HasSubstr("limit=1"));
+  for (const char* part :
+       {"2  bert", "Trained in May.", "best", "of May", "c1", "2.0 KiB in /data/c1", "loss=0.5"}) {
+    EXPECT_THAT(said.out, HasSubstr(part));
+  }
+  const Said third =
+      Det("model describe bert --version 3", {std::string(R"({"modelVersion":)") + kVersion + "}"});
+  EXPECT_THAT(third.requests, ElementsAre("GET /api/v1/models/bert/versions/3"));
+  EXPECT_THAT(third.out, HasSubstr("of May"));
+}
+
+TEST_F(ModelTest, VersionsAreListedAndRegistered) {
+  const Said list = Det("model list-versions bert --csv",
+                        {std::string(R"({"modelVersions":[)") + kVersion + "]}"});
+  EXPECT_EQ(list.out,
+            "VERSION,NAME,CHECKPOINT,EXPERIMENT,TRIAL,CREATED,OWNER,COMMENT\n"
+            "3,best,c1,7,9,2026-11-21T09:00:00Z,ann,of May\n");
+  EXPECT_THAT(list.requests[0], HasSubstr("ORDER_BY_DESC"));
+  const Said made =
+      Det("model register-version bert c1 --comment of~May --label good --metadata {\"k\":1}",
+          {std::string(R"({"modelVersion":)") + kVersion + "}"});
+  ASSERT_TRUE(made.code.ok()) << made.code.status();
+  EXPECT_THAT(made.requests[0], HasSubstr("POST /api/v1/models/bert/versions "));
+  for (const char* part : {R"("checkpointUuid":"c1")", R"("comment":"of May")", R"(["good"])",
+                           R"("metadata":{"k":1)"}) {
+    EXPECT_THAT(made.requests[0], HasSubstr(part));
+  }
+  EXPECT_EQ(made.out, "registered version 3 of model bert: checkpoint c1\n");
+  EXPECT_TRUE(IsUsageError(Det("model register-version bert c1 --metadata no", {}).code.status()));
+}
+
+TEST_F(ModelTest, ModelsAreMadeAndChanged) {
+  const Said made = Det("model create bert -w vision --description of~May --label nlp",
+                        {R"({"model":{"id":2,"name":"bert"}})"});
+  EXPECT_EQ(made.out, "created model bert (id 2)\n");
+  for (const char* part :
+       {R"("workspaceName":"vision")", R"("description":"of May")", R"(["nlp"])"}) {
+    EXPECT_THAT(made.requests[0], HasSubstr(part));
+  }
+  EXPECT_THAT(Det("model edit bert --new-name b", {R"({"model":{"name":"b"}})"}).requests,
+              ElementsAre(HasSubstr(R"(PATCH /api/v1/models/bert {"name":"b")")));
+  EXPECT_TRUE(IsUsageError(Det("model edit bert", {}).code.status()));
+  EXPECT_THAT(Det("model archive bert", {"{}"}).requests,
+              ElementsAre(HasSubstr("POST /api/v1/models/bert/archive")));
+  EXPECT_EQ(Det("model unarchive bert", {"{}"}).out, "unarchived model bert\n");
+  const Said moved =
+      Det("model move bert vision", {R"({"workspaces":[{"id":5,"name":"vision"}]})", "{}"});
+  EXPECT_THAT(moved.requests[1], HasSubstr("POST /api/v1/models/bert/move "));
+  EXPECT_THAT(moved.requests[1], HasSubstr(R"("destinationWorkspaceId":5)"));
+  EXPECT_EQ(moved.out, "moved model bert to workspace vision\n");
+}
+
+TEST_F(ModelTest, WhatCannotBeUndoneAsksFirst) {
+  EXPECT_FALSE(Det("model delete bert", {}).code.ok());
+  EXPECT_THAT(Det("model delete bert --yes", {"{}"}).requests,
+              ElementsAre("DELETE /api/v1/models/bert"));
+  EXPECT_FALSE(Det("model delete-version bert 3", {}).code.ok());
+  const Said gone = Det("model delete-version bert 3 --yes", {"{}"});
+  EXPECT_THAT(gone.requests, ElementsAre("DELETE /api/v1/models/bert/versions/3"));
+  EXPECT_EQ(gone.out, "deleted version 3 of model bert\n");
+}
+
+}  // namespace
+}  // namespace det::cli

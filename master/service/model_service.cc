@@ -1,0 +1,310 @@
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/model.grpc.pb.h"
+#include "master/auth/permissions.h"
+#include "master/service/call.h"
+#include "master/service/checkpoint_place.h"
+#include "master/service/convert.h"
+#include "master/service/convert_model.h"
+#include "master/service/services.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+// Checkpoints as the versions of an answer show them: those of one experiment lie in one storage.
+class ShownCheckpoints {
+ public:
+  explicit ShownCheckpoints(store::Store& store) : store_(store) {}
+
+  absl::StatusOr<api::Checkpoint> Show(const model::CheckpointId& id) {
+    DET_ASSIGN_OR_RETURN(const store::CheckpointEntry entry, store_.GetCheckpoint(id));
+    const auto known = of_.find(entry.experiment);
+    if (known == of_.end()) {
+      DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(entry.experiment));
+      const model::ExperimentConfig& config = *record.experiment.config;
+      of_[entry.experiment] = {config.checkpoint_storage, ToStruct(model::ToShownValue(config))};
+    }
+    const Origin& origin = of_.at(entry.experiment);
+    api::Checkpoint out = ToProto(entry, CheckpointFolder(origin.storage, id));
+    *out.mutable_training()->mutable_experiment_config() = origin.config;
+    return out;
+  }
+
+ private:
+  struct Origin {
+    model::CheckpointStorageConfig storage;
+    google::protobuf::Struct config;
+  };
+  store::Store& store_;
+  std::map<model::ExperimentId, Origin> of_;
+};
+
+class ModelService final : public api::ModelService::CallbackService {
+ public:
+  explicit ModelService(const Edge& edge) : edge_(edge) {}
+
+  grpc::ServerUnaryReactor* GetModels(grpc::CallbackServerContext* context,
+                                      const api::GetModelsRequest* request,
+                                      api::GetModelsResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.GetModels",
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      store::ModelQuery query = ToQuery(*request);
+                      query.visible = principal.Visible();
+                      DET_ASSIGN_OR_RETURN(const store::ModelPage page, models().ListModels(query));
+                      for (const auto& record : page.models)
+                        *response->add_models() = ToProto(record);
+                      *response->mutable_pagination() = ToPagination(
+                          request->offset(), request->limit(), response->models_size(), page.total);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetModel(grpc::CallbackServerContext* context,
+                                     const api::GetModelRequest* request,
+                                     api::GetModelResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.GetModel",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record,
+                                           models().GetModel(request->model_name()));
+                      *response->mutable_model() = ToProto(record);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PostModel(grpc::CallbackServerContext* context,
+                                      const api::PostModelRequest* request,
+                                      api::PostModelResponse* response) override {
+    constexpr char kMethod[] = "det.api.v1.ModelService.PostModel";
+    return UnaryNow(edge_, context, request, kMethod,
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(store::ModelRecord wanted, FromProto(*request));
+                      DET_ASSIGN_OR_RETURN(wanted.workspace, Place(*request, principal, kMethod));
+                      wanted.owner = principal.user;
+                      wanted.created_at = edge_.clock->Now();
+                      DET_ASSIGN_OR_RETURN(const auto made, models().AddModel(wanted));
+                      *response->mutable_model() = ToProto(made);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PatchModel(grpc::CallbackServerContext* context,
+                                       const api::PatchModelRequest* request,
+                                       api::PatchModelResponse* response) override {
+    constexpr char kMethod[] = "det.api.v1.ModelService.PatchModel";
+    return UnaryNow(edge_, context, request, kMethod,
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      const api::PatchModel& given = request->model();
+                      DET_ASSIGN_OR_RETURN(store::ModelPatch patch, FromProto(given));
+                      if (given.has_workspace_id() || given.has_workspace_name()) {
+                        DET_ASSIGN_OR_RETURN(patch.workspace, Place(given, principal, kMethod));
+                      }
+                      return Change(request->model_name(), std::move(patch),
+                                    response->mutable_model());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* DeleteModel(grpc::CallbackServerContext* context,
+                                        const api::DeleteModelRequest* request,
+                                        api::DeleteModelResponse*) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.DeleteModel",
+                    [this, request](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record,
+                                           models().GetModel(request->model_name()));
+                      return models().DeleteModel(record.id);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* ArchiveModel(grpc::CallbackServerContext* context,
+                                         const api::ArchiveModelRequest* request,
+                                         api::ArchiveModelResponse*) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.ArchiveModel",
+                    [this, request](const auth::Principal&) {
+                      return Change(request->model_name(), {.archived = true}, nullptr);
+                    });
+  }
+  grpc::ServerUnaryReactor* UnarchiveModel(grpc::CallbackServerContext* context,
+                                           const api::UnarchiveModelRequest* request,
+                                           api::UnarchiveModelResponse*) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.UnarchiveModel",
+                    [this, request](const auth::Principal&) {
+                      return Change(request->model_name(), {.archived = false}, nullptr);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* MoveModel(grpc::CallbackServerContext* context,
+                                      const api::MoveModelRequest* request,
+                                      api::MoveModelResponse*) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.MoveModel",
+                    [this, request](const auth::Principal&) {
+                      return Change(request->model_name(),
+                                    {.workspace = request->destination_workspace_id()}, nullptr);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetModelLabels(grpc::CallbackServerContext* context,
+                                           const api::GetModelLabelsRequest* request,
+                                           api::GetModelLabelsResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.GetModelLabels",
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      store::ModelQuery query;
+                      query.visible = principal.Visible();
+                      if (request->has_workspace_id()) query.workspaces = {request->workspace_id()};
+                      DET_ASSIGN_OR_RETURN(const auto labels, models().ListModelLabels(query));
+                      response->mutable_labels()->Assign(labels.begin(), labels.end());
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetModelVersions(grpc::CallbackServerContext* context,
+                                             const api::GetModelVersionsRequest* request,
+                                             api::GetModelVersionsResponse* response) override {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.ModelService.GetModelVersions",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request->model_name()));
+          DET_ASSIGN_OR_RETURN(const auto page, models().ListVersions(model.id, ToQuery(*request)));
+          *response->mutable_model() = ToProto(model);
+          ShownCheckpoints checkpoints(*edge_.store);
+          for (const store::ModelVersionRecord& version : page.versions) {
+            DET_RETURN_IF_ERROR(Show(model, version, &checkpoints, response->add_model_versions()));
+          }
+          *response->mutable_pagination() = ToPagination(
+              request->offset(), request->limit(), response->model_versions_size(), page.total);
+          return absl::OkStatus();
+        });
+  }
+
+  grpc::ServerUnaryReactor* GetModelVersion(grpc::CallbackServerContext* context,
+                                            const api::GetModelVersionRequest* request,
+                                            api::GetModelVersionResponse* response) override {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.ModelService.GetModelVersion",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request->model_name()));
+          DET_ASSIGN_OR_RETURN(const auto version,
+                               models().GetVersion(model.id, request->model_version_num()));
+          ShownCheckpoints checkpoints(*edge_.store);
+          return Show(model, version, &checkpoints, response->mutable_model_version());
+        });
+  }
+
+  grpc::ServerUnaryReactor* PostModelVersion(grpc::CallbackServerContext* context,
+                                             const api::PostModelVersionRequest* request,
+                                             api::PostModelVersionResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.PostModelVersion",
+                    [this, request, response](const auth::Principal& principal) {
+                      return Register(*request, principal.user, response->mutable_model_version());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PatchModelVersion(grpc::CallbackServerContext* context,
+                                              const api::PatchModelVersionRequest* request,
+                                              api::PatchModelVersionResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.PatchModelVersion",
+                    [this, request, response](const auth::Principal&) {
+                      return ChangeVersion(*request, response->mutable_model_version());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* DeleteModelVersion(grpc::CallbackServerContext* context,
+                                               const api::DeleteModelVersionRequest* request,
+                                               api::DeleteModelVersionResponse*) override {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.ModelService.DeleteModelVersion",
+        [this, request](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request->model_name()));
+          return models().DeleteVersion(model.id, request->model_version_num(), edge_.clock->Now());
+        });
+  }
+
+ private:
+  store::Models& models() { return edge_.store->models(); }
+
+  // The workspace that a message names by its id, or by its name, which the table of permissions
+  // cannot read; the caller is its Editor.
+  template <class Message>
+  absl::StatusOr<int32_t> Place(const Message& message, const auth::Principal& principal,
+                                const char* method) {
+    int32_t id = message.has_workspace_id() ? message.workspace_id() : store::kUncategorized;
+    std::string shown = absl::StrCat(id);
+    if (!message.has_workspace_id() && !message.workspace_name().empty()) {
+      shown = message.workspace_name();
+      DET_ASSIGN_OR_RETURN(const auto in,
+                           edge_.store->workspaces().ListWorkspaces({.exact_name = shown}));
+      if (in.workspaces.empty()) return auth::DoesNotExist(auth::Where::kWorkspace, shown);
+      id = in.workspaces.front().id;
+    }
+    DET_RETURN_IF_ERROR(auth::AuthorizeIn(method, principal, model::Role::kEditor, id,
+                                          auth::Where::kWorkspace, shown));
+    return id;
+  }
+
+  // `out` may be null.
+  absl::Status Change(const std::string& name, store::ModelPatch patch, api::Model* out) {
+    DET_ASSIGN_OR_RETURN(const auto record, models().GetModel(name));
+    patch.at = edge_.clock->Now();
+    DET_ASSIGN_OR_RETURN(const auto changed, models().ChangeModel(record.id, patch));
+    if (out != nullptr) *out = ToProto(changed);
+    return absl::OkStatus();
+  }
+
+  static absl::Status Show(const store::ModelRecord& model,
+                           const store::ModelVersionRecord& version, ShownCheckpoints* checkpoints,
+                           api::ModelVersion* out) {
+    *out = ToProto(version);
+    *out->mutable_model() = ToProto(model);
+    DET_ASSIGN_OR_RETURN(*out->mutable_checkpoint(), checkpoints->Show(version.checkpoint));
+    return absl::OkStatus();
+  }
+
+  absl::Status Register(const api::PostModelVersionRequest& request, model::UserId owner,
+                        api::ModelVersion* out) {
+    if (request.checkpoint_uuid().empty()) {
+      return absl::InvalidArgumentError("checkpoint_uuid: a version needs a checkpoint");
+    }
+    DET_ASSIGN_OR_RETURN(store::ModelVersionRecord wanted, FromProto(request));
+    DET_ASSIGN_OR_RETURN(const auto of, models().GetModel(request.model_name()));
+    wanted.model = of.id;
+    wanted.owner = owner;
+    wanted.created_at = edge_.clock->Now();
+    DET_ASSIGN_OR_RETURN(const auto made, models().AddVersion(wanted));
+    DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(absl::StrCat(of.id)));
+    ShownCheckpoints checkpoints(*edge_.store);
+    return Show(model, made, &checkpoints, out);
+  }
+
+  absl::Status ChangeVersion(const api::PatchModelVersionRequest& request, api::ModelVersion* out) {
+    const api::PatchModelVersion& given = request.model_version();
+    DET_ASSIGN_OR_RETURN(store::ModelVersionPatch patch, FromProto(given));
+    DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request.model_name()));
+    const int32_t number = request.model_version_num();
+    DET_ASSIGN_OR_RETURN(const auto now, models().GetVersion(model.id, number));
+    const std::string& uuid = given.checkpoint().uuid();
+    if (!uuid.empty() && uuid != now.checkpoint.value()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("checkpoint: ", store::HolderName(model.name, number), " has ",
+                       now.checkpoint.value(), " for good; register another version for ", uuid));
+    }
+    patch.at = edge_.clock->Now();
+    DET_ASSIGN_OR_RETURN(const auto changed, models().ChangeVersion(model.id, number, patch));
+    ShownCheckpoints checkpoints(*edge_.store);
+    return Show(model, changed, &checkpoints, out);
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeModelService(const Edge& edge) {
+  return std::make_unique<ModelService>(edge);
+}
+
+}  // namespace det::service
