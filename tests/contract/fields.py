@@ -4,8 +4,8 @@ import re
 
 
 def present(value, path):
-    """All values at a path: "agents[].slotStats.typeStats{}.total". A member that is not there gives
-    None, unless what it would lie in is not there either."""
+    """All values at a path: "agents[].slotStats.typeStats{}.total". A member that is not there
+    gives None, unless what it would lie in is not there either."""
     found = [value]
     for part in path.split("."):
         name = part.rstrip("[]{}")
@@ -18,7 +18,8 @@ def present(value, path):
 
 def is_time(text):
     try:
-        datetime.datetime.fromisoformat(re.sub(r"(\.\d{1,6})\d*", r"\1", text).replace("Z", "+00:00"))
+        short = re.sub(r"(\.\d{1,6})\d*", r"\1", text)  # Python reads microseconds
+        datetime.datetime.fromisoformat(short.replace("Z", "+00:00"))
         return True
     except ValueError:
         return False

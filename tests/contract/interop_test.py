@@ -64,7 +64,8 @@ class Replay(harness.ClusterTestCase):
     def sign_in(cls):
         cls.outside = replay.Client(cls.home.port, {})
         with open(cls.home.data + "/admin.token", encoding="utf-8") as f:
-            cls.admin = replay.Client(cls.home.port, {"Authorization": "Bearer " + f.read().strip()})
+            cls.admin = replay.Client(cls.home.port,
+                                      {"Authorization": "Bearer " + f.read().strip()})
         user = {"admin": True, "active": True, "password": CLIENT_HASH, "isHashed": True}
         answer = cls.admin.send("PATCH", "/api/v1/users/2", user)
         assert answer.status == 200, answer.text
@@ -184,13 +185,55 @@ class CommandLineTest(Replay):
                 self.sign_in()
         self.assertFalse(report.failures, report.summary())
 
+    def test_what_was_looked_at_is_remembered(self):
+        def visit(**changes):
+            return self.user.send("POST", "/api/v1/users/activity", {
+                "activityType": "ACTIVITY_TYPE_GET", "entityType": "ENTITY_TYPE_PROJECT",
+                "entityId": 1, **changes}).status
+        self.assertEqual(200, visit())
+        found = self.get("/api/v1/user/projects/activity?limit=5")["projects"]
+        self.assertEqual(1, found[0]["id"])
+        self.assertEqual(404, visit(entityId=999))
+        self.assertEqual(400, visit(entityType="ENTITY_TYPE_UNSPECIFIED"))
+
 
 class TaskTest(Replay):
     def test_each_exchange(self):
         report = replay.Report(FACTS)
-        for run in dict.fromkeys(step["run"] for step in FACTS["task"]):
-            self.replay_task(run, report)
+        runs = dict.fromkeys(step["run"] for step in FACTS["task"])
+        trials = [self.replay_task(run, report) for run in runs]
         self.assertFalse(report.failures, report.summary())
+        self.look_at_what_was_told(trials[0])
+
+    def look_at_what_was_told(self, number):
+        """In the first run, whose long trace ends with a validation after three steps."""
+        trial = self.get(f"/api/v1/trials/{number}")["trial"]
+        loss = trial["latestValidation"]["metrics"]["avgMetrics"]["loss"]
+        self.assertAlmostEqual(0.3667, loss, places=3)
+        self.assertEqual("training", trial["runnerState"])
+        self.assertEqual(1, trial["progress"])
+        done = self.get(f"/api/v1/trials/{number}/workloads?limit=100")["workloads"]
+        kinds = [next(iter(each)) for each in done]
+        self.assertEqual(kinds.count("training"), kinds.count("validation"), kinds)
+        self.assertIn("checkpoint", kinds)
+        self.assertIn("shipped", self.user.send("GET", f"/api/v1/trials/{number}/logs").text)
+
+    def test_a_task_does_not_speak_for_another(self):
+        first, second = (self.trial_of(self.create()) for _ in range(2))
+        env, other = self.environment(first), self.environment(second)
+        task = replay.Client(self.home.port, {
+            "Grpc-Metadata-X-Allocation-Token": "Bearer " + env["DET_SESSION_TOKEN"]})
+        for path in (f"/api/v1/trials/{second}", "/api/v1/users",
+                     f"/api/v1/tasks/{other['DET_TASK_ID']}/context_directory",
+                     f"/api/v1/allocations/{other['DET_ALLOCATION_ID']}/signals/preemption"):
+            answer = task.send("GET", path)
+            self.assertEqual(403, answer.status, f"{path}: {answer.text}")
+        answer = task.send("POST", f"/api/v1/trials/{second}/metrics", {
+            "group": "validation", "metrics": {"trialId": second, "stepsCompleted": 1,
+                                               "metrics": {"avgMetrics": {"loss": 0}}}})
+        self.assertEqual(403, answer.status, answer.text)
+        for trial in (first, second):
+            self.let_end(trial)
 
     def replay_task(self, run, report):
         experiment = self.create()
@@ -216,6 +259,7 @@ class TaskTest(Replay):
                 if answer.json().get("preempt") is not True:
                     report.failures.append(f"{run}: not told to go: {answer.text}")
         self.let_end(trial)
+        return trial
 
     @staticmethod
     def path_of(path, names, experiment, trial):

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-# Messages that a client reads nothing of.
+# Types of the message list.
 LIST = re.compile(r"Sequence\[(.*)\]$")
 MAP = re.compile(r"Dict\[str, (.*)\]$")
 SIMPLE = {"str": "str", "int": "int", "float": "float", "bool": "bool"}

@@ -1,7 +1,6 @@
 """Sends recorded exchanges as they were recorded, with the ids of what is there now."""
 import http.client
 import json
-import re
 
 import fields
 import unserved
@@ -96,7 +95,3 @@ def path_with(path, names):
     head, mark, query = path.partition("?")
     parts = [names.get(part, part) for part in head.split("/")]
     return "/".join(parts) + mark + query
-
-
-def is_uuid(text):
-    return re.fullmatch(r"[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}", text) is not None

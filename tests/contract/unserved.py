@@ -3,7 +3,7 @@ status that it answers instead."""
 import re
 
 TRIALS_ONLY = "there are no tasks but those of trials"
-BESIDE = "on another branch"
+BESIDE = "being built, on another branch; take it off this list when it is joined"
 
 UNSERVED = {
     # The lists of these are served, and empty.
@@ -20,6 +20,11 @@ UNSERVED = {
     "GetGlobalConfigPolicies": (404, "there are no policies for configurations"),
     "PostRunMetadata": (404, "a run has no metadata of its own"),
     "GetRunMetadata": (404, "a run has no metadata of its own"),
+}
+
+# By the command, where one of several that share an operation is answered otherwise.
+COMMANDS = {
+    "det experiment set weight 1 2": (400, "a pool that schedules by priority has no weights"),
 }
 
 # What is being built beside this is not sent.
@@ -45,7 +50,7 @@ def expectation(step):
     for pattern, other in PATHS.items():
         if re.fullmatch(pattern, f"{step['verb']} {step['path']}"):
             return other
-    return UNSERVED.get(step.get("operation"))
+    return COMMANDS.get(step.get("command")) or UNSERVED.get(step.get("operation"))
 
 
 def is_skipped(step):
