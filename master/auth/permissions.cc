@@ -25,6 +25,11 @@ constexpr Requirement And(Requirement first, Role role, Where where, std::string
   first.also_role = role;
   return first;
 }
+// Open to the tasks of what is named, too.
+constexpr Requirement OrTask(Requirement users) {
+  users.own_task = true;
+  return users;
+}
 constexpr Requirement Reads(Where where, std::string_view field = "") {
   return User(Role::kViewer, where, field);
 }
@@ -52,6 +57,7 @@ constexpr Rule kRules[] = {
     {DET_API "MasterService.*", kClusterAdmin},
 
     {DET_API "AuthService.Login", kAnyone},
+    {DET_API "AuthService.GetMe", OrTask(kOwn)},
     {DET_API "AuthService.*", kOwn},
     {DET_API "TokenService.Get*", kOwn},
     {DET_API "TokenService.*", kChangesOwn},
@@ -60,6 +66,7 @@ constexpr Rule kRules[] = {
     {DET_API "UserService.PatchUsers", kClusterAdmin},
     {DET_API "UserService.PatchUser", User(Role::kEditor, Where::kSelf, "user_id")},
     {DET_API "UserService.SetUserPassword", User(Role::kEditor, Where::kSelf, "user_id")},
+    {DET_API "UserService.PostUserActivity", Reads(Where::kProject, "entity_id")},
     {DET_API "UserService.*", kOwn},
 
     {DET_API "WorkspaceService.GetWorkspaces", Reads(Where::kVisible)},
@@ -113,18 +120,23 @@ constexpr Rule kRules[] = {
     {DET_API "ExperimentService.PutExperimentLabel", Edits(Where::kExperiment, "experiment_id")},
     {DET_API "ExperimentService.DeleteExperimentLabel", Edits(Where::kExperiment, "experiment_id")},
 
-    {DET_API "TrialService.GetTrial", Reads(Where::kTrial, "trial_id")},
+    {DET_API "TrialService.GetTrial", OrTask(Reads(Where::kTrial, "trial_id"))},
+    {DET_API "TrialService.GetTrialWorkloads", Reads(Where::kTrial, "trial_id")},
     {DET_API "TrialService.GetExperimentTrials", Reads(Where::kExperiment, "experiment_id")},
     {DET_API "TrialService.TrialLogs", Reads(Where::kTrial, "trial_id")},
     {DET_API "TrialService.GetMetrics", Reads(Where::kTrial, "trial_ids")},
     {DET_API "TrialService.KillTrial", Edits(Where::kTrial, "id")},
 
-    {DET_API "CheckpointService.GetCheckpoint", Reads(Where::kCheckpoint, "checkpoint_uuid")},
+    {DET_API "CheckpointService.GetCheckpoint",
+     OrTask(Reads(Where::kCheckpoint, "checkpoint_uuid"))},
+    {DET_API "CheckpointService.CheckpointsRemoveFiles",
+     Edits(Where::kCheckpoint, "checkpoint_uuids")},
     {DET_API "CheckpointService.GetExperimentCheckpoints", Reads(Where::kExperiment, "id")},
     {DET_API "CheckpointService.GetTrialCheckpoints", Reads(Where::kTrial, "id")},
     {DET_API "CheckpointService.ReadCheckpointFile", Reads(Where::kCheckpoint, "checkpoint_uuid")},
     {DET_API "CheckpointService.DeleteCheckpoints", Edits(Where::kCheckpoint, "checkpoint_uuids")},
 
+    {DET_API "TaskService.GetTasks", Reads(Where::kVisible)},
     {DET_API "TaskService.GetTask", Reads(Where::kTask, "task_id")},
     {DET_API "TaskService.GetAllocation", Reads(Where::kAllocation, "allocation_id")},
     {DET_API "TaskService.TaskLogs", Reads(Where::kTask, "task_id")},
@@ -137,7 +149,7 @@ constexpr Rule kRules[] = {
     {DET_API "SearchService.SimulateSearch", Reads(Where::kAnywhere)},
     {DET_API "SearchService.GetSearch", Reads(Where::kExperiment, "experiment_id")},
     {DET_API "SearchService.GetBestSearcherValidationMetric",
-     Reads(Where::kExperiment, "experiment_id")},
+     OrTask(Reads(Where::kExperiment, "experiment_id"))},
     {DET_API "SearchService.WatchSearcherEvents", Reads(Where::kExperiment, "experiment_id")},
     {DET_API "SearchService.PostSearcherOperations", Edits(Where::kExperiment, "experiment_id")},
 
@@ -163,6 +175,10 @@ constexpr Rule kRules[] = {
     {DET_API "ResourcePoolService.ListWorkspacesBoundToRP", Reads(Where::kVisible)},
     {DET_API "ResourcePoolService.*", kClusterAdmin},
 
+    {DET_API "CommandService.Get*", Reads(Where::kVisible)},
+    {DET_API "CommandService.*", Edits(Where::kAnywhere)},
+
+    {DET_API "TaskRuntimeService.*", {.kind = PrincipalKind::kAllocation}},
     {"det.agent.v1.*", {.kind = PrincipalKind::kAgent}},
     {"det.trial.v1.*", {.kind = PrincipalKind::kAllocation}},
 };
@@ -272,6 +288,7 @@ absl::Status Authorize(std::string_view method, const Principal& principal) {
         absl::StrCat(View(method), " needs the token of ", View(Noun(requirement.kind)),
                      "; log in, or send `Authorization: Bearer <token>`"));
   }
+  if (requirement.own_task && kind == PrincipalKind::kAllocation) return absl::OkStatus();
   if (requirement.kind != kind) {
     return absl::PermissionDeniedError(absl::StrCat(View(method), " is for ",
                                                     View(Noun(requirement.kind)),

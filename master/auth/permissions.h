@@ -77,8 +77,9 @@ std::string_view Noun(Where where);
 // an unknown service is open: it asks for what nobody has.
 struct Requirement {
   PrincipalKind kind = PrincipalKind::kNobody;
-  bool anyone = false;  // also without a token
-  bool nobody = false;  // refused to all
+  bool anyone = false;    // also without a token
+  bool nobody = false;    // refused to all
+  bool own_task = false;  // of users: also a task, about itself, its trial and its experiment
   // Of users:
   model::Role role = model::Role::kNone;
   Where where = Where::kAnywhere;

@@ -1,7 +1,10 @@
 #include "master/model/id_text.h"
 
+#include <vector>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 
@@ -28,6 +31,21 @@ std::optional<ExperimentId> ExperimentOf(const JobId& job) {
 
 std::string AllocationPrefix(ExperimentId experiment) {
   return absl::StrCat(experiment.value(), ".");
+}
+
+std::optional<RunName> RunOf(const AllocationId& allocation) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(allocation.value(), '.');
+  int experiment = 0;
+  int trial = 0;
+  int run = 0;
+  if (parts.size() != 3 || !absl::SimpleAtoi(parts[0], &experiment) ||
+      !absl::SimpleAtoi(parts[1], &trial) || !absl::SimpleAtoi(parts[2], &run)) {
+    return std::nullopt;
+  }
+  return RunName{.experiment = ExperimentId(experiment),
+                 .trial = TrialId(trial),
+                 .run = run,
+                 .task = TaskId(absl::StrCat(parts[0], ".", parts[1]))};
 }
 
 }  // namespace det::model

@@ -18,6 +18,16 @@ std::optional<ExperimentId> ExperimentOf(const JobId& job);
 // With which the ids of all of the experiment's allocations begin, and no others: "7."
 std::string AllocationPrefix(ExperimentId experiment);
 
+// "7.12.0" is run 0 of trial 12 of experiment 7, whose task is "7.12". Nullopt for what no
+// allocation is called.
+struct RunName {
+  ExperimentId experiment;
+  TrialId trial;
+  int run = 0;
+  TaskId task;
+};
+std::optional<RunName> RunOf(const AllocationId& allocation);
+
 }  // namespace det::model
 
 #endif  // MASTER_MODEL_ID_TEXT_H_

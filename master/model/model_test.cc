@@ -203,5 +203,17 @@ TEST(IdTextTest, AJobIsNamedAfterItsExperiment) {
   EXPECT_EQ(AllocationPrefix(ExperimentId(1)), "1.") << "and not those of experiment 12";
 }
 
+TEST(IdTextTest, AnAllocationSaysWhoseItIs) {
+  const auto run = RunOf(AllocationId("7.12.3"));
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->experiment, ExperimentId(7));
+  EXPECT_EQ(run->trial, TrialId(12));
+  EXPECT_EQ(run->task, TaskId("7.12"));
+  EXPECT_EQ(run->run, 3);
+  for (const char* other : {"", "7", "7.12", "7.12.3.4", "7.x.3"}) {
+    EXPECT_FALSE(RunOf(AllocationId(other))) << other;
+  }
+}
+
 }  // namespace
 }  // namespace det::model

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/model/id_text.h"
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
@@ -59,6 +60,13 @@ void Collect(const Message& message, std::string_view path, std::vector<std::str
 
 bool IsThing(Where where) { return where >= Where::kWorkspace; }
 
+absl::Status NotItsOwn(const auth::Principal& task, Where where, const std::string& id) {
+  const std::string_view noun = auth::Noun(where);
+  return absl::PermissionDeniedError(
+      absl::StrCat("the token of allocation ", task.allocation.value(), " is not good for ",
+                   absl::string_view(noun.data(), noun.size()), " ", id));
+}
+
 }  // namespace
 
 std::vector<std::string> ValuesAt(const Message& request, std::string_view path) {
@@ -71,6 +79,9 @@ absl::StatusOr<auth::Principal> Admission::Admit(std::string_view method,
                                                  std::string_view authorization,
                                                  const Message& request) {
   DET_ASSIGN_OR_RETURN(auth::Principal principal, authenticator_.Admit(method, authorization));
+  if (principal.kind == auth::PrincipalKind::kAllocation) {
+    DET_RETURN_IF_ERROR(JudgeNamed(method, principal, request));
+  }
   if (principal.kind != auth::PrincipalKind::kUser) return principal;
   if (const auto wait = limits_.Take(principal.token_hash, clock_.Now())) {
     absl::Status refusal = absl::ResourceExhaustedError(
@@ -101,6 +112,7 @@ absl::Status Admission::JudgeNamed(std::string_view method, const auth::Principa
 
 absl::Status Admission::Judge(std::string_view method, const auth::Principal& principal,
                               model::Role role, Where where, const std::string& id) {
+  if (principal.kind == auth::PrincipalKind::kAllocation) return JudgeTask(principal, where, id);
   // Whoever may do it everywhere need not be told where it is; the service says what is not there.
   if (principal.RoleIn(0) >= role && where != Where::kSelf) return absl::OkStatus();
   if (where == Where::kSelf) {
@@ -115,6 +127,24 @@ absl::Status Admission::Judge(std::string_view method, const auth::Principal& pr
   if (absl::IsNotFound(workspace.status())) return auth::DoesNotExist(where, id);
   if (!workspace.ok()) return workspace.status();
   return auth::AuthorizeIn(method, principal, role, *workspace, where, id);
+}
+
+absl::Status Admission::JudgeTask(const auth::Principal& task, Where where, const std::string& id) {
+  const auto run = model::RunOf(task.allocation);
+  if (!run) return NotItsOwn(task, where, id);
+  const std::string experiment = absl::StrCat(run->experiment.value());
+  bool own = false;
+  if (where == Where::kExperiment) own = id == experiment;
+  if (where == Where::kTrial) own = id == absl::StrCat(run->trial.value());
+  if (where == Where::kCheckpoint) {
+    // A trial may start from another experiment's.
+    DET_ASSIGN_OR_RETURN(const int32_t here, WorkspaceOf(Where::kExperiment, experiment));
+    const absl::StatusOr<int32_t> there = WorkspaceOf(where, id);
+    if (absl::IsNotFound(there.status())) return auth::DoesNotExist(where, id);
+    if (!there.ok()) return there.status();
+    own = here == *there;
+  }
+  return own ? absl::OkStatus() : NotItsOwn(task, where, id);
 }
 
 absl::StatusOr<int32_t> Admission::WorkspaceOf(Where where, const std::string& id) {

@@ -52,7 +52,7 @@ class Admission {
   absl::StatusOr<auth::Principal> Admit(std::string_view method, std::string_view authorization,
                                         const google::protobuf::Message& request);
 
-  // The part of it that is about what the request names; of users.
+  // The part of it that is about what the request names; of users, and of tasks where they may.
   absl::Status JudgeNamed(std::string_view method, const auth::Principal& principal,
                           const google::protobuf::Message& request);
 
@@ -71,6 +71,8 @@ class Admission {
     absl::Time until;
   };
   absl::StatusOr<int32_t> WorkspaceOf(auth::Where where, const std::string& id);
+  // Of a task: its own trial and experiment, and the checkpoints of its workspace.
+  absl::Status JudgeTask(const auth::Principal& task, auth::Where where, const std::string& id);
 
   auth::Authenticator& authenticator_;
   Whereabouts& whereabouts_;

@@ -129,7 +129,7 @@ TEST_F(AdmissionTest, EveryMethodByEveryRoleHereAndElsewhere) {
   int judged = 0;
   for (const MethodDescriptor* method : methods_) {
     const auth::Requirement needs = auth::RequirementOf(method->full_name());
-    if (needs.anyone) continue;
+    if (needs.anyone || needs.kind != PrincipalKind::kUser) continue;
     const bool names = needs.where >= Where::kWorkspace || needs.also >= Where::kWorkspace;
     for (const Role role : {kNone, kViewer, kEditor, kWorkspaceAdmin, kClusterAdmin}) {
       for (const int32_t held : {0, kOwn}) {
@@ -155,6 +155,30 @@ TEST_F(AdmissionTest, EveryMethodByEveryRoleHereAndElsewhere) {
     EXPECT_EQ(nobody.code(), absl::StatusCode::kUnauthenticated) << method->full_name();
   }
   EXPECT_GT(judged, 1500);
+}
+
+// Experiment and trial are called 100: they lie in workspace 1.
+TEST_F(AdmissionTest, ATaskReadsItsOwnAndTheCheckpointsOfItsWorkspace) {
+  const Principal task{.kind = PrincipalKind::kAllocation,
+                       .allocation = model::AllocationId("100.100.0")};
+  int open = 0;
+  for (const MethodDescriptor* method : methods_) {
+    const auth::Requirement needs = auth::RequirementOf(method->full_name());
+    const absl::Status here = Judge(*method, task, *RequestIn(*method, kOwn));
+    const absl::Status there = Judge(*method, task, *RequestIn(*method, kOther));
+    const bool may = needs.anyone || needs.own_task || needs.kind == PrincipalKind::kAllocation;
+    EXPECT_EQ(here.ok(), may) << method->full_name() << ": " << here;
+    if (!needs.own_task || needs.field.empty()) continue;
+    EXPECT_TRUE(absl::IsPermissionDenied(there)) << method->full_name() << ": " << there;
+    ++open;
+  }
+  EXPECT_EQ(open, 3);
+}
+
+TEST_F(AdmissionTest, WhatTasksTellIsNotForUsers) {
+  const auto* report = pool_.FindMethodByName("det.api.v1.TaskRuntimeService.ReportTrialMetrics");
+  Principal admin = Holds(Role::kClusterAdmin, 0);
+  EXPECT_TRUE(absl::IsPermissionDenied(Judge(*report, admin, *Request(*report))));
 }
 
 TEST_F(AdmissionTest, WhatIsSeenButNotChangedSaysWhichRoleIsMissing) {

@@ -6,6 +6,7 @@
 #include "master/auth/password_queue.h"
 #include "master/auth/passwords.h"
 #include "master/auth/tokens.h"
+#include "master/model/id_text.h"
 #include "master/service/call.h"
 #include "master/service/convert_user.h"
 #include "master/service/services.h"
@@ -97,9 +98,17 @@ class AuthService final : public api::AuthService::CallbackService {
     return absl::OkStatus();
   }
 
+  // A task is its experiment's owner.
+  absl::StatusOr<model::UserId> UserOf(const auth::Principal& principal) {
+    const auto run = model::RunOf(principal.allocation);
+    if (!run) return principal.user;
+    DET_ASSIGN_OR_RETURN(const auto record, edge_.store->GetExperiment(run->experiment));
+    return record.experiment.owner;
+  }
+
   absl::Status ReadUser(const auth::Principal& principal, api::User* out) {
-    DET_ASSIGN_OR_RETURN(const store::UserRecord user,
-                         edge_.store->people().GetUser(principal.user));
+    DET_ASSIGN_OR_RETURN(const model::UserId id, UserOf(principal));
+    DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge_.store->people().GetUser(id));
     *out = ToProto(user);
     return absl::OkStatus();
   }

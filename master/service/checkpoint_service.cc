@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -134,6 +135,22 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
                  });
   }
 
+  grpc::ServerUnaryReactor* CheckpointsRemoveFiles(
+      grpc::CallbackServerContext* context, const api::CheckpointsRemoveFilesRequest* request,
+      api::CheckpointsRemoveFilesResponse* response) override {
+    return Unary(
+        edge_, context, request, "det.api.v1.CheckpointService.CheckpointsRemoveFiles",
+        [this, request, response](const auth::Principal&, Done done) {
+          const auto& globs = request->checkpoint_globs();
+          if (!globs.empty() && std::find(globs.begin(), globs.end(), "**") == globs.end()) {
+            return done(absl::InvalidArgumentError(
+                "checkpoint_globs: a checkpoint keeps all of its files or none; give no "
+                "globs, or \"**\", to delete it whole"));
+          }
+          Delete(*request, response, std::move(done));
+        });
+  }
+
   grpc::ServerWriteReactor<api::ReadCheckpointFileResponse>* ReadCheckpointFile(
       grpc::CallbackServerContext* context,
       const api::ReadCheckpointFileRequest* request) override {
@@ -166,8 +183,8 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
     return absl::OkStatus();
   }
 
-  void Delete(const api::DeleteCheckpointsRequest& request,
-              api::DeleteCheckpointsResponse* response, Done done) {
+  template <class Request, class Response>
+  void Delete(const Request& request, Response* response, Done done) {
     cluster::DeleteCheckpoints event;
     std::set<model::ExperimentId> experiments;
     for (const std::string& uuid : request.checkpoint_uuids()) {

@@ -105,14 +105,6 @@ api::Trial::State ShownState(const experiment::Trial& trial, const LiveTrials& l
   return api::Trial::STATE_UNSPECIFIED;
 }
 
-api::MetricsWorkload ToWorkload(const model::MetricReport& report) {
-  api::MetricsWorkload out;
-  *out.mutable_end_time() = ToProto(report.time);
-  *out.mutable_metrics()->mutable_avg_metrics() = ToStruct(report.metrics);
-  out.set_total_batches(static_cast<int32_t>(report.steps_completed));
-  return out;
-}
-
 api::Checkpoint::State ShownState(model::CheckpointState state) {
   switch (state) {
     case model::CheckpointState::kCompleted:
@@ -125,17 +117,6 @@ api::Checkpoint::State ShownState(model::CheckpointState state) {
       return api::Checkpoint::STATE_DELETED;
   }
   return api::Checkpoint::STATE_UNSPECIFIED;
-}
-
-api::CheckpointWorkload ToWorkload(const model::CheckpointRecord& checkpoint) {
-  api::CheckpointWorkload out;
-  out.set_uuid(checkpoint.id.value());
-  *out.mutable_end_time() = ToProto(checkpoint.time);
-  out.set_state(ShownState(checkpoint.state));
-  out.mutable_resources()->insert(checkpoint.resources.begin(), checkpoint.resources.end());
-  out.set_total_batches(static_cast<int32_t>(checkpoint.steps_completed));
-  *out.mutable_metadata() = ToStruct(checkpoint.metadata);
-  return out;
 }
 
 api::TrialRun ToRun(const experiment::Allocation& allocation) {
@@ -227,6 +208,7 @@ api::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials&
   out.set_duration(static_cast<int32_t>(
       absl::ToInt64Seconds(experiment.ended_at.value_or(now) - experiment.created_at)));
   out.set_model_definition_size(static_cast<int32_t>(record.context_size));
+  out.mutable_config();  // empty in lists, where existing clients cannot do without it either
   if (detail) SetConfig(experiment, &out);
   return out;
 }
@@ -313,6 +295,25 @@ api::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& 
   int64_t size = 0;
   for (const auto& [unused, bytes] : checkpoint.resources) size += bytes;
   out.set_size(size);
+  return out;
+}
+
+api::MetricsWorkload ToWorkload(const model::MetricReport& report) {
+  api::MetricsWorkload out;
+  *out.mutable_end_time() = ToProto(report.time);
+  *out.mutable_metrics()->mutable_avg_metrics() = ToStruct(report.metrics);
+  out.set_total_batches(static_cast<int32_t>(report.steps_completed));
+  return out;
+}
+
+api::CheckpointWorkload ToWorkload(const model::CheckpointRecord& checkpoint) {
+  api::CheckpointWorkload out;
+  out.set_uuid(checkpoint.id.value());
+  *out.mutable_end_time() = ToProto(checkpoint.time);
+  out.set_state(ShownState(checkpoint.state));
+  out.mutable_resources()->insert(checkpoint.resources.begin(), checkpoint.resources.end());
+  out.set_total_batches(static_cast<int32_t>(checkpoint.steps_completed));
+  *out.mutable_metadata() = ToStruct(checkpoint.metadata);
   return out;
 }
 

@@ -55,6 +55,9 @@ det::api::v1::Allocation ToProto(const experiment::Allocation& allocation,
 // `storage_path`: the checkpoint's folder.
 det::api::v1::Checkpoint ToProto(const store::CheckpointEntry& entry,
                                  const std::string& storage_path);
+// As parts of a trial, or in the list of what it did.
+det::api::v1::MetricsWorkload ToWorkload(const model::MetricReport& report);
+det::api::v1::CheckpointWorkload ToWorkload(const model::CheckpointRecord& checkpoint);
 det::api::v1::HeldCheckpoint ToProto(const store::HeldCheckpoint& held);
 det::api::v1::MetricsReport ToProto(const model::MetricReport& report);
 det::api::v1::TaskLogsResponse ToTaskLog(const store::LogRecord& record);

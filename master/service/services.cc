@@ -23,6 +23,8 @@ std::vector<NamedService> MakeServices(const Edge& edge, AllocationWatch& watch,
   add("det.api.v1.AgentService", MakeAgentService(edge));
   add("det.api.v1.ResourcePoolService", MakeResourcePoolService(edge));
   add("det.api.v1.TaskService", MakeTaskService(edge));
+  add("det.api.v1.TaskRuntimeService", MakeTaskRuntimeService(edge, watch));
+  add("det.api.v1.CommandService", MakeCommandService(edge));
   add("det.api.v1.TemplateService", MakeTemplateService(edge));
   add("det.api.v1.SearchService", MakeSearchService(edge));
   add("det.api.v1.WorkspaceService", MakeWorkspaceService(edge));

@@ -38,6 +38,8 @@ std::unique_ptr<grpc::Service> MakeJobService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeAgentService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeResourcePoolService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeTaskService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeTaskRuntimeService(const Edge& edge, AllocationWatch& watch);
+std::unique_ptr<grpc::Service> MakeCommandService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeTemplateService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeSearchService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeUserService(const Edge& edge);

@@ -9,7 +9,9 @@
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/open_stream.h"
+#include "master/service/report_metrics.h"
 #include "master/service/services.h"
+#include "master/service/standing.h"
 #include "master/service/trial_reports.h"
 
 namespace det::service {
@@ -17,31 +19,6 @@ namespace {
 
 namespace trial = det::trial::v1;
 using trial::AllocationUpdate;
-
-// What the cluster knows of the caller's allocation.
-struct Standing {
-  bool live = false;
-  model::TrialId trial;
-  int run_id = 0;
-  std::vector<AllocationUpdate> news;  // that it should have heard already
-};
-
-// Nothing before every share has started and every agent's address is known: the cluster announces
-// it then.
-std::optional<cluster::AnnounceRendezvous> RendezvousOf(const cluster::Cluster& cluster,
-                                                        const experiment::Allocation& allocation) {
-  cluster::AnnounceRendezvous news{.allocation = allocation.id};
-  for (const experiment::Share& share : allocation.shares) {
-    const auto agent = cluster.agents().find(share.placement.agent);
-    if (!share.started || agent == cluster.agents().end() || agent->second.address.empty()) {
-      return std::nullopt;
-    }
-    news.nodes.push_back({.agent = share.placement.agent,
-                          .address = agent->second.address,
-                          .slots = static_cast<int>(share.placement.slots.size())});
-  }
-  return news;
-}
 
 std::optional<model::ExitReason> ToExitReason(trial::ReportEarlyExitRequest::Reason reason) {
   switch (reason) {
@@ -54,70 +31,6 @@ std::optional<model::ExitReason> ToExitReason(trial::ReportEarlyExitRequest::Rea
     default:
       return std::nullopt;
   }
-}
-
-Standing StandingOf(const cluster::Cluster& cluster, const model::AllocationId& id) {
-  using State = model::AllocationState;
-  Standing standing;
-  const experiment::Allocation* allocation = cluster.FindAllocation(id);
-  if (allocation == nullptr || allocation->state == State::kTerminated) return standing;
-  standing.live = true;
-  standing.trial = allocation->trial;
-  standing.run_id = allocation->run_id;
-  if (allocation->state == State::kRunning || allocation->state == State::kPreempting) {
-    if (const auto news = RendezvousOf(cluster, *allocation)) {
-      standing.news.push_back(ToUpdate(*news));
-    }
-  }
-  if (allocation->state == State::kPreempting) {
-    standing.news.push_back(ToUpdate(cluster::AnnouncePreemption{
-        .allocation = id,
-        .reason = allocation->preemption_reason,
-        .deadline = allocation->deadline.value_or(absl::InfiniteFuture())}));
-  }
-  return standing;
-}
-
-absl::Status CheckOwn(const auth::Principal& principal, const std::string& allocation) {
-  if (principal.allocation.value() == allocation) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat("the token of allocation ",
-                                                  principal.allocation.value(),
-                                                  " is not good for allocation ", allocation));
-}
-
-absl::Status Ended(const std::string& allocation) {
-  return absl::FailedPreconditionError(absl::StrCat("allocation ", allocation, " has ended"));
-}
-
-// The name is part of an index, whose entries are bounded.
-constexpr size_t kGroupLimit = 200;
-
-absl::StatusOr<model::MetricReport> ToModel(const trial::ReportMetricsRequest& request,
-                                            const trial::MetricReport& report, absl::Time now) {
-  if (report.group().empty() || report.group().size() > kGroupLimit ||
-      report.group().find('.') != std::string::npos) {
-    return absl::InvalidArgumentError(absl::StrCat("metric group \"", report.group(),
-                                                   "\" must be a name without a dot, of at most ",
-                                                   kGroupLimit, " bytes"));
-  }
-  if (report.steps_completed() < 0) {
-    return absl::InvalidArgumentError("steps_completed must not be negative");
-  }
-  model::MetricReport out;
-  out.trial = model::TrialId(request.trial_id());
-  out.run_id = request.trial_run_id();
-  out.group = report.group();
-  out.steps_completed = report.steps_completed();
-  out.time = report.has_report_time() ? FromProto(report.report_time()) : now;
-  out.metrics = FromStruct(report.metrics(), Numbers::kDoubles);
-  if (report.batch_metrics_size() > 0) {
-    model::Value::List batches;
-    for (const auto& batch : report.batch_metrics()) {
-      batches.push_back(FromStruct(batch, Numbers::kDoubles));
-    }
-    out.batch_metrics = std::move(batches);
-  }
-  return out;
 }
 
 class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
@@ -148,7 +61,7 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
       absl::Status status = principal.status();
       if (status.ok()) status = CheckOwn(*principal, request->allocation_id());
       if (!status.ok()) return call->Finish(ToGrpc(status));
-      WithStanding(request->allocation_id(), [call, request](absl::StatusOr<Standing> standing) {
+      WithStanding(edge_, Id(*request), [call, request](absl::StatusOr<Standing> standing) {
         if (!standing.ok()) return call->Finish(ToGrpc(standing.status()));
         call->Join(*request);
       });
@@ -161,7 +74,14 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
                                           trial::ReportMetricsResponse* response) override {
     return OfOwnTrial(
         context, "det.trial.v1.TrialRuntime.ReportMetrics", request,
-        [this, request, response](Done done) { AddMetrics(*request, response, std::move(done)); });
+        [this, request, response](Done done) {
+          const absl::Time now = edge_.clock->Now();
+          absl::StatusOr<std::vector<model::MetricReport>> reports = ToReports(*request, now);
+          if (!reports.ok()) return done(reports.status());
+          AddMetrics(
+              edge_, Id(*request), *std::move(reports),
+              [response](bool best) { response->set_best_so_far(best); }, std::move(done));
+        });
   }
 
   grpc::ServerUnaryReactor* ReportProgress(grpc::CallbackServerContext* context,
@@ -269,23 +189,6 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
     return model::AllocationId(request.allocation_id());
   }
 
-  // `then` runs on the pool, for a live allocation.
-  void WithStanding(const std::string& allocation,
-                    absl::AnyInvocable<void(absl::StatusOr<Standing>)> then) {
-    auto standing = std::make_shared<Standing>();
-    edge_.engine->Query(
-        [standing, id = model::AllocationId(allocation)](const cluster::Cluster& cluster) {
-          *standing = StandingOf(cluster, id);
-        },
-        [this, allocation, standing, then = std::move(then)](const absl::Status& status) mutable {
-          edge_.pool->Post([allocation, standing, status, then = std::move(then)]() mutable {
-            if (!status.ok()) return then(status);
-            if (!standing->live) return then(Ended(allocation));
-            then(std::move(*standing));
-          });
-        });
-  }
-
   // For calls about the caller's own allocation.
   template <class Request>
   grpc::ServerUnaryReactor* OfOwn(grpc::CallbackServerContext* context, std::string_view method,
@@ -306,7 +209,7 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
                                        absl::AnyInvocable<void(Done)> work) {
     return OfOwn(
         context, method, request, [this, request, work = std::move(work)](Done done) mutable {
-          WithStanding(request->allocation_id(),
+          WithStanding(edge_, Id(*request),
                        [request, work = std::move(work),
                         done = std::move(done)](const absl::StatusOr<Standing>& standing) mutable {
                          if (!standing.ok()) return done(standing.status());
@@ -335,42 +238,10 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
                                                                held->Close(absl::OkStatus());
                                                            }});
     stream->Start(nullptr, [this, id, subscription] { watch_.Unsubscribe(id, subscription); });
-    WithStanding(id.value(), [stream](const absl::StatusOr<Standing>& standing) {
+    WithStanding(edge_, id, [stream](const absl::StatusOr<Standing>& standing) {
       if (!standing.ok()) return stream->Close(standing.status());
       for (const AllocationUpdate& update : standing->news) stream->Send(update);
     });
-  }
-
-  // Validations go through the cluster, because the searcher reads them; the rest straight to the
-  // store. Answered when all are durable.
-  void AddMetrics(const trial::ReportMetricsRequest& request,
-                  trial::ReportMetricsResponse* response, Done done) {
-    std::vector<model::MetricReport> bulk;
-    std::vector<model::MetricReport> validations;
-    for (const trial::MetricReport& report : request.reports()) {
-      auto converted = ToModel(request, report, edge_.clock->Now());
-      if (!converted.ok()) return done(converted.status());
-      (converted->group == "validation" ? validations : bulk).push_back(*std::move(converted));
-    }
-    if (!bulk.empty()) {
-      const absl::Status stored = edge_.store->AddMetrics(bulk);
-      if (!stored.ok()) return done(stored);
-    }
-    SubmitValidations(Id(request), std::move(validations), 0, response, std::move(done));
-  }
-
-  void SubmitValidations(const model::AllocationId& id, std::vector<model::MetricReport> reports,
-                         size_t next, trial::ReportMetricsResponse* response, Done done) {
-    if (next == reports.size()) return done(absl::OkStatus());
-    cluster::ValidationReported event{.allocation = id, .report = reports[next]};
-    edge_.engine->Submit(
-        std::move(event),
-        [this, id, reports = std::move(reports), next, response,
-         done = std::move(done)](const absl::StatusOr<engine::Applied>& applied) mutable {
-          if (!applied.ok()) return done(applied.status());
-          if (applied->best_so_far) response->set_best_so_far(true);
-          SubmitValidations(id, std::move(reports), next + 1, response, std::move(done));
-        });
   }
 
   const Edge& edge_;

@@ -12,6 +12,7 @@
 #include "master/service/log_stream.h"
 #include "master/service/open_stream.h"
 #include "master/service/services.h"
+#include "master/service/trial_workloads.h"
 
 namespace det::service {
 namespace {
@@ -72,6 +73,15 @@ class TrialService final : public api::TrialService::CallbackService {
                      done(live.ok() ? Read(request->trial_id(), *live, response) : live.status());
                    });
         });
+  }
+
+  grpc::ServerUnaryReactor* GetTrialWorkloads(grpc::CallbackServerContext* context,
+                                              const api::GetTrialWorkloadsRequest* request,
+                                              api::GetTrialWorkloadsResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.TrialService.GetTrialWorkloads",
+                    [this, request, response](const auth::Principal&) {
+                      return ListWorkloads(*edge_.store, *request, response);
+                    });
   }
 
   grpc::ServerUnaryReactor* GetExperimentTrials(

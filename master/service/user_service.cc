@@ -189,13 +189,25 @@ class UserService final : public api::UserService::CallbackService {
                                              const api::PostUserActivityRequest* request,
                                              api::PostUserActivityResponse*) override {
     return UnaryNow(edge_, context, request, "det.api.v1.UserService.PostUserActivity",
-                    [](const auth::Principal&) {
-                      return absl::UnimplementedError("visits of projects are not kept yet");
+                    [this, request](const auth::Principal& caller) {
+                      return NoteActivity(caller.user, *request);
                     });
   }
 
  private:
   store::People& people() { return edge_.store->people(); }
+
+  absl::Status NoteActivity(model::UserId user, const api::PostUserActivityRequest& request) {
+    if (request.activity_type() != api::PostUserActivityRequest::ACTIVITY_TYPE_GET ||
+        request.entity_type() != api::PostUserActivityRequest::ENTITY_TYPE_PROJECT) {
+      return absl::InvalidArgumentError(
+          "only ACTIVITY_TYPE_GET of an ENTITY_TYPE_PROJECT is kept: activity_type and entity_type "
+          "must say so");
+    }
+    store::Projects& projects = edge_.store->projects();
+    DET_RETURN_IF_ERROR(projects.GetProject(request.entity_id()).status());
+    return projects.NoteVisit(user, request.entity_id(), edge_.clock->Now());
+  }
 
   static absl::Status Write(const absl::StatusOr<store::UserRecord>& user, api::User* out) {
     if (user.ok()) *out = ToProto(*user);

@@ -1,0 +1,87 @@
+#include <memory>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "det/api/v1/command.grpc.pb.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/services.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+using Context = grpc::CallbackServerContext;
+using Asked = api::GetCommandsRequest;
+using Wanted = api::LaunchCommandRequest;
+using Reactor = grpc::ServerUnaryReactor;
+
+class CommandService final : public api::CommandService::CallbackService {
+ public:
+  explicit CommandService(const Edge& edge) : edge_(edge) {}
+
+  Reactor* GetCommands(Context* context, const Asked* request,
+                       api::GetCommandsResponse* response) override {
+    return List(context, "det.api.v1.CommandService.GetCommands", request, response);
+  }
+  Reactor* GetNotebooks(Context* context, const Asked* request,
+                        api::GetNotebooksResponse* response) override {
+    return List(context, "det.api.v1.CommandService.GetNotebooks", request, response);
+  }
+  Reactor* GetShells(Context* context, const Asked* request,
+                     api::GetShellsResponse* response) override {
+    return List(context, "det.api.v1.CommandService.GetShells", request, response);
+  }
+  Reactor* GetTensorboards(Context* context, const Asked* request,
+                           api::GetTensorboardsResponse* response) override {
+    return List(context, "det.api.v1.CommandService.GetTensorboards", request, response);
+  }
+
+  Reactor* LaunchCommand(Context* context, const Wanted* request,
+                         api::LaunchCommandResponse*) override {
+    return Refuse(context, "det.api.v1.CommandService.LaunchCommand", request,
+                  "runs no commands; create an experiment whose entrypoint is the command line");
+  }
+  Reactor* LaunchNotebook(Context* context, const Wanted* request,
+                          api::LaunchCommandResponse*) override {
+    return Refuse(context, "det.api.v1.CommandService.LaunchNotebook", request,
+                  "runs no notebooks; run one on your own machine and log in from there");
+  }
+  Reactor* LaunchShell(Context* context, const Wanted* request,
+                       api::LaunchCommandResponse*) override {
+    return Refuse(context, "det.api.v1.CommandService.LaunchShell", request,
+                  "runs no shells; log in on a machine of the cluster");
+  }
+  Reactor* LaunchTensorboard(Context* context, const Wanted* request,
+                             api::LaunchCommandResponse*) override {
+    return Refuse(context, "det.api.v1.CommandService.LaunchTensorboard", request,
+                  "runs no TensorBoards; `det trial describe` shows a trial's metrics");
+  }
+
+ private:
+  template <class Response>
+  Reactor* List(Context* context, std::string_view method, const Asked* request,
+                Response* response) {
+    return UnaryNow(edge_, context, request, method, [request, response](const auth::Principal&) {
+      *response->mutable_pagination() = ToPagination(request->offset(), request->limit(), 0, 0);
+      return absl::OkStatus();
+    });
+  }
+
+  Reactor* Refuse(Context* context, std::string_view method, const Wanted* request,
+                  const char* why) {
+    return UnaryNow(edge_, context, request, method, [why](const auth::Principal&) {
+      return absl::UnimplementedError(absl::StrCat("this cluster ", why));
+    });
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeCommandService(const Edge& edge) {
+  return std::make_unique<CommandService>(edge);
+}
+
+}  // namespace det::service

@@ -1,0 +1,51 @@
+// What the cluster knows of an allocation whose task is calling, and the news that a task waits
+// for.
+//
+// Asked on the pool; the answers come on the pool.
+#ifndef MASTER_SERVICE_STANDING_H_
+#define MASTER_SERVICE_STANDING_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "det/trial/v1/trial.pb.h"
+#include "master/auth/permissions.h"
+#include "master/model/ids.h"
+#include "master/service/allocation_watch.h"
+#include "master/service/edge.h"
+
+namespace det::service {
+
+struct Standing {
+  bool live = false;
+  model::TrialId trial;
+  int run_id = 0;
+  // Of the trial, as it told last.
+  double progress = 0;
+  std::string runner_state;
+  std::vector<det::trial::v1::AllocationUpdate> news;  // that it should have heard already
+};
+
+// PERMISSION_DENIED unless the caller's token is that of this allocation.
+absl::Status CheckOwn(const auth::Principal& principal, const std::string& allocation);
+
+// FAILED_PRECONDITION when it has ended.
+void WithStanding(const Edge& edge, const model::AllocationId& allocation,
+                  absl::AnyInvocable<void(absl::StatusOr<Standing>)> then);
+
+// Answers once: with the first update of this kind, also one that should have been heard already;
+// with nullopt when there is none within `limit`; FAILED_PRECONDITION when the allocation has
+// ended.
+using News = std::optional<det::trial::v1::AllocationUpdate>;
+void AwaitNews(const Edge& edge, AllocationWatch& watch, const model::AllocationId& allocation,
+               det::trial::v1::AllocationUpdate::UpdateCase kind, absl::Duration limit,
+               absl::AnyInvocable<void(absl::StatusOr<News>)> answer);
+
+}  // namespace det::service
+
+#endif  // MASTER_SERVICE_STANDING_H_

@@ -1,0 +1,365 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/task_runtime.grpc.pb.h"
+#include "master/model/id_text.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/report_metrics.h"
+#include "master/service/services.h"
+#include "master/service/standing.h"
+#include "master/service/trial_reports.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+namespace trial = det::trial::v1;
+using Context = grpc::CallbackServerContext;
+using Reactor = grpc::ServerUnaryReactor;
+
+#define DET_METHOD(name) "det.api.v1.TaskRuntimeService." name
+
+constexpr absl::Duration kLongestWait = absl::Minutes(10);
+
+// Who calls, and what is known of it.
+struct Caller {
+  model::AllocationId allocation;
+  Standing standing;
+};
+
+absl::Status NotItsOwn(const auth::Principal& principal, absl::string_view noun,
+                       absl::string_view id) {
+  return absl::PermissionDeniedError(absl::StrCat("the token of allocation ",
+                                                  principal.allocation.value(), " is not good for ",
+                                                  noun, " ", id));
+}
+
+absl::Status CheckOwnTask(const auth::Principal& principal, const std::string& task) {
+  const auto run = model::RunOf(principal.allocation);
+  if (run && run->task.value() == task) return absl::OkStatus();
+  return NotItsOwn(principal, "task", task);
+}
+
+absl::Status CheckOwnTrial(const auth::Principal& principal, int32_t id) {
+  const auto run = model::RunOf(principal.allocation);
+  if (run && run->trial.value() == id) return absl::OkStatus();
+  return NotItsOwn(principal, "trial", absl::StrCat(id));
+}
+
+absl::StatusOr<api::RendezvousInfo> ToInfo(const News& news, const std::string& resources) {
+  if (!news) {
+    return absl::DeadlineExceededError(
+        "not all shares of this allocation have started within ten minutes; ask again");
+  }
+  api::RendezvousInfo info;
+  const auto& nodes = news->rendezvous().nodes();
+  for (const trial::Rendezvous::Node& node : nodes) {
+    if (node.agent_id() == resources) info.set_rank(info.addresses_size());
+    info.add_addresses(node.address());
+    info.add_slots(node.slots());
+  }
+  return info;
+}
+
+// As a program of the Trial API would report it.
+trial::ReportMetricsRequest ToReport(const api::ReportTrialMetricsRequest& request, int run) {
+  const api::TrialMetrics& given = request.metrics();
+  trial::ReportMetricsRequest out;
+  out.set_trial_id(given.trial_id());
+  out.set_trial_run_id(run);
+  trial::MetricReport* report = out.add_reports();
+  report->set_group(request.group());
+  report->set_steps_completed(given.steps_completed());
+  if (given.has_report_time()) *report->mutable_report_time() = given.report_time();
+  *report->mutable_metrics() = given.metrics().avg_metrics();
+  *report->mutable_batch_metrics() = given.metrics().batch_metrics();
+  return out;
+}
+
+trial::ReportCheckpointRequest ToReport(const api::Checkpoint& given, model::TrialId id) {
+  trial::ReportCheckpointRequest out;
+  out.set_trial_id(id.value());
+  out.set_uuid(given.uuid());
+  const auto& fields = given.metadata().fields();
+  const auto steps = fields.find("steps_completed");
+  if (steps != fields.end()) {
+    out.set_steps_completed(static_cast<int32_t>(steps->second.number_value()));
+  }
+  *out.mutable_resources() = given.resources();
+  *out.mutable_metadata() = given.metadata();
+  if (given.has_report_time()) *out.mutable_report_time() = given.report_time();
+  return out;
+}
+
+model::LogLine ToLine(const api::TaskLog& given, const model::RunName& run,
+                      const model::AllocationId& allocation, absl::Time now) {
+  model::LogLine line;
+  line.task = run.task;
+  line.allocation = allocation;
+  line.agent = given.agent_id();
+  line.time = given.has_timestamp() ? FromProto(given.timestamp()) : now;
+  if (given.has_rank_id()) line.rank = given.rank_id();
+  line.level = static_cast<model::LogLevel>(given.level());
+  line.stdtype = given.stdtype();
+  line.source = given.source();
+  line.text = given.log();
+  while (!line.text.empty() && line.text.back() == '\n') line.text.pop_back();
+  return line;
+}
+
+class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService {
+ public:
+  TaskRuntimeService(const Edge& edge, AllocationWatch& watch) : edge_(edge), watch_(watch) {}
+
+  Reactor* GetTaskContextDirectory(Context* context,
+                                   const api::GetTaskContextDirectoryRequest* request,
+                                   api::GetTaskContextDirectoryResponse* response) override {
+    return UnaryNow(
+        edge_, context, request, DET_METHOD("GetTaskContextDirectory"),
+        [this, request, response](const auth::Principal& principal) -> absl::Status {
+          DET_RETURN_IF_ERROR(CheckOwnTask(principal, request->task_id()));
+          const auto run = model::RunOf(principal.allocation);
+          DET_ASSIGN_OR_RETURN(const auto record, edge_.store->GetExperiment(run->experiment));
+          const std::string& hash = record.experiment.context_hash;
+          if (hash.empty()) return absl::OkStatus();
+          DET_ASSIGN_OR_RETURN(*response->mutable_b64_tgz(), edge_.store->GetContext(hash));
+          return absl::OkStatus();
+        });
+  }
+
+  Reactor* PostAllocationAcceleratorData(Context* context,
+                                         const api::PostAllocationAcceleratorDataRequest* request,
+                                         api::PostAllocationAcceleratorDataResponse*) override {
+    return UnaryNow(edge_, context, request, DET_METHOD("PostAllocationAcceleratorData"),
+                    [request](const auth::Principal& principal) {
+                      return CheckOwn(principal, request->allocation_id());
+                    });
+  }
+
+  Reactor* AllocationRendezvousInfo(Context* context,
+                                    const api::AllocationRendezvousInfoRequest* request,
+                                    api::AllocationRendezvousInfoResponse* response) override {
+    return Unary(edge_, context, request, DET_METHOD("AllocationRendezvousInfo"),
+                 [this, request, response](const auth::Principal& principal, Done done) {
+                   const absl::Status own = CheckOwn(principal, request->allocation_id());
+                   if (!own.ok()) return done(own);
+                   AwaitNews(edge_, watch_, principal.allocation,
+                             trial::AllocationUpdate::kRendezvous, kLongestWait,
+                             [request, response,
+                              done = std::move(done)](const absl::StatusOr<News>& news) mutable {
+                               if (!news.ok()) return done(news.status());
+                               auto info = ToInfo(*news, request->resources_id());
+                               if (info.ok()) *response->mutable_rendezvous_info() = *info;
+                               done(info.status());
+                             });
+                 });
+  }
+
+  Reactor* AllocationPreemptionSignal(Context* context,
+                                      const api::AllocationPreemptionSignalRequest* request,
+                                      api::AllocationPreemptionSignalResponse* response) override {
+    return Unary(
+        edge_, context, request, DET_METHOD("AllocationPreemptionSignal"),
+        [this, request, response](const auth::Principal& principal, Done done) {
+          const absl::Status own = CheckOwn(principal, request->allocation_id());
+          if (!own.ok()) return done(own);
+          const absl::Duration asked = absl::Seconds(request->timeout_seconds());
+          AwaitNews(edge_, watch_, principal.allocation, trial::AllocationUpdate::kPreemption,
+                    std::min(asked, kLongestWait),
+                    [response, done = std::move(done)](const absl::StatusOr<News>& news) mutable {
+                      if (news.ok()) response->set_preempt(news->has_value());
+                      done(news.status());
+                    });
+        });
+  }
+
+  Reactor* AckAllocationPreemptionSignal(Context* context,
+                                         const api::AckAllocationPreemptionSignalRequest* request,
+                                         api::AckAllocationPreemptionSignalResponse*) override {
+    return Unary(edge_, context, request, DET_METHOD("AckAllocationPreemptionSignal"),
+                 [this, request](const auth::Principal& principal, Done done) {
+                   const absl::Status own = CheckOwn(principal, request->allocation_id());
+                   if (!own.ok()) return done(own);
+                   SubmitAndFinish(edge_, cluster::PreemptionAcked{principal.allocation},
+                                   std::move(done));
+                 });
+  }
+
+  Reactor* PostTaskLogs(Context* context, const api::PostTaskLogsRequest* request,
+                        api::PostTaskLogsResponse*) override {
+    return UnaryNow(
+        edge_, context, request, DET_METHOD("PostTaskLogs"),
+        [this, request](const auth::Principal& principal) -> absl::Status {
+          const auto run = model::RunOf(principal.allocation);
+          std::vector<model::LogLine> lines;
+          for (const api::TaskLog& log : request->logs()) {
+            DET_RETURN_IF_ERROR(CheckOwnTask(principal, log.task_id()));
+            lines.push_back(ToLine(log, *run, principal.allocation, edge_.clock->Now()));
+          }
+          if (lines.empty()) return absl::OkStatus();
+          DET_RETURN_IF_ERROR(edge_.store->AddLogLines(lines));
+          edge_.watch->LogsArrived(run->task);
+          return absl::OkStatus();
+        });
+  }
+
+  Reactor* RunPrepareForReporting(Context* context,
+                                  const api::RunPrepareForReportingRequest* request,
+                                  api::RunPrepareForReportingResponse*) override {
+    return OfTrial(context, DET_METHOD("RunPrepareForReporting"), request, request->run_id(),
+                   [](const Caller&, Done done) { done(absl::OkStatus()); });
+  }
+
+  Reactor* PostTrialRunnerMetadata(Context* context,
+                                   const api::PostTrialRunnerMetadataRequest* request,
+                                   api::PostTrialRunnerMetadataResponse*) override {
+    return OfTrial(context, DET_METHOD("PostTrialRunnerMetadata"), request, request->trial_id(),
+                   [this, request](const Caller& caller, Done done) {
+                     Tell(caller, caller.standing.progress, request->state(), std::move(done));
+                   });
+  }
+
+  Reactor* ReportTrialProgress(Context* context, const api::ReportTrialProgressRequest* request,
+                               api::ReportTrialProgressResponse*) override {
+    return OfTrial(context, DET_METHOD("ReportTrialProgress"), request, request->trial_id(),
+                   [this, request](const Caller& caller, Done done) {
+                     Tell(caller, request->progress(), caller.standing.runner_state,
+                          std::move(done));
+                   });
+  }
+
+  Reactor* ReportTrialMetrics(Context* context, const api::ReportTrialMetricsRequest* request,
+                              api::ReportTrialMetricsResponse*) override {
+    return OfTrial(
+        context, DET_METHOD("ReportTrialMetrics"), request, request->metrics().trial_id(),
+        [this, request](const Caller& caller, Done done) {
+          auto reports = ToReports(ToReport(*request, caller.standing.run_id), edge_.clock->Now());
+          if (!reports.ok()) return done(reports.status());
+          AddMetrics(edge_, caller.allocation, *std::move(reports), nullptr, std::move(done));
+        });
+  }
+
+  Reactor* ReportCheckpoint(Context* context, const api::ReportCheckpointRequest* request,
+                            api::ReportCheckpointResponse*) override {
+    return Unary(
+        edge_, context, request, DET_METHOD("ReportCheckpoint"),
+        [this, request](const auth::Principal& principal, Done done) {
+          const absl::Status own = CheckOwnTask(principal, request->checkpoint().task_id());
+          if (!own.ok()) return done(own);
+          WithCaller(
+              principal,
+              [this, request](const Caller& caller, Done done) {
+                auto event = ToEvent(ToReport(request->checkpoint(), caller.standing.trial),
+                                     caller.allocation, edge_.clock->Now());
+                if (!event.ok()) return done(event.status());
+                SubmitAndFinish(edge_, *std::move(event), std::move(done));
+              },
+              std::move(done));
+        });
+  }
+
+  Reactor* PatchCheckpoints(Context* context, const api::PatchCheckpointsRequest* request,
+                            api::PatchCheckpointsResponse*) override {
+    return Unary(edge_, context, request, DET_METHOD("PatchCheckpoints"),
+                 [this, request](const auth::Principal& principal, Done done) {
+                   auto gone = Gone(principal, *request);
+                   if (!gone.ok()) return done(gone.status());
+                   if (gone->ids.empty()) return done(absl::OkStatus());
+                   SubmitAndFinish(edge_, *std::move(gone), std::move(done));
+                 });
+  }
+
+  Reactor* ReportTrialSearcherEarlyExit(Context* context,
+                                        const api::ReportTrialSearcherEarlyExitRequest* request,
+                                        api::ReportTrialSearcherEarlyExitResponse*) override {
+    using Request = api::ReportTrialSearcherEarlyExitRequest;
+    return OfTrial(
+        context, DET_METHOD("ReportTrialSearcherEarlyExit"), request, request->trial_id(),
+        [this, request](const Caller& caller, Done done) {
+          if (request->reason() == Request::EXITED_REASON_UNSPECIFIED) {
+            return done(
+                absl::InvalidArgumentError("reason: expected EXITED_REASON_INVALID_HP or "
+                                           "EXITED_REASON_INIT_INVALID_HP"));
+          }
+          SubmitAndFinish(edge_,
+                          cluster::EarlyExitReported{
+                              .allocation = caller.allocation,
+                              .reason = model::ExitReason::kInvalidHp,
+                              .message = "its program says that its hyperparameters do not work"},
+                          std::move(done));
+        });
+  }
+
+ private:
+  using Work = absl::AnyInvocable<void(const Caller&, Done)>;
+
+  void WithCaller(const auth::Principal& principal, Work work, Done done) {
+    WithStanding(edge_, principal.allocation,
+                 [id = principal.allocation, work = std::move(work),
+                  done = std::move(done)](absl::StatusOr<Standing> standing) mutable {
+                   if (!standing.ok()) return done(standing.status());
+                   work(Caller{id, *std::move(standing)}, std::move(done));
+                 });
+  }
+
+  // For calls that name a trial: it must be the caller's, whose allocation must live.
+  template <class Request>
+  Reactor* OfTrial(Context* context, std::string_view method, const Request* request, int32_t id,
+                   Work work) {
+    return Unary(
+        edge_, context, request, method,
+        [this, id, work = std::move(work)](const auth::Principal& principal, Done done) mutable {
+          const absl::Status own = CheckOwnTrial(principal, id);
+          if (!own.ok()) return done(own);
+          WithCaller(principal, std::move(work), std::move(done));
+        });
+  }
+
+  // The cluster keeps both together; each of the two calls tells one of them.
+  void Tell(const Caller& caller, double progress, const std::string& runner_state, Done done) {
+    SubmitAndFinish(edge_,
+                    cluster::ProgressReported{.allocation = caller.allocation,
+                                              .trial = caller.standing.trial,
+                                              .progress = progress,
+                                              .runner_state = runner_state},
+                    std::move(done));
+  }
+
+  // Those of the caller's experiment that have no files any more.
+  absl::StatusOr<cluster::DeleteCheckpoints> Gone(const auth::Principal& principal,
+                                                  const api::PatchCheckpointsRequest& request) {
+    const auto run = model::RunOf(principal.allocation);
+    cluster::DeleteCheckpoints gone;
+    for (const api::PatchCheckpoint& patch : request.checkpoints()) {
+      DET_ASSIGN_OR_RETURN(const auto entry,
+                           edge_.store->GetCheckpoint(model::CheckpointId(patch.uuid())));
+      if (!run || entry.experiment != run->experiment) {
+        return NotItsOwn(principal, "checkpoint", patch.uuid());
+      }
+      if (!patch.has_resources()) continue;
+      if (!patch.resources().resources().empty()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "checkpoint ", patch.uuid(), ": it keeps all of its files or none; delete it whole"));
+      }
+      gone.ids.push_back(entry.checkpoint.id);
+    }
+    return gone;
+  }
+
+  const Edge& edge_;
+  AllocationWatch& watch_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeTaskRuntimeService(const Edge& edge, AllocationWatch& watch) {
+  return std::make_unique<TaskRuntimeService>(edge, watch);
+}
+
+}  // namespace det::service
