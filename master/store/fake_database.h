@@ -14,6 +14,7 @@
 #include "master/cluster/change.h"
 #include "master/cluster/image.h"
 #include "master/store/fake_access.h"
+#include "master/store/fake_governance.h"
 #include "master/store/fake_people.h"
 #include "master/store/fake_spaces.h"
 #include "master/store/lease.h"
@@ -44,6 +45,7 @@ struct FakeDatabase {
   std::map<std::string, std::string> properties;
   std::map<std::string, TemplateRecord> templates;
   FakeSpaces spaces;
+  GovernanceRows governance;
   std::map<model::AgentId, model::Agent> known_agents;
   std::map<model::AgentId, model::AgentState> agents;
   std::map<std::string, model::ResourcePool> pools;

@@ -76,6 +76,10 @@ class FaultyStore final : public Store {
   Disposal& disposal() override { return store_.disposal(); }
   Workspaces& workspaces() override { return store_.workspaces(); }
   Projects& projects() override { return store_.projects(); }
+  Audit& audit() override { return store_.audit(); }
+  Answers& answers() override { return store_.answers(); }
+  ClusterMessage& cluster_message() override { return store_.cluster_message(); }
+  Usage& usage() override { return store_.usage(); }
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override {
     return store_.GetExperiment(id);
   }

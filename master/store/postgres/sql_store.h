@@ -17,6 +17,7 @@
 #include "master/store/postgres/pool.h"
 #include "master/store/postgres/sql_access.h"
 #include "master/store/postgres/sql_disposal.h"
+#include "master/store/postgres/sql_governance.h"
 #include "master/store/postgres/sql_people.h"
 #include "master/store/postgres/sql_projects.h"
 #include "master/store/postgres/sql_templates.h"
@@ -54,6 +55,10 @@ class SqlStore final : public Store {
   Disposal& disposal() override { return disposal_; }
   Workspaces& workspaces() override { return workspaces_; }
   Projects& projects() override { return projects_; }
+  Audit& audit() override { return audit_; }
+  Answers& answers() override { return answers_; }
+  ClusterMessage& cluster_message() override { return cluster_message_; }
+  Usage& usage() override { return usage_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -99,6 +104,10 @@ class SqlStore final : public Store {
   SqlDisposal disposal_{&disposers_, &fence_};
   SqlWorkspaces workspaces_{&readers_, &fence_};
   SqlProjects projects_{&readers_, &fence_};
+  SqlAudit audit_{&writer_, &readers_, &fence_};
+  SqlAnswers answers_{&readers_, &fence_};
+  SqlClusterMessage cluster_message_{&readers_, &fence_};
+  SqlUsage usage_{&readers_};
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 
