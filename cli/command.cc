@@ -19,25 +19,16 @@ namespace {
 
 const std::map<std::string, std::string>& Aliases() {
   static const auto& aliases = *new std::map<std::string, std::string>{
-      {"a", "agent"},
-      {"c", "checkpoint"},
-      {"d", "deploy"},
-      {"e", "experiment"},
-      {"j", "job"},
-      {"m", "master"},
-      {"p", "project"},
-      {"rp", "resource-pool"},
-      {"s", "slot"},
-      {"t", "trial"},
-      {"tkn", "token"},
-      {"tpl", "template"},
-      {"u", "user"},
-      {"w", "workspace"},
-      {"ls", "list"},
-      {"rm", "remove"},
-      {"lc", "list-checkpoints"},
-      {"lt", "list-trials"},
-      {"unpause", "activate"},
+      {"a", "agent"},        {"c", "checkpoint"},
+      {"d", "deploy"},       {"e", "experiment"},
+      {"j", "job"},          {"m", "master"},
+      {"p", "project"},      {"rp", "resource-pool"},
+      {"res", "resources"},  {"s", "slot"},
+      {"t", "trial"},        {"tkn", "token"},
+      {"tpl", "template"},   {"u", "user"},
+      {"w", "workspace"},    {"ls", "list"},
+      {"rm", "remove"},      {"lc", "list-checkpoints"},
+      {"lt", "list-trials"}, {"unpause", "activate"},
   };
   return aliases;
 }
@@ -207,10 +198,11 @@ const std::vector<Option>& CommonOptions() {
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (const auto& commands :
-       {ExperimentCommands(), TrialCommands(), CheckpointCommands(), JobCommands(), AgentCommands(),
-        ResourcePoolCommands(), QuotaCommands(), ClusterCommands(), TemplateCommands(),
-        SearchCommands(), WorkspaceCommands(), ProjectCommands(), UserCommands(), TokenCommands(),
-        MasterCommands(), DeployCommands(), DevCommands(), SimulateCommands(),
+       {ExperimentCommands(), TrialCommands(),        CheckpointCommands(), JobCommands(),
+        AgentCommands(),      ResourcePoolCommands(), QuotaCommands(),      ClusterCommands(),
+        TemplateCommands(),   SearchCommands(),       WorkspaceCommands(),  ProjectCommands(),
+        UserCommands(),       TokenCommands(),        RbacCommands(),       ResourcesCommands(),
+        MasterCommands(),     DeployCommands(),       DevCommands(),        SimulateCommands(),
         CompletionCommands()}) {
     all.insert(all.end(), commands.begin(), commands.end());
   }

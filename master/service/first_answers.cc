@@ -1,6 +1,7 @@
 #include "master/service/first_answers.h"
 
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
@@ -90,7 +91,9 @@ absl::StatusOr<std::optional<absl::Status>> FirstAnswers::Begin(const Ask& ask, 
   if (!response->ParseFromString(answer.response)) {
     return absl::InternalError("the first answer under this Idempotency-Key cannot be read");
   }
-  return absl::Status(static_cast<absl::StatusCode>(answer.code), answer.message);
+  // As a value, not as the failure of this call.
+  return std::optional<absl::Status>(
+      absl::Status(static_cast<absl::StatusCode>(answer.code), answer.message));
 }
 
 void FirstAnswers::End(const Ask& ask, const absl::Status& status, const Message& response) {

@@ -69,9 +69,9 @@ TEST_F(FirstAnswersTest, OneAtATime) {
 
 TEST_F(FirstAnswersTest, OnlyWhatFailedForGoodIsNotTriedAgain) {
   ASSERT_TRUE(answers_.Begin(Make("a"), &response_).ok());
-  answers_.End(Make("a"), absl::UnavailableError("away"), {});
+  answers_.End(Make("a"), absl::UnavailableError("away"), response_);
   EXPECT_FALSE(answers_.Begin(Make("a"), &response_)->has_value());
-  answers_.End(Make("a"), absl::AlreadyExistsError("taken"), {});
+  answers_.End(Make("a"), absl::AlreadyExistsError("taken"), response_);
   EXPECT_EQ(answers_.Begin(Make("a"), &response_).value(), absl::AlreadyExistsError("taken"));
 }
 
