@@ -26,6 +26,7 @@ const std::map<std::string, std::string>& Aliases() {
       {"j", "job"},
       {"m", "model"},
       {"p", "project"},
+      {"res", "resources"},
       {"rp", "resource-pool"},
       {"s", "slot"},
       {"t", "trial"},
@@ -210,8 +211,9 @@ std::vector<Command> AllCommands() {
        {ExperimentCommands(), TrialCommands(),        CheckpointCommands(), JobCommands(),
         AgentCommands(),      ResourcePoolCommands(), QuotaCommands(),      ClusterCommands(),
         TemplateCommands(),   SearchCommands(),       WorkspaceCommands(),  ProjectCommands(),
-        ModelCommands(),      UserCommands(),         TokenCommands(),      MasterCommands(),
-        DeployCommands(),     DevCommands(),          SimulateCommands(),   CompletionCommands()}) {
+        ModelCommands(),      UserCommands(),         TokenCommands(),      RbacCommands(),
+        ResourcesCommands(),  MasterCommands(),       DeployCommands(),     DevCommands(),
+        SimulateCommands(),   CompletionCommands()}) {
     all.insert(all.end(), commands.begin(), commands.end());
   }
   return all;

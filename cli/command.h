@@ -94,6 +94,8 @@ std::vector<Command> DevCommands();
 std::vector<Command> SimulateCommands();
 std::vector<Command> UserCommands();
 std::vector<Command> TokenCommands();
+std::vector<Command> RbacCommands();
+std::vector<Command> ResourcesCommands();
 std::vector<Command> WorkspaceCommands();
 std::vector<Command> ProjectCommands();
 std::vector<Command> ModelCommands();

@@ -29,6 +29,8 @@
 #include "master/lease.h"
 #include "master/metrics.h"
 #include "master/service/admission.h"
+#include "master/service/audit_trail.h"
+#include "master/service/first_answers.h"
 #include "master/service/services.h"
 #include "master/store/postgres/embedded.h"
 #include "master/store/postgres/postgres_store.h"
@@ -90,6 +92,9 @@ class Master::Impl {
   absl::Status StartGateway(const Config& config);
   void Admit(const std::string& method, const std::string& authorization,
              absl::AnyInvocable<void(absl::StatusOr<gateway::Admission>)> reply);
+  // Of a person whom the gateway has turned away, before the services could leave a record.
+  void NoteRefusal(const std::string& method, const std::string& authorization,
+                   const absl::Status& refusal);
   // This master cannot go on. Any thread that may block.
   void Fail(const absl::Status& status);
   void Stop();
@@ -104,6 +109,7 @@ class Master::Impl {
   std::unique_ptr<auth::Authenticator> authenticator_;
   std::unique_ptr<service::Whereabouts> whereabouts_;
   std::unique_ptr<service::Admission> admission_;
+  std::unique_ptr<service::FirstAnswers> answers_;
   std::unique_ptr<base::EventLoop> loop_;
   std::unique_ptr<base::ThreadPool> pool_;
   std::unique_ptr<auth::PasswordQueue> passwords_;
@@ -117,6 +123,7 @@ class Master::Impl {
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<LeaseKeeper> lease_;
   Metrics metrics_;
+  std::unique_ptr<service::AuditTrail> audit_;
   std::vector<service::NamedService> services_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<gateway::HttpServer> gateway_;
@@ -195,6 +202,9 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
       authenticator_.get(), whereabouts_.get(), &clock_,
       auth::LimitOptions{.requests_per_second = static_cast<double>(config.requests_per_second),
                          .streams_per_user = config.streams_per_user});
+  answers_ = std::make_unique<service::FirstAnswers>(&store_->answers(), &clock_);
+  audit_ = std::make_unique<service::AuditTrail>(
+      &store_->audit(), [this](int64_t records) { metrics_.CountLostAudit(records); });
   loop_ = base::MakeAsioEventLoop("cluster");
   pool_ = std::make_unique<base::ThreadPool>(kReaders);
   passwords_ = std::make_unique<auth::PasswordQueue>(loop_.get());
@@ -228,6 +238,8 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   edge_.store = store_.get();
   edge_.authenticator = authenticator_.get();
   edge_.admission = admission_.get();
+  edge_.audit = audit_.get();
+  edge_.answers = answers_.get();
   edge_.passwords = passwords_.get();
   edge_.allow_blank_passwords = config.allow_blank_passwords;
   edge_.pool = pool_.get();
@@ -306,10 +318,25 @@ void Master::Impl::Admit(const std::string& method, const std::string& authoriza
     const absl::StatusOr<auth::Principal> principal = authenticator_->Admit(method, authorization);
     if (!principal.ok()) {
       metrics_.CountCall(principal.status().code());
+      NoteRefusal(method, authorization, principal.status());
       return reply(principal.status());
     }
     reply(gateway::Admission{.identified = principal->kind != auth::PrincipalKind::kNobody});
   });
+}
+
+void Master::Impl::NoteRefusal(const std::string& method, const std::string& authorization,
+                               const absl::Status& refusal) {
+  if (!auth::RequirementOf(method).changes()) return;
+  const absl::StatusOr<auth::Principal> caller = authenticator_->Authenticate(authorization);
+  if (!caller.ok() || caller->kind != auth::PrincipalKind::kUser) return;
+  store::AuditRecord record;
+  record.at = clock_.Now();
+  record.user = caller->user;
+  record.caller = caller->name;
+  record.method = method;
+  record.code = absl::StatusCodeToString(refusal.code());
+  audit_->Note(std::move(record));
 }
 
 void Master::Impl::Fail(const absl::Status& status) {
@@ -333,6 +360,7 @@ void Master::Impl::Stop() {
   if (engine_ != nullptr) engine_->Stop();
   if (pool_ != nullptr) pool_->Stop();
   if (passwords_ != nullptr) passwords_->Stop();
+  if (audit_ != nullptr) audit_->Stop();
   if (loop_ != nullptr) loop_->Stop();
   lease_.reset();  // until here it is asked
 }

@@ -104,8 +104,14 @@ void Metrics::CountCall(absl::StatusCode code) {
   ++calls_[code];
 }
 
+void Metrics::CountLostAudit(int64_t records) {
+  std::lock_guard lock(mutex_);
+  lost_audit_ += records;
+}
+
 void Metrics::Render(engine::Engine& engine, absl::AnyInvocable<void(std::string)> reply) {
   Values responses, calls;
+  double lost_audit = 0;
   {
     std::lock_guard lock(mutex_);
     for (const auto& [status, count] : responses_) {
@@ -114,16 +120,20 @@ void Metrics::Render(engine::Engine& engine, absl::AnyInvocable<void(std::string
     for (const auto& [code, count] : calls_) {
       calls[Label("code", absl::StatusCodeToString(code))] = static_cast<double>(count);
     }
+    lost_audit = static_cast<double>(lost_audit_);
   }
   auto counts = std::make_shared<Counts>();
   engine.Query([counts](const cluster::Cluster& cluster) { *counts = Count(cluster); },
-               [counts, responses = std::move(responses), calls = std::move(calls), &engine,
-                reply = std::move(reply)](const absl::Status& status) mutable {
+               [counts, responses = std::move(responses), calls = std::move(calls), lost_audit,
+                &engine, reply = std::move(reply)](const absl::Status& status) mutable {
                  std::string out;
                  AppendEngine(engine, *counts, status.ok(), &out);
                  Append("http_responses_total", "counter", "HTTP answers.", responses, &out);
                  Append("calls_total", "counter",
                         "Unary calls by their end, over HTTP and gRPC alike.", calls, &out);
+                 Append("audit_lost_total", "counter",
+                        "Audit records that only the log has: the database was away.",
+                        One(lost_audit), &out);
                  reply(std::move(out));
                });
 }

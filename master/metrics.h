@@ -21,6 +21,8 @@ class Metrics {
   void CountResponse(int status);
   // A unary call has ended.
   void CountCall(absl::StatusCode code);
+  // Audit records that are in the log alone.
+  void CountLostAudit(int64_t records);
 
   // `reply` runs on the engine's loop.
   void Render(engine::Engine& engine, absl::AnyInvocable<void(std::string)> reply);
@@ -29,6 +31,7 @@ class Metrics {
   std::mutex mutex_;
   std::map<int, int64_t> responses_;  // by HTTP status
   std::map<absl::StatusCode, int64_t> calls_;
+  int64_t lost_audit_ = 0;
 };
 
 }  // namespace det::master

@@ -21,11 +21,13 @@
 #include "det/api/v1/master.pb.h"
 #include "det/api/v1/project.pb.h"
 #include "det/api/v1/resource_pool.pb.h"
+#include "det/api/v1/role.pb.h"
 #include "det/api/v1/search.pb.h"
 #include "det/api/v1/task.pb.h"
 #include "det/api/v1/template.pb.h"
 #include "det/api/v1/token.pb.h"
 #include "det/api/v1/trial.pb.h"
+#include "det/api/v1/usage.pb.h"
 #include "det/api/v1/user.pb.h"
 #include "det/api/v1/workspace.pb.h"
 #include "google/api/annotations.pb.h"
@@ -82,9 +84,11 @@ std::vector<const FileDescriptor*> Files() {
   for (const google::protobuf::Descriptor* one :
        {v1::Agent::descriptor(), v1::LoginRequest::descriptor(), v1::Checkpoint::descriptor(),
         v1::Experiment::descriptor(), v1::Job::descriptor(), v1::GetInfoRequest::descriptor(),
-        v1::Project::descriptor(), v1::ResourcePool::descriptor(), v1::Search::descriptor(),
-        v1::TaskLogsRequest::descriptor(), v1::Template::descriptor(), v1::TokenInfo::descriptor(),
-        v1::Trial::descriptor(), v1::PatchUser::descriptor(), v1::Workspace::descriptor()}) {
+        v1::Project::descriptor(), v1::ResourcePool::descriptor(), v1::Role::descriptor(),
+        v1::Search::descriptor(), v1::TaskLogsRequest::descriptor(), v1::Template::descriptor(),
+        v1::TokenInfo::descriptor(), v1::Trial::descriptor(),
+        v1::ResourceAllocationRawRequest::descriptor(), v1::PatchUser::descriptor(),
+        v1::Workspace::descriptor()}) {
     files.push_back(one->file());
   }
   return files;

@@ -1,9 +1,13 @@
-// det master info, det version
+// det master info|audit|cluster-message, det version
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "base/install.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/time_text.h"
 #include "cli/format.h"
 #include "cli/json_text.h"
 #include "cli/table.h"
@@ -65,11 +69,121 @@ absl::StatusOr<int> RunVersion(Invocation& run) {
   return kExitOk;
 }
 
+// ---- audit ----
+
+constexpr int kPage = 1'000;
+
+// "2h" is two hours ago.
+absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now) {
+  absl::Duration ago;
+  if (absl::ParseDuration(text, &ago)) return now - ago;
+  return ParseTime("--since", text, now);
+}
+
+absl::StatusOr<int> RunAudit(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int wanted, run.args.GetInt("limit", 100, 1, 1'000'000));
+  const absl::Time now = absl::Now();
+  api::v1::GetAuditRequest request;
+  request.set_username(run.args.Get("by").value_or(""));
+  request.set_method(run.args.Get("method").value_or(""));
+  if (const auto since = run.args.Get("since")) {
+    DET_ASSIGN_OR_RETURN(const absl::Time time, ReadSince(*since, now));
+    *request.mutable_since() = ToTimestamp(time);
+  }
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetAuditResponse all;
+  do {
+    request.set_limit(std::min(kPage, wanted - all.records_size()));
+    request.set_before_id(all.next_before_id());
+    api::v1::GetAuditResponse page;
+    DET_RETURN_IF_ERROR(api->Call("MasterService.GetAudit", request, &page));
+    all.MergeFrom(page);
+    all.set_next_before_id(page.next_before_id());
+  } while (all.next_before_id() != 0 && all.records_size() < wanted);
+  Table table({{"AT"},
+               {"WHO", false, true},
+               {"FROM", false, true},
+               {"METHOD", false, true},
+               {"WHAT", false, true},
+               {"CODE"},
+               {"REQUEST", false, true}});
+  for (const api::v1::AuditRecord& each : all.records()) {
+    table.AddRow({AgoCell(each.at(), now), each.caller(), each.peer(),
+                  absl::StripPrefix(each.method(), "det.api.v1."), each.target(), each.code(),
+                  each.request_id()});
+  }
+  return run.PrintList(all, table, "nothing was changed");
+}
+
+// ---- cluster-message ----
+
+absl::StatusOr<int> RunSetMessage(Invocation& run) {
+  api::v1::SetClusterMessageRequest request;
+  request.set_message(run.args.Word("MESSAGE"));
+  const absl::Time now = absl::Now();
+  if (const auto start = run.args.Get("start")) {
+    DET_ASSIGN_OR_RETURN(const absl::Time time, ParseTime("--start", *start, now));
+    *request.mutable_start_time() = ToTimestamp(time);
+  }
+  if (const auto end = run.args.Get("end")) {
+    DET_ASSIGN_OR_RETURN(const absl::Time time, ParseTime("--end", *end, now));
+    *request.mutable_end_time() = ToTimestamp(time);
+  }
+  request.set_duration(run.args.Get("duration").value_or(""));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::SetClusterMessageResponse response;
+  DET_RETURN_IF_ERROR(api->Call("MasterService.SetClusterMessage", request, &response));
+  return run.Say(response, "set the cluster's message\n");
+}
+
+absl::StatusOr<int> RunGetMessage(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetClusterMessageResponse response;
+  DET_RETURN_IF_ERROR(
+      api->Call("MasterService.GetClusterMessage", api::v1::GetClusterMessageRequest(), &response));
+  const api::v1::ClusterMessage& message = response.cluster_message();
+  if (!response.has_cluster_message()) return run.Say(response, "there is no message\n");
+  return run.Say(response,
+                 RenderFields({{"message", message.message()},
+                               {"from", Exact(message.start_time())},
+                               {"until", message.has_end_time() ? Exact(message.end_time())
+                                                                : "it is taken back"}},
+                              run.screen->out()));
+}
+
+absl::StatusOr<int> RunClearMessage(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::DeleteClusterMessageResponse response;
+  DET_RETURN_IF_ERROR(api->Call("MasterService.DeleteClusterMessage",
+                                api::v1::DeleteClusterMessageRequest(), &response));
+  return run.Say(response, "took the cluster's message back\n");
+}
+
 }  // namespace
 
 std::vector<Command> MasterCommands() {
   return {
       {{"master", "info"}, "show which master answers, and its cluster", {}, {}, RunInfo, ""},
+      {{"master", "audit"},
+       "list who changed what, newest first",
+       {},
+       {{"by", 0, "USER", "changes by this user alone"},
+        {"method", 0, "BEGINNING", "of these methods alone: UserService., UserService.PostUser"},
+        {"since", 0, "TIME", "from then on: 2026-12-01T04:00, or 2h for two hours ago"},
+        {"limit", 'n', "N", "at most so many (100)"},
+        kCsv},
+       RunAudit,
+       "For administrators of the cluster. Refused calls are listed, too, with their code."},
+      {{"master", "cluster-message", "set"},
+       "say something to everybody who uses the cluster",
+       {{"MESSAGE", "what to say"}},
+       {{"start", 's', "TIME", "from when on (now)"},
+        {"end", 'e', "TIME", "until when; until it is taken back without"},
+        {"duration", 'd', "DURATION", "for how long, as 2h30m"}},
+       RunSetMessage,
+       ""},
+      {{"master", "cluster-message", "get"}, "show what is said", {}, {}, RunGetMessage, ""},
+      {{"master", "cluster-message", "clear"}, "take it back", {}, {}, RunClearMessage, ""},
       {{"version"}, "show the versions of det and of the master", {}, {}, RunVersion, ""},
   };
 }

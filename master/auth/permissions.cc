@@ -43,6 +43,7 @@ constexpr Requirement kClusterAdmin = User(Role::kClusterAdmin, Where::kCluster)
 // Of one's own: read, or changed.
 constexpr Requirement kOwn = User(Role::kNone, Where::kSelf);
 constexpr Requirement kChangesOwn = User(Role::kEditor, Where::kSelf);
+constexpr std::string_view kRoleScopes = "user_role_assignments.role_assignment.scope_workspace_id";
 
 #define DET_API "det.api.v1."
 
@@ -54,6 +55,7 @@ constexpr Rule kRules[] = {
     {DET_API "MasterService.GetMaster", kAnyone},
     {DET_API "MasterService.GetInfo", kAnyone},
     {DET_API "MasterService.GetHealth", kAnyone},
+    {DET_API "MasterService.GetClusterMessage", kOwn},
     {DET_API "MasterService.*", kClusterAdmin},
 
     {DET_API "AuthService.Login", kAnyone},
@@ -61,6 +63,14 @@ constexpr Rule kRules[] = {
     {DET_API "AuthService.*", kOwn},
     {DET_API "TokenService.Get*", kOwn},
     {DET_API "TokenService.*", kChangesOwn},
+
+    {DET_API "RoleService.GetGroupsAndUsersAssignedToWorkspace",
+     Reads(Where::kWorkspace, "workspace_id")},
+    {DET_API "RoleService.GetRolesAssignedToUser", User(Role::kNone, Where::kSelf, "user_id")},
+    // For the cluster, and of no more than the caller holds: the service asks.
+    {DET_API "RoleService.AssignRoles", Administers(Where::kWorkspace, kRoleScopes)},
+    {DET_API "RoleService.RemoveAssignments", Administers(Where::kWorkspace, kRoleScopes)},
+    {DET_API "RoleService.*", kOwn},
 
     {DET_API "UserService.PostUser", kClusterAdmin},
     {DET_API "UserService.PatchUsers", kClusterAdmin},
@@ -168,6 +178,7 @@ constexpr Rule kRules[] = {
     {DET_API "ModelService.PostModelVersion",
      And(Edits(Where::kModel, "model_name"), Role::kViewer, Where::kCheckpoint, "checkpoint_uuid")},
     {DET_API "ModelService.*", Edits(Where::kModel, "model_name")},
+    {DET_API "UsageService.*", Reads(Where::kVisible)},
 
     {DET_API "AgentService.Get*", Reads(Where::kAnywhere)},
     {DET_API "AgentService.*", kClusterAdmin},

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "det/api/v1/experiment.grpc.pb.h"
+#include "det/api/v1/usage.grpc.pb.h"
 #include "gtest/gtest.h"
 #include "master/gateway/gzip.h"
 #include "master/gateway/http_server.h"
@@ -124,12 +125,27 @@ class FakeExperiments final : public api::ExperimentService::CallbackService {
   std::promise<void> canceled;
 };
 
+// Answers with what is no JSON.
+class FakeUsage final : public api::UsageService::CallbackService {
+ public:
+  grpc::ServerUnaryReactor* ExportResourceAllocationRaw(
+      grpc::CallbackServerContext* context, const api::ResourceAllocationRawRequest* request,
+      google::api::HttpBody* response) override {
+    response->set_content_type("text/csv");
+    response->set_data("after\n" + request->timestamp_after() + "\n");
+    auto* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+};
+
 class GatewayTest : public testing::Test {
  protected:
   explicit GatewayTest(HttpOptions options = {}, HttpHooks hooks = {}) {
     grpc::ServerBuilder builder;
     builder.SetMaxReceiveMessageSize(64 << 20);
     builder.RegisterService(&fake_);
+    builder.RegisterService(&usage_);
     server_ = builder.BuildAndStart();
     options.port = 0;
     options.about = "what this is\n";
@@ -139,9 +155,10 @@ class GatewayTest : public testing::Test {
                    .version = "1",
                    .open = nullptr};
     hooks.metrics = [](auto reply) { reply("up 1\n"); };
-    const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
-        "det.api.v1.ExperimentService");
-    auto started = HttpServer::Start(options, hooks, server_.get(), {service});
+    const auto* pool = google::protobuf::DescriptorPool::generated_pool();
+    auto started = HttpServer::Start(options, hooks, server_.get(),
+                                     {pool->FindServiceByName("det.api.v1.ExperimentService"),
+                                      pool->FindServiceByName("det.api.v1.UsageService")});
     EXPECT_TRUE(started.ok()) << started.status();
     gateway_ = *std::move(started);
   }
@@ -186,6 +203,7 @@ class GatewayTest : public testing::Test {
 
   asio::io_context io_;
   FakeExperiments fake_;
+  FakeUsage usage_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HttpServer> gateway_;
 };
@@ -196,6 +214,14 @@ TEST_F(GatewayTest, AnswersAUnaryCallAsJson) {
   EXPECT_NE(answer.body.find("\"id\":42"), std::string::npos) << answer.body;
   EXPECT_NE(answer.body.find("\"name\":\"Bearer abc\""), std::string::npos) << answer.body;
   EXPECT_EQ(answer.headers.at("Content-Type"), "application/json");
+}
+
+TEST_F(GatewayTest, AnswersWithABodyThatIsNoJsonAsItIs) {
+  const Answer answer =
+      Ask("GET /resources/allocation/raw?timestamp_after=2026-11-20 HTTP/1.1\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.headers.at("Content-Type"), "text/csv");
+  EXPECT_EQ(answer.body, "after\n2026-11-20\n");
 }
 
 TEST_F(GatewayTest, PassesABodyWithoutContentType) {

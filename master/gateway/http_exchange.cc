@@ -155,11 +155,12 @@ asio::awaitable<bool> HttpExchange::ServeMetrics() {
 asio::awaitable<bool> HttpExchange::ServeUnary(const Transcoder::Call& call,
                                                const Metadata& metadata) {
   stream_->expires_never();
-  absl::StatusOr<std::string> result =
+  const absl::StatusOr<std::string> result =
       co_await context_.rpc.Unary(call.path, call.request, metadata);
-  if (result.ok()) result = Transcoder::Write(*call.output, *result);
+  absl::StatusOr<Transcoder::Body> body =
+      result.ok() ? Transcoder::WriteBody(*call.output, *result) : result.status();
   Response response =
-      result.ok() ? Answer(200, "application/json", *std::move(result)) : Fail(result.status());
+      body.ok() ? Answer(200, body->content_type, std::move(body->text)) : Fail(body.status());
   co_return co_await Write(response);
 }
 

@@ -180,7 +180,9 @@ Json Writer::Answers(const MethodDescriptor& method) {
   Json answer = {{"description", method.server_streaming()
                                      ? "A line, or an event, for each message of the stream."
                                      : "Done."}};
-  if (method.server_streaming()) {
+  if (method.output_type()->full_name() == "google.api.HttpBody") {
+    answer["content"]["*/*"]["schema"] = {{"type", "string"}};
+  } else if (method.server_streaming()) {
     const Json line = {{"type", "object"}, {"properties", {{"result", std::move(schema)}}}};
     answer["content"]["application/x-ndjson"]["schema"] = line;
     answer["content"]["text/event-stream"]["schema"] = line;

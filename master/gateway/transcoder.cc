@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "google/api/httpbody.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include <nlohmann/json.hpp>
@@ -86,6 +87,19 @@ absl::StatusOr<std::string> Transcoder::Write(const google::protobuf::Descriptor
     return absl::InternalError(absl::StrCat("cannot read a ", output.full_name()));
   }
   return proto::ToJson(*message);
+}
+
+absl::StatusOr<Transcoder::Body> Transcoder::WriteBody(const google::protobuf::Descriptor& output,
+                                                       std::string_view response) {
+  if (output.full_name() != google::api::HttpBody::descriptor()->full_name()) {
+    DET_ASSIGN_OR_RETURN(std::string json, Write(output, response));
+    return Body{"application/json", std::move(json)};
+  }
+  google::api::HttpBody body;
+  if (!body.ParseFromArray(response.data(), static_cast<int>(response.size()))) {
+    return absl::InternalError("cannot read a google.api.HttpBody");
+  }
+  return Body{body.content_type(), body.data()};
 }
 
 std::string ErrorJson(const absl::Status& status) {

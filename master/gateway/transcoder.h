@@ -41,6 +41,13 @@ class Transcoder {
   // A serialised answer as JSON.
   static absl::StatusOr<std::string> Write(const google::protobuf::Descriptor& output,
                                            std::string_view response);
+  // As it goes out: JSON, but of a method that answers with google.api.HttpBody, as that says.
+  struct Body {
+    std::string content_type;
+    std::string text;
+  };
+  static absl::StatusOr<Body> WriteBody(const google::protobuf::Descriptor& output,
+                                        std::string_view response);
 
  private:
   explicit Transcoder(proto::HttpRouter router) : router_(std::move(router)) {}

@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/uuid.h"
 #include "master/service/admission.h"
+#include "master/service/audit_trail.h"
+#include "master/service/first_answers.h"
 
 namespace det::service {
 namespace {
@@ -61,6 +63,122 @@ std::string NameOf(const auth::Principal& principal) {
   return "";
 }
 
+// Who was refused, as far as the token says it: not always is that known.
+auth::Principal CallerOf(const Edge& edge, const CallHead& head,
+                         const absl::StatusOr<auth::Principal>& principal) {
+  if (principal.ok()) return *principal;
+  return edge.authenticator->Authenticate(head.authorization).value_or(auth::Principal{});
+}
+
+// Strangers leave no record: they could fill the database.
+void NoteAudit(const Edge& edge, std::string_view method, const CallHead& head,
+               const auth::Principal& caller, const std::string& target,
+               const absl::Status& status) {
+  if (edge.audit == nullptr || caller.kind == auth::PrincipalKind::kNobody) return;
+  store::AuditRecord record;
+  record.at = edge.clock->Now();
+  if (caller.kind == auth::PrincipalKind::kUser) record.user = caller.user;
+  record.caller = NameOf(caller);
+  record.peer = head.peer;
+  record.method = std::string(method);
+  record.target = target;
+  record.request_id = head.request_id;
+  record.code = absl::StatusCodeToString(status.code());
+  edge.audit->Note(std::move(record));
+}
+
+// Whether it makes something, so that doing it twice makes two.
+bool IsCreate(std::string_view method) {
+  const size_t dot = method.rfind('.');
+  const std::string_view name = method.substr(dot == method.npos ? 0 : dot + 1);
+  return (name.substr(0, 6) == "Create" || name.substr(0, 4) == "Post") &&
+         auth::RequirementOf(method).changes();
+}
+
+// One unary call; lives until it is finished.
+struct Call {
+  const Edge& edge;
+  grpc::CallbackServerContext* context;
+  grpc::ServerUnaryReactor* reactor;
+  const google::protobuf::Message* request;
+  google::protobuf::Message* response;  // of UnaryOnce alone
+  std::string_view method;
+  CallHead head;
+  absl::StatusOr<auth::Principal> principal;
+  bool once = false;  // under a key
+  FirstAnswers::Ask ask;
+
+  void Finish(const absl::Status& status) {
+    NoteEnd(edge, method, head, principal, *request, status);
+    reactor->Finish(ToGrpc(status));
+  }
+};
+using Work = absl::AnyInvocable<void(const auth::Principal& principal, Done done)>;
+
+// Whether the work is to be done; else the call is finished.
+bool BeginOnce(Call& call) {
+  if (call.head.key.empty() || !IsCreate(call.method)) return true;
+  if (call.response == nullptr || call.principal->kind != auth::PrincipalKind::kUser) {
+    call.Finish(absl::InvalidArgumentError(
+        absl::StrCat(absl::string_view(call.method.data(), call.method.size()),
+                     " takes no Idempotency-Key; send it without one")));
+    return false;
+  }
+  call.ask = {call.principal->user, call.head.key, std::string(call.method),
+              FirstAnswers::HashOf(*call.request)};
+  const auto first = call.edge.answers->Begin(call.ask, call.response);
+  if (first.ok() && !first->has_value()) {
+    call.once = true;
+    return true;
+  }
+  call.Finish(first.ok() ? **first : first.status());
+  return false;
+}
+
+// The store is asked on the pool: `done` may come on the engine's loop.
+void End(std::shared_ptr<Call> call, const absl::Status& status) {
+  if (!call->once) return call->Finish(status);
+  const Edge& edge = call->edge;
+  edge.pool->Post([call = std::move(call), status] {
+    call->edge.answers->End(call->ask, status, *call->response);
+    call->Finish(status);
+  });
+}
+
+grpc::ServerUnaryReactor* Run(const Edge& edge, grpc::CallbackServerContext* context,
+                              const google::protobuf::Message* request,
+                              google::protobuf::Message* response, std::string_view method,
+                              Work work) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  auto call = std::make_shared<Call>(Call{.edge = edge,
+                                          .context = context,
+                                          .reactor = reactor,
+                                          .request = request,
+                                          .response = response,
+                                          .method = method,
+                                          .head = HeadOf(*context),
+                                          .principal = auth::Principal{}});
+  edge.pool->Post([call = std::move(call), work = std::move(work)]() mutable {
+    call->principal =
+        call->edge.admission->Admit(call->method, call->head.authorization, *call->request);
+    if (!call->principal.ok()) {
+      SayWhen(call->principal.status(), call->context);
+      return call->Finish(call->principal.status());
+    }
+    if (!BeginOnce(*call)) return;
+    const auth::Principal& principal = *call->principal;
+    work(principal, [call](const absl::Status& status) { End(call, status); });
+  });
+  return reactor;
+}
+
+// As work that tells its end.
+Work Telling(absl::AnyInvocable<absl::Status(const auth::Principal& principal)> work) {
+  return [work = std::move(work)](const auth::Principal& principal, Done done) mutable {
+    done(work(principal));
+  };
+}
+
 }  // namespace
 
 grpc::Status ToGrpc(const absl::Status& status) {
@@ -71,6 +189,7 @@ grpc::Status ToGrpc(const absl::Status& status) {
 CallHead HeadOf(grpc::CallbackServerContext& context) {
   CallHead head{.authorization = ValueOf(context, "authorization"),
                 .request_id = ValueOf(context, "x-request-id"),
+                .key = ValueOf(context, "idempotency-key"),
                 .peer = PeerOf(context)};
   if (head.request_id.empty() || head.request_id.size() > kLongestId ||
       !IsPrintable(head.request_id)) {
@@ -97,11 +216,12 @@ void NoteEnd(const Edge& edge, std::string_view method, const CallHead& head,
   }
   const auth::Requirement needs = auth::RequirementOf(method);
   if (!needs.changes()) return;
-  // Who was refused is not always known: the token is not, or its kind is the wrong one.
-  const std::string caller = principal.ok() ? NameOf(*principal) : "";
-  DET_LOG(INFO) << "change" << base::Field("method", method) << base::Field("caller", caller)
-                << base::Field("peer", head.peer) << base::Field("target", TargetOf(needs, request))
-                << base::Field("request_id", head.request_id)
+  const auth::Principal caller = CallerOf(edge, head, principal);
+  const std::string target = TargetOf(needs, request);
+  NoteAudit(edge, method, head, caller, target, status);
+  DET_LOG(INFO) << "change" << base::Field("method", method)
+                << base::Field("caller", NameOf(caller)) << base::Field("peer", head.peer)
+                << base::Field("target", target) << base::Field("request_id", head.request_id)
                 << base::Field("code", absl::StatusCodeToString(status.code()));
 }
 
@@ -109,34 +229,30 @@ grpc::ServerUnaryReactor* Unary(
     const Edge& edge, grpc::CallbackServerContext* context,
     const google::protobuf::Message* request, std::string_view method,
     absl::AnyInvocable<void(const auth::Principal& principal, Done done)> work) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  edge.pool->Post([&edge, context, reactor, request, method, head = HeadOf(*context),
-                   work = std::move(work)]() mutable {
-    const absl::StatusOr<auth::Principal> principal =
-        edge.admission->Admit(method, head.authorization, *request);
-    if (!principal.ok()) {
-      SayWhen(principal.status(), context);
-      NoteEnd(edge, method, head, principal, *request, principal.status());
-      reactor->Finish(ToGrpc(principal.status()));
-      return;
-    }
-    work(*principal, [&edge, reactor, request, method, principal,
-                      head = std::move(head)](const absl::Status& status) {
-      NoteEnd(edge, method, head, principal, *request, status);
-      reactor->Finish(ToGrpc(status));
-    });
-  });
-  return reactor;
+  return Run(edge, context, request, nullptr, method, std::move(work));
 }
 
 grpc::ServerUnaryReactor* UnaryNow(
     const Edge& edge, grpc::CallbackServerContext* context,
     const google::protobuf::Message* request, std::string_view method,
     absl::AnyInvocable<absl::Status(const auth::Principal& principal)> work) {
-  return Unary(edge, context, request, method,
-               [work = std::move(work)](const auth::Principal& principal, Done done) mutable {
-                 done(work(principal));
-               });
+  return Run(edge, context, request, nullptr, method, Telling(std::move(work)));
+}
+
+grpc::ServerUnaryReactor* UnaryOnce(
+    const Edge& edge, grpc::CallbackServerContext* context,
+    const google::protobuf::Message* request, google::protobuf::Message* response,
+    std::string_view method,
+    absl::AnyInvocable<void(const auth::Principal& principal, Done done)> work) {
+  return Run(edge, context, request, response, method, std::move(work));
+}
+
+grpc::ServerUnaryReactor* UnaryOnceNow(
+    const Edge& edge, grpc::CallbackServerContext* context,
+    const google::protobuf::Message* request, google::protobuf::Message* response,
+    std::string_view method,
+    absl::AnyInvocable<absl::Status(const auth::Principal& principal)> work) {
+  return Run(edge, context, request, response, method, Telling(std::move(work)));
 }
 
 void SubmitAndFinish(const Edge& edge, cluster::Event event, Done done) {

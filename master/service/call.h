@@ -25,6 +25,7 @@ grpc::Status ToGrpc(const absl::Status& status);
 struct CallHead {
   std::string authorization;  // the header, empty without one
   std::string request_id;     // the caller's, or made here
+  std::string key;            // the caller's idempotency key, if any
   std::string peer;           // the address, where the gateway or gRPC knows it
 };
 // Also puts the request's id into the answer; to be called once, before the call can end.
@@ -53,6 +54,20 @@ grpc::ServerUnaryReactor* Unary(
 grpc::ServerUnaryReactor* UnaryNow(
     const Edge& edge, grpc::CallbackServerContext* context,
     const google::protobuf::Message* request, std::string_view method,
+    absl::AnyInvocable<absl::Status(const auth::Principal& principal)> work);
+
+// Both for a method that makes something (Create*, Post*): under an idempotency key it is done
+// once, and a repetition gets the first answer, which is read from `response`. The two above refuse
+// keys for such a method.
+grpc::ServerUnaryReactor* UnaryOnce(
+    const Edge& edge, grpc::CallbackServerContext* context,
+    const google::protobuf::Message* request, google::protobuf::Message* response,
+    std::string_view method,
+    absl::AnyInvocable<void(const auth::Principal& principal, Done done)> work);
+grpc::ServerUnaryReactor* UnaryOnceNow(
+    const Edge& edge, grpc::CallbackServerContext* context,
+    const google::protobuf::Message* request, google::protobuf::Message* response,
+    std::string_view method,
     absl::AnyInvocable<absl::Status(const auth::Principal& principal)> work);
 
 // Submits `event` and ends the call with its result.

@@ -21,6 +21,8 @@
 namespace det::service {
 
 class Admission;
+class AuditTrail;
+class FirstAnswers;
 
 // Facts that the answers show.
 struct MasterFacts {
@@ -37,6 +39,8 @@ struct Edge {
   store::Store* store = nullptr;
   auth::Authenticator* authenticator = nullptr;
   Admission* admission = nullptr;
+  AuditTrail* audit = nullptr;  // may be null
+  FirstAnswers* answers = nullptr;
   auth::PasswordQueue* passwords = nullptr;
   bool allow_blank_passwords = false;
   base::ThreadPool* pool = nullptr;  // for whatever blocks

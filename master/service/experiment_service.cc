@@ -74,10 +74,11 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   grpc::ServerUnaryReactor* CreateExperiment(grpc::CallbackServerContext* context,
                                              const api::CreateExperimentRequest* request,
                                              api::CreateExperimentResponse* response) override {
-    return Unary(edge_, context, request, "det.api.v1.ExperimentService.CreateExperiment",
-                 [this, request, response](const auth::Principal& principal, Done done) {
-                   Create(*request, response, principal, std::move(done));
-                 });
+    return UnaryOnce(edge_, context, request, response,
+                     "det.api.v1.ExperimentService.CreateExperiment",
+                     [this, request, response](const auth::Principal& principal, Done done) {
+                       Create(*request, response, principal, std::move(done));
+                     });
   }
 
   grpc::ServerUnaryReactor* GetExperiments(grpc::CallbackServerContext* context,

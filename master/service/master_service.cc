@@ -1,6 +1,13 @@
+#include <algorithm>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "det/api/v1/master.grpc.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
@@ -33,6 +40,66 @@ Slots Count(const cluster::Cluster& cluster) {
   return count;
 }
 
+// ---- what administrators have to say ----
+
+constexpr size_t kLongestMessage = 250;  // bytes: it is shown in one line
+
+api::ClusterMessage ShownMessage(const store::MessageRecord& record) {
+  api::ClusterMessage message;
+  message.set_message(record.text);
+  *message.mutable_start_time() = ToProto(record.starts_at);
+  if (record.ends_at) *message.mutable_end_time() = ToProto(*record.ends_at);
+  *message.mutable_created_time() = ToProto(record.created_at);
+  return message;
+}
+
+absl::StatusOr<store::MessageRecord> ReadMessage(const api::SetClusterMessageRequest& request,
+                                                 absl::Time now) {
+  if (request.message().empty() || request.message().size() > kLongestMessage) {
+    return absl::InvalidArgumentError(absl::StrCat("message: expected 1 to ", kLongestMessage,
+                                                   " bytes, found ", request.message().size()));
+  }
+  store::MessageRecord record;
+  record.text = request.message();
+  record.created_at = now;
+  record.starts_at = request.has_start_time() ? FromProto(request.start_time()) : now;
+  if (request.has_end_time()) record.ends_at = FromProto(request.end_time());
+  if (!request.duration().empty()) {
+    absl::Duration duration;
+    if (request.has_end_time() || !absl::ParseDuration(request.duration(), &duration)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("duration: expected a duration such as 2h30m, and no end_time beside it; "
+                       "found \"",
+                       request.duration(), "\""));
+    }
+    record.ends_at = record.starts_at + duration;
+  }
+  if (record.ends_at && *record.ends_at <= std::max(record.starts_at, now)) {
+    return absl::InvalidArgumentError(
+        "end_time: expected a time after the message's start, and not past");
+  }
+  return record;
+}
+
+// ---- who changed what ----
+
+constexpr int kAuditPage = 100;
+constexpr int kLongestAuditPage = 1'000;
+
+api::AuditRecord ShownRecord(const store::AuditRecord& record) {
+  api::AuditRecord out;
+  out.set_id(record.id);
+  *out.mutable_at() = ToProto(record.at);
+  if (record.user) out.set_user_id(record.user->value());
+  out.set_caller(record.caller);
+  out.set_peer(record.peer);
+  out.set_method(record.method);
+  out.set_target(record.target);
+  out.set_request_id(record.request_id);
+  out.set_code(record.code);
+  return out;
+}
+
 class MasterService final : public api::MasterService::CallbackService {
  public:
   explicit MasterService(const Edge& edge)
@@ -47,6 +114,8 @@ class MasterService final : public api::MasterService::CallbackService {
                       response->set_master_id(edge_.facts.master_id);
                       response->set_cluster_id(edge_.facts.cluster_id);
                       response->set_cluster_name(edge_.facts.cluster_name);
+                      response->set_rbac_enabled(true);
+                      ShowMessage(response);
                       return absl::OkStatus();
                     });
   }
@@ -93,9 +162,101 @@ class MasterService final : public api::MasterService::CallbackService {
     return reactor;
   }
 
+  grpc::ServerUnaryReactor* GetClusterMessage(grpc::CallbackServerContext* context,
+                                              const api::GetClusterMessageRequest* request,
+                                              api::GetClusterMessageResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetClusterMessage",
+                    [this, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto message, Message());
+                      if (message) *response->mutable_cluster_message() = ShownMessage(*message);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* SetClusterMessage(grpc::CallbackServerContext* context,
+                                              const api::SetClusterMessageRequest* request,
+                                              api::SetClusterMessageResponse*) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.SetClusterMessage",
+                    [this, request](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto message,
+                                           ReadMessage(*request, edge_.clock->Now()));
+                      return Change([&] { return messages().SetMessage(message); });
+                    });
+  }
+
+  grpc::ServerUnaryReactor* DeleteClusterMessage(grpc::CallbackServerContext* context,
+                                                 const api::DeleteClusterMessageRequest* request,
+                                                 api::DeleteClusterMessageResponse*) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.DeleteClusterMessage",
+                    [this](const auth::Principal&) {
+                      return Change([this] { return messages().ClearMessage(); });
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetAudit(grpc::CallbackServerContext* context,
+                                     const api::GetAuditRequest* request,
+                                     api::GetAuditResponse* response) override {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.MasterService.GetAudit",
+        [this, request, response](const auth::Principal&) { return List(*request, response); });
+  }
+
  private:
+  store::ClusterMessage& messages() { return edge_.store->cluster_message(); }
+
+  // Remembered: strangers ask for it with GetMaster, and only this master changes it.
+  absl::StatusOr<std::optional<store::MessageRecord>> Message() {
+    std::lock_guard lock(mutex_);
+    if (!known_) {
+      DET_ASSIGN_OR_RETURN(message_, messages().GetMessage());
+      known_ = true;
+    }
+    return message_;
+  }
+
+  template <class Write>
+  absl::Status Change(const Write& write) {
+    std::lock_guard lock(mutex_);
+    known_ = false;
+    return write();
+  }
+
+  // Which master this is, is said also without a database.
+  void ShowMessage(api::GetMasterResponse* response) {
+    const auto message = Message();
+    if (!message.ok() || !message->has_value()) return;
+    const store::MessageRecord& record = **message;
+    const absl::Time now = edge_.clock->Now();
+    if (now < record.starts_at || (record.ends_at && now >= *record.ends_at)) return;
+    *response->mutable_cluster_message() = ShownMessage(record);
+  }
+
+  absl::Status List(const api::GetAuditRequest& request, api::GetAuditResponse* response) {
+    store::AuditQuery query;
+    if (!request.username().empty()) {
+      DET_ASSIGN_OR_RETURN(const auto user,
+                           edge_.store->people().GetUserByName(request.username()));
+      query.user = user.id;
+    }
+    const bool whole = request.method().empty() || absl::StartsWith(request.method(), "det.");
+    query.method = whole ? request.method() : absl::StrCat("det.api.v1.", request.method());
+    if (request.has_since()) query.since = FromProto(request.since());
+    if (request.has_until()) query.until = FromProto(request.until());
+    query.before_id = request.before_id();
+    query.limit = request.limit() <= 0 ? kAuditPage : std::min(request.limit(), kLongestAuditPage);
+    DET_ASSIGN_OR_RETURN(const auto records, edge_.store->audit().ListAudit(query));
+    for (const store::AuditRecord& record : records) *response->add_records() = ShownRecord(record);
+    if (records.size() == static_cast<size_t>(query.limit)) {
+      response->set_next_before_id(records.back().id);
+    }
+    return absl::OkStatus();
+  }
+
   const Edge& edge_;
   DatabaseProbe probe_;
+  std::mutex mutex_;
+  bool known_ = false;
+  std::optional<store::MessageRecord> message_;
 };
 
 }  // namespace

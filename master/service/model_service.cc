@@ -82,16 +82,17 @@ class ModelService final : public api::ModelService::CallbackService {
                                       const api::PostModelRequest* request,
                                       api::PostModelResponse* response) override {
     constexpr char kMethod[] = "det.api.v1.ModelService.PostModel";
-    return UnaryNow(edge_, context, request, kMethod,
-                    [this, request, response](const auth::Principal& principal) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(store::ModelRecord wanted, FromProto(*request));
-                      DET_ASSIGN_OR_RETURN(wanted.workspace, Place(*request, principal, kMethod));
-                      wanted.owner = principal.user;
-                      wanted.created_at = edge_.clock->Now();
-                      DET_ASSIGN_OR_RETURN(const auto made, models().AddModel(wanted));
-                      *response->mutable_model() = ToProto(made);
-                      return absl::OkStatus();
-                    });
+    return UnaryOnceNow(
+        edge_, context, request, response, kMethod,
+        [this, request, response](const auth::Principal& principal) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(store::ModelRecord wanted, FromProto(*request));
+          DET_ASSIGN_OR_RETURN(wanted.workspace, Place(*request, principal, kMethod));
+          wanted.owner = principal.user;
+          wanted.created_at = edge_.clock->Now();
+          DET_ASSIGN_OR_RETURN(const auto made, models().AddModel(wanted));
+          *response->mutable_model() = ToProto(made);
+          return absl::OkStatus();
+        });
   }
 
   grpc::ServerUnaryReactor* PatchModel(grpc::CallbackServerContext* context,
@@ -198,10 +199,11 @@ class ModelService final : public api::ModelService::CallbackService {
   grpc::ServerUnaryReactor* PostModelVersion(grpc::CallbackServerContext* context,
                                              const api::PostModelVersionRequest* request,
                                              api::PostModelVersionResponse* response) override {
-    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.PostModelVersion",
-                    [this, request, response](const auth::Principal& principal) {
-                      return Register(*request, principal.user, response->mutable_model_version());
-                    });
+    return UnaryOnceNow(
+        edge_, context, request, response, "det.api.v1.ModelService.PostModelVersion",
+        [this, request, response](const auth::Principal& principal) {
+          return Register(*request, principal.user, response->mutable_model_version());
+        });
   }
 
   grpc::ServerUnaryReactor* PatchModelVersion(grpc::CallbackServerContext* context,

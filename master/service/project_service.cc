@@ -47,10 +47,10 @@ class ProjectService final : public api::ProjectService::CallbackService {
   grpc::ServerUnaryReactor* PostProject(grpc::CallbackServerContext* context,
                                         const api::PostProjectRequest* request,
                                         api::PostProjectResponse* response) override {
-    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.PostProject",
-                    [this, request, response](const auth::Principal& principal) {
-                      return Post(*request, principal.user, response->mutable_project());
-                    });
+    return UnaryOnceNow(edge_, context, request, response, "det.api.v1.ProjectService.PostProject",
+                        [this, request, response](const auth::Principal& principal) {
+                          return Post(*request, principal.user, response->mutable_project());
+                        });
   }
 
   grpc::ServerUnaryReactor* PatchProject(grpc::CallbackServerContext* context,

@@ -181,17 +181,17 @@ class SearchService final : public api::SearchService::CallbackService {
 
   grpc::ServerUnaryReactor* PostSearcherOperations(
       grpc::CallbackServerContext* context, const api::PostSearcherOperationsRequest* request,
-      api::PostSearcherOperationsResponse*) override {
-    return Unary(edge_, context, request, "det.api.v1.SearchService.PostSearcherOperations",
-                 [this, request](const auth::Principal&, Done done) {
-                   absl::StatusOr<searcher::OperationsPosted> posted = FromProto(*request);
-                   if (!posted.ok()) return done(posted.status());
-                   SubmitAndFinish(
-                       edge_,
-                       cluster::PostSearcherOperations{
-                           model::ExperimentId(request->experiment_id()), *std::move(posted)},
-                       std::move(done));
-                 });
+      api::PostSearcherOperationsResponse* response) override {
+    return UnaryOnce(
+        edge_, context, request, response, "det.api.v1.SearchService.PostSearcherOperations",
+        [this, request](const auth::Principal&, Done done) {
+          absl::StatusOr<searcher::OperationsPosted> posted = FromProto(*request);
+          if (!posted.ok()) return done(posted.status());
+          SubmitAndFinish(edge_,
+                          cluster::PostSearcherOperations{
+                              model::ExperimentId(request->experiment_id()), *std::move(posted)},
+                          std::move(done));
+        });
   }
 
  private:

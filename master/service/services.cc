@@ -15,6 +15,8 @@ std::vector<NamedService> MakeServices(const Edge& edge, AllocationWatch& watch,
   add("det.api.v1.MasterService", MakeMasterService(edge));
   add("det.api.v1.AuthService", MakeAuthService(edge));
   add("det.api.v1.UserService", MakeUserService(edge));
+  add("det.api.v1.RoleService", MakeRoleService(edge));
+  add("det.api.v1.UsageService", MakeUsageService(edge));
   add("det.api.v1.TokenService", MakeTokenService(edge));
   add("det.api.v1.ExperimentService", MakeExperimentService(edge));
   add("det.api.v1.TrialService", MakeTrialService(edge));

@@ -85,12 +85,13 @@ class TemplateService final : public api::TemplateService::CallbackService {
   grpc::ServerUnaryReactor* PostTemplate(grpc::CallbackServerContext* context,
                                          const api::PostTemplateRequest* request,
                                          api::PostTemplateResponse* response) override {
-    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PostTemplate",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto record, FromProto(request->template_()));
-                      DET_RETURN_IF_ERROR(edge_.store->templates().AddTemplate(record));
-                      return Read(record.name, response->mutable_template_());
-                    });
+    return UnaryOnceNow(edge_, context, request, response,
+                        "det.api.v1.TemplateService.PostTemplate",
+                        [this, request, response](const auth::Principal&) -> absl::Status {
+                          DET_ASSIGN_OR_RETURN(const auto record, FromProto(request->template_()));
+                          DET_RETURN_IF_ERROR(edge_.store->templates().AddTemplate(record));
+                          return Read(record.name, response->mutable_template_());
+                        });
   }
 
   grpc::ServerUnaryReactor* PutTemplate(grpc::CallbackServerContext* context,

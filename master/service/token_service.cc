@@ -83,10 +83,11 @@ class TokenService final : public api::TokenService::CallbackService {
   grpc::ServerUnaryReactor* PostAccessToken(grpc::CallbackServerContext* context,
                                             const api::PostAccessTokenRequest* request,
                                             api::PostAccessTokenResponse* response) override {
-    return UnaryNow(edge_, context, request, "det.api.v1.TokenService.PostAccessToken",
-                    [this, request, response](const auth::Principal& caller) {
-                      return Make(caller, *request, response);
-                    });
+    return UnaryOnceNow(edge_, context, request, response,
+                        "det.api.v1.TokenService.PostAccessToken",
+                        [this, request, response](const auth::Principal& caller) {
+                          return Make(caller, *request, response);
+                        });
   }
 
   grpc::ServerUnaryReactor* PatchAccessToken(grpc::CallbackServerContext* context,

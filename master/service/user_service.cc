@@ -144,8 +144,8 @@ class UserService final : public api::UserService::CallbackService {
   grpc::ServerUnaryReactor* PostUser(grpc::CallbackServerContext* context,
                                      const api::PostUserRequest* request,
                                      api::PostUserResponse* response) override {
-    return Unary(
-        edge_, context, request, "det.api.v1.UserService.PostUser",
+    return UnaryOnce(
+        edge_, context, request, response, "det.api.v1.UserService.PostUser",
         [this, request, response](const auth::Principal&, Done done) {
           edge_.passwords->Run(
               [this, request, response] { return Add(*request, response->mutable_user()); },

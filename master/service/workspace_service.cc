@@ -114,10 +114,11 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
   grpc::ServerUnaryReactor* PostWorkspace(grpc::CallbackServerContext* context,
                                           const api::PostWorkspaceRequest* request,
                                           api::PostWorkspaceResponse* response) override {
-    return Unary(edge_, context, request, "det.api.v1.WorkspaceService.PostWorkspace",
-                 [this, request, response](const auth::Principal& principal, Done done) {
-                   Post(*request, principal.user, response->mutable_workspace(), std::move(done));
-                 });
+    return UnaryOnce(edge_, context, request, response, "det.api.v1.WorkspaceService.PostWorkspace",
+                     [this, request, response](const auth::Principal& principal, Done done) {
+                       Post(*request, principal.user, response->mutable_workspace(),
+                            std::move(done));
+                     });
   }
 
   grpc::ServerUnaryReactor* PatchWorkspace(grpc::CallbackServerContext* context,
@@ -238,7 +239,10 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
         [this, wanted = *std::move(wanted), out, done = std::move(done)](absl::Status ok) mutable {
           if (!ok.ok()) return done(std::move(ok));
           const auto made = workspaces().AddWorkspace(wanted);
-          if (made.ok()) *out = ToProto(*made);
+          if (made.ok()) {
+            *out = ToProto(*made);
+            edge_.authenticator->Recheck(wanted.owner);  // who administers it from now on
+          }
           done(made.status());
         });
   }

@@ -15,6 +15,7 @@
 #include "master/cluster/image.h"
 #include "master/store/fake_access.h"
 #include "master/store/fake_model_rows.h"
+#include "master/store/fake_governance.h"
 #include "master/store/fake_people.h"
 #include "master/store/fake_spaces.h"
 #include "master/store/lease.h"
@@ -46,6 +47,7 @@ struct FakeDatabase {
   std::map<std::string, TemplateRecord> templates;
   FakeSpaces spaces;
   ModelRows models;
+  GovernanceRows governance;
   std::map<model::AgentId, model::Agent> known_agents;
   std::map<model::AgentId, model::AgentState> agents;
   std::map<std::string, model::ResourcePool> pools;

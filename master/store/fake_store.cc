@@ -12,6 +12,7 @@
 #include "master/store/fake_access.h"
 #include "master/store/fake_database.h"
 #include "master/store/fake_disposal.h"
+#include "master/store/fake_governance.h"
 #include "master/store/fake_models.h"
 #include "master/store/fake_people.h"
 #include "master/store/fake_projects.h"
@@ -99,7 +100,12 @@ FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
                                                  [this] { return Held(); })),
       workspaces_(std::make_unique<FakeWorkspaces>(database_.get(), [this] { return Held(); })),
       projects_(std::make_unique<FakeProjects>(database_.get(), [this] { return Held(); })),
-      models_(std::make_unique<FakeModels>(database_.get(), [this] { return Held(); })) {}
+      models_(std::make_unique<FakeModels>(database_.get(), [this] { return Held(); })),
+      audit_(std::make_unique<FakeAudit>(database_.get(), [this] { return Held(); })),
+      answers_(std::make_unique<FakeAnswers>(database_.get(), [this] { return Held(); })),
+      cluster_message_(
+          std::make_unique<FakeClusterMessage>(database_.get(), [this] { return Held(); })),
+      usage_(std::make_unique<FakeUsage>(database_.get())) {}
 FakeStore::~FakeStore() = default;
 
 absl::StatusOr<cluster::Image> FakeStore::Load() {

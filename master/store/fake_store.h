@@ -43,6 +43,10 @@ class FakeStore final : public Store {
   Workspaces& workspaces() override { return *workspaces_; }
   Projects& projects() override { return *projects_; }
   Models& models() override { return *models_; }
+  Audit& audit() override { return *audit_; }
+  Answers& answers() override { return *answers_; }
+  ClusterMessage& cluster_message() override { return *cluster_message_; }
+  Usage& usage() override { return *usage_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -78,6 +82,10 @@ class FakeStore final : public Store {
   const std::unique_ptr<Workspaces> workspaces_;
   const std::unique_ptr<Projects> projects_;
   const std::unique_ptr<Models> models_;
+  const std::unique_ptr<Audit> audit_;
+  const std::unique_ptr<Answers> answers_;
+  const std::unique_ptr<ClusterMessage> cluster_message_;
+  const std::unique_ptr<Usage> usage_;
   int64_t epoch_ = 0;  // 0: not loaded
   absl::AnyInvocable<void(absl::Status)> fenced_;
 };

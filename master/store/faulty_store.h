@@ -77,6 +77,10 @@ class FaultyStore final : public Store {
   Workspaces& workspaces() override { return store_.workspaces(); }
   Projects& projects() override { return store_.projects(); }
   Models& models() override { return store_.models(); }
+  Audit& audit() override { return store_.audit(); }
+  Answers& answers() override { return store_.answers(); }
+  ClusterMessage& cluster_message() override { return store_.cluster_message(); }
+  Usage& usage() override { return store_.usage(); }
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override {
     return store_.GetExperiment(id);
   }

@@ -20,6 +20,9 @@
 #include "master/cluster/change.h"
 #include "master/cluster/image.h"
 #include "master/store/access.h"
+#include "master/store/answers.h"
+#include "master/store/audit.h"
+#include "master/store/cluster_message.h"
 #include "master/store/disposal.h"
 #include "master/store/lease.h"
 #include "master/store/models.h"
@@ -27,6 +30,7 @@
 #include "master/store/projects.h"
 #include "master/store/records.h"
 #include "master/store/templates.h"
+#include "master/store/usage.h"
 #include "master/store/workspaces.h"
 
 namespace det::store {
@@ -83,6 +87,10 @@ class Store {
   virtual Workspaces& workspaces() = 0;
   virtual Projects& projects() = 0;
   virtual Models& models() = 0;
+  virtual Audit& audit() = 0;
+  virtual Answers& answers() = 0;
+  virtual ClusterMessage& cluster_message() = 0;
+  virtual Usage& usage() = 0;
 
   // ---- reads: committed rows only ----
 

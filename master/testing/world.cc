@@ -40,6 +40,8 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   edge_.store = &store_;
   edge_.authenticator = &authenticator_;
   edge_.admission = &admission_;
+  edge_.audit = &audit_;
+  edge_.answers = &answers_;
   edge_.passwords = &passwords_;
   edge_.pool = pool_.get();
   edge_.loop = loop_.get();
@@ -59,6 +61,7 @@ World::~World() {
   engine_->Stop();
   pool_->Stop();
   passwords_.Stop();
+  audit_.Stop();
   loop_->Stop();
 }
 

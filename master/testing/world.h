@@ -14,6 +14,8 @@
 #include "base/thread_pool.h"
 #include "master/agents/agent_hub.h"
 #include "master/service/admission.h"
+#include "master/service/audit_trail.h"
+#include "master/service/first_answers.h"
 #include "master/service/services.h"
 #include "master/store/fake_store.h"
 #include "master/store/faulty_store.h"
@@ -36,6 +38,7 @@ class World {
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
   store::FakeStore& store() { return store_; }
   agents::AgentHub& hub() { return *hub_; }
+  service::AuditTrail& audit() { return audit_; }
   // In front of it: what the engine commits by.
   store::FaultyStore& commits() { return commits_; }
   // Full names of all services, that of the agents among them.
@@ -53,6 +56,8 @@ class World {
   auth::Authenticator authenticator_{&store_, &clock_, auth::AllocationTokens("secret")};
   std::unique_ptr<service::Whereabouts> whereabouts_ = service::MakeWhereabouts(&store_);
   service::Admission admission_{&authenticator_, whereabouts_.get(), &clock_, {}};
+  service::AuditTrail audit_{&store_.audit(), nullptr};
+  service::FirstAnswers answers_{&store_.answers(), &clock_};
   std::unique_ptr<base::EventLoop> loop_ = base::MakeAsioEventLoop("cluster");
   std::unique_ptr<base::ThreadPool> pool_ = std::make_unique<base::ThreadPool>(4);
   auth::PasswordQueue passwords_{loop_.get()};

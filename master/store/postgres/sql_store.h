@@ -18,6 +18,7 @@
 #include "master/store/postgres/sql_access.h"
 #include "master/store/postgres/sql_disposal.h"
 #include "master/store/postgres/sql_models.h"
+#include "master/store/postgres/sql_governance.h"
 #include "master/store/postgres/sql_people.h"
 #include "master/store/postgres/sql_projects.h"
 #include "master/store/postgres/sql_templates.h"
@@ -56,6 +57,10 @@ class SqlStore final : public Store {
   Workspaces& workspaces() override { return workspaces_; }
   Projects& projects() override { return projects_; }
   Models& models() override { return models_; }
+  Audit& audit() override { return audit_; }
+  Answers& answers() override { return answers_; }
+  ClusterMessage& cluster_message() override { return cluster_message_; }
+  Usage& usage() override { return usage_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -102,6 +107,10 @@ class SqlStore final : public Store {
   SqlWorkspaces workspaces_{&readers_, &fence_};
   SqlProjects projects_{&readers_, &fence_};
   SqlModels models_{&readers_, &fence_};
+  SqlAudit audit_{&writer_, &readers_, &fence_};
+  SqlAnswers answers_{&readers_, &fence_};
+  SqlClusterMessage cluster_message_{&readers_, &fence_};
+  SqlUsage usage_{&readers_};
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 

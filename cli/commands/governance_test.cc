@@ -1,0 +1,121 @@
+// The commands of roles, the audit, the cluster's message and usage: what they send and print.
+#include <string>
+
+#include "cli/arguments.h"
+#include "cli/testing/run_det.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace det::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class GovernanceTest : public ::testing::Test {
+ protected:
+  Nobody nobody_;
+};
+
+constexpr char kBob[] = R"({"user":{"id":3,"username":"bob","active":true}})";
+constexpr char kSpaces[] = R"({"workspaces":[{"id":2,"name":"vision"}]})";
+
+TEST_F(GovernanceTest, RolesAreAssignedAndTaken) {
+  const Said given =
+      Det("rbac assign-role Editor --username-to-assign bob -w vision", {kBob, kSpaces, "{}"});
+  ASSERT_TRUE(given.code.ok()) << given.code.status();
+  EXPECT_THAT(given.requests[2], HasSubstr("POST /api/v1/roles/add-assignments "));
+  EXPECT_THAT(given.requests[2], HasSubstr(R"("userId":3)"));
+  EXPECT_THAT(given.requests[2], HasSubstr(R"("name":"Editor")"));
+  EXPECT_THAT(given.requests[2], HasSubstr(R"("scopeWorkspaceId":2)"));
+  EXPECT_EQ(given.out, "bob is now Editor in workspace vision\n");
+
+  const Said taken = Det("rbac unassign-role Viewer --username-to-assign bob", {kBob, "{}"});
+  EXPECT_THAT(taken.requests[1], HasSubstr("POST /api/v1/roles/remove-assignments "));
+  EXPECT_THAT(taken.requests[1], HasSubstr(R"("scopeCluster":true)"));
+  EXPECT_THAT(taken.requests[1], Not(HasSubstr("scopeWorkspaceId")));
+  EXPECT_EQ(taken.out, "bob is no longer Viewer for the cluster\n");
+  EXPECT_TRUE(IsUsageError(Det("rbac assign-role Editor", {}).code.status()));
+}
+
+TEST_F(GovernanceTest, RolesAreListed) {
+  const char* summary =
+      R"({"roles":[{"roleId":5,"name":"Editor","permissions":[{}]},{"roleId":4,"name":"Viewer"}],
+      "assignments":[{"roleId":5,"scopeWorkspaceIds":[2,9]},{"roleId":4,"scopeCluster":true}]})";
+  EXPECT_EQ(Det("rbac my-permissions --csv", {summary, kSpaces}).out,
+            "WHERE,ROLE,PERMISSIONS\nvision,Editor,1\nworkspace 9,Editor,1\n"
+            "(the cluster),Viewer,0\n");
+  const char* roles =
+      R"({"roles":[{"roleId":5,"name":"Editor","scopeTypeMask":{"workspace":true},
+      "permissions":[{"name":"view project","scopeTypeMask":{"workspace":true}}]}]})";
+  EXPECT_EQ(Det("rbac list-roles --csv", {roles}).out,
+            "ID,ROLE,IN A WORKSPACE,PERMISSIONS\n5,Editor,yes,1\n");
+  EXPECT_EQ(Det("rbac describe-role Editor --csv", {roles}).out,
+            "PERMISSION,IN A WORKSPACE\nview project,yes\n");
+  EXPECT_TRUE(absl::IsNotFound(Det("rbac describe-role King", {roles}).code.status()));
+  const char* held =
+      R"({"roles":[{"role":{"name":"Editor"},"userRoleAssignments":[
+      {"userId":3,"roleAssignment":{"scopeWorkspaceId":2}}]}]})";
+  const Said said = Det("rbac list-users-roles bob --csv", {kBob, held, kSpaces});
+  EXPECT_THAT(said.requests[1], HasSubstr("GET /api/v1/roles/search/by-user/3"));
+  EXPECT_EQ(said.out, "WHERE,ROLE\nvision,Editor\n");
+}
+
+TEST_F(GovernanceTest, AuditIsReadPageByPage) {
+  const char* first =
+      R"({"records":[{"id":"9","at":"2026-11-21T09:00:00Z","caller":"ann","peer":"10.0.0.1",
+      "method":"det.api.v1.UserService.PostUser","target":"","requestId":"r","code":"OK"}],
+      "nextBeforeId":"9"})";
+  const char* last = R"({"records":[{"id":"8","caller":"ann"}]})";
+  const Said said =
+      Det("master audit --by ann --method UserService. --since 2026-11-20T00:00:00Z -n 5 --csv",
+          {first, last});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  for (const char* part :
+       {"/api/v1/master/audit?", "username=ann", "method=UserService.", "limit=5", "since=2026"}) {
+    EXPECT_THAT(said.requests[0], HasSubstr(part));
+  }
+  EXPECT_THAT(said.requests[1], HasSubstr("beforeId=9"));
+  EXPECT_THAT(said.requests[1], HasSubstr("limit=4"));
+  EXPECT_THAT(said.out,
+              HasSubstr("AT,WHO,FROM,METHOD,WHAT,CODE,REQUEST\n"
+                        "2026-11-21T09:00:00Z,ann,10.0.0.1,UserService.PostUser,,OK,r\n"));
+  EXPECT_THAT(Det("master audit --json", {last}).out, HasSubstr(R"("id": "8")"));
+  EXPECT_TRUE(IsUsageError(Det("master audit --since yesterday", {}).code.status()));
+}
+
+TEST_F(GovernanceTest, TheClustersMessageIsSetShownAndTakenBack) {
+  const Said set = Det("master cluster-message set down~at~noon -d 2h", {"{}"});
+  ASSERT_TRUE(set.code.ok()) << set.code.status();
+  EXPECT_THAT(set.requests[0], HasSubstr("PUT /api/v1/master/cluster_message "));
+  EXPECT_THAT(set.requests[0], HasSubstr(R"("message":"down at noon")"));
+  EXPECT_THAT(set.requests[0], HasSubstr(R"("duration":"2h")"));
+  EXPECT_THAT(Det("master cluster-message get",
+                  {R"({"clusterMessage":{"message":"m","startTime":"2026-11-21T09:00:00Z"}})"})
+                  .out,
+              HasSubstr("it is taken back"));
+  EXPECT_EQ(Det("master cluster-message get", {"{}"}).out, "there is no message\n");
+  EXPECT_THAT(Det("master cluster-message clear", {"{}"}).requests[0],
+              HasSubstr("DELETE /api/v1/master/cluster_message"));
+}
+
+TEST_F(GovernanceTest, UsageIsPrintedAsCsv) {
+  const Said raw = Det("resources raw 2026-11-20 2026-11-21",
+                       {R"({"resourceEntries":[{"experimentId":7,"kind":"training","username":"ann",
+                       "labels":["a","b"],"slots":2,"startTime":"2026-11-20T09:00:00Z",
+                       "seconds":1234567.5}]})"});
+  EXPECT_THAT(raw.requests[0], HasSubstr("timestampAfter=2026-11-20"));
+  EXPECT_EQ(raw.out,
+            "experiment_id,kind,username,labels,slots,start_time,end_time,seconds\n"
+            "7,training,ann,\"a,b\",2,2026-11-20T09:00:00Z,,1234567.5\n");
+  const Said sums = Det("res aggregated 2026-11-01 2026-11-30 --monthly",
+                        {R"({"resourceEntries":[{"periodStart":"2026-11","seconds":10,
+                        "byUsername":{"ben":4,"ann":6}}]})"});
+  EXPECT_THAT(sums.requests[0], HasSubstr("period=RESOURCE_ALLOCATION_AGGREGATION_PERIOD_MONTHLY"));
+  EXPECT_EQ(sums.out,
+            "aggregation_type,aggregation_key,date,seconds\ntotal,total,2026-11,10\n"
+            "username,ann,2026-11,6\nusername,ben,2026-11,4\n");
+}
+
+}  // namespace
+}  // namespace det::cli

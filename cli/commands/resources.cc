@@ -1,0 +1,107 @@
+// det resources raw|aggregated
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "det/api/v1/usage.pb.h"
+
+namespace det::cli {
+namespace {
+
+std::string Exactly(double number) { return absl::StrFormat("%.15g", number); }
+
+std::string TimeText(const google::protobuf::Timestamp& time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E*SZ", ToTime(time), absl::UTCTimeZone());
+}
+
+// CSV is what programs that read these reports expect, --csv or not.
+absl::StatusOr<int> Print(Invocation& run, const google::protobuf::Message& response,
+                          const Table& table) {
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+  } else {
+    run.screen->Print(table.RenderCsv());
+  }
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunRaw(Invocation& run) {
+  api::v1::ResourceAllocationRawRequest request;
+  request.set_timestamp_after(run.args.Word("START"));
+  request.set_timestamp_before(run.args.Word("END"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::ResourceAllocationRawResponse response;
+  DET_RETURN_IF_ERROR(api->Call("UsageService.ResourceAllocationRaw", request, &response));
+  Table table({{"experiment_id"},
+               {"kind"},
+               {"username"},
+               {"labels"},
+               {"slots"},
+               {"start_time"},
+               {"end_time"},
+               {"seconds"}});
+  for (const auto& entry : response.resource_entries()) {
+    table.AddRow({absl::StrCat(entry.experiment_id()), entry.kind(), entry.username(),
+                  absl::StrJoin(entry.labels(), ","), Exactly(entry.slots()),
+                  TimeText(entry.start_time()),
+                  entry.has_end_time() ? TimeText(entry.end_time()) : std::string(),
+                  Exactly(entry.seconds())});
+  }
+  return Print(run, response, table);
+}
+
+absl::StatusOr<int> RunAggregated(Invocation& run) {
+  api::v1::ResourceAllocationAggregatedRequest request;
+  request.set_start_date(run.args.Word("START"));
+  request.set_end_date(run.args.Word("END"));
+  request.set_period(run.args.Has("monthly")
+                         ? api::v1::RESOURCE_ALLOCATION_AGGREGATION_PERIOD_MONTHLY
+                         : api::v1::RESOURCE_ALLOCATION_AGGREGATION_PERIOD_DAILY);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::ResourceAllocationAggregatedResponse response;
+  DET_RETURN_IF_ERROR(api->Call("UsageService.ResourceAllocationAggregated", request, &response));
+  Table table({{"aggregation_type"}, {"aggregation_key"}, {"date"}, {"seconds"}});
+  for (const auto& entry : response.resource_entries()) {
+    const auto add = [&](const char* type, const auto& by) {
+      const std::map<std::string, double> sorted(by.begin(), by.end());
+      for (const auto& [key, seconds] : sorted) {
+        table.AddRow({type, key, entry.period_start(), Exactly(seconds)});
+      }
+    };
+    table.AddRow({"total", "total", entry.period_start(), Exactly(entry.seconds())});
+    add("username", entry.by_username());
+    add("experiment_label", entry.by_experiment_label());
+    add("resource_pool", entry.by_resource_pool());
+  }
+  return Print(run, response, table);
+}
+
+}  // namespace
+
+std::vector<Command> ResourcesCommands() {
+  constexpr char kTimes[] =
+      "Times: 2026-11-21 or 2026-11-21T09:00:00, in UTC unless they name a zone. Slots count while "
+      "they are held, busy or not.";
+  return {
+      {{"resources", "raw"},
+       "print who held how many slots when, as CSV",
+       {{"START", "from this time"}, {"END", "until before this time"}},
+       {kCsv},
+       RunRaw,
+       kTimes},
+      {{"resources", "aggregated"},
+       "print the slot-seconds of each day, as CSV",
+       {{"START", "the first day"}, {"END", "the last day"}},
+       {{"monthly", 0, "", "of each month"}, kCsv},
+       RunAggregated,
+       kTimes},
+  };
+}
+
+}  // namespace det::cli

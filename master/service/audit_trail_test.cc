@@ -1,0 +1,93 @@
+#include "master/service/audit_trail.h"
+
+#include <atomic>
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "master/store/fake_store.h"
+
+namespace det::service {
+namespace {
+
+store::AuditRecord Record(const std::string& id) {
+  store::AuditRecord record;
+  record.request_id = id;
+  return record;
+}
+
+TEST(AuditTrailTest, WritesInOrderAndWhatWaitsAtTheEnd) {
+  store::FakeStore store;
+  {
+    AuditTrail trail(&store.audit(), nullptr);
+    trail.Note(Record("a"));
+    trail.Flush();
+    EXPECT_EQ(store.audit().ListAudit({})->size(), 1u);
+    trail.Note(Record("b"));
+    trail.Note(Record("c"));
+  }
+  const auto records = store.audit().ListAudit({});
+  ASSERT_EQ(records->size(), 3u);
+  EXPECT_EQ(records->at(0).request_id, "c");
+  EXPECT_EQ(records->at(2).request_id, "a");
+}
+
+// Holds its first batch back until it is told to go on.
+class SlowAudit final : public store::Audit {
+ public:
+  absl::Status AddAudit(const std::vector<store::AuditRecord>&) override {
+    if (!std::exchange(first_, false)) return absl::OkStatus();
+    began.set_value();
+    go.get_future().wait();
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::vector<store::AuditRecord>> ListAudit(const store::AuditQuery&) override {
+    return std::vector<store::AuditRecord>();
+  }
+  std::promise<void> began, go;
+
+ private:
+  bool first_ = true;
+};
+
+TEST(AuditTrailTest, CountsWhatFindsNoPlace) {
+  SlowAudit store;
+  std::atomic<int64_t> lost = 0;
+  AuditTrail trail(
+      &store, [&](int64_t count) { lost += count; }, /*most=*/2);
+  trail.Note(Record("written"));
+  store.began.get_future().wait();
+  trail.Note(Record("waits"));
+  trail.Note(Record("waits"));
+  EXPECT_EQ(lost, 0);
+  trail.Note(Record("lost"));
+  EXPECT_EQ(lost, 1);
+  store.go.set_value();
+}
+
+TEST(AuditTrailTest, CountsWhatTheStoreDoesNotTake) {
+  class Away final : public store::Audit {
+    absl::Status AddAudit(const std::vector<store::AuditRecord>&) override {
+      return absl::UnavailableError("away");
+    }
+    absl::StatusOr<std::vector<store::AuditRecord>> ListAudit(const store::AuditQuery&) override {
+      return absl::UnavailableError("away");
+    }
+  } away;
+  std::atomic<int64_t> lost = 0;
+  AuditTrail trail(&away, [&](int64_t count) { lost += count; });
+  trail.Note(Record("a"));
+  trail.Note(Record("b"));
+  trail.Flush();
+  EXPECT_EQ(lost, 2);
+  trail.Stop();
+  trail.Note(Record("c"));
+  EXPECT_EQ(lost, 3);
+}
+
+}  // namespace
+}  // namespace det::service

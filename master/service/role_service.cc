@@ -1,0 +1,249 @@
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/role.grpc.pb.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/convert_role.h"
+#include "master/service/convert_user.h"
+#include "master/service/services.h"
+#include "master/store/canonical.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+class RoleService final : public api::RoleService::CallbackService {
+ public:
+  explicit RoleService(const Edge& edge) : edge_(edge) {}
+
+  grpc::ServerUnaryReactor* GetPermissionsSummary(
+      grpc::CallbackServerContext* context, const api::GetPermissionsSummaryRequest* request,
+      api::GetPermissionsSummaryResponse* response) override {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.RoleService.GetPermissionsSummary",
+        [response](const auth::Principal& caller) { return Summarize(caller, response); });
+  }
+
+  grpc::ServerUnaryReactor* ListRoles(grpc::CallbackServerContext* context,
+                                      const api::ListRolesRequest* request,
+                                      api::ListRolesResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.ListRoles",
+                    [request, response](const auth::Principal&) {
+                      Answer(AllRoles(), *request, response);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetRolesByID(grpc::CallbackServerContext* context,
+                                         const api::GetRolesByIDRequest* request,
+                                         api::GetRolesByIDResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.GetRolesByID",
+                    [request, response](const auth::Principal&) -> absl::Status {
+                      for (const int32_t id : request->role_ids()) {
+                        api::Role role;
+                        role.set_role_id(id);
+                        DET_ASSIGN_OR_RETURN(const model::Role known, FromProto(role));
+                        *response->add_roles()->mutable_role() = ToProto(known);
+                      }
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* SearchRolesAssignableToScope(
+      grpc::CallbackServerContext* context, const api::SearchRolesAssignableToScopeRequest* request,
+      api::SearchRolesAssignableToScopeResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.SearchRolesAssignableToScope",
+                    [request, response](const auth::Principal& caller) {
+                      std::vector<model::Role> roles = AllRoles();
+                      std::erase_if(roles, [&](model::Role role) {
+                        return !CheckMayAssign(caller, request->workspace_id(), role).ok();
+                      });
+                      Answer(roles, *request, response);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetRolesAssignedToUser(
+      grpc::CallbackServerContext* context, const api::GetRolesAssignedToUserRequest* request,
+      api::GetRolesAssignedToUserResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.GetRolesAssignedToUser",
+                    [this, request, response](const auth::Principal&) {
+                      return ListOf(model::UserId(request->user_id()), response);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetGroupsAndUsersAssignedToWorkspace(
+      grpc::CallbackServerContext* context,
+      const api::GetGroupsAndUsersAssignedToWorkspaceRequest* request,
+      api::GetGroupsAndUsersAssignedToWorkspaceResponse* response) override {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.RoleService.GetGroupsAndUsersAssignedToWorkspace",
+        [this, request, response](const auth::Principal&) { return ListIn(*request, response); });
+  }
+
+  grpc::ServerUnaryReactor* AssignRoles(grpc::CallbackServerContext* context,
+                                        const api::AssignRolesRequest* request,
+                                        api::AssignRolesResponse*) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.AssignRoles",
+                    [this, request](const auth::Principal& caller) {
+                      return Change(caller, *request, &store::Access::AddRole);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* RemoveAssignments(grpc::CallbackServerContext* context,
+                                              const api::RemoveAssignmentsRequest* request,
+                                              api::RemoveAssignmentsResponse*) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.RemoveAssignments",
+                    [this, request](const auth::Principal& caller) {
+                      return Change(caller, *request, &store::Access::RemoveRole);
+                    });
+  }
+
+ private:
+  // Workspace 0: the cluster. That the caller is an administrator of each workspace that the
+  // request names is known from the door.
+  static absl::Status CheckMayAssign(const auth::Principal& caller, int32_t workspace,
+                                     model::Role role) {
+    if (workspace != 0 && role == model::Role::kClusterAdmin) {
+      return absl::InvalidArgumentError(
+          "ClusterAdmin is a role for the cluster alone; assign it without a workspace");
+    }
+    const model::Role held = caller.RoleIn(workspace);
+    const model::Role least =
+        workspace == 0 ? model::Role::kClusterAdmin : model::Role::kWorkspaceAdmin;
+    if (held >= least && held >= role) return absl::OkStatus();
+    return absl::PermissionDeniedError(
+        workspace == 0
+            ? std::string("roles for the cluster are assigned by its administrators; ask one, or "
+                          "name a workspace")
+            : absl::StrCat("roles in workspace ", workspace,
+                           " are assigned by its administrators, and none that is more than their "
+                           "own; ask an administrator of the cluster"));
+  }
+
+  absl::StatusOr<store::RoleAssignment> Read(const auth::Principal& caller,
+                                             const api::UserRoleAssignment& given) {
+    store::RoleAssignment assignment;
+    assignment.user = model::UserId(given.user_id());
+    assignment.workspace = given.role_assignment().scope_workspace_id();
+    if (given.role_assignment().scope_cluster() && assignment.workspace != 0) {
+      return absl::InvalidArgumentError(
+          "a role is assigned for the cluster or in a workspace: expected scope_cluster or "
+          "scope_workspace_id, found both");
+    }
+    DET_ASSIGN_OR_RETURN(assignment.role, FromProto(given.role_assignment().role()));
+    DET_RETURN_IF_ERROR(CheckMayAssign(caller, assignment.workspace, assignment.role));
+    DET_RETURN_IF_ERROR(edge_.store->people().GetUser(assignment.user).status());
+    if (assignment.workspace == 0) return assignment;
+    DET_RETURN_IF_ERROR(
+        edge_.store->workspaces().GetWorkspace(assignment.workspace, caller.user).status());
+    return assignment;
+  }
+
+  template <class Request>
+  absl::Status Change(const auth::Principal& caller, const Request& request,
+                      absl::Status (store::Access::*write)(const store::RoleAssignment&)) {
+    if (request.group_role_assignments_size() > 0) {
+      return absl::InvalidArgumentError(
+          "there are no groups of users; assign roles to the users themselves");
+    }
+    std::vector<store::RoleAssignment> assignments;
+    for (const api::UserRoleAssignment& given : request.user_role_assignments()) {
+      DET_ASSIGN_OR_RETURN(assignments.emplace_back(), Read(caller, given));
+    }
+    for (const store::RoleAssignment& assignment : assignments) {
+      const absl::Status written = std::invoke(write, edge_.store->access(), assignment);
+      edge_.authenticator->Recheck(assignment.user);
+      DET_RETURN_IF_ERROR(written);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ListOf(model::UserId id, api::GetRolesAssignedToUserResponse* response) {
+    DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge_.store->people().GetUser(id));
+    DET_ASSIGN_OR_RETURN(std::vector<store::RoleAssignment> assignments,
+                         edge_.store->access().RolesOf(id));
+    if (user.admin) assignments.push_back({id, 0, model::Role::kClusterAdmin});
+    AddByRole(assignments, response->mutable_roles());
+    return absl::OkStatus();
+  }
+
+  absl::Status ListIn(const api::GetGroupsAndUsersAssignedToWorkspaceRequest& request,
+                      api::GetGroupsAndUsersAssignedToWorkspaceResponse* response) {
+    DET_ASSIGN_OR_RETURN(const auto all, edge_.store->access().RolesIn(request.workspace_id()));
+    std::vector<store::RoleAssignment> shown;
+    std::set<model::UserId> seen;
+    for (const store::RoleAssignment& each : all) {
+      const auto user = edge_.store->people().GetUser(each.user);
+      if (absl::IsNotFound(user.status())) continue;
+      DET_RETURN_IF_ERROR(user.status());
+      if (!absl::StrContains(absl::AsciiStrToLower(user->username),
+                             absl::AsciiStrToLower(request.name()))) {
+        continue;
+      }
+      shown.push_back(each);
+      if (seen.insert(each.user).second) {
+        *response->add_users_assigned_directly() = ToProto(*user);
+      }
+    }
+    AddByRole(shown, response->mutable_assignments());
+    return absl::OkStatus();
+  }
+
+  static absl::Status Summarize(const auth::Principal& caller,
+                                api::GetPermissionsSummaryResponse* response) {
+    std::vector<auth::WorkspaceRole> held = caller.roles;
+    if (caller.admin) held.push_back({0, model::Role::kClusterAdmin});
+    for (const model::Role role : AllRoles()) {
+      api::RoleAssignmentSummary summary;
+      for (const auth::WorkspaceRole& each : held) {
+        // An access token may be bound to less than its user has.
+        const bool bound = caller.limit != model::Role::kNone && each.role > caller.limit;
+        if ((bound ? caller.limit : each.role) != role) continue;
+        if (each.workspace == 0) {
+          summary.set_scope_cluster(true);
+        } else {
+          summary.add_scope_workspace_ids(each.workspace);
+        }
+      }
+      if (!summary.scope_cluster() && summary.scope_workspace_ids().empty()) continue;
+      *response->add_roles() = ToProto(role);
+      summary.set_role_id(response->roles().rbegin()->role_id());
+      *response->add_assignments() = summary;
+    }
+    return absl::OkStatus();
+  }
+
+  // The window of `roles` that is asked for.
+  template <class Request, class Response>
+  static void Answer(const std::vector<model::Role>& roles, const Request& request,
+                     Response* response) {
+    const int total = static_cast<int>(roles.size());
+    const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
+    for (int i = range.begin; i < range.end; ++i) {
+      *response->add_roles() = ToProto(roles[static_cast<size_t>(i)]);
+    }
+    *response->mutable_pagination() =
+        ToPagination(request.offset(), request.limit(), response->roles_size(), total);
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeRoleService(const Edge& edge) {
+  return std::make_unique<RoleService>(edge);
+}
+
+}  // namespace det::service

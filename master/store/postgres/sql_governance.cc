@@ -1,0 +1,195 @@
+#include "master/store/postgres/sql_governance.h"
+
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "base/status_macros.h"
+#include "master/model/value.h"
+#include "master/store/postgres/params.h"
+#include "master/store/postgres/rows.h"
+
+namespace det::store {
+namespace {
+
+constexpr char kAddAudit[] = R"sql(
+INSERT INTO audit (at, user_id, caller, peer, method, target, request_id, code)
+SELECT * FROM unnest($1::timestamptz[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[],
+                     $7::text[], $8::text[]))sql";
+constexpr char kListAudit[] = R"sql(
+SELECT id, micros(at), user_id, caller, peer, method, target, request_id, code FROM audit
+WHERE ($1::int IS NULL OR user_id = $1::int) AND starts_with(method, $2)
+  AND ($3::timestamptz IS NULL OR at >= $3::timestamptz)
+  AND ($4::timestamptz IS NULL OR at < $4::timestamptz) AND ($5::bigint = 0 OR id < $5::bigint)
+ORDER BY id DESC LIMIT nullif($6::bigint, 0))sql";
+
+// In hexadecimal: the other columns are read as text.
+constexpr char kGetAnswer[] =
+    "SELECT method, request, micros(at), code, message, encode(response, 'hex') FROM answers "
+    "WHERE user_id = $1 AND key = $2 AND at >= $3";
+constexpr char kPutAnswer[] = R"sql(
+INSERT INTO answers (user_id, key, method, request, at, code, message, response)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (user_id, key) DO UPDATE SET method = excluded.method, request = excluded.request,
+  at = excluded.at, code = excluded.code, message = excluded.message,
+  response = excluded.response)sql";
+
+constexpr char kSetMessage[] = R"sql(
+INSERT INTO cluster_message (text, starts_at, ends_at, created_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (one) DO UPDATE SET text = excluded.text, starts_at = excluded.starts_at,
+  ends_at = excluded.ends_at, created_at = excluded.created_at)sql";
+
+constexpr char kListUsage[] = R"sql(
+SELECT t.experiment, e.owner, coalesce(nullif(e.owner_name, ''), e.owner::text),
+  coalesce(w.id, 0), coalesce(w.name, ''), e.labels, a.resource_pool, a.granted * a.fraction,
+  micros(a.started_at), micros(a.ended_at)
+FROM allocations a JOIN trials t ON t.id = a.trial JOIN experiments e ON e.id = t.experiment
+LEFT JOIN projects p ON p.id = e.project LEFT JOIN workspaces w ON w.id = p.workspace
+WHERE a.started_at < $2 AND (a.ended_at IS NULL OR a.ended_at > $1) AND a.granted > 0
+UNION ALL
+SELECT 0, 0, d.owner, 0, d.workspace, '[]'::jsonb, '', d.slots, micros(d.began_at),
+  micros(d.ended_at)
+FROM deleted_usage d WHERE d.began_at < $2 AND d.ended_at > $1
+ORDER BY 9, 1)sql";
+
+AuditRecord ToAudit(const Result& result, int row) {
+  AuditRecord record;
+  record.id = result.Int(row, 0);
+  record.at = result.Time(row, 1);
+  if (!result.IsNull(row, 2)) record.user.emplace(static_cast<int32_t>(result.Int(row, 2)));
+  record.caller = std::string(result.Text(row, 3));
+  record.peer = std::string(result.Text(row, 4));
+  record.method = std::string(result.Text(row, 5));
+  record.target = std::string(result.Text(row, 6));
+  record.request_id = std::string(result.Text(row, 7));
+  record.code = std::string(result.Text(row, 8));
+  return record;
+}
+
+absl::StatusOr<UsageRecord> ToUsage(const Result& result, int row) {
+  UsageRecord record;
+  record.experiment = model::ExperimentId(static_cast<int32_t>(result.Int(row, 0)));
+  record.user = model::UserId(static_cast<int32_t>(result.Int(row, 1)));
+  record.username = std::string(result.Text(row, 2));
+  record.workspace_id = static_cast<int32_t>(result.Int(row, 3));
+  record.workspace = std::string(result.Text(row, 4));
+  const absl::StatusOr<model::Value> labels = ToValue(result, row, 5);
+  DET_RETURN_IF_ERROR(labels.status());
+  if (labels->AsList() != nullptr) {
+    for (const model::Value& label : *labels->AsList()) {
+      if (label.AsString() != nullptr) record.labels.push_back(*label.AsString());
+    }
+  }
+  record.resource_pool = std::string(result.Text(row, 6));
+  record.slots = result.Double(row, 7);
+  record.started_at = result.Time(row, 8);
+  record.ended_at = result.Maybe(&Result::Time, row, 9);
+  return record;
+}
+
+}  // namespace
+
+absl::Status SqlAudit::AddAudit(const std::vector<AuditRecord>& records) {
+  ArrayBuilder times, users, callers, peers, methods, targets, ids, codes;
+  for (const AuditRecord& record : records) {
+    times.Add(ToParam(record.at));
+    users.Add(ToParam(record.user));
+    callers.Add(ToParam(record.caller));
+    peers.Add(ToParam(record.peer));
+    methods.Add(ToParam(record.method));
+    targets.Add(ToParam(record.target));
+    ids.Add(ToParam(record.request_id));
+    codes.Add(ToParam(record.code));
+  }
+  const Params params = {std::move(times).Finish(),   std::move(users).Finish(),
+                         std::move(callers).Finish(), std::move(peers).Finish(),
+                         std::move(methods).Finish(), std::move(targets).Finish(),
+                         std::move(ids).Finish(),     std::move(codes).Finish()};
+  return writer_.Run([&](Connection& connection) {
+    return fence_.Write(connection, {{kAddAudit, params}});
+  });
+}
+
+absl::StatusOr<std::vector<AuditRecord>> SqlAudit::ListAudit(const AuditQuery& query) {
+  return readers_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<AuditRecord>> {
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec(kListAudit, MakeParams(query.user, query.method, query.since, query.until,
+                                               query.before_id, query.limit)));
+    std::vector<AuditRecord> found;
+    for (int row = 0; row < result.rows(); ++row) found.push_back(ToAudit(result, row));
+    return found;
+  });
+}
+
+absl::StatusOr<std::optional<AnswerRecord>> SqlAnswers::GetAnswer(model::UserId user,
+                                                                  const std::string& key,
+                                                                  absl::Time since) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<AnswerRecord>> {
+    DET_ASSIGN_OR_RETURN(const Result result,
+                         connection.Exec(kGetAnswer, MakeParams(user, key, since)));
+    if (result.rows() == 0) return std::nullopt;
+    AnswerRecord answer;
+    answer.user = user;
+    answer.key = key;
+    answer.method = std::string(result.Text(0, 0));
+    answer.request = std::string(result.Text(0, 1));
+    answer.at = result.Time(0, 2);
+    answer.code = static_cast<int>(result.Int(0, 3));
+    answer.message = std::string(result.Text(0, 4));
+    answer.response = absl::HexStringToBytes(std::string(result.Text(0, 5)));
+    return answer;
+  });
+}
+
+absl::Status SqlAnswers::PutAnswer(const AnswerRecord& answer, absl::Time since) {
+  Params params = MakeParams(answer.user, answer.key, answer.method, answer.request, answer.at,
+                             answer.code, answer.message);
+  params.push_back(Binary(answer.response));
+  return pool_.Run([&](Connection& connection) {
+    return fence_.Write(connection, {{"DELETE FROM answers WHERE at < $1", MakeParams(since)},
+                                     {kPutAnswer, params}});
+  });
+}
+
+absl::StatusOr<std::optional<MessageRecord>> SqlClusterMessage::GetMessage() {
+  return pool_.Run([](Connection& connection) -> absl::StatusOr<std::optional<MessageRecord>> {
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec("SELECT text, micros(starts_at), micros(ends_at), micros(created_at) "
+                        "FROM cluster_message"));
+    if (result.rows() == 0) return std::nullopt;
+    MessageRecord message;
+    message.text = std::string(result.Text(0, 0));
+    message.starts_at = result.Time(0, 1);
+    message.ends_at = result.Maybe(&Result::Time, 0, 2);
+    message.created_at = result.Time(0, 3);
+    return message;
+  });
+}
+
+absl::Status SqlClusterMessage::SetMessage(const MessageRecord& message) {
+  const Params params =
+      MakeParams(message.text, message.starts_at, message.ends_at, message.created_at);
+  return pool_.Run([&](Connection& connection) {
+    return fence_.Write(connection, {{kSetMessage, params}});
+  });
+}
+
+absl::Status SqlClusterMessage::ClearMessage() {
+  return pool_.Run([&](Connection& connection) {
+    return fence_.Write(connection, {{"DELETE FROM cluster_message", {}}});
+  });
+}
+
+absl::StatusOr<std::vector<UsageRecord>> SqlUsage::ListUsage(absl::Time from, absl::Time until) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<UsageRecord>> {
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kListUsage, MakeParams(from, until)));
+    std::vector<UsageRecord> found;
+    for (int row = 0; row < result.rows(); ++row) {
+      DET_ASSIGN_OR_RETURN(found.emplace_back(), ToUsage(result, row));
+    }
+    return found;
+  });
+}
+
+}  // namespace det::store

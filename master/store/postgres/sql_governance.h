@@ -1,0 +1,72 @@
+// Audit records, first answers, the cluster's message and usage in PostgreSQL. Used by SqlStore.
+// Any thread; blocks.
+#ifndef MASTER_STORE_POSTGRES_SQL_GOVERNANCE_H_
+#define MASTER_STORE_POSTGRES_SQL_GOVERNANCE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "master/store/answers.h"
+#include "master/store/audit.h"
+#include "master/store/cluster_message.h"
+#include "master/store/postgres/fence.h"
+#include "master/store/postgres/pool.h"
+#include "master/store/usage.h"
+
+namespace det::store {
+
+class SqlAudit final : public Audit {
+ public:
+  // `writer` writes, `readers` read.
+  SqlAudit(Pool* writer, Pool* readers, Fence* fence)
+      : writer_(*writer), readers_(*readers), fence_(*fence) {}
+
+  absl::Status AddAudit(const std::vector<AuditRecord>& records) override;
+  absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) override;
+
+ private:
+  Pool& writer_;
+  Pool& readers_;
+  Fence& fence_;
+};
+
+class SqlAnswers final : public Answers {
+ public:
+  SqlAnswers(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
+
+  absl::StatusOr<std::optional<AnswerRecord>> GetAnswer(model::UserId user, const std::string& key,
+                                                        absl::Time since) override;
+  absl::Status PutAnswer(const AnswerRecord& answer, absl::Time since) override;
+
+ private:
+  Pool& pool_;
+  Fence& fence_;
+};
+
+class SqlClusterMessage final : public ClusterMessage {
+ public:
+  SqlClusterMessage(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
+
+  absl::StatusOr<std::optional<MessageRecord>> GetMessage() override;
+  absl::Status SetMessage(const MessageRecord& message) override;
+  absl::Status ClearMessage() override;
+
+ private:
+  Pool& pool_;
+  Fence& fence_;
+};
+
+class SqlUsage final : public Usage {
+ public:
+  explicit SqlUsage(Pool* pool) : pool_(*pool) {}
+
+  absl::StatusOr<std::vector<UsageRecord>> ListUsage(absl::Time from, absl::Time until) override;
+
+ private:
+  Pool& pool_;
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_POSTGRES_SQL_GOVERNANCE_H_

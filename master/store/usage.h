@@ -1,0 +1,44 @@
+// Who held how many slots for how long, for reports. Reached by Store::usage().
+// Any thread; blocks. Reads committed rows only.
+#ifndef MASTER_STORE_USAGE_H_
+#define MASTER_STORE_USAGE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "master/model/ids.h"
+
+namespace det::store {
+
+// One allocation, from the day it got its slots.
+struct UsageRecord {
+  // Of an experiment that was deleted: 0, no number of its user and workspace, no labels, no pool.
+  model::ExperimentId experiment;
+  model::UserId user;
+  std::string username;
+  int32_t workspace_id = 0;
+  std::string workspace;
+  std::vector<std::string> labels;
+  std::string resource_pool;
+  double slots = 0;  // fractions as such
+  absl::Time started_at;
+  std::optional<absl::Time> ended_at;  // without: it holds them still
+  friend bool operator==(const UsageRecord&, const UsageRecord&) = default;
+};
+
+class Usage {
+ public:
+  virtual ~Usage() = default;
+
+  // What was held at any time from `from` until before `until`, by when it began. Of deleted
+  // experiments the last month alone is known.
+  virtual absl::StatusOr<std::vector<UsageRecord>> ListUsage(absl::Time from, absl::Time until) = 0;
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_USAGE_H_
