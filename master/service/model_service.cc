@@ -81,7 +81,7 @@ class ModelService final : public api::ModelService::CallbackService {
   grpc::ServerUnaryReactor* PostModel(grpc::CallbackServerContext* context,
                                       const api::PostModelRequest* request,
                                       api::PostModelResponse* response) override {
-    constexpr char kMethod[] = "det.api.v1.ModelService.PostModel";
+    static constexpr char kMethod[] = "det.api.v1.ModelService.PostModel";
     return UnaryOnceNow(
         edge_, context, request, response, kMethod,
         [this, request, response](const auth::Principal& principal) -> absl::Status {
@@ -98,7 +98,7 @@ class ModelService final : public api::ModelService::CallbackService {
   grpc::ServerUnaryReactor* PatchModel(grpc::CallbackServerContext* context,
                                        const api::PatchModelRequest* request,
                                        api::PatchModelResponse* response) override {
-    constexpr char kMethod[] = "det.api.v1.ModelService.PatchModel";
+    static constexpr char kMethod[] = "det.api.v1.ModelService.PatchModel";
     return UnaryNow(edge_, context, request, kMethod,
                     [this, request, response](const auth::Principal& principal) -> absl::Status {
                       const api::PatchModel& given = request->model();
