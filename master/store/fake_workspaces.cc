@@ -66,6 +66,7 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::AddWorkspace(const WorkspaceReco
   WorkspaceRecord& row = db_.spaces.workspaces[id];
   row = workspace;
   row.id = id;
+  db_.access.roles.insert({workspace.owner, id, model::Role::kWorkspaceAdmin});
   return Read(row, workspace.owner);
 }
 
