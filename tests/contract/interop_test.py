@@ -164,7 +164,7 @@ class CommandLineTest(Replay):
         report = replay.Report(FACTS)
         report.judge({"verb": "POST", "path": "/api/v1/auth/login", "status": 200,
                       "operation": "Login"}, self.login, "det user login")
-        for step in filter(lambda step: not unserved.is_skipped(step), FACTS["client"]):
+        for step in FACTS["client"]:
             request = f"{step['verb']} {step['path']}"
             try:
                 if step["command"] != last:
@@ -244,8 +244,6 @@ class TaskTest(Replay):
         steps = [step for step in FACTS["task"] if step["run"] == run]
         last_checkpoint = None
         for count, step in enumerate(steps):
-            if unserved.is_skipped(step):
-                continue
             if "timeout_seconds=60" in step["path"]:  # the recorded one was asked away here
                 self.user.send("POST", f"/api/v1/experiments/{experiment}/pause")
             if step.get("operation") == "ReportCheckpoint":
@@ -294,11 +292,11 @@ class ExchangesTest(unittest.TestCase):
             self.assertTrue(step["path"].startswith("/"), step)
             self.assertTrue(step.get("command") or step.get("run"), step)
             known = step.get("operation") in FACTS["needs"]
-            self.assertTrue(known or unserved.expectation(step) or unserved.is_skipped(step), step)
+            self.assertTrue(known or unserved.expectation(step), step)
 
     def test_what_is_not_served_is_still_asked_for(self):
         asked = {step.get("operation") for step in FACTS["client"] + FACTS["task"]}
-        for name in (*unserved.UNSERVED, *unserved.SKIPPED):
+        for name in unserved.UNSERVED:
             self.assertIn(name, asked, "no exchange asks for it any more; take it off the list")
 
 
