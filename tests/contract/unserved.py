@@ -31,6 +31,7 @@ COMMANDS = {
 PATHS = {
     r"GET /api/v1/tasks/[\da-f]{8}-.*": (404, TRIALS_ONLY),
     r"GET /api/v1/tasks//.*": (404, TRIALS_ONLY),
+    r"GET /resources/.*": (200, "the recording server had no reports; there are"),
 }
 
 
