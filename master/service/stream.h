@@ -38,9 +38,13 @@ class Stream final : public grpc::ServerWriteReactor<Response>,
   void Start(Producer producer, std::function<void()> on_over) {
     {
       std::lock_guard lock(mutex_);
-      producer_ = std::move(producer);
-      on_over_ = std::move(on_over);
+      if (!over_) {
+        producer_ = std::move(producer);
+        on_over_ = std::exchange(on_over, nullptr);
+      }
     }
+    // The caller may have left before.
+    if (on_over) on_over();
     Wake();
   }
 
