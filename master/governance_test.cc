@@ -116,11 +116,13 @@ TEST_F(GovernanceTest, EachChangeLeavesARecord) {
   EXPECT_EQ(records[3].user_id(), ann_);
   EXPECT_EQ(records[3].request_id(), "request-of-vision");
   EXPECT_EQ(records[3].code(), "OK");
+  EXPECT_EQ(records[3].target(), "name vision");
   EXPECT_EQ(records[2].code(), "ALREADY_EXISTS");
   EXPECT_EQ(records[1].target(), "experiment 77");
   EXPECT_EQ(records[1].caller(), "admin");
   EXPECT_EQ(records[0].caller(), "ben") << "refused, but known";
   EXPECT_EQ(records[0].code(), "PERMISSION_DENIED");
+  EXPECT_EQ(records[0].target(), absl::StrCat("workspace ", vision, ", user_id ", ben_));
 }
 
 TEST_F(GovernanceTest, AuditIsFilteredPagedAndForAdministrators) {

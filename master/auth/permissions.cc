@@ -30,6 +30,11 @@ constexpr Requirement OrTask(Requirement users) {
   users.own_task = true;
   return users;
 }
+// Of whose request the record shows one field more.
+constexpr Requirement Tells(std::string_view field, Requirement first) {
+  first.told = field;
+  return first;
+}
 constexpr Requirement Reads(Where where, std::string_view field = "") {
   return User(Role::kViewer, where, field);
 }
@@ -68,11 +73,13 @@ constexpr Rule kRules[] = {
      Reads(Where::kWorkspace, "workspace_id")},
     {DET_API "RoleService.GetRolesAssignedToUser", User(Role::kNone, Where::kSelf, "user_id")},
     // For the cluster, and of no more than the caller holds: the service asks.
-    {DET_API "RoleService.AssignRoles", Administers(Where::kWorkspace, kRoleScopes)},
-    {DET_API "RoleService.RemoveAssignments", Administers(Where::kWorkspace, kRoleScopes)},
+    {DET_API "RoleService.AssignRoles",
+     Tells("user_role_assignments.user_id", Administers(Where::kWorkspace, kRoleScopes))},
+    {DET_API "RoleService.RemoveAssignments",
+     Tells("user_role_assignments.user_id", Administers(Where::kWorkspace, kRoleScopes))},
     {DET_API "RoleService.*", kOwn},
 
-    {DET_API "UserService.PostUser", kClusterAdmin},
+    {DET_API "UserService.PostUser", Tells("user.username", kClusterAdmin)},
     {DET_API "UserService.PatchUsers", kClusterAdmin},
     {DET_API "UserService.PatchUser", User(Role::kEditor, Where::kSelf, "user_id")},
     {DET_API "UserService.SetUserPassword", User(Role::kEditor, Where::kSelf, "user_id")},
@@ -85,7 +92,7 @@ constexpr Rule kRules[] = {
     {DET_API "WorkspaceService.ListRPsBoundToWorkspace", Reads(Where::kWorkspace, "workspace_id")},
     {DET_API "WorkspaceService.PinWorkspace", Reads(Where::kWorkspace, "id")},
     {DET_API "WorkspaceService.UnpinWorkspace", Reads(Where::kWorkspace, "id")},
-    {DET_API "WorkspaceService.PostWorkspace", Edits(Where::kAnywhere)},
+    {DET_API "WorkspaceService.PostWorkspace", Tells("name", Edits(Where::kAnywhere))},
     {DET_API "WorkspaceService.PatchWorkspace", Administers(Where::kWorkspace, "id")},
     {DET_API "WorkspaceService.DeleteWorkspace", Administers(Where::kWorkspace, "id")},
     {DET_API "WorkspaceService.ArchiveWorkspace", Administers(Where::kWorkspace, "id")},
@@ -94,7 +101,8 @@ constexpr Rule kRules[] = {
     {DET_API "ProjectService.GetProject", Reads(Where::kProject, "id")},
     {DET_API "ProjectService.GetProjectByKey", Reads(Where::kProjectKey, "key")},
     {DET_API "ProjectService.GetProjectsByUserActivity", Reads(Where::kVisible)},
-    {DET_API "ProjectService.PostProject", Administers(Where::kWorkspace, "workspace_id")},
+    {DET_API "ProjectService.PostProject",
+     Tells("name", Administers(Where::kWorkspace, "workspace_id"))},
     {DET_API "ProjectService.PatchProject", Administers(Where::kProject, "id")},
     {DET_API "ProjectService.DeleteProject", Administers(Where::kProject, "id")},
     {DET_API "ProjectService.ArchiveProject", Administers(Where::kProject, "id")},
@@ -167,7 +175,7 @@ constexpr Rule kRules[] = {
     {DET_API "TemplateService.*", Edits(Where::kAnywhere)},
 
     // A workspace may be named instead of numbered, and the service asks AuthorizeIn.
-    {DET_API "ModelService.PostModel", Edits(Where::kWorkspace, "workspace_id")},
+    {DET_API "ModelService.PostModel", Tells("name", Edits(Where::kWorkspace, "workspace_id"))},
     {DET_API "ModelService.GetModels", Reads(Where::kVisible)},
     {DET_API "ModelService.GetModelLabels", Reads(Where::kVisible)},
     {DET_API "ModelService.Get*", Reads(Where::kModel, "model_name")},

@@ -89,6 +89,9 @@ struct Requirement {
   std::string_view also_field = "";
   model::Role also_role = model::Role::kNone;
 
+  // Besides these, what the record of a call shows of its request: "user.username".
+  std::string_view told = "";
+
   // Whether a call changes something, and leaves a record.
   bool changes() const { return role > model::Role::kViewer; }
 };

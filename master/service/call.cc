@@ -37,16 +37,24 @@ std::string PeerOf(const grpc::CallbackServerContext& context) {
   return own ? ValueOf(context, "x-peer") : peer;
 }
 
-// "experiment 7", "checkpoint a b and 3 more": nothing else of a request is told.
-std::string TargetOf(const auth::Requirement& needs, const google::protobuf::Message& request) {
-  if (needs.field.empty()) return "";
-  std::vector<std::string> ids = ValuesAt(request, needs.field);
+// "checkpoint a b and 3 more"; empty when the request has nothing there.
+std::string Named(std::string_view noun, std::string_view field,
+                  const google::protobuf::Message& request) {
+  if (field.empty()) return "";
+  std::vector<std::string> ids = ValuesAt(request, field);
   if (ids.empty()) return "";
   const size_t more = ids.size() > kNamedThings ? ids.size() - kNamedThings : 0;
   ids.resize(ids.size() - more);
-  const std::string_view noun = auth::Noun(needs.where);
   return absl::StrCat(absl::string_view(noun.data(), noun.size()), " ", absl::StrJoin(ids, " "),
                       more == 0 ? "" : absl::StrCat(" and ", more, " more"));
+}
+
+// "experiment 7", "workspace 2, user_id 3": nothing else of a request is told.
+std::string TargetOf(const auth::Requirement& needs, const google::protobuf::Message& request) {
+  const std::string named = Named(auth::Noun(needs.where), needs.field, request);
+  const std::string_view last = needs.told.substr(needs.told.rfind('.') + 1);
+  const std::string told = Named(last, needs.told, request);
+  return absl::StrCat(named, named.empty() || told.empty() ? "" : ", ", told);
 }
 
 std::string NameOf(const auth::Principal& principal) {
