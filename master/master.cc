@@ -352,6 +352,7 @@ void Master::Impl::Fail(const absl::Status& status) {
 void Master::Impl::Stop() {
   if (gateway_ != nullptr) gateway_->StopAccepting();
   if (hub_ != nullptr) hub_->Stop();
+  allocation_watch_.Stop();
   if (server_ != nullptr) {
     server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
   }

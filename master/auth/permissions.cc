@@ -160,6 +160,7 @@ constexpr Rule kRules[] = {
     {DET_API "TaskService.TaskLogs", Reads(Where::kTask, "task_id")},
 
     {DET_API "JobService.ExplainJob", Reads(Where::kJob, "job_id")},
+    {DET_API "JobService.GetSchedulerSnapshot", kClusterAdmin},
     {DET_API "JobService.Get*", Reads(Where::kVisible)},
     {DET_API "JobService.UpdateJobQueue", Edits(Where::kJob, "updates.job_id")},
 

@@ -49,6 +49,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
   if (!event.request_id.empty()) {
     for (const auto& [id, entry] : step.s.experiments) {
       if (entry.experiment.request_id != event.request_id) continue;
+      if (entry.experiment.owner != event.owner) continue;
       step.out.created = id;
       return step.Finish();
     }

@@ -59,8 +59,19 @@ void AllocationWatch::Close(const cluster::CloseAllocation& news) {
 int64_t AllocationWatch::Subscribe(const model::AllocationId& allocation,
                                    AllocationListener listener) {
   std::lock_guard lock(mutex_);
+  if (stopped_ && listener.stopping) listener.stopping();
   listeners_[allocation].emplace(++last_, std::move(listener));
   return last_;
+}
+
+void AllocationWatch::Stop() {
+  std::lock_guard lock(mutex_);
+  stopped_ = true;
+  for (const auto& [allocation, listeners] : listeners_) {
+    for (const auto& [id, listener] : listeners) {
+      if (listener.stopping) listener.stopping();
+    }
+  }
 }
 
 void AllocationWatch::Unsubscribe(const model::AllocationId& allocation, int64_t id) {

@@ -22,6 +22,8 @@ namespace det::service {
 struct AllocationListener {
   std::function<void(const det::trial::v1::AllocationUpdate&)> update;
   std::function<void()> closed;
+  std::function<void()>
+      stopping;  // the master stops; for those whose calls would wait. May be null
 };
 
 class AllocationWatch final : public engine::TrialSink {
@@ -37,12 +39,16 @@ class AllocationWatch final : public engine::TrialSink {
   int64_t Subscribe(const model::AllocationId& allocation, AllocationListener listener);
   void Unsubscribe(const model::AllocationId& allocation, int64_t id);
 
+  // Tells all, and those who come later, that the master stops.
+  void Stop();
+
  private:
   void Tell(const model::AllocationId& allocation, const det::trial::v1::AllocationUpdate& update);
 
   const std::function<void(const model::AllocationId&)> on_close_;
   std::mutex mutex_;
   int64_t last_ = 0;
+  bool stopped_ = false;
   std::map<model::AllocationId, std::map<int64_t, AllocationListener>> listeners_;
 };
 

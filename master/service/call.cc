@@ -45,6 +45,7 @@ std::string Named(std::string_view noun, std::string_view field,
   if (ids.empty()) return "";
   const size_t more = ids.size() > kNamedThings ? ids.size() - kNamedThings : 0;
   ids.resize(ids.size() - more);
+  for (std::string& id : ids) id.resize(std::min(id.size(), kLongestId));
   return absl::StrCat(absl::string_view(noun.data(), noun.size()), " ", absl::StrJoin(ids, " "),
                       more == 0 ? "" : absl::StrCat(" and ", more, " more"));
 }
@@ -223,7 +224,8 @@ void NoteEnd(const Edge& edge, std::string_view method, const CallHead& head,
                    << base::Field("error", status.message());
   }
   const auth::Requirement needs = auth::RequirementOf(method);
-  if (!needs.changes()) return;
+  // Those over the limit are too many to be worth a record each.
+  if (!needs.changes() || absl::IsResourceExhausted(status)) return;
   const auth::Principal caller = CallerOf(edge, head, principal);
   const std::string target = TargetOf(needs, request);
   NoteAudit(edge, method, head, caller, target, status);

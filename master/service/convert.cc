@@ -163,7 +163,9 @@ Response ToLog(const store::LogRecord& record) {
 void SetConfig(const experiment::Experiment& experiment, api::Experiment* out) {
   const model::Value config = model::ToShownValue(*experiment.config);
   *out->mutable_config() = ToStruct(config);
-  out->set_original_config(experiment.original_config);
+  // Its text may hold what the configuration does not show.
+  const bool hides = config != model::ToValue(*experiment.config);
+  out->set_original_config(hides ? config.ToJson() : experiment.original_config);
   if (experiment.forked_from) out->set_forked_from(experiment.forked_from->value());
   if (const model::Value* hparams = config.Find("hyperparameters")) {
     *out->mutable_hyperparameters() = ToStruct(*hparams);

@@ -150,6 +150,13 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
   DET_RETURN_IF_ERROR(CheckPlace(edge, ready.config, request));
   DET_ASSIGN_OR_RETURN(const std::optional<WarmStart> warm_start,
                        FindWarmStart(*edge.store, ready.config.searcher));
+  if (warm_start) {
+    DET_ASSIGN_OR_RETURN(const int32_t from,
+                         edge.store->projects().WorkspaceOf(warm_start->experiment));
+    DET_RETURN_IF_ERROR(auth::AuthorizeIn(
+        "det.api.v1.ExperimentService.CreateExperiment", principal, model::Role::kViewer, from,
+        auth::Where::kExperiment, absl::StrCat(warm_start->experiment.value())));
+  }
   DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge.store->people().GetUser(principal.user));
   Submission submission;
   submission.warnings = std::move(ready.warnings);
@@ -208,11 +215,13 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
 }
 
 absl::StatusOr<std::optional<model::ExperimentId>> FindByRequestId(store::Store& store,
+                                                                   model::UserId owner,
                                                                    const std::string& request_id) {
   if (request_id.empty()) return std::nullopt;
   DET_ASSIGN_OR_RETURN(
       const store::ExperimentPage page,
-      store.ListExperiments({.window = {.offset = 0, .limit = 1}, .request_id = request_id}));
+      store.ListExperiments(
+          {.window = {.offset = 0, .limit = 1}, .owner_ids = {owner}, .request_id = request_id}));
   if (page.experiments.empty()) return std::nullopt;
   return page.experiments.front().experiment.id;
 }

@@ -23,8 +23,8 @@ struct Submission {
 };
 
 // INVALID_ARGUMENT with every problem of the configuration, or the first of the context directory;
-// NOT_FOUND and FAILED_PRECONDITION of its project (spaces.h), PERMISSION_DENIED for one in which the
-// caller, who will own it, may not create. Stores nothing.
+// NOT_FOUND and FAILED_PRECONDITION of its project (spaces.h), PERMISSION_DENIED for one in which
+// the caller, who will own it, may not create. Stores nothing.
 absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                              const det::api::v1::CreateExperimentRequest& request,
                                              const auth::Principal& principal);
@@ -33,8 +33,9 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
 absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
     const Edge& edge, const det::api::v1::ContinueExperimentRequest& request);
 
-// The experiment that an earlier call with this request id made.
+// The experiment that an earlier call of the user with this request id made.
 absl::StatusOr<std::optional<model::ExperimentId>> FindByRequestId(store::Store& store,
+                                                                   model::UserId owner,
                                                                    const std::string& request_id);
 
 }  // namespace det::service

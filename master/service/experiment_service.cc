@@ -316,7 +316,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
       response->mutable_experiment()->set_name(submission->event.config->name);
       return done(absl::OkStatus());
     }
-    const auto earlier = FindByRequestId(*edge_.store, request.request_id());
+    const auto earlier = FindByRequestId(*edge_.store, principal.user, request.request_id());
     if (!earlier.ok()) return done(earlier.status());
     if (earlier->has_value()) return Answer(**earlier, response, std::move(done));
     const ContextArchive& context = submission->context;

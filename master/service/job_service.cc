@@ -33,7 +33,8 @@ bool HasPool(const cluster::Cluster& cluster, const std::string& name) {
 }
 
 absl::Status List(const cluster::Cluster& cluster, const api::GetJobsRequest& request,
-                  std::vector<api::Job>* jobs, api::Pagination* pagination) {
+                  const auth::Principal& caller, std::vector<api::Job>* jobs,
+                  api::Pagination* pagination) {
   const std::string& pool =
       request.resource_pool().empty() ? cluster.default_compute() : request.resource_pool();
   if (!HasPool(cluster, pool)) return NoSuchPool(cluster, pool);
@@ -41,7 +42,7 @@ absl::Status List(const cluster::Cluster& cluster, const api::GetJobsRequest& re
     const auto& states = request.states();
     const bool wanted =
         states.empty() || std::count(states.begin(), states.end(), each.job.summary().state()) > 0;
-    if (wanted) jobs->push_back(std::move(each.job));
+    if (wanted && caller.Sees(each.job.workspace_id())) jobs->push_back(std::move(each.job));
   }
   if (request.order_by() == api::GetJobsRequest::ORDER_BY_DESC) {
     std::reverse(jobs->begin(), jobs->end());
@@ -172,12 +173,13 @@ class JobService final : public api::JobService::CallbackService {
                                    std::function<void(std::vector<api::Job>)> fill) {
     return Unary(
         edge_, context, &request, method,
-        [this, &request, pagination, fill = std::move(fill)](const auth::Principal&, Done done) {
+        [this, &request, pagination, fill = std::move(fill)](const auth::Principal& caller,
+                                                             Done done) {
           auto judged = std::make_shared<absl::Status>();
           edge_.engine->Query(
-              [&request, pagination, fill, judged](const cluster::Cluster& cluster) {
+              [&request, caller, pagination, fill, judged](const cluster::Cluster& cluster) {
                 std::vector<api::Job> jobs;
-                *judged = List(cluster, request, &jobs, pagination);
+                *judged = List(cluster, request, caller, &jobs, pagination);
                 fill(std::move(jobs));
               },
               [judged, done = std::move(done)](absl::Status status) mutable {

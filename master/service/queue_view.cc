@@ -208,9 +208,8 @@ std::optional<api::JobSummary> PlaceOf(const cluster::Cluster& cluster, model::E
     return a->state == model::AllocationState::kQueued;
   });
   api::JobSummary out;
-  const bool backfilled = std::any_of(live.begin(), live.end(), [&](const Allocation* a) {
-    return cluster.IsBackfilled(a->id);
-  });
+  const bool backfilled = std::any_of(
+      live.begin(), live.end(), [&](const Allocation* a) { return cluster.IsBackfilled(a->id); });
   out.set_state(StateOf(waits, backfilled));
   int ahead = 0;
   for (const Experiment* other : cluster.live_experiments()) {

@@ -180,6 +180,9 @@ class RoleService final : public api::RoleService::CallbackService {
 
   absl::Status ListIn(const api::GetGroupsAndUsersAssignedToWorkspaceRequest& request,
                       api::GetGroupsAndUsersAssignedToWorkspaceResponse* response) {
+    if (request.workspace_id() == 0) {
+      return absl::InvalidArgumentError("workspace_id: expected the number of a workspace");
+    }
     DET_ASSIGN_OR_RETURN(const auto all, edge_.store->access().RolesIn(request.workspace_id()));
     std::vector<store::RoleAssignment> shown;
     std::set<model::UserId> seen;

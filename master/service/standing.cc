@@ -77,6 +77,9 @@ class Wait : public std::enable_shared_from_this<Wait> {
       if (update.update_case() == kind) self->Finish(News(update));
     };
     listener.closed = [self = shared_from_this()] { self->Finish(Ended(self->allocation_)); };
+    listener.stopping = [self = shared_from_this()] {
+      self->Finish(absl::UnavailableError("this master stops; ask again in a moment"));
+    };
     const int64_t subscription = watch_.Subscribe(allocation_, std::move(listener));
     std::unique_lock lock(mutex_);
     subscription_ = subscription;

@@ -271,7 +271,12 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
                    auto gone = Gone(principal, *request);
                    if (!gone.ok()) return done(gone.status());
                    if (gone->ids.empty()) return done(absl::OkStatus());
-                   SubmitAndFinish(edge_, *std::move(gone), std::move(done));
+                   WithCaller(
+                       principal,
+                       [this, gone = *std::move(gone)](const Caller&, Done done) mutable {
+                         SubmitAndFinish(edge_, std::move(gone), std::move(done));
+                       },
+                       std::move(done));
                  });
   }
 
@@ -331,7 +336,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
                     std::move(done));
   }
 
-  // Those of the caller's experiment that have no files any more.
+  // Those of the caller's trial that have no files any more, and are held by nobody.
   absl::StatusOr<cluster::DeleteCheckpoints> Gone(const auth::Principal& principal,
                                                   const api::PatchCheckpointsRequest& request) {
     const auto run = model::RunOf(principal.allocation);
@@ -339,7 +344,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
     for (const api::PatchCheckpoint& patch : request.checkpoints()) {
       DET_ASSIGN_OR_RETURN(const auto entry,
                            edge_.store->GetCheckpoint(model::CheckpointId(patch.uuid())));
-      if (!run || entry.experiment != run->experiment) {
+      if (!run || entry.checkpoint.trial != run->trial) {
         return NotItsOwn(principal, "checkpoint", patch.uuid());
       }
       if (!patch.has_resources()) continue;
@@ -348,6 +353,11 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
             "checkpoint ", patch.uuid(), ": it keeps all of its files or none; delete it whole"));
       }
       gone.ids.push_back(entry.checkpoint.id);
+    }
+    if (!run || gone.ids.empty()) return gone;
+    DET_ASSIGN_OR_RETURN(const auto held, edge_.store->disposal().ListHeld(run->experiment));
+    for (const store::HeldCheckpoint& each : held) {
+      std::erase(gone.ids, each.id);
     }
     return gone;
   }

@@ -113,11 +113,12 @@ class TokenService final : public api::TokenService::CallbackService {
                            edge_.store->people().GetUserByName(request.username()));
       query.user = user.id;
     }
-    if (!caller.admin && query.user.value_or(caller.user) != caller.user) {
+    if (caller.RoleIn(0) != model::Role::kClusterAdmin &&
+        query.user.value_or(caller.user) != caller.user) {
       return absl::PermissionDeniedError(
           "the access tokens of others are shown to administrators; ask one");
     }
-    if (!caller.admin) query.user = caller.user;
+    if (caller.RoleIn(0) != model::Role::kClusterAdmin) query.user = caller.user;
     DET_ASSIGN_OR_RETURN(const store::TokenPage page, edge_.store->access().ListTokens(query));
     for (const store::SessionRecord& token : page.tokens) {
       *response->add_token_info() = ToProto(token);
@@ -129,9 +130,13 @@ class TokenService final : public api::TokenService::CallbackService {
 
   absl::Status Make(const auth::Principal& caller, const api::PostAccessTokenRequest& request,
                     api::PostAccessTokenResponse* response) {
+    if (caller.access_token != 0) {
+      return absl::PermissionDeniedError(
+          "an access token makes no other, which would outlive it; log in for that");
+    }
     const model::UserId user =
         request.user_id() == 0 ? caller.user : model::UserId(request.user_id());
-    if (user != caller.user && !caller.admin) {
+    if (user != caller.user && caller.RoleIn(0) != model::Role::kClusterAdmin) {
       return absl::PermissionDeniedError(
           "access tokens of others are made by administrators; ask one");
     }
@@ -155,7 +160,7 @@ class TokenService final : public api::TokenService::CallbackService {
                       api::TokenInfo* out) {
     store::TokenQuery query;
     query.ids = {request.token_id()};
-    if (!caller.admin) query.user = caller.user;
+    if (caller.RoleIn(0) != model::Role::kClusterAdmin) query.user = caller.user;
     DET_ASSIGN_OR_RETURN(const store::TokenPage found, edge_.store->access().ListTokens(query));
     if (found.tokens.empty()) return store::NoSuchToken(request.token_id());
     std::optional<std::string> description;

@@ -49,13 +49,14 @@ WHERE ($1::int = 0 OR e.project = $1) AND e.state <> 'DELETED'
 GROUP BY l.label ORDER BY count(*) DESC, l.label COLLATE "C")sql";
 
 constexpr char kOfExperiment[] =
-    "SELECT p.workspace FROM experiments e JOIN projects p ON p.id = e.project WHERE e.id = $1";
+    "SELECT coalesce(p.workspace, 1) FROM experiments e LEFT JOIN projects p ON p.id = e.project "
+    "WHERE e.id = $1";
 constexpr char kOfTrial[] =
-    "SELECT p.workspace FROM trials t JOIN experiments e ON e.id = t.experiment "
-    "JOIN projects p ON p.id = e.project WHERE t.id = $1";
+    "SELECT coalesce(p.workspace, 1) FROM trials t JOIN experiments e ON e.id = t.experiment "
+    "LEFT JOIN projects p ON p.id = e.project WHERE t.id = $1";
 constexpr char kOfCheckpoint[] =
-    "SELECT p.workspace FROM checkpoints c JOIN trials t ON t.id = c.trial "
-    "JOIN experiments e ON e.id = t.experiment JOIN projects p ON p.id = e.project "
+    "SELECT coalesce(p.workspace, 1) FROM checkpoints c JOIN trials t ON t.id = c.trial "
+    "JOIN experiments e ON e.id = t.experiment LEFT JOIN projects p ON p.id = e.project "
     "WHERE c.id = $1";
 
 absl::StatusOr<int32_t> WorkspaceBy(Pool& pool, const char* sql, const Params& params) {

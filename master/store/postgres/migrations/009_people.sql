@@ -6,6 +6,9 @@ ALTER TABLE users
   ADD COLUMN modified_at  timestamptz NOT NULL DEFAULT now(),
   ADD COLUMN last_auth_at timestamptz;
 CREATE UNIQUE INDEX users_name ON users (lower(username));
+-- Until now of the password itself, from now on of what clients make of it: new ones are set on the
+-- next start (auth/first_start.h).
+UPDATE users SET password_hash = '';
 
 CREATE TABLE user_settings (
   user_id      int NOT NULL,
