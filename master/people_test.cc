@@ -273,7 +273,7 @@ TEST_F(PeopleTest, ATokenThatMayLessGetsNobodyMore) {
   EXPECT_EQ(MakeToken(token, {}).error_code(), PERMISSION_DENIED);
   api::PostAccessTokenRequest viewer;
   viewer.set_role("Viewer");
-  EXPECT_TRUE(MakeToken(token, viewer).ok());
+  EXPECT_EQ(MakeToken(token, viewer).error_code(), PERMISSION_DENIED) << "it would outlive this";
   api::PatchUser patch;
   patch.set_password("Other1234");
   EXPECT_EQ(Patch(token, 1, patch).error_code(), PERMISSION_DENIED);
