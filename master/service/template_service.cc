@@ -18,7 +18,6 @@ namespace {
 
 namespace api = det::api::v1;
 
-constexpr int32_t kDefaultWorkspace = 1;
 constexpr size_t kNameLimit = 128;
 constexpr size_t kTextLimit = 1 << 20;
 
@@ -40,7 +39,7 @@ absl::StatusOr<api::Template> ToProto(const store::TemplateRecord& record) {
   api::Template out;
   out.set_name(record.name);
   *out.mutable_config() = ToStruct(config);
-  out.set_workspace_id(kDefaultWorkspace);
+  out.set_workspace_id(store::kUncategorized);
   out.set_yaml(record.yaml);
   return out;
 }

@@ -1,11 +1,14 @@
-// Columns that workspaces and projects share. Called by their sources here. Never talks to the
-// database.
+// What the sources of workspaces, projects and models share. Called by them, within their
+// transactions.
 #ifndef MASTER_STORE_POSTGRES_SPACE_ROWS_H_
 #define MASTER_STORE_POSTGRES_SPACE_ROWS_H_
 
+#include <cstdint>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "master/store/postgres/connection.h"
 #include "master/store/workspaces.h"
 
 namespace det::store {
@@ -14,6 +17,10 @@ inline constexpr char kTaken[] = "23505";  // the SQLSTATE of a row that must be
 
 // INTERNAL for what no master wrote.
 absl::StatusOr<SpaceState> ToSpaceState(std::string_view text);
+
+// Holds the row of the workspace until the transaction ends. NOT_FOUND; FAILED_PRECONDITION for one
+// that is archived.
+absl::Status LockOpen(Connection& connection, int32_t workspace);
 
 }  // namespace det::store
 

@@ -142,16 +142,6 @@ absl::StatusOr<ProjectRecord> Read(Connection& connection, int32_t id) {
   return ToProject(result, 0);
 }
 
-// Holds the row of the workspace until the transaction ends.
-absl::Status LockOpen(Connection& connection, int32_t workspace) {
-  DET_ASSIGN_OR_RETURN(
-      const Result row,
-      connection.Exec("SELECT name, archived FROM workspaces WHERE id = $1 FOR SHARE",
-                      MakeParams(workspace)));
-  if (row.rows() == 0) return NoSuchWorkspace(workspace);
-  return row.Bool(0, 1) ? WorkspaceIsArchived(std::string(row.Text(0, 0))) : absl::OkStatus();
-}
-
 struct Locked {
   std::string name;
   int32_t workspace = 0;
