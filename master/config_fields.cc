@@ -2,9 +2,7 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "master/model/field_rows.h"
-#include "master/model/fields_page.h"
 
 namespace det::master {
 namespace {
@@ -359,7 +357,7 @@ constexpr Field kFields[] = {
     Gone("oidc", kLogin),
     Gone("scim", kLogin),
     WithoutEffect("telemetry", "this master tells nobody anything"),
-    WithoutEffect("enable_cors", "answers carry no CORS headers"),
+    WithoutEffect("enable_cors", "cors.allow_origins names those whose pages may call"),
     WithoutEffect("launch_error", "what can never run is always refused"),
     WithoutEffect("observability", "/metrics is always there"),
     WithoutEffect("cache", "nothing is cached in files"),
@@ -376,47 +374,12 @@ constexpr Field kFields[] = {
 #undef DET_SCHEDULER
 #undef DET_DATABASE
 
-constexpr char kHead[] = R"(# Configuration of the master
-
-Written from the table of fields in `master/config_fields.cc` by `bazel run //tools:master_config_doc`;
-a test keeps this page equal to it.
-
-`resolute-master --config FILE` reads one YAML document. A flag wins over the file
-(`resolute-master --help`), `$DET_ADMIN_PASSWORD` and `$DET_USER_PASSWORD` over a password in it.
-`null` is the same as leaving a key out. An unknown key is refused; all problems are said at once,
-each with its line and path, and the master does not start. `det deploy local up --master-config
-FILE` hands the file on.
-
-```yaml
-cluster_name: lab
-checkpoint_storage: {type: shared_fs, host_path: /mnt/checkpoints}
-resource_manager:
-  default_compute_resource_pool: gpus
-  default_aux_resource_pool: small
-resource_pools:
-- pool_name: gpus
-  scheduler: {type: fair_share, preemption: true, hold_after: 10m}
-- pool_name: small
-  shared_devices: true
-  workspaces: [Uncategorized, teaching]
-quotas:
-- {scope: workspace, name: teaching, max_slots: 8, slot_hours: 500}
-topology:
-- {switch: leaf-1, agents: [node-1, node-2], islands: [[0, 1, 2, 3], [4, 5, 6, 7]]}
-```
-)";
-
 }  // namespace
 
 const model::FieldTable& ConfigFields() {
   static const auto* const table = new model::FieldTable(
       std::vector<Field>(std::begin(kFields), std::end(kFields)), new FileConfig);
   return *table;
-}
-
-std::string MasterConfigPage() {
-  return absl::StrCat(kHead, "\n## General\n", model::GeneralTable(ConfigFields()),
-                      model::SectionTables(ConfigFields()));
 }
 
 }  // namespace det::master
