@@ -323,6 +323,22 @@ TEST_F(ProcessDriverTest, AKilledKeeperTakesItsTaskWithIt) {
   EXPECT_TRUE(Living().empty());
 }
 
+TEST_F(ProcessDriverTest, AKilledKeeperTakesWhatIsWithinExecWithIt) {
+  // In a session of its own, and often without an environment: then its mark cannot be seen.
+  const AllocationId id("1.1.0");
+  harness_.driver().Start(
+      harness_.Spec("1.1.0", ProcessHarness::Shell("echo 'exec sh ./again' > again; setsid sh "
+                                                   "./again & echo $!; wait")));
+  ASSERT_TRUE(
+      harness_.Until(id, [](const Recorder::Record& record) { return !record.lines.empty(); }));
+  pid_t again = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(harness_.recorder().Get(id).lines[0].text, &again));
+  ASSERT_EQ(::kill(KeepFolderOf(harness_.dir(), id).Keeper(), SIGKILL), 0);
+  ASSERT_TRUE(
+      harness_.Until(id, [](const Recorder::Record& record) { return record.output_ended; }));
+  EXPECT_TRUE(FindProcesses({.leader = again}).empty());
+}
+
 TEST_F(ProcessDriverTest, WhatNeverBeganIsNotAdopted) {
   TaskSpec spec = harness_.Spec("1.1.0", {"true"});
   spec.context_hash = "never";

@@ -25,6 +25,9 @@
 namespace det::agent {
 namespace {
 
+// How long one may take to show its new environment, before it counts as one without any.
+constexpr absl::Duration kExecPatience = absl::Seconds(1);
+
 struct Process {
   pid_t pid = 0;
   char state = '?';
@@ -32,6 +35,8 @@ struct Process {
   pid_t group = 0;
   pid_t session = 0;
   uint64_t start_time = 0;
+  // It has an address space and no environment in it yet: it is within exec().
+  bool in_exec = false;
 };
 
 absl::StatusOr<Process> ReadProcess(pid_t pid) {
@@ -42,16 +47,22 @@ absl::StatusOr<Process> ReadProcess(pid_t pid) {
   if (end == std::string::npos) return absl::NotFoundError("no such process");
   const std::vector<absl::string_view> fields =
       absl::StrSplit(absl::string_view(text).substr(end + 1), ' ', absl::SkipEmpty());
-  constexpr size_t kStartTime = 19;  // Field 22, counted from the state, which is field 3.
+  // Counted from the state, which is field 3: 9, 22 and 51 of proc(5).
+  constexpr size_t kFlags = 6;
+  constexpr size_t kStartTime = 19;
+  constexpr size_t kEnvironmentEnd = 48;
+  constexpr uint64_t kExitingOrKernelThread = 0x00200004;
   Process process{.pid = pid};
-  if (fields.size() <= kStartTime || fields[0].size() != 1 ||
+  uint64_t flags = 0;
+  if (fields.size() <= kEnvironmentEnd || fields[0].size() != 1 ||
       !absl::SimpleAtoi(fields[1], &process.parent) ||
       !absl::SimpleAtoi(fields[2], &process.group) ||
-      !absl::SimpleAtoi(fields[3], &process.session) ||
+      !absl::SimpleAtoi(fields[3], &process.session) || !absl::SimpleAtoi(fields[kFlags], &flags) ||
       !absl::SimpleAtoi(fields[kStartTime], &process.start_time)) {
     return absl::NotFoundError(absl::StrCat("cannot read /proc/", pid, "/stat"));
   }
   process.state = fields[0][0];
+  process.in_exec = (flags & kExitingOrKernelThread) == 0 && fields[kEnvironmentEnd] == "0";
   return process;
 }
 
@@ -137,6 +148,24 @@ std::vector<pid_t> Living(const std::map<pid_t, Process>& all, const TaskProcess
   return living;
 }
 
+bool HasNoEnvironment(pid_t pid) {
+  const absl::StatusOr<std::string> environ =
+      base::ReadFile(absl::StrCat("/proc/", pid, "/environ"));
+  return environ.ok() && environ->empty();
+}
+
+// Whether one that may have the mark cannot show it: within exec() the old environment is gone and
+// the new one not there yet. One whose environment we may not read is not of our tasks.
+bool SomebodyIsInExec(const std::map<pid_t, Process>& all, const TaskProcesses& task) {
+  return !task.mark.empty() && std::any_of(all.begin(), all.end(), [](const auto& entry) {
+    const auto& [pid, process] = entry;
+    if (process.state == 'Z' || process.state == 'X' || !HasNoEnvironment(pid)) return false;
+    const absl::StatusOr<Process> now = ReadProcess(pid);
+    // It came meanwhile, or is on its way; or this is a kernel's thread, or one that never had any.
+    return now.ok() && (now->in_exec || !HasNoEnvironment(pid));
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<uint64_t> StartTime(pid_t pid) {
@@ -147,14 +176,21 @@ absl::StatusOr<uint64_t> StartTime(pid_t pid) {
 std::vector<pid_t> FindProcesses(const TaskProcesses& task) { return Living(ReadAll(), task); }
 
 absl::Status KillProcesses(const TaskProcesses& task, absl::Duration patience) {
-  const absl::Time deadline = absl::Now() + patience;
+  const absl::Time began = absl::Now();
+  const absl::Time deadline = began + patience;
   while (true) {
     // At once, so that nobody starts another meanwhile; whoever is not in it is found below.
     if (!task.group.empty()) (void)KillGroupMembers(task.group);
     const std::map<pid_t, Process> all = ReadAll();
     ReapOrphans(all, task);
     const std::vector<pid_t> living = Living(all, task);
-    if (living.empty()) return absl::OkStatus();
+    if (living.empty()) {
+      if (absl::Now() >= began + kExecPatience || !SomebodyIsInExec(all, task)) {
+        return absl::OkStatus();
+      }
+      (void)::poll(nullptr, 0, 1);
+      continue;
+    }
     if (absl::Now() >= deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat("process ", living.front(), " does not end after SIGKILL"));
