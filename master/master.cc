@@ -315,7 +315,7 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
 void Master::Impl::Admit(const std::string& method, const std::string& authorization,
                          absl::AnyInvocable<void(absl::StatusOr<gateway::Admission>)> reply) {
   pool_->Post([this, method, authorization, reply = std::move(reply)]() mutable {
-    const absl::StatusOr<auth::Principal> principal = authenticator_->Admit(method, authorization);
+    const absl::StatusOr<auth::Principal> principal = admission_->AdmitHead(method, authorization);
     if (!principal.ok()) {
       metrics_.CountCall(principal.status().code());
       NoteRefusal(method, authorization, principal.status());

@@ -232,6 +232,13 @@ TEST_F(SpacesRoadTest, ANewNameIsToldToThoseThatRunAndBindingsHoldTheOld) {
   patch.mutable_workspace()->set_name("sight");
   api::PatchWorkspaceResponse patched;
   EXPECT_EQ(PatchWorkspace(patch, &patched).error_code(), StatusCode::FAILED_PRECONDITION);
+  api::DeleteWorkspaceRequest drop;
+  drop.set_id(vision);
+  api::DeleteWorkspaceResponse dropped;
+  const grpc::Status kept =
+      Call(*workspaces_, &api::WorkspaceService::Stub::DeleteWorkspace, drop, &dropped);
+  EXPECT_EQ(kept.error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(kept.error_message(), HasSubstr("a binding of resource pool default"));
   api::UnbindRPFromWorkspaceRequest unbind;
   unbind.set_resource_pool_name("default");
   unbind.add_workspace_names("vision");

@@ -1,14 +1,19 @@
 """cc_library, cc_binary and cc_test of this project: rules_cc's, compiled faster.
 
-Most of a source's compile time is the standard library's headers. They are read precompiled, by
-`-include`; a target whose own flags forbid that (optimisation, debug information) says
-`precompiled = False`. --config=plain builds without, which shows sources that lean on it.
+Most of a source's compile time is the headers of others: the standard library's, gtest's, gRPC's. They
+are read precompiled, by `-include`; a target whose own flags forbid that (optimisation, debug
+information) says `precompiled = False`, or names another header. --config=plain builds without, which shows sources that lean
+on it. Libraries are archives only: nobody needs each as a shared library, too.
 """
 
 load("@rules_cc//cc:defs.bzl", _cc_binary = "cc_binary", _cc_library = "cc_library", _cc_test = "cc_test")
 
 # Optimising a test takes a third of its compile time and gains nothing, but for those that search.
 UNOPTIMISED = ["-O0", "-U_FORTIFY_SOURCE"]
+
+# Generated code is not ours to lint, and not worth the optimiser's time.
+GENERATED = ["-w", "-O1", "-g0"]
+
 _OPTIMISED_TESTS = [
     "master/scheduler",
     "master/searcher",
@@ -36,16 +41,21 @@ def _with(header, copts, deps):
         }),
     )
 
-def cc_library(name, srcs = [], copts = [], deps = [], precompiled = True, **kwargs):
+def _header(deps, test = False):
+    """The precompiled header of a target: gRPC's for one that names gRPC or stubs among its deps."""
+    grpc = [d for d in deps if d == "//third_party:grpc" or (d.startswith("//proto:") and d.endswith("_grpc"))]
+    return ("grpc_" if grpc else "") + ("test" if test else "std")
+
+def cc_library(name, srcs = [], copts = [], deps = [], precompiled = True, linkstatic = True, **kwargs):
     if precompiled and srcs:
-        kwargs.update(_with("std", copts, deps))
+        kwargs.update(_with(_header(deps) if precompiled == True else precompiled, copts, deps))
     else:
         kwargs.update(copts = copts, deps = deps)
-    _cc_library(name = name, srcs = srcs, **kwargs)
+    _cc_library(name = name, srcs = srcs, linkstatic = linkstatic, **kwargs)
 
 def cc_binary(name, copts = [], deps = [], precompiled = True, **kwargs):
     if precompiled:
-        kwargs.update(_with("std", copts, deps))
+        kwargs.update(_with(_header(deps), copts, deps))
     else:
         kwargs.update(copts = copts, deps = deps)
     _cc_binary(name = name, **kwargs)
@@ -54,5 +64,5 @@ def cc_test(name, copts = [], deps = [], **kwargs):
     if _optimised(native.package_name()):
         kwargs.update(_with("std", copts, deps))
     else:
-        kwargs.update(_with("test", copts + UNOPTIMISED, deps))
+        kwargs.update(_with(_header(deps, test = True), copts + UNOPTIMISED, deps))
     _cc_test(name = name, **kwargs)

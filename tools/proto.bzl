@@ -1,12 +1,9 @@
 """C++ from .proto files with the system's protoc and grpc_cpp_plugin."""
 
-load("//tools:cc.bzl", "cc_library")
+load("//tools:cc.bzl", "GENERATED", "cc_library")
 
 # Import paths are relative to this folder; a BUILD file that calls the macro lies in it.
 _ROOT = "proto"
-
-# Generated code is not ours to lint, and not worth the optimiser's time.
-_COPTS = ["-w", "-O1", "-g0"]
 
 def _outs(srcs, suffix):
     return [s[:-len(".proto")] + suffix for s in srcs]
@@ -52,10 +49,9 @@ def det_proto_library(name, srcs, deps = [], grpc = False):
         name = name,
         srcs = sources,
         hdrs = headers,
-        copts = _COPTS,
-        precompiled = False,
+        copts = GENERATED,
+        precompiled = "grpc_generated",
         includes = ["."],
-        linkstatic = True,
         deps = deps + ["//third_party:protobuf"],
     )
     _protoc(
@@ -80,9 +76,8 @@ def det_proto_library(name, srcs, deps = [], grpc = False):
         name = name + "_grpc",
         srcs = grpc_sources,
         hdrs = grpc_headers,
-        copts = _COPTS,
-        precompiled = False,
+        copts = GENERATED,
+        precompiled = "grpc_generated",
         includes = ["."],
-        linkstatic = True,
         deps = [":" + name, "//third_party:grpc"],
     )

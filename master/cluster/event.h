@@ -113,13 +113,13 @@ struct AllocationDeadline {
 
 using Event = std::variant<
     CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment,
-    KillTrial, ContinueExperiment, PostSearcherOperations, MoveExperiment, DescribeExperiment,
-    ArchiveExperiment, DeleteExperiment, SetRetention, DeleteCheckpoints, RetainCheckpoints,
-    UpdateQueue, EnableAgent, DisableAgent, EnableSlot, DisableSlot, SetMaintenance,
-    PutResourcePool, DeleteResourcePool, PutQuota, DeleteQuota, HardwareSuspected, LogPolicyMatched,
-    CalendarTick, AgentRegistered, AgentDisconnected, AgentLost, ShareStarted, ShareExited,
-    ValidationReported, CheckpointReported, CheckpointDamaged, ProgressReported, PreemptionAcked,
-    EarlyExitReported, ScheduleTick, AllocationDeadline>;
+    KillTrial, ContinueExperiment, PostSearcherOperations, MoveExperiment, RenameSpace,
+    DescribeExperiment, ArchiveExperiment, DeleteExperiment, SetRetention, DeleteCheckpoints,
+    RetainCheckpoints, UpdateQueue, EnableAgent, DisableAgent, EnableSlot, DisableSlot,
+    SetMaintenance, PutResourcePool, DeleteResourcePool, PutQuota, DeleteQuota, HardwareSuspected,
+    LogPolicyMatched, CalendarTick, AgentRegistered, AgentDisconnected, AgentLost, ShareStarted,
+    ShareExited, ValidationReported, CheckpointReported, CheckpointDamaged, ProgressReported,
+    PreemptionAcked, EarlyExitReported, ScheduleTick, AllocationDeadline>;
 
 }  // namespace det::cluster
 

@@ -41,6 +41,7 @@ absl::Status CheckRows(const Cluster::State& s, const ContinueExperiment& event)
 
 // ---- spaces.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const MoveExperiment& event);
+absl::StatusOr<Outcome> Apply(Step& step, const RenameSpace& event);
 absl::StatusOr<Outcome> Apply(Step& step, const DescribeExperiment& event);
 
 // ---- agents.cc ----

@@ -10,21 +10,25 @@
 namespace det::cluster {
 namespace {
 
-absl::Status Move(Step& step, Entry& entry, const Space& to) {
+void Tell(Step& step, Entry& entry, const Space& space) {
   experiment::Experiment& e = entry.experiment;
-  experiment::Experiment moved = e;
-  Put(to, moved);
-  const std::string& workspace = moved.config->workspace;
-  if (workspace != e.config->workspace) {
-    DET_RETURN_IF_ERROR(CanEverRun(step.s, *moved.config, e.queue.resource_pool));
-  }
+  Put(space, e);
   for (const auto& [request, id] : entry.trials) {
     const experiment::Trial& trial = step.s.trials.at(id);
-    if (trial.allocation) step.s.slot_time.Move(*trial.allocation, workspace);
+    if (trial.allocation) step.s.slot_time.Move(*trial.allocation, e.config->workspace);
   }
-  e = std::move(moved);
   step.TouchJob(e);
   step.Replan();
+}
+
+absl::Status Move(Step& step, Entry& entry, const Space& to) {
+  const experiment::Experiment& e = entry.experiment;
+  if (to.workspace_name != e.config->workspace) {
+    model::ExperimentConfig there = *e.config;
+    there.workspace = to.workspace_name;
+    DET_RETURN_IF_ERROR(CanEverRun(step.s, there, e.queue.resource_pool));
+  }
+  Tell(step, entry, to);
   return absl::OkStatus();
 }
 
@@ -59,6 +63,20 @@ absl::StatusOr<Outcome> Apply(Step& step, const MoveExperiment& event) {
   }
   step.Change(SetProject{event.id, event.to});
   step.Effect(ExperimentChanged{event.id});
+  return step.Finish();
+}
+
+absl::StatusOr<Outcome> Apply(Step& step, const RenameSpace& event) {
+  for (auto& [id, entry] : step.s.experiments) {
+    const experiment::Experiment& e = entry.experiment;
+    const bool by_workspace = event.workspace != 0 && e.workspace == event.workspace;
+    const bool by_project = event.project != 0 && e.project == event.project;
+    if (!by_workspace && !by_project) continue;
+    Tell(step, entry,
+         {e.workspace, e.project, by_workspace ? event.name : e.config->workspace,
+          by_project ? event.name : e.config->project});
+    step.Effect(ExperimentChanged{id});
+  }
   return step.Finish();
 }
 

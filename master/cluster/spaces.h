@@ -39,11 +39,16 @@ void Put(const Texts& texts, experiment::Experiment& e);
 // ---- requests, also about experiments that have ended ----
 
 // To another project. While it runs, fair share and quotas count it by its workspace, what its runs
-// have used so far included; INVALID_ARGUMENT when that may not use its pool. To where it is: it is
-// told the names anew.
+// have used so far included; INVALID_ARGUMENT when that may not use its pool.
 struct MoveExperiment {
   model::ExperimentId id;
   Space to;
+};
+// A workspace, or a project, has another name now: those that run there are told.
+struct RenameSpace {
+  int32_t workspace = 0;  // one of the two, the other is 0
+  int32_t project = 0;
+  std::string name;
 };
 struct DescribeExperiment {
   model::ExperimentId id;

@@ -41,6 +41,33 @@ TEST_F(SpacesTest, ARunningExperimentMovesWithWhatItHasUsed) {
   EXPECT_NEAR(HoursOf(cluster_, "vision"), 2, 0.01) << "by the rows";
 }
 
+TEST_F(SpacesTest, ANewNameIsToldToAllThatRunThere) {
+  Apply(PutQuota{{.scope = model::Quota::Scope::kWorkspace, .name = "sight", .slot_hours = 100}});
+  AddAgent("a", 1);
+  CreateExperiment event;
+  event.config = MakeConfig();
+  for (const auto& [workspace, project] : {std::pair(2, 5), std::pair(2, 6), std::pair(3, 7)}) {
+    event.workspace = workspace;
+    event.project = project;
+    Apply(event);
+  }
+  Start("1.1.0");
+  now_ += absl::Hours(2);
+  const Outcome outcome = Apply(RenameSpace{.workspace = 2, .name = "sight"});
+  EXPECT_THAT(outcome.changes, testing::IsEmpty()) << "rows know where they lie, not its name";
+  EXPECT_EQ(Of<ExperimentChanged>(outcome).size(), 2u);
+  Apply(RenameSpace{.project = 6, .name = "dogs"});
+  const auto config = [&](int id) {
+    return cluster_.FindExperiment(model::ExperimentId(id))->config;
+  };
+  EXPECT_EQ(config(1)->workspace, "sight");
+  EXPECT_NE(config(1)->project, "dogs");
+  EXPECT_EQ(config(2)->workspace, "sight");
+  EXPECT_EQ(config(2)->project, "dogs");
+  EXPECT_NE(config(3)->workspace, "sight");
+  EXPECT_NEAR(HoursOf(cluster_, "sight"), 2, 0.01);
+}
+
 TEST_F(SpacesTest, NobodyMovesToWhereItsPoolIsClosed) {
   AddAgent("a", 1);
   auto config = MakeConfig();

@@ -78,20 +78,34 @@ std::vector<std::string> ValuesAt(const Message& request, std::string_view path)
 absl::StatusOr<auth::Principal> Admission::Admit(std::string_view method,
                                                  std::string_view authorization,
                                                  const Message& request) {
-  DET_ASSIGN_OR_RETURN(auth::Principal principal, authenticator_.Admit(method, authorization));
-  if (principal.kind == auth::PrincipalKind::kAllocation) {
+  if (auth::RequirementOf(method).anyone) return auth::Principal();
+  DET_ASSIGN_OR_RETURN(auth::Principal principal, authenticator_.Authenticate(authorization));
+  DET_RETURN_IF_ERROR(Count(principal));
+  DET_RETURN_IF_ERROR(auth::Authorize(method, principal));
+  if (principal.kind != auth::PrincipalKind::kAgent) {
     DET_RETURN_IF_ERROR(JudgeNamed(method, principal, request));
   }
-  if (principal.kind != auth::PrincipalKind::kUser) return principal;
-  if (const auto wait = limits_.Take(principal.token_hash, clock_.Now())) {
-    absl::Status refusal = absl::ResourceExhaustedError(
-        "this token asks too often; come back after a second, or ask for more at once");
-    refusal.SetPayload(kRetryAfter,
-                       absl::Cord(absl::StrCat(std::ceil(absl::ToDoubleSeconds(*wait)))));
-    return refusal;
-  }
-  DET_RETURN_IF_ERROR(JudgeNamed(method, principal, request));
   return principal;
+}
+
+absl::StatusOr<auth::Principal> Admission::AdmitHead(std::string_view method,
+                                                     std::string_view authorization) {
+  absl::StatusOr<auth::Principal> principal = authenticator_.Admit(method, authorization);
+  if (principal.ok()) return principal;
+  const absl::StatusOr<auth::Principal> caller = authenticator_.Authenticate(authorization);
+  if (caller.ok()) DET_RETURN_IF_ERROR(Count(*caller));
+  return principal;
+}
+
+absl::Status Admission::Count(const auth::Principal& caller) {
+  if (caller.kind != auth::PrincipalKind::kUser) return absl::OkStatus();
+  const auto wait = limits_.Take(caller.token_hash, clock_.Now());
+  if (!wait) return absl::OkStatus();
+  absl::Status refusal = absl::ResourceExhaustedError(
+      "this token asks too often; come back after a second, or ask for more at once");
+  refusal.SetPayload(kRetryAfter,
+                     absl::Cord(absl::StrCat(std::ceil(absl::ToDoubleSeconds(*wait)))));
+  return refusal;
 }
 
 absl::Status Admission::JudgeNamed(std::string_view method, const auth::Principal& principal,

@@ -52,6 +52,11 @@ class Admission {
   absl::StatusOr<auth::Principal> Admit(std::string_view method, std::string_view authorization,
                                         const google::protobuf::Message& request);
 
+  // By the header alone, of a call that is asked for again with its request if it passes; one that
+  // does not counts against its token's rate here.
+  absl::StatusOr<auth::Principal> AdmitHead(std::string_view method,
+                                            std::string_view authorization);
+
   // The part of it that is about what the request names; of users, and of tasks where they may.
   absl::Status JudgeNamed(std::string_view method, const auth::Principal& principal,
                           const google::protobuf::Message& request);
@@ -70,6 +75,8 @@ class Admission {
     int32_t workspace = 0;
     absl::Time until;
   };
+  // RESOURCE_EXHAUSTED when its token asks too often.
+  absl::Status Count(const auth::Principal& caller);
   absl::StatusOr<int32_t> WorkspaceOf(auth::Where where, const std::string& id);
   // Of a task: its own trial and experiment, and the checkpoints of its workspace.
   absl::Status JudgeTask(const auth::Principal& task, auth::Where where, const std::string& id);

@@ -288,6 +288,25 @@ TEST_F(AdmissionTest, LimitsUsersAndSaysWhenToComeBack) {
   }
 }
 
+TEST_F(AdmissionTest, ACallThatIsRefusedCountsToo) {
+  const auto user = store_.people().AddUser({.username = "ada"}, Role::kEditor);
+  ASSERT_TRUE(user.ok());
+  ASSERT_TRUE(
+      store_.access().PutSession({.token_hash = auth::HashToken("user"), .user = user->id}).ok());
+  // For administrators.
+  const auto* all = pool_.FindMethodByName("det.api.v1.UserService.PostUser");
+  const auto by_head = [&] {
+    return admission_.AdmitHead(all->full_name(), "Bearer user").status().code();
+  };
+  const auto whole = [&] {
+    return admission_.Admit(all->full_name(), "Bearer user", *Request(*all)).status().code();
+  };
+  EXPECT_EQ(by_head(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(whole(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(by_head(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(whole(), absl::StatusCode::kResourceExhausted);
+}
+
 TEST_F(AdmissionTest, AStreamHasItsPlaceUntilItIsOver) {
   const Principal ada = Holds(Role::kViewer, kOwn);
   auto first = admission_.TakeStream(ada);

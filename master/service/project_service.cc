@@ -1,4 +1,5 @@
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,7 +9,6 @@
 #include "master/service/convert.h"
 #include "master/service/convert_spaces.h"
 #include "master/service/services.h"
-#include "master/service/spaces.h"
 
 namespace det::service {
 namespace {
@@ -173,13 +173,14 @@ class ProjectService final : public api::ProjectService::CallbackService {
   }
 
   void Patch(const api::PatchProjectRequest& request, api::Project* out, Done done) {
+    // The cluster hears of names in the order in which they were given.
+    const std::lock_guard lock(renaming_);
     const absl::StatusOr<store::ProjectRecord> changed = Change(request);
     if (!changed.ok()) return done(changed.status());
     *out = ToProto(*changed);
     if (!request.project().has_name()) return done(absl::OkStatus());
-    TellNames(
-        edge_, [id = request.id()](const experiment::Experiment& e) { return e.project == id; },
-        std::move(done));
+    SubmitAndFinish(edge_, cluster::RenameSpace{.project = request.id(), .name = changed->name},
+                    std::move(done));
   }
 
   absl::Status Archive(int32_t id, bool archived) {
@@ -199,6 +200,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
   }
 
   const Edge& edge_;
+  std::mutex renaming_;
 };
 
 }  // namespace

@@ -1,17 +1,15 @@
-// Where experiments lie: what a request names, found; and those that run, told of new names.
+// Where experiments lie: what a request names, found.
 //
 // Called by the services on the pool; blocks.
 #ifndef MASTER_SERVICE_SPACES_H_
 #define MASTER_SERVICE_SPACES_H_
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "master/cluster/event.h"
-#include "master/service/call.h"
-#include "master/service/edge.h"
+#include "master/store/store.h"
 
 namespace det::service {
 
@@ -25,10 +23,6 @@ absl::StatusOr<FoundSpace> FindSpace(store::Store& store, int32_t project);
 // Empty names: Uncategorized.
 absl::StatusOr<FoundSpace> FindSpace(store::Store& store, const std::string& workspace,
                                      const std::string& project);
-
-// Tells the cluster the names of where those that run lie, after these changed.
-void TellNames(const Edge& edge, std::function<bool(const experiment::Experiment& e)> of,
-               Done done);
 
 }  // namespace det::service
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,7 +17,6 @@
 #include "master/service/convert_spaces.h"
 #include "master/service/convert_user.h"
 #include "master/service/services.h"
-#include "master/service/spaces.h"
 #include "master/store/canonical.h"
 
 namespace det::service {
@@ -33,12 +33,14 @@ absl::Status CheckPool(const cluster::Cluster& cluster, const std::string& pool)
   return NoSuchPool(cluster, pool);
 }
 
-// Bindings and quotas know workspaces by their names.
+// Bindings and quotas know workspaces by their names: one of such a name keeps it, and only who may
+// set them gives it to another.
 absl::Status CheckUnnamed(const cluster::Cluster& cluster, const std::string& workspace) {
   const auto refuse = [&](const std::string& by) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("workspace \"", workspace, "\" cannot be renamed while ", by,
-                     " names it; remove that first, and set it again for the new name"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the name \"", workspace, "\" of a workspace cannot be given up, or taken, while ", by,
+        " mentions it; ask an administrator of the cluster to remove that first, and to set it ",
+        "again for the new name"));
   };
   for (const cluster::KnownPool& known : cluster.pools()) {
     const std::vector<std::string>& bound = known.pool.workspaces;
@@ -116,8 +118,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
                                           api::PostWorkspaceResponse* response) override {
     return UnaryOnce(edge_, context, request, response, "det.api.v1.WorkspaceService.PostWorkspace",
                      [this, request, response](const auth::Principal& principal, Done done) {
-                       Post(*request, principal.user, response->mutable_workspace(),
-                            std::move(done));
+                       Post(*request, principal, response->mutable_workspace(), std::move(done));
                      });
   }
 
@@ -126,19 +127,17 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
                                            api::PatchWorkspaceResponse* response) override {
     return Unary(edge_, context, request, "det.api.v1.WorkspaceService.PatchWorkspace",
                  [this, request, response](const auth::Principal& principal, Done done) {
-                   Patch(*request, principal.user, response->mutable_workspace(), std::move(done));
+                   Patch(*request, principal, response->mutable_workspace(), std::move(done));
                  });
   }
 
   grpc::ServerUnaryReactor* DeleteWorkspace(grpc::CallbackServerContext* context,
                                             const api::DeleteWorkspaceRequest* request,
                                             api::DeleteWorkspaceResponse* response) override {
-    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.DeleteWorkspace",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_RETURN_IF_ERROR(workspaces().DeleteWorkspace(request->id()));
-                      response->set_completed(true);
-                      return absl::OkStatus();
-                    });
+    return Unary(edge_, context, request, "det.api.v1.WorkspaceService.DeleteWorkspace",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Delete(request->id(), response, std::move(done));
+                 });
   }
 
   grpc::ServerUnaryReactor* ArchiveWorkspace(grpc::CallbackServerContext* context,
@@ -214,6 +213,10 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
         });
   }
 
+  static bool MayTakeAnyName(const auth::Principal& asking) {
+    return asking.RoleIn(0) == model::Role::kClusterAdmin;
+  }
+
   absl::StatusOr<store::WorkspaceRecord> ReadWanted(const api::PostWorkspaceRequest& request,
                                                     model::UserId owner) {
     store::WorkspaceRecord wanted;
@@ -227,12 +230,14 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
     return wanted;
   }
 
-  void Post(const api::PostWorkspaceRequest& request, model::UserId owner, api::Workspace* out,
-            Done done) {
-    absl::StatusOr<store::WorkspaceRecord> wanted = ReadWanted(request, owner);
+  void Post(const api::PostWorkspaceRequest& request, const auth::Principal& asking,
+            api::Workspace* out, Done done) {
+    absl::StatusOr<store::WorkspaceRecord> wanted = ReadWanted(request, asking.user);
     if (!wanted.ok()) return done(wanted.status());
     Judge(
-        [&request](const cluster::Cluster& cluster) -> absl::Status {
+        [&request, name = wanted->name,
+         free = MayTakeAnyName(asking)](const cluster::Cluster& cluster) -> absl::Status {
+          if (!free) DET_RETURN_IF_ERROR(CheckUnnamed(cluster, name));
           DET_RETURN_IF_ERROR(CheckPool(cluster, request.default_compute_pool()));
           return CheckPool(cluster, request.default_aux_pool());
         },
@@ -268,32 +273,47 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
     return patch;
   }
 
-  void Patch(const api::PatchWorkspaceRequest& request, model::UserId asking, api::Workspace* out,
-             Done done) {
+  void Delete(int32_t id, api::DeleteWorkspaceResponse* response, Done done) {
+    const auto now = workspaces().GetWorkspace(id, {});
+    if (!now.ok()) return done(now.status());
+    Judge(
+        [name = now->name](const cluster::Cluster& cluster) { return CheckUnnamed(cluster, name); },
+        [this, id, response, done = std::move(done)](absl::Status ok) mutable {
+          if (ok.ok()) ok = workspaces().DeleteWorkspace(id);
+          response->set_completed(ok.ok());
+          done(std::move(ok));
+        });
+  }
+
+  void Patch(const api::PatchWorkspaceRequest& request, const auth::Principal& asking,
+             api::Workspace* out, Done done) {
     const auto patch = ReadPatch(request.workspace());
     if (!patch.ok()) return done(patch.status());
-    const auto now = workspaces().GetWorkspace(request.id(), asking);
+    const auto now = workspaces().GetWorkspace(request.id(), asking.user);
     if (!now.ok()) return done(now.status());
     const bool renamed = patch->name && *patch->name != now->name;
     Judge(
-        [patch = *patch, renamed, name = now->name](const cluster::Cluster& cluster) {
+        [patch = *patch, renamed, name = now->name,
+         free = MayTakeAnyName(asking)](const cluster::Cluster& cluster) {
           absl::Status ok = renamed ? CheckUnnamed(cluster, name) : absl::OkStatus();
+          if (ok.ok() && renamed && !free) ok = CheckUnnamed(cluster, *patch.name);
           for (const auto& pool : {patch.default_compute_pool, patch.default_aux_pool}) {
             if (ok.ok() && pool) ok = CheckPool(cluster, *pool);
           }
           return ok;
         },
-        [this, id = request.id(), patch = *patch, renamed, asking, out,
+        [this, id = request.id(), patch = *patch, renamed, asking = asking.user, out,
          done = std::move(done)](absl::Status ok) mutable {
           if (!ok.ok()) return done(std::move(ok));
+          // The cluster hears of names in the order in which they were given.
+          const std::lock_guard lock(renaming_);
           auto changed = workspaces().ChangeWorkspace(id, patch);
           if (changed.ok()) changed = workspaces().GetWorkspace(id, asking);
           if (!changed.ok()) return done(changed.status());
           *out = ToProto(*changed);
           if (!renamed) return done(absl::OkStatus());
-          TellNames(
-              edge_, [id](const experiment::Experiment& e) { return e.workspace == id; },
-              std::move(done));
+          SubmitAndFinish(edge_, cluster::RenameSpace{.workspace = id, .name = changed->name},
+                          std::move(done));
         });
   }
 
@@ -339,6 +359,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
   }
 
   const Edge& edge_;
+  std::mutex renaming_;
 };
 
 }  // namespace

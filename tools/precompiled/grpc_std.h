@@ -1,0 +1,10 @@
+#ifndef TOOLS_PRECOMPILED_GRPC_STD_H_
+#define TOOLS_PRECOMPILED_GRPC_STD_H_
+
+// std.h and gRPC's headers.
+
+#include "tools/precompiled/std.h"
+
+#include "tools/precompiled/grpc.h"
+
+#endif  // TOOLS_PRECOMPILED_GRPC_STD_H_
