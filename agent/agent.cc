@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <limits>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/core/supervisor.h"
@@ -78,6 +80,20 @@ std::string Urls(const std::vector<MasterAddress>& masters) {
   });
 }
 
+// Tasks are told of one way to all masters.
+absl::Status CheckTls(const std::vector<MasterAddress>& masters, const TlsOptions& tls) {
+  const auto speaks_tls = [](const MasterAddress& master) { return master.tls; };
+  const bool all = std::all_of(masters.begin(), masters.end(), speaks_tls);
+  if (!all && std::any_of(masters.begin(), masters.end(), speaks_tls)) {
+    return absl::InvalidArgumentError("--master names http:// and https://; all speak one of them");
+  }
+  const bool given = !tls.authority.empty() || !tls.certificate.empty() || !tls.master_name.empty();
+  if (all || !given) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--master ", masters[0].Url(),
+                   " is in the clear; write https://, or leave the flags --tls-... away"));
+}
+
 // The agent once all that can be refused has been checked.
 struct Parts {
   AgentOptions options;
@@ -95,6 +111,7 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
         on_end_(std::move(on_end)),
         loop_(base::MakeAsioEventLoop("agent")),
         link_(MakeMasterLink({.masters = parts.masters,
+                              .tls = options_.tls,
                               .agent_id = options_.id,
                               .token = options_.token,
                               .seed = std::random_device{}()},
@@ -179,9 +196,12 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
     if (absl::IsAlreadyExists(why)) {
       OnIdInUse(why);
     } else if (refused && host_.cluster_id.empty()) {
-      End(absl::Status(why.code(), absl::StrCat("the master at ", host_.masters,
-                                                " refused this agent: ", why.message(),
-                                                "; give its agent token by --token-file")),
+      // One that is not about the token says itself what to do.
+      const bool told = absl::StrContains(why.message(), "--");
+      End(absl::Status(
+              why.code(),
+              absl::StrCat("the master at ", host_.masters, " refused this agent: ", why.message(),
+                           told ? "" : "; give its agent token by --token-file")),
           options_.stop_tasks);
     } else if (!std::exchange(outage_logged_, true)) {
       DET_LOG(WARNING) << (registered_ ? "lost the master" : "cannot reach the master")
@@ -339,6 +359,7 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& given,
   AgentOptions options = given;
   DET_RETURN_IF_ERROR(CheckId(options.id));
   DET_ASSIGN_OR_RETURN(std::vector<MasterAddress> masters, ParseMasterAddresses(options.master));
+  DET_RETURN_IF_ERROR(CheckTls(masters, options.tls));
   DET_ASSIGN_OR_RETURN(std::vector<Device> devices,
                        DetectDevices({.artificial_slots = options.slots,
                                       .artificial_device = options.artificial_device,
@@ -370,7 +391,10 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& given,
             .address = options.address,
             .sdk_dir = options.sdk_dir,
             .cache_dir = options.work_dir + "/cache",
-            .devices = std::move(devices)};
+            .devices = std::move(devices),
+            .tls = {.on = masters[0].tls,
+                    .authority = options.tls.authority,
+                    .master_name = options.tls.master_name}};
   return std::make_unique<RealAgent>(
       Parts{std::move(options), std::move(masters), std::move(host), std::move(lock)},
       std::move(on_end));

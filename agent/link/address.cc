@@ -30,7 +30,7 @@ std::string MasterAddress::Url() const {
 
 absl::StatusOr<MasterAddress> ParseMasterAddress(absl::string_view text) {
   const absl::Status wrong = absl::InvalidArgumentError(
-      absl::StrCat("--master ", text, " is no address; use http://host:port"));
+      absl::StrCat("--master ", text, " is no address; use http://host:port or https://host:port"));
   MasterAddress address;
   address.tls = absl::ConsumePrefix(&text, "https://");
   if (!address.tls) absl::ConsumePrefix(&text, "http://");

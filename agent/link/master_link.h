@@ -20,6 +20,7 @@
 #include "agent/core/task.h"
 #include "agent/link/context_cache.h"
 #include "agent/link/log_shipper.h"
+#include "agent/link/tls_options.h"
 #include "base/event_loop.h"
 
 namespace det::agent {
@@ -77,6 +78,7 @@ class LinkListener {
 
 struct LinkOptions {
   std::vector<MasterAddress> masters;  // one leads, others may stand by; asked in turn
+  TlsOptions tls;                      // for those at https://
   std::string agent_id;
   std::string token;  // empty: none is sent
   uint64_t seed = 0;  // of the backoff's jitter
