@@ -4,7 +4,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <limits>
@@ -78,20 +77,6 @@ std::string Urls(const std::vector<MasterAddress>& masters) {
   return absl::StrJoin(masters, ",", [](std::string* out, const MasterAddress& master) {
     absl::StrAppend(out, master.Url());
   });
-}
-
-// Tasks are told of one way to all masters.
-absl::Status CheckTls(const std::vector<MasterAddress>& masters, const TlsOptions& tls) {
-  const auto speaks_tls = [](const MasterAddress& master) { return master.tls; };
-  const bool all = std::all_of(masters.begin(), masters.end(), speaks_tls);
-  if (!all && std::any_of(masters.begin(), masters.end(), speaks_tls)) {
-    return absl::InvalidArgumentError("--master names http:// and https://; all speak one of them");
-  }
-  const bool given = !tls.authority.empty() || !tls.certificate.empty() || !tls.master_name.empty();
-  if (all || !given) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--master ", masters[0].Url(),
-                   " is in the clear; write https://, or leave the flags --tls-... away"));
 }
 
 // The agent once all that can be refused has been checked.

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
@@ -59,6 +60,19 @@ absl::StatusOr<std::vector<MasterAddress>> ParseMasterAddresses(absl::string_vie
     addresses.push_back(std::move(address));
   }
   return addresses;
+}
+
+absl::Status CheckTls(const std::vector<MasterAddress>& masters, const TlsOptions& tls) {
+  const auto speaks_tls = [](const MasterAddress& master) { return master.tls; };
+  const bool all = std::all_of(masters.begin(), masters.end(), speaks_tls);
+  if (!all && std::any_of(masters.begin(), masters.end(), speaks_tls)) {
+    return absl::InvalidArgumentError("--master names http:// and https://; all speak one of them");
+  }
+  const bool given = !tls.authority.empty() || !tls.certificate.empty() || !tls.master_name.empty();
+  if (all || !given) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--master ", masters[0].Url(),
+                   " is in the clear; write https://, or leave the flags --tls-... away"));
 }
 
 namespace {

@@ -39,6 +39,10 @@ absl::StatusOr<MasterAddress> ParseMasterAddress(absl::string_view text);
 // One or more of them, with commas between.
 absl::StatusOr<std::vector<MasterAddress>> ParseMasterAddresses(absl::string_view text);
 
+// Whether all speak TLS, or none does, as tasks are told of one way to all; and none may where
+// `tls` has something for it. INVALID_ARGUMENT with the remedy.
+absl::Status CheckTls(const std::vector<MasterAddress>& masters, const TlsOptions& tls);
+
 // The address of this machine on the way to the first of these masters that there is a way to.
 // UNAVAILABLE if there is none.
 absl::StatusOr<std::string> LocalAddressTowards(const std::vector<MasterAddress>& masters);

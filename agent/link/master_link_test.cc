@@ -35,6 +35,18 @@ TEST(MasterAddress, Parses) {
   }
 }
 
+TEST(MasterAddress, OneWayToAllMasters) {
+  const auto check = [](const char* masters, const TlsOptions& tls) {
+    return CheckTls(*ParseMasterAddresses(masters), tls).ok();
+  };
+  EXPECT_TRUE(check("http://a:1,b:2", {}));
+  EXPECT_TRUE(check("https://a:1,https://b:2", {}));
+  EXPECT_TRUE(check("https://a:1", {.authority = "PEM"}));
+  EXPECT_FALSE(check("https://a:1,b:2", {}));
+  EXPECT_FALSE(check("http://a:1", {.authority = "PEM"}));
+  EXPECT_FALSE(check("http://a:1", {.certificate = "PEM"}));
+}
+
 TEST(TlsOptions, AreFilesThatFitTogether) {
   const base::TempDir dir = *base::TempDir::Create();
   const auto write = [&](const std::string& name, const std::string& text) {

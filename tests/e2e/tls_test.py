@@ -106,12 +106,12 @@ class TlsTest(harness.ClusterTestCase):
                               capture_output=True, encoding="utf-8", check=False)
         self.assertEqual(0, said.returncode, said.stderr)
 
-    def agent(self, *flags, master=None):
+    def agent(self, *flags, master=None, token="agent.token"):
         """What an agent says that is refused at its start."""
         said = subprocess.run(
             [AGENT, "--master", master or self.url, "--id", "other", "--slots", "1", "--work-dir",
              os.path.join(self.home.folder, "other"), "--token-file",
-             os.path.join(self.home.data, "agent.token"), *flags],
+             os.path.join(self.home.data, token), *flags],
             capture_output=True, encoding="utf-8", check=False, timeout=harness.PATIENCE)
         self.assertEqual(1, said.returncode, said.stderr)
         return said.stderr.strip().splitlines()[-1]
@@ -127,8 +127,7 @@ class TlsTest(harness.ClusterTestCase):
                           "--tls-key", self.path("master.key"))
         self.assertIn("only with a certificate", last)
         last = self.agent("--tls-ca", self.path("ca.crt"), "--tls-cert", self.path("agent-0.crt"),
-                          "--tls-key", self.path("agent-0.key"), "--token-file",
-                          os.path.join(self.home.data, "admin.token"))
+                          "--tls-key", self.path("agent-0.key"), token="admin.token")
         self.assertIn("is for an agent, this token is of a user", last)
 
     def test_an_agents_files_must_fit(self):
