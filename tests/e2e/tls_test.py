@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """A cluster behind TLS: what speaks to it and what is refused, by `det deploy local up --tls`."""
+import json
 import os
 import re
 import ssl
@@ -10,6 +11,8 @@ import urllib.error
 import urllib.request
 
 import harness
+import postgres
+import standby_test
 
 AGENT = os.path.join(harness.ROOT, "agent/resolute-agent")
 MASTER = os.path.join(harness.ROOT, "master/resolute-master")
@@ -191,6 +194,59 @@ class StartTest(unittest.TestCase):
         self.assertEqual(1, said.returncode)
         self.assertEqual(1, len(said.stderr.strip().splitlines()), said.stderr)
         self.assertIn("--tls-cert " + os.path.join(self.home.folder, "c"), said.stderr)
+
+
+class StandbyTest(unittest.TestCase):
+    def setUp(self):
+        self.home = harness.Home()
+        self.processes = []
+        self.db = postgres.Postgres(self.home.folder)
+        self.addCleanup(self.close)
+        self.db.start()
+
+    def close(self):
+        for process in self.processes:
+            process.kill()
+            process.wait(timeout=harness.PATIENCE)
+        self.db.stop("immediate")
+        self.home.close()
+
+    def master(self, name, *flags):
+        made = standby_test.Master(self.home, name, self.db.url, "--tls-cert", self.tls("master.crt"),
+                                   "--tls-key", self.tls("master.key"), "--tls-client-ca",
+                                   self.tls("ca.crt"), *flags)
+        made.url = f"https://127.0.0.1:{made.port}"
+        self.processes.append(made.process)
+        return made
+
+    def tls(self, name):
+        return os.path.join(self.home.data, "tls", name)
+
+    def test_agents_and_det_go_over_to_the_next_leader(self):
+        # Any cluster's certificates will do.
+        self.home.det("deploy", "local", "up", "--tls", "--slots", 1, "--port", self.home.port)
+        self.home.det("deploy", "local", "down")
+        leader = self.master("a").leads()
+        standby = self.master("b", "--standby").await_word("standing by; the leader at")
+        urls = f"{leader.url},{standby.url}"
+        self.home.env.update(DET_MASTER=urls, DET_USER_TOKEN=leader.token(),
+                             DET_MASTER_CERT_FILE=self.tls("ca.crt"))
+        with open(os.path.join(self.home.folder, "agent.log"), "w", encoding="utf-8") as log:
+            self.processes.append(subprocess.Popen(
+                [AGENT, "--master", urls, "--id", "agent-0", "--slots", "1", "--work-dir",
+                 os.path.join(self.home.folder, "agent"), "--token-file",
+                 os.path.join(leader.data, "agent.token"), "--tls-ca", self.tls("ca.crt"),
+                 "--tls-cert", self.tls("agent-0.crt"), "--tls-key", self.tls("agent-0.key")],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+
+        def connected():
+            said = self.home.det("agent", "list", "--json", code=None)
+            return said.returncode == 0 and any(a.get("connected")
+                                                for a in json.loads(said.stdout)["agents"])
+        harness.eventually(connected, "the agent with the first leader")
+        leader.kill().end()
+        standby.leads()
+        harness.eventually(connected, "the agent with the next leader")
 
 
 if __name__ == "__main__":
