@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "agent/link/messages.h"
 #include "base/check.h"
@@ -336,11 +337,12 @@ class GrpcMasterLink final : public MasterLink {
     registered_ = false;
     if (heartbeat_timer_.has_value()) loop_->Cancel(*heartbeat_timer_);
     heartbeat_timer_.reset();
+    const std::string advice = TlsAdvice(why.message(), options_.masters[at_].tls);
     if (AsksTheNext(why)) at_ = (at_ + 1) % stubs_.size();
     // All of them are asked before a pause.
     const bool pause = at_ == 0 || !AsksTheNext(why);
     loop_->PostAfter(pause ? backoff_.Next() : absl::ZeroDuration(), [this] { Connect(); });
-    listener_->OnDisconnected(why);
+    listener_->OnDisconnected(absl::Status(why.code(), absl::StrCat(why.message(), advice)));
   }
 
   void ScheduleHeartbeat() {

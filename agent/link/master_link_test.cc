@@ -47,6 +47,19 @@ TEST(MasterAddress, OneWayToAllMasters) {
   EXPECT_FALSE(check("http://a:1", {.certificate = "PEM"}));
 }
 
+TEST(TlsOptions, AFailureSaysWhatToDo) {
+  EXPECT_EQ(TlsAdvice("Trying to connect an http1.x server", false),
+            "; if it speaks TLS, use https://");
+  EXPECT_EQ(TlsAdvice("connection refused", false), "");
+  EXPECT_NE(TlsAdvice("SSL routines::certificate verify failed", true).find("--tls-ca"),
+            std::string::npos);
+  EXPECT_NE(TlsAdvice("Peer name m is not in peer certificate", true).find("--tls-master-name"),
+            std::string::npos);
+  EXPECT_NE(TlsAdvice("SSL routines::wrong version number", true).find("http://"),
+            std::string::npos);
+  EXPECT_EQ(TlsAdvice("connection refused", true), "");
+}
+
 TEST(TlsOptions, AreFilesThatFitTogether) {
   const base::TempDir dir = *base::TempDir::Create();
   const auto write = [&](const std::string& name, const std::string& text) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/status_macros.h"
@@ -73,6 +74,17 @@ absl::StatusOr<TlsOptions> ReadTlsOptions(const std::string& authority_file,
   if (::X509_check_private_key(certificate.get(), key.get()) == 1) return options;
   return Bad("--tls-key", key_file,
              absl::StrCat("does not belong to the certificate ", certificate_file));
+}
+
+std::string TlsAdvice(absl::string_view why, bool tls) {
+  const auto says = [&](absl::string_view words) { return absl::StrContains(why, words); };
+  if (!tls) return says("http1.x server") ? "; if it speaks TLS, use https://" : "";
+  if (says("certificate verify failed")) {
+    return "; its certificate is not by the authority of --tls-ca (without: the system's)";
+  }
+  if (says("not in peer certificate"))
+    return "; name what its certificate says by --tls-master-name";
+  return says("wrong version number") ? "; if it does not speak TLS, use http://" : "";
 }
 
 }  // namespace det::agent

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace det::agent {
 
@@ -22,6 +23,10 @@ struct TlsOptions {
 absl::StatusOr<TlsOptions> ReadTlsOptions(const std::string& authority_file,
                                           const std::string& certificate_file,
                                           const std::string& key_file);
+
+// What to do about a connection that gRPC says has failed so, as "; name ..."; empty where TLS has
+// nothing to do with it. `tls`: whether it was to be one.
+std::string TlsAdvice(absl::string_view why, bool tls);
 
 }  // namespace det::agent
 

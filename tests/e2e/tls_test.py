@@ -133,6 +133,30 @@ class TlsTest(harness.ClusterTestCase):
                           "--tls-key", self.path("agent-0.key"), token="admin.token")
         self.assertIn("is for an agent, this token is of a user", last)
 
+    def await_word(self, word, *flags, master=None):
+        """Of an agent that cannot connect, and goes on trying."""
+        path = os.path.join(self.home.folder, "lost.log")
+        with open(path, "w", encoding="utf-8") as log:
+            agent = subprocess.Popen(
+                [AGENT, "--master", master or self.url, "--id", "lost", "--slots", "1",
+                 "--work-dir", os.path.join(self.home.folder, "lost"), *flags],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+        def said():
+            with open(path, encoding="utf-8") as log:
+                return word in log.read()
+        try:
+            harness.eventually(said, word)
+        finally:
+            agent.kill()
+            agent.wait()
+
+    def test_an_agent_that_cannot_connect_says_what_may_be_wrong(self):
+        self.await_word("use https://", master=self.url.replace("https", "http"))
+        self.await_word("--tls-ca")
+        self.await_word("--tls-master-name", "--tls-ca", self.path("ca.crt"), "--tls-master-name",
+                        "nobody")
+
     def test_an_agents_files_must_fit(self):
         last = self.agent("--tls-cert", self.path("agent-0.crt"), "--tls-key", self.path("ca.key"))
         self.assertIn("does not belong to the certificate", last)
