@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/core/supervisor.h"
@@ -95,6 +96,7 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
         on_end_(std::move(on_end)),
         loop_(base::MakeAsioEventLoop("agent")),
         link_(MakeMasterLink({.masters = parts.masters,
+                              .tls = options_.tls,
                               .agent_id = options_.id,
                               .token = options_.token,
                               .seed = std::random_device{}()},
@@ -179,9 +181,12 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
     if (absl::IsAlreadyExists(why)) {
       OnIdInUse(why);
     } else if (refused && host_.cluster_id.empty()) {
-      End(absl::Status(why.code(), absl::StrCat("the master at ", host_.masters,
-                                                " refused this agent: ", why.message(),
-                                                "; give its agent token by --token-file")),
+      // One that is not about the token says itself what to do.
+      const bool told = absl::StrContains(why.message(), "--");
+      End(absl::Status(
+              why.code(),
+              absl::StrCat("the master at ", host_.masters, " refused this agent: ", why.message(),
+                           told ? "" : "; give its agent token by --token-file")),
           options_.stop_tasks);
     } else if (!std::exchange(outage_logged_, true)) {
       DET_LOG(WARNING) << (registered_ ? "lost the master" : "cannot reach the master")
@@ -339,6 +344,7 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& given,
   AgentOptions options = given;
   DET_RETURN_IF_ERROR(CheckId(options.id));
   DET_ASSIGN_OR_RETURN(std::vector<MasterAddress> masters, ParseMasterAddresses(options.master));
+  DET_RETURN_IF_ERROR(CheckTls(masters, options.tls));
   DET_ASSIGN_OR_RETURN(std::vector<Device> devices,
                        DetectDevices({.artificial_slots = options.slots,
                                       .artificial_device = options.artificial_device,
@@ -370,7 +376,10 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& given,
             .address = options.address,
             .sdk_dir = options.sdk_dir,
             .cache_dir = options.work_dir + "/cache",
-            .devices = std::move(devices)};
+            .devices = std::move(devices),
+            .tls = {.on = masters[0].tls,
+                    .authority = options.tls.authority,
+                    .master_name = options.tls.master_name}};
   return std::make_unique<RealAgent>(
       Parts{std::move(options), std::move(masters), std::move(host), std::move(lock)},
       std::move(on_end));

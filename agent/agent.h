@@ -19,11 +19,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "agent/link/tls_options.h"
 
 namespace det::agent {
 
 struct AgentOptions {
-  std::string master;  // http://host:port; several with commas between
+  std::string master;  // http://host:port, or https; several with commas between
+  TlsOptions tls;
   std::string id;
   std::string resource_pool = "default";
   std::optional<int> slots;       // artificial ones; else what the machine has

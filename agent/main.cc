@@ -37,6 +37,9 @@ struct Flags {
   std::optional<int64_t> memory;
   std::vector<std::string> labels;
   std::string token_file;
+  std::string tls_ca;
+  std::string tls_cert;
+  std::string tls_key;
   double stop_grace = 10;
   bool log_json = false;
   bool verbose = false;
@@ -70,7 +73,8 @@ std::string DefaultWorkDir(const std::string& id) {
 
 void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--master", flags.agent.master,
-                 "Address of the master, http://host:port; with a standby: both, with a comma")
+                 "Address of the master, http://host:port or https://host:port; with a standby: "
+                 "both, with a comma")
       ->required();
   app.add_option("--id", flags.agent.id, "Name of this agent (default: the host's name)");
   app.add_option("--slots", flags.slots,
@@ -94,6 +98,13 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--work-dir", flags.agent.work_dir,
                  "Folder for tasks and caches (default: agents/<id> below the data directory)");
   app.add_option("--token-file", flags.token_file, "File that holds the agent token");
+  app.add_option("--tls-ca", flags.tls_ca,
+                 "PEM file with the authority of the master's certificate (default: the system's)");
+  app.add_option("--tls-master-name", flags.agent.tls.master_name,
+                 "Name in the master's certificate (default: as in --master)");
+  app.add_option("--tls-cert", flags.tls_cert,
+                 "PEM file with this agent's certificate, for a master with --tls-client-ca");
+  app.add_option("--tls-key", flags.tls_key, "PEM file with its key");
   app.add_option("--sdk-dir", flags.agent.sdk_dir, "The installed Trial API");
   app.add_option("--address", flags.agent.address,
                  "Address under which other agents' tasks reach this machine");
@@ -109,6 +120,14 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_flag("--log-json", flags.log_json, "Log as JSON lines");
   app.add_flag("--verbose", flags.verbose, "Log more");
   app.set_version_flag("--version", std::string("resolute-agent ") + base::kVersion);
+}
+
+absl::Status ReadToken(const std::string& file, AgentOptions& agent) {
+  if (file.empty()) return absl::OkStatus();
+  DET_ASSIGN_OR_RETURN(agent.token, base::ReadFile(file));
+  absl::StripAsciiWhitespace(&agent.token);
+  if (!agent.token.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the token file ", file, " is empty"));
 }
 
 absl::Status Complete(Flags& flags) {
@@ -148,11 +167,10 @@ absl::Status Complete(Flags& flags) {
       return absl::NotFoundError("--sdk-dir does not exist; give the folder of the Trial API");
     }
   }
-  if (flags.token_file.empty()) return absl::OkStatus();
-  DET_ASSIGN_OR_RETURN(agent.token, base::ReadFile(flags.token_file));
-  absl::StripAsciiWhitespace(&agent.token);
-  if (!agent.token.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the token file ", flags.token_file, " is empty"));
+  DET_ASSIGN_OR_RETURN(TlsOptions tls, ReadTlsOptions(flags.tls_ca, flags.tls_cert, flags.tls_key));
+  tls.master_name = agent.tls.master_name;
+  agent.tls = std::move(tls);
+  return ReadToken(flags.token_file, agent);
 }
 
 // Until the agent has ended; SIGTERM asks it to, and SIGINT to end its tasks too.

@@ -168,7 +168,9 @@ TEST_F(MainTest, AKilledKeeperIsSaid) {
 TEST_F(MainTest, SaysInOneLineWhatIsWrong) {
   Run({"--master", "nonsense"});
   EXPECT_EQ(Wait().code, 1);
-  EXPECT_EQ(errors(), "resolute-agent: --master nonsense is no address; use http://host:port\n");
+  EXPECT_EQ(errors(),
+            "resolute-agent: --master nonsense is no address; use http://host:port or "
+            "https://host:port\n");
 }
 
 TEST_F(MainTest, TellsWhatTheMachineIs) {

@@ -189,7 +189,7 @@ TEST(FindMasterTest, TakesSeveralAddresses) {
   ASSERT_TRUE(connection.ok()) << connection.status();
   EXPECT_THAT(connection->urls, ElementsAre("http://a:8080", "http://b:81"));
   EXPECT_FALSE(FindMaster("a,").ok());
-  EXPECT_FALSE(FindMaster("a,https://b").ok());
+  EXPECT_FALSE(FindMaster("a,ftp://b").ok());
 }
 
 TEST(ApiClientTest, AnUnknownTokenSaysWhereToPutOne) {
@@ -262,10 +262,12 @@ TEST(ApiClientTest, AStreamThatTheMasterCancelsIsBroken) {
 
 TEST(CanonicalUrlTest, CompletesAddressesAndRefusesOthers) {
   EXPECT_EQ(*CanonicalUrl("host"), "http://host:8080");
+  EXPECT_EQ(*CanonicalUrl("https://host/"), "https://host:443");
+  EXPECT_EQ(*CanonicalUrl("https://host:8443"), "https://host:8443");
   EXPECT_EQ(*CanonicalUrl("host:81"), "http://host:81");
   EXPECT_EQ(*CanonicalUrl("http://host:81/"), "http://host:81");
   EXPECT_EQ(*CanonicalUrl("http://[::1]:81"), "http://[::1]:81");
-  for (const char* bad : {"", "https://host", "host:port", "host:0", ":80"}) {
+  for (const char* bad : {"", "ftp://host", "host:port", "host:0", ":80"}) {
     EXPECT_FALSE(CanonicalUrl(bad).ok()) << bad;
   }
 }

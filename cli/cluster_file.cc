@@ -49,6 +49,7 @@ absl::StatusOr<ClusterState> ReadClusterFile(const std::string& path) {
     state.agents = json.at("agents").get<int>();
     state.slots = json.at("slots").get<int>();
     state.master_config = json.value("master_config", "");
+    state.tls = json.value("tls", false);
     for (const Json& member : json.at("members")) {
       state.members.push_back(
           {member.at("name").get<std::string>(),
@@ -72,11 +73,9 @@ absl::Status WriteClusterFile(const std::string& path, const ClusterState& state
                        {"start_time", member.process.start_time},
                        {"log", member.log}});
   }
-  const Json json = {{"url", state.url},
-                     {"agents", state.agents},
-                     {"slots", state.slots},
-                     {"master_config", state.master_config},
-                     {"members", members}};
+  const Json json = {{"url", state.url},     {"agents", state.agents},
+                     {"slots", state.slots}, {"master_config", state.master_config},
+                     {"tls", state.tls},     {"members", members}};
   return base::WriteFileAtomically(path, json.dump(2) + "\n", 0600);
 }
 

@@ -20,8 +20,9 @@ struct ClusterMember {
 struct ClusterState {
   std::string url;
   int agents = 0;
-  int slots = 0;                       // of each agent
-  std::string master_config;           // absolute path; empty: none
+  int slots = 0;              // of each agent
+  std::string master_config;  // absolute path; empty: none
+  bool tls = false;
   std::vector<ClusterMember> members;  // the master first
 
   bool AllAlive() const;  // and none is missing

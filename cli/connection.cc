@@ -78,17 +78,19 @@ void FindCaller(const std::optional<std::string>& user, const std::optional<std:
 
 absl::StatusOr<std::string> CanonicalUrl(absl::string_view text) {
   absl::string_view rest = absl::StripAsciiWhitespace(text);
+  bool tls = false;
   if (const size_t scheme = rest.find("://"); scheme != rest.npos) {
-    if (rest.substr(0, scheme) != "http") {
-      return absl::InvalidArgumentError(absl::StrCat("master address ", text, ": \"",
-                                                     rest.substr(0, scheme),
-                                                     "\" is not supported; use http://HOST:PORT"));
+    tls = rest.substr(0, scheme) == "https";
+    if (!tls && rest.substr(0, scheme) != "http") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("master address ", text, ": \"", rest.substr(0, scheme),
+                       "\" is not supported; use http://HOST:PORT or https://HOST:PORT"));
     }
     rest.remove_prefix(scheme + 3);
   }
   rest = rest.substr(0, rest.find('/'));
   const size_t colon = rest.rfind(':');
-  int port = 8080;
+  int port = tls ? 443 : 8080;
   absl::string_view host = rest;
   if (colon != rest.npos && rest.find(']', colon) == rest.npos) {
     host = rest.substr(0, colon);
@@ -98,7 +100,7 @@ absl::StatusOr<std::string> CanonicalUrl(absl::string_view text) {
     return absl::InvalidArgumentError(
         absl::StrCat("master address \"", text, "\": expected http://HOST:PORT"));
   }
-  return absl::StrCat("http://", host, ":", port);
+  return absl::StrCat(tls ? "https://" : "http://", host, ":", port);
 }
 
 absl::StatusOr<Connection> FindMaster(const std::optional<std::string>& option,

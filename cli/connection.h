@@ -34,8 +34,8 @@ struct Connection {
 absl::StatusOr<Connection> FindMaster(const std::optional<std::string>& option,
                                       const std::optional<std::string>& user = std::nullopt);
 
-// "host", "host:port" or "http://host:port/" as "http://host:port"; the port is 8080 if none is
-// named. INVALID_ARGUMENT for other schemes.
+// "host", "host:port" or "http://host:port/" as "http://host:port", and so with https; the port is
+// 8080, or 443 over https, if none is named. INVALID_ARGUMENT for other schemes.
 absl::StatusOr<std::string> CanonicalUrl(absl::string_view text);
 
 }  // namespace det::cli

@@ -12,7 +12,7 @@
 namespace det::cli {
 
 absl::StatusOr<Addresses> Resolve(absl::string_view url) {
-  absl::ConsumePrefix(&url, "http://");
+  if (!absl::ConsumePrefix(&url, "https://")) absl::ConsumePrefix(&url, "http://");
   const size_t colon = url.rfind(':');
   absl::string_view host = url.substr(0, colon);
   if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");

@@ -1,4 +1,4 @@
-// Sockets on their way to "http://host:port".
+// Sockets on their way to "http://host:port" or "https://host:port".
 // For http_client and roll_call. Resolving a name waits, nothing else here does.
 #ifndef CLI_DIAL_H_
 #define CLI_DIAL_H_

@@ -6,8 +6,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/fd.h"
@@ -17,6 +19,8 @@
 #include "boost/beast/http.hpp"
 #include "cli/dial.h"
 #include "cli/interrupt.h"
+#include "cli/tls.h"
+#include "cli/trust.h"
 
 namespace det::cli {
 namespace {
@@ -24,11 +28,15 @@ namespace {
 namespace http = boost::beast::http;
 using ErrorCode = boost::system::error_code;
 
+constexpr absl::Duration kHandshake = absl::Seconds(10);
+
 // A socket as Beast reads it, whose every wait can be interrupted. The reason of a failed wait is
 // kept beside the error code, which cannot hold it.
 class InterruptibleStream {
  public:
-  InterruptibleStream(int fd, absl::Duration timeout) : fd_(fd), timeout_(timeout) {}
+  // `tls`: of the same socket; nullptr: in the clear.
+  InterruptibleStream(int fd, TlsStream* tls, absl::Duration timeout)
+      : fd_(fd), tls_(tls), timeout_(timeout) {}
 
   // Beast's concept asks for these two, which throw; nobody calls them.
   template <class Buffers>
@@ -40,13 +48,15 @@ class InterruptibleStream {
   size_t read_some(const Buffers& buffers, ErrorCode& error) {
     const boost::asio::mutable_buffer buffer(*boost::asio::buffer_sequence_begin(buffers));
     while (true) {
-      const ssize_t got = recv(fd_, buffer.data(), buffer.size(), 0);
+      short events = POLLIN;
+      const ssize_t got = tls_ != nullptr ? tls_->Read(buffer.data(), buffer.size(), &events)
+                                          : recv(fd_, buffer.data(), buffer.size(), 0);
       if (got > 0) return static_cast<size_t>(got);
       if (got == 0) {
         error = boost::asio::error::eof;
         return 0;
       }
-      if (!Retry(POLLIN, error)) return 0;
+      if (!Retry(events, error)) return 0;
     }
   }
 
@@ -54,9 +64,11 @@ class InterruptibleStream {
   size_t write_some(const Buffers& buffers, ErrorCode& error) {
     const boost::asio::const_buffer buffer(*boost::asio::buffer_sequence_begin(buffers));
     while (true) {
-      const ssize_t sent = send(fd_, buffer.data(), buffer.size(), MSG_NOSIGNAL);
+      short events = POLLOUT;
+      const ssize_t sent = tls_ != nullptr ? tls_->Write(buffer.data(), buffer.size(), &events)
+                                           : send(fd_, buffer.data(), buffer.size(), MSG_NOSIGNAL);
       if (sent >= 0) return static_cast<size_t>(sent);
-      if (!Retry(POLLOUT, error)) return 0;
+      if (!Retry(events, error)) return 0;
     }
   }
 
@@ -68,8 +80,12 @@ class InterruptibleStream {
  private:
   // After a call that failed: waits if it only would have blocked.
   bool Retry(short events, ErrorCode& error) {
-    if (errno == EINTR) return true;
-    if (errno != EAGAIN) {
+    if (tls_ != nullptr && events == 0) {
+      error = boost::asio::error::connection_reset;
+      return false;
+    }
+    if (tls_ == nullptr && errno == EINTR) return true;
+    if (tls_ == nullptr && errno != EAGAIN) {
       error = ErrorCode(errno, boost::system::system_category());
       return false;
     }
@@ -79,6 +95,7 @@ class InterruptibleStream {
   }
 
   const int fd_;
+  TlsStream* const tls_;
   const absl::Duration timeout_;
   absl::Status failure_;
 };
@@ -104,7 +121,7 @@ http::request<http::string_body> MakeRequest(const HttpCall& call) {
   request.method_string(call.verb);
   request.target(call.target);
   request.version(11);
-  request.set(http::field::host, call.url.substr(strlen("http://")));
+  request.set(http::field::host, call.url.substr(call.url.find("://") + strlen("://")));
   request.set(http::field::user_agent, "det");
   request.set(http::field::accept, "application/json");
   request.set(http::field::connection, "close");
@@ -140,9 +157,21 @@ absl::StatusOr<int> ReadResponse(InterruptibleStream& stream, BodySink sink) {
 
 }  // namespace
 
+absl::StatusOr<ShownCertificate> LookAtCertificate(const std::string& url) {
+  DET_ASSIGN_OR_RETURN(const base::Fd fd, Connect(url));
+  DET_ASSIGN_OR_RETURN(const std::unique_ptr<TlsStream> tls,
+                       TlsStream::Open(fd.get(), url, {.verify = false}, kHandshake));
+  return ShownCertificate{tls->Certificate(), tls->Fingerprint()};
+}
+
 absl::StatusOr<int> CallHttp(const HttpCall& call, BodySink sink) {
   DET_ASSIGN_OR_RETURN(const base::Fd fd, Connect(call.url));
-  InterruptibleStream stream(fd.get(), call.timeout);
+  std::unique_ptr<TlsStream> tls;
+  if (absl::StartsWith(call.url, "https://")) {
+    DET_ASSIGN_OR_RETURN(const Trust trust, TrustFor(call.url));
+    DET_ASSIGN_OR_RETURN(tls, TlsStream::Open(fd.get(), call.url, trust, kHandshake));
+  }
+  InterruptibleStream stream(fd.get(), tls.get(), call.timeout);
   ErrorCode error;
   const http::request<http::string_body> request = MakeRequest(call);
   http::write(stream, request, error);

@@ -14,7 +14,7 @@
 namespace det::cli {
 
 struct HttpCall {
-  std::string url;  // "http://host:port"
+  std::string url;  // "http://host:port", or https
   std::string verb;
   std::string target;  // path and query
   std::string token;   // for "Authorization: Bearer"; empty: none
@@ -27,8 +27,16 @@ struct HttpCall {
 using BodySink = absl::FunctionRef<absl::Status(int http_status, absl::string_view piece)>;
 
 // The HTTP status. UNAVAILABLE when nobody answers at the address, ABORTED when the connection
-// broke later, CANCELLED when interrupted, DEADLINE_EXCEEDED after `timeout` of silence.
+// broke later, CANCELLED when interrupted, DEADLINE_EXCEEDED after `timeout` of silence,
+// FAILED_PRECONDITION when its certificate is not trusted (trust.h).
 absl::StatusOr<int> CallHttp(const HttpCall& call, BodySink sink);
+
+// What a master at https:// shows of itself, to whoever asks; nothing is said to it.
+struct ShownCertificate {
+  std::string pem;
+  std::string fingerprint;  // SHA-256, "AB:CD:..."
+};
+absl::StatusOr<ShownCertificate> LookAtCertificate(const std::string& url);
 
 }  // namespace det::cli
 

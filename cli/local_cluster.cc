@@ -16,29 +16,26 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "base/status_macros.h"
-#include "base/subprocess.h"
-#include "cli/api_client.h"
 #include "cli/interrupt.h"
 #include "cli/json_text.h"
+#include "cli/local_tls.h"
 #include "cli/program.h"
 #include "cli/token_cache.h"
-#include "det/api/v1/agent.pb.h"
+#include "cli/trust.h"
 
 namespace det::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr absl::Duration kStartLimit = absl::Seconds(60);
-constexpr absl::Duration kLook = absl::Milliseconds(5);
 constexpr absl::Duration kLookAtLock = absl::Milliseconds(50);
 constexpr int kPort = 8080;
+constexpr int kTlsPort = 8443;
 // An agent gives its tasks time to save a checkpoint, a master its PostgreSQL to write its pages.
 constexpr absl::Duration kAgentPatience = absl::Seconds(20);
 constexpr absl::Duration kTaskPatience = absl::Seconds(5);  // without an agent
@@ -95,6 +92,10 @@ absl::Status CheckSame(const std::string& data_dir, const ClusterState& state,
   compare("--agents", state.agents, options.agents);
   compare("--slots", state.slots, options.slots);
   compare("--master-config", state.master_config, options.master_config);
+  if (options.tls && !state.tls) {
+    has.push_back("no --tls");
+    asked.push_back("--tls");
+  }
   if (has.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the cluster in ", data_dir, " runs with ", absl::StrJoin(has, " "), ", not ",
@@ -112,25 +113,6 @@ absl::Status CheckNoPasswords(const std::string& data_dir, const ClusterState& s
       absl::StrCat("the cluster in ", data_dir,
                    " runs already, and its passwords are as they are; change them with `det user "
                    "change-password`, or stop it first with `det deploy local down`"));
-}
-
-// The last thing that a program wrote, without its name and the log's prefix; all lines of what it
-// said as itself.
-std::string LastWords(const std::string& log) {
-  const auto text = base::ReadFile(log);
-  if (!text.ok()) return "";
-  std::vector<std::string> last;
-  bool said = false;
-  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
-    line = absl::StripAsciiWhitespace(line);
-    const bool begins = absl::ConsumePrefix(&line, "resolute-master: ") ||
-                        absl::ConsumePrefix(&line, "resolute-agent: ");
-    if (line.empty()) continue;
-    if (begins || !said) last.clear();
-    said = said || begins;
-    last.emplace_back(line);
-  }
-  return absl::StrJoin(last, "\n");
 }
 
 // No process at all where there is no master.
@@ -204,8 +186,10 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
     up.state.agents = options.agents.value_or(1);
     up.state.slots = options.slots.value_or(cores);
     up.state.master_config = options.master_config.value_or("");
+    up.state.tls = options.tls;
   }
-  const int port = up.state.port() > 0 ? up.state.port() : options.port.value_or(kPort);
+  const int usual = up.state.tls ? kTlsPort : kPort;
+  const int port = up.state.port() > 0 ? up.state.port() : options.port.value_or(usual);
   if (const absl::Status started = Start(port, options, progress, &up); !started.ok()) {
     TakeBack(up, progress);
     return started;
@@ -218,114 +202,35 @@ absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progre
   DET_ASSIGN_OR_RETURN(const std::string master, FindProgram("master", "resolute-master"));
   DET_ASSIGN_OR_RETURN(const std::string agent, FindProgram("agent", "resolute-agent"));
   ClusterState& state = up->state;
+  std::optional<LocalTls> tls;
+  if (state.tls) {
+    DET_ASSIGN_OR_RETURN(tls, LocalTls::Open(Path("tls")));
+  }
   if (!state.Lives("master")) {
     DET_RETURN_IF_ERROR(CheckPortIsFree(port));
     progress("starting the master");
-    std::vector<std::string> flags = {"--data-dir", data_dir_, "--port", absl::StrCat(port)};
-    if (!state.master_config.empty()) {
-      flags.insert(flags.end(), {"--config", state.master_config});
-    }
-    flags.push_back(options.allow_blank_passwords ? "--allow-blank-passwords" : "--make-passwords");
-    // Not as flags: everybody may list those.
-    std::vector<std::string> passwords;
-    if (options.admin_password) {
-      passwords.push_back(absl::StrCat("DET_ADMIN_PASSWORD=", *options.admin_password));
-    }
-    if (options.user_password) {
-      passwords.push_back(absl::StrCat("DET_USER_PASSWORD=", *options.user_password));
-    }
-    DET_RETURN_IF_ERROR(StartMember("master", master, std::move(flags), std::move(passwords), up));
+    DET_RETURN_IF_ERROR(StartMaster(master, port, options, tls ? &*tls : nullptr, up));
   }
   DET_RETURN_IF_ERROR(AwaitMaster(&state));
+  if (tls) DET_RETURN_IF_ERROR(RememberCertificates(state.url, tls->authority()));
   for (int i = 0; i < state.agents; ++i) {
     const std::string id = absl::StrCat("agent-", i);
     if (state.Lives(id)) continue;
     progress(absl::StrCat("starting ", id));
-    DET_RETURN_IF_ERROR(StartMember(
-        id, agent,
-        {"--master", state.url, "--id", id, "--slots", absl::StrCat(state.slots), "--work-dir",
-         Path(absl::StrCat("agents/", id)), "--token-file", Path("agent.token"), "--stop-tasks"},
-        {}, up));
+    std::vector<std::string> flags = {"--master",     state.url,
+                                      "--id",         id,
+                                      "--slots",      absl::StrCat(state.slots),
+                                      "--work-dir",   Path(absl::StrCat("agents/", id)),
+                                      "--token-file", Path("agent.token"),
+                                      "--stop-tasks"};
+    if (tls) DET_RETURN_IF_ERROR(tls->AddAgentFlags(id, &flags));
+    DET_RETURN_IF_ERROR(StartMember(id, agent, std::move(flags), {}, up));
   }
   progress("waiting for the agents");
   DET_RETURN_IF_ERROR(AwaitAgents(state));
   DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(Path("admin.token")));
   return RememberToken(state.url, "admin", std::string(absl::StripAsciiWhitespace(token)),
                        /*activate=*/true);
-}
-
-absl::Status LocalCluster::StartMember(const std::string& name, const std::string& program,
-                                       std::vector<std::string> flags,
-                                       const std::vector<std::string>& variables, UpResult* up) {
-  base::SpawnOptions spawn;
-  if (!variables.empty()) spawn.env = EnvironmentWith(variables);
-  spawn.argv = std::move(flags);
-  spawn.argv.insert(spawn.argv.begin(), program);
-  spawn.group = base::ProcessGroup::kOwnSession;
-  spawn.cwd = data_dir_;
-  const std::string log = Path(absl::StrCat("log/", name, ".log"));
-  // The log of one run at a time, so that its last line is this run's; the one before is kept.
-  std::error_code error;
-  if (fs::exists(log, error)) fs::rename(log, absl::StrCat(log, ".1"), error);
-  spawn.out = base::Redirect::File(log);
-  spawn.err = base::Redirect::File(log);
-  DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(spawn));
-  // One that has ended already is told apart when it is waited for.
-  const ClusterMember member = {name, FindProcess(child.pid).value_or(Process{child.pid, 0}), log};
-  std::erase_if(up->state.members, [&](const ClusterMember& each) { return each.name == name; });
-  // The master first.
-  up->state.members.insert(name == "master" ? up->state.members.begin() : up->state.members.end(),
-                           member);
-  up->started.push_back(name);
-  return WriteClusterFile(Path("cluster.json"), up->state);
-}
-
-absl::Status LocalCluster::CheckMember(const ClusterMember& member) const {
-  DET_RETURN_IF_ERROR(CheckInterrupt());
-  if (IsAlive(member.process)) return absl::OkStatus();
-  const std::string words = LastWords(member.log);
-  return absl::FailedPreconditionError(
-      absl::StrCat("the ", member.name == "master" ? "master" : absl::StrCat("agent ", member.name),
-                   " ended at its start: ", words.empty() ? "without a word" : words,
-                   " (log: ", member.log, ")"));
-}
-
-absl::Status LocalCluster::AwaitMaster(ClusterState* state) {
-  const ClusterMember& master = *state->Find("master");
-  const absl::Time end = absl::Now() + kStartLimit;
-  while (absl::Now() < end) {
-    const auto text = base::ReadFile(Path("master.json"));
-    // A file of an earlier run may still be there.
-    if (text.ok() && MemberOf(*text, "pid") == absl::StrCat(master.process.pid)) {
-      state->url = MemberOf(*text, "url").value_or("");
-      return WriteClusterFile(Path("cluster.json"), *state);
-    }
-    DET_RETURN_IF_ERROR(CheckMember(master));
-    WaitFor(-1, 0, kLook).IgnoreError();
-  }
-  return absl::DeadlineExceededError(absl::StrCat("the master did not answer within ",
-                                                  absl::FormatDuration(kStartLimit), "; see ",
-                                                  master.log));
-}
-
-absl::Status LocalCluster::AwaitAgents(const ClusterState& state) {
-  DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(Path("admin.token")));
-  const ApiClient api(state.url, std::string(absl::StripAsciiWhitespace(token)));
-  const absl::Time end = absl::Now() + kStartLimit;
-  while (absl::Now() < end) {
-    api::v1::GetAgentsResponse agents;
-    DET_RETURN_IF_ERROR(api.Call("AgentService.GetAgents", api::v1::GetAgentsRequest(), &agents));
-    const int64_t connected = std::count_if(
-        agents.agents().begin(), agents.agents().end(), [&](const api::v1::Agent& agent) {
-          return agent.connected() && state.Find(agent.id()) != nullptr;
-        });
-    if (connected >= state.agents) return absl::OkStatus();
-    for (const ClusterMember& member : state.members) DET_RETURN_IF_ERROR(CheckMember(member));
-    WaitFor(-1, 0, kLook).IgnoreError();
-  }
-  return absl::DeadlineExceededError(absl::StrCat("the agents did not register within ",
-                                                  absl::FormatDuration(kStartLimit), "; see ",
-                                                  Path("log")));
 }
 
 absl::StatusOr<std::string> LocalCluster::TakePasswords() {
@@ -370,6 +275,7 @@ void LocalCluster::StopAll(const ClusterState& state, Progress progress) {
   EndTasks(data_dir_, kTaskPatience);
   StopMaster(MasterOf(state), progress);
   if (!state.url.empty()) ForgetToken(state.url, "admin").IgnoreError();
+  if (state.tls) RememberCertificates(state.url, "").IgnoreError();
   std::error_code error;
   fs::remove(Path("cluster.json"), error);
 }

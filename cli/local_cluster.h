@@ -17,9 +17,11 @@
 
 namespace det::cli {
 
+class LocalTls;
+
 // What is left out is as it runs, if it runs, and else the default.
 struct ClusterOptions {
-  std::optional<int> port = std::nullopt;    // 8080
+  std::optional<int> port = std::nullopt;    // 8080, with TLS 8443
   std::optional<int> agents = std::nullopt;  // 1
   std::optional<int> slots = std::nullopt;   // of each agent; as many as there are cores
   std::optional<std::string> master_config = std::nullopt;  // absolute path; none
@@ -27,6 +29,7 @@ struct ClusterOptions {
   std::optional<std::string> admin_password = std::nullopt;
   std::optional<std::string> user_password = std::nullopt;
   bool allow_blank_passwords = false;
+  bool tls = false;  // by an authority of the cluster's own (local_tls.h)
 };
 
 struct UpResult {
@@ -67,6 +70,9 @@ class LocalCluster {
  private:
   std::string Path(const std::string& name) const;
   absl::Status Start(int port, const ClusterOptions& options, Progress progress, UpResult* up);
+  // `tls`: nullptr without.
+  absl::Status StartMaster(const std::string& program, int port, const ClusterOptions& options,
+                           LocalTls* tls, UpResult* up);
   absl::Status StartMember(const std::string& name, const std::string& program,
                            std::vector<std::string> flags,
                            const std::vector<std::string>& variables, UpResult* up);

@@ -66,8 +66,9 @@ bool RollCall::Advance(Asked& asked) {
     asked.fd.Close();
     return answered;
   }
+  // Also to one that speaks TLS: it says so, and has answered.
   const std::string request =
-      absl::StrCat("GET /health HTTP/1.1\r\nHost: ", asked.url.substr(std::strlen("http://")),
+      absl::StrCat("GET /health HTTP/1.1\r\nHost: ", asked.url.substr(asked.url.find("://") + 3),
                    "\r\nUser-Agent: det\r\nConnection: close\r\n\r\n");
   asked.connected = DialResult(asked.fd).ok() &&
                     ::send(asked.fd.get(), request.data(), request.size(), MSG_NOSIGNAL) ==

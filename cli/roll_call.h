@@ -17,7 +17,7 @@ namespace det::cli {
 
 class RollCall {
  public:
-  // "http://host:port" each.
+  // "http://host:port" each, or https.
   explicit RollCall(const std::vector<std::string>& urls);
 
   // The index of the next one that answers. None when nobody is left, or those that are have been

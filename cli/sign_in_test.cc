@@ -12,6 +12,7 @@
 #include "cli/fake_server.h"
 #include "cli/testing/run_det.h"
 #include "cli/token_cache.h"
+#include "cli/trust.h"
 #include "det/api/v1/experiment.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -76,6 +77,29 @@ TEST_F(SignInTest, ATokenIsFoundByUserOrIsThatOfTheActiveOne) {
   ASSERT_TRUE(ForgetToken(kUrl, "ann").ok());
   EXPECT_FALSE(FindToken(kUrl).has_value());
   EXPECT_THAT(CachedUsers(kUrl), ElementsAre("bob"));
+}
+
+TEST_F(SignInTest, CertificatesAreKeptByAddressAndTheEnvironmentWins) {
+  const std::string url = "https://m:8443";
+  EXPECT_EQ(TrustFor(url)->certificates, "");
+  EXPECT_TRUE(TrustFor(url)->verify);
+  ASSERT_TRUE(RememberCertificates(url, "PEM").ok());
+  EXPECT_EQ(TrustFor(url)->certificates, "PEM");
+  EXPECT_EQ(TrustFor("https://other:8443")->certificates, "");
+  const std::string file = std::string(getenv("DET_DEBUG_CONFIG_PATH")) + "/ca.crt";
+  std::ofstream(file) << "FILE";
+  setenv("DET_MASTER_CERT_FILE", file.c_str(), 1);
+  setenv("DET_MASTER_CERT_NAME", "resolute", 1);
+  EXPECT_EQ(TrustFor(url)->certificates, "FILE");
+  EXPECT_EQ(TrustFor(url)->name, "resolute");
+  setenv("DET_MASTER_CERT_FILE", "/no/such/file", 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(TrustFor(url).status()));
+  setenv("DET_MASTER_CERT_FILE", "noverify", 1);
+  EXPECT_FALSE(TrustFor(url)->verify);
+  unsetenv("DET_MASTER_CERT_FILE");
+  unsetenv("DET_MASTER_CERT_NAME");
+  ASSERT_TRUE(RememberCertificates(url, "").ok());
+  EXPECT_EQ(TrustFor(url)->certificates, "");
 }
 
 TEST_F(SignInTest, ACacheThatIsNoneIsAsGoodAsEmpty) {

@@ -14,6 +14,18 @@
 namespace det::master {
 namespace {
 
+constexpr int kPort = 8080;
+constexpr int kTlsPort = 8443;
+constexpr int kNoPort = -1;
+
+// Before anything is said.
+Config Unsaid() {
+  Config config;
+  config.data_dir = base::DefaultDataDir();
+  config.port = kNoPort;
+  return config;
+}
+
 // CLI11 reports by exceptions; they end here.
 Exit Report(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return {app.exit(error)};
@@ -109,6 +121,28 @@ absl::Status CheckStandby(const Config& config) {
       "nothing of another's; give all masters of the cluster the same --db-url");
 }
 
+absl::Status CheckTls(const Config& config) {
+  if (config.tls_cert.empty() != config.tls_key.empty()) {
+    return absl::InvalidArgumentError(
+        "--tls-cert and --tls-key (security.tls.cert and .key) belong together; give both or "
+        "neither");
+  }
+  if (config.tls_client_ca.empty() || !config.tls_cert.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--tls-client-ca (resource_manager.client_ca): agents show certificates over TLS alone; give "
+      "--tls-cert and --tls-key too");
+}
+
+void AddTlsFlags(CLI::App& app, Config* config) {
+  app.add_option("--tls-cert", config->tls_cert,
+                 "PEM file with this master's certificate: the port speaks TLS and nothing else. "
+                 "Read again when it has changed");
+  app.add_option("--tls-key", config->tls_key, "PEM file with its key");
+  app.add_option("--tls-client-ca", config->tls_client_ca,
+                 "PEM file with the authority by which agents must show certificates; without, "
+                 "their token is enough");
+}
+
 // Puts what the flags say over what `config` holds. Nothing if all is well.
 std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* files) {
   double patience = absl::ToDoubleSeconds(config->agent_patience);
@@ -122,11 +156,12 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
                  "(docs/reference/master-config.md); flags win over it");
   app.add_option("--data-dir", config->data_dir, "Everything this master keeps")
       ->capture_default_str();
-  app.add_option("--port", config->port, "HTTP and gRPC; 0: any free one")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
+  app.add_option("--port", config->port,
+                 "HTTP and gRPC; 0: any free one (default: 8080, with TLS 8443)")
+      ->check(CLI::Range(0, 65535));
   app.add_option("--bind", config->bind, "Address to listen on; 0.0.0.0: all")
       ->capture_default_str();
+  AddTlsFlags(app, config);
   app.add_option("--db-url", config->db_url,
                  "PostgreSQL to use (postgresql://...); without: an own one in the data directory");
   app.add_option("--checkpoint-dir", config->checkpoint_dir,
@@ -171,15 +206,13 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
 }  // namespace
 
 std::variant<Config, BackupOrder, Exit> ParseFlags(int argc, char** argv) {
-  Config config;
-  config.data_dir = base::DefaultDataDir();
+  Config config = Unsaid();
   Files files;
   if (const auto exit = ReadFlags(argc, argv, &config, &files)) return *exit;
   std::string configured_password;
   absl::Status status;
   if (!files.config.empty()) {
-    config = Config();
-    config.data_dir = base::DefaultDataDir();
+    config = Unsaid();
     status = ReadConfigFile(files.config, &config);
     configured_password = std::exchange(config.admin_password, "");
     // Again, over what the file says.
@@ -187,6 +220,8 @@ std::variant<Config, BackupOrder, Exit> ParseFlags(int argc, char** argv) {
   }
   if (status.ok() && files.backup) return *files.backup;
   if (status.ok()) status = CheckStandby(config);
+  if (status.ok()) status = CheckTls(config);
+  if (config.port == kNoPort) config.port = config.tls_cert.empty() ? kPort : kTlsPort;
   if (status.ok()) status = FindPasswords(files, configured_password, &config);
   if (status.ok()) return config;
   std::cerr << "resolute-master: " << status.message() << "\n";

@@ -18,9 +18,13 @@ namespace det::master {
 struct Config {
   std::string data_dir;
   std::string bind = "127.0.0.1";
-  int port = 8080;                            // 0: any free one
-  std::string db_url;                         // empty: an embedded PostgreSQL
-  std::string checkpoint_dir;                 // empty: <data_dir>/checkpoints
+  int port = 8080;  // 0: any free one; with TLS 8443 unless it is said
+  // PEM files; the first two together, or none: no TLS (docs/security.md).
+  std::string tls_cert;
+  std::string tls_key;
+  std::string tls_client_ca;   // by whom agents' certificates are; empty: they need none
+  std::string db_url;          // empty: an embedded PostgreSQL
+  std::string checkpoint_dir;  // empty: <data_dir>/checkpoints
   std::vector<std::string> checkpoint_roots;  // where users may keep theirs; empty: see --help
   std::string cluster_name;
   std::string admin_password;   // to be set; empty: as it is

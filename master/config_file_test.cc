@@ -207,7 +207,7 @@ TEST(ConfigFileTest, RefusesWhatIsWrong) {
       {"log: {level: warn}", "\"warn\" is no more; use warning"},
       {"agent_reconnect_wait: soon", "expected seconds >= 0, or a duration such as 90m, 2h"},
       {"security: {initial_user_password_file: /nonexistent/file}", "/nonexistent/file"},
-      {"security: {tls: {cert: c}}", "security.tls: this master speaks plain HTTP"},
+      {"security: {tls: {certificate: c}}", "security.tls.certificate: unknown key"},
       {"resource_manager: {type: kubernetes}", "expected agent, found \"kubernetes\""},
       {"resource_pools: [{}]", "resource_pools[0].pool_name: required, but missing"},
       {"resource_pools: [a]", "resource_pools[0]: expected a list of maps, found \"a\""},

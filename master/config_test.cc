@@ -44,6 +44,31 @@ TEST(ConfigTest, TheAdministratorsPasswordComesFromAFile) {
   EXPECT_TRUE(IsRefused({"--admin-password-file", file}));
 }
 
+TEST(ConfigTest, TlsIsACertificateWithItsKey) {
+  const Config config = Good({"--tls-cert", "c", "--tls-key", "k", "--tls-client-ca", "a"});
+  EXPECT_EQ(config.tls_cert + config.tls_key + config.tls_client_ca, "cka");
+  EXPECT_EQ(config.port, 8443);
+  EXPECT_EQ(Good({}).port, 8080);
+  EXPECT_EQ(Good({"--tls-cert", "c", "--tls-key", "k", "--port", "8080"}).port, 8080);
+  EXPECT_TRUE(IsRefused({"--tls-cert", "c"}));
+  EXPECT_TRUE(IsRefused({"--tls-key", "k"}));
+  EXPECT_TRUE(IsRefused({"--tls-client-ca", "a"}));
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/master.yaml";
+  ASSERT_TRUE(base::WriteFileAtomically(file,
+                                        "security: {tls: {cert: c, key: k}}\n"
+                                        "resource_manager: {client_ca: a}\n")
+                  .ok());
+  const Config read = Good({"--config", file});
+  EXPECT_EQ(read.tls_cert + read.tls_key + read.tls_client_ca, "cka");
+  EXPECT_EQ(read.port, 8443);
+  ASSERT_TRUE(
+      base::WriteFileAtomically(file, "port: 8080\nsecurity: {tls: {cert: c, key: k}}\n").ok());
+  EXPECT_EQ(Good({"--config", file}).port, 8080);
+  ASSERT_TRUE(base::WriteFileAtomically(file, "security: {tls: {cert: c}}\n").ok());
+  EXPECT_TRUE(IsRefused({"--config", file}));
+}
+
 TEST(ConfigTest, AndSoDoesThatOfTheUserDetermined) {
   const base::TempDir dir = *base::TempDir::Create();
   const std::string file = dir.path() + "/password";

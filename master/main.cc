@@ -117,5 +117,7 @@ int main(int argc, char** argv) {
   for (const std::string& warning : config.warnings) DET_LOG(WARNING) << warning;
   InstallSignals();
   RaiseDescriptorLimit();
+  // Who renews certificates may send it; changed files are seen without.
+  if (!config.tls_cert.empty()) ::signal(SIGHUP, SIG_IGN);
   return Run(config);
 }

@@ -1,7 +1,5 @@
 #include "master/master.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -9,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/event_loop.h"
 #include "base/fd.h"
@@ -20,12 +17,15 @@
 #include "base/thread_pool.h"
 #include "base/uuid.h"
 #include "master/agents/agent_hub.h"
+#include "master/agents/certificate_wanted.h"
 #include "master/auth/authenticator.h"
 #include "master/auth/first_start.h"
 #include "master/auth/password_queue.h"
 #include "master/data_dir.h"
 #include "master/engine/engine.h"
 #include "master/gateway/http_server.h"
+#include "master/gateway/tls_keys.h"
+#include "master/grpc_server.h"
 #include "master/lease.h"
 #include "master/metrics.h"
 #include "master/service/admission.h"
@@ -35,41 +35,16 @@
 #include "master/store/postgres/embedded.h"
 #include "master/store/postgres/postgres_store.h"
 #include "master/sweep/sweep.h"
+#include "master/words.h"
 #include "proto/api_descriptors.h"
 #include <google/protobuf/descriptor.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/service_type.h>
 
 namespace det::master {
 namespace {
 
 constexpr int kReaders = 4;
-constexpr int kPingMs = 20'000;
-constexpr int kMessageMib = 160;  // of gRPC; a body that has passed the gateway passes here too
-
-bool IsAll(const std::string& bind) { return bind == "0.0.0.0" || bind == "::"; }
-
-std::string HostName() {
-  char name[256] = "";
-  return ::gethostname(name, sizeof(name) - 1) == 0 && name[0] != 0 ? name : "127.0.0.1";
-}
-
-// As this machine reaches it, or others do.
-std::string UrlOf(const std::string& bind, int port, bool from_elsewhere = false) {
-  const std::string host = !IsAll(bind) ? bind : from_elsewhere ? HostName() : "127.0.0.1";
-  return absl::StrContains(host, ":") ? absl::StrCat("http://[", host, "]:", port)
-                                      : absl::StrCat("http://", host, ":", port);
-}
-
-std::string About() {
-  return absl::StrCat(
-      "Resolute master ", base::kVersion,
-      "\n\nAPI      /api/v1 (JSON; gRPC on the same port)\ntry it   /api\nhealth   /health\n"
-      "metrics  /metrics\n\nUse it with: det -m http://<this address> experiment "
-      "list\n");
-}
 
 }  // namespace
 
@@ -102,6 +77,7 @@ class Master::Impl {
   absl::AnyInvocable<void(absl::Status)> fatal_;
   std::atomic<bool> failed_ = false;
   std::optional<DataDir> data_dir_;
+  std::shared_ptr<gateway::TlsKeys> tls_;
   base::Fd port_;  // until the gateway has it
   std::unique_ptr<store::EmbeddedPostgres> postgres_;
   std::unique_ptr<store::Store> store_;
@@ -125,7 +101,9 @@ class Master::Impl {
   Metrics metrics_;
   std::unique_ptr<service::AuditTrail> audit_;
   std::vector<service::NamedService> services_;
+  std::unique_ptr<grpc::Service> certificate_wanted_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<grpc::Server> agents_server_;  // of those with certificates; maybe none
   std::unique_ptr<gateway::HttpServer> gateway_;
   std::string url_;
 };
@@ -136,6 +114,10 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
   DET_ASSIGN_OR_RETURN(DataDir data_dir, DataDir::Open(config.data_dir));
   data_dir_.emplace(std::move(data_dir));
   // Before another master is replaced: one that cannot listen must not.
+  if (!config.tls_cert.empty()) {
+    DET_ASSIGN_OR_RETURN(
+        tls_, gateway::TlsKeys::Load({config.tls_cert, config.tls_key, config.tls_client_ca}));
+  }
   DET_ASSIGN_OR_RETURN(port_, gateway::BindPort({.bind = config.bind, .port = config.port}));
   if (config.standby) DET_RETURN_IF_ERROR(StandBy(config, stop_within));
   DET_RETURN_IF_ERROR(OpenStore(config));
@@ -143,7 +125,7 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
   DET_RETURN_IF_ERROR(StartEngine(config));
   DET_RETURN_IF_ERROR(StartServer(config));
   DET_RETURN_IF_ERROR(StartGateway(config));
-  if (lease_ != nullptr) lease_->Announce(UrlOf(config.bind, port(), /*from_elsewhere=*/true));
+  if (lease_ != nullptr) lease_->Announce(UrlOf(config, port(), /*from_elsewhere=*/true));
   hub_->ExpectAgents();
   return data_dir_->Announce(gateway_->port(), url_);
 }
@@ -260,23 +242,17 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
 
 absl::Status Master::Impl::StartServer(const Config& config) {
   services_ = service::MakeServices(edge_, allocation_watch_, all_gather_);
-  // Both are of the builder's server, and open to all (auth/permissions.cc).
-  grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  grpc::ServerBuilder builder;
-  for (const auto& each : services_) builder.RegisterService(each.service.get());
-  builder.RegisterService(hub_->service());
-  builder.SetMaxReceiveMessageSize(std::max(kMessageMib, config.max_body_mib) << 20);
-  builder.SetMaxSendMessageSize(-1);
-  // Half-open connections are found by pings; clients may ping as they like.
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingMs / 2);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
-  server_ = builder.BuildAndStart();
-  return server_ != nullptr ? absl::OkStatus() : absl::InternalError("gRPC does not start");
+  std::vector<grpc::Service*> all;
+  for (const auto& each : services_) all.push_back(each.service.get());
+  if (config.tls_client_ca.empty()) {
+    all.push_back(hub_->service());
+  } else {
+    certificate_wanted_ = agents::MakeCertificateWanted();
+    all.push_back(certificate_wanted_.get());
+    DET_ASSIGN_OR_RETURN(agents_server_, StartGrpc({hub_->service()}, config.max_body_mib));
+  }
+  DET_ASSIGN_OR_RETURN(server_, StartGrpc(all, config.max_body_mib));
+  return absl::OkStatus();
 }
 
 absl::Status Master::Impl::StartGateway(const Config& config) {
@@ -304,11 +280,13 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
                                   .port = config.port,
                                   .socket = port_.Release(),
                                   .body_limit = static_cast<uint64_t>(config.max_body_mib) << 20,
-                                  .about = About(),
+                                  .about = About(tls_ != nullptr),
                                   .allow_origins = config.allow_origins,
+                                  .tls = tls_,
+                                  .agents = agents_server_.get(),
                                   .api = std::move(api)},
                                  std::move(hooks), server_.get(), services));
-  url_ = UrlOf(config.bind, gateway_->port());
+  url_ = UrlOf(config, gateway_->port());
   return absl::OkStatus();
 }
 
@@ -353,8 +331,9 @@ void Master::Impl::Stop() {
   if (gateway_ != nullptr) gateway_->StopAccepting();
   if (hub_ != nullptr) hub_->Stop();
   allocation_watch_.Stop();
-  if (server_ != nullptr) {
-    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
+  for (grpc::Server* server : {server_.get(), agents_server_.get()}) {
+    if (server == nullptr) continue;
+    server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
   }
   if (gateway_ != nullptr) gateway_->Stop();
   sweep_.Stop();

@@ -5,6 +5,7 @@
 #include "det/api/v1/agent.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "master/agents/certificate_wanted.h"
 #include "master/auth/tokens.h"
 #include "master/testing/road.h"
 
@@ -19,6 +20,49 @@ TEST_F(RoadTest, AgentsAreRefusedWithoutTheirTokenAndReplacedByThemselves) {
   PlayedAgent again(world_, "a1", 1);
   EXPECT_TRUE(again.Next().has_registered());
   EXPECT_EQ(first.End().error_code(), grpc::StatusCode::ABORTED);
+}
+
+TEST_F(RoadTest, TheAgentsProtocolIsForAgentsAndNothingElseIs) {
+  using enum grpc::StatusCode;
+  const std::string task = world_.TokenOf("1.1.0");
+  for (const auto& [token, code] : std::vector<std::pair<std::string, grpc::StatusCode>>{
+           {"user", PERMISSION_DENIED}, {task, PERMISSION_DENIED}, {"none", UNAUTHENTICATED}}) {
+    PlayedAgent other(world_, "a1", 1, token);
+    EXPECT_EQ(other.End().error_code(), code) << token;
+    As context(token);
+    wire::PostLogsResponse response;
+    EXPECT_EQ(other.stub().PostLogs(&context, {}, &response).error_code(), code) << token;
+    As again(token);
+    wire::GetContextResponse chunk;
+    EXPECT_EQ(other.stub().GetContext(&again, {})->Finish().error_code(), code) << token;
+  }
+  As context("agent");
+  api::GetAgentsResponse response;
+  const grpc::Status refused =
+      api::AgentService::NewStub(world_.channel())->GetAgents(&context, {}, &response);
+  EXPECT_EQ(refused.error_code(), PERMISSION_DENIED);
+  EXPECT_NE(refused.error_message().find("is for a user, this token is of an agent"),
+            std::string::npos)
+      << refused.error_message();
+}
+
+TEST(CertificateWantedTest, RefusesEveryAgentAndSaysWhatToDo) {
+  const auto service = agents::MakeCertificateWanted();
+  grpc::ServerBuilder builder;
+  builder.RegisterService(service.get());
+  const auto server = builder.BuildAndStart();
+  const auto stub = wire::AgentHub::NewStub(server->InProcessChannel({}));
+  const auto expect = [](const grpc::Status& status) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+    EXPECT_NE(status.error_message().find("--tls-cert and --tls-key"), std::string::npos);
+  };
+  As connect("agent");
+  expect(stub->Connect(&connect)->Finish());
+  As post("agent");
+  wire::PostLogsResponse response;
+  expect(stub->PostLogs(&post, {}, &response));
+  As get("agent");
+  expect(stub->GetContext(&get, {})->Finish());
 }
 
 TEST_F(RoadTest, AnAgentsIdIsItsOwnWhileItsStreamLives) {

@@ -177,7 +177,11 @@ absl::Status KeptTask::Prepare() {
                          options_.contexts->Open(spec_->context_hash, prepare_stop_.get_token()));
     DET_RETURN_IF_ERROR(Unpack(std::move(archive), folders_.work));
   }
-  return WriteRunFiles(spec_->files, folders_.run);
+  std::vector<RunFile> files = spec_->files;
+  if (!host_.tls.authority.empty()) {
+    files.push_back({kMasterCertificate, host_.tls.authority, 0600});
+  }
+  return WriteRunFiles(files, folders_.run);
 }
 
 // With its control group, where tasks have them. Several agents may share a machine, and an

@@ -66,6 +66,11 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   env["DET_MASTERS"] = host.masters;
   env["DET_MASTER_HOST"] = host.master_host;
   env["DET_MASTER_PORT"] = absl::StrCat(host.master_port);
+  if (host.tls.on) env["DET_USE_TLS"].push_back('1');
+  if (!host.tls.authority.empty()) {
+    env["DET_MASTER_CERT_FILE"] = absl::StrCat(folders.run, "/", kMasterCertificate);
+  }
+  if (!host.tls.master_name.empty()) env["DET_MASTER_CERT_NAME"] = host.tls.master_name;
   env["DET_CLUSTER_ID"] = host.cluster_id;
   env["DET_AGENT_ID"] = host.agent_id;
   env["DET_NODE_ADDRESS"] = host.address;

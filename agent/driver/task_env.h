@@ -11,11 +11,18 @@
 
 namespace det::agent {
 
+// How tasks know their master, if they meet it over TLS.
+struct HostTls {
+  bool on = false;
+  std::string authority;    // PEM; empty: the system's authorities
+  std::string master_name;  // in its certificate; empty: as in its address
+};
+
 // What all tasks of this agent are told.
 struct Host {
   std::string agent_id;
   std::string cluster_id;
-  std::string master_url;  // http://host:port, of the one that the agent is connected to
+  std::string master_url;  // http(s)://host:port, of the one that the agent is connected to
   std::string masters;     // all of them, with commas between
   std::string master_host;
   int master_port = 0;
@@ -23,6 +30,7 @@ struct Host {
   std::string sdk_dir;  // empty: none
   std::string cache_dir;
   std::vector<Device> devices;
+  HostTls tls;
 };
 
 struct TaskFolders {
@@ -34,6 +42,9 @@ struct TaskFolders {
 // the machine (PATH, HOME, LANG, proxies, library paths), and nothing else.
 std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const TaskFolders& folders,
                                  const std::map<std::string, std::string>& inherited);
+
+// Below TaskFolders::run: where a task with DET_MASTER_CERT_FILE finds HostTls::authority.
+inline constexpr char kMasterCertificate[] = "master.crt";
 
 // The process environment as a map.
 std::map<std::string, std::string> OwnEnv();

@@ -67,6 +67,23 @@ TEST(TaskEnv, KeepsThePromisesOfTheDocument) {
   }
 }
 
+TEST(TaskEnv, WhatATaskNeedsToKnowItsMasterBy) {
+  Host host = OneHost(DeviceType::kCpu);
+  auto env = Env(Spec(), host, {});
+  for (const char* name : {"DET_USE_TLS", "DET_MASTER_CERT_FILE", "DET_MASTER_CERT_NAME"}) {
+    EXPECT_FALSE(env.contains(name)) << name;
+  }
+  host.tls.on = true;  // by the system's authorities
+  env = Env(Spec(), host, {});
+  EXPECT_EQ(env.at("DET_USE_TLS"), "1");
+  EXPECT_FALSE(env.contains("DET_MASTER_CERT_FILE"));
+  host.tls.authority = "PEM";
+  host.tls.master_name = "resolute";
+  env = Env(Spec(), host, {});
+  EXPECT_EQ(env.at("DET_MASTER_CERT_FILE"), "/w/tasks/1.1.0/run/master.crt");
+  EXPECT_EQ(env.at("DET_MASTER_CERT_NAME"), "resolute");
+}
+
 TEST(TaskEnv, GpusByTheirUuid) {
   TaskSpec spec = Spec();
   spec.env["CUDA_VISIBLE_DEVICES"] = "7";

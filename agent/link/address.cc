@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
@@ -30,7 +31,7 @@ std::string MasterAddress::Url() const {
 
 absl::StatusOr<MasterAddress> ParseMasterAddress(absl::string_view text) {
   const absl::Status wrong = absl::InvalidArgumentError(
-      absl::StrCat("--master ", text, " is no address; use http://host:port"));
+      absl::StrCat("--master ", text, " is no address; use http://host:port or https://host:port"));
   MasterAddress address;
   address.tls = absl::ConsumePrefix(&text, "https://");
   if (!address.tls) absl::ConsumePrefix(&text, "http://");
@@ -59,6 +60,19 @@ absl::StatusOr<std::vector<MasterAddress>> ParseMasterAddresses(absl::string_vie
     addresses.push_back(std::move(address));
   }
   return addresses;
+}
+
+absl::Status CheckTls(const std::vector<MasterAddress>& masters, const TlsOptions& tls) {
+  const auto speaks_tls = [](const MasterAddress& master) { return master.tls; };
+  const bool all = std::all_of(masters.begin(), masters.end(), speaks_tls);
+  if (!all && std::any_of(masters.begin(), masters.end(), speaks_tls)) {
+    return absl::InvalidArgumentError("--master names http:// and https://; all speak one of them");
+  }
+  const bool given = !tls.authority.empty() || !tls.certificate.empty() || !tls.master_name.empty();
+  if (all || !given) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--master ", masters[0].Url(),
+                   " is in the clear; write https://, or leave the flags --tls-... away"));
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "agent/link/messages.h"
 #include "base/check.h"
@@ -28,7 +29,7 @@ absl::Status ToStatus(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
-std::shared_ptr<grpc::Channel> MakeChannel(const MasterAddress& master) {
+std::shared_ptr<grpc::Channel> MakeChannel(const MasterAddress& master, const TlsOptions& tls) {
   grpc::ChannelArguments arguments;
   // A master that is gone without a word is noticed by these pings; one that has come back is found
   // quickly, as the pace of the attempts is ours.
@@ -40,9 +41,13 @@ std::shared_ptr<grpc::Channel> MakeChannel(const MasterAddress& master) {
   // A proxy of the environment is for the world outside, not for the cluster.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(64 << 20);
-  return grpc::CreateCustomChannel(
-      master.Target(), master.tls ? grpc::SslCredentials({}) : grpc::InsecureChannelCredentials(),
-      arguments);
+  if (!master.tls) {
+    return grpc::CreateCustomChannel(master.Target(), grpc::InsecureChannelCredentials(),
+                                     arguments);
+  }
+  if (!tls.master_name.empty()) arguments.SetSslTargetNameOverride(tls.master_name);
+  const grpc::SslCredentialsOptions own = {tls.authority, tls.key, tls.certificate};
+  return grpc::CreateCustomChannel(master.Target(), grpc::SslCredentials(own), arguments);
 }
 
 // gRPC's completions, taken by a thread that sleeps until there is one and passes each on to the
@@ -206,7 +211,7 @@ class GrpcMasterLink final : public MasterLink {
         loop_(loop),
         listener_(listener),
         completions_(loop),
-        stubs_(MakeStubs(options.masters)),
+        stubs_(MakeStubs(options)),
         backoff_(options.seed) {}
 
   void Connect() override {
@@ -274,10 +279,10 @@ class GrpcMasterLink final : public MasterLink {
  private:
   using Stubs = std::vector<std::unique_ptr<v1::AgentHub::Stub>>;
 
-  static Stubs MakeStubs(const std::vector<MasterAddress>& masters) {
+  static Stubs MakeStubs(const LinkOptions& options) {
     Stubs stubs;
-    for (const MasterAddress& master : masters) {
-      stubs.push_back(v1::AgentHub::NewStub(MakeChannel(master)));
+    for (const MasterAddress& master : options.masters) {
+      stubs.push_back(v1::AgentHub::NewStub(MakeChannel(master, options.tls)));
     }
     return stubs;
   }
@@ -332,11 +337,12 @@ class GrpcMasterLink final : public MasterLink {
     registered_ = false;
     if (heartbeat_timer_.has_value()) loop_->Cancel(*heartbeat_timer_);
     heartbeat_timer_.reset();
+    const std::string advice = TlsAdvice(why.message(), options_.masters[at_].tls);
     if (AsksTheNext(why)) at_ = (at_ + 1) % stubs_.size();
     // All of them are asked before a pause.
     const bool pause = at_ == 0 || !AsksTheNext(why);
     loop_->PostAfter(pause ? backoff_.Next() : absl::ZeroDuration(), [this] { Connect(); });
-    listener_->OnDisconnected(why);
+    listener_->OnDisconnected(absl::Status(why.code(), absl::StrCat(why.message(), advice)));
   }
 
   void ScheduleHeartbeat() {

@@ -20,6 +20,7 @@
 #include "agent/core/task.h"
 #include "agent/link/context_cache.h"
 #include "agent/link/log_shipper.h"
+#include "agent/link/tls_options.h"
 #include "base/event_loop.h"
 
 namespace det::agent {
@@ -37,6 +38,10 @@ struct MasterAddress {
 absl::StatusOr<MasterAddress> ParseMasterAddress(absl::string_view text);
 // One or more of them, with commas between.
 absl::StatusOr<std::vector<MasterAddress>> ParseMasterAddresses(absl::string_view text);
+
+// Whether all speak TLS, or none does, as tasks are told of one way to all; and none may where
+// `tls` has something for it. INVALID_ARGUMENT with the remedy.
+absl::Status CheckTls(const std::vector<MasterAddress>& masters, const TlsOptions& tls);
 
 // The address of this machine on the way to the first of these masters that there is a way to.
 // UNAVAILABLE if there is none.
@@ -77,6 +82,7 @@ class LinkListener {
 
 struct LinkOptions {
   std::vector<MasterAddress> masters;  // one leads, others may stand by; asked in turn
+  TlsOptions tls;                      // for those at https://
   std::string agent_id;
   std::string token;  // empty: none is sent
   uint64_t seed = 0;  // of the backoff's jitter

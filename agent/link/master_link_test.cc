@@ -3,7 +3,10 @@
 
 #include <limits>
 
+#include "absl/time/clock.h"
 #include "agent/link/messages.h"
+#include "base/authority.h"
+#include "base/file.h"
 #include <gtest/gtest.h>
 
 namespace det::agent {
@@ -29,6 +32,74 @@ TEST(MasterAddress, Parses) {
     const auto address = ParseMasterAddress(bad);
     EXPECT_TRUE(absl::IsInvalidArgument(address.status())) << bad;
     EXPECT_NE(address.status().message().find("use http://host:port"), std::string::npos);
+  }
+}
+
+TEST(MasterAddress, OneWayToAllMasters) {
+  const auto check = [](const char* masters, const TlsOptions& tls) {
+    return CheckTls(*ParseMasterAddresses(masters), tls).ok();
+  };
+  EXPECT_TRUE(check("http://a:1,b:2", {}));
+  EXPECT_TRUE(check("https://a:1,https://b:2", {}));
+  EXPECT_TRUE(check("https://a:1", {.authority = "PEM"}));
+  EXPECT_FALSE(check("https://a:1,b:2", {}));
+  EXPECT_FALSE(check("http://a:1", {.authority = "PEM"}));
+  EXPECT_FALSE(check("http://a:1", {.certificate = "PEM"}));
+}
+
+TEST(TlsOptions, AFailureSaysWhatToDo) {
+  EXPECT_EQ(TlsAdvice("Trying to connect an http1.x server", false),
+            "; if it speaks TLS, use https://");
+  EXPECT_EQ(TlsAdvice("connection refused", false), "");
+  EXPECT_NE(TlsAdvice("SSL routines::certificate verify failed", true).find("--tls-ca"),
+            std::string::npos);
+  EXPECT_NE(TlsAdvice("Peer name m is not in peer certificate", true).find("--tls-master-name"),
+            std::string::npos);
+  EXPECT_NE(TlsAdvice("SSL routines::wrong version number", true).find("http://"),
+            std::string::npos);
+  EXPECT_EQ(TlsAdvice("connection refused", true), "");
+}
+
+TEST(TlsOptions, AreFilesThatFitTogether) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const auto write = [&](const std::string& name, const std::string& text) {
+    EXPECT_TRUE(base::WriteFileAtomically(dir.path() + "/" + name, text).ok());
+    return dir.path() + "/" + name;
+  };
+  const absl::Time now = absl::Now();
+  const auto sign = [&](const base::KeyedCertificate& by, absl::Time until) {
+    return *base::Sign(by, {.name = "a1",
+                            .use = base::CertificateUse::kClient,
+                            .from = now - absl::Hours(2),
+                            .until = until});
+  };
+  const auto authority = *base::MakeAuthority("test", now - absl::Hours(2), now + absl::Hours(2));
+  const auto own = sign(authority, now + absl::Hours(1));
+  const auto old = sign(authority, now - absl::Hours(1));
+  const std::string ca = write("ca", authority.certificate);
+  const std::string cert = write("cert", own.certificate);
+  const std::string key = write("key", own.key);
+  const auto read = ReadTlsOptions(ca, cert, key);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->authority, authority.certificate);
+  EXPECT_EQ(read->certificate, own.certificate);
+  EXPECT_EQ(read->key, own.key);
+  EXPECT_TRUE(ReadTlsOptions("", "", "").ok());
+  const std::string text = write("text", "text");
+  const std::string old_cert = write("old", old.certificate);
+  const struct {
+    std::string ca, cert, key, says;
+  } bad[] = {{text, "", "", "--tls-ca"},
+             {dir.path() + "/none", "", "", "--tls-ca"},
+             {"", cert, "", "belong together"},
+             {"", "", key, "belong together"},
+             {"", text, key, "--tls-cert"},
+             {"", cert, text, "--tls-key"},
+             {"", old_cert, write("oldkey", old.key), "has expired"},
+             {"", cert, write("cakey", authority.key), "does not belong"}};
+  for (const auto& each : bad) {
+    const absl::Status refused = ReadTlsOptions(each.ca, each.cert, each.key).status();
+    EXPECT_NE(refused.message().find(each.says), std::string::npos) << refused;
   }
 }
 

@@ -103,6 +103,7 @@ absl::StatusOr<int> RunUp(Invocation& run) {
   options.admin_password = run.args.Get("admin-password");
   options.user_password = run.args.Get("user-password");
   options.allow_blank_passwords = run.args.Has("allow-blank-passwords");
+  options.tls = run.args.Has("tls");
   LocalCluster cluster = ClusterOf(run);
   const absl::Time start = absl::Now();
   const absl::StatusOr<UpResult> up = cluster.Up(options, [&](const std::string& step) {
@@ -210,7 +211,9 @@ std::vector<Command> DeployCommands() {
        "start a cluster on this machine: a master with its own PostgreSQL, and agents",
        {},
        {kDataDir,
-        {"port", 0, "P", "the master's port (8080)"},
+        {"port", 0, "P", "the master's port (8080, with --tls 8443)"},
+        {"tls", 0, "",
+         "speak TLS, by an authority of the cluster's own; agents must show its certificates"},
         {"agents", 0, "N", "number of agents (1)"},
         {"slots", 0, "N", "slots of each agent (the number of cores)"},
         {"master-config", 0, "FILE",
@@ -224,7 +227,9 @@ std::vector<Command> DeployCommands() {
        "Returns when the master answers and the agents are registered. What runs already is left "
        "as it is;\nto run it with other options, stop it first with `det deploy local down`.\n"
        "Port and data directory are this command's, whatever the file says of them.\n"
-       "Passwords that are made are printed this once. On this machine `det` needs none."},
+       "Passwords that are made are printed this once. On this machine `det` needs none.\n"
+       "With --tls, `det` trusts the cluster from here; elsewhere give it tls/ca.crt of the data "
+       "directory\nin DET_MASTER_CERT_FILE."},
       {{"deploy", "local", "down"},
        "stop what `deploy local up` started, PostgreSQL included; the data stay",
        {},

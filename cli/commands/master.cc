@@ -1,7 +1,10 @@
-// det master info|audit|cluster-message, det version
+// det master info|audit|trust|cluster-message, det version
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "base/install.h"
@@ -9,8 +12,10 @@
 #include "cli/command.h"
 #include "cli/commands/time_text.h"
 #include "cli/format.h"
+#include "cli/http_client.h"
 #include "cli/json_text.h"
 #include "cli/table.h"
+#include "cli/trust.h"
 #include "det/api/v1/master.pb.h"
 
 namespace det::cli {
@@ -159,6 +164,36 @@ absl::StatusOr<int> RunClearMessage(Invocation& run) {
   return run.Say(response, "took the cluster's message back\n");
 }
 
+// "ab:CD" as "ABCD"
+std::string Digits(const std::string& fingerprint) {
+  return absl::AsciiStrToUpper(absl::StrReplaceAll(fingerprint, {{":", ""}, {" ", ""}}));
+}
+
+absl::StatusOr<int> RunTrust(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const Connection where, run.Where());
+  if (run.json()) return UsageError("master trust: prints text; there is no --json");
+  for (const std::string& url : where.urls) {
+    if (!absl::StartsWith(url, "https://")) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(url, " is in the clear and shows no certificate"));
+    }
+    DET_ASSIGN_OR_RETURN(const ShownCertificate shown, LookAtCertificate(url));
+    const std::string given = run.args.Word("FINGERPRINT");
+    if (given.empty()) {
+      run.screen->Print(absl::StrCat(url, "  SHA-256 ", shown.fingerprint, "\n"));
+      continue;
+    }
+    if (Digits(given) != Digits(shown.fingerprint)) {
+      return absl::FailedPreconditionError(absl::StrCat("the certificate of ", url,
+                                                        " has the SHA-256 ", shown.fingerprint,
+                                                        ", which is another; it is not trusted"));
+    }
+    DET_RETURN_IF_ERROR(RememberCertificates(url, shown.pem));
+    run.screen->Print(absl::StrCat("trusted ", url, "\n"));
+  }
+  return kExitOk;
+}
+
 }  // namespace
 
 std::vector<Command> MasterCommands() {
@@ -174,6 +209,13 @@ std::vector<Command> MasterCommands() {
         kCsv},
        RunAudit,
        "For administrators of the cluster. Refused calls are listed, too, with their code."},
+      {{"master", "trust"},
+       "trust the certificate of a master at https:// from now on",
+       {{"FINGERPRINT", "its SHA-256, by one who knows; without, show it", true}},
+       {},
+       RunTrust,
+       "For masters whose authority this machine does not know. Kept in certs.json beside the "
+       "tokens.\nThe authority's own file in DET_MASTER_CERT_FILE outlives the certificate."},
       {{"master", "cluster-message", "set"},
        "say something to everybody who uses the cluster",
        {{"MESSAGE", "what to say"}},

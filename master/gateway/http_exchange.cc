@@ -40,8 +40,8 @@ absl::string_view View(beast::string_view text) { return {text.data(), text.size
 }  // namespace
 
 HttpExchange::HttpExchange(HttpContext& context, std::shared_ptr<beast::tcp_stream> stream,
-                           beast::flat_buffer& buffer)
-    : context_(context), stream_(std::move(stream)), buffer_(buffer) {}
+                           std::string peer, beast::flat_buffer& buffer)
+    : context_(context), stream_(std::move(stream)), peer_(std::move(peer)), buffer_(buffer) {}
 
 bool HttpExchange::Reads() const {
   return request().method() == http::verb::get || request().method() == http::verb::head;
@@ -82,12 +82,10 @@ asio::awaitable<bool> HttpExchange::Serve() {
 }
 
 Metadata HttpExchange::MetadataFor(const std::string& authorization) const {
-  error_code error;
-  const auto peer = stream_->socket().remote_endpoint(error);
   return {{"authorization", authorization},
           {"x-request-id", request_id_},
           {"idempotency-key", IdempotencyKeyOf(request())},
-          {"x-peer", error ? "" : peer.address().to_string()}};
+          {"x-peer", peer_}};
 }
 
 // ---- in ----

@@ -28,7 +28,7 @@ class HttpExchange {
  public:
   // `buffer`: what was read of the connection and belongs to the next request.
   HttpExchange(HttpContext& context, std::shared_ptr<boost::beast::tcp_stream> stream,
-               boost::beast::flat_buffer& buffer);
+               std::string peer, boost::beast::flat_buffer& buffer);
 
   // True when the connection is good for another request.
   boost::asio::awaitable<bool> Serve();
@@ -75,6 +75,7 @@ class HttpExchange {
 
   HttpContext& context_;
   const std::shared_ptr<boost::beast::tcp_stream> stream_;
+  const std::string peer_;  // the client's address
   boost::beast::flat_buffer& buffer_;
   Parser parser_;
   std::string request_id_;

@@ -1,12 +1,13 @@
-// The master's one public port: HTTP/1.1 (the API as JSON, metrics, a page that says what this is)
-// and gRPC, told apart by their first bytes. gRPC connections are lent to the server in this
-// process; HTTP requests become calls of the same server over a channel in memory, so both pass the
-// same services.
+// The master's one public port, in the clear or behind TLS (tls_keys.h): HTTP/1.1 (the API as JSON,
+// metrics, a page that says what this is) and gRPC, told apart by their first bytes. gRPC
+// connections are lent to the server in this process; HTTP requests become calls of the same server
+// over a channel in memory, so both pass the same services.
 //
 // Made by master.cc; has threads of its own. Knows no service: it works by descriptors.
 #ifndef MASTER_GATEWAY_HTTP_SERVER_H_
 #define MASTER_GATEWAY_HTTP_SERVER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "base/fd.h"
 #include "master/gateway/openapi.h"
+#include "master/gateway/tls_keys.h"
 
 namespace google::protobuf {
 class ServiceDescriptor;
@@ -36,7 +38,12 @@ struct HttpOptions {
   int connection_limit = 10'000;              // HTTP and gRPC together; those above it are closed
   std::string about;                          // the text of GET /
   std::vector<std::string> allow_origins;     // whose pages may call; "*": all; see docs/api.md
-  ApiSource api;                              // for /api/v1/openapi.json; without descriptors: none
+  std::shared_ptr<TlsKeys> tls;  // the port speaks TLS and nothing else; nullptr: no TLS
+  // Whom gRPC connections are lent to whose client showed a certificate by the client authority of
+  // `tls`; nullptr: the same as all. Must outlive the server.
+  grpc::Server* agents = nullptr;
+  std::chrono::milliseconds handshake_limit{10'000};  // of TLS, from the connection on
+  ApiSource api;  // for /api/v1/openapi.json; without descriptors: none
 };
 
 // What a request's headers tell of its caller.

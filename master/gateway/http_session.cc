@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "master/gateway/http_exchange.h"
+#include "master/gateway/tls_session.h"
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -104,8 +105,8 @@ asio::awaitable<void> LendToGrpc(grpc::Server* server, beast::tcp_stream& stream
   co_await hang_up.async_wait(asio::posix::stream_descriptor::wait_read, Catch(error));
 }
 
-// Hears out a client that has its answer already: if the connection ended under what it is still
-// sending, it might lose the answer.
+}  // namespace
+
 asio::awaitable<void> Discard(beast::tcp_stream& stream) {
   const auto end = std::chrono::steady_clock::now() + kRest;
   std::array<char, 16 << 10> bytes;
@@ -117,12 +118,22 @@ asio::awaitable<void> Discard(beast::tcp_stream& stream) {
   }
 }
 
-}  // namespace
-
 asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> context,
                                       std::shared_ptr<beast::tcp_stream> stream) {
+  error_code error;
+  const auto peer = stream->socket().remote_endpoint(error);
+  Caller caller{error ? "" : peer.address().to_string(), context->server};
+  if (context->options.tls == nullptr) {
+    co_await ServeClear(std::move(context), std::move(stream), std::move(caller));
+  } else {
+    co_await ServeTls(std::move(context), std::move(stream), std::move(caller));
+  }
+}
+
+asio::awaitable<void> ServeClear(std::shared_ptr<HttpContext> context,
+                                 std::shared_ptr<beast::tcp_stream> stream, Caller caller) {
   const Speech speech = co_await FindSpeech(stream);
-  if (speech == Speech::kHttp2) co_await LendToGrpc(context->server, *stream);
+  if (speech == Speech::kHttp2) co_await LendToGrpc(caller.server, *stream);
   if (speech != Speech::kHttp1) co_return;
   error_code error;
   stream->socket().set_option(asio::ip::tcp::no_delay(true), error);
@@ -130,7 +141,7 @@ asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> context,
   bool open = true;
   bool unread = false;
   while (open) {
-    HttpExchange exchange(*context, stream, buffer);
+    HttpExchange exchange(*context, stream, caller.address, buffer);
     open = co_await exchange.Serve();
     unread = exchange.unread();
   }

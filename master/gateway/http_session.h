@@ -5,6 +5,7 @@
 #define MASTER_GATEWAY_HTTP_SESSION_H_
 
 #include <memory>
+#include <string>
 
 #include "master/gateway/http_server.h"
 #include "master/gateway/openapi.h"
@@ -25,9 +26,23 @@ struct HttpContext {
   OpenApi openapi;
 };
 
+// Of a connection, whatever it speaks.
+struct Caller {
+  std::string address;             // without a port; empty: unknown
+  grpc::Server* server = nullptr;  // whom it is lent to if it speaks gRPC
+};
+
 // Ends when the connection has ended, whoever served it.
 boost::asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> context,
                                              std::shared_ptr<boost::beast::tcp_stream> stream);
+// The same of one in the clear; `stream` may be any socket that carries bytes.
+boost::asio::awaitable<void> ServeClear(std::shared_ptr<HttpContext> context,
+                                        std::shared_ptr<boost::beast::tcp_stream> stream,
+                                        Caller caller);
+
+// Hears out a client that has its answer already: if the connection ended under what it is still
+// sending, it might lose the answer.
+boost::asio::awaitable<void> Discard(boost::beast::tcp_stream& stream);
 
 }  // namespace det::gateway
 

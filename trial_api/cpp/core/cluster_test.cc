@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "base/authority.h"
 #include "base/file.h"
 #include "gtest/gtest.h"
 #include "trial_api/cpp/core/cluster_metrics.h"
@@ -208,6 +210,39 @@ TEST_F(ClusterTest, ContextSpeaksToTheMaster) {
   EXPECT_EQ(reports[2], "early_exit FAILED rank 0: boom");
 
   EXPECT_EQ(*base::ReadFile(context->checkpoints().Open(uuid) + "/model.pt"), "abc");
+}
+
+TEST_F(ClusterTest, SpeaksTlsWithAMasterWhoseAuthorityItKnows) {
+  const absl::Time from = absl::Now() - absl::Hours(1);
+  const absl::Time until = absl::Now() + absl::Hours(1);
+  const auto authority = *base::MakeAuthority("test", from, until);
+  const auto own =
+      *base::Sign(authority, {.name = "m", .hosts = {"resolute"}, .from = from, .until = until});
+  master_.Stop();
+  master_.ServeTls(own.certificate, own.key);
+  master_.Start();
+  const base::TempDir dir = *base::TempDir::Create();
+  ASSERT_TRUE(base::WriteFileAtomically(dir.path() + "/ca.crt", authority.certificate).ok());
+  auto variables = master_.Environment();
+  variables["DET_MASTERS"] = "https://127.0.0.1:" + variables["DET_MASTER_PORT"];
+  variables["DET_MASTER_CERT_FILE"] = dir.path() + "/ca.crt";
+  variables["DET_MASTER_CERT_NAME"] = "resolute";
+  variables["DET_MASTER_PATIENCE"] = "0";
+  {
+    const Environment environment(variables);
+    TrialClient(ClientOptionsFromEnvironment()).AckPreemption();
+    EXPECT_EQ(master_.Reports(), Reports{"ack"});
+  }
+  variables["DET_MASTER_CERT_NAME"] = "another";
+  {
+    const Environment environment(variables);
+    EXPECT_THROW(TrialClient(ClientOptionsFromEnvironment()).AckPreemption(), Unreachable);
+  }
+  for (const char* file : {"noverify", "/no/such/file"}) {
+    variables["DET_MASTER_CERT_FILE"] = file;
+    const Environment environment(variables);
+    EXPECT_THROW(ClientOptionsFromEnvironment(), Error) << file;
+  }
 }
 
 }  // namespace

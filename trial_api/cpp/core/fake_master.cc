@@ -231,6 +231,7 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
 
 struct FakeMaster::Server {
   int port = 0;
+  std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
   std::unique_ptr<grpc::Server> server;
 };
 
@@ -247,10 +248,16 @@ FakeMaster::~FakeMaster() {
 void FakeMaster::Start() {
   service_->SetDown(false);
   grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:" + std::to_string(server_->port),
-                           grpc::InsecureServerCredentials(), &server_->port);
+  builder.AddListeningPort("127.0.0.1:" + std::to_string(server_->port), server_->credentials,
+                           &server_->port);
   builder.RegisterService(service_.get());
   server_->server = builder.BuildAndStart();
+}
+
+void FakeMaster::ServeTls(const std::string& certificate, const std::string& key) {
+  grpc::SslServerCredentialsOptions options;
+  options.pem_key_cert_pairs.push_back({key, certificate});
+  server_->credentials = grpc::SslServerCredentials(options);
 }
 
 void FakeMaster::Stop() {

@@ -37,6 +37,8 @@ class FakeMaster {
   // everything that it knew.
   void Stop();
   void Start();
+  // From the next Start on: over TLS, with this certificate and key (PEM).
+  void ServeTls(const std::string& certificate, const std::string& key);
   // Every ReportCheckpoint and ReportMetrics is refused from now on with this message.
   void Refuse(const std::string& message);
   // What ReportMetrics answers.

@@ -13,11 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "det/trial/v1/trial.grpc.pb.h"
-#include "trial_api/cpp/core/environment.h"
 #include "trial_api/cpp/core/error.h"
 #include <grpcpp/grpcpp.h>
 
@@ -61,7 +57,8 @@ bool IsOver(const grpc::Status& status) {
          status.error_code() == grpc::StatusCode::FAILED_PRECONDITION;
 }
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target,
+                                           const TrialClient::Options::Tls& tls) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstPause.count());
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);
@@ -72,7 +69,12 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   arguments.SetMaxReceiveMessageSize(kUnlimited);
-  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  if (!tls.on) {
+    return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  }
+  if (!tls.master_name.empty()) arguments.SetSslTargetNameOverride(tls.master_name);
+  return grpc::CreateCustomChannel(target, grpc::SslCredentials({tls.authority, "", ""}),
+                                   arguments);
 }
 
 void Authorize(grpc::ClientContext* context, const std::string& token) {
@@ -82,9 +84,9 @@ void Authorize(grpc::ClientContext* context, const std::string& token) {
 // The addresses, and which of them to ask. Any thread.
 class Masters {
  public:
-  explicit Masters(const std::vector<std::string>& addresses) : addresses_(addresses) {
-    for (const std::string& address : addresses) {
-      stubs_.push_back(pb::TrialRuntime::NewStub(MakeChannel(address)));
+  explicit Masters(const TrialClient::Options& options) : addresses_(options.masters) {
+    for (const std::string& address : addresses_) {
+      stubs_.push_back(pb::TrialRuntime::NewStub(MakeChannel(address, options.tls)));
     }
   }
 
@@ -107,7 +109,7 @@ class Masters {
 }  // namespace
 
 struct TrialClient::Rep {
-  explicit Rep(const Options& o) : options(o), masters(o.masters) {}
+  explicit Rep(const Options& o) : options(o), masters(o) {}
 
   // Pauses; false once GiveUpSoon() was called.
   bool Pause(milliseconds pause) {
@@ -351,39 +353,6 @@ void TrialClient::GiveUpSoon() {
     rep_->hurry = true;
   }
   rep_->woken.notify_all();
-}
-
-namespace {
-
-// "http://a:1,b:2" as {"a:1", "b:2"}.
-std::vector<std::string> ParseMasters(const std::string& list) {
-  std::vector<std::string> masters;
-  for (absl::string_view address : absl::StrSplit(list, ',', absl::SkipWhitespace())) {
-    address = absl::StripAsciiWhitespace(address);
-    absl::ConsumePrefix(&address, "http://");
-    absl::ConsumeSuffix(&address, "/");
-    masters.emplace_back(address);
-  }
-  if (masters.empty()) throw Error("$DET_MASTERS is '" + list + "': it names no master");
-  return masters;
-}
-
-}  // namespace
-
-TrialClient::Options ClientOptionsFromEnvironment() {
-  TrialClient::Options options;
-  const std::string list = EnvOr("DET_MASTERS", "");
-  options.masters = list.empty() ? std::vector<std::string>{RequireEnv("DET_MASTER_HOST") + ":" +
-                                                            RequireEnv("DET_MASTER_PORT")}
-                                 : ParseMasters(list);
-  if (const int64_t seconds = EnvIntOr("DET_MASTER_PATIENCE", -1); seconds >= 0) {
-    options.patience = std::chrono::seconds(seconds);
-  }
-  options.token = RequireEnv("DET_SESSION_TOKEN");
-  options.allocation_id = RequireEnv("DET_ALLOCATION_ID");
-  options.trial_id = static_cast<int>(RequireEnvInt("DET_TRIAL_ID"));
-  options.trial_run_id = static_cast<int>(RequireEnvInt("DET_TRIAL_RUN_ID"));
-  return options;
 }
 
 }  // namespace det::core

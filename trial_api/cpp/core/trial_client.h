@@ -51,6 +51,13 @@ class TrialClient {
  public:
   struct Options {
     std::vector<std::string> masters;  // host:port each; one of them answers
+    // How they are met: in the clear, or over TLS by these.
+    struct Tls {
+      bool on = false;
+      std::string authority;    // PEM; empty: the system's authorities
+      std::string master_name;  // in their certificates; empty: as in their addresses
+    };
+    Tls tls;
     std::string token;
     std::string allocation_id;
     int trial_id = 0;
@@ -94,8 +101,9 @@ class TrialClient {
 };
 
 // From $DET_MASTERS (or $DET_MASTER_HOST and $DET_MASTER_PORT), $DET_MASTER_PATIENCE,
-// $DET_SESSION_TOKEN, $DET_ALLOCATION_ID, $DET_TRIAL_ID and $DET_TRIAL_RUN_ID. Throws Error naming
-// the one that is missing.
+// $DET_SESSION_TOKEN, $DET_ALLOCATION_ID, $DET_TRIAL_ID and $DET_TRIAL_RUN_ID; over TLS where these
+// are https://, or $DET_USE_TLS is 1, with $DET_MASTER_CERT_FILE and $DET_MASTER_CERT_NAME. Throws
+// Error naming the one that is missing or wrong.
 TrialClient::Options ClientOptionsFromEnvironment();
 
 }  // namespace det::core

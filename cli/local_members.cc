@@ -1,0 +1,145 @@
+// The processes of a local cluster: how each is started and waited for.
+#include <algorithm>
+#include <filesystem>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "base/subprocess.h"
+#include "cli/api_client.h"
+#include "cli/interrupt.h"
+#include "cli/json_text.h"
+#include "cli/local_cluster.h"
+#include "cli/local_tls.h"
+#include "cli/program.h"
+#include "det/api/v1/agent.pb.h"
+
+namespace det::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr absl::Duration kStartLimit = absl::Seconds(60);
+constexpr absl::Duration kLook = absl::Milliseconds(5);
+
+// The last thing that a program wrote, without its name and the log's prefix; all lines of what it
+// said as itself.
+std::string LastWords(const std::string& log) {
+  const auto text = base::ReadFile(log);
+  if (!text.ok()) return "";
+  std::vector<std::string> last;
+  bool said = false;
+  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    const bool begins = absl::ConsumePrefix(&line, "resolute-master: ") ||
+                        absl::ConsumePrefix(&line, "resolute-agent: ");
+    if (line.empty()) continue;
+    if (begins || !said) last.clear();
+    said = said || begins;
+    last.emplace_back(line);
+  }
+  return absl::StrJoin(last, "\n");
+}
+
+}  // namespace
+
+absl::Status LocalCluster::StartMaster(const std::string& program, int port,
+                                       const ClusterOptions& options, LocalTls* tls, UpResult* up) {
+  std::vector<std::string> flags = {"--data-dir", data_dir_, "--port", absl::StrCat(port)};
+  if (!up->state.master_config.empty()) {
+    flags.insert(flags.end(), {"--config", up->state.master_config});
+  }
+  if (tls != nullptr) DET_RETURN_IF_ERROR(tls->AddMasterFlags(&flags));
+  flags.push_back(options.allow_blank_passwords ? "--allow-blank-passwords" : "--make-passwords");
+  // Not as flags: everybody may list those.
+  std::vector<std::string> passwords;
+  if (options.admin_password) {
+    passwords.push_back(absl::StrCat("DET_ADMIN_PASSWORD=", *options.admin_password));
+  }
+  if (options.user_password) {
+    passwords.push_back(absl::StrCat("DET_USER_PASSWORD=", *options.user_password));
+  }
+  return StartMember("master", program, std::move(flags), passwords, up);
+}
+
+absl::Status LocalCluster::StartMember(const std::string& name, const std::string& program,
+                                       std::vector<std::string> flags,
+                                       const std::vector<std::string>& variables, UpResult* up) {
+  base::SpawnOptions spawn;
+  if (!variables.empty()) spawn.env = EnvironmentWith(variables);
+  spawn.argv = std::move(flags);
+  spawn.argv.insert(spawn.argv.begin(), program);
+  spawn.group = base::ProcessGroup::kOwnSession;
+  spawn.cwd = data_dir_;
+  const std::string log = Path(absl::StrCat("log/", name, ".log"));
+  // The log of one run at a time, so that its last line is this run's; the one before is kept.
+  std::error_code error;
+  if (fs::exists(log, error)) fs::rename(log, absl::StrCat(log, ".1"), error);
+  spawn.out = base::Redirect::File(log);
+  spawn.err = base::Redirect::File(log);
+  DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(spawn));
+  // One that has ended already is told apart when it is waited for.
+  const ClusterMember member = {name, FindProcess(child.pid).value_or(Process{child.pid, 0}), log};
+  std::erase_if(up->state.members, [&](const ClusterMember& each) { return each.name == name; });
+  // The master first.
+  up->state.members.insert(name == "master" ? up->state.members.begin() : up->state.members.end(),
+                           member);
+  up->started.push_back(name);
+  return WriteClusterFile(Path("cluster.json"), up->state);
+}
+
+absl::Status LocalCluster::CheckMember(const ClusterMember& member) const {
+  DET_RETURN_IF_ERROR(CheckInterrupt());
+  if (IsAlive(member.process)) return absl::OkStatus();
+  const std::string words = LastWords(member.log);
+  return absl::FailedPreconditionError(
+      absl::StrCat("the ", member.name == "master" ? "master" : absl::StrCat("agent ", member.name),
+                   " ended at its start: ", words.empty() ? "without a word" : words,
+                   " (log: ", member.log, ")"));
+}
+
+absl::Status LocalCluster::AwaitMaster(ClusterState* state) {
+  const ClusterMember& master = *state->Find("master");
+  const absl::Time end = absl::Now() + kStartLimit;
+  while (absl::Now() < end) {
+    const auto text = base::ReadFile(Path("master.json"));
+    // A file of an earlier run may still be there.
+    if (text.ok() && MemberOf(*text, "pid") == absl::StrCat(master.process.pid)) {
+      state->url = MemberOf(*text, "url").value_or("");
+      return WriteClusterFile(Path("cluster.json"), *state);
+    }
+    DET_RETURN_IF_ERROR(CheckMember(master));
+    WaitFor(-1, 0, kLook).IgnoreError();
+  }
+  return absl::DeadlineExceededError(absl::StrCat("the master did not answer within ",
+                                                  absl::FormatDuration(kStartLimit), "; see ",
+                                                  master.log));
+}
+
+absl::Status LocalCluster::AwaitAgents(const ClusterState& state) {
+  DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(Path("admin.token")));
+  const ApiClient api(state.url, std::string(absl::StripAsciiWhitespace(token)));
+  const absl::Time end = absl::Now() + kStartLimit;
+  while (absl::Now() < end) {
+    api::v1::GetAgentsResponse agents;
+    DET_RETURN_IF_ERROR(api.Call("AgentService.GetAgents", api::v1::GetAgentsRequest(), &agents));
+    const int64_t connected = std::count_if(
+        agents.agents().begin(), agents.agents().end(), [&](const api::v1::Agent& agent) {
+          return agent.connected() && state.Find(agent.id()) != nullptr;
+        });
+    if (connected >= state.agents) return absl::OkStatus();
+    for (const ClusterMember& member : state.members) DET_RETURN_IF_ERROR(CheckMember(member));
+    WaitFor(-1, 0, kLook).IgnoreError();
+  }
+  return absl::DeadlineExceededError(absl::StrCat("the agents did not register within ",
+                                                  absl::FormatDuration(kStartLimit), "; see ",
+                                                  Path("log")));
+}
+
+}  // namespace det::cli

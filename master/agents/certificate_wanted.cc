@@ -1,0 +1,54 @@
+#include "master/agents/certificate_wanted.h"
+
+#include "det/agent/v1/agent.grpc.pb.h"
+#include <grpcpp/grpcpp.h>
+
+namespace det::agents {
+namespace {
+
+namespace wire = det::agent::v1;
+
+grpc::Status Refusal() {
+  return {
+      grpc::StatusCode::PERMISSION_DENIED,
+      "this master takes agents only with a certificate by its client authority (its "
+      "--tls-client-ca), and this one showed none that is good now; give the agent https:// and "
+      "one by --tls-cert and --tls-key"};
+}
+
+class CertificateWanted final : public wire::AgentHub::CallbackService {
+ public:
+  grpc::ServerBidiReactor<wire::AgentMessage, wire::MasterMessage>* Connect(
+      grpc::CallbackServerContext*) override {
+    class Refuser final : public grpc::ServerBidiReactor<wire::AgentMessage, wire::MasterMessage> {
+     public:
+      Refuser() { Finish(Refusal()); }
+      void OnDone() override { delete this; }
+    };
+    return new Refuser;
+  }
+  grpc::ServerUnaryReactor* PostLogs(grpc::CallbackServerContext* context,
+                                     const wire::PostLogsRequest*,
+                                     wire::PostLogsResponse*) override {
+    auto* reactor = context->DefaultReactor();
+    reactor->Finish(Refusal());
+    return reactor;
+  }
+  grpc::ServerWriteReactor<wire::GetContextResponse>* GetContext(
+      grpc::CallbackServerContext*, const wire::GetContextRequest*) override {
+    class Refuser final : public grpc::ServerWriteReactor<wire::GetContextResponse> {
+     public:
+      Refuser() { Finish(Refusal()); }
+      void OnDone() override { delete this; }
+    };
+    return new Refuser;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeCertificateWanted() {
+  return std::make_unique<CertificateWanted>();
+}
+
+}  // namespace det::agents

@@ -1,0 +1,21 @@
+// What agents meet who have shown no certificate to a master that wants one: every method of their
+// protocol refuses, with what to do.
+//
+// Registered by master.cc with the gRPC server of everybody else; those with certificates are lent
+// to another (gateway/http_server.h), which has the hub. So no word of a client decides which.
+#ifndef MASTER_AGENTS_CERTIFICATE_WANTED_H_
+#define MASTER_AGENTS_CERTIFICATE_WANTED_H_
+
+#include <memory>
+
+namespace grpc {
+class Service;
+}  // namespace grpc
+
+namespace det::agents {
+
+std::unique_ptr<grpc::Service> MakeCertificateWanted();
+
+}  // namespace det::agents
+
+#endif  // MASTER_AGENTS_CERTIFICATE_WANTED_H_

@@ -1,0 +1,277 @@
+#!/usr/bin/env -S python3 -B
+"""A cluster behind TLS: what speaks to it and what is refused, by `det deploy local up --tls`."""
+import json
+import os
+import re
+import ssl
+import stat
+import subprocess
+import unittest
+import urllib.error
+import urllib.request
+
+import harness
+import postgres
+import standby_test
+
+AGENT = os.path.join(harness.ROOT, "agent/resolute-agent")
+MASTER = os.path.join(harness.ROOT, "master/resolute-master")
+
+# A trial without any library: one validation, told over TLS.
+TELLER = '''
+import json, os, ssl, urllib.request
+assert os.environ["DET_MASTER"].startswith("https://") and os.environ["DET_USE_TLS"] == "1"
+info = json.load(open(os.environ["DET_RUN_DIR"] + "/info/trial.json"))
+urllib.request.urlopen(urllib.request.Request(
+    os.environ["DET_MASTER"] + "/det.trial.v1.TrialRuntime/ReportMetrics",
+    data=json.dumps({"allocationId": info["allocation_id"], "trialId": info["trial_id"],
+                     "reports": [{"group": "validation", "stepsCompleted": 1,
+                                  "metrics": {"loss": 0.25}}]}).encode(),
+    headers={"Authorization": "Bearer " + os.environ["DET_SESSION_TOKEN"]}),
+    context=ssl.create_default_context(cafile=os.environ["DET_MASTER_CERT_FILE"]))
+print("told")
+'''
+
+
+class TlsTest(harness.ClusterTestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.home = harness.Home()
+        try:
+            cls.up = cls.start().stdout
+        except BaseException:
+            cls.home.close()
+            raise
+        cls.url = f"https://127.0.0.1:{cls.home.port}"
+
+    @classmethod
+    def start(cls, *more, code=0):
+        return cls.home.det("deploy", "local", "up", "--tls", "--port", cls.home.port,
+                            "--slots", 1, *more, code=code)
+
+    def path(self, name):
+        return os.path.join(self.home.data, "tls", name)
+
+    def stranger(self, *args, code=0, **env):
+        """det by a user who was told nothing of this cluster but an access token."""
+        with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
+            token = f.read().strip()
+        home = os.path.join(self.home.folder, "stranger")
+        said = subprocess.run(
+            [harness.DET, "-m", self.url, *args], encoding="utf-8", check=False,
+            capture_output=True, timeout=harness.PATIENCE,
+            env={"HOME": home, "DET_DATA_DIR": home, "DET_USER_TOKEN": token, **env})
+        self.assertEqual(code, said.returncode, said.stdout + said.stderr)
+        return said
+
+    def test_it_says_https_and_det_trusts_it(self):
+        self.assertIn(self.url, self.up)
+        info = self.home.json("master", "info")
+        self.assertEqual((1, 1), (info["agents"], info["slots"]))
+        self.assertTrue(self.home.json("deploy", "local", "status")["running"])
+        self.assertIn("already running", self.start().stdout)
+
+    def test_keys_are_their_owners_alone(self):
+        for name in ("ca.key", "master.key", "agent-0.key"):
+            self.assertEqual(0o600, stat.S_IMODE(os.stat(self.path(name)).st_mode), name)
+
+    def test_a_trial_tells_its_metrics(self):
+        context = self.home.context({"teller.py": TELLER})
+        experiment = self.home.create(
+            harness.job(entrypoint="python3 teller.py",
+                        searcher={"name": "single", "metric": "loss", "max_length": 1}), context)
+        described = self.home.finish(experiment)
+        trial = self.home.first_trial(experiment)
+        self.assertEqual("STATE_COMPLETED", described["state"], self.home.trial_log(trial["id"]))
+        self.assertIn("told", self.home.trial_log(trial["id"]))
+        self.assertEqual(0.25, trial["bestValidation"]["metrics"]["avgMetrics"]["loss"])
+
+    def ask(self, url, context=None):
+        """Status and body of a GET."""
+        try:
+            with urllib.request.urlopen(url, context=context, timeout=harness.PATIENCE) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def test_programs_need_the_authority_and_https(self):
+        known = ssl.create_default_context(cafile=self.path("ca.crt"))
+        self.assertEqual(200, self.ask(self.url + "/health", known)[0])
+        with self.assertRaises(urllib.error.URLError):
+            self.ask(self.url + "/health", ssl.create_default_context())
+        status, body = self.ask(f"http://127.0.0.1:{self.home.port}/health")
+        self.assertEqual(400, status)
+        self.assertIn("use https://", body)
+
+    def test_curl_which_knows_http_2_as_well(self):
+        said = subprocess.run(["curl", "-fsS", "--cacert", self.path("ca.crt"), self.url + "/health"],
+                              capture_output=True, encoding="utf-8", check=False)
+        self.assertEqual(0, said.returncode, said.stderr)
+
+    def agent(self, *flags, master=None, token="agent.token"):
+        """What an agent says that is refused at its start."""
+        said = subprocess.run(
+            [AGENT, "--master", master or self.url, "--id", "other", "--slots", "1", "--work-dir",
+             os.path.join(self.home.folder, "other"), "--token-file",
+             os.path.join(self.home.data, token), *flags],
+            capture_output=True, encoding="utf-8", check=False, timeout=harness.PATIENCE)
+        self.assertEqual(1, said.returncode, said.stderr)
+        return said.stderr.strip().splitlines()[-1]
+
+    def test_an_agent_without_a_certificate_is_refused(self):
+        last = self.agent("--tls-ca", self.path("ca.crt"))
+        self.assertIn("refused this agent: this master takes agents only with a certificate", last)
+        self.assertIn("--tls-cert", last)
+        self.assertNotIn("--token-file", last)
+
+    def test_nor_does_the_masters_own_or_a_token_of_a_user_do(self):
+        last = self.agent("--tls-ca", self.path("ca.crt"), "--tls-cert", self.path("master.crt"),
+                          "--tls-key", self.path("master.key"))
+        self.assertIn("only with a certificate", last)
+        last = self.agent("--tls-ca", self.path("ca.crt"), "--tls-cert", self.path("agent-0.crt"),
+                          "--tls-key", self.path("agent-0.key"), token="admin.token")
+        self.assertIn("is for an agent, this token is of a user", last)
+
+    def await_word(self, word, *flags, master=None):
+        """Of an agent that cannot connect, and goes on trying."""
+        path = os.path.join(self.home.folder, "lost.log")
+        with open(path, "w", encoding="utf-8") as log:
+            agent = subprocess.Popen(
+                [AGENT, "--master", master or self.url, "--id", "lost", "--slots", "1",
+                 "--work-dir", os.path.join(self.home.folder, "lost"), *flags],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+        def said():
+            with open(path, encoding="utf-8") as log:
+                return word in log.read()
+        try:
+            harness.eventually(said, word)
+        finally:
+            agent.kill()
+            agent.wait()
+
+    def test_an_agent_that_cannot_connect_says_what_may_be_wrong(self):
+        self.await_word("use https://", master=self.url.replace("https", "http"))
+        self.await_word("--tls-ca")
+        self.await_word("--tls-master-name", "--tls-ca", self.path("ca.crt"), "--tls-master-name",
+                        "nobody")
+
+    def test_an_agents_files_must_fit(self):
+        last = self.agent("--tls-cert", self.path("agent-0.crt"), "--tls-key", self.path("ca.key"))
+        self.assertIn("does not belong to the certificate", last)
+        last = self.agent("--tls-ca", self.path("ca.crt"), master=self.url.replace("https", "http"))
+        self.assertIn("write https://", last)
+
+    def test_a_stranger_is_shown_the_certificate_and_may_trust_it(self):
+        said = self.stranger("master", "info", code=1).stderr
+        self.assertEqual(1, len(said.strip().splitlines()), said)
+        shown = re.search("SHA-256 is ([0-9A-F:]{95})", said)[1]
+        self.assertIn(shown, self.stranger("master", "trust").stdout)
+        other = shown.replace(shown[:2], "00" if shown[:2] != "00" else "01", 1)
+        self.assertIn("is another", self.stranger("master", "trust", other, code=1).stderr)
+        self.stranger("master", "info", code=1)
+        self.stranger("master", "info", DET_MASTER_CERT_FILE=self.path("ca.crt"))
+        self.stranger("master", "info", DET_MASTER_CERT_FILE="noverify")
+        said = self.stranger("master", "info", code=1, DET_MASTER_CERT_FILE=self.path("ca.crt"),
+                             DET_MASTER_CERT_NAME="elsewhere").stderr
+        self.assertIn("hostname mismatch", said.lower())
+        said = self.stranger("master", "info", code=1, DET_MASTER_CERT_FILE="/no/file").stderr
+        self.assertIn("DET_MASTER_CERT_FILE", said)
+        self.stranger("master", "trust", shown)
+        self.stranger("master", "info")
+
+    def test_det_in_the_clear_is_told_to_use_tls(self):
+        said = self.home.det("-m", f"http://127.0.0.1:{self.home.port}", "master", "info", code=1)
+        self.assertIn("this port speaks TLS: use https://", said.stderr)
+
+
+class StartTest(unittest.TestCase):
+    def setUp(self):
+        self.home = harness.Home()
+        self.addCleanup(self.home.close)
+
+    def test_down_and_up_keep_the_authority(self):
+        words = ("deploy", "local", "up", "--tls", "--agents", 1, "--slots", 1, "--port",
+                 self.home.port)
+        self.home.det(*words)
+        authority = os.path.join(self.home.data, "tls/ca.crt")
+        with open(authority, encoding="utf-8") as f:
+            before = f.read()
+        self.home.kill("agent-0")
+        self.assertIn("started agent-0;", self.home.det("deploy", "local", "up").stdout)
+        self.home.det("deploy", "local", "down")
+        self.home.up(slots=1)
+        refused = self.home.det(*words, code=1).stderr
+        self.assertIn("runs with no --tls, not --tls", refused)
+        self.home.det("deploy", "local", "down")
+        self.home.det(*words)
+        with open(authority, encoding="utf-8") as f:
+            self.assertEqual(before, f.read())
+        self.assertEqual(1, self.home.json("master", "info")["agents"])
+
+    def test_a_master_says_in_one_line_what_is_wrong_with_its_files(self):
+        said = subprocess.run(
+            [MASTER, "--data-dir", self.home.data, "--port", str(self.home.port), "--tls-cert",
+             self.home.write("c", "nothing"), "--tls-key", self.home.write("k", "nothing")],
+            capture_output=True, encoding="utf-8", check=False, timeout=harness.PATIENCE)
+        self.assertEqual(1, said.returncode)
+        self.assertEqual(1, len(said.stderr.strip().splitlines()), said.stderr)
+        self.assertIn("--tls-cert " + os.path.join(self.home.folder, "c"), said.stderr)
+
+
+class StandbyTest(unittest.TestCase):
+    def setUp(self):
+        self.home = harness.Home()
+        self.processes = []
+        self.db = postgres.Postgres(self.home.folder)
+        self.addCleanup(self.close)
+        self.db.start()
+
+    def close(self):
+        for process in self.processes:
+            process.kill()
+            process.wait(timeout=harness.PATIENCE)
+        self.db.stop("immediate")
+        self.home.close()
+
+    def master(self, name, *flags):
+        made = standby_test.Master(self.home, name, self.db.url, "--tls-cert", self.tls("master.crt"),
+                                   "--tls-key", self.tls("master.key"), "--tls-client-ca",
+                                   self.tls("ca.crt"), *flags)
+        made.url = f"https://127.0.0.1:{made.port}"
+        self.processes.append(made.process)
+        return made
+
+    def tls(self, name):
+        return os.path.join(self.home.data, "tls", name)
+
+    def test_agents_and_det_go_over_to_the_next_leader(self):
+        # Any cluster's certificates will do.
+        self.home.det("deploy", "local", "up", "--tls", "--slots", 1, "--port", self.home.port)
+        self.home.det("deploy", "local", "down")
+        leader = self.master("a").leads()
+        standby = self.master("b", "--standby").await_word("standing by; the leader at")
+        urls = f"{leader.url},{standby.url}"
+        self.home.env.update(DET_MASTER=urls, DET_USER_TOKEN=leader.token(),
+                             DET_MASTER_CERT_FILE=self.tls("ca.crt"))
+        with open(os.path.join(self.home.folder, "agent.log"), "w", encoding="utf-8") as log:
+            self.processes.append(subprocess.Popen(
+                [AGENT, "--master", urls, "--id", "agent-0", "--slots", "1", "--work-dir",
+                 os.path.join(self.home.folder, "agent"), "--token-file",
+                 os.path.join(leader.data, "agent.token"), "--tls-ca", self.tls("ca.crt"),
+                 "--tls-cert", self.tls("agent-0.crt"), "--tls-key", self.tls("agent-0.key")],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+
+        def connected():
+            said = self.home.det("agent", "list", "--json", code=None)
+            return said.returncode == 0 and any(a.get("connected")
+                                                for a in json.loads(said.stdout)["agents"])
+        harness.eventually(connected, "the agent with the first leader")
+        leader.kill().end()
+        standby.leads()
+        harness.eventually(connected, "the agent with the next leader")
+
+
+if __name__ == "__main__":
+    harness.main()
