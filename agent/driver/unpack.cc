@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -21,6 +22,13 @@ namespace {
 using Reader = std::unique_ptr<archive, int (*)(archive*)>;
 using Writer = std::unique_ptr<archive, int (*)(archive*)>;
 
+// "." and "./": the folder itself.
+bool IsTheFolder(absl::string_view path) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
+  return std::all_of(parts.begin(), parts.end(),
+                     [](absl::string_view part) { return part.empty() || part == "."; });
+}
+
 absl::Status CheckEntry(archive_entry* entry) {
   const char* path = archive_entry_pathname(entry);
   if (path == nullptr || !StaysInside(path)) {
@@ -30,6 +38,10 @@ absl::Status CheckEntry(archive_entry* entry) {
   }
   const auto type = archive_entry_filetype(entry);
   const char* hard = archive_entry_hardlink(entry);
+  if (IsTheFolder(path) && (hard != nullptr || type != AE_IFDIR)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the context holds ", path, ", which is no directory, in place of its own"));
+  }
   if (hard != nullptr && !StaysInside(hard)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the context's link ", path, " leads to ", hard, ", outside its directory"));

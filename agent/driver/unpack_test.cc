@@ -89,6 +89,8 @@ TEST_F(UnpackTest, RefusesWhatLeavesTheFolder) {
       {{"sneaky", "", AE_IFLNK, "a/../../out"}, "sneaky"},
       {{"hard", "", AE_IFREG, "../out"}, "hard"},
       {{"pipe", "", AE_IFIFO}, "pipe"},
+      {{".", "x"}, "no directory, in place of its own"},
+      {{"./", "", AE_IFLNK, "elsewhere"}, "no directory, in place of its own"},
   };
   for (const auto& [entry, named] : cases) {
     Pack({entry});
