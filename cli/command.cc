@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "cli/connection.h"
+#include "cli/hook_commands.h"
 #include "cli/json_text.h"
 #include "cli/sign_in.h"
 #include "cli/table.h"
@@ -24,6 +25,7 @@ const std::map<std::string, std::string>& Aliases() {
       {"d", "deploy"},
       {"e", "experiment"},
       {"j", "job"},
+      {"cp", "config-policies"},
       {"m", "model"},
       {"p", "project"},
       {"res", "resources"},
@@ -208,12 +210,14 @@ const std::vector<Option>& CommonOptions() {
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (const auto& commands :
-       {ExperimentCommands(), TrialCommands(),        CheckpointCommands(), JobCommands(),
-        AgentCommands(),      ResourcePoolCommands(), QuotaCommands(),      ClusterCommands(),
-        TemplateCommands(),   SearchCommands(),       WorkspaceCommands(),  ProjectCommands(),
-        ModelCommands(),      UserCommands(),         TokenCommands(),      RbacCommands(),
-        ResourcesCommands(),  MasterCommands(),       DeployCommands(),     DevCommands(),
-        SimulateCommands(),   CompletionCommands()}) {
+       {ExperimentCommands(), TrialCommands(),          CheckpointCommands(),
+        JobCommands(),        AgentCommands(),          ResourcePoolCommands(),
+        QuotaCommands(),      ClusterCommands(),        TemplateCommands(),
+        SearchCommands(),     WorkspaceCommands(),      ProjectCommands(),
+        WebhookCommands(),    ConfigPoliciesCommands(), ModelCommands(),
+        UserCommands(),       TokenCommands(),          RbacCommands(),
+        ResourcesCommands(),  MasterCommands(),         DeployCommands(),
+        DevCommands(),        SimulateCommands(),       CompletionCommands()}) {
     all.insert(all.end(), commands.begin(), commands.end());
   }
   return all;

@@ -38,7 +38,11 @@ struct Config {
   int max_body_mib = 128;
   int requests_per_second = 1000;
   int streams_per_user = 100;
-  std::vector<std::string> allow_origins;  // whose pages may call
+  std::vector<std::string> allow_origins;     // whose pages may call
+  std::string webhook_signing_key;            // empty: made once and kept
+  std::string webhook_base_url;               // where people open this cluster; may be empty
+  bool webhook_allow_private = false;         // deliver to addresses of any kind
+  std::vector<std::string> webhook_networks;  // or to these
   bool log_json = false;
   std::string log_level = "info";
   std::vector<model::ResourcePool> resource_pools;

@@ -236,6 +236,28 @@ constexpr Field kFields[] = {
      .target = DET_AT(config.allow_origins),
      .default_json = "[]"},
 
+    Section("webhooks", "How webhooks are told (docs/webhooks.md)."),
+    {.path = "webhooks.signing_key",
+     .description = "Signs what is sent, so that receivers can tell it from what others send. "
+                    "Without, the master makes one and keeps it: webhook.key in the data "
+                    "directory.",
+     .target = DET_AT(config.webhook_signing_key),
+     .default_json = "\"\"",
+     .secret = true},
+    {.path = "webhooks.base_url",
+     .description = "Where people open this cluster, for links in what is sent.",
+     .target = DET_AT(config.webhook_base_url),
+     .default_json = "\"\""},
+    {.path = "webhooks.allow_private",
+     .description = "Whether webhooks may lead to private, loopback and link-local addresses. "
+                    "Whoever makes a webhook then reaches what the master reaches.",
+     .target = DET_AT(config.webhook_allow_private),
+     .default_json = "false"},
+    {.path = "webhooks.allow_networks",
+     .description = "Private networks that they may lead to: \"10.1.0.0/16\", \"fd00::/8\".",
+     .target = DET_AT(config.webhook_networks),
+     .default_json = "[]"},
+
     Section("checkpoint_storage", "Where trials save checkpoints that do not say where."),
     {.path = "checkpoint_storage.type",
      .description = "A directory that every agent and the master see under one path.",
@@ -361,7 +383,6 @@ constexpr Field kFields[] = {
     Gone("additional_resource_managers", "there is one, of this cluster's agents; remove it"),
     Gone("task_container_defaults", kNotYet),
     Gone("retention_policy", kNotYet),
-    Gone("webhooks", kNotYet),
     Gone("logging", "logs of tasks are kept in the database; remove it"),
     Gone("root", "the master answers at the root of its address; let a proxy map the path"),
     Gone("saml", kLogin),

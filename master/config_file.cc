@@ -15,6 +15,7 @@
 #include "master/model/parse/config_node.h"
 #include "master/model/parse/problems.h"
 #include "master/model/parse/read.h"
+#include "master/webhooks/addresses.h"
 
 namespace det::master {
 namespace {
@@ -41,6 +42,7 @@ class Rules {
     CheckQuotas();
     CheckTopology();
     CheckOrigins();
+    CheckWebhooks();
   }
 
  private:
@@ -175,6 +177,18 @@ class Rules {
         AddItem("quotas", i, "name",
                 absl::StrCat("\"", quota.name, "\" has a quota already; put both into one"));
       }
+    }
+  }
+
+  void CheckWebhooks() {
+    const Config& config = file_.config;
+    const std::string& url = config.webhook_base_url;
+    if (!url.empty() && !url.starts_with("http://") && !url.starts_with("https://")) {
+      Add("webhooks.base_url", "expected http://... or https://...");
+    }
+    for (const std::string& network : config.webhook_networks) {
+      const absl::Status read = webhooks::ParseNetwork(network).status();
+      if (!read.ok()) Add("webhooks.allow_networks", std::string(read.message()));
     }
   }
 

@@ -236,7 +236,10 @@ TEST(ConfigFileTest, RefusesWhatIsWrong) {
       {"topology: [{agents: [a], islands: [[0, 1], [1]]}]",
        "topology[0].islands: slot 1 stands twice"},
       {"topology: [{agents: [a], islands: [0]}]", "expected a list of lists of integers"},
-      {"webhooks: {}", "webhooks: this master does not do it yet; remove it"},
+      {"webhooks: {allow_networks: [10.0.0.0/40]}",
+       "webhooks.allow_networks: \"10.0.0.0/40\" is no network such as 10.0.0.0/8 or fd00::/8"},
+      {"webhooks: {base_url: example.org}",
+       "webhooks.base_url: expected http://... or https://..."},
       {"a: [", "master.yaml:1: not valid YAML"},
   };
   for (const auto& [yaml, message] : cases) {

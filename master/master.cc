@@ -35,6 +35,8 @@
 #include "master/store/postgres/embedded.h"
 #include "master/store/postgres/postgres_store.h"
 #include "master/sweep/sweep.h"
+#include "master/webhooks/deliverer.h"
+#include "master/webhooks/trigger_watch.h"
 #include "master/words.h"
 #include "proto/api_descriptors.h"
 #include <google/protobuf/descriptor.h>
@@ -63,6 +65,7 @@ class Master::Impl {
   absl::Status OpenStore(const Config& config);
   absl::Status FillFacts(const Config& config);
   absl::Status StartEngine(const Config& config);
+  absl::Status StartDeliverer(const Config& config);
   absl::Status StartServer(const Config& config);
   absl::Status StartGateway(const Config& config);
   void Admit(const std::string& method, const std::string& authorization,
@@ -96,6 +99,8 @@ class Master::Impl {
       [this](const model::AllocationId& id) { all_gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
   sweep::Sweep sweep_;
+  webhooks::Deliverer deliverer_;
+  std::unique_ptr<webhooks::TriggerWatch> triggers_;
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<LeaseKeeper> lease_;
   Metrics metrics_;
@@ -123,6 +128,7 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
   DET_RETURN_IF_ERROR(OpenStore(config));
   DET_RETURN_IF_ERROR(FillFacts(config));
   DET_RETURN_IF_ERROR(StartEngine(config));
+  DET_RETURN_IF_ERROR(StartDeliverer(config));
   DET_RETURN_IF_ERROR(StartServer(config));
   DET_RETURN_IF_ERROR(StartGateway(config));
   if (lease_ != nullptr) lease_->Announce(UrlOf(config, port(), /*from_elsewhere=*/true));
@@ -190,18 +196,21 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   loop_ = base::MakeAsioEventLoop("cluster");
   pool_ = std::make_unique<base::ThreadPool>(kReaders);
   passwords_ = std::make_unique<auth::PasswordQueue>(loop_.get());
+  triggers_ = std::make_unique<webhooks::TriggerWatch>(store_.get(), &clock_,
+                                                       [this] { deliverer_.Soon(); });
   hub_ = std::make_unique<agents::AgentHub>(
       agents::HubOptions{.cluster_id = edge_.facts.cluster_id,
                          .version = base::kVersion,
                          .patience = config.agent_patience,
                          .topology = config.topology},
-      agents::HubDeps{.store = store_.get(),
-                      .authenticator = authenticator_.get(),
-                      .pool = pool_.get(),
-                      .loop = loop_.get(),
-                      .logs_arrived = [this](const model::TaskId& task) {
-                        experiment_watch_.LogsArrived(task);
-                      }});
+      agents::HubDeps{
+          .store = store_.get(),
+          .authenticator = authenticator_.get(),
+          .pool = pool_.get(),
+          .loop = loop_.get(),
+          .logs_arrived =
+              [this](const model::TaskId& task) { experiment_watch_.LogsArrived(task); },
+          .look_at_logs = [this](const auto& lines) { return triggers_->Look(lines); }});
   experiment_watch_.SetLoop(loop_.get());
   engine_ = std::make_unique<engine::Engine>(
       cluster::Settings{.cluster_id = edge_.facts.cluster_id,
@@ -213,7 +222,8 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
       engine::Sinks{.agents = hub_.get(),
                     .trials = &allocation_watch_,
                     .experiments = &experiment_watch_,
-                    .sweep = &sweep_},
+                    .sweep = &sweep_,
+                    .webhooks = &deliverer_},
       [this](const absl::Status& status) { Fail(status); });
   hub_->SetEngine(engine_.get());
   edge_.engine = engine_.get();
@@ -228,6 +238,8 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   edge_.loop = loop_.get();
   edge_.clock = &clock_;
   edge_.watch = &experiment_watch_;
+  edge_.webhooks = triggers_.get();
+  edge_.deliverer = &deliverer_;
   edge_.on_call = [this](absl::StatusCode code) { metrics_.CountCall(code); };
   const bool shared = !config.db_url.empty();
   if (shared) DET_RETURN_IF_ERROR(store_->ClaimLease(std::nullopt).status());
@@ -237,6 +249,25 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });
   engine_->AnswerOnlyWhile([lease = lease_.get()] { return lease->Leads(); });
+  return absl::OkStatus();
+}
+
+absl::Status Master::Impl::StartDeliverer(const Config& config) {
+  webhooks::DelivererOptions options;
+  options.signing_key = config.webhook_signing_key;
+  options.base_url = config.webhook_base_url;
+  options.addresses.allow_private = config.webhook_allow_private;
+  for (const std::string& text : config.webhook_networks) {
+    DET_ASSIGN_OR_RETURN(options.addresses.allowed.emplace_back(), webhooks::ParseNetwork(text));
+  }
+  if (options.signing_key.empty()) {
+    DET_ASSIGN_OR_RETURN(options.signing_key,
+                         store_->GetOrSetProperty("webhook_signing_key", auth::NewToken()));
+    DET_RETURN_IF_ERROR(base::WriteFileAtomically(data_dir_->path() + "/webhook.key",
+                                                  absl::StrCat(options.signing_key, "\n"), 0600));
+  }
+  deliverer_.Start(std::move(options), &store_->webhooks(), &clock_,
+                   [this] { return lease_ == nullptr || lease_->Leads(); });
   return absl::OkStatus();
 }
 
@@ -336,6 +367,7 @@ void Master::Impl::Stop() {
     server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
   }
   if (gateway_ != nullptr) gateway_->Stop();
+  deliverer_.Stop();
   sweep_.Stop();
   if (engine_ != nullptr) engine_->Stop();
   if (pool_ != nullptr) pool_->Stop();

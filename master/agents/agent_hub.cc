@@ -306,6 +306,11 @@ void AgentHub::Impl::TakeLogs(const wire::PostLogsRequest& request, LogWatch::Do
   if (deps_.logs_arrived) {
     deps_.logs_arrived(TaskOf(model::AllocationId(request.allocation_id())));
   }
+  if (deps_.look_at_logs) {
+    if (absl::Status looked = deps_.look_at_logs(*lines); !looked.ok()) {
+      return done(std::move(looked));
+    }
+  }
   log_watch_->Look(*std::move(lines), std::move(done));
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "base/clock.h"
@@ -19,6 +20,7 @@
 #include "master/engine/engine.h"
 #include "master/engine/sinks.h"
 #include "master/model/ids.h"
+#include "master/model/reports.h"
 #include "master/store/store.h"
 
 namespace grpc {
@@ -44,6 +46,8 @@ struct HubDeps {
   base::EventLoop* loop = nullptr;   // for timers
   // Lines of this task were stored.
   std::function<void(const model::TaskId&)> logs_arrived;
+  // Looks at lines that were stored; may block, may be null. What it does not take comes again.
+  std::function<absl::Status(const std::vector<model::LogLine>&)> look_at_logs = {};
 };
 
 class AgentHub final : public engine::AgentSink {

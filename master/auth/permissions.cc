@@ -41,6 +41,12 @@ constexpr Requirement Reads(Where where, std::string_view field = "") {
 constexpr Requirement Edits(Where where, std::string_view field = "") {
   return User(Role::kEditor, where, field);
 }
+// Reads what holds secrets.
+constexpr Requirement ReadsAsEditor(Where where, std::string_view field = "") {
+  Requirement reads = User(Role::kEditor, where, field);
+  reads.reads = true;
+  return reads;
+}
 constexpr Requirement Administers(Where where, std::string_view field) {
   return User(Role::kWorkspaceAdmin, where, field);
 }
@@ -189,6 +195,24 @@ constexpr Rule kRules[] = {
     {DET_API "ModelService.*", Edits(Where::kModel, "model_name")},
     {DET_API "UsageService.*", Reads(Where::kVisible)},
 
+    // Its URL may hold a secret. One of no workspace is for ClusterAdmin: the service asks.
+    {DET_API "WebhookService.GetWebhooks", ReadsAsEditor(Where::kVisible)},
+    {DET_API "WebhookService.Get*", ReadsAsEditor(Where::kWebhook, "id")},
+    {DET_API "WebhookService.PostWebhook",
+     Tells("webhook.name", Administers(Where::kWorkspace, "webhook.workspace_id"))},
+    {DET_API "WebhookService.PostWebhookEventData",
+     OrTask(Edits(Where::kExperiment, "experiment_id"))},
+    {DET_API "WebhookService.*", Administers(Where::kWebhook, "id")},
+
+    {DET_API "ConfigPolicyService.GetGlobalConfigPolicies",
+     Tells("workload_type", Reads(Where::kAnywhere))},
+    {DET_API "ConfigPolicyService.PutGlobalConfigPolicies", Tells("workload_type", kClusterAdmin)},
+    {DET_API "ConfigPolicyService.DeleteGlobalConfigPolicies",
+     Tells("workload_type", kClusterAdmin)},
+    {DET_API "ConfigPolicyService.Get*", Reads(Where::kWorkspace, "workspace_id")},
+    {DET_API "ConfigPolicyService.*",
+     Tells("workload_type", Administers(Where::kWorkspace, "workspace_id"))},
+
     {DET_API "AgentService.Get*", Reads(Where::kAnywhere)},
     {DET_API "AgentService.*", kClusterAdmin},
     {DET_API "ResourcePoolService.Get*", Reads(Where::kAnywhere)},
@@ -285,6 +309,8 @@ std::string_view Noun(Where where) {
       return "allocation";
     case Where::kModel:
       return "model";
+    case Where::kWebhook:
+      return "webhook";
   }
   return "";
 }

@@ -69,6 +69,7 @@ enum class Where {
   kTask,
   kAllocation,
   kModel,
+  kWebhook,  // one of no workspace lies in 0, the cluster
 };
 // "experiment", ...
 std::string_view Noun(Where where);
@@ -89,11 +90,14 @@ struct Requirement {
   std::string_view also_field = "";
   model::Role also_role = model::Role::kNone;
 
+  // Reads what not every viewer may.
+  bool reads = false;
+
   // Besides these, what the record of a call shows of its request: "user.username".
   std::string_view told = "";
 
   // Whether a call changes something, and leaves a record.
-  bool changes() const { return role > model::Role::kViewer; }
+  bool changes() const { return role > model::Role::kViewer && !reads; }
 };
 Requirement RequirementOf(std::string_view method);
 

@@ -44,6 +44,16 @@ std::string Sha256Hex(std::string_view bytes) {
   return Hex(hash.data(), hash.size());
 }
 
+std::string HmacSha256Hex(std::string_view key, std::string_view bytes) {
+  InitSodium();
+  crypto_auth_hmacsha256_state state;
+  crypto_auth_hmacsha256_init(&state, Bytes(key), key.size());
+  crypto_auth_hmacsha256_update(&state, Bytes(bytes), bytes.size());
+  std::array<unsigned char, crypto_auth_hmacsha256_BYTES> mac;
+  crypto_auth_hmacsha256_final(&state, mac.data());
+  return Hex(mac.data(), mac.size());
+}
+
 std::string HashToken(std::string_view token) { return Sha256Hex(token); }
 
 AllocationTokens::AllocationTokens(std::string_view secret) {

@@ -24,6 +24,9 @@ std::string HashToken(std::string_view token);
 // SHA-256 of any bytes, hex.
 std::string Sha256Hex(std::string_view bytes);
 
+// HMAC-SHA256 of any bytes under a key of any length, hex.
+std::string HmacSha256Hex(std::string_view key, std::string_view bytes);
+
 // "<allocation id>.<HMAC of it>", by a secret of the cluster. Good for as long as its allocation
 // lives, which the cluster knows.
 class AllocationTokens {

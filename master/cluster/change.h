@@ -20,6 +20,7 @@
 #include "master/model/reports.h"
 #include "master/model/resource_pool.h"
 #include "master/model/value.h"
+#include "master/model/webhook.h"
 #include "master/searcher/operation.h"
 
 namespace det::cluster {
@@ -100,6 +101,11 @@ struct AddLogLine {
   model::LogLine line;
   friend bool operator==(const AddLogLine&, const AddLogLine&) = default;
 };
+// What webhooks are to be told: a delivery for each that wants to hear of it.
+struct RaiseWebhooks {
+  model::WebhookEvent event;
+  friend bool operator==(const RaiseWebhooks&, const RaiseWebhooks&) = default;
+};
 
 // An agent as it registered, so that a restarted master knows of it before it returns.
 struct PutAgent {
@@ -141,8 +147,8 @@ struct DropQuota {
 using Change =
     std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents, AddMetrics,
                  AddCheckpoint, MarkDamaged, SetProject, SetTexts, SetArchived, MarkDeleting,
-                 PutRetention, DropCheckpoints, RetainOthers, AddLogLine, PutAgent, DropAgent,
-                 PutAgentState, PutPool, DropPool, PutDefaultPools, SetQuota, DropQuota>;
+                 PutRetention, DropCheckpoints, RetainOthers, AddLogLine, RaiseWebhooks, PutAgent,
+                 DropAgent, PutAgentState, PutPool, DropPool, PutDefaultPools, SetQuota, DropQuota>;
 
 }  // namespace det::cluster
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -50,6 +51,35 @@ TEST_F(ClusterTest, RunsACommandToItsEnd) {
   EXPECT_EQ(experiment(1).progress, 1);
   EXPECT_EQ(allocation("1.1.0").exit_reason, model::ExitReason::kFinished);
   EXPECT_EQ(cluster_.FindExperiment(ExperimentId(1)), nullptr);
+}
+
+TEST_F(ClusterTest, EachStateThatItEntersIsToldOnceInTheCommitThatEntersIt) {
+  const auto told = [&] {
+    std::string states;
+    for (const model::WebhookEvent& event : std::exchange(rows_.raised, {})) {
+      EXPECT_EQ(event.experiment, ExperimentId(1));
+      EXPECT_EQ(*event.data.Find("experiment")->Find("state")->AsString(), event.state);
+      states += event.state + " ";
+    }
+    return states;
+  };
+  Create(MakeConfig());
+  EXPECT_EQ(told(), "ACTIVE ");
+  Apply(PauseExperiment{ExperimentId(1)});
+  EXPECT_EQ(told(), "PAUSED ");
+  Restart();
+  Apply(ActivateExperiment{ExperimentId(1)});
+  EXPECT_EQ(told(), "ACTIVE ");
+  Restart();
+  Tick();
+  EXPECT_EQ(told(), "") << "a restart is no news";
+  EXPECT_THAT(Of<DeliverSoon>(Apply(KillExperiment{ExperimentId(1)})), SizeIs(1));
+  EXPECT_EQ(told(), "CANCELED ") << "the steps in between are none";
+
+  auto quiet = MakeConfig();
+  quiet->integrations.webhooks.exclude = true;
+  Create(quiet);
+  EXPECT_EQ(told(), "");
 }
 
 TEST_F(ClusterTest, ATrialClassIsRunByTheLauncher) {

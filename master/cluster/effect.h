@@ -100,10 +100,15 @@ struct ExperimentChanged {
 struct SweepSoon {
   friend bool operator==(const SweepSoon&, const SweepSoon&) = default;
 };
+// There may be something to tell webhooks.
+struct DeliverSoon {
+  friend bool operator==(const DeliverSoon&, const DeliverSoon&) = default;
+};
 
-using Effect = std::variant<StartTask, StopTask, AnnounceRendezvous, AnnouncePreemption,
-                            CloseAllocation, SetDeadline, ScheduleSoon, SetScheduleTimer,
-                            SetCalendarTimer, QueueChanged, ExperimentChanged, SweepSoon>;
+using Effect =
+    std::variant<StartTask, StopTask, AnnounceRendezvous, AnnouncePreemption, CloseAllocation,
+                 SetDeadline, ScheduleSoon, SetScheduleTimer, SetCalendarTimer, QueueChanged,
+                 ExperimentChanged, SweepSoon, DeliverSoon>;
 
 }  // namespace det::cluster
 

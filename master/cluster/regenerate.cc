@@ -57,6 +57,7 @@ std::vector<Effect> Cluster::Regenerate() const {
   }
   effects.push_back(ScheduleSoon{});
   effects.push_back(SweepSoon{});
+  effects.push_back(DeliverSoon{});
   const auto planned = [](const auto& of) { return !of.second.maintenance.empty(); };
   const auto monthly = [](const model::Quota& quota) { return quota.slot_hours.has_value(); };
   const std::vector<model::Quota> quotas = Quotas(*state_);

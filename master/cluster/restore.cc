@@ -63,10 +63,12 @@ absl::Status AddExperiment(Cluster::State& s, experiment::Experiment experiment,
   }
   DET_ASSIGN_OR_RETURN(searcher::Searcher searcher,
                        searcher::Searcher::Restore(*experiment.config, row->second.snapshot));
+  const model::ExperimentState told = experiment.state;
   s.experiments.emplace(id, Entry{.experiment = std::move(experiment),
                                   .searcher = std::move(searcher),
                                   .searcher_sequence = row->second.sequence,
                                   .is_new = false,
+                                  .told = told,
                                   .trials = {},
                                   .waiting = {},
                                   .missing = {}});

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -28,6 +29,8 @@ struct Entry {
   int64_t searcher_sequence = 0;  // of its last step that is in the rows
   int64_t journaled = 0;          // events in the rows since the last snapshot
   bool is_new = true;             // no snapshot is in the rows
+  // Of which webhooks were told last.
+  std::optional<model::ExperimentState> told = {};
   std::map<model::RequestId, model::TrialId> trials;
   std::set<model::TrialId> waiting;  // those with waits_for
   // Metrics that a trial's validations lack and its log says so. No durable state.

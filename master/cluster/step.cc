@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "master/cluster/mirror.h"
+#include "master/experiment/facts.h"
 #include "master/searcher/journal.h"
 
 namespace det::cluster {
@@ -80,9 +81,28 @@ Outcome Step::Finish() {
     // Its checkpoints are thinned out, and what it held may go.
     if (model::IsTerminal(s.experiments.at(id).experiment.state)) Effect(SweepSoon{});
   }
+  TellWebhooks();
   Forget();
   TellScheduler();
   return std::move(out);
+}
+
+void Step::TellWebhooks() {
+  for (const model::ExperimentId& id : experiments_) {
+    Entry& entry = s.experiments.at(id);
+    const experiment::Experiment& e = entry.experiment;
+    if (entry.told == e.state || !experiment::IsTold(e.state)) continue;
+    entry.told = e.state;
+    if (e.config->integrations.webhooks.exclude) continue;
+    model::WebhookEvent event;
+    event.trigger = model::WebhookTrigger::kExperimentStateChange;
+    event.experiment = id;
+    event.state = std::string(ToString(e.state));
+    event.data = model::Value::Object{{"experiment", experiment::Facts(e, now)}};
+    event.at = now;
+    Change(RaiseWebhooks{std::move(event)});
+    Effect(DeliverSoon{});
+  }
 }
 
 void Step::Forget() {

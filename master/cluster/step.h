@@ -59,6 +59,8 @@ class Step {
  private:
   // A line in the journal, or a snapshot once the journal is long.
   cluster::Change SearcherRow(Entry& entry, const std::vector<searcher::Event>& heard);
+  // Changes of state that webhooks may want to hear of.
+  void TellWebhooks();
   void Forget();
   void TellScheduler();
 

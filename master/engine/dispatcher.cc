@@ -51,4 +51,8 @@ void Dispatcher::Do(const cluster::SweepSoon&) {
   if (sinks_.sweep != nullptr) sinks_.sweep->Soon();
 }
 
+void Dispatcher::Do(const cluster::DeliverSoon&) {
+  if (sinks_.webhooks != nullptr) sinks_.webhooks->Soon();
+}
+
 }  // namespace det::engine

@@ -31,6 +31,7 @@ class Dispatcher {
   void Do(const cluster::QueueChanged& effect);
   void Do(const cluster::ExperimentChanged& effect);
   void Do(const cluster::SweepSoon& effect);
+  void Do(const cluster::DeliverSoon& effect);
 
   const Sinks sinks_;
   Timers& timers_;

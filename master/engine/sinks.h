@@ -40,11 +40,19 @@ class SweepSink {
   virtual void Soon() = 0;
 };
 
+// Told that there may be something to deliver. Implemented by webhooks::Deliverer.
+class WebhookSink {
+ public:
+  virtual ~WebhookSink() = default;
+  virtual void Soon() = 0;
+};
+
 struct Sinks {
   AgentSink* agents = nullptr;
   TrialSink* trials = nullptr;
   ExperimentSink* experiments = nullptr;
   SweepSink* sweep = nullptr;
+  WebhookSink* webhooks = nullptr;
 };
 
 }  // namespace det::engine

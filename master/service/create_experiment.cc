@@ -9,6 +9,7 @@
 #include "master/auth/tokens.h"
 #include "master/model/entrypoint.h"
 #include "master/model/parse/parse.h"
+#include "master/service/config_policy.h"
 #include "master/service/experiment_config.h"
 #include "master/service/spaces.h"
 #include "master/service/warm_start.h"
@@ -105,10 +106,14 @@ absl::StatusOr<ReadyConfig> ReadPlaced(const Edge& edge, GivenConfig given,
   DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
   DET_ASSIGN_OR_RETURN(FoundSpace found, FindSpaceOf(*edge.store, request, ready.config, parent));
   const store::WorkspaceRecord& workspace = found.workspace;
-  if (!workspace.checkpoint_storage.empty()) {
+  DET_ASSIGN_OR_RETURN(ConfigPolicy policy,
+                       FindConfigPolicy(*edge.store, workspace.id, workspace.name));
+  if (!workspace.checkpoint_storage.empty() || !policy.layers.empty()) {
     given.checkpoint_storage = workspace.checkpoint_storage;
+    given.policies = policy.layers;
     DET_ASSIGN_OR_RETURN(ready, ReadConfig(edge, given));
   }
+  DET_RETURN_IF_ERROR(ApplyLimits(policy, ready.config));
   ready.config.workspace = found.space.workspace_name;
   ready.config.project = found.space.project_name;
   model::ResourcesConfig& resources = ready.config.resources;
@@ -190,16 +195,22 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
   const model::ExperimentConfig& now = *event.rows.experiments.front().config;
   const std::vector<std::string> overrides(request.config_overrides().begin(),
                                            request.config_overrides().end());
-  if (request.override_config().empty() && overrides.empty()) return event;
+  const experiment::Experiment& before = event.rows.experiments.front();
+  DET_ASSIGN_OR_RETURN(ConfigPolicy policy,
+                       FindConfigPolicy(*edge.store, before.workspace, now.workspace));
+  const bool limited = policy.max_slots || policy.priority || !policy.layers.empty();
+  if (request.override_config().empty() && overrides.empty() && !limited) return event;
   model::ConfigDefaults defaults;
   defaults.name = now.name;
   defaults.checkpoint_host_path = now.checkpoint_storage.host_path;
   defaults.experiment_seed = now.experiment_seed;
   defaults.below.push_back(
       {absl::StrCat("experiment ", request.id()), model::ToValue(now).ToJson()});
+  defaults.above = policy.layers;
   DET_ASSIGN_OR_RETURN(model::ExperimentConfig config,
                        model::ParseExperimentConfig(request.override_config(), "override_config",
                                                     overrides, defaults));
+  DET_RETURN_IF_ERROR(ApplyLimits(policy, config));
   DET_RETURN_IF_ERROR(CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage));
   if (config.workspace != now.workspace || config.project != now.project) {
     return absl::InvalidArgumentError(

@@ -22,6 +22,7 @@ struct Submission {
   std::vector<std::string> warnings;  // of the configuration, each with its line
 };
 
+// PERMISSION_DENIED for what a policy does not leave to users (config_policy.h).
 // INVALID_ARGUMENT with every problem of the configuration, or the first of the context directory;
 // NOT_FOUND and FAILED_PRECONDITION of its project (spaces.h), PERMISSION_DENIED for one in which
 // the caller, who will own it, may not create. Stores nothing.

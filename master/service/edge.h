@@ -18,6 +18,11 @@
 #include "master/service/experiment_watch.h"
 #include "master/store/store.h"
 
+namespace det::webhooks {
+class Deliverer;
+class TriggerWatch;
+}  // namespace det::webhooks
+
 namespace det::service {
 
 class Admission;
@@ -47,6 +52,8 @@ struct Edge {
   base::EventLoop* loop = nullptr;   // for timers
   const base::Clock* clock = nullptr;
   ExperimentWatch* watch = nullptr;
+  webhooks::TriggerWatch* webhooks = nullptr;
+  webhooks::Deliverer* deliverer = nullptr;
   MasterFacts facts;
   CheckpointPlaces checkpoint_places;  // `own` is the default of checkpoint_storage.host_path
   std::function<void(absl::StatusCode)> on_call;  // after each unary call; any thread; may be null

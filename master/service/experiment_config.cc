@@ -22,6 +22,7 @@ absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& give
     own.push_back({absl::StrCat("template ", record.name), record.yaml});
     defaults.below.push_back(own.back());
   }
+  defaults.above = given.policies;
   ReadyConfig ready;
   DET_ASSIGN_OR_RETURN(
       ready.config, model::ParseExperimentConfig(given.yaml, given.path, given.overrides, defaults,

@@ -10,18 +10,20 @@
 
 #include "absl/status/statusor.h"
 #include "master/model/experiment_config.h"
+#include "master/model/parse/parse.h"
 #include "master/service/edge.h"
 
 namespace det::service {
 
 struct GivenConfig {
   std::string yaml;
-  std::string path;                    // of the file, for messages; may be empty
-  std::vector<std::string> overrides;  // "a.b.c=<yaml>"
-  std::string template_name;           // may be empty
-  std::string checkpoint_storage;      // of the workspace, as JSON; may be empty
-  std::string name = "Experiment";     // where the configuration says none
-  uint32_t seed = 0;                   // the same
+  std::string path;                          // of the file, for messages; may be empty
+  std::vector<std::string> overrides;        // "a.b.c=<yaml>"
+  std::string template_name;                 // may be empty
+  std::string checkpoint_storage;            // of the workspace, as JSON; may be empty
+  std::vector<model::ConfigLayer> policies;  // config_policy.h, the lowest first
+  std::string name = "Experiment";           // where the configuration says none
+  uint32_t seed = 0;                         // the same
 };
 
 struct ReadyConfig {

@@ -6,12 +6,14 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/experiment/retention.h"
 #include "master/service/checkpoint_place.h"
+#include "master/service/config_policy.h"
 #include "master/service/convert.h"
 #include "master/service/read_experiment.h"
 #include "master/service/spaces.h"
@@ -140,6 +142,12 @@ void Patch(const Edge& edge, const api::PatchExperimentRequest& request,
   }
   auto events = ReadEvents(record->experiment, request.experiment());
   if (!events.ok()) return done(events.status());
+  for (const cluster::Event& event : *events) {
+    const auto* update = std::get_if<cluster::UpdateQueue>(&event);
+    if (update == nullptr) continue;
+    absl::Status allowed = CheckQueueUpdate(*edge.store, *update);
+    if (!allowed.ok()) return done(std::move(allowed));
+  }
   SubmitAll(edge, std::make_shared<std::deque<cluster::Event>>(*std::move(events)),
             [&edge, id, response, done = std::move(done)](absl::Status applied) mutable {
               if (!applied.ok()) return done(std::move(applied));

@@ -15,6 +15,7 @@
 #include "master/scheduler/estimate.h"
 #include "master/scheduler/json/snapshot_json.h"
 #include "master/service/call.h"
+#include "master/service/config_policy.h"
 #include "master/service/convert.h"
 #include "master/service/convert_resources.h"
 #include "master/service/experience.h"
@@ -197,7 +198,11 @@ class JobService final : public api::JobService::CallbackService {
         [this, event, done = std::move(done)](const absl::Status& status) mutable {
           if (!status.ok()) return done(status);
           if (!event->ok()) return done(event->status());
-          SubmitAndFinish(edge_, **std::move(event), std::move(done));
+          edge_.pool->Post([this, event, done = std::move(done)]() mutable {
+            absl::Status allowed = CheckQueueUpdate(*edge_.store, **event);
+            if (!allowed.ok()) return done(std::move(allowed));
+            SubmitAndFinish(edge_, **std::move(event), std::move(done));
+          });
         });
   }
 

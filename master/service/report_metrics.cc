@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/service/convert.h"
+#include "master/webhooks/trigger_watch.h"
 
 namespace det::service {
 namespace {
@@ -47,6 +48,18 @@ absl::StatusOr<model::MetricReport> ToModel(const trial::ReportMetricsRequest& r
   return out;
 }
 
+// Webhooks may want to hear of what was stored, before the sender is answered.
+Done LookAfterwards(const Edge& edge, std::vector<model::MetricReport> reports, Done done) {
+  return
+      [&edge, reports = std::move(reports), done = std::move(done)](absl::Status stored) mutable {
+        if (!stored.ok()) return done(std::move(stored));
+        // The engine's answers come on its loop, which must not wait.
+        edge.pool->Post([&edge, reports = std::move(reports), done = std::move(done)]() mutable {
+          done(edge.webhooks->Look(reports));
+        });
+      };
+}
+
 void SubmitValidations(const Edge& edge, const model::AllocationId& id,
                        std::vector<model::MetricReport> reports, size_t next,
                        std::function<void(bool)> best_so_far, Done done) {
@@ -78,6 +91,9 @@ absl::StatusOr<std::vector<model::MetricReport>> ToReports(
 void AddMetrics(const Edge& edge, const model::AllocationId& allocation,
                 std::vector<model::MetricReport> reports, std::function<void(bool)> best_so_far,
                 Done done) {
+  if (edge.webhooks != nullptr && edge.webhooks->WantsMetrics()) {
+    done = LookAfterwards(edge, reports, std::move(done));
+  }
   std::vector<model::MetricReport> bulk;
   std::vector<model::MetricReport> validations;
   for (model::MetricReport& report : reports) {

@@ -10,11 +10,13 @@
 #include "master/model/parse/parse.h"
 #include "master/searcher/searcher.h"
 #include "master/service/call.h"
+#include "master/service/config_policy.h"
 #include "master/service/convert.h"
 #include "master/service/convert_search.h"
 #include "master/service/experiment_config.h"
 #include "master/service/open_stream.h"
 #include "master/service/services.h"
+#include "master/service/spaces.h"
 #include "master/service/stream.h"
 
 namespace det::service {
@@ -25,6 +27,22 @@ namespace api = det::api::v1;
 // Events that are copied on the cluster's loop at a time.
 constexpr size_t kPortion = 1000;
 
+// As the experiment would be read where it says that it goes; a place that is not there yet has no
+// policy of its own.
+absl::StatusOr<ReadyConfig> ReadUnderPolicy(const Edge& edge, GivenConfig given) {
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
+  const auto found = FindSpace(*edge.store, ready.config.workspace, ready.config.project);
+  DET_ASSIGN_OR_RETURN(
+      ConfigPolicy policy,
+      FindConfigPolicy(*edge.store, found.ok() ? found->workspace.id : 0, ready.config.workspace));
+  given.policies = policy.layers;
+  if (!policy.layers.empty()) {
+    DET_ASSIGN_OR_RETURN(ready, ReadConfig(edge, given));
+  }
+  DET_RETURN_IF_ERROR(ApplyLimits(policy, ready.config));
+  return ready;
+}
+
 absl::Status Preview(const Edge& edge, const api::PreviewHPSearchRequest& request,
                      api::SearchSummary* out) {
   GivenConfig given{.yaml = request.yaml(), .path = request.config_path()};
@@ -34,7 +52,7 @@ absl::Status Preview(const Edge& edge, const api::PreviewHPSearchRequest& reques
   if (given.yaml.empty()) {
     given.yaml = FromStruct(request.config(), Numbers::kIntegersIfWhole).ToJson();
   }
-  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadUnderPolicy(edge, std::move(given)));
   if (request.seed() != 0) ready.config.experiment_seed = request.seed();
   DET_ASSIGN_OR_RETURN(const searcher::Searcher searcher, searcher::Searcher::Make(ready.config));
   *out = ToSummary(ready.config, searcher.Preview());
@@ -49,7 +67,7 @@ absl::Status Simulate(const Edge& edge, const api::SimulateSearchRequest& reques
   given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
   given.template_name = request.template_();
   given.seed = request.seed();
-  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadUnderPolicy(edge, std::move(given)));
   if (request.seed() != 0) ready.config.experiment_seed = request.seed();
   // It computes on a thread that others wait for.
   static std::mutex one_at_a_time;

@@ -14,6 +14,7 @@
 #include "master/service/services.h"
 #include "master/service/standing.h"
 #include "master/service/trial_reports.h"
+#include "master/webhooks/trigger_watch.h"
 
 namespace det::service {
 namespace {
@@ -205,7 +206,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
           if (lines.empty()) return absl::OkStatus();
           DET_RETURN_IF_ERROR(edge_.store->AddLogLines(lines));
           edge_.watch->LogsArrived(run->task);
-          return absl::OkStatus();
+          return edge_.webhooks == nullptr ? absl::OkStatus() : edge_.webhooks->Look(lines);
         });
   }
 

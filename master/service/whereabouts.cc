@@ -27,6 +27,11 @@ class StoreWhereabouts final : public Whereabouts {
       return model.workspace;
     }
     const std::optional<int> number = NumberIn(where, id);
+    if (where == Where::kWebhook && number) {
+      DET_ASSIGN_OR_RETURN(const store::WebhookRecord webhook,
+                           store_.webhooks().GetWebhook(*number));
+      return webhook.workspace;
+    }
     if (!number) return auth::DoesNotExist(where, id);
     switch (where) {
       case Where::kTrial:

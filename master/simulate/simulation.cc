@@ -303,6 +303,7 @@ class World {
   absl::Status Do(const cluster::QueueChanged&) { return absl::OkStatus(); }
   absl::Status Do(const cluster::ExperimentChanged&) { return absl::OkStatus(); }
   absl::Status Do(const cluster::SweepSoon&) { return absl::OkStatus(); }
+  absl::Status Do(const cluster::DeliverSoon&) { return absl::OkStatus(); }
 
   // Of an allocation that has not ended, else nullptr.
   const experiment::Trial* TrialOf(const model::AllocationId& id) const {

@@ -95,6 +95,7 @@ void CleanInPlace(cluster::DropQuota& drop) { CleanInPlace(drop.name); }
 void CleanInPlace(cluster::PutSearcher& put) { CleanAll(put.snapshot); }
 void CleanInPlace(cluster::AddSearcherEvents& add) { CleanAll(add.events); }
 void CleanInPlace(cluster::AddMetrics& add) { add.report = Canonical(std::move(add.report)); }
+void CleanInPlace(cluster::RaiseWebhooks& raise) { CleanAll(raise.event.data, raise.event.at); }
 void CleanInPlace(cluster::AddLogLine& add) { add.line = Canonical(std::move(add.line)); }
 
 void CleanInPlace(cluster::SetProject& set) {

@@ -14,8 +14,9 @@
 #include "master/cluster/change.h"
 #include "master/cluster/image.h"
 #include "master/store/fake_access.h"
-#include "master/store/fake_model_rows.h"
 #include "master/store/fake_governance.h"
+#include "master/store/fake_hook_rows.h"
+#include "master/store/fake_model_rows.h"
 #include "master/store/fake_people.h"
 #include "master/store/fake_spaces.h"
 #include "master/store/lease.h"
@@ -48,6 +49,7 @@ struct FakeDatabase {
   FakeSpaces spaces;
   ModelRows models;
   GovernanceRows governance;
+  HookRows hooks;
   std::map<model::AgentId, model::Agent> known_agents;
   std::map<model::AgentId, model::AgentState> agents;
   std::map<std::string, model::ResourcePool> pools;
@@ -103,6 +105,7 @@ struct FakeDatabase {
   }
   void Make(const cluster::MarkDamaged& mark);
   void Make(const cluster::AddLogLine& add) { Add(add.line); }
+  void Make(const cluster::RaiseWebhooks& raise) { Raise(raise.event); }
   void Make(const cluster::PutAgent& put) { known_agents[put.agent.id] = put.agent; }
   void Make(const cluster::DropAgent& drop) { known_agents.erase(drop.id); }
   void Make(const cluster::PutAgentState& put) { agents[put.agent.id] = put.agent; }
@@ -111,6 +114,9 @@ struct FakeDatabase {
   void Make(const cluster::PutDefaultPools& put) { default_pools = put; }
   void Make(const cluster::SetQuota& set) { quotas[{set.quota.scope, set.quota.name}] = set.quota; }
   void Make(const cluster::DropQuota& drop) { quotas.erase({drop.scope, drop.name}); }
+
+  // A delivery for each webhook that wants it; how many.
+  int Raise(const model::WebhookEvent& event);
 
   // Who needs it: "experiment 7"; empty: nobody.
   std::string HolderOf(const model::CheckpointId& id) const;

@@ -13,6 +13,7 @@
 #include "master/store/fake_database.h"
 #include "master/store/fake_disposal.h"
 #include "master/store/fake_governance.h"
+#include "master/store/fake_hooks.h"
 #include "master/store/fake_models.h"
 #include "master/store/fake_people.h"
 #include "master/store/fake_projects.h"
@@ -105,7 +106,10 @@ FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
       answers_(std::make_unique<FakeAnswers>(database_.get(), [this] { return Held(); })),
       cluster_message_(
           std::make_unique<FakeClusterMessage>(database_.get(), [this] { return Held(); })),
-      usage_(std::make_unique<FakeUsage>(database_.get())) {}
+      usage_(std::make_unique<FakeUsage>(database_.get())),
+      webhooks_(std::make_unique<FakeWebhooks>(database_.get(), [this] { return Held(); })),
+      config_policies_(
+          std::make_unique<FakeConfigPolicies>(database_.get(), [this] { return Held(); })) {}
 FakeStore::~FakeStore() = default;
 
 absl::StatusOr<cluster::Image> FakeStore::Load() {

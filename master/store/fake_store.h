@@ -47,6 +47,8 @@ class FakeStore final : public Store {
   Answers& answers() override { return *answers_; }
   ClusterMessage& cluster_message() override { return *cluster_message_; }
   Usage& usage() override { return *usage_; }
+  Webhooks& webhooks() override { return *webhooks_; }
+  ConfigPolicies& config_policies() override { return *config_policies_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -86,6 +88,8 @@ class FakeStore final : public Store {
   const std::unique_ptr<Answers> answers_;
   const std::unique_ptr<ClusterMessage> cluster_message_;
   const std::unique_ptr<Usage> usage_;
+  const std::unique_ptr<Webhooks> webhooks_;
+  const std::unique_ptr<ConfigPolicies> config_policies_;
   int64_t epoch_ = 0;  // 0: not loaded
   absl::AnyInvocable<void(absl::Status)> fenced_;
 };

@@ -112,6 +112,8 @@ absl::Status FakeWorkspaces::DeleteWorkspace(int32_t id) {
   std::erase_if(db_.spaces.projects,
                 [&](const auto& project) { return project.second.workspace == id; });
   std::erase_if(db_.spaces.pins, [&](const auto& pin) { return pin.first.second == id; });
+  std::erase_if(db_.hooks.webhooks, [&](const auto& hook) { return hook.second.workspace == id; });
+  std::erase_if(db_.hooks.policies, [&](const auto& each) { return each.first.first == id; });
   db_.spaces.workspaces.erase(it);
   return absl::OkStatus();
 }

@@ -81,6 +81,8 @@ class FaultyStore final : public Store {
   Answers& answers() override { return store_.answers(); }
   ClusterMessage& cluster_message() override { return store_.cluster_message(); }
   Usage& usage() override { return store_.usage(); }
+  Webhooks& webhooks() override { return store_.webhooks(); }
+  ConfigPolicies& config_policies() override { return store_.config_policies(); }
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override {
     return store_.GetExperiment(id);
   }

@@ -23,6 +23,7 @@
 #include "master/store/answers.h"
 #include "master/store/audit.h"
 #include "master/store/cluster_message.h"
+#include "master/store/config_policies.h"
 #include "master/store/disposal.h"
 #include "master/store/lease.h"
 #include "master/store/models.h"
@@ -31,6 +32,7 @@
 #include "master/store/records.h"
 #include "master/store/templates.h"
 #include "master/store/usage.h"
+#include "master/store/webhooks.h"
 #include "master/store/workspaces.h"
 
 namespace det::store {
@@ -91,6 +93,8 @@ class Store {
   virtual Answers& answers() = 0;
   virtual ClusterMessage& cluster_message() = 0;
   virtual Usage& usage() = 0;
+  virtual Webhooks& webhooks() = 0;
+  virtual ConfigPolicies& config_policies() = 0;
 
   // ---- reads: committed rows only ----
 

@@ -28,13 +28,17 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
           .authenticator = &authenticator_,
           .pool = pool_.get(),
           .loop = loop_.get(),
-          .logs_arrived = [this](const model::TaskId& task) { watch_.LogsArrived(task); }});
+          .logs_arrived = [this](const model::TaskId& task) { watch_.LogsArrived(task); },
+          .look_at_logs = [this](const auto& lines) { return triggers_.Look(lines); }});
   watch_.SetLoop(loop_.get());
-  engine_ = std::make_unique<engine::Engine>(
-      cluster::Settings{.cluster_id = "c"}, &commits_, loop_.get(),
-      engine::Sinks{
-          .agents = hub_.get(), .trials = &allocations_, .experiments = &watch_, .sweep = &sweep_},
-      [](const absl::Status& status) { FAIL() << status; });
+  engine_ =
+      std::make_unique<engine::Engine>(cluster::Settings{.cluster_id = "c"}, &commits_, loop_.get(),
+                                       engine::Sinks{.agents = hub_.get(),
+                                                     .trials = &allocations_,
+                                                     .experiments = &watch_,
+                                                     .sweep = &sweep_,
+                                                     .webhooks = &deliverer_},
+                                       [](const absl::Status& status) { FAIL() << status; });
   hub_->SetEngine(engine_.get());
   edge_.engine = engine_.get();
   edge_.store = &store_;
@@ -47,9 +51,15 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   edge_.loop = loop_.get();
   edge_.clock = &clock_;
   edge_.watch = &watch_;
+  edge_.webhooks = &triggers_;
+  edge_.deliverer = &deliverer_;
   edge_.checkpoint_places.own = "/nowhere";
   EXPECT_TRUE(engine_->Start().ok());
   sweep_.Start(&store_, engine_.get());
+  webhooks::DelivererOptions options;
+  options.signing_key.append("key");
+  options.addresses.allow_private = true;
+  deliverer_.Start(std::move(options), &store_.webhooks(), &clock_, [] { return true; });
   StartServer();
   hub_->ExpectAgents();
 }
@@ -57,6 +67,7 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
 World::~World() {
   hub_->Stop();
   server_->Shutdown(std::chrono::system_clock::now());
+  deliverer_.Stop();
   sweep_.Stop();
   engine_->Stop();
   pool_->Stop();

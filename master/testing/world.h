@@ -20,12 +20,15 @@
 #include "master/store/fake_store.h"
 #include "master/store/faulty_store.h"
 #include "master/sweep/sweep.h"
+#include "master/webhooks/deliverer.h"
+#include "master/webhooks/trigger_watch.h"
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/service_type.h>
 
 namespace det::master {
 
-// Has the user "admin" with password "pw", and the tokens "user" and "agent".
+// Has the user "admin" with password "pw", and the tokens "user" and "agent". Webhooks are signed
+// with "key" and may lead anywhere.
 class World {
  public:
   explicit World(std::shared_ptr<store::FakeDatabase> database,
@@ -69,6 +72,8 @@ class World {
       [this](const model::AllocationId& id) { gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
   sweep::Sweep sweep_;
+  webhooks::Deliverer deliverer_;
+  webhooks::TriggerWatch triggers_{&store_, &clock_, [this] { deliverer_.Soon(); }};
   std::unique_ptr<engine::Engine> engine_;
   std::vector<service::NamedService> services_;
   std::unique_ptr<grpc::Server> server_;

@@ -189,6 +189,7 @@ struct Committed {
   bool operator()(const cluster::SetCalendarTimer&) const { return true; }
   bool operator()(const cluster::QueueChanged&) const { return true; }
   bool operator()(const cluster::SweepSoon&) const { return true; }
+  bool operator()(const cluster::DeliverSoon&) const { return true; }
   bool operator()(const cluster::ExperimentChanged& e) const {
     return rows.experiments.contains(e.id);
   }

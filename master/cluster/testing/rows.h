@@ -26,6 +26,7 @@ class Rows {
   std::vector<model::MetricReport> metrics;
   std::map<model::CheckpointId, model::CheckpointRecord> checkpoints;
   std::vector<model::LogLine> lines;
+  std::vector<model::WebhookEvent> raised;
   std::map<model::AgentId, model::Agent> known_agents;
   std::map<model::AgentId, model::AgentState> agents;
   std::map<std::string, model::ResourcePool> pools;
@@ -67,6 +68,7 @@ class Rows {
     }
   }
   void Put(const AddLogLine& row) { lines.push_back(row.line); }
+  void Put(const RaiseWebhooks& row) { raised.push_back(row.event); }
   void Put(const PutAgent& row) { known_agents[row.agent.id] = row.agent; }
   void Put(const DropAgent& row) { known_agents.erase(row.id); }
   void Put(const PutAgentState& row) { agents[row.agent.id] = row.agent; }

@@ -509,7 +509,6 @@ TEST(WarningsTest, WhatHasNoEffectIsSaidAndKept) {
       {"slurm: {gpu_type: x}", "slurm: kept"},
       {"pbs: {slots_per_node: 2}", "pbs: kept"},
       {"integrations: {pachyderm: {pachd: {host: h}}}", "integrations.pachyderm: kept"},
-      {"integrations: {webhooks: {exclude: true}}", "integrations.webhooks: kept"},
   };
   for (const Warned& c : cases) {
     std::vector<std::string> warnings;

@@ -4,6 +4,7 @@
 
 #include "master/store/canonical.h"
 #include "master/store/postgres/agent_rows.h"
+#include "master/store/postgres/hook_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 #include "master/store/postgres/scheduling_rows.h"
@@ -284,6 +285,9 @@ Statement ToStatement(const cluster::Change& change, bool known) {
                ToParam(policy.trial_best), ToParam(policy.trial_latest)}};
     }
     Statement operator()(const cluster::AddLogLine& add) { return InsertLogLines({&add.line}); }
+    Statement operator()(const cluster::RaiseWebhooks& raise) {
+      return RaiseStatement(raise.event);
+    }
     Statement operator()(const cluster::PutAgent& put) { return Put(put.agent); }
     Statement operator()(const cluster::DropAgent& drop) { return Drop(drop); }
     Statement operator()(const cluster::PutAgentState& put) { return Put(put.agent); }

@@ -70,6 +70,7 @@ constexpr const char* kRest[] = {
     "DELETE FROM searchers WHERE experiment = $1",
     "DELETE FROM checkpoints c USING trials t "
     "WHERE t.experiment = $1 AND c.trial = t.id AND c.state = 'DELETED'",
+    "DELETE FROM webhook_fired f USING trials t WHERE t.experiment = $1 AND f.trial = t.id",
     "DELETE FROM trials t WHERE t.experiment = $1 "
     "AND NOT EXISTS (SELECT FROM checkpoints c WHERE c.trial = t.id)",
     "DELETE FROM experiments e WHERE e.id = $1 "

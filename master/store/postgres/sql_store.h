@@ -17,8 +17,9 @@
 #include "master/store/postgres/pool.h"
 #include "master/store/postgres/sql_access.h"
 #include "master/store/postgres/sql_disposal.h"
-#include "master/store/postgres/sql_models.h"
 #include "master/store/postgres/sql_governance.h"
+#include "master/store/postgres/sql_hooks.h"
+#include "master/store/postgres/sql_models.h"
 #include "master/store/postgres/sql_people.h"
 #include "master/store/postgres/sql_projects.h"
 #include "master/store/postgres/sql_templates.h"
@@ -61,6 +62,8 @@ class SqlStore final : public Store {
   Answers& answers() override { return answers_; }
   ClusterMessage& cluster_message() override { return cluster_message_; }
   Usage& usage() override { return usage_; }
+  Webhooks& webhooks() override { return webhooks_; }
+  ConfigPolicies& config_policies() override { return config_policies_; }
 
   absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) override;
   absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) override;
@@ -111,6 +114,8 @@ class SqlStore final : public Store {
   SqlAnswers answers_{&readers_, &fence_};
   SqlClusterMessage cluster_message_{&readers_, &fence_};
   SqlUsage usage_{&readers_};
+  SqlWebhooks webhooks_{&readers_, &fence_};
+  SqlConfigPolicies config_policies_{&readers_, &fence_};
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 

@@ -1,0 +1,89 @@
+// The commands of webhooks and of policies for configurations: what they send and print.
+#include <string>
+
+#include "base/file.h"
+#include "cli/arguments.h"
+#include "cli/testing/run_det.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace det::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class HooksTest : public ::testing::Test {
+ protected:
+  Nobody nobody_;
+};
+
+constexpr char kSpaces[] = R"({"workspaces":[{"id":2,"name":"vision"}]})";
+
+TEST_F(HooksTest, AWebhookIsMade) {
+  const Said said =
+      Det("webhook create ci https://ci/s --workspace vision --state error --log o+ps --custom "
+          "--metric accuracy~>=~0.9 --slack --specific",
+          {kSpaces, R"({"webhook":{"id":7}})"});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  const std::string& sent = said.requests[1];
+  EXPECT_THAT(sent, HasSubstr("POST /api/v1/webhooks "));
+  for (const char* part :
+       {R"("name":"ci")", R"("workspaceId":2)", R"("webhookType":"WEBHOOK_TYPE_SLACK")",
+        R"("mode":"WEBHOOK_MODE_SPECIFIC")", R"("state":"ERROR")", R"("regex":"o+ps")",
+        R"("triggerType":"TRIGGER_TYPE_CUSTOM")", R"("metric":"accuracy")", R"("op":">=")",
+        R"("value":0.9)", R"("group":"validation")"}) {
+    EXPECT_THAT(sent, HasSubstr(part));
+  }
+  EXPECT_EQ(said.out, "created webhook 7\n");
+  EXPECT_TRUE(IsUsageError(Det("webhook create ci https://ci", {}).code.status()));
+  EXPECT_TRUE(IsUsageError(Det("webhook create ci https://ci --metric a", {}).code.status()));
+}
+
+TEST_F(HooksTest, WebhooksAreListedWithoutTheirSecrets) {
+  const char* all =
+      R"({"webhooks":[{"id":7,"name":"ci","url":"https://u:p@ci.org/secret?k=1","workspaceId":2,
+      "webhookType":"WEBHOOK_TYPE_DEFAULT","mode":"WEBHOOK_MODE_WORKSPACE","triggers":[
+      {"triggerType":"TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE","condition":{"state":"ERROR"}},
+      {"triggerType":"TRIGGER_TYPE_CUSTOM"}]},{"id":8,"name":"b","url":"http://b"}]})";
+  const Said said = Det("webhook list --csv", {all});
+  EXPECT_THAT(said.out, HasSubstr("7,ci,2,DEFAULT,WORKSPACE,https://…@ci.org/…,"));
+  EXPECT_THAT(said.out, HasSubstr("state=ERROR, CUSTOM"));
+  EXPECT_THAT(said.out, HasSubstr("8,b,all,"));
+}
+
+TEST_F(HooksTest, AWebhookIsChangedTriedAndDeleted) {
+  EXPECT_THAT(Det("webhook edit 7 --url http://b", {"{}"}).requests[0],
+              HasSubstr(R"(PATCH /api/v1/webhooks/7 {"url":"http://b"})"));
+  EXPECT_TRUE(IsUsageError(Det("webhook edit 7", {}).code.status()));
+  const Said tried = Det("webhook test 7", {R"({"completed":true})"});
+  EXPECT_THAT(tried.requests[0], HasSubstr("POST /api/v1/webhooks/7/test"));
+  EXPECT_EQ(tried.out, "reached webhook 7\n");
+  EXPECT_EQ(Det("webhook delete 7", {"{}"}).out, "deleted webhook 7\n");
+  const char* rows =
+      R"({"deliveries":[{"id":"9","triggerType":"TRIGGER_TYPE_TASK_LOG","state":"STATE_FAILED",
+      "attempts":3,"error":"the receiver answered 500"}]})";
+  const Said listed = Det("webhook deliveries 7 --csv", {rows});
+  EXPECT_THAT(listed.out, HasSubstr("9,TASK_LOG,FAILED,"));
+  EXPECT_THAT(listed.out, HasSubstr("the receiver answered 500"));
+}
+
+TEST_F(HooksTest, PoliciesAreSetShownAndDeleted) {
+  const std::string path = testing::TempDir() + "/policy.yaml";
+  ASSERT_TRUE(base::WriteFileAtomically(path, "constraints: {priority_limit: 40}\n", 0600).ok());
+  const Said set = Det("config-policies set experiment " + path + " -w vision", {kSpaces, "{}"});
+  ASSERT_TRUE(set.code.ok()) << set.code.status();
+  EXPECT_THAT(set.requests[1], HasSubstr("PUT /api/v1/config-policies/workspaces/2/EXPERIMENT "));
+  EXPECT_THAT(set.requests[1], HasSubstr(R"(constraints: {priority_limit: 40}\n)"));
+  const Said shown = Det("config-policies describe tasks",
+                         {R"({"configPolicies":{"constraints":{"priority_limit":40}}})"});
+  EXPECT_THAT(shown.requests[0], HasSubstr("GET /api/v1/config-policies/global/NTSC"));
+  EXPECT_THAT(shown.out, HasSubstr("\"priority_limit\": 40"));
+  const Said none = Det("cp describe experiment", {"{}"});
+  EXPECT_THAT(none.err, HasSubstr("no policy"));
+  EXPECT_THAT(Det("cp delete experiment", {"{}"}).requests[0],
+              HasSubstr("DELETE /api/v1/config-policies/global/EXPERIMENT"));
+  EXPECT_TRUE(IsUsageError(Det("cp describe shells", {}).code.status()));
+}
+
+}  // namespace
+}  // namespace det::cli

@@ -1,0 +1,246 @@
+// det webhook list|create|edit|delete|test|deliveries
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/spaces.h"
+#include "cli/commands/struct_text.h"
+#include "cli/format.h"
+#include "cli/hook_commands.h"
+#include "cli/table.h"
+#include "det/api/v1/webhook.pb.h"
+
+namespace det::cli {
+namespace {
+
+using api::v1::Webhook;
+
+const Positional kWebhook = {"WEBHOOK_ID", "its number"};
+
+// "SLACK" of "WEBHOOK_TYPE_SLACK".
+std::string Word(const std::string& name, absl::string_view prefix) {
+  return absl::StartsWith(name, prefix) ? name.substr(prefix.size()) : name;
+}
+std::string TriggerWord(api::v1::TriggerType type) {
+  return Word(api::v1::TriggerType_Name(type), "TRIGGER_TYPE_");
+}
+
+// "https://hooks.slack.com/…": what follows, or stands before the host, may be a secret.
+std::string WithoutSecret(const std::string& url) {
+  const size_t host = url.find("://");
+  if (host == url.npos) return "…";
+  const size_t begin = host + 3;
+  const size_t end = url.find_first_of("/?#", begin);
+  std::string name = url.substr(begin, end == url.npos ? end : end - begin);
+  const size_t at = name.rfind('@');
+  if (at != name.npos) name = absl::StrCat("…@", name.substr(at + 1));
+  const bool more = end != url.npos && end + 1 < url.size();
+  return absl::StrCat(url.substr(0, begin), name, more ? "/…" : "");
+}
+
+std::string Triggers(const Webhook& webhook) {
+  std::vector<std::string> words;
+  for (const auto& each : webhook.triggers()) {
+    const std::string condition = StructText(each.condition());
+    words.push_back(condition == "-" ? TriggerWord(each.trigger_type()) : condition);
+  }
+  return absl::StrJoin(words, ", ");
+}
+
+absl::StatusOr<int> RunList(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetWebhooksResponse response;
+  DET_RETURN_IF_ERROR(
+      api->Call("WebhookService.GetWebhooks", api::v1::GetWebhooksRequest(), &response));
+  Table table({{"ID", true},
+               {"NAME"},
+               {"WORKSPACE ID", true},
+               {"TYPE"},
+               {"MODE"},
+               {"URL", false, true},
+               {"TRIGGERS", false, true}});
+  for (const Webhook& each : response.webhooks()) {
+    table.AddRow({absl::StrCat(each.id()), each.name(),
+                  each.workspace_id() == 0 ? "all" : absl::StrCat(each.workspace_id()),
+                  Word(api::v1::WebhookType_Name(each.webhook_type()), "WEBHOOK_TYPE_"),
+                  Word(api::v1::WebhookMode_Name(each.mode()), "WEBHOOK_MODE_"),
+                  WithoutSecret(each.url()), Triggers(each)});
+  }
+  return run.PrintList(response, table, "no webhooks; make one: det webhook create NAME URL");
+}
+
+api::v1::Trigger& AddTrigger(Webhook& webhook, api::v1::TriggerType type) {
+  api::v1::Trigger& trigger = *webhook.add_triggers();
+  trigger.set_trigger_type(type);
+  return trigger;
+}
+
+void SetText(api::v1::Trigger& trigger, const std::string& key, const std::string& text) {
+  (*trigger.mutable_condition()->mutable_fields())[key].set_string_value(text);
+}
+
+// "accuracy > 0.95".
+absl::Status AddMetric(const Invocation& run, const std::string& text, Webhook& webhook) {
+  const size_t at = text.find_first_of("<>");
+  const size_t after = at == text.npos ? at : text.find_first_not_of("<>=", at);
+  double value = 0;
+  if (at == text.npos || after == text.npos || !absl::SimpleAtod(text.substr(after), &value)) {
+    return UsageError(absl::StrCat("--metric: expected \"NAME > NUMBER\", found \"", text, "\""));
+  }
+  api::v1::Trigger& trigger = AddTrigger(webhook, api::v1::TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED);
+  SetText(trigger, "metric", std::string(absl::StripAsciiWhitespace(text.substr(0, at))));
+  const std::string op(absl::StripAsciiWhitespace(text.substr(at, after - at)));
+  SetText(trigger, "op", op);
+  SetText(trigger, "group", run.args.Get("metric-group").value_or("validation"));
+  (*trigger.mutable_condition()->mutable_fields())["value"].set_number_value(value);
+  return absl::OkStatus();
+}
+
+absl::Status AddTriggers(const Invocation& run, Webhook& webhook) {
+  for (const std::string& state : run.args.GetAll("state")) {
+    SetText(AddTrigger(webhook, api::v1::TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE), "state",
+            absl::AsciiStrToUpper(state));
+  }
+  for (const std::string& text : run.args.GetAll("metric")) {
+    DET_RETURN_IF_ERROR(AddMetric(run, text, webhook));
+  }
+  for (const std::string& regex : run.args.GetAll("log")) {
+    SetText(AddTrigger(webhook, api::v1::TRIGGER_TYPE_TASK_LOG), "regex", regex);
+  }
+  if (run.args.Has("custom")) AddTrigger(webhook, api::v1::TRIGGER_TYPE_CUSTOM);
+  if (!webhook.triggers().empty()) return absl::OkStatus();
+  return UsageError("webhook create needs what it is to hear: --state, --metric, --log, --custom");
+}
+
+absl::StatusOr<int> RunCreate(Invocation& run) {
+  api::v1::PostWebhookRequest request;
+  Webhook& webhook = *request.mutable_webhook();
+  webhook.set_name(run.args.Word("NAME"));
+  webhook.set_url(run.args.Word("URL"));
+  webhook.set_webhook_type(run.args.Has("slack") ? api::v1::WEBHOOK_TYPE_SLACK
+                                                 : api::v1::WEBHOOK_TYPE_DEFAULT);
+  webhook.set_mode(run.args.Has("specific") ? api::v1::WEBHOOK_MODE_SPECIFIC
+                                            : api::v1::WEBHOOK_MODE_WORKSPACE);
+  DET_RETURN_IF_ERROR(AddTriggers(run, webhook));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  if (const auto name = run.args.Get("workspace")) {
+    DET_ASSIGN_OR_RETURN(const auto workspace, FindWorkspace(*api, *name));
+    webhook.set_workspace_id(workspace.id());
+  }
+  api::v1::PostWebhookResponse response;
+  DET_RETURN_IF_ERROR(api->Call("WebhookService.PostWebhook", request, &response));
+  if (!run.json()) run.screen->Hint(absl::StrCat("det webhook test ", response.webhook().id()));
+  return run.Say(response, absl::StrCat("created webhook ", response.webhook().id(), "\n"));
+}
+
+absl::StatusOr<int> RunEdit(Invocation& run) {
+  api::v1::PatchWebhookRequest request;
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("WEBHOOK_ID"));
+  request.set_id(id);
+  if (!run.args.Has("url") && !run.args.Has("name")) {
+    return UsageError("webhook edit needs --url URL or --name NAME");
+  }
+  request.mutable_webhook()->set_url(run.args.Get("url").value_or(""));
+  if (const auto name = run.args.Get("name")) request.mutable_webhook()->set_name(*name);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::PatchWebhookResponse response;
+  DET_RETURN_IF_ERROR(api->Call("WebhookService.PatchWebhook", request, &response));
+  return run.Say(response, absl::StrCat("changed webhook ", id, "\n"));
+}
+
+template <class Request, class Response>
+absl::StatusOr<int> Act(Invocation& run, const char* method, const char* done) {
+  Request request;
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("WEBHOOK_ID"));
+  request.set_id(id);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  Response response;
+  DET_RETURN_IF_ERROR(api->Call(method, request, &response));
+  return run.Say(response, absl::StrCat(done, " webhook ", id, "\n"));
+}
+
+absl::StatusOr<int> RunDelete(Invocation& run) {
+  return Act<api::v1::DeleteWebhookRequest, api::v1::DeleteWebhookResponse>(
+      run, "WebhookService.DeleteWebhook", "deleted");
+}
+
+absl::StatusOr<int> RunTest(Invocation& run) {
+  return Act<api::v1::TestWebhookRequest, api::v1::TestWebhookResponse>(
+      run, "WebhookService.TestWebhook", "reached");
+}
+
+absl::StatusOr<int> RunDeliveries(Invocation& run) {
+  api::v1::GetWebhookDeliveriesRequest request;
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("WEBHOOK_ID"));
+  request.set_id(id);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetWebhookDeliveriesResponse response;
+  DET_RETURN_IF_ERROR(api->Call("WebhookService.GetWebhookDeliveries", request, &response));
+  Table table({{"ID", true},
+               {"EVENT"},
+               {"STATE"},
+               {"RAISED"},
+               {"ATTEMPTS", true},
+               {"NEXT", false},
+               {"ERROR", false, true}});
+  const absl::Time now = absl::Now();
+  for (const auto& each : response.deliveries()) {
+    table.AddRow({absl::StrCat(each.id()), TriggerWord(each.trigger_type()),
+                  std::string(StateWord(api::v1::WebhookDelivery::State_Name(each.state()))),
+                  AgoCell(each.raised_at(), now), absl::StrCat(each.attempts()),
+                  each.has_next_at() ? Exact(each.next_at()) : "-",
+                  each.error().empty() ? "-" : each.error()});
+  }
+  return run.PrintList(response, table, "nothing was to be told yet");
+}
+
+}  // namespace
+
+std::vector<Command> WebhookCommands() {
+  return {
+      {{"webhook", "list"}, "list the webhooks that you may read", {}, {kCsv}, RunList, ""},
+      {{"webhook", "create"},
+       "tell a URL when something happens to experiments",
+       {{"NAME", "one of a kind in its workspace"}, {"URL", "http or https; it may hold a secret"}},
+       {{"workspace", 'w', "NAME", "whose experiments it hears of; all without"},
+        {"state", 0, "STATE", "when an experiment enters it (COMPLETED, ERROR, ...); repeatable"},
+        {"metric", 0, "TEXT", "when a trial's metric is beyond, \"accuracy > 0.9\"; repeatable"},
+        {"metric-group", 0, "GROUP", "of what is reported; validation without"},
+        {"log", 0, "REGEX", "when a line of a trial's log matches; repeatable"},
+        {"custom", 0, "", "when a program says so (core_context.alert)"},
+        {"slack", 0, "", "in Slack's form"},
+        {"specific", 0, "", "only of experiments whose configuration names it"}},
+       RunCreate,
+       "One without a workspace is for administrators of the cluster."},
+      {{"webhook", "edit"},
+       "change where it leads, or its name",
+       {kWebhook},
+       {{"url", 0, "URL", "also for what is not delivered yet"}, {"name", 0, "NAME", ""}},
+       RunEdit,
+       ""},
+      {{"webhook", "delete"},
+       "delete a webhook and what it was to be told",
+       {kWebhook},
+       {},
+       RunDelete,
+       ""},
+      {{"webhook", "test"}, "send something to try it", {kWebhook}, {}, RunTest, ""},
+      {{"webhook", "deliveries"},
+       "what it was told lately, and is still to be told",
+       {kWebhook},
+       {kCsv},
+       RunDeliveries,
+       ""},
+  };
+}
+
+}  // namespace det::cli

@@ -1,0 +1,306 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/webhook.grpc.pb.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/services.h"
+#include "master/webhooks/conditions.h"
+#include "master/webhooks/deliverer.h"
+#include "master/webhooks/post.h"
+#include "master/webhooks/trigger_watch.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+
+constexpr size_t kNameLimit = 128;
+constexpr int kMostTriggers = 100;
+constexpr int kShownDeliveries = 100;
+constexpr size_t kTextLimit = 64 << 10;  // of an alert
+
+api::TriggerType ToProto(model::WebhookTrigger type) {
+  switch (type) {
+    case model::WebhookTrigger::kExperimentStateChange:
+      return api::TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE;
+    case model::WebhookTrigger::kMetricThresholdExceeded:
+      return api::TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED;
+    case model::WebhookTrigger::kTaskLog:
+      return api::TRIGGER_TYPE_TASK_LOG;
+    case model::WebhookTrigger::kCustom:
+      return api::TRIGGER_TYPE_CUSTOM;
+  }
+  return api::TRIGGER_TYPE_UNSPECIFIED;
+}
+
+std::optional<model::WebhookTrigger> FromProto(api::TriggerType type) {
+  for (const auto each : {model::WebhookTrigger::kExperimentStateChange,
+                          model::WebhookTrigger::kMetricThresholdExceeded,
+                          model::WebhookTrigger::kTaskLog, model::WebhookTrigger::kCustom}) {
+    if (ToProto(each) == type) return each;
+  }
+  return std::nullopt;
+}
+
+api::Webhook ToProto(const store::WebhookRecord& record) {
+  api::Webhook out;
+  out.set_id(record.id);
+  out.set_url(record.url);
+  out.set_name(record.name);
+  out.set_workspace_id(record.workspace);
+  out.set_webhook_type(record.type == store::WebhookType::kSlack ? api::WEBHOOK_TYPE_SLACK
+                                                                 : api::WEBHOOK_TYPE_DEFAULT);
+  out.set_mode(record.mode == store::WebhookMode::kSpecific ? api::WEBHOOK_MODE_SPECIFIC
+                                                            : api::WEBHOOK_MODE_WORKSPACE);
+  for (const store::TriggerRecord& trigger : record.triggers) {
+    api::Trigger& to = *out.add_triggers();
+    to.set_id(trigger.id);
+    to.set_trigger_type(ToProto(trigger.type));
+    *to.mutable_condition() = ToStruct(trigger.condition);
+    to.set_webhook_id(record.id);
+  }
+  return out;
+}
+
+api::WebhookDelivery ToProto(const store::DeliveryRecord& record) {
+  using State = store::DeliveryRecord::State;
+  api::WebhookDelivery out;
+  out.set_id(record.id);
+  out.set_event_id(record.event_id);
+  out.set_trigger_type(ToProto(record.trigger));
+  out.set_state(record.state == State::kPending     ? api::WebhookDelivery::STATE_PENDING
+                : record.state == State::kDelivered ? api::WebhookDelivery::STATE_DELIVERED
+                                                    : api::WebhookDelivery::STATE_FAILED);
+  *out.mutable_raised_at() = service::ToProto(record.raised_at);
+  out.set_attempts(record.attempts);
+  if (record.state == State::kPending) *out.mutable_next_at() = service::ToProto(record.next_at);
+  if (record.ended_at) *out.mutable_ended_at() = service::ToProto(*record.ended_at);
+  out.set_error(record.error);
+  *out.mutable_event_data() = ToStruct(record.data);
+  return out;
+}
+
+absl::Status CheckName(const std::string& name) {
+  if (!name.empty() && name.size() <= kNameLimit) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("name: expected 1 to ", kNameLimit, " bytes, found ", name.size()));
+}
+
+absl::Status ReadTriggers(const api::Webhook& given, store::WebhookRecord* wanted) {
+  if (given.triggers().empty() || given.triggers_size() > kMostTriggers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("triggers: expected 1 to ", kMostTriggers, ", found ", given.triggers_size()));
+  }
+  for (const api::Trigger& each : given.triggers()) {
+    const auto type = FromProto(each.trigger_type());
+    if (!type) {
+      return absl::InvalidArgumentError(
+          "triggers.trigger_type: expected EXPERIMENT_STATE_CHANGE, METRIC_THRESHOLD_EXCEEDED, "
+          "TASK_LOG or CUSTOM, each after TRIGGER_TYPE_");
+    }
+    store::TriggerRecord& trigger = wanted->triggers.emplace_back();
+    trigger.type = *type;
+    DET_ASSIGN_OR_RETURN(
+        trigger.condition,
+        webhooks::CheckCondition(*type, FromStruct(each.condition(), Numbers::kIntegersIfWhole)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<store::WebhookRecord> FromProto(const api::Webhook& given) {
+  store::WebhookRecord wanted;
+  DET_RETURN_IF_ERROR(CheckName(given.name()));
+  DET_RETURN_IF_ERROR(webhooks::CheckUrl(given.url()));
+  wanted.name = given.name();
+  wanted.url = given.url();
+  wanted.workspace = given.workspace_id();
+  if (given.webhook_type() == api::WEBHOOK_TYPE_UNSPECIFIED ||
+      given.mode() == api::WEBHOOK_MODE_UNSPECIFIED) {
+    return absl::InvalidArgumentError(
+        "webhook_type: expected WEBHOOK_TYPE_DEFAULT or WEBHOOK_TYPE_SLACK; mode: expected "
+        "WEBHOOK_MODE_WORKSPACE or WEBHOOK_MODE_SPECIFIC");
+  }
+  if (given.webhook_type() == api::WEBHOOK_TYPE_SLACK) wanted.type = store::WebhookType::kSlack;
+  if (given.mode() == api::WEBHOOK_MODE_SPECIFIC) wanted.mode = store::WebhookMode::kSpecific;
+  DET_RETURN_IF_ERROR(ReadTriggers(given, &wanted));
+  return wanted;
+}
+
+// The table asks for an administrator of the workspace; this, for one that has none.
+absl::Status CheckMayChange(const auth::Principal& principal, int32_t workspace) {
+  if (workspace != 0 || principal.RoleIn(0) >= model::Role::kClusterAdmin) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      "a webhook of no workspace hears of all, and is for administrators of the cluster; ask one, "
+      "or make one of your workspace");
+}
+
+// The name of a level as it is sent: "INFO".
+std::string LevelOf(api::LogLevel level) {
+  constexpr size_t kPrefix = sizeof("LOG_LEVEL_") - 1;
+  const std::string& name = api::LogLevel_Name(level);
+  return name.size() > kPrefix ? name.substr(kPrefix) : "UNSPECIFIED";
+}
+
+class WebhookService final : public api::WebhookService::CallbackService {
+ public:
+  explicit WebhookService(const Edge& edge) : edge_(edge) {}
+
+  grpc::ServerUnaryReactor* GetWebhooks(grpc::CallbackServerContext* context,
+                                        const api::GetWebhooksRequest* request,
+                                        api::GetWebhooksResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.WebhookService.GetWebhooks",
+                    [this, response](const auth::Principal& principal) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto all, hooks().ListWebhooks());
+                      for (const store::WebhookRecord& each : all) {
+                        if (principal.RoleIn(each.workspace) < model::Role::kEditor) continue;
+                        *response->add_webhooks() = ToProto(each);
+                      }
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetWebhook(grpc::CallbackServerContext* context,
+                                       const api::GetWebhookRequest* request,
+                                       api::GetWebhookResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.WebhookService.GetWebhook",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record, hooks().GetWebhook(request->id()));
+                      *response->mutable_webhook() = ToProto(record);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PostWebhook(grpc::CallbackServerContext* context,
+                                        const api::PostWebhookRequest* request,
+                                        api::PostWebhookResponse* response) override {
+    return UnaryOnceNow(
+        edge_, context, request, response, "det.api.v1.WebhookService.PostWebhook",
+        [this, request, response](const auth::Principal& principal) -> absl::Status {
+          DET_RETURN_IF_ERROR(CheckMayChange(principal, request->webhook().workspace_id()));
+          DET_ASSIGN_OR_RETURN(const auto wanted, FromProto(request->webhook()));
+          DET_ASSIGN_OR_RETURN(const auto made, hooks().AddWebhook(wanted));
+          edge_.webhooks->Changed();
+          *response->mutable_webhook() = ToProto(made);
+          return absl::OkStatus();
+        });
+  }
+
+  grpc::ServerUnaryReactor* PatchWebhook(grpc::CallbackServerContext* context,
+                                         const api::PatchWebhookRequest* request,
+                                         api::PatchWebhookResponse*) override {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.WebhookService.PatchWebhook",
+        [this, request](const auth::Principal& principal) { return Patch(*request, principal); });
+  }
+
+  grpc::ServerUnaryReactor* DeleteWebhook(grpc::CallbackServerContext* context,
+                                          const api::DeleteWebhookRequest* request,
+                                          api::DeleteWebhookResponse*) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.WebhookService.DeleteWebhook",
+                    [this, request](const auth::Principal& principal) -> absl::Status {
+                      DET_RETURN_IF_ERROR(ReadToChange(request->id(), principal).status());
+                      DET_RETURN_IF_ERROR(hooks().DeleteWebhook(request->id()));
+                      edge_.webhooks->Changed();
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* TestWebhook(grpc::CallbackServerContext* context,
+                                        const api::TestWebhookRequest* request,
+                                        api::TestWebhookResponse* response) override {
+    return Unary(edge_, context, request, "det.api.v1.WebhookService.TestWebhook",
+                 [this, request, response](const auth::Principal& principal, Done done) {
+                   Test(request->id(), principal, response, std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* GetWebhookDeliveries(
+      grpc::CallbackServerContext* context, const api::GetWebhookDeliveriesRequest* request,
+      api::GetWebhookDeliveriesResponse* response) override {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.WebhookService.GetWebhookDeliveries",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_RETURN_IF_ERROR(hooks().GetWebhook(request->id()).status());
+          const int limit =
+              request->limit() > 0 ? std::min(request->limit(), 1000) : kShownDeliveries;
+          DET_ASSIGN_OR_RETURN(const auto found, hooks().ListDeliveries(request->id(), limit));
+          for (const auto& each : found) *response->add_deliveries() = ToProto(each);
+          return absl::OkStatus();
+        });
+  }
+
+  grpc::ServerUnaryReactor* PostWebhookEventData(
+      grpc::CallbackServerContext* context, const api::PostWebhookEventDataRequest* request,
+      api::PostWebhookEventDataResponse* response) override {
+    return UnaryOnceNow(edge_, context, request, response,
+                        "det.api.v1.WebhookService.PostWebhookEventData",
+                        [this, request](const auth::Principal&) { return Tell(*request); });
+  }
+
+ private:
+  store::Webhooks& hooks() { return edge_.store->webhooks(); }
+
+  absl::StatusOr<store::WebhookRecord> ReadToChange(int32_t id, const auth::Principal& principal) {
+    DET_ASSIGN_OR_RETURN(store::WebhookRecord record, hooks().GetWebhook(id));
+    DET_RETURN_IF_ERROR(CheckMayChange(principal, record.workspace));
+    return record;
+  }
+
+  absl::Status Patch(const api::PatchWebhookRequest& request, const auth::Principal& principal) {
+    DET_RETURN_IF_ERROR(ReadToChange(request.id(), principal).status());
+    store::WebhookPatch patch;
+    if (request.webhook().has_name()) {
+      DET_RETURN_IF_ERROR(CheckName(request.webhook().name()));
+      patch.name = request.webhook().name();
+    }
+    // Older clients cannot leave it out.
+    if (!request.webhook().url().empty() || !patch.name) {
+      DET_RETURN_IF_ERROR(webhooks::CheckUrl(request.webhook().url()));
+      patch.url = request.webhook().url();
+    }
+    return hooks().ChangeWebhook(request.id(), patch).status();
+  }
+
+  void Test(int32_t id, const auth::Principal& principal, api::TestWebhookResponse* response,
+            Done done) {
+    const absl::StatusOr<store::WebhookRecord> record = ReadToChange(id, principal);
+    if (!record.ok()) return done(record.status());
+    edge_.deliverer->Try(*record, [response, done = std::move(done)](absl::Status sent) mutable {
+      response->set_completed(sent.ok());
+      if (sent.ok() || absl::IsCancelled(sent)) return done(std::move(sent));
+      done(absl::FailedPreconditionError(
+          absl::StrCat("the test was not received: ", sent.message())));
+    });
+  }
+
+  absl::Status Tell(const api::PostWebhookEventDataRequest& request) {
+    const api::CustomWebhookEventData& data = request.data();
+    if (data.title().size() + data.description().size() > kTextLimit) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("data: title and description have more than ", kTextLimit, " bytes"));
+    }
+    model::Value::Object facts = {{"level", LevelOf(data.level())},
+                                  {"title", data.title()},
+                                  {"description", data.description()}};
+    if (request.trial_id() > 0) facts["trial_id"] = int64_t{request.trial_id()};
+    return edge_.webhooks->Tell(model::ExperimentId(request.experiment_id()),
+                                {{"custom_trigger", std::move(facts)}});
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeWebhookService(const Edge& edge) {
+  return std::make_unique<WebhookService>(edge);
+}
+
+}  // namespace det::service

@@ -1,0 +1,225 @@
+#include "master/webhooks/deliverer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/rng.h"
+#include "base/thread_pool.h"
+#include "master/webhooks/backoff.h"
+#include "master/webhooks/payload.h"
+#include "master/webhooks/post.h"
+
+namespace det::webhooks {
+namespace {
+
+using store::AttemptRecord;
+using store::DeliveryRecord;
+using State = DeliveryRecord::State;
+
+constexpr absl::Duration kAgainAfter = absl::Seconds(2);  // where the database was away
+constexpr absl::Duration kLookEvery = absl::Hours(1);     // and drop what is old
+constexpr absl::Duration kKeep = absl::Hours(24 * 7);
+constexpr size_t kErrorLimit = 500;
+
+}  // namespace
+
+class Deliverer::Impl {
+ public:
+  ~Impl() { Stop(); }
+  void Start(DelivererOptions options, store::Webhooks* webhooks, const base::Clock* clock,
+             std::function<bool()> leads) {
+    options_ = std::move(options);
+    webhooks_ = webhooks;
+    clock_ = clock;
+    leads_ = std::move(leads);
+    pool_ = std::make_unique<base::ThreadPool>(options_.at_once);
+    thread_ = std::thread([this] { Run(); });
+  }
+  void Stop();
+  void Soon();
+  void Try(const store::WebhookRecord& webhook, absl::AnyInvocable<void(absl::Status)> done);
+
+ private:
+  void Run();
+  // Starts what is due; how long there is nothing to do then.
+  absl::Duration Pass();
+  void Send(const DeliveryRecord& delivery);
+  absl::Status Attempt(const store::WebhookRecord& webhook, const DeliveryRecord& delivery) const;
+  AttemptRecord After(const DeliveryRecord& delivery, const absl::Status& sent);
+  // Until it is done, or this stops: a row that still says PENDING would be sent again at once.
+  void Record(int64_t delivery, const AttemptRecord& attempt);
+  // Waits, at most as long, unless this stops; whether it does not.
+  bool Pause(absl::Duration length);
+
+  DelivererOptions options_;
+  store::Webhooks* webhooks_ = nullptr;
+  const base::Clock* clock_ = nullptr;
+  std::function<bool()> leads_;
+  std::atomic<bool> stopping_ = false;  // set under the mutex
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool due_ = true;
+  std::set<int32_t> busy_;  // webhooks that are being sent something: one at a time each
+  base::Rng rng_{std::random_device()()};
+  absl::Time dropped_ = absl::InfinitePast();  // of Run's thread
+  std::unique_ptr<base::ThreadPool> pool_;
+  std::thread thread_;
+};
+
+void Deliverer::Impl::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  if (pool_ != nullptr) pool_->Stop();
+}
+
+void Deliverer::Impl::Soon() {
+  {
+    std::lock_guard lock(mutex_);
+    due_ = true;
+  }
+  changed_.notify_all();
+}
+
+void Deliverer::Impl::Run() {
+  while (true) {
+    {
+      std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      due_ = false;
+    }
+    const absl::Duration idle = Pass();
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, absl::ToChronoMilliseconds(idle), [this] { return due_ || stopping_; });
+  }
+}
+
+absl::Duration Deliverer::Impl::Pass() {
+  if (!leads_()) return kAgainAfter;
+  const absl::Time now = clock_->Now();
+  if (now - dropped_ >= kLookEvery && webhooks_->DropDeliveries(now - kKeep).ok()) dropped_ = now;
+  while (true) {
+    std::vector<int32_t> busy;
+    {
+      std::lock_guard lock(mutex_);
+      if (stopping_ || static_cast<int>(busy_.size()) >= options_.at_once) return kLookEvery;
+      busy.assign(busy_.begin(), busy_.end());
+    }
+    const absl::StatusOr<std::optional<DeliveryRecord>> next = webhooks_->NextDelivery(busy);
+    if (!next.ok()) return kAgainAfter;
+    if (!next->has_value()) return kLookEvery;
+    // A little more than what is left: a wait that is cut to milliseconds would be too short.
+    const absl::Duration left = (*next)->next_at - now;
+    if (left > absl::ZeroDuration()) return std::min(left + absl::Milliseconds(1), kLookEvery);
+    {
+      std::lock_guard lock(mutex_);
+      busy_.insert((*next)->webhook);
+    }
+    pool_->Post([this, delivery = **next] { Send(delivery); });
+  }
+}
+
+void Deliverer::Impl::Send(const DeliveryRecord& delivery) {
+  const absl::StatusOr<store::WebhookRecord> webhook = webhooks_->GetWebhook(delivery.webhook);
+  if (webhook.ok() && !stopping_ && leads_()) {
+    const absl::Status sent = Attempt(*webhook, delivery);
+    if (!absl::IsCancelled(sent)) Record(delivery.id, After(delivery, sent));
+  } else {
+    Pause(webhook.ok() || absl::IsNotFound(webhook.status()) ? absl::ZeroDuration() : kAgainAfter);
+  }
+  {
+    std::lock_guard lock(mutex_);
+    busy_.erase(delivery.webhook);
+  }
+  Soon();
+}
+
+absl::Status Deliverer::Impl::Attempt(const store::WebhookRecord& webhook,
+                                      const DeliveryRecord& delivery) const {
+  const std::string body = MakeBody(webhook.type, delivery, options_.base_url);
+  return Post(webhook.url, MakeHeaders(body, clock_->Now(), options_.signing_key), body,
+              options_.addresses, stopping_);
+}
+
+AttemptRecord Deliverer::Impl::After(const DeliveryRecord& delivery, const absl::Status& sent) {
+  AttemptRecord attempt;
+  attempt.at = clock_->Now();
+  attempt.state = State::kDelivered;
+  if (sent.ok()) return attempt;
+  attempt.error = std::string(sent.message()).substr(0, kErrorLimit);
+  std::optional<absl::Time> next;
+  {
+    std::lock_guard lock(mutex_);
+    next = NextAttempt(delivery.attempts + 1, delivery.raised_at, attempt.at, rng_);
+  }
+  attempt.state = next ? State::kPending : State::kFailed;
+  attempt.next_at = next.value_or(attempt.at);
+  DET_LOG(WARNING) << (next ? "webhook not reached" : "webhook given up")
+                   << base::Field("webhook", delivery.webhook)
+                   << base::Field("event", delivery.event_id)
+                   << base::Field("reason", attempt.error);
+  return attempt;
+}
+
+void Deliverer::Impl::Record(int64_t delivery, const AttemptRecord& attempt) {
+  while (!webhooks_->RecordAttempt(delivery, attempt).ok()) {
+    if (!Pause(kAgainAfter)) return;
+  }
+}
+
+bool Deliverer::Impl::Pause(absl::Duration length) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, absl::ToChronoMilliseconds(length), [this] { return stopping_.load(); });
+  return !stopping_;
+}
+
+void Deliverer::Impl::Try(const store::WebhookRecord& webhook,
+                          absl::AnyInvocable<void(absl::Status)> done) {
+  DeliveryRecord delivery;
+  delivery.event_id.append("test");
+  if (!webhook.triggers.empty()) {
+    delivery.trigger = webhook.triggers.front().type;
+    delivery.condition = webhook.triggers.front().condition;
+  }
+  delivery.data = model::Value::Object{
+      {"test", true},
+      {"experiment", model::Value::Object{{"id", 0}, {"name", "test"}, {"state", "COMPLETED"}}}};
+  // Under the mutex, so that Stop comes before, or runs it.
+  std::unique_lock lock(mutex_);
+  if (stopping_ || pool_ == nullptr) {
+    lock.unlock();
+    return done(absl::CancelledError("the master is stopping"));
+  }
+  delivery.raised_at = clock_->Now();
+  pool_->Post([this, webhook, delivery, done = std::move(done)]() mutable {
+    done(Attempt(webhook, delivery));
+  });
+}
+
+Deliverer::Deliverer() : impl_(std::make_unique<Impl>()) {}
+Deliverer::~Deliverer() = default;
+void Deliverer::Start(DelivererOptions options, store::Webhooks* webhooks, const base::Clock* clock,
+                      std::function<bool()> leads) {
+  impl_->Start(std::move(options), webhooks, clock, std::move(leads));
+}
+void Deliverer::Stop() { impl_->Stop(); }
+void Deliverer::Soon() { impl_->Soon(); }
+void Deliverer::Try(const store::WebhookRecord& webhook,
+                    absl::AnyInvocable<void(absl::Status)> done) {
+  impl_->Try(webhook, std::move(done));
+}
+
+}  // namespace det::webhooks

@@ -1,0 +1,194 @@
+// Deliveries to a receiver on the loopback interface: sent, signed, tried again, given up.
+#include "master/webhooks/deliverer.h"
+
+#include <atomic>
+#include <future>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "master/auth/tokens.h"
+#include "master/store/fake_store.h"
+#include "master/store/testing/make.h"
+#include "master/webhooks/backoff.h"
+#include "master/webhooks/post.h"
+#include "master/webhooks/testing/receiver.h"
+
+namespace det::webhooks {
+namespace {
+
+using store::DeliveryRecord;
+using State = DeliveryRecord::State;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+const AddressRules kLoopback = {.allow_private = false, .allowed = {*ParseNetwork("127.0.0.0/8")}};
+
+class DelivererTest : public testing::Test {
+ protected:
+  DelivererTest() {
+    EXPECT_TRUE(store_.Load().ok());
+    EXPECT_TRUE(store_.Commit(1, {cluster::PutExperiment{store::MakeExperiment(1)}}).ok());
+  }
+  int32_t Webhook(const std::string& url, const std::string& name) {
+    store::WebhookRecord webhook;
+    webhook.name = name;
+    webhook.url = url;
+    webhook.triggers.push_back(
+        {.id = 0, .type = model::WebhookTrigger::kCustom, .condition = model::Value::Object{}});
+    return store_.webhooks().AddWebhook(webhook)->id;
+  }
+  void Raise() {
+    model::WebhookEvent event;
+    event.experiment = model::ExperimentId(1);
+    event.data = model::Value::Object{{"custom_trigger", model::Value::Object{{"title", "t"}}}};
+    event.at = clock_.Now();
+    EXPECT_TRUE(store_.webhooks().Raise(event).ok());
+  }
+  void Start(AddressRules rules = kLoopback) {
+    DelivererOptions options;
+    options.signing_key = "key";
+    options.addresses = std::move(rules);
+    deliverer_.Start(std::move(options), &store_.webhooks(), &clock_,
+                     [this] { return leads_.load(); });
+  }
+  // The newest of the webhook, once `holds` of it.
+  DeliveryRecord Await(int32_t webhook, const std::function<bool(const DeliveryRecord&)>& holds) {
+    while (true) {
+      const auto found = store_.webhooks().ListDeliveries(webhook, 1);
+      if (found.ok() && !found->empty() && holds(found->front())) return found->front();
+      std::this_thread::yield();
+    }
+  }
+
+  store::FakeStore store_;
+  base::FakeClock clock_;
+  std::atomic<bool> leads_ = true;
+  Deliverer deliverer_;
+};
+
+TEST_F(DelivererTest, SendsWhatIsDueSigned) {
+  Receiver receiver;
+  const int32_t id = Webhook(receiver.url(), "a");
+  Raise();
+  Start();
+  const Received got = receiver.Await(1).front();
+  EXPECT_THAT(got.head, HasSubstr("POST /hook?secret=s HTTP/1.1"));
+  EXPECT_EQ(got.Header("Content-Type"), "application/json");
+  EXPECT_THAT(got.body, HasSubstr(R"("event_type":"CUSTOM")"));
+  const std::string seconds = got.Header("X-Determined-AI-Signature-Timestamp");
+  EXPECT_EQ(got.Header("X-Determined-AI-Signature"),
+            auth::HmacSha256Hex("key", seconds + "," + got.body));
+  const auto done = Await(id, [](const auto& row) { return row.state == State::kDelivered; });
+  EXPECT_EQ(done.attempts, 1);
+  EXPECT_EQ(done.ended_at, clock_.Now());
+
+  Raise();
+  deliverer_.Soon();
+  EXPECT_THAT(receiver.Await(2), SizeIs(2));
+}
+
+TEST_F(DelivererTest, TriesAgainWithTheSameEventAndGivesUp) {
+  Receiver receiver({"503 Busy", "302 Found"});
+  const int32_t id = Webhook(receiver.url(), "a");
+  Raise();
+  Start();
+  const auto first = Await(id, [](const auto& row) { return row.attempts == 1; });
+  EXPECT_EQ(first.state, State::kPending);
+  EXPECT_EQ(first.error, "the receiver answered 503");
+  EXPECT_GT(first.next_at, clock_.Now());
+  clock_.Set(first.next_at);
+  deliverer_.Soon();
+  const auto second = Await(id, [](const auto& row) { return row.attempts == 2; });
+  EXPECT_THAT(second.error, HasSubstr("302, and redirects are not followed"));
+  clock_.Set(second.next_at);
+  deliverer_.Soon();
+  Await(id, [](const auto& row) { return row.state == State::kDelivered; });
+  const auto all = receiver.Await(3);
+  EXPECT_EQ(all[0].body, all[2].body);
+  EXPECT_NE(all[0].Header("X-Determined-AI-Signature"), all[2].Header("X-Determined-AI-Signature"));
+}
+
+TEST_F(DelivererTest, GivesUpAfterADay) {
+  Receiver receiver({"500 No"});
+  const int32_t id = Webhook(receiver.url(), "a");
+  Raise();
+  clock_.Advance(kGiveUpAfter);
+  Start();
+  const auto row = Await(id, [](const auto& each) { return each.state == State::kFailed; });
+  EXPECT_EQ(row.error, "the receiver answered 500");
+  EXPECT_EQ(row.ended_at, clock_.Now());
+}
+
+TEST_F(DelivererTest, DoesNotConnectToPrivateAddresses) {
+  Receiver receiver;
+  const int32_t id = Webhook(receiver.url(), "a");
+  const int32_t named = Webhook("http://localhost:1/", "b");
+  Raise();
+  Start(AddressRules());
+  for (const int32_t each : {id, named}) {
+    const auto row = Await(each, [](const auto& tried) { return tried.attempts == 1; });
+    EXPECT_THAT(row.error, HasSubstr("is private or reserved"));
+    EXPECT_THAT(row.error, Not(HasSubstr("secret")));
+  }
+  EXPECT_EQ(receiver.count(), 0u);
+}
+
+TEST_F(DelivererTest, OneThatIsSilentHoldsUpNoOther) {
+  Receiver silent({""});
+  Receiver receiver;
+  Webhook(silent.url(), "silent");
+  const int32_t id = Webhook(receiver.url(), "a");
+  for (int i = 0; i < 3; ++i) Raise();
+  Start();
+  silent.Await(1);
+  receiver.Await(3);
+  Await(id, [](const auto& row) { return row.state == State::kDelivered; });
+  EXPECT_EQ(silent.count(), 1u) << "one at a time";
+  deliverer_.Stop();  // breaks it off
+}
+
+TEST_F(DelivererTest, OnlyTheLeaderSends) {
+  Receiver receiver;
+  const int32_t id = Webhook(receiver.url(), "a");
+  leads_ = false;
+  Raise();
+  Start();
+  deliverer_.Soon();
+  EXPECT_EQ(store_.webhooks().ListDeliveries(id, 1)->front().attempts, 0);
+  leads_ = true;
+  deliverer_.Soon();
+  receiver.Await(1);
+}
+
+TEST_F(DelivererTest, TriesAWebhook) {
+  Receiver receiver({"200 OK", "404 Gone"});
+  const store::WebhookRecord webhook = *store_.webhooks().GetWebhook(Webhook(receiver.url(), "a"));
+  Start();
+  for (const bool good : {true, false}) {
+    std::promise<absl::Status> came;
+    deliverer_.Try(webhook, [&](absl::Status status) { came.set_value(std::move(status)); });
+    EXPECT_EQ(came.get_future().get().ok(), good);
+  }
+  EXPECT_THAT(receiver.Await(2).front().body, HasSubstr(R"("test":true)"));
+  deliverer_.Stop();
+  std::promise<absl::Status> came;
+  deliverer_.Try(webhook, [&](absl::Status status) { came.set_value(std::move(status)); });
+  EXPECT_TRUE(absl::IsCancelled(came.get_future().get()));
+}
+
+TEST(Urls, AreHttpAndHttpsAlone) {
+  for (const char* url :
+       {"https://example.org", "http://example.org:8000/a?b=c", "https://user:pw@example.org/"}) {
+    EXPECT_TRUE(CheckUrl(url).ok()) << url;
+  }
+  for (const char* url : {"", "example.org", "ftp://example.org", "file:///etc/passwd", "https://",
+                          "http://exa mple.org", "javascript:alert(1)", "gopher://secret"}) {
+    const absl::Status status = CheckUrl(url);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << url;
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("secret")));
+  }
+}
+
+}  // namespace
+}  // namespace det::webhooks

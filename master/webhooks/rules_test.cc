@@ -1,0 +1,154 @@
+// Where deliveries go, when they are tried again, what they say.
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "master/webhooks/addresses.h"
+#include "master/webhooks/backoff.h"
+#include "master/webhooks/payload.h"
+
+namespace det::webhooks {
+namespace {
+
+using model::Value;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Address At(const std::string& text) {
+  Address address = {};
+  if (text.find(':') != text.npos) {
+    EXPECT_EQ(::inet_pton(AF_INET6, text.c_str(), address.data()), 1) << text;
+    return address;
+  }
+  address[10] = address[11] = 0xff;
+  EXPECT_EQ(::inet_pton(AF_INET, text.c_str(), &address[12]), 1) << text;
+  return address;
+}
+
+TEST(Addresses, WhatIsNotEverybodysIsRefused) {
+  for (const char* text : {"127.0.0.1",
+                           "127.9.9.9",
+                           "0.0.0.0",
+                           "10.1.2.3",
+                           "172.16.0.1",
+                           "172.31.255.255",
+                           "192.168.1.1",
+                           "100.64.0.1",
+                           "169.254.169.254",
+                           "192.0.0.192",
+                           "198.18.0.1",
+                           "224.0.0.1",
+                           "239.255.255.250",
+                           "240.0.0.1",
+                           "255.255.255.255",
+                           "::",
+                           "::1",
+                           "::ffff:127.0.0.1",
+                           "::ffff:10.0.0.1",
+                           "::ffff:169.254.169.254",
+                           "::127.0.0.1",
+                           "fe80::1",
+                           "fec0::1",
+                           "fc00::1",
+                           "fd00:ec2::254",
+                           "ff02::1",
+                           "64:ff9b::7f00:1",
+                           "64:ff9b::a9fe:a9fe",
+                           "64:ff9b:1::1",
+                           "2002:7f00:1::",
+                           "2002:c0a8:101::",
+                           "2001:db8::1",
+                           "2001::1",
+                           "100::1"}) {
+    const absl::Status status = CheckAddress(At(text), {});
+    EXPECT_TRUE(absl::IsPermissionDenied(status)) << text;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("webhooks.allow_networks")) << text;
+  }
+  for (const char* text : {"8.8.8.8", "172.15.0.1", "172.32.0.1", "100.128.0.1", "169.253.0.1",
+                           "192.169.0.1", "223.255.255.255", "2606:4700::1111", "2a00:1450::1",
+                           "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1"}) {
+    EXPECT_TRUE(CheckAddress(At(text), {}).ok()) << text;
+  }
+}
+
+TEST(Addresses, TheConfigurationAllowsMore) {
+  EXPECT_TRUE(CheckAddress(At("10.0.0.1"), {.allow_private = true, .allowed = {}}).ok());
+  AddressRules rules;
+  for (const char* text : {"10.1.0.0/16", "fd00::/8", "192.168.7.7"}) {
+    rules.allowed.push_back(*ParseNetwork(text));
+  }
+  for (const char* text : {"10.1.200.3", "::ffff:10.1.0.1", "fd12::1", "192.168.7.7"}) {
+    EXPECT_TRUE(CheckAddress(At(text), rules).ok()) << text;
+  }
+  for (const char* text : {"10.2.0.1", "fc00::1", "192.168.7.8", "127.0.0.1"}) {
+    EXPECT_FALSE(CheckAddress(At(text), rules).ok()) << text;
+  }
+  for (const char* text : {"", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/x", "10.0.0", "example.org",
+                           "fd00::/129", "/8"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(ParseNetwork(text).status())) << text;
+  }
+  EXPECT_TRUE(ParseNetwork("0.0.0.0/0")->Contains(At("8.8.8.8")));
+  EXPECT_FALSE(ParseNetwork("0.0.0.0/0")->Contains(At("::1")));
+}
+
+TEST(Backoff, PausesGrowAndEnd) {
+  base::Rng rng(7);
+  const absl::Time begin = absl::FromUnixSeconds(1'700'000'000);
+  absl::Time now = begin;
+  int attempts = 1;
+  for (; const auto next = NextAttempt(attempts, begin, now, rng); ++attempts) {
+    const absl::Duration most =
+        std::min(kFirstPause * (1 << std::min(attempts - 1, 20)), kLongestPause);
+    EXPECT_LE(*next - now, most);
+    EXPECT_GE(*next - now, most / 2);
+    now = *next;
+  }
+  EXPECT_GT(attempts, 24);
+  EXPECT_LT(attempts, 100);
+  EXPECT_LE(now, begin + kGiveUpAfter);
+  EXPECT_TRUE(NextAttempt(1'000'000, now, now, rng).has_value()) << "no number is too large";
+}
+
+store::DeliveryRecord Delivery() {
+  store::DeliveryRecord delivery;
+  delivery.event_id = "e-1";
+  delivery.trigger = model::WebhookTrigger::kExperimentStateChange;
+  delivery.condition = Value::Object{{"state", "ERROR"}};
+  delivery.data = Value::Object{
+      {"experiment", Value::Object{{"id", 7}, {"name", "a<b>&c"}, {"state", "ERROR"}}}};
+  delivery.raised_at = absl::FromUnixSeconds(1'700'000'000);
+  return delivery;
+}
+
+TEST(Payload, SaysWhatHappened) {
+  EXPECT_EQ(MakeBody(store::WebhookType::kDefault, Delivery(), ""),
+            R"({"condition":{"state":"ERROR"},"event_data":{"experiment":{"id":7,)"
+            R"("name":"a<b>&c","state":"ERROR"}},"event_id":"e-1",)"
+            R"("event_type":"EXPERIMENT_STATE_CHANGE","timestamp":1700000000})");
+  EXPECT_THAT(MakeBody(store::WebhookType::kDefault, Delivery(), "https://det.example.org/"),
+              HasSubstr(R"("link":"https://det.example.org/det/experiments/7")"));
+}
+
+TEST(Payload, SlackReadsItsOwnForm) {
+  const auto body =
+      Value::FromJson(MakeBody(store::WebhookType::kSlack, Delivery(), "https://det.example.org"));
+  ASSERT_TRUE(body.ok());
+  EXPECT_EQ(*body->Find("text")->AsString(), "experiment 7 \"a&lt;b&gt;&amp;c\" is ERROR");
+  EXPECT_THAT(body->Find("blocks")->ToJson(),
+              HasSubstr("<https://det.example.org/det/experiments/7|experiment 7 "
+                        "\\\"a&lt;b&gt;&amp;c\\\"> is ERROR"));
+}
+
+TEST(Payload, IsSigned) {
+  // printf '1700000000,{}' | openssl dgst -sha256 -hmac key
+  EXPECT_THAT(MakeHeaders("{}", absl::FromUnixSeconds(1'700'000'000), "key"),
+              ElementsAre("Content-Type: application/json",
+                          "X-Determined-AI-Signature-Timestamp: 1700000000",
+                          "X-Determined-AI-Signature: "
+                          "2fdbb74798e4583e043310a5bc73eefc59c82df61e53f710b45d401474727221"));
+}
+
+}  // namespace
+}  // namespace det::webhooks
