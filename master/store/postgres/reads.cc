@@ -83,7 +83,7 @@ absl::StatusOr<ExperimentRecord> SqlStore::GetExperiment(model::ExperimentId id)
 }
 
 absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& query) {
-  constexpr char kWhere[] =
+  constexpr char kAsked[] =
       " WHERE strpos(lower(e.name), lower($1)) > 0 "
       "AND CASE WHEN $2::text[] IS NULL THEN e.state <> 'DELETED' ELSE e.state = ANY($2) END "
       "AND ($3::text[] IS NULL OR coalesce(u.username, '') = ANY($3)) "
@@ -95,25 +95,27 @@ absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& 
       "AND ($10::int[] IS NULL OR coalesce(p.workspace, 1) = ANY($10))";
   model::Value::List labels;
   for (const std::string& label : query.labels) labels.emplace_back(label);
-  const Params params = {ToParam(query.name),
-                         ToStateFilter(query.states),
-                         ToFilter(query.usernames),
-                         query.request_id.empty() ? Param{} : ToParam(query.request_id),
-                         ToParam(query.archived),
-                         ToParam(query.description),
-                         labels.empty() ? Param{} : ToParam(model::Value(labels)),
-                         ToFilter(query.owner_ids),
-                         ToParam(query.project),
-                         query.visible ? ToArray(*query.visible) : Param{}};
+  const std::string where =
+      absl::StrCat(kAsked, query.ids.empty() ? "" : " AND e.id = ANY($11::int[])");
+  Params params = {ToParam(query.name),
+                   ToStateFilter(query.states),
+                   ToFilter(query.usernames),
+                   query.request_id.empty() ? Param{} : ToParam(query.request_id),
+                   ToParam(query.archived),
+                   ToParam(query.description),
+                   labels.empty() ? Param{} : ToParam(model::Value(labels)),
+                   ToFilter(query.owner_ids),
+                   ToParam(query.project),
+                   query.visible ? ToArray(*query.visible) : Param{}};
+  if (!query.ids.empty()) params.push_back(ToArray(query.ids));
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(
-            connection,
-            absl::StrCat("SELECT count(*) FROM ", kExperimentTables, kExperimentMore, kWhere),
-            absl::StrCat(SelectExperiments(), kWhere,
-                         OrderBy(KeyOf(query.sort), "e.id", query.descending)),
-            params, query.window));
+        ReadWindow(connection,
+                   absl::StrCat("SELECT count(*) FROM ", kExperimentTables, kExperimentMore, where),
+                   absl::StrCat(SelectExperiments(), where,
+                                OrderBy(KeyOf(query.sort), "e.id", query.descending)),
+                   params, query.window));
     ExperimentPage page;
     page.total = window.total;
     for (int row = 0; row < window.rows.rows(); ++row) {
