@@ -32,6 +32,7 @@ std::vector<NamedService> MakeServices(const Edge& edge, AllocationWatch& watch,
   add("det.api.v1.WorkspaceService", MakeWorkspaceService(edge));
   add("det.api.v1.ProjectService", MakeProjectService(edge));
   add("det.api.v1.ModelService", MakeModelService(edge));
+  add("det.api.v1.RunService", MakeRunService(edge));
   add("det.trial.v1.TrialRuntime", MakeTrialRuntimeService(edge, watch, all_gather));
   return services;
 }

@@ -18,8 +18,6 @@ UNSERVED = {
     "PutTrialRetainLogs": (404, "logs are kept as long as the configuration says"),
     "GetGlobalConfigPolicies": (404, "there are no policies for configurations"),
     "PostWebhookEventData": (404, "there are no webhooks"),
-    "PostRunMetadata": (404, "a run has no metadata of its own"),
-    "GetRunMetadata": (404, "a run has no metadata of its own"),
 }
 
 # By the command, where one of several that share an operation is answered otherwise.
