@@ -172,7 +172,7 @@ TEST_F(AdmissionTest, ATaskReadsItsOwnAndTheCheckpointsOfItsWorkspace) {
     EXPECT_TRUE(absl::IsPermissionDenied(there)) << method->full_name() << ": " << there;
     ++open;
   }
-  EXPECT_EQ(open, 3);
+  EXPECT_EQ(open, 5);
 }
 
 TEST_F(AdmissionTest, WhatTasksTellIsNotForUsers) {

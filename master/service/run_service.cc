@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,6 +29,7 @@ using store::Table;
 constexpr size_t kMetadataBytes = 64 * 1024;
 constexpr int kMetadataDepth = 10;
 constexpr int kMetadataLeaves = 1000;
+constexpr int kManyRuns = 1000;
 
 template <class Request>
 absl::StatusOr<store::RunQuery> ToQuery(const Request& request, Table table,
@@ -120,19 +123,10 @@ class RunService final : public api::RunService::CallbackService {
       grpc::CallbackServerContext* context,
       const api::GetProjectNumericMetricsRangeRequest* request,
       api::GetProjectNumericMetricsRangeResponse* response) override {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.RunService.GetProjectNumericMetricsRange",
-        [this, request, response](const auth::Principal&) -> absl::Status {
-          DET_RETURN_IF_ERROR(edge_.store->projects().GetProject(request->id()).status());
-          DET_ASSIGN_OR_RETURN(const auto ranges, runs().MetricRanges(request->id()));
-          for (const store::MetricRange& range : ranges) {
-            api::MetricsRange& out = *response->add_ranges();
-            out.set_metrics_name(absl::StrCat(range.name.first, ".", range.name.second));
-            out.set_min(range.min);
-            out.set_max(range.max);
-          }
-          return absl::OkStatus();
-        });
+    return UnaryNow(edge_, context, request, "det.api.v1.RunService.GetProjectNumericMetricsRange",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      return ReadRanges(request->id(), response);
+                    });
   }
 
   grpc::ServerUnaryReactor* GetRunMetadata(grpc::CallbackServerContext* context,
@@ -220,6 +214,29 @@ class RunService final : public api::RunService::CallbackService {
  private:
   store::Runs& runs() { return edge_.store->runs(); }
 
+  // Of a project with many runs good for a minute: people set filters by them. Who asks meanwhile
+  // waits for the one answer.
+  absl::Status ReadRanges(int32_t project, api::GetProjectNumericMetricsRangeResponse* response) {
+    const absl::Time now = edge_.clock->Now();
+    std::lock_guard lock(mutex_);
+    std::erase_if(ranges_, [now](const auto& item) { return item.second.until <= now; });
+    const auto kept = ranges_.find(project);
+    if (kept != ranges_.end()) {
+      *response = kept->second.response;
+      return absl::OkStatus();
+    }
+    DET_ASSIGN_OR_RETURN(const auto record, edge_.store->projects().GetProject(project));
+    DET_ASSIGN_OR_RETURN(const auto ranges, runs().MetricRanges(project));
+    for (const store::MetricRange& range : ranges) {
+      api::MetricsRange& out = *response->add_ranges();
+      out.set_metrics_name(absl::StrCat(range.name.first, ".", range.name.second));
+      out.set_min(range.min);
+      out.set_max(range.max);
+    }
+    if (record.num_runs > kManyRuns) ranges_[project] = {now + absl::Minutes(1), *response};
+    return absl::OkStatus();
+  }
+
   template <class Request, class Response>
   grpc::ServerUnaryReactor* Search(grpc::CallbackServerContext* context, const Request* request,
                                    Response* response, std::string_view method, Table table) {
@@ -303,7 +320,14 @@ class RunService final : public api::RunService::CallbackService {
     return response;
   }
 
+  struct Ranges {
+    absl::Time until;
+    api::GetProjectNumericMetricsRangeResponse response;
+  };
+
   const Edge& edge_;
+  std::mutex mutex_;
+  std::map<int32_t, Ranges> ranges_;  // by project
 };
 
 }  // namespace

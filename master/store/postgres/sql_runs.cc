@@ -50,9 +50,14 @@ WITH RECURSIVE k (group_name, metric) AS (
    ORDER BY s.group_name, s.metric LIMIT 1)
 UNION ALL
   SELECT n.group_name, n.metric FROM k CROSS JOIN LATERAL (
-    SELECT s.group_name, s.metric FROM metric_summaries s
-    WHERE s.project = $1 AND (s.project, s.group_name, s.metric) > ($1, k.group_name, k.metric)
-    ORDER BY s.group_name, s.metric LIMIT 1) n
+    (SELECT s.group_name, s.metric FROM metric_summaries s
+     WHERE s.project = $1 AND s.group_name = k.group_name AND s.metric > k.metric
+     ORDER BY s.group_name, s.metric LIMIT 1)
+    UNION ALL
+    (SELECT s.group_name, s.metric FROM metric_summaries s
+     WHERE s.project = $1 AND s.group_name > k.group_name
+     ORDER BY s.group_name, s.metric LIMIT 1)
+    ORDER BY 1, 2 LIMIT 1) n
 )
 SELECT group_name, metric FROM k)sql";
 constexpr char kNamesOfExperiments[] = R"sql(

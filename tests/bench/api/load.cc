@@ -51,8 +51,16 @@ class Connection {
   explicit Connection(int port) : port_(port) {}
   ~Connection() { Close(); }
 
-  // The status; 0: the connection broke. `size`: bytes of the answer's body.
+  // The status; 0: the connection broke. `size`: bytes of the answer's body. A master may end a
+  // connection between two calls, after a stream: that is no answer yet.
   int Send(const std::string& request, std::string* text, size_t* size) {
+    const bool kept = socket_ >= 0;
+    const int status = Try(request, text, size);
+    return status == 0 && kept ? Try(request, text, size) : status;
+  }
+
+ private:
+  int Try(const std::string& request, std::string* text, size_t* size) {
     if (socket_ < 0) Open();
     if (!WriteAll(request)) return Close();
     size_t end = 0;
@@ -72,8 +80,6 @@ class Connection {
     *size = text->size();
     return std::atoi(head.c_str() + std::min<size_t>(head.find(' ') + 1, head.size()));
   }
-
- private:
   void Open() {
     socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
