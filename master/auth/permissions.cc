@@ -151,6 +151,17 @@ constexpr Rule kRules[] = {
     {DET_API "TrialService.GetMetrics", Reads(Where::kTrial, "trial_ids")},
     {DET_API "TrialService.KillTrial", Edits(Where::kTrial, "id")},
 
+    {DET_API "RunService.SearchRuns",
+     Reads(Where::kProject, "project_id")},  // without: what is visible
+    {DET_API "RunService.SearchExperiments", Reads(Where::kProject, "project_id")},
+    {DET_API "RunService.GetProject*", Reads(Where::kProject, "id")},
+    {DET_API "RunService.GetMetadataValues", Reads(Where::kProject, "project_id")},
+    {DET_API "RunService.GetRunMetadata", OrTask(Reads(Where::kTrial, "run_id"))},
+    {DET_API "RunService.PostRunMetadata", OrTask(Edits(Where::kTrial, "run_id"))},
+    {DET_API "RunService.ExpMetricNames", Reads(Where::kExperiment, "ids")},
+    {DET_API "RunService.CompareTrials", Reads(Where::kTrial, "trial_ids")},
+    {DET_API "RunService.*", Reads(Where::kExperiment, "experiment_id")},
+
     {DET_API "CheckpointService.GetCheckpoint",
      OrTask(Reads(Where::kCheckpoint, "checkpoint_uuid"))},
     {DET_API "CheckpointService.CheckpointsRemoveFiles",

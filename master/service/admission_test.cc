@@ -172,7 +172,7 @@ TEST_F(AdmissionTest, ATaskReadsItsOwnAndTheCheckpointsOfItsWorkspace) {
     EXPECT_TRUE(absl::IsPermissionDenied(there)) << method->full_name() << ": " << there;
     ++open;
   }
-  EXPECT_EQ(open, 4);
+  EXPECT_EQ(open, 6);
 }
 
 TEST_F(AdmissionTest, WhatTasksTellIsNotForUsers) {

@@ -1,3 +1,4 @@
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -25,8 +26,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
     return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.GetProject",
                     [this, request, response](const auth::Principal& principal) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record, projects().GetProject(request->id()));
-                      // Who only reads is not refused because this cannot be written down.
-                      (void)projects().NoteVisit(principal.user, record.id, edge_.clock->Now());
+                      NoteVisit(principal.user, record.id);
                       *response->mutable_project() = ToProto(record);
                       return absl::OkStatus();
                     });
@@ -144,6 +144,19 @@ class ProjectService final : public api::ProjectService::CallbackService {
  private:
   store::Projects& projects() { return edge_.store->projects(); }
 
+  // Once a minute while a user stays with a project: it is a write for what is a read.
+  void NoteVisit(model::UserId user, int32_t project) {
+    const absl::Time now = edge_.clock->Now();
+    {
+      std::lock_guard lock(visiting_);
+      Visit& last = visits_[user];
+      if (last.project == project && now < last.at + absl::Minutes(1)) return;
+      last = {project, now};
+    }
+    // Who only reads is not refused because this cannot be written down.
+    (void)projects().NoteVisit(user, project, now);
+  }
+
   absl::Status Post(const api::PostProjectRequest& request, model::UserId owner,
                     api::Project* out) {
     store::ProjectRecord wanted;
@@ -199,8 +212,15 @@ class ProjectService final : public api::ProjectService::CallbackService {
         .status();
   }
 
+  struct Visit {
+    int32_t project = 0;
+    absl::Time at;
+  };
+
   const Edge& edge_;
   std::mutex renaming_;
+  std::mutex visiting_;
+  std::map<model::UserId, Visit> visits_;  // the last of each user
 };
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/usage.grpc.pb.h"
 #include "master/service/call.h"
@@ -86,12 +89,41 @@ class UsageService final : public api::UsageService::CallbackService {
   absl::StatusOr<api::ResourceAllocationAggregatedResponse> Aggregated(
       const auth::Principal& caller, const api::ResourceAllocationAggregatedRequest& request) {
     DET_ASSIGN_OR_RETURN(const UsageSpan span, SpanOf(request));
-    DET_ASSIGN_OR_RETURN(const auto usage, Read(caller, span));
     const bool monthly = request.period() == api::RESOURCE_ALLOCATION_AGGREGATION_PERIOD_MONTHLY;
-    return AggregatedReport(usage, span, monthly, edge_.clock->Now());
+    const absl::Time now = edge_.clock->Now();
+    const std::string key = KeyOf(caller, request);
+    // Who asks the same meanwhile waits for the one report.
+    std::lock_guard lock(mutex_);
+    std::erase_if(kept_, [now](const auto& item) { return item.second.until <= now; });
+    const auto kept = kept_.find(key);
+    if (kept != kept_.end()) return kept->second.report;
+    DET_ASSIGN_OR_RETURN(const auto usage, Read(caller, span));
+    auto report = AggregatedReport(usage, span, monthly, now);
+    if (usage.size() > kLarge) kept_[key] = {now + absl::Minutes(1), report};
+    return report;
   }
 
+  // What decides what is in a report: the request, and what its caller may see.
+  static std::string KeyOf(const auth::Principal& caller,
+                           const api::ResourceAllocationAggregatedRequest& request) {
+    std::string key = request.SerializeAsString();
+    const auto visible = caller.Visible();
+    if (!visible) return key;
+    absl::StrAppend(&key, "\n");
+    for (const int32_t workspace : *visible) absl::StrAppend(&key, workspace, ",");
+    return key;
+  }
+
+  // A report over so many pieces is good for a minute.
+  static constexpr size_t kLarge = 10'000;
+  struct Kept {
+    absl::Time until;
+    api::ResourceAllocationAggregatedResponse report;
+  };
+
   const Edge& edge_;
+  std::mutex mutex_;
+  std::map<std::string, Kept> kept_;
 };
 
 }  // namespace

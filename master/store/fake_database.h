@@ -47,6 +47,7 @@ struct FakeDatabase {
   std::map<std::string, std::string> properties;
   std::map<std::string, TemplateRecord> templates;
   FakeSpaces spaces;
+  std::map<model::TrialId, model::Value> run_metadata;
   ModelRows models;
   GovernanceRows governance;
   HookRows hooks;

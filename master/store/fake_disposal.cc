@@ -135,6 +135,7 @@ void FakeDisposal::RemoveRest(model::ExperimentId id) {
     const bool needed = std::any_of(db_.checkpoints.begin(), db_.checkpoints.end(),
                                     [&](const auto& c) { return c.second.trial == item.first; });
     left = left || needed;
+    db_.run_metadata.erase(item.first);
     return !needed;
   });
   e.state = ExperimentState::kDeleted;

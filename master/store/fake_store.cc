@@ -17,6 +17,7 @@
 #include "master/store/fake_models.h"
 #include "master/store/fake_people.h"
 #include "master/store/fake_projects.h"
+#include "master/store/fake_runs.h"
 #include "master/store/fake_sort.h"
 #include "master/store/fake_templates.h"
 #include "master/store/fake_workspaces.h"
@@ -47,7 +48,8 @@ bool Matches(const ExperimentQuery& query, const ExperimentRecord& record) {
   const experiment::Experiment& e = record.experiment;
   const std::vector<std::string>& labels = e.config->labels;
   return IsIn(query.name, e.config->name) && IsIn(query.description, e.config->description) &&
-         Contains(query.owner_ids, e.owner) && (query.project == 0 || query.project == e.project) &&
+         Contains(query.owner_ids, e.owner) && Contains(query.ids, e.id) &&
+         (query.project == 0 || query.project == e.project) &&
          (!query.visible ||
           std::count(query.visible->begin(), query.visible->end(), e.workspace)) &&
          std::all_of(query.labels.begin(), query.labels.end(), [&](const std::string& label) {
@@ -102,6 +104,7 @@ FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
       workspaces_(std::make_unique<FakeWorkspaces>(database_.get(), [this] { return Held(); })),
       projects_(std::make_unique<FakeProjects>(database_.get(), [this] { return Held(); })),
       models_(std::make_unique<FakeModels>(database_.get(), [this] { return Held(); })),
+      runs_(std::make_unique<FakeRuns>(database_.get(), [this] { return Held(); })),
       audit_(std::make_unique<FakeAudit>(database_.get(), [this] { return Held(); })),
       answers_(std::make_unique<FakeAnswers>(database_.get(), [this] { return Held(); })),
       cluster_message_(
@@ -237,7 +240,9 @@ absl::StatusOr<TrialPage> FakeStore::ListTrials(const TrialQuery& query) {
   std::lock_guard lock(database_->mutex);
   std::vector<TrialRecord> found;
   for (const auto& [id, trial] : database_->trials) {
-    if (trial.experiment != query.experiment || !Contains(query.states, trial.state)) continue;
+    const bool asked =
+        query.ids.empty() ? trial.experiment == query.experiment : Contains(query.ids, id);
+    if (!asked || !Contains(query.states, trial.state)) continue;
     found.push_back(database_->Record(trial));
   }
   Sort(found, query);

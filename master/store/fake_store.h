@@ -43,6 +43,7 @@ class FakeStore final : public Store {
   Workspaces& workspaces() override { return *workspaces_; }
   Projects& projects() override { return *projects_; }
   Models& models() override { return *models_; }
+  Runs& runs() override { return *runs_; }
   Audit& audit() override { return *audit_; }
   Answers& answers() override { return *answers_; }
   ClusterMessage& cluster_message() override { return *cluster_message_; }
@@ -84,6 +85,7 @@ class FakeStore final : public Store {
   const std::unique_ptr<Workspaces> workspaces_;
   const std::unique_ptr<Projects> projects_;
   const std::unique_ptr<Models> models_;
+  const std::unique_ptr<Runs> runs_;
   const std::unique_ptr<Audit> audit_;
   const std::unique_ptr<Answers> answers_;
   const std::unique_ptr<ClusterMessage> cluster_message_;

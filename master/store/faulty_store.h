@@ -77,6 +77,7 @@ class FaultyStore final : public Store {
   Workspaces& workspaces() override { return store_.workspaces(); }
   Projects& projects() override { return store_.projects(); }
   Models& models() override { return store_.models(); }
+  Runs& runs() override { return store_.runs(); }
   Audit& audit() override { return store_.audit(); }
   Answers& answers() override { return store_.answers(); }
   ClusterMessage& cluster_message() override { return store_.cluster_message(); }

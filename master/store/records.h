@@ -38,6 +38,7 @@ struct ExperimentQuery {
   std::vector<model::ExperimentState> states;  // empty: all but DELETED
   std::vector<std::string> usernames;
   std::vector<model::UserId> owner_ids;
+  std::vector<model::ExperimentId> ids;         // of these alone, if any are given
   int32_t project = 0;                          // of this one alone; 0: of all
   std::optional<std::vector<int32_t>> visible;  // in these workspaces alone
   std::string request_id;                       // exactly; empty: any
@@ -68,6 +69,7 @@ struct TrialQuery {
     kRestarts
   };
   model::ExperimentId experiment;
+  std::vector<model::TrialId> ids;  // these, whatever the experiment, if any are given
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;

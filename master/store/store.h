@@ -30,6 +30,7 @@
 #include "master/store/people.h"
 #include "master/store/projects.h"
 #include "master/store/records.h"
+#include "master/store/runs.h"
 #include "master/store/templates.h"
 #include "master/store/usage.h"
 #include "master/store/webhooks.h"
@@ -89,6 +90,7 @@ class Store {
   virtual Workspaces& workspaces() = 0;
   virtual Projects& projects() = 0;
   virtual Models& models() = 0;
+  virtual Runs& runs() = 0;
   virtual Audit& audit() = 0;
   virtual Answers& answers() = 0;
   virtual ClusterMessage& cluster_message() = 0;

@@ -16,8 +16,6 @@ UNSERVED = {
     "GetMasterConfig": (404, "the configuration is read where the master runs"),
     "MasterLogs": (404, "the log is read where the master runs"),
     "PutTrialRetainLogs": (404, "logs are kept as long as the configuration says"),
-    "PostRunMetadata": (404, "a run has no metadata of its own"),
-    "GetRunMetadata": (404, "a run has no metadata of its own"),
 }
 
 # By the command, where one of several that share an operation is answered otherwise.

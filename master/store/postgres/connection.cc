@@ -193,6 +193,16 @@ absl::StatusOr<Result> Connection::Exec(std::string_view sql, const Params& para
   return ErrorOf(result.result_.get());
 }
 
+absl::StatusOr<Result> Connection::ExecOnce(const std::string& sql, const Params& params) {
+  const Pointers pointers(params);
+  Result result(::PQexecParams(connection_.get(), sql.c_str(), pointers.size(), nullptr,
+                               pointers.values.data(), pointers.lengths.data(),
+                               pointers.formats.data(), 0));
+  const ExecStatusType status = ::PQresultStatus(result.result_.get());
+  if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return result;
+  return ErrorOf(result.result_.get());
+}
+
 absl::Status Connection::ExecScript(const std::string& sql) {
   const OwnedResult result(::PQexec(connection_.get(), sql.c_str()));
   const ExecStatusType status = ::PQresultStatus(result.get());

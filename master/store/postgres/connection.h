@@ -69,6 +69,10 @@ class Connection {
   // The same for bytea columns, whose bytes are then the result's Text.
   absl::StatusOr<Result> ExecBinary(std::string_view sql, const Params& params);
 
+  // A statement of which there are as many as there are questions: planned for these parameters,
+  // and not kept.
+  absl::StatusOr<Result> ExecOnce(const std::string& sql, const Params& params);
+
   // Several statements without parameters, in one transaction.
   absl::Status ExecScript(const std::string& sql);
 

@@ -1,5 +1,7 @@
 #include "master/store/postgres/query.h"
 
+#include <string_view>
+
 #include "base/status_macros.h"
 #include "master/store/canonical.h"
 
@@ -7,6 +9,8 @@ namespace det::store {
 
 std::string OrderBy(const char* key, const char* id, bool descending) {
   const char* direction = descending ? " DESC" : " ASC";
+  // Never without one; so the index can be read from its end, up to the limit.
+  if (std::string_view(key) == id) return absl::StrCat(" ORDER BY ", id, direction);
   return absl::StrCat(" ORDER BY ", key, direction, " NULLS LAST, ", id, direction);
 }
 

@@ -1,6 +1,7 @@
 // SqlStore: answers about experiments, allocations, metrics and logs.
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -19,8 +20,9 @@ constexpr char kExperimentMore[] = R"sql(
 LEFT JOIN users u ON u.id = e.owner
 LEFT JOIN contexts x ON x.hash = e.context_hash)sql";
 
-constexpr char kExperimentTotals[] = R"sql(
-CROSS JOIN LATERAL (SELECT count(*) AS trials FROM trials t WHERE t.experiment = e.id) n
+constexpr char kTrialTotals[] = R"sql(
+CROSS JOIN LATERAL (SELECT count(*) AS trials FROM trials t WHERE t.experiment = e.id) n)sql";
+constexpr char kCheckpointTotals[] = R"sql(
 CROSS JOIN LATERAL (SELECT count(*) AS checkpoints, coalesce(sum(c.size), 0) AS size
   FROM checkpoints c JOIN trials t ON t.id = c.trial
   WHERE t.experiment = e.id AND c.state <> 'DELETED') s)sql";
@@ -29,7 +31,8 @@ std::string SelectExperiments() {
   return absl::StrCat("SELECT ", kExperimentColumns,
                       ", coalesce(u.username, ''), n.trials, s.checkpoints, s.size, "
                       "coalesce(octet_length(x.tgz), 0), e.archived, e.notes, coalesce(p.owner, 0)",
-                      " FROM ", kExperimentTables, kExperimentMore, kExperimentTotals);
+                      " FROM ", kExperimentTables, kExperimentMore, kTrialTotals,
+                      kCheckpointTotals);
 }
 
 absl::StatusOr<ExperimentRecord> ToExperimentRecord(const Result& result, int row) {
@@ -45,6 +48,25 @@ absl::StatusOr<ExperimentRecord> ToExperimentRecord(const Result& result, int ro
   record.notes = std::string(result.Text(row, column++));
   record.project_owner = model::UserId(static_cast<int32_t>(result.Int(row, column++)));
   return record;
+}
+
+// In this order; without those that were deleted since they were found.
+absl::StatusOr<std::vector<ExperimentRecord>> ReadExperiments(Connection& connection,
+                                                              const std::vector<int64_t>& ids) {
+  std::vector<ExperimentRecord> records;
+  if (ids.empty()) return records;
+  DET_ASSIGN_OR_RETURN(
+      const Result rows,
+      connection.Exec(absl::StrCat(SelectExperiments(), " WHERE e.id = ANY($1::int[])"),
+                      {ToArray(ids)}));
+  std::map<int64_t, int> row_of;
+  for (int row = 0; row < rows.rows(); ++row) row_of[rows.Int(row, 0)] = row;
+  for (const int64_t id : ids) {
+    const auto row = row_of.find(id);
+    if (row == row_of.end()) continue;
+    DET_ASSIGN_OR_RETURN(records.emplace_back(), ToExperimentRecord(rows, row->second));
+  }
+  return records;
 }
 
 const char* KeyOf(ExperimentQuery::Sort sort) {
@@ -83,7 +105,7 @@ absl::StatusOr<ExperimentRecord> SqlStore::GetExperiment(model::ExperimentId id)
 }
 
 absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& query) {
-  constexpr char kWhere[] =
+  constexpr char kAsked[] =
       " WHERE strpos(lower(e.name), lower($1)) > 0 "
       "AND CASE WHEN $2::text[] IS NULL THEN e.state <> 'DELETED' ELSE e.state = ANY($2) END "
       "AND ($3::text[] IS NULL OR coalesce(u.username, '') = ANY($3)) "
@@ -95,30 +117,35 @@ absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& 
       "AND ($10::int[] IS NULL OR coalesce(p.workspace, 1) = ANY($10))";
   model::Value::List labels;
   for (const std::string& label : query.labels) labels.emplace_back(label);
-  const Params params = {ToParam(query.name),
-                         ToStateFilter(query.states),
-                         ToFilter(query.usernames),
-                         query.request_id.empty() ? Param{} : ToParam(query.request_id),
-                         ToParam(query.archived),
-                         ToParam(query.description),
-                         labels.empty() ? Param{} : ToParam(model::Value(labels)),
-                         ToFilter(query.owner_ids),
-                         ToParam(query.project),
-                         query.visible ? ToArray(*query.visible) : Param{}};
+  const std::string where =
+      absl::StrCat(kAsked, query.ids.empty() ? "" : " AND e.id = ANY($11::int[])");
+  Params params = {ToParam(query.name),
+                   ToStateFilter(query.states),
+                   ToFilter(query.usernames),
+                   query.request_id.empty() ? Param{} : ToParam(query.request_id),
+                   ToParam(query.archived),
+                   ToParam(query.description),
+                   labels.empty() ? Param{} : ToParam(model::Value(labels)),
+                   ToFilter(query.owner_ids),
+                   ToParam(query.project),
+                   query.visible ? ToArray(*query.visible) : Param{}};
+  if (!query.ids.empty()) params.push_back(ToArray(query.ids));
+  const bool by_trials = query.sort == ExperimentQuery::Sort::kNumTrials;
+  // The numbers first: what is summed up of each is then summed up for the page alone.
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(
-            connection,
-            absl::StrCat("SELECT count(*) FROM ", kExperimentTables, kExperimentMore, kWhere),
-            absl::StrCat(SelectExperiments(), kWhere,
-                         OrderBy(KeyOf(query.sort), "e.id", query.descending)),
-            params, query.window));
+        ReadWindow(connection,
+                   absl::StrCat("SELECT count(*) FROM ", kExperimentTables, kExperimentMore, where),
+                   absl::StrCat("SELECT e.id FROM ", kExperimentTables, kExperimentMore,
+                                by_trials ? kTrialTotals : "", where,
+                                OrderBy(KeyOf(query.sort), "e.id", query.descending)),
+                   params, query.window));
+    std::vector<int64_t> ids;
+    for (int row = 0; row < window.rows.rows(); ++row) ids.push_back(window.rows.Int(row, 0));
     ExperimentPage page;
     page.total = window.total;
-    for (int row = 0; row < window.rows.rows(); ++row) {
-      DET_ASSIGN_OR_RETURN(page.experiments.emplace_back(), ToExperimentRecord(window.rows, row));
-    }
+    DET_ASSIGN_OR_RETURN(page.experiments, ReadExperiments(connection, ids));
     return page;
   });
 }

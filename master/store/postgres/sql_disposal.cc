@@ -71,8 +71,12 @@ constexpr const char* kRest[] = {
     "DELETE FROM checkpoints c USING trials t "
     "WHERE t.experiment = $1 AND c.trial = t.id AND c.state = 'DELETED'",
     "DELETE FROM webhook_fired f USING trials t WHERE t.experiment = $1 AND f.trial = t.id",
+    "DELETE FROM run_values v USING trials t WHERE t.experiment = $1 AND v.trial = t.id",
+    "DELETE FROM run_metadata d USING trials t WHERE t.experiment = $1 AND d.trial = t.id",
+    "DELETE FROM metric_summaries s USING trials t WHERE t.experiment = $1 AND s.trial = t.id",
     "DELETE FROM trials t WHERE t.experiment = $1 "
     "AND NOT EXISTS (SELECT FROM checkpoints c WHERE c.trial = t.id)",
+    "UPDATE trials SET project = 0 WHERE experiment = $1",
     "DELETE FROM experiments e WHERE e.id = $1 "
     "AND NOT EXISTS (SELECT FROM trials t WHERE t.experiment = e.id)",
     "UPDATE experiments SET state = 'DELETED', reason = '' WHERE id = $1 AND state = 'DELETING'",

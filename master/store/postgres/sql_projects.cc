@@ -23,8 +23,7 @@ CROSS JOIN LATERAL (SELECT count(*) AS experiments, max(e.created_at) AS last,
     count(*) FILTER (WHERE e.state NOT IN
       ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')) AS active
   FROM experiments e WHERE e.project = p.id AND e.state <> 'DELETED') x
-CROSS JOIN LATERAL (SELECT count(*) AS runs FROM experiments e JOIN trials t ON t.experiment = e.id
-  WHERE e.project = p.id AND e.state <> 'DELETED') r)sql";
+CROSS JOIN LATERAL (SELECT count(*) AS runs FROM trials t WHERE t.project = p.id) r)sql";
 constexpr char kWhere[] =
     " WHERE ($1::int = 0 OR p.workspace = $1) AND strpos(lower(p.name), lower($2)) > 0 "
     "AND ($3::text IS NULL OR p.name = $3) AND ($4::boolean IS NULL OR p.archived = $4) "

@@ -22,6 +22,7 @@
 #include "master/store/postgres/sql_models.h"
 #include "master/store/postgres/sql_people.h"
 #include "master/store/postgres/sql_projects.h"
+#include "master/store/postgres/sql_runs.h"
 #include "master/store/postgres/sql_templates.h"
 #include "master/store/postgres/sql_workspaces.h"
 #include "master/store/postgres/write_group.h"
@@ -58,6 +59,7 @@ class SqlStore final : public Store {
   Workspaces& workspaces() override { return workspaces_; }
   Projects& projects() override { return projects_; }
   Models& models() override { return models_; }
+  Runs& runs() override { return runs_; }
   Audit& audit() override { return audit_; }
   Answers& answers() override { return answers_; }
   ClusterMessage& cluster_message() override { return cluster_message_; }
@@ -110,6 +112,7 @@ class SqlStore final : public Store {
   SqlWorkspaces workspaces_{&readers_, &fence_};
   SqlProjects projects_{&readers_, &fence_};
   SqlModels models_{&readers_, &fence_};
+  SqlRuns runs_{&readers_, &fence_};
   SqlAudit audit_{&writer_, &readers_, &fence_};
   SqlAnswers answers_{&readers_, &fence_};
   SqlClusterMessage cluster_message_{&readers_, &fence_};

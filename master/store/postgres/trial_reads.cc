@@ -165,14 +165,17 @@ absl::StatusOr<TrialRecord> SqlStore::GetTrial(model::TrialId id) {
 }
 
 absl::StatusOr<TrialPage> SqlStore::ListTrials(const TrialQuery& query) {
-  constexpr char kFrom[] =
-      " FROM trials t WHERE t.experiment = $1 AND ($2::text[] IS NULL OR t.state = ANY($2))";
-  const Params params = {ToParam(query.experiment), ToStateFilter(query.states)};
+  const bool named = !query.ids.empty();
+  const std::string from =
+      absl::StrCat(" FROM trials t WHERE ", named ? "t.id = ANY($1::int[])" : "t.experiment = $1",
+                   " AND ($2::text[] IS NULL OR t.state = ANY($2))");
+  const Params params = {named ? ToArray(query.ids) : ToParam(query.experiment),
+                         ToStateFilter(query.states)};
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<TrialPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(connection, absl::StrCat("SELECT count(*)", kFrom),
-                   absl::StrCat("SELECT ", kTrialColumns, kFrom,
+        ReadWindow(connection, absl::StrCat("SELECT count(*)", from),
+                   absl::StrCat("SELECT ", kTrialColumns, from,
                                 OrderBy(KeyOf(query.sort), "t.id", query.descending)),
                    params, query.window));
     TrialPage page;

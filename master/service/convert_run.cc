@@ -1,0 +1,146 @@
+#include "master/service/convert_run.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "master/service/convert.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+using store::ColumnType;
+
+// Existing clients know the two groups that every trial may have by these names.
+std::string SummaryGroup(const std::string& group) {
+  if (group == "training") return std::string("avg_metrics");
+  if (group == "validation") return std::string("validation_metrics");
+  return group;
+}
+
+google::protobuf::Struct ToProto(const std::map<store::MetricName, store::MetricSummary>& metrics) {
+  google::protobuf::Struct out;
+  for (const auto& [name, summary] : metrics) {
+    auto& group = (*out.mutable_fields())[SummaryGroup(name.first)];
+    auto& fields = *(*group.mutable_struct_value()->mutable_fields())[name.second]
+                        .mutable_struct_value()
+                        ->mutable_fields();
+    fields["count"].set_number_value(static_cast<double>(summary.count));
+    fields["sum"].set_number_value(summary.sum);
+    fields["mean"].set_number_value(summary.sum / static_cast<double>(summary.count));
+    fields["min"].set_number_value(summary.min);
+    fields["max"].set_number_value(summary.max);
+    fields["last"].set_number_value(summary.last);
+    fields["type"].set_string_value("number");
+  }
+  return out;
+}
+
+api::FlatRunExperiment ToExperiment(const store::RunRecord& run) {
+  api::FlatRunExperiment out;
+  out.set_id(run.trial.experiment.value());
+  out.set_name(run.name);
+  out.set_description(run.description);
+  out.set_searcher_type(run.searcher);
+  out.set_searcher_metric(run.searcher_metric);
+  if (run.forked_from) out.set_forked_from(run.forked_from->value());
+  out.set_resource_pool(run.resource_pool);
+  out.set_progress(static_cast<float>(run.progress));
+  out.set_is_multitrial(run.searcher != "single");
+  return out;
+}
+
+api::ColumnType ToProto(ColumnType type) {
+  switch (type) {
+    case ColumnType::kNumber:
+      return api::COLUMN_TYPE_NUMBER;
+    case ColumnType::kDate:
+      return api::COLUMN_TYPE_DATE;
+    case ColumnType::kArray:
+      return api::COLUMN_TYPE_ARRAY;
+    case ColumnType::kText:
+    case ColumnType::kFlag:
+      break;
+  }
+  return api::COLUMN_TYPE_TEXT;
+}
+
+api::LocationType LocationOf(const std::string& group) {
+  if (group == "training") return api::LOCATION_TYPE_TRAINING;
+  if (group == "validation") return api::LOCATION_TYPE_VALIDATIONS;
+  return api::LOCATION_TYPE_CUSTOM_METRIC;
+}
+
+api::ProjectColumn MakeColumn(std::string name, api::LocationType location, api::ColumnType type) {
+  api::ProjectColumn column;
+  column.set_column(std::move(name));
+  column.set_location(location);
+  column.set_type(type);
+  return column;
+}
+
+}  // namespace
+
+api::FlatRun ToProto(const store::RunRecord& run, const LiveTrials& live, absl::Time now) {
+  store::TrialRecord record;
+  record.trial = run.trial;
+  api::Trial trial = ToProto(record, live, {}, now);
+  api::FlatRun out;
+  out.set_id(trial.id());
+  *out.mutable_start_time() = trial.start_time();
+  if (trial.has_end_time()) *out.mutable_end_time() = trial.end_time();
+  out.set_state(trial.state());
+  for (const std::string& label : run.labels) out.add_labels(label);
+  out.set_checkpoint_size(run.checkpoint_size);
+  out.set_checkpoint_count(run.checkpoint_count);
+  if (run.trial.best_metric) out.set_searcher_metric_value(*run.trial.best_metric);
+  *out.mutable_hyperparameters() = std::move(*trial.mutable_hparams());
+  *out.mutable_summary_metrics() = ToProto(run.metrics);
+  out.set_user_id(run.owner.value());
+  out.set_duration(static_cast<int32_t>(trial.wall_clock_time()));
+  out.set_project_id(run.project);
+  out.set_project_name(run.project_name);
+  out.set_workspace_id(run.workspace);
+  out.set_workspace_name(run.workspace_name);
+  out.set_parent_archived(run.parent_archived);
+  *out.mutable_experiment() = ToExperiment(run);
+  if (!run.metadata.is_null()) *out.mutable_metadata() = ToStruct(run.metadata);
+  out.set_archived(run.archived);
+  out.set_local_id(absl::StrCat(run.project_key, "-", trial.id()));
+  return out;
+}
+
+std::vector<api::ProjectColumn> ToColumns(store::Table table,
+                                          const std::vector<store::ValueColumn>& values,
+                                          const std::vector<store::MetricName>& metrics) {
+  const bool runs = table == store::Table::kRuns;
+  std::vector<api::ProjectColumn> columns;
+  for (const store::FixedColumn& fixed : store::FixedColumns(table)) {
+    columns.push_back(MakeColumn(
+        fixed.name, fixed.of_experiment ? api::LOCATION_TYPE_EXPERIMENT : api::LOCATION_TYPE_RUN,
+        ToProto(fixed.type)));
+    columns.back().set_display_name(fixed.shown);
+  }
+  for (const store::ValueColumn& value : values) {
+    const bool metadata = absl::StartsWith(value.key, "metadata.");
+    // Experiments' own table has no room for it in existing clients; it can be asked for all the
+    // same.
+    if (metadata && !runs) continue;
+    columns.push_back(MakeColumn(value.key,
+                                 metadata ? api::LOCATION_TYPE_RUN_METADATA
+                                 : runs   ? api::LOCATION_TYPE_RUN_HYPERPARAMETERS
+                                          : api::LOCATION_TYPE_HYPERPARAMETERS,
+                                 value.number ? api::COLUMN_TYPE_NUMBER : api::COLUMN_TYPE_TEXT));
+  }
+  for (const auto& [group, metric] : metrics) {
+    for (const char* statistic : {"last", "max", "mean", "min"}) {
+      columns.push_back(MakeColumn(absl::StrCat(group, ".", metric, ".", statistic),
+                                   LocationOf(group), api::COLUMN_TYPE_NUMBER));
+    }
+  }
+  return columns;
+}
+
+}  // namespace det::service

@@ -1,0 +1,211 @@
+#include "master/service/run_series.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/service/convert.h"
+#include "master/service/thin.h"
+#include "master/store/canonical.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+using Reports = std::vector<model::MetricReport>;
+using Names = std::vector<std::string>;
+
+constexpr int kPoints = 1000;
+constexpr int kTrials = 25;
+constexpr int kMostTrials = 200;
+
+absl::StatusOr<std::string> GroupOf(const std::string& group, api::MetricType type) {
+  if (!group.empty()) return group;
+  if (type == api::METRIC_TYPE_TRAINING) return std::string("training");
+  if (type == api::METRIC_TYPE_VALIDATION) return std::string("validation");
+  return absl::InvalidArgumentError(
+      "say of which group the metrics are: group, or metric_type TRAINING or VALIDATION");
+}
+
+template <class Request>
+absl::StatusOr<std::string> GroupOf(const Request& request) {
+  if (request.metric_name().empty()) {
+    return absl::InvalidArgumentError("say of which metric: metric_name");
+  }
+  return GroupOf(request.group(), request.metric_type());
+}
+
+bool IsWithin(int64_t steps, int begin, int end) {
+  return steps >= begin && (end <= 0 || steps <= end);
+}
+
+api::DataPoint ToPoint(const model::MetricReport& report, const Names& names) {
+  api::DataPoint point;
+  point.set_batches(static_cast<int32_t>(report.steps_completed));
+  *point.mutable_time() = ToProto(report.time);
+  auto& values = *point.mutable_values()->mutable_fields();
+  for (const auto& [name, value] : *report.metrics.AsObject()) {
+    if (name == "epoch" || name == "epochs") {
+      if (const auto epoch = value.AsNumber()) point.set_epoch(*epoch);
+    }
+    const bool asked = names.empty() || std::count(names.begin(), names.end(), name) > 0;
+    if (asked) values[name] = ToProtoValue(value);
+  }
+  return point;
+}
+
+// What has one of the metrics (empty: any), thinned out by the first of them.
+std::vector<api::DataPoint> ToCurve(const Reports& reports, const Names& names, int begin, int end,
+                                    int most) {
+  std::vector<const model::MetricReport*> asked;
+  std::vector<double> heights;
+  for (const model::MetricReport& report : reports) {
+    const model::Value::Object* metrics = report.metrics.AsObject();
+    if (metrics == nullptr || metrics->empty()) continue;
+    if (!IsWithin(report.steps_completed, begin, end)) continue;
+    const std::string& first = names.empty() ? metrics->begin()->first : names.front();
+    const bool has = names.empty() || std::any_of(names.begin(), names.end(), [&](const auto& n) {
+                       return metrics->contains(n);
+                     });
+    if (!has) continue;
+    asked.push_back(&report);
+    heights.push_back(store::MetricNumber(report.metrics, first).value_or(0));
+  }
+  std::vector<api::DataPoint> curve;
+  for (const size_t i : Thin(heights, static_cast<size_t>(most > 0 ? most : kPoints))) {
+    curve.push_back(ToPoint(*asked[i], names));
+  }
+  return curve;
+}
+
+absl::StatusOr<store::TrialPage> TrialsOf(store::Store& store, int experiment) {
+  const model::ExperimentId id(experiment);
+  return store.ListTrials({.experiment = id});
+}
+
+api::MetricType TypeOf(const std::string& group) {
+  if (group == "training") return api::METRIC_TYPE_TRAINING;
+  if (group == "validation") return api::METRIC_TYPE_VALIDATION;
+  return api::METRIC_TYPE_UNSPECIFIED;
+}
+
+absl::StatusOr<std::map<std::string, Names>> MetricsAsked(
+    const api::CompareTrialsRequest& request) {
+  std::map<std::string, Names> asked;
+  for (const std::string& id : request.metric_ids()) {
+    const size_t dot = id.find('.');
+    if (dot == std::string::npos || dot == 0 || dot + 1 == id.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("metric id \"", id, "\" is not as \"validation.loss\""));
+    }
+    asked[id.substr(0, dot)].push_back(id.substr(dot + 1));
+  }
+  if (!asked.empty()) return asked;
+  DET_ASSIGN_OR_RETURN(const std::string group, GroupOf(request.group(), request.metric_type()));
+  asked[group].assign(request.metric_names().begin(), request.metric_names().end());
+  return asked;
+}
+
+}  // namespace
+
+absl::StatusOr<api::MetricBatchesResponse> ListBatches(store::Store& store,
+                                                       const api::MetricBatchesRequest& request) {
+  DET_ASSIGN_OR_RETURN(const std::string group, GroupOf(request));
+  DET_ASSIGN_OR_RETURN(const store::TrialPage page, TrialsOf(store, request.experiment_id()));
+  std::set<int64_t> batches;
+  for (const store::TrialRecord& record : page.trials) {
+    DET_ASSIGN_OR_RETURN(const Reports reports, store.ListMetrics({record.trial.id}, group));
+    for (const model::MetricReport& report : reports) {
+      if (report.metrics.Find(request.metric_name()) != nullptr) {
+        batches.insert(report.steps_completed);
+      }
+    }
+  }
+  api::MetricBatchesResponse response;
+  for (const int64_t each : batches) response.add_batches(static_cast<int32_t>(each));
+  return response;
+}
+
+absl::StatusOr<api::TrialsSnapshotResponse> ReadSnapshot(
+    store::Store& store, const api::TrialsSnapshotRequest& request) {
+  DET_ASSIGN_OR_RETURN(const std::string group, GroupOf(request));
+  DET_ASSIGN_OR_RETURN(const store::TrialPage page, TrialsOf(store, request.experiment_id()));
+  const int most = request.batches_processed();
+  api::TrialsSnapshotResponse response;
+  for (const store::TrialRecord& record : page.trials) {
+    DET_ASSIGN_OR_RETURN(const Reports reports, store.ListMetrics({record.trial.id}, group));
+    const model::MetricReport* nearest = nullptr;
+    for (const model::MetricReport& report : reports) {
+      if (report.steps_completed > most) break;
+      if (report.steps_completed < most - request.batches_margin()) continue;
+      if (store::MetricNumber(report.metrics, request.metric_name())) nearest = &report;
+    }
+    if (nearest == nullptr) continue;
+    auto& trial = *response.add_trials();
+    trial.set_trial_id(record.trial.id.value());
+    *trial.mutable_hparams() = ToStruct(record.trial.hparams);
+    trial.set_metric(*store::MetricNumber(nearest->metrics, request.metric_name()));
+    trial.set_batches_processed(static_cast<int32_t>(nearest->steps_completed));
+  }
+  return response;
+}
+
+absl::StatusOr<api::TrialsSampleResponse> ReadSample(store::Store& store,
+                                                     const api::TrialsSampleRequest& request) {
+  DET_ASSIGN_OR_RETURN(const std::string group, GroupOf(request));
+  const model::ExperimentId id(request.experiment_id());
+  DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
+  store::TrialQuery query;
+  query.experiment = id;
+  query.sort = store::TrialQuery::Sort::kBestMetric;
+  query.descending = !record.experiment.config->searcher.smaller_is_better;
+  query.window.limit =
+      std::min(request.max_trials() > 0 ? request.max_trials() : kTrials, kMostTrials);
+  DET_ASSIGN_OR_RETURN(const store::TrialPage page, store.ListTrials(query));
+  api::TrialsSampleResponse response;
+  for (const store::TrialRecord& each : page.trials) {
+    DET_ASSIGN_OR_RETURN(const Reports reports, store.ListMetrics({each.trial.id}, group));
+    auto& trial = *response.add_trials();
+    trial.set_trial_id(each.trial.id.value());
+    *trial.mutable_hparams() = ToStruct(each.trial.hparams);
+    for (api::DataPoint& point : ToCurve(reports, {request.metric_name()}, request.start_batches(),
+                                         request.end_batches(), request.max_datapoints())) {
+      *trial.add_data() = std::move(point);
+    }
+    response.add_promoted_trials(each.trial.id.value());
+  }
+  return response;
+}
+
+absl::Status Compare(store::Store& store, const api::CompareTrialsRequest& request, absl::Time now,
+                     api::CompareTrialsResponse* response) {
+  if (request.trial_ids_size() > kMostTrials) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "at most ", kMostTrials, " trials can be compared, not ", request.trial_ids_size()));
+  }
+  if (request.trial_ids().empty()) return absl::OkStatus();
+  DET_ASSIGN_OR_RETURN(const auto asked, MetricsAsked(request));
+  store::TrialQuery query;
+  for (const int32_t id : request.trial_ids()) query.ids.emplace_back(id);
+  DET_ASSIGN_OR_RETURN(const store::TrialPage page, store.ListTrials(query));
+  for (const store::TrialRecord& record : page.trials) {
+    api::ComparableTrial& out = *response->add_trials();
+    *out.mutable_trial() = ToProto(record, LiveTrials(), {}, now);
+    for (const auto& [group, names] : asked) {
+      DET_ASSIGN_OR_RETURN(const Reports reports, store.ListMetrics({record.trial.id}, group));
+      api::DownsampledMetrics& metrics = *out.add_metrics();
+      metrics.set_group(group);
+      metrics.set_type(TypeOf(group));
+      for (api::DataPoint& point : ToCurve(reports, names, request.start_batches(),
+                                           request.end_batches(), request.max_datapoints())) {
+        *metrics.add_data() = std::move(point);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace det::service

@@ -1,0 +1,312 @@
+#include "master/store/postgres/sql_runs.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/store/canonical.h"
+#include "master/store/postgres/params.h"
+#include "master/store/postgres/rows.h"
+#include "master/store/postgres/search_sql.h"
+
+namespace det::store {
+namespace {
+
+constexpr char kProjects[] =
+    "SELECT id FROM projects WHERE ($1::int = 0 OR id = $1) "
+    "AND ($2::int[] IS NULL OR workspace = ANY($2))";
+
+constexpr char kMore[] = R"sql(
+, e.name, e.description, e.labels, e.owner, e.config #>> '{searcher,name}',
+  e.config #>> '{searcher,metric}', e.forked_from, e.resource_pool, e.progress, e.archived,
+  e.project, coalesce(p.name, ''), coalesce(p.key, ''), coalesce(p.workspace, 1),
+  coalesce(w.name, ''), coalesce(p.archived OR w.archived, false), k.number, k.size, d.metadata
+FROM trials t JOIN experiments e ON e.id = t.experiment
+LEFT JOIN projects p ON p.id = e.project LEFT JOIN workspaces w ON w.id = p.workspace
+LEFT JOIN run_metadata d ON d.trial = t.id
+CROSS JOIN LATERAL (SELECT count(*) AS number, coalesce(sum(c.size), 0) AS size
+  FROM checkpoints c WHERE c.trial = t.id AND c.state <> 'DELETED') k
+WHERE t.id = ANY($1::int[]))sql";
+
+constexpr char kSummaries[] =
+    "SELECT s.trial, s.group_name, s.metric, s.count, s.sum, s.min, s.max, s.last "
+    "FROM metric_summaries s WHERE s.trial = ANY($1::int[])";
+
+// From one name to the next by the index, not through all rows.
+constexpr char kValueColumns[] = R"sql(
+WITH RECURSIVE k (key, number) AS (
+  (SELECT v.key, v.number FROM run_values v WHERE v.project = $1
+   ORDER BY v.key, v.number LIMIT 1)
+UNION ALL
+  SELECT n.key, n.number FROM k CROSS JOIN LATERAL (
+    SELECT v.key, v.number FROM run_values v WHERE v.project = $1 AND v.key > k.key
+    ORDER BY v.key, v.number LIMIT 1) n
+)
+SELECT key, number IS NOT NULL FROM k)sql";
+constexpr char kNames[] = R"sql(
+WITH RECURSIVE k (group_name, metric) AS (
+  (SELECT s.group_name, s.metric FROM metric_summaries s WHERE s.project = $1
+   ORDER BY s.group_name, s.metric LIMIT 1)
+UNION ALL
+  SELECT n.group_name, n.metric FROM k CROSS JOIN LATERAL (
+    (SELECT s.group_name, s.metric FROM metric_summaries s
+     WHERE s.project = $1 AND s.group_name = k.group_name AND s.metric > k.metric
+     ORDER BY s.group_name, s.metric LIMIT 1)
+    UNION ALL
+    (SELECT s.group_name, s.metric FROM metric_summaries s
+     WHERE s.project = $1 AND s.group_name > k.group_name
+     ORDER BY s.group_name, s.metric LIMIT 1)
+    ORDER BY 1, 2 LIMIT 1) n
+)
+SELECT group_name, metric FROM k)sql";
+constexpr char kNamesOfExperiments[] = R"sql(
+SELECT DISTINCT s.group_name, s.metric
+FROM trials t JOIN metric_summaries s ON s.trial = t.id
+WHERE t.experiment = ANY($1::int[]) ORDER BY 1, 2)sql";
+constexpr char kRanges[] =
+    "SELECT s.group_name, s.metric, min(s.min), max(s.max) FROM metric_summaries s "
+    "WHERE s.project = $1 GROUP BY 1, 2 ORDER BY 1, 2";
+
+constexpr char kPutMetadata[] =
+    "INSERT INTO run_metadata (trial, metadata) SELECT id, $2::json FROM trials WHERE id = $1 "
+    "ON CONFLICT (trial) DO UPDATE SET metadata = excluded.metadata RETURNING trial";
+constexpr char kDropValues[] =
+    "DELETE FROM run_values WHERE trial = $1 AND key >= 'metadata.' AND key < 'metadata/'";
+constexpr char kPutValues[] =
+    "INSERT INTO run_values (trial, key, project, number, text) "
+    "SELECT t.id, l.key, t.project, l.number, l.text "
+    "FROM trials t CROSS JOIN LATERAL leaves('metadata', $2::json) l WHERE t.id = $1";
+constexpr char kMetadataValues[] =
+    "SELECT DISTINCT v.text FROM run_values v WHERE v.project = $1 AND v.key = $2 "
+    "AND v.text IS NOT NULL ORDER BY 1 LIMIT 1000";
+
+struct FoundIds {
+  std::vector<int32_t> ids;
+  int total = 0;
+};
+
+absl::StatusOr<std::vector<int32_t>> ReadIds(Connection& connection, const SearchSql& sql,
+                                             const Range& range) {
+  DET_ASSIGN_OR_RETURN(
+      const Result rows,
+      connection.ExecOnce(
+          absl::StrCat("SELECT ", sql.id, " FROM ", sql.order_from, sql.where, sql.order,
+                       " OFFSET ", range.begin, " LIMIT ", range.end - range.begin),
+          sql.params));
+  std::vector<int32_t> ids;
+  for (int row = 0; row < rows.rows(); ++row) {
+    ids.push_back(static_cast<int32_t>(rows.Int(row, 0)));
+  }
+  return ids;
+}
+
+absl::StatusOr<Param> ReadProjects(Connection& connection, const RunQuery& query) {
+  DET_ASSIGN_OR_RETURN(
+      const Result rows,
+      connection.Exec(kProjects,
+                      {ToParam(query.project), query.visible ? ToArray(*query.visible) : Param{}}));
+  ArrayBuilder projects;
+  for (int row = 0; row < rows.rows(); ++row) projects.Add(ToParam(rows.Int(row, 0)));
+  return std::move(projects).Finish();
+}
+
+absl::StatusOr<FoundIds> Find(Connection& connection, Table table, const RunQuery& query) {
+  FoundIds found;
+  DET_ASSIGN_OR_RETURN(const Param projects, ReadProjects(connection, query));
+  const SearchSql sql = ToSql(table, query.search, projects);
+  // Parameters of the order are behind those of the condition.
+  DET_ASSIGN_OR_RETURN(
+      const Result count,
+      connection.ExecOnce(absl::StrCat("SELECT count(*) FROM ", sql.filter_from, sql.where),
+                          {sql.params.begin(), sql.params.begin() + sql.num_filter_params}));
+  found.total = static_cast<int>(count.Int(0, 0));
+  const Range range = Resolve(query.window, found.total);
+  if (range.begin == range.end) return found;
+  // Rows without a key come last: often those with one are enough.
+  if (CanHave(table, query.search)) {
+    const SearchSql having = ToSql(table, query.search, projects, true);
+    DET_ASSIGN_OR_RETURN(found.ids, ReadIds(connection, having, range));
+    if (static_cast<int>(found.ids.size()) == range.end - range.begin) return found;
+  }
+  DET_ASSIGN_OR_RETURN(found.ids, ReadIds(connection, sql, range));
+  return found;
+}
+
+absl::Status AddTexts(const absl::StatusOr<model::Value>& list, std::vector<std::string>& texts) {
+  DET_RETURN_IF_ERROR(list.status());
+  if (list->AsList() == nullptr) return absl::OkStatus();
+  for (const model::Value& item : *list->AsList()) {
+    if (item.AsString() != nullptr) texts.push_back(*item.AsString());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RunRecord> ToRun(const Result& result, int row) {
+  RunRecord run;
+  DET_ASSIGN_OR_RETURN(run.trial, ToTrial(result, row));
+  int column = kNumTrialColumns;
+  const auto text = [&] { return std::string(result.Text(row, column++)); };
+  const auto number = [&] { return static_cast<int32_t>(result.Int(row, column++)); };
+  run.name = text();
+  run.description = text();
+  DET_RETURN_IF_ERROR(AddTexts(ToValue(result, row, column++), run.labels));
+  run.owner = model::UserId(number());
+  run.searcher = text();
+  run.searcher_metric = text();
+  if (!result.IsNull(row, column))
+    run.forked_from.emplace(static_cast<int32_t>(result.Int(row, column)));
+  ++column;
+  run.resource_pool = text();
+  run.progress = result.Double(row, column++);
+  run.archived = result.Bool(row, column++);
+  run.project = number();
+  run.project_name = text();
+  run.project_key = text();
+  run.workspace = number();
+  run.workspace_name = text();
+  run.parent_archived = result.Bool(row, column++);
+  run.checkpoint_count = number();
+  run.checkpoint_size = result.Int(row, column++);
+  DET_ASSIGN_OR_RETURN(run.metadata, ToValue(result, row, column++));
+  return run;
+}
+
+absl::StatusOr<std::vector<RunRecord>> ReadRuns(Connection& connection,
+                                                const std::vector<int32_t>& ids) {
+  const Params these = {ToArray(ids)};
+  static const auto& select = *new std::string(absl::StrCat("SELECT ", kTrialColumns, kMore));
+  DET_ASSIGN_OR_RETURN(const Result rows, connection.Exec(select, these));
+  std::map<int32_t, RunRecord> by_id;
+  for (int row = 0; row < rows.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(RunRecord run, ToRun(rows, row));
+    by_id.emplace(run.trial.id.value(), std::move(run));
+  }
+  DET_ASSIGN_OR_RETURN(const Result summaries, connection.Exec(kSummaries, these));
+  for (int row = 0; row < summaries.rows(); ++row) {
+    const auto run = by_id.find(static_cast<int32_t>(summaries.Int(row, 0)));
+    if (run == by_id.end()) continue;
+    MetricSummary& summary =
+        run->second
+            .metrics[{std::string(summaries.Text(row, 1)), std::string(summaries.Text(row, 2))}];
+    summary.count = summaries.Int(row, 3);
+    summary.sum = summaries.Double(row, 4);
+    summary.min = summaries.Double(row, 5);
+    summary.max = summaries.Double(row, 6);
+    summary.last = summaries.Double(row, 7);
+  }
+  std::vector<RunRecord> runs;
+  for (const int32_t id : ids) {
+    const auto run = by_id.find(id);
+    // Deleted since it was found.
+    if (run != by_id.end()) runs.push_back(std::move(run->second));
+  }
+  return runs;
+}
+
+absl::StatusOr<std::vector<MetricName>> ReadNames(Pool& pool, const char* sql,
+                                                  const Params& params) {
+  using Names = std::vector<MetricName>;
+  return pool.Run([&](Connection& connection) -> absl::StatusOr<Names> {
+    DET_ASSIGN_OR_RETURN(const Result rows, connection.Exec(sql, params));
+    Names names;
+    for (int row = 0; row < rows.rows(); ++row) {
+      names.emplace_back(std::string(rows.Text(row, 0)), std::string(rows.Text(row, 1)));
+    }
+    return names;
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<RunPage> SqlRuns::SearchRuns(const RunQuery& query) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<RunPage> {
+    DET_ASSIGN_OR_RETURN(const FoundIds found, Find(connection, Table::kRuns, query));
+    RunPage page;
+    page.total = found.total;
+    if (found.ids.empty()) return page;
+    DET_ASSIGN_OR_RETURN(page.runs, ReadRuns(connection, found.ids));
+    return page;
+  });
+}
+
+absl::StatusOr<FoundExperiments> SqlRuns::SearchExperiments(const RunQuery& query) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<FoundExperiments> {
+    DET_ASSIGN_OR_RETURN(const FoundIds found, Find(connection, Table::kExperiments, query));
+    FoundExperiments page;
+    page.total = found.total;
+    for (const int32_t id : found.ids) page.ids.emplace_back(id);
+    return page;
+  });
+}
+
+absl::StatusOr<std::vector<ValueColumn>> SqlRuns::ListValueColumns(int32_t project) {
+  using Columns = std::vector<ValueColumn>;
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<Columns> {
+    DET_ASSIGN_OR_RETURN(const Result rows, connection.Exec(kValueColumns, MakeParams(project)));
+    Columns columns;
+    for (int row = 0; row < rows.rows(); ++row) {
+      columns.push_back({std::string(rows.Text(row, 0)), rows.Bool(row, 1)});
+    }
+    return columns;
+  });
+}
+
+absl::StatusOr<std::vector<MetricName>> SqlRuns::ListMetricNames(int32_t project) {
+  return ReadNames(pool_, kNames, MakeParams(project));
+}
+absl::StatusOr<std::vector<MetricName>> SqlRuns::ListMetricNames(
+    const std::vector<model::ExperimentId>& experiments) {
+  return ReadNames(pool_, kNamesOfExperiments, {ToArray(experiments)});
+}
+
+absl::StatusOr<std::vector<MetricRange>> SqlRuns::MetricRanges(int32_t project) {
+  using Ranges = std::vector<MetricRange>;
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<Ranges> {
+    DET_ASSIGN_OR_RETURN(const Result rows, connection.Exec(kRanges, MakeParams(project)));
+    Ranges ranges;
+    for (int row = 0; row < rows.rows(); ++row) {
+      ranges.push_back({{std::string(rows.Text(row, 0)), std::string(rows.Text(row, 1))},
+                        rows.Double(row, 2),
+                        rows.Double(row, 3)});
+    }
+    return ranges;
+  });
+}
+
+absl::Status SqlRuns::PutMetadata(model::TrialId id, const model::Value& metadata) {
+  const Params both = MakeParams(id, metadata);
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const Result put, connection.Exec(kPutMetadata, both));
+    if (put.rows() == 0) return NoSuchRun(id);
+    DET_RETURN_IF_ERROR(connection.Exec(kDropValues, MakeParams(id)).status());
+    return connection.Exec(kPutValues, both).status();
+  });
+}
+
+absl::StatusOr<model::Value> SqlRuns::GetMetadata(model::TrialId id) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<model::Value> {
+    DET_ASSIGN_OR_RETURN(
+        const Result row,
+        connection.Exec("SELECT d.metadata FROM trials t LEFT JOIN run_metadata d ON "
+                        "d.trial = t.id WHERE t.id = $1",
+                        MakeParams(id)));
+    if (row.rows() == 0) return NoSuchRun(id);
+    return ToValue(row, 0, 0);
+  });
+}
+
+absl::StatusOr<std::vector<std::string>> SqlRuns::ListMetadataValues(int32_t project,
+                                                                     const std::string& key) {
+  using Values = std::vector<std::string>;
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<Values> {
+    DET_ASSIGN_OR_RETURN(
+        const Result rows,
+        connection.Exec(kMetadataValues, MakeParams(project, absl::StrCat("metadata.", key))));
+    Values values;
+    for (int row = 0; row < rows.rows(); ++row) values.emplace_back(rows.Text(row, 0));
+    return values;
+  });
+}
+
+}  // namespace det::store

@@ -1,0 +1,37 @@
+// Runs in PostgreSQL. Used by SqlStore. Any thread; blocks.
+#ifndef MASTER_STORE_POSTGRES_SQL_RUNS_H_
+#define MASTER_STORE_POSTGRES_SQL_RUNS_H_
+
+#include <string>
+#include <vector>
+
+#include "master/store/postgres/fence.h"
+#include "master/store/postgres/pool.h"
+#include "master/store/runs.h"
+
+namespace det::store {
+
+class SqlRuns final : public Runs {
+ public:
+  SqlRuns(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
+
+  absl::StatusOr<RunPage> SearchRuns(const RunQuery& query) override;
+  absl::StatusOr<FoundExperiments> SearchExperiments(const RunQuery& query) override;
+  absl::StatusOr<std::vector<ValueColumn>> ListValueColumns(int32_t project) override;
+  absl::StatusOr<std::vector<MetricName>> ListMetricNames(int32_t project) override;
+  absl::StatusOr<std::vector<MetricName>> ListMetricNames(
+      const std::vector<model::ExperimentId>& experiments) override;
+  absl::StatusOr<std::vector<MetricRange>> MetricRanges(int32_t project) override;
+  absl::Status PutMetadata(model::TrialId id, const model::Value& metadata) override;
+  absl::StatusOr<model::Value> GetMetadata(model::TrialId id) override;
+  absl::StatusOr<std::vector<std::string>> ListMetadataValues(int32_t project,
+                                                              const std::string& key) override;
+
+ private:
+  Pool& pool_;
+  Fence& fence_;
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_POSTGRES_SQL_RUNS_H_
