@@ -18,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "agent/core/supervisor.h"
 #include "agent/device/detector.h"
+#include "agent/driver/library_files.h"
 #include "agent/driver/process_driver.h"
 #include "agent/keeper/control_group.h"
 #include "agent/link/context_cache.h"
@@ -73,6 +74,17 @@ std::string TasksGroup() {
   return "";
 }
 
+// Likewise.
+LibraryPlaces TasksPlaces() {
+  const absl::StatusOr<LibraryPlaces> places = PrepareLibraryPlaces();
+  if (places.ok()) return *places;
+  DET_LOG(WARNING)
+      << "tasks have no /run/determined of their own, which programs need that use the "
+         "existing library for tasks; run the agent as root for them"
+      << base::Field("reason", places.status().message());
+  return {};
+}
+
 std::string Urls(const std::vector<MasterAddress>& masters) {
   return absl::StrJoin(masters, ",", [](std::string* out, const MasterAddress& master) {
     absl::StrAppend(out, master.Url());
@@ -110,6 +122,7 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
                                    .keeper = options_.keeper,
                                    .spool_limit = options_.log_spool_limit,
                                    .group = TasksGroup(),
+                                   .places = TasksPlaces(),
                                    .contexts = &contexts_,
                                    .listener = this})) {
     driver_->SetHost(host_);

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +25,7 @@ namespace {
 
 // The step of the child that failed, sent to the parent with errno through a pipe that a
 // successful exec closes.
-enum class Step : int { kNone, kGroup, kStreams, kCwd, kUser, kDeathSignal, kExec };
+enum class Step : int { kNone, kGroup, kStreams, kMounts, kCwd, kUser, kDeathSignal, kExec };
 
 struct Failure {
   Step step = Step::kNone;
@@ -36,6 +38,8 @@ const char* Describe(Step step) {
       return "set the process group of";
     case Step::kStreams:
       return "redirect the streams of";
+    case Step::kMounts:
+      return "make the private mounts of";
     case Step::kCwd:
       return "enter the working directory of";
     case Step::kUser:
@@ -153,6 +157,19 @@ bool SetUser(const SpawnOptions& options) {
   return !options.uid.has_value() || ::setuid(*options.uid) == 0;
 }
 
+// What the machine mounts later is seen, what is mounted here is not seen outside.
+bool SetMounts(const std::vector<Mount>& mounts) {
+  if (mounts.empty()) return true;
+  if (::unshare(CLONE_NEWNS) != 0) return false;
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return false;
+  for (const Mount& each : mounts) {
+    const int made =
+        ::mount(each.from.c_str(), each.to.c_str(), nullptr, MS_BIND | MS_REC, nullptr);
+    if (made != 0) return false;
+  }
+  return true;
+}
+
 // After SetUser: a change of user clears the setting.
 bool SetDeathSignal(int signal, pid_t parent) {
   if (signal == 0) return true;
@@ -177,6 +194,8 @@ void ResetSignals() {
     failed = Step::kGroup;
   } else if (!SetStreams(plan)) {
     failed = Step::kStreams;
+  } else if (!SetMounts(options.mounts)) {
+    failed = Step::kMounts;
   } else if (!SetUser(options)) {
     failed = Step::kUser;
   } else if (!options.cwd.empty() && ::chdir(options.cwd.c_str()) != 0) {

@@ -32,6 +32,13 @@ struct Redirect {
 
 enum class ProcessGroup { kOwnGroup, kOwnSession, kInherit };
 
+// `from` is seen at `to` by the child and its descendants, and by nobody else. Both exist.
+struct Mount {
+  std::string from;
+  std::string to;
+  friend bool operator==(const Mount&, const Mount&) = default;
+};
+
 struct SpawnOptions {
   std::vector<std::string> argv;  // argv[0] is looked for in $PATH unless it has a slash.
   std::optional<std::vector<std::string>> env;  // "NAME=value" each; without, the caller's own.
@@ -41,6 +48,7 @@ struct SpawnOptions {
   Redirect err;
   std::optional<uid_t> uid;  // To drop to, with gid and without further groups; needs root.
   std::optional<gid_t> gid;
+  std::vector<Mount> mounts;  // In this order; needs CAP_SYS_ADMIN, unless there are none.
   // Sent to the child when the *thread* that called Spawn ends (PR_SET_PDEATHSIG); 0: none.
   int parent_death_signal = 0;
 };

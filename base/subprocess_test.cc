@@ -47,6 +47,25 @@ TEST(Subprocess, TakesWordsEnvAndFolderAsTheyAre) {
   EXPECT_TRUE(WaitForExit(child->pid)->ok());
 }
 
+TEST(Subprocess, MountsAreSeenByTheChildAlone) {
+  const TempDir dir = *TempDir::Create();
+  const std::string from = dir.path() + "/from";
+  const std::string to = dir.path() + "/to";
+  ASSERT_TRUE(MakeDirs(from).ok() && MakeDirs(to).ok());
+  ASSERT_TRUE(WriteFileAtomically(from + "/word", "here").ok());
+  auto options = Shell("cat word");
+  options.cwd = to;
+  options.mounts = {{from, to}};
+  auto child = Spawn(options);
+  if (!child.ok()) {
+    EXPECT_THAT(std::string(child.status().message()), HasSubstr("private mounts of sh"));
+    GTEST_SKIP() << child.status();
+  }
+  EXPECT_EQ(ReadAll(child->out), "here");
+  EXPECT_TRUE(WaitForExit(child->pid)->ok());
+  EXPECT_FALSE(ReadFile(to + "/word").ok());
+}
+
 TEST(Subprocess, WhyItCannotRunComesBack) {
   const auto missing = Spawn({.argv = {"/no/such/program"}});
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);

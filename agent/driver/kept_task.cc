@@ -20,6 +20,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "agent/driver/library_files.h"
 #include "agent/driver/output.h"
 #include "agent/driver/unpack.h"
 #include "agent/keeper/control_group.h"
@@ -172,11 +173,8 @@ absl::Status KeptTask::Prepare() {
   DET_RETURN_IF_ERROR(base::MakeDirs(folders_.run));
   // The token in the run files is the task's alone.
   (void)::chmod(folders_.run.c_str(), 0700);
-  if (!spec_->context_hash.empty()) {
-    DET_ASSIGN_OR_RETURN(base::Fd archive,
-                         options_.contexts->Open(spec_->context_hash, prepare_stop_.get_token()));
-    DET_RETURN_IF_ERROR(Unpack(std::move(archive), folders_.work));
-  }
+  DET_RETURN_IF_ERROR(WriteLibraryFiles(*spec_, host_, folders_));
+  if (!spec_->context_hash.empty()) DET_RETURN_IF_ERROR(UnpackContext());
   std::vector<RunFile> files = spec_->files;
   if (!host_.tls.authority.empty()) {
     files.push_back({kMasterCertificate, host_.tls.authority, 0600});
@@ -184,17 +182,28 @@ absl::Status KeptTask::Prepare() {
   return WriteRunFiles(files, folders_.run);
 }
 
+// Twice: what the task makes of one of them does not get into checkpoints, as the other does.
+absl::Status KeptTask::UnpackContext() {
+  for (const std::string& folder : {folders_.work, ModelFolder(folders_)}) {
+    DET_ASSIGN_OR_RETURN(base::Fd archive,
+                         options_.contexts->Open(spec_->context_hash, prepare_stop_.get_token()));
+    DET_RETURN_IF_ERROR(Unpack(std::move(archive), folder));
+  }
+  return absl::OkStatus();
+}
+
 // With its control group, where tasks have them. Several agents may share a machine, and an
 // allocation be on more than one of them, so its id alone is no name.
 absl::StatusOr<Launch> KeptTask::MakeLaunch() const {
-  Launch launch{.argv = spec_->argv,
+  Launch launch{.argv = WithStartupHook(spec_->argv, folders_),
                 .env = TaskEnv(*spec_, host_, folders_, OwnEnv()),
                 .work_dir = folders_.work,
                 .mark = ProcessMark(options_.work_dir, allocation_),
                 .slots = spec_->slots,
                 .spool_limit = options_.spool_limit,
                 .group = "",
-                .memory = 0};
+                .mounts = {}};
+  DET_ASSIGN_OR_RETURN(launch.mounts, MountsOf(*spec_, folders_, options_.places));
   if (options_.group.empty()) return launch;
   const GroupLimits limits = LimitsOf(*spec_);
   launch.group = absl::StrCat(options_.group, "/", ::getpid(), "-", allocation_.value());

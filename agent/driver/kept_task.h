@@ -51,6 +51,7 @@ class KeptTask {
   // All below: on the task's thread.
   void Run();
   absl::Status Prepare();
+  absl::Status UnpackContext();
   absl::Status StartKeeper();
   absl::StatusOr<Launch> MakeLaunch() const;
   TaskExit NeverRan(const absl::Status& why) const;

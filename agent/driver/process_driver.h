@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "agent/driver/driver.h"
+#include "agent/driver/library_files.h"
 #include "agent/driver/task_env.h"
 #include "base/fd.h"
 
@@ -31,6 +32,7 @@ struct ProcessDriverOptions {
   std::string keeper;                        // path of resolute-keeper
   int64_t spool_limit = int64_t{256} << 20;  // bytes of output kept for each task
   std::string group;  // in which tasks have control groups (control_group.h); empty: they have none
+  LibraryPlaces places;  // of the folders that the existing library for tasks looks for
   ContextSource* contexts = nullptr;
   TaskListener* listener = nullptr;
 };

@@ -112,11 +112,30 @@ class ProcessDriverTest : public testing::Test {
     for (const OutputLine& line : record.lines) texts.push_back(line.text);
     return absl::StrJoin(texts, "|");
   }
+  // An archive of one file.
+  std::string MakeContext(const std::string& name, const std::string& content) {
+    const std::string path = absl::StrCat(harness_.dir(), "/context", ++contexts_, ".tgz");
+    archive* writer = archive_write_new();
+    archive_write_add_filter_gzip(writer);
+    archive_write_set_format_gnutar(writer);
+    EXPECT_EQ(archive_write_open_filename(writer, path.c_str()), ARCHIVE_OK);
+    archive_entry* entry = archive_entry_new();
+    archive_entry_set_pathname(entry, name.c_str());
+    archive_entry_set_filetype(entry, AE_IFREG);
+    archive_entry_set_perm(entry, 0755);
+    archive_entry_set_size(entry, static_cast<la_int64_t>(content.size()));
+    archive_write_header(writer, entry);
+    archive_write_data(writer, content.data(), content.size());
+    archive_entry_free(entry);
+    archive_write_free(writer);
+    return path;
+  }
   std::vector<pid_t> Living() {
     return FindProcesses({.mark = ProcessMark(harness_.dir(), AllocationId("1.1.0"))});
   }
 
   ProcessHarness harness_;
+  int contexts_ = 0;
 };
 
 TEST_F(ProcessDriverTest, PrivateFolders) {
@@ -135,25 +154,20 @@ TEST_F(ProcessDriverTest, PrivateFolders) {
 }
 
 TEST_F(ProcessDriverTest, ContextBecomesTheWorkingDirectory) {
-  const std::string path = harness_.dir() + "/context.tgz";
-  archive* writer = archive_write_new();
-  archive_write_add_filter_gzip(writer);
-  archive_write_set_format_gnutar(writer);
-  ASSERT_EQ(archive_write_open_filename(writer, path.c_str()), ARCHIVE_OK);
-  archive_entry* entry = archive_entry_new();
-  archive_entry_set_pathname(entry, "run.sh");
-  archive_entry_set_filetype(entry, AE_IFREG);
-  archive_entry_set_perm(entry, 0755);
-  const std::string script = "#!/bin/sh\necho from the context\n";
-  archive_entry_set_size(entry, static_cast<la_int64_t>(script.size()));
-  archive_write_header(writer, entry);
-  archive_write_data(writer, script.data(), script.size());
-  archive_entry_free(entry);
-  archive_write_free(writer);
-
   TaskSpec spec = harness_.Spec("1.1.0", {"./run.sh"});
-  spec.context_hash = path;
+  spec.context_hash = MakeContext("run.sh", "#!/bin/sh\necho from the context\n");
   EXPECT_EQ(Text(Run(spec)), "from the context");
+}
+
+TEST_F(ProcessDriverTest, TheHookOfTheContextComesFirst) {
+  const std::string path = MakeContext("startup-hook.sh", "echo prepared; export MADE=\"by it\"\n");
+  TaskSpec spec = harness_.Spec("1.1.0", ProcessHarness::Shell("echo \"$0 $MADE\"; exit 3"));
+  spec.context_hash = path;
+  const Recorder::Record record = Run(spec);
+  EXPECT_EQ(Text(record), "prepared|sh by it");
+  EXPECT_EQ(record.exit.exit_code, 3);
+  spec.context_hash = MakeContext("startup-hook.sh", "echo cannot; false\n");
+  EXPECT_EQ(Run(spec).exit.exit_code, 1);
 }
 
 TEST_F(ProcessDriverTest, TheSdksProgramsComeFirst) {

@@ -75,6 +75,13 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   env["DET_AGENT_ID"] = host.agent_id;
   env["DET_NODE_ADDRESS"] = host.address;
   env["DET_TASK_ID"] = spec.task_id;
+  // One share of an allocation on one agent is what a container is elsewhere.
+  env["DET_RESOURCES_ID"] = host.agent_id;
+  env["DET_CONTAINER_ID"] = host.agent_id;
+  env["DET_RESOURCES_TYPE"] = "docker-container";
+  env["DET_MASTER_ADDR"] = host.master_host;
+  env["DET_USE_TLS"] = absl::StartsWith(host.master_url, "https:") ? "true" : "false";
+  env["DET_SEGMENT_ENABLED"] = "false";
   env["DET_ALLOCATION_ID"] = spec.allocation.value();
   env["DET_SESSION_TOKEN"] = spec.session_token;
   env["DET_SLOT_IDS"] = absl::StrCat("[", absl::StrJoin(spec.slots, ","), "]");

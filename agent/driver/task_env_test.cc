@@ -58,6 +58,12 @@ TEST(TaskEnv, KeepsThePromisesOfTheDocument) {
       {"DET_SDK_DIR", "/sdk"},
       {"DET_CACHE_DIR", "/w/cache"},
       {"DET_NODE_ADDRESS", "10.0.0.1"},
+      {"DET_RESOURCES_ID", "a1"},
+      {"DET_CONTAINER_ID", "a1"},
+      {"DET_RESOURCES_TYPE", "docker-container"},
+      {"DET_MASTER_ADDR", "m"},
+      {"DET_USE_TLS", "false"},
+      {"DET_SEGMENT_ENABLED", "false"},
       {"PATH", "/sdk/bin:/usr/bin"},
       {"CUDA_VISIBLE_DEVICES", ""},
   };

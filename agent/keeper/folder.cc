@@ -59,6 +59,10 @@ std::string Encode(const Launch& launch) {
   add('l', absl::StrCat(launch.spool_limit));
   if (!launch.group.empty()) add('g', launch.group);
   if (launch.memory > 0) add('b', absl::StrCat(launch.memory));
+  for (const base::Mount& mount : launch.mounts) {
+    add('f', mount.from);
+    add('t', mount.to);
+  }
   return text;
 }
 
@@ -80,6 +84,10 @@ absl::StatusOr<Launch> DecodeLaunch(absl::string_view text) {
       launch.mark = value;
     } else if (entry[0] == 'g') {
       launch.group = value;
+    } else if (entry[0] == 'f') {
+      launch.mounts.push_back({.from = value, .to = {}});
+    } else if (entry[0] == 't' && !launch.mounts.empty()) {
+      launch.mounts.back().to = value;
     } else if (entry[0] == 'b' && absl::SimpleAtoi(value, &launch.memory)) {
       continue;
     } else if (entry[0] == 's' && absl::SimpleAtoi(value, &slot)) {

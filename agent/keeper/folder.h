@@ -25,6 +25,7 @@
 #include "absl/strings/string_view.h"
 #include "agent/keeper/segments.h"
 #include "base/fd.h"
+#include "base/subprocess.h"
 
 namespace det::agent {
 
@@ -34,9 +35,10 @@ struct Launch {
   std::string work_dir;
   std::string mark;  // TaskProcesses::mark
   std::vector<int> slots;
-  int64_t spool_limit = 0;  // bytes of output kept
-  std::string group;        // its control group (control_group.h); empty: none
-  int64_t memory = 0;       // to which the group bounds it, in bytes; 0: no limit
+  int64_t spool_limit = 0;          // bytes of output kept
+  std::string group;                // its control group (control_group.h); empty: none
+  std::vector<base::Mount> mounts;  // what it sees elsewhere than others do
+  int64_t memory = 0;               // to which the group bounds it, in bytes; 0: no limit
   friend bool operator==(const Launch&, const Launch&) = default;
 };
 

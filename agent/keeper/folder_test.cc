@@ -18,6 +18,7 @@ const Launch kLaunch{.argv = {"sh", "-c", "echo \"a b\"\n", ""},
                      .slots = {0, 7},
                      .spool_limit = 1 << 20,
                      .group = "/sys/fs/cgroup/agent/7-1.1.0",
+                     .mounts = {{"/run 1", "/x"}, {"/y", "/z"}},
                      .memory = 1 << 30};
 
 TEST(KeepFolderText, LaunchComesBackAsItWas) {

@@ -92,6 +92,7 @@ absl::StatusOr<base::ChildProcess> Keeper::Spawn() const {
                                                           .group = base::ProcessGroup::kOwnSession,
                                                           .out = base::Redirect::Pipe(),
                                                           .err = base::Redirect::Pipe(),
+                                                          .mounts = launch.mounts,
                                                           .parent_death_signal = SIGKILL});
   if (grouped) {
     const absl::Status left = EnterGroup(AgentGroup(launch.group));

@@ -1,6 +1,7 @@
 #include "master/cluster/cluster.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -119,6 +120,49 @@ TEST_F(ClusterTest, APythonClassIsRunByItsOwnLauncher) {
   EXPECT_THAT(orders[0].spec.argv,
               ElementsAre("python3", "-m", "determined.launch.torch_distributed", "--", "--trial",
                           "model_def:MNistTrial"));
+}
+
+TEST_F(ClusterTest, TheExistingLibraryIsToldAllThatItLooksFor) {
+  AddAgent("a", 1);
+  AddAgent("b", 1);
+  auto config = MakeConfig();
+  config->resources.slots_per_trial = 2;
+  config->checkpoint_storage.host_path = "/ckpt";
+  config->description = std::string(100'000, 'x');
+  config->environment.variables.cpu = {"C10D_PORT=1", "DET_USER=other"};
+  Apply(CreateExperiment{.config = config, .owner = model::UserId(7), .owner_name = "ann"});
+  const auto orders = Of<StartTask>(Tick());
+  ASSERT_THAT(orders, SizeIs(2));
+  const TaskSpec& second = orders[1].spec;
+  EXPECT_EQ(second.env.at("DET_USER"), "ann");
+  EXPECT_EQ(second.env.at("DET_STEPS_COMPLETED"), "0");
+  EXPECT_EQ(second.env.at("DET_HPARAMS"), "{}");
+  EXPECT_THAT(second.env.at("DET_TASK_LOGGING_METADATA"), HasSubstr(R"("trial_id":"1")"));
+  EXPECT_EQ(second.env.at("DET_SHARED_FS_HOST_PATH"), "/ckpt");
+  EXPECT_EQ(second.env.at("C10D_PORT"), "1");
+  EXPECT_EQ(second.env.at("DTRAIN_SSH_PORT"), orders[0].spec.env.at("DTRAIN_SSH_PORT"));
+  EXPECT_FALSE(second.env.contains("DET_EXPERIMENT_CONFIG")) << "too long for the kernel";
+  EXPECT_THAT(second.files.at("determined/info/trial.json"),
+              HasSubstr(R"("description":"xxxxxxx)"));
+  EXPECT_EQ(
+      second.files.at("determined/info/rendezvous.json"),
+      R"({"container_addrs":["10.0.0.a","10.0.0.b"],"container_rank":1,"container_slot_counts":[1,1]})");
+}
+
+TEST_F(ClusterTest, RunsOfOneMachineHavePortsOfTheirOwn) {
+  AddAgent("a", 2);
+  Apply(CreateExperiment{.config = MakeConfig()});
+  Apply(CreateExperiment{.config = MakeConfig()});
+  const auto orders = Of<StartTask>(Tick());
+  ASSERT_THAT(orders, SizeIs(2));
+  std::set<std::string> ports;
+  for (const StartTask& order : orders) ports.insert(order.spec.env.at("C10D_PORT"));
+  Start("1.1.0");
+  Exit("1.1.0", 1);
+  for (const StartTask& order : Of<StartTask>(Tick())) {
+    EXPECT_TRUE(ports.insert(order.spec.env.at("C10D_PORT")).second);
+  }
+  EXPECT_THAT(ports, SizeIs(3));
 }
 
 TEST_F(ClusterTest, TheSameRequestMakesOneExperiment) {

@@ -66,6 +66,80 @@ const std::vector<std::string>& VariablesFor(const Cluster::State& s,
   return variables.cpu;
 }
 
+// The same as programs expect it that use the existing library for tasks: these members and no
+// others (docs/task_environment.md).
+Value MakeLibraryTrial(const Entry& entry, const Trial& t, const experiment::Allocation& a) {
+  const experiment::Experiment& e = entry.experiment;
+  return Value::Object{
+      {"experiment_id", e.id.value()},
+      {"trial_id", t.id.value()},
+      {"trial_run_id", a.run_id},
+      {"trial_seed", static_cast<int64_t>(t.seed)},
+      {"hparams", t.hparams},
+      {"config", model::ToValue(*e.config)},
+      {"steps_completed", t.steps_completed},
+      {"debug", e.config->debug},
+  };
+}
+
+// Where its shares are; nothing while the address of one is unknown.
+std::optional<Value> MakeRendezvous(const Cluster::State& s, const experiment::Allocation& a,
+                                    const experiment::Share& share) {
+  Value::List addresses;
+  Value::List slots;
+  int64_t rank = 0;
+  for (const RendezvousNode& node : NodesOf(s, a)) {
+    if (node.agent == share.placement.agent) rank = static_cast<int64_t>(addresses.size());
+    addresses.emplace_back(node.address);
+    slots.emplace_back(node.slots);
+  }
+  if (addresses.empty()) return std::nullopt;
+  return Value(Value::Object{{"container_addrs", std::move(addresses)},
+                             {"container_rank", rank},
+                             {"container_slot_counts", std::move(slots)}});
+}
+
+// Ports for programs that must agree on them beforehand, below those that the system gives out.
+// Two runs on one machine get the same only where the numbers of their trials lie a multiple of
+// kPorts apart; the next run of either has others.
+void AddPorts(std::map<std::string, std::string>& env, const Trial& t,
+              const experiment::Allocation& a) {
+  constexpr int64_t kPorts = 3000;
+  constexpr int64_t kNextRun = 997;
+  const int64_t offset = (t.id.value() - 1 + a.run_id * kNextRun) % kPorts;
+  env["DET_UNIQUE_PORT_OFFSET"] = absl::StrCat(offset);
+  env.emplace("DTRAIN_SSH_PORT", absl::StrCat(17000 + offset));
+  env.emplace("INTER_TRAIN_PROCESS_COMM_PORT_1", absl::StrCat(20000 + offset));
+  env.emplace("INTER_TRAIN_PROCESS_COMM_PORT_2", absl::StrCat(23000 + offset));
+  env.emplace("C10D_PORT", absl::StrCat(29400 + offset));
+}
+
+// The kernel takes no variable of more than 128 KiB; what is longer is in the files alone.
+void AddUnlessLong(std::map<std::string, std::string>& env, const std::string& name,
+                   const Value& value) {
+  constexpr size_t kLongest = 64 << 10;
+  std::string text = value.ToJson();
+  if (text.size() <= kLongest) env[name] = std::move(text);
+}
+
+// What programs look for that use the existing library for tasks, besides what is ours.
+void AddLibraryVariables(std::map<std::string, std::string>& env, const experiment::Experiment& e,
+                         const Trial& t, const experiment::Allocation& a) {
+  env["DET_USER"] = experiment::OwnerName(e);
+  AddUnlessLong(env, "DET_HPARAMS", t.hparams);
+  AddUnlessLong(env, "DET_EXPERIMENT_CONFIG", model::ToValue(*e.config));
+  env["DET_TASK_LOGGING_METADATA"] =
+      Value(Value::Object{{"allocation_id", a.id.value()},
+                          {"task_id", t.task.value()},
+                          {"trial_id", absl::StrCat(t.id.value())},
+                          {"experiment_id", absl::StrCat(e.id.value())}})
+          .ToJson();
+  if (e.config->checkpoint_storage.type == "shared_fs") {
+    env["DET_SHARED_FS_HOST_PATH"] = e.config->checkpoint_storage.host_path;
+  }
+  AddPorts(env, t, a);
+}
+
 // DET_ names are ours, but for those that are the user's to set (docs/task_environment.md).
 bool IsUsers(const std::string& name) {
   static constexpr std::array kSettings = {"DET_CXX", "DET_CXXFLAGS", "DET_LDFLAGS",
@@ -99,8 +173,9 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
   if (resources.memory > 0) env["DET_MEMORY"] = absl::StrCat(resources.memory * times);
   if (const auto& checkpoint = StartsFrom(t)) {
     env["DET_LATEST_CHECKPOINT"] = checkpoint->value();
-    env["DET_STEPS_COMPLETED"] = absl::StrCat(t.steps_completed);
   }
+  env["DET_STEPS_COMPLETED"] = absl::StrCat(t.steps_completed);
+  AddLibraryVariables(env, e, t, a);
   return env;
 }
 
@@ -118,6 +193,10 @@ TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation&
   spec.argv = MakeArgv(experiment.config->entrypoint);
   spec.env = MakeEnv(state, experiment, trial, allocation, share.placement);
   spec.files["info/trial.json"] = MakeTrialInfo(entry, trial, allocation).ToJson();
+  spec.files["determined/info/trial.json"] = MakeLibraryTrial(entry, trial, allocation).ToJson();
+  if (const auto rendezvous = MakeRendezvous(state, allocation, share)) {
+    spec.files["determined/info/rendezvous.json"] = rendezvous->ToJson();
+  }
   spec.context_hash = experiment.context_hash;
   return spec;
 }

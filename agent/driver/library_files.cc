@@ -1,0 +1,124 @@
+#include "agent/driver/library_files.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+
+namespace det::agent {
+namespace {
+
+std::string Quote(absl::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (absl::ascii_iscntrl(c)) {
+      absl::StrAppendFormat(&quoted, "\\u%04x", static_cast<unsigned char>(c));
+    } else {
+      quoted += c;
+    }
+  }
+  quoted += '"';
+  return quoted;
+}
+
+std::string EnvOr(const TaskSpec& spec, const std::string& name) {
+  const auto found = spec.env.find(name);
+  return found == spec.env.end() ? std::string() : found->second;
+}
+
+std::string ClusterJson(const TaskSpec& spec, const Host& host) {
+  const std::string checkpoint = EnvOr(spec, "DET_LATEST_CHECKPOINT");
+  return absl::StrCat(
+      "{\"master_url\": ", Quote(host.master_url), ", \"cluster_id\": ", Quote(host.cluster_id),
+      ", \"agent_id\": ", Quote(host.agent_id), ", \"slot_ids\": [", absl::StrJoin(spec.slots, ","),
+      "], \"task_id\": ", Quote(spec.task_id),
+      ", \"allocation_id\": ", Quote(spec.allocation.value()),
+      ", \"session_token\": ", Quote(spec.session_token),
+      ", \"task_type\": ", Quote(EnvOr(spec, "DET_TASK_TYPE")),
+      ", \"latest_checkpoint\": ", checkpoint.empty() ? "null" : Quote(checkpoint), "}\n");
+}
+
+std::string ResourcesJson(const TaskSpec& spec, const Host& host) {
+  std::vector<std::string> uuids;
+  for (const int slot : spec.slots) {
+    for (const Device& device : host.devices) {
+      if (device.id == slot && device.type != DeviceType::kCpu) {
+        uuids.push_back(Quote(device.uuid));
+      }
+    }
+  }
+  return absl::StrCat("{\"gpu_uuids\": [", absl::StrJoin(uuids, ", "), "]}\n");
+}
+
+absl::Status Link(const std::string& target, const std::string& path) {
+  if (::symlink(target.c_str(), path.c_str()) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot make the link ", path));
+}
+
+}  // namespace
+
+absl::StatusOr<LibraryPlaces> PrepareLibraryPlaces() {
+  LibraryPlaces places{.run = "/run/determined", .shared_fs = "/determined_shared_fs"};
+  base::SpawnOptions probe{.argv = {"true"}, .out = base::Redirect::Null()};
+  for (const std::string& place : {places.run, places.shared_fs}) {
+    DET_RETURN_IF_ERROR(base::MakeDirs(place, 0755));
+    probe.mounts.push_back({.from = place, .to = place});
+  }
+  DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(probe));
+  DET_RETURN_IF_ERROR(base::WaitForExit(child.pid).status());
+  return places;
+}
+
+std::string LibraryFolder(const TaskFolders& folders) { return folders.run + "/determined"; }
+
+std::string ModelFolder(const TaskFolders& folders) {
+  return LibraryFolder(folders) + "/train/model";
+}
+
+absl::Status WriteLibraryFiles(const TaskSpec& spec, const Host& host, const TaskFolders& folders) {
+  const std::string top = LibraryFolder(folders);
+  for (const char* folder : {"/info", "/pythonuserbase", "/train/logs"}) {
+    DET_RETURN_IF_ERROR(base::MakeDirs(top + folder));
+  }
+  DET_RETURN_IF_ERROR(base::MakeDirs(ModelFolder(folders)));
+  DET_RETURN_IF_ERROR(Link(folders.work, top + "/workdir"));
+  // What ranks write there is the task's output like any other.
+  DET_RETURN_IF_ERROR(Link("/proc/self/fd/1", top + "/train/logs/stdout.log"));
+  DET_RETURN_IF_ERROR(Link("/proc/self/fd/2", top + "/train/logs/stderr.log"));
+  DET_RETURN_IF_ERROR(
+      base::WriteFileAtomically(top + "/info/cluster.json", ClusterJson(spec, host), 0600));
+  return base::WriteFileAtomically(top + "/info/resources.json", ResourcesJson(spec, host), 0600);
+}
+
+std::vector<std::string> WithStartupHook(std::vector<std::string> argv,
+                                         const TaskFolders& folders) {
+  if (::access((folders.work + "/startup-hook.sh").c_str(), R_OK) != 0) return argv;
+  const char* shell = ::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
+  constexpr char kScript[] = "set -e; . ./startup-hook.sh; set +e; exec \"$@\"";
+  argv.insert(argv.begin(), {shell, "-c", kScript, "task"});
+  return argv;
+}
+
+absl::StatusOr<std::vector<base::Mount>> MountsOf(const TaskSpec& spec, const TaskFolders& folders,
+                                                  const LibraryPlaces& places) {
+  std::vector<base::Mount> mounts;
+  if (places.run.empty()) return mounts;
+  mounts.push_back({.from = LibraryFolder(folders), .to = places.run});
+  const std::string shared = EnvOr(spec, "DET_SHARED_FS_HOST_PATH");
+  if (shared.empty()) return mounts;
+  DET_RETURN_IF_ERROR(base::MakeDirs(shared));
+  mounts.push_back({.from = shared, .to = places.shared_fs});
+  return mounts;
+}
+
+}  // namespace det::agent
