@@ -66,7 +66,7 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   env["DET_MASTERS"] = host.masters;
   env["DET_MASTER_HOST"] = host.master_host;
   env["DET_MASTER_PORT"] = absl::StrCat(host.master_port);
-  if (host.tls.on) env["DET_USE_TLS"].push_back('1');
+  env["DET_USE_TLS"] = host.tls.on ? "true" : "false";
   if (!host.tls.authority.empty()) {
     env["DET_MASTER_CERT_FILE"] = absl::StrCat(folders.run, "/", kMasterCertificate);
   }
@@ -80,7 +80,6 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   env["DET_CONTAINER_ID"] = host.agent_id;
   env["DET_RESOURCES_TYPE"] = "docker-container";
   env["DET_MASTER_ADDR"] = host.master_host;
-  env["DET_USE_TLS"] = absl::StartsWith(host.master_url, "https:") ? "true" : "false";
   env["DET_SEGMENT_ENABLED"] = "false";
   env["DET_ALLOCATION_ID"] = spec.allocation.value();
   env["DET_SESSION_TOKEN"] = spec.session_token;

@@ -76,12 +76,12 @@ TEST(TaskEnv, KeepsThePromisesOfTheDocument) {
 TEST(TaskEnv, WhatATaskNeedsToKnowItsMasterBy) {
   Host host = OneHost(DeviceType::kCpu);
   auto env = Env(Spec(), host, {});
-  for (const char* name : {"DET_USE_TLS", "DET_MASTER_CERT_FILE", "DET_MASTER_CERT_NAME"}) {
+  for (const char* name : {"DET_MASTER_CERT_FILE", "DET_MASTER_CERT_NAME"}) {
     EXPECT_FALSE(env.contains(name)) << name;
   }
   host.tls.on = true;  // by the system's authorities
   env = Env(Spec(), host, {});
-  EXPECT_EQ(env.at("DET_USE_TLS"), "1");
+  EXPECT_EQ(env.at("DET_USE_TLS"), "true");
   EXPECT_FALSE(env.contains("DET_MASTER_CERT_FILE"));
   host.tls.authority = "PEM";
   host.tls.master_name = "resolute";

@@ -20,7 +20,7 @@ MASTER = os.path.join(harness.ROOT, "master/resolute-master")
 # A trial without any library: one validation, told over TLS.
 TELLER = '''
 import json, os, ssl, urllib.request
-assert os.environ["DET_MASTER"].startswith("https://") and os.environ["DET_USE_TLS"] == "1"
+assert os.environ["DET_MASTER"].startswith("https://") and os.environ["DET_USE_TLS"] == "true"
 info = json.load(open(os.environ["DET_RUN_DIR"] + "/info/trial.json"))
 urllib.request.urlopen(urllib.request.Request(
     os.environ["DET_MASTER"] + "/det.trial.v1.TrialRuntime/ReportMetrics",

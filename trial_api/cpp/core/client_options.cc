@@ -47,7 +47,7 @@ std::string ReadAuthority() {
 TrialClient::Options ClientOptionsFromEnvironment() {
   TrialClient::Options options;
   const std::string list = EnvOr("DET_MASTERS", "");
-  options.tls.on = EnvOr("DET_USE_TLS", "") == "1";
+  options.tls.on = EnvOr("DET_USE_TLS", "") == "true";
   options.masters = list.empty() ? std::vector<std::string>{RequireEnv("DET_MASTER_HOST") + ":" +
                                                             RequireEnv("DET_MASTER_PORT")}
                                  : ParseMasters(list, &options.tls.on);

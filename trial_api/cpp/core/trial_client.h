@@ -102,7 +102,7 @@ class TrialClient {
 
 // From $DET_MASTERS (or $DET_MASTER_HOST and $DET_MASTER_PORT), $DET_MASTER_PATIENCE,
 // $DET_SESSION_TOKEN, $DET_ALLOCATION_ID, $DET_TRIAL_ID and $DET_TRIAL_RUN_ID; over TLS where these
-// are https://, or $DET_USE_TLS is 1, with $DET_MASTER_CERT_FILE and $DET_MASTER_CERT_NAME. Throws
+// are https://, or $DET_USE_TLS is "true", with $DET_MASTER_CERT_FILE and $DET_MASTER_CERT_NAME. Throws
 // Error naming the one that is missing or wrong.
 TrialClient::Options ClientOptionsFromEnvironment();
 
