@@ -30,7 +30,7 @@ TEST_F(HooksTest, AWebhookIsMade) {
   for (const char* part :
        {R"("name":"ci")", R"("workspaceId":2)", R"("webhookType":"WEBHOOK_TYPE_SLACK")",
         R"("mode":"WEBHOOK_MODE_SPECIFIC")", R"("state":"ERROR")", R"("regex":"o+ps")",
-        R"("triggerType":"TRIGGER_TYPE_CUSTOM")", R"("metric":"accuracy")", R"("op":">=")",
+        R"("triggerType":"TRIGGER_TYPE_CUSTOM")", R"("metric":"accuracy")", R"("op":"\u003e=")",
         R"("value":0.9)", R"("group":"validation")"}) {
     EXPECT_THAT(sent, HasSubstr(part));
   }

@@ -260,7 +260,7 @@ class TaskTest(Replay):
             names = {"1.UUID": env["DET_TASK_ID"], "1.UUID.1": env["DET_ALLOCATION_ID"],
                      "UUID": last_checkpoint or env["DET_AGENT_ID"]}
             answer = task.send(step["verb"], self.path_of(step["path"], names, experiment, trial),
-                               self.body_of(step, names, trial))
+                               self.body_of(step, names, experiment, trial))
             report.judge(step, answer, run)
             if "timeout_seconds=60" in step["path"] and answer.status == 200:
                 if answer.json().get("preempt") is not True:
@@ -277,7 +277,7 @@ class TaskTest(Replay):
         return path
 
     @staticmethod
-    def body_of(step, names, trial):
+    def body_of(step, names, experiment, trial):
         body = replay.substitute(step.get("body"), names)
         if step.get("operation") == "PostTaskLogs" and not body:
             body = {"logs": [{"timestamp": "2026-11-21T07:32:30.738544+00:00", "stdtype": "stderr",
@@ -285,9 +285,10 @@ class TaskTest(Replay):
                               "trial_id": str(trial), "container_id": "c", "agent_id": "agent-0",
                               "source": "task", "level": "LOG_LEVEL_INFO", "log": "shipped\n"}]}
         for holder in (body, (body or {}).get("metrics")):
-            for name in ("trialId", "runId"):
+            for name, number in (("trialId", trial), ("runId", trial),
+                                 ("experimentId", experiment)):
                 if isinstance(holder, dict) and name in holder:
-                    holder[name] = trial
+                    holder[name] = number
         metrics = (body or {}).get("metrics", {}).get("metrics")
         if metrics and step.get("batches"):
             metrics["batchMetrics"] = [metrics["avgMetrics"]] * step["batches"]
