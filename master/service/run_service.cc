@@ -277,7 +277,7 @@ class RunService final : public api::RunService::CallbackService {
       for (const store::ExperimentRecord& record : page.experiments) {
         if (record.experiment.id != id) continue;
         auto& out = *response->add_experiments();
-        *out.mutable_experiment() = ToProto(record, live, edge_.clock->Now(), /*detail=*/true);
+        *out.mutable_experiment() = ToProto(record, live, edge_.clock->Now(), /*detail=*/false);
         for (const store::TrialRecord& trial : trials.trials) {
           if (record.experiment.best_trial != trial.trial.id) continue;
           *out.mutable_best_trial() = ToProto(trial, live, {}, edge_.clock->Now());

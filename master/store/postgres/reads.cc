@@ -106,12 +106,12 @@ absl::StatusOr<ExperimentRecord> SqlStore::GetExperiment(model::ExperimentId id)
 
 absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& query) {
   constexpr char kAsked[] =
-      " WHERE strpos(lower(e.name), lower($1)) > 0 "
+      " WHERE ($1 = '' OR strpos(lower(e.name), lower($1)) > 0) "
       "AND CASE WHEN $2::text[] IS NULL THEN e.state <> 'DELETED' ELSE e.state = ANY($2) END "
       "AND ($3::text[] IS NULL OR coalesce(u.username, '') = ANY($3)) "
       "AND ($4::text IS NULL OR e.request_id = $4) "
       "AND ($5::boolean IS NULL OR e.archived = $5) "
-      "AND strpos(lower(e.description), lower($6)) > 0 "
+      "AND ($6 = '' OR strpos(lower(e.description), lower($6)) > 0) "
       "AND ($7::jsonb IS NULL OR e.labels @> $7) AND ($8::int[] IS NULL OR e.owner = ANY($8)) "
       "AND ($9::int = 0 OR e.project = $9) "
       "AND ($10::int[] IS NULL OR coalesce(p.workspace, 1) = ANY($10))";

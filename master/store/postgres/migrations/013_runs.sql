@@ -6,7 +6,8 @@ ALTER TABLE trials ADD COLUMN project int NOT NULL DEFAULT 1;
 UPDATE trials t SET project = CASE e.state WHEN 'DELETED' THEN 0 ELSE e.project END
   FROM experiments e
   WHERE e.id = t.experiment AND (e.project <> 1 OR e.state = 'DELETED');
-CREATE INDEX trials_project ON trials (project, id);
+-- With what never changes and is often asked: then the rows, which are wide, are not looked at.
+CREATE INDEX trials_project ON trials (project, id) INCLUDE (experiment, created_at);
 CREATE INDEX experiments_archived ON experiments (id) WHERE archived;
 
 -- What a document says, path by path: objects are taken apart, lists are texts. What is too long for
