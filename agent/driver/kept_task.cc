@@ -182,9 +182,12 @@ absl::Status KeptTask::Prepare() {
   return WriteRunFiles(files, folders_.run);
 }
 
-// Twice: what the task makes of one of them does not get into checkpoints, as the other does.
+// Twice where the existing library is served: what the task makes of the one does not get into
+// checkpoints, as the other does.
 absl::Status KeptTask::UnpackContext() {
-  for (const std::string& folder : {folders_.work, ModelFolder(folders_)}) {
+  std::vector<std::string> folders = {folders_.work};
+  if (!options_.places.run.empty()) folders.push_back(ModelFolder(folders_));
+  for (const std::string& folder : folders) {
     DET_ASSIGN_OR_RETURN(base::Fd archive,
                          options_.contexts->Open(spec_->context_hash, prepare_stop_.get_token()));
     DET_RETURN_IF_ERROR(Unpack(std::move(archive), folder));

@@ -113,6 +113,10 @@ absl::StatusOr<std::vector<base::Mount>> MountsOf(const TaskSpec& spec, const Ta
                                                   const LibraryPlaces& places) {
   std::vector<base::Mount> mounts;
   if (places.run.empty()) return mounts;
+  // Again, as somebody may have removed them.
+  for (const std::string& place : {places.run, places.shared_fs}) {
+    DET_RETURN_IF_ERROR(base::MakeDirs(place, 0755));
+  }
   mounts.push_back({.from = LibraryFolder(folders), .to = places.run});
   const std::string shared = EnvOr(spec, "DET_SHARED_FS_HOST_PATH");
   if (shared.empty()) return mounts;

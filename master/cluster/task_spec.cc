@@ -100,8 +100,8 @@ std::optional<Value> MakeRendezvous(const Cluster::State& s, const experiment::A
 }
 
 // Ports for programs that must agree on them beforehand, below those that the system gives out.
-// Two runs on one machine get the same only where the numbers of their trials lie a multiple of
-// kPorts apart; the next run of either has others.
+// Those of one experiment that start together differ; two others on one machine may meet, and the
+// next run of the one that then fails has others.
 void AddPorts(std::map<std::string, std::string>& env, const Trial& t,
               const experiment::Allocation& a) {
   constexpr int64_t kPorts = 3000;

@@ -122,7 +122,7 @@ std::string MarkOf(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) != 0) return "";
   return absl::StrCat(info.st_ino, " ", info.st_size, " ", info.st_mtim.tv_sec, ".",
-                      info.st_mtim.tv_nsec);
+                      info.st_mtim.tv_nsec, " ", info.st_ctim.tv_sec, ".", info.st_ctim.tv_nsec);
 }
 
 }  // namespace

@@ -160,17 +160,50 @@ absl::Status ApplyLimits(const ConfigPolicy& policy, model::ExperimentConfig& co
   return CheckPriority(policy, "resources.priority", *resources.priority);
 }
 
+// What a policy says of a member of `resources`, it says for good.
+absl::Status CheckInvariant(const ConfigPolicy& policy, std::string_view member,
+                            const Value& asked) {
+  for (const model::ConfigLayer& layer : policy.layers) {
+    DET_ASSIGN_OR_RETURN(const ConfigNode root,
+                         model::ReadYaml(layer.text, layer.name, /*with_lines=*/false));
+    const ConfigNode* said = root.FindPath(absl::StrCat("resources.", std::string(member)));
+    if (said == nullptr || said->ToValue().ToJson() == asked.ToJson()) continue;
+    return absl::PermissionDeniedError(absl::StrCat(std::string(member), ": ", layer.name, " says ",
+                                                    said->ToValue().ToJson(),
+                                                    "; leave it, or ask an administrator"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckUpdate(const ConfigPolicy& policy, const cluster::UpdateQueue::Update& update) {
+  if (update.priority) {
+    DET_RETURN_IF_ERROR(CheckPriority(policy, "priority", *update.priority));
+    DET_RETURN_IF_ERROR(CheckInvariant(policy, "priority", int64_t{*update.priority}));
+  }
+  if (update.max_slots) {
+    if (*update.max_slots == 0 && policy.max_slots) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("max_slots: without a limit is more than the ", policy.max_slots->value,
+                       " slots that ", policy.max_slots->whose, " allows"));
+    }
+    DET_RETURN_IF_ERROR(CheckSlots(policy, "max_slots", *update.max_slots));
+    DET_RETURN_IF_ERROR(CheckInvariant(policy, "max_slots", int64_t{*update.max_slots}));
+  }
+  if (update.weight) DET_RETURN_IF_ERROR(CheckInvariant(policy, "weight", *update.weight));
+  if (!update.resource_pool) return absl::OkStatus();
+  return CheckInvariant(policy, "resource_pool", *update.resource_pool);
+}
+
 absl::Status CheckQueueUpdate(store::Store& store, const cluster::UpdateQueue& update) {
   for (const cluster::UpdateQueue::Update& each : update.updates) {
-    if (!each.priority && !each.max_slots) continue;
+    if (!each.priority && !each.max_slots && !each.weight && !each.resource_pool) continue;
     const std::optional<model::ExperimentId> id = model::ExperimentOf(each.job);
     if (!id) continue;
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(*id));
     const experiment::Experiment& e = record.experiment;
     DET_ASSIGN_OR_RETURN(const ConfigPolicy policy,
                          FindConfigPolicy(store, e.workspace, e.config->workspace));
-    if (each.max_slots) DET_RETURN_IF_ERROR(CheckSlots(policy, "max_slots", *each.max_slots));
-    if (each.priority) DET_RETURN_IF_ERROR(CheckPriority(policy, "priority", *each.priority));
+    DET_RETURN_IF_ERROR(CheckUpdate(policy, each));
   }
   return absl::OkStatus();
 }

@@ -214,16 +214,17 @@ class RunService final : public api::RunService::CallbackService {
  private:
   store::Runs& runs() { return edge_.store->runs(); }
 
-  // Of a project with many runs good for a minute: people set filters by them. Who asks meanwhile
-  // waits for the one answer.
+  // Of a project with many runs good for a minute: people set filters by them.
   absl::Status ReadRanges(int32_t project, api::GetProjectNumericMetricsRangeResponse* response) {
     const absl::Time now = edge_.clock->Now();
-    std::lock_guard lock(mutex_);
-    std::erase_if(ranges_, [now](const auto& item) { return item.second.until <= now; });
-    const auto kept = ranges_.find(project);
-    if (kept != ranges_.end()) {
-      *response = kept->second.response;
-      return absl::OkStatus();
+    {
+      std::lock_guard lock(mutex_);
+      std::erase_if(ranges_, [now](const auto& item) { return item.second.until <= now; });
+      const auto kept = ranges_.find(project);
+      if (kept != ranges_.end()) {
+        *response = kept->second.response;
+        return absl::OkStatus();
+      }
     }
     DET_ASSIGN_OR_RETURN(const auto record, edge_.store->projects().GetProject(project));
     DET_ASSIGN_OR_RETURN(const auto ranges, runs().MetricRanges(project));
@@ -233,7 +234,9 @@ class RunService final : public api::RunService::CallbackService {
       out.set_min(range.min);
       out.set_max(range.max);
     }
-    if (record.num_runs > kManyRuns) ranges_[project] = {now + absl::Minutes(1), *response};
+    if (record.num_runs <= kManyRuns) return absl::OkStatus();
+    std::lock_guard lock(mutex_);
+    ranges_[project] = {now + absl::Minutes(1), *response};
     return absl::OkStatus();
   }
 

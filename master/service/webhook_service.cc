@@ -265,7 +265,9 @@ class WebhookService final : public api::WebhookService::CallbackService {
       DET_RETURN_IF_ERROR(webhooks::CheckUrl(request.webhook().url()));
       patch.url = request.webhook().url();
     }
-    return hooks().ChangeWebhook(request.id(), patch).status();
+    DET_RETURN_IF_ERROR(hooks().ChangeWebhook(request.id(), patch).status());
+    edge_.webhooks->Changed();
+    return absl::OkStatus();
   }
 
   void Test(int32_t id, const auth::Principal& principal, api::TestWebhookResponse* response,

@@ -114,7 +114,7 @@ std::vector<std::string> KeptStates(Table table, const std::string& given) {
 Filter OfStates(Table table, Condition condition) {
   const std::string given = std::get<std::string>(condition.operand);
   Filter group;
-  group.any = condition.op == Operator::kEqual;
+  group.any = condition.op == Operator::kEqual || condition.op == Operator::kContains;
   for (const std::string& state : KeptStates(table, given)) {
     Filter one;
     condition.operand = state;

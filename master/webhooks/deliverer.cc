@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -42,7 +43,8 @@ class Deliverer::Impl {
     webhooks_ = webhooks;
     clock_ = clock;
     leads_ = std::move(leads);
-    pool_ = std::make_unique<base::ThreadPool>(options_.at_once);
+    // One more, for what people try.
+    pool_ = std::make_unique<base::ThreadPool>(options_.at_once + 1);
     thread_ = std::thread([this] { Run(); });
   }
   void Stop();
@@ -56,6 +58,9 @@ class Deliverer::Impl {
   void Send(const DeliveryRecord& delivery);
   absl::Status Attempt(const store::WebhookRecord& webhook, const DeliveryRecord& delivery) const;
   AttemptRecord After(const DeliveryRecord& delivery, const absl::Status& sent);
+  // One that does not answer holds a thread for long: the longer it fails, the more others go
+  // first.
+  void NoteTurn(int32_t webhook, bool ok, absl::Time now);
   // Until it is done, or this stops: a row that still says PENDING would be sent again at once.
   void Record(int64_t delivery, const AttemptRecord& attempt);
   // Waits, at most as long, unless this stops; whether it does not.
@@ -70,6 +75,11 @@ class Deliverer::Impl {
   std::condition_variable changed_;
   bool due_ = true;
   std::set<int32_t> busy_;  // webhooks that are being sent something: one at a time each
+  struct Failing {
+    int attempts = 0;  // in a row, whatever was sent
+    absl::Time until;  // others go first
+  };
+  std::map<int32_t, Failing> failing_;  // by webhook
   base::Rng rng_{std::random_device()()};
   absl::Time dropped_ = absl::InfinitePast();  // of Run's thread
   std::unique_ptr<base::ThreadPool> pool_;
@@ -112,18 +122,23 @@ absl::Duration Deliverer::Impl::Pass() {
   const absl::Time now = clock_->Now();
   if (now - dropped_ >= kLookEvery && webhooks_->DropDeliveries(now - kKeep).ok()) dropped_ = now;
   while (true) {
-    std::vector<int32_t> busy;
+    std::vector<int32_t> others;
+    absl::Time again = now + kLookEvery;
     {
       std::lock_guard lock(mutex_);
       if (stopping_ || static_cast<int>(busy_.size()) >= options_.at_once) return kLookEvery;
-      busy.assign(busy_.begin(), busy_.end());
+      others.assign(busy_.begin(), busy_.end());
+      for (const auto& [webhook, failing] : failing_) {
+        if (failing.until <= now) continue;
+        others.push_back(webhook);
+        again = std::min(again, failing.until);
+      }
     }
-    const absl::StatusOr<std::optional<DeliveryRecord>> next = webhooks_->NextDelivery(busy);
+    const absl::StatusOr<std::optional<DeliveryRecord>> next = webhooks_->NextDelivery(others);
     if (!next.ok()) return kAgainAfter;
-    if (!next->has_value()) return kLookEvery;
+    if (next->has_value()) again = std::min(again, (*next)->next_at);
     // A little more than what is left: a wait that is cut to milliseconds would be too short.
-    const absl::Duration left = (*next)->next_at - now;
-    if (left > absl::ZeroDuration()) return std::min(left + absl::Milliseconds(1), kLookEvery);
+    if (!next->has_value() || again > now) return again - now + absl::Milliseconds(1);
     {
       std::lock_guard lock(mutex_);
       busy_.insert((*next)->webhook);
@@ -158,6 +173,7 @@ AttemptRecord Deliverer::Impl::After(const DeliveryRecord& delivery, const absl:
   AttemptRecord attempt;
   attempt.at = clock_->Now();
   attempt.state = State::kDelivered;
+  NoteTurn(delivery.webhook, sent.ok(), attempt.at);
   if (sent.ok()) return attempt;
   attempt.error = std::string(sent.message()).substr(0, kErrorLimit);
   std::optional<absl::Time> next;
@@ -172,6 +188,19 @@ AttemptRecord Deliverer::Impl::After(const DeliveryRecord& delivery, const absl:
                    << base::Field("event", delivery.event_id)
                    << base::Field("reason", attempt.error);
   return attempt;
+}
+
+void Deliverer::Impl::NoteTurn(int32_t webhook, bool ok, absl::Time now) {
+  constexpr int kMostDoublings = 8;
+  std::lock_guard lock(mutex_);
+  if (ok) {
+    failing_.erase(webhook);
+    return;
+  }
+  Failing& failing = failing_[webhook];
+  // No longer than the pause of a delivery that failed as often.
+  const int doublings = std::min(failing.attempts++, kMostDoublings);
+  failing.until = now + kFirstPause / 2 * (int64_t{1} << doublings);
 }
 
 void Deliverer::Impl::Record(int64_t delivery, const AttemptRecord& attempt) {

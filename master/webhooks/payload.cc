@@ -1,5 +1,7 @@
 #include "master/webhooks/payload.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "master/auth/tokens.h"
@@ -31,6 +33,20 @@ std::string Escape(const std::string& text) {
   return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
 }
 
+// Escaped, and no longer than that: Slack refuses sections of more than 3,000 characters.
+std::string EscapeStart(std::string text) {
+  constexpr size_t kMost = 2'000;
+  std::string escaped = Escape(text);
+  while (escaped.size() > kMost) {
+    // In whole characters: bytes that go on are 10xxxxxx.
+    size_t end = text.size() - std::max<size_t>(1, (escaped.size() - kMost) / 5);
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+    text.resize(end);
+    escaped = Escape(text) + "...";
+  }
+  return escaped;
+}
+
 std::string Sentence(const store::DeliveryRecord& delivery) {
   const Value& data = delivery.data;
   switch (delivery.trigger) {
@@ -56,7 +72,7 @@ std::string SlackBody(const store::DeliveryRecord& delivery, const std::string& 
       Escape(absl::StrCat("experiment ", TextAt(delivery.data, "experiment", "id"), " \"",
                           TextAt(delivery.data, "experiment", "name"), "\""));
   const std::string link = LinkOf(delivery.data, base_url);
-  const std::string words = Escape(Sentence(delivery));
+  const std::string words = EscapeStart(Sentence(delivery));
   const std::string text =
       absl::StrCat(link.empty() ? name : absl::StrCat("<", link, "|", name, ">"), " ", words);
   Value section = Value::Object{{"type", "section"},

@@ -84,9 +84,10 @@ void SetUp(CURL* curl, Exchange& exchange) {
 
 absl::Status Judge(CURL* curl, CURLcode code, const Exchange& exchange) {
   if (exchange.stopping) return absl::CancelledError("the master is stopping");
-  if (!exchange.refused.ok()) return exchange.refused;
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+  // Of several addresses one may have answered although another was refused.
+  if (status == 0 && !exchange.refused.ok()) return exchange.refused;
   // An answer that is too long, or breaks off, has said what matters.
   if (status >= 200 && status < 300) return absl::OkStatus();
   if (status == 0) return absl::UnavailableError(curl_easy_strerror(code));

@@ -17,6 +17,7 @@ using model::Value;
 using model::WebhookTrigger;
 
 constexpr size_t kMostTold = 100'000;
+constexpr absl::Duration kUnheard = absl::Seconds(30);
 constexpr size_t kShownBytes = 2000;  // of a line
 
 // What a second report would not heal must not hold up those who report.
@@ -63,6 +64,7 @@ void TriggerWatch::Changed() {
   ++version_;
   watched_ = nullptr;
   told_.clear();
+  unheard_.clear();
 }
 
 absl::StatusOr<std::shared_ptr<const TriggerWatch::Watched>> TriggerWatch::Read() {
@@ -90,7 +92,8 @@ bool TriggerWatch::WantsMetrics() {
 
 bool TriggerWatch::IsTold(model::TrialId trial, int32_t trigger) {
   std::lock_guard lock(mutex_);
-  return told_.contains({trial, trigger});
+  if (told_.contains({trial, trigger})) return true;
+  return clock_.Now() - unheard_since_ <= kUnheard && unheard_.contains({trial, trigger});
 }
 
 absl::Status TriggerWatch::Look(const std::vector<model::MetricReport>& reports) {
@@ -144,7 +147,7 @@ absl::Status TriggerWatch::Tell(model::ExperimentId experiment, Value::Object da
   model::WebhookEvent event;
   event.trigger = WebhookTrigger::kCustom;
   event.experiment = experiment;
-  return Raise(event, std::move(data));
+  return Raise(event, std::move(data)).status();
 }
 
 absl::Status TriggerWatch::Fire(WebhookTrigger type, int32_t trigger,
@@ -155,15 +158,25 @@ absl::Status TriggerWatch::Fire(WebhookTrigger type, int32_t trigger,
   event.experiment = experiment;
   event.only_trigger = trigger;
   event.once_for = trial;
-  const absl::Status raised = Raise(event, std::move(data));
-  if (!raised.ok() && !absl::IsNotFound(raised)) return raised;
+  const absl::StatusOr<int> raised = Raise(event, std::move(data));
+  if (!raised.ok()) return absl::IsNotFound(raised.status()) ? absl::OkStatus() : raised.status();
+  // Where nobody heard it now, a move or a new name may change that: remembered for a while.
   std::lock_guard lock(mutex_);
+  const absl::Time now = clock_.Now();
+  if (now - unheard_since_ > kUnheard) {
+    unheard_.clear();
+    unheard_since_ = now;
+  }
+  if (*raised == 0) {
+    unheard_.insert({trial, trigger});
+    return absl::OkStatus();
+  }
   if (told_.size() >= kMostTold) told_.clear();
   told_.insert({trial, trigger});
   return absl::OkStatus();
 }
 
-absl::Status TriggerWatch::Raise(model::WebhookEvent& event, Value::Object data) {
+absl::StatusOr<int> TriggerWatch::Raise(model::WebhookEvent& event, Value::Object data) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
                        store_.GetExperiment(event.experiment));
   event.at = clock_.Now();
@@ -171,7 +184,7 @@ absl::Status TriggerWatch::Raise(model::WebhookEvent& event, Value::Object data)
   event.data = std::move(data);
   DET_ASSIGN_OR_RETURN(const int made, store_.webhooks().Raise(event));
   if (made > 0) raised_();
-  return absl::OkStatus();
+  return made;
 }
 
 }  // namespace det::webhooks

@@ -53,7 +53,8 @@ class TriggerWatch {
   absl::Status Fire(model::WebhookTrigger type, int32_t trigger, model::ExperimentId experiment,
                     model::TrialId trial, model::Value::Object data);
   // Completes the event.
-  absl::Status Raise(model::WebhookEvent& event, model::Value::Object data);
+  // How many deliveries it made.
+  absl::StatusOr<int> Raise(model::WebhookEvent& event, model::Value::Object data);
 
   store::Store& store_;
   const base::Clock& clock_;
@@ -61,7 +62,9 @@ class TriggerWatch {
   std::mutex mutex_;
   int64_t version_ = 0;  // of the webhooks
   std::shared_ptr<const Watched> watched_;
-  std::set<std::pair<model::TrialId, int32_t>> told_;  // or not to be told; the rows know better
+  std::set<std::pair<model::TrialId, int32_t>> told_;     // the rows know better
+  std::set<std::pair<model::TrialId, int32_t>> unheard_;  // by nobody, since then
+  absl::Time unheard_since_ = absl::InfinitePast();
 };
 
 }  // namespace det::webhooks

@@ -9,7 +9,7 @@ namespace {
 
 // Who hears of it: the webhooks of the experiment's workspace and of all, unless its configuration
 // keeps them out or does not name them. `told`: of those that tell of a trial once, the triggers
-// that had not.
+// that had not. The lock: one that is deleted meanwhile drops out, in place of failing the commit.
 constexpr char kRaise[] = R"sql(
 WITH heard AS (
   SELECT t.id AS trigger, t.condition, w.id AS webhook
@@ -22,6 +22,7 @@ WITH heard AS (
     AND coalesce(c.named ->> 'exclude', 'false') <> 'true'
     AND (w.mode = 'WORKSPACE' OR coalesce(c.named -> 'webhook_id' @> to_jsonb(w.id), false)
          OR coalesce(c.named -> 'webhook_name' @> to_jsonb(w.name), false))
+  FOR KEY SHARE OF w
 ), told AS (
   INSERT INTO webhook_fired (trial, trigger) SELECT $5::int, trigger FROM heard
   WHERE $5::int IS NOT NULL ON CONFLICT DO NOTHING RETURNING trigger

@@ -71,6 +71,8 @@ constexpr char kRanges[] =
 constexpr char kPutMetadata[] =
     "INSERT INTO run_metadata (trial, metadata) SELECT id, $2::json FROM trials WHERE id = $1 "
     "ON CONFLICT (trial) DO UPDATE SET metadata = excluded.metadata RETURNING trial";
+// As writers of summaries do (migration 013): a move waits for this one, or is seen by it.
+constexpr char kHoldProjects[] = "SELECT pg_advisory_xact_lock_shared(7241900303)";
 constexpr char kDropValues[] =
     "DELETE FROM run_values WHERE trial = $1 AND key >= 'metadata.' AND key < 'metadata/'";
 constexpr char kPutValues[] =
@@ -277,6 +279,7 @@ absl::StatusOr<std::vector<MetricRange>> SqlRuns::MetricRanges(int32_t project) 
 absl::Status SqlRuns::PutMetadata(model::TrialId id, const model::Value& metadata) {
   const Params both = MakeParams(id, metadata);
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_RETURN_IF_ERROR(connection.Exec(kHoldProjects, {}).status());
     DET_ASSIGN_OR_RETURN(const Result put, connection.Exec(kPutMetadata, both));
     if (put.rows() == 0) return NoSuchRun(id);
     DET_RETURN_IF_ERROR(connection.Exec(kDropValues, MakeParams(id)).status());

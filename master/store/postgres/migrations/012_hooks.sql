@@ -38,7 +38,7 @@ CREATE INDEX webhook_deliveries_ended ON webhook_deliveries (ended_at) WHERE sta
 -- Of which trial a trigger on metrics or logs has told already.
 CREATE TABLE webhook_fired (
   trial   int NOT NULL,
-  trigger int NOT NULL REFERENCES webhook_triggers ON DELETE CASCADE,
+  trigger int NOT NULL REFERENCES webhook_triggers ON DELETE CASCADE,  -- goes with its webhook alone
   PRIMARY KEY (trial, trigger)
 );
 CREATE INDEX webhook_fired_trigger ON webhook_fired (trigger);
