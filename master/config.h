@@ -35,6 +35,8 @@ struct Config {
   int requests_per_second = 1000;
   int streams_per_user = 100;
   std::vector<std::string> allow_origins;  // whose pages may call
+  int log_days = -1;    // for which logs are kept after their trial's end; -1: for ever
+  int audit_days = -1;  // the same of audit records
   bool log_json = false;
   std::string log_level = "info";
   std::vector<model::ResourcePool> resource_pools;
