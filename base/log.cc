@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/recent_log.h"
 #include <nlohmann/json.hpp>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -82,11 +83,9 @@ std::string JsonLine(LogLevel level, const std::string& place, const std::string
   return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-std::string HumanLine(LogLevel level, const std::string& place, const std::string& text,
-                      const std::vector<LogField>& fields) {
-  std::string line = absl::StrCat(Now(), " ", std::string(Name(level)));
-  line.resize(std::max(line.size(), size_t{32}), ' ');
-  absl::StrAppend(&line, " ", text);
+std::string TextWithFields(const std::string& place, const std::string& text,
+                           const std::vector<LogField>& fields) {
+  std::string line = text;
   for (const LogField& field : fields) {
     const bool plain = field.value.find_first_of(" \"\n\t=") == std::string::npos;
     absl::StrAppend(&line, " ", field.key, "=");
@@ -97,6 +96,14 @@ std::string HumanLine(LogLevel level, const std::string& place, const std::strin
                               .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   absl::StrAppend(&line, " (", place, ")");
+  return line;
+}
+
+std::string HumanLine(LogLevel level, const std::string& place, const std::string& text,
+                      const std::vector<LogField>& fields) {
+  std::string line = absl::StrCat(Now(), " ", std::string(Name(level)));
+  line.resize(std::max(line.size(), size_t{32}), ' ');
+  absl::StrAppend(&line, " ", TextWithFields(place, text, fields));
   return line;
 }
 
@@ -117,6 +124,7 @@ LogLine::~LogLine() {
     const std::string line = g_json ? JsonLine(level_, place, text_.str(), fields_)
                                     : HumanLine(level_, place, text_.str(), fields_);
     Logger().log(ToSpdlog(level_), spdlog::string_view_t(line.data(), line.size()));
+    KeepLine(level_, TextWithFields(place, text_.str(), fields_));
   } catch (const std::exception&) {
     // No line is worth the process.
   }

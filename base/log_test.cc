@@ -4,11 +4,35 @@
 #include <thread>
 #include <vector>
 
+#include "base/recent_log.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 namespace det::base {
 namespace {
+
+TEST(RecentLog, KeepsTheNewestLinesWithRisingNumbers) {
+  InitLog({});
+  int heard = 0;
+  OnLogLine([&] { ++heard; });
+  DET_LOG(WARNING) << "first" << Field("n", 1);
+  DET_LOG(DEBUG) << "is not written";
+  DET_LOG(INFO) << std::string(100'000, 'x');
+  OnLogLine(nullptr);
+  DET_LOG(INFO) << "third";
+  EXPECT_EQ(heard, 2);
+  const int64_t last = NewestLogLine();
+  const auto lines = RecentLog(last - 2, 10);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0].level, LogLevel::kWarning);
+  EXPECT_EQ(lines[0].text.substr(0, 10), "first n=1 ");
+  EXPECT_LT(lines[1].text.size(), 20'000u);
+  EXPECT_EQ(lines[2].id, last);
+  EXPECT_EQ(RecentLog(last - 2, 1).size(), 1u);
+  EXPECT_TRUE(RecentLog(last + 1, 10).empty());
+  for (size_t i = 0; i < kRecentLines; ++i) internal::KeepLine(LogLevel::kInfo, "more");
+  EXPECT_EQ(RecentLog(0, 2 * kRecentLines).size(), kRecentLines);
+}
 
 template <class F>
 std::string StderrOf(F f) {

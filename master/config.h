@@ -43,6 +43,8 @@ struct Config {
   std::string webhook_base_url;               // where people open this cluster; may be empty
   bool webhook_allow_private = false;         // deliver to addresses of any kind
   std::vector<std::string> webhook_networks;  // or to these
+  int log_days = -1;    // for which logs are kept after their trial's end; -1: for ever
+  int audit_days = -1;  // the same of audit records
   bool log_json = false;
   std::string log_level = "info";
   std::vector<model::ResourcePool> resource_pools;

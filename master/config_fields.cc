@@ -258,6 +258,22 @@ constexpr Field kFields[] = {
      .target = DET_AT(config.webhook_networks),
      .default_json = "[]"},
 
+    Section("retention_policy", "How long things are kept; looked at every hour."),
+    {.path = "retention_policy.log_retention_days",
+     .description = "Days after a trial's end for which its logs are kept, where neither its "
+                    "experiment nor anybody since says otherwise; -1 is for ever.",
+     .target = DET_AT(config.log_days),
+     .default_json = "-1",
+     .min = -1,
+     .max = 32767},
+    {.path = "retention_policy.audit_retention_days",
+     .description = "Days for which it is known who changed what; -1 is for ever.",
+     .target = DET_AT(config.audit_days),
+     .default_json = "-1",
+     .min = -1,
+     .max = 32767},
+    WithoutEffect("retention_policy.schedule", "what is too old is looked for every hour"),
+
     Section("checkpoint_storage", "Where trials save checkpoints that do not say where."),
     {.path = "checkpoint_storage.type",
      .description = "A directory that every agent and the master see under one path.",
@@ -382,7 +398,6 @@ constexpr Field kFields[] = {
 
     Gone("additional_resource_managers", "there is one, of this cluster's agents; remove it"),
     Gone("task_container_defaults", kNotYet),
-    Gone("retention_policy", kNotYet),
     Gone("logging", "logs of tasks are kept in the database; remove it"),
     Gone("root", "the master answers at the root of its address; let a proxy map the path"),
     Gone("saml", kLogin),

@@ -9,6 +9,7 @@
 
 #include "master/config.h"
 #include "master/model/field_table.h"
+#include "master/model/value.h"
 
 namespace det::master {
 
@@ -34,6 +35,10 @@ struct FileConfig {
 };
 
 const model::FieldTable& ConfigFields();  // of FileConfig
+
+// What a master was started with, as the file has it, with secrets as "********". Without topology
+// and what the parts of `db` were.
+model::Value ShownConfig(const Config& config);
 
 // docs/reference/master-config.md
 std::string MasterConfigPage();

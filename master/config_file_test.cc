@@ -42,6 +42,30 @@ TEST(ConfigFileTest, AnEmptyOneChangesNothing) {
   EXPECT_EQ(config.default_compute_pool, "default");
 }
 
+TEST(ConfigFileTest, SaysHowLongThingsAreKept) {
+  const Config config =
+      Read("retention_policy: {log_retention_days: 30, audit_retention_days: 400}");
+  EXPECT_EQ(config.log_days, 30);
+  EXPECT_EQ(config.audit_days, 400);
+  EXPECT_EQ(Read("").log_days, -1);
+  EXPECT_THAT(Error("retention_policy: {log_retention_days: -2}"), HasSubstr("from -1 to 32767"));
+}
+
+TEST(ConfigFileTest, IsShownWithoutItsSecrets) {
+  const std::string shown = ShownConfig(Read(R"(
+port: 9090
+db: {url: "postgresql://u:hidden@h/d"}
+security: {initial_user_password: hidden}
+resource_pools: [{pool_name: default, scheduler: {type: fifo}}]
+)"))
+                                .ToJson();
+  EXPECT_THAT(shown, HasSubstr(R"("port":9090)"));
+  EXPECT_THAT(shown, HasSubstr(R"("pool_name":"default")"));
+  EXPECT_THAT(shown, HasSubstr(R"("type":"fifo")"));
+  EXPECT_THAT(shown, HasSubstr(R"("url":"********")"));
+  EXPECT_THAT(shown, testing::Not(HasSubstr("hidden")));
+}
+
 TEST(ConfigFileTest, ReadsWhatFlagsSayToo) {
   const Config config = Read(R"(
 data_dir: /data

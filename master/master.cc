@@ -21,6 +21,7 @@
 #include "master/auth/authenticator.h"
 #include "master/auth/first_start.h"
 #include "master/auth/password_queue.h"
+#include "master/config_fields.h"
 #include "master/data_dir.h"
 #include "master/engine/engine.h"
 #include "master/gateway/http_server.h"
@@ -171,6 +172,7 @@ absl::Status Master::Impl::FillFacts(const Config& config) {
   facts.cluster_name = config.cluster_name;
   facts.database = config.db_url.empty() ? "embedded" : "external";
   facts.started_at = clock_.Now();
+  facts.config = ShownConfig(config);
   service::CheckpointPlaces& places = edge_.checkpoint_places;
   places.own =
       config.checkpoint_dir.empty() ? data_dir_->path() + "/checkpoints" : config.checkpoint_dir;
@@ -244,7 +246,8 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   const bool shared = !config.db_url.empty();
   if (shared) DET_RETURN_IF_ERROR(store_->ClaimLease(std::nullopt).status());
   DET_RETURN_IF_ERROR(engine_->Start());
-  sweep_.Start(store_.get(), engine_.get());
+  sweep_.Start(store_.get(), engine_.get(),
+               {.log_days = config.log_days, .audit_days = config.audit_days});
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });

@@ -38,6 +38,29 @@ TEST_F(GovernanceTest, RolesAreAssignedAndTaken) {
   EXPECT_TRUE(IsUsageError(Det("rbac assign-role Editor", {}).code.status()));
 }
 
+TEST_F(GovernanceTest, TheMasterTellsOfItself) {
+  const Said config = Det("master config", {R"({"config":{"port":8080}})"});
+  EXPECT_EQ(config.out, "{\n  \"port\": 8080\n}\n");
+  const Said logs = Det("master logs --tail 2",
+                        {"{\"result\":{\"logEntry\":{\"id\":7,\"message\":\"began\",\"level\":"
+                         "\"LOG_LEVEL_INFO\",\"timestamp\":\"2026-11-21T09:00:00Z\"}}}\n"});
+  ASSERT_TRUE(logs.code.ok()) << logs.code.status();
+  EXPECT_THAT(logs.requests[0], HasSubstr("GET /api/v1/master/logs?offset=-2"));
+  EXPECT_THAT(logs.out, HasSubstr("  INFO  began\n"));
+}
+
+TEST_F(GovernanceTest, LogsAreKeptAsLongAsIsSaid) {
+  const Said trial = Det("trial set log-retention 7 --days 3", {"{}"});
+  ASSERT_TRUE(trial.code.ok()) << trial.code.status();
+  EXPECT_THAT(trial.requests[0], HasSubstr("PUT /api/v1/trials/7/retain_logs "));
+  EXPECT_THAT(trial.requests[0], HasSubstr(R"("numDays":3)"));
+  EXPECT_EQ(trial.out, "the logs of trial 7 are kept for 3 days\n");
+  const Said all = Det("experiment set log-retention 7 --forever", {"{}"});
+  EXPECT_THAT(all.requests[0], HasSubstr("PUT /api/v1/experiments/7/retain_logs "));
+  EXPECT_EQ(all.out, "the logs of experiment 7 are kept for ever\n");
+  EXPECT_TRUE(IsUsageError(Det("trial set log-retention 7", {}).code.status()));
+}
+
 TEST_F(GovernanceTest, RolesAreListed) {
   const char* summary =
       R"({"roles":[{"roleId":5,"name":"Editor","permissions":[{}]},{"roleId":4,"name":"Viewer"}],

@@ -1,4 +1,4 @@
-// det master info|audit|trust|cluster-message, det version
+// det master info|config|logs|audit|trust|cluster-message, det version
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
@@ -17,6 +17,7 @@
 #include "cli/table.h"
 #include "cli/trust.h"
 #include "det/api/v1/master.pb.h"
+#include "proto/http_rule.h"
 
 namespace det::cli {
 namespace {
@@ -40,6 +41,46 @@ absl::StatusOr<int> RunInfo(Invocation& run) {
        {"agents", absl::StrCat(info.agents())},
        {"slots", absl::StrCat(info.slots_in_use(), " of ", info.slots(), " used")}},
       run.screen->out()));
+  return kExitOk;
+}
+
+// ---- what it says of itself ----
+
+absl::StatusOr<int> RunConfig(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetMasterConfigResponse response;
+  DET_RETURN_IF_ERROR(
+      api->Call("MasterService.GetMasterConfig", api::v1::GetMasterConfigRequest(), &response));
+  DET_ASSIGN_OR_RETURN(const std::string text, proto::ToJson(response.config()));
+  return run.Say(response, Indented(text) + "\n");
+}
+
+std::string LineText(const api::v1::LogEntry& line) {
+  const std::string level = api::v1::LogLevel_Name(line.level());
+  return absl::StrCat(Exact(line.timestamp()), "  ", absl::StripPrefix(level, "LOG_LEVEL_"), "  ",
+                      line.message(), "\n");
+}
+
+absl::StatusOr<int> RunLogs(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int tail, run.args.GetInt("tail", 0, 1, 1'000'000));
+  api::v1::MasterLogsRequest request;
+  request.set_offset(-tail);
+  request.set_follow(run.args.Has("follow"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::MasterLogsResponse line;
+  absl::Status shown;
+  const auto show = [&] {
+    if (run.json()) {
+      const absl::StatusOr<std::string> text = proto::ToJson(line.log_entry());
+      shown = text.status();
+      if (text.ok()) run.screen->Print(*text + "\n");
+    } else {
+      run.screen->Print(LineText(line.log_entry()));
+    }
+    return shown.ok();
+  };
+  DET_RETURN_IF_ERROR(api->Stream("MasterService.MasterLogs", request, &line, show));
+  DET_RETURN_IF_ERROR(shown);
   return kExitOk;
 }
 
@@ -199,6 +240,19 @@ absl::StatusOr<int> RunTrust(Invocation& run) {
 std::vector<Command> MasterCommands() {
   return {
       {{"master", "info"}, "show which master answers, and its cluster", {}, {}, RunInfo, ""},
+      {{"master", "config"},
+       "show what the master was started with",
+       {},
+       {},
+       RunConfig,
+       "For administrators of the cluster. Secrets are not shown."},
+      {{"master", "logs"},
+       "print the newest lines of the master's log",
+       {},
+       {{"follow", 'f', "", "go on with what comes"},
+        {"tail", 0, "N", "begin with the newest N lines (all that it has in memory)"}},
+       RunLogs,
+       "For administrators of the cluster. What was said before its start is read where it runs."},
       {{"master", "audit"},
        "list who changed what, newest first",
        {},

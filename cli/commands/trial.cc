@@ -1,4 +1,4 @@
-// det trial describe|logs|kill
+// det trial describe|logs|kill|set
 #include "cli/commands/trial.h"
 
 #include "absl/strings/str_cat.h"
@@ -6,10 +6,12 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/log_days.h"
 #include "cli/commands/struct_text.h"
 #include "cli/follow.h"
 #include "cli/format.h"
 #include "cli/table.h"
+#include "det/api/v1/log_retention.pb.h"
 #include "det/api/v1/trial.pb.h"
 
 namespace det::cli {
@@ -114,6 +116,18 @@ absl::StatusOr<int> RunKill(Invocation& run) {
   return kExitOk;
 }
 
+absl::StatusOr<int> SetLogDays(Invocation& run) {
+  api::v1::PutTrialRetainLogsRequest request;
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
+  DET_ASSIGN_OR_RETURN(const int days, LogDays(run));
+  request.set_trial_id(id);
+  request.set_num_days(days);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::PutTrialRetainLogsResponse response;
+  DET_RETURN_IF_ERROR(api->Call("LogRetentionService.PutTrialRetainLogs", request, &response));
+  return run.Say(response, LogDaysText(absl::StrCat("trial ", id), days));
+}
+
 }  // namespace
 
 Table TrialTable(const api::v1::GetExperimentTrialsResponse& trials) {
@@ -151,6 +165,12 @@ std::vector<Command> TrialCommands() {
        {kTrial},
        {{"follow", 'f', "", "go on until the trial has ended"}},
        RunLogs,
+       ""},
+      {{"trial", "set", "log-retention"},
+       "say how long its logs are kept",
+       {kTrial},
+       LogDaysOptions(),
+       SetLogDays,
        ""},
       {{"trial", "kill"}, "end a trial at once", {kTrial}, {}, RunKill, ""},
   };

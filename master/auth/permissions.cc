@@ -144,6 +144,10 @@ constexpr Rule kRules[] = {
     {DET_API "ExperimentService.PutExperimentLabel", Edits(Where::kExperiment, "experiment_id")},
     {DET_API "ExperimentService.DeleteExperimentLabel", Edits(Where::kExperiment, "experiment_id")},
 
+    {DET_API "LogRetentionService.PutExperimentRetainLogs",
+     Edits(Where::kExperiment, "experiment_id")},
+    {DET_API "LogRetentionService.PutTrialRetainLogs", Edits(Where::kTrial, "trial_id")},
+
     {DET_API "TrialService.GetTrial", OrTask(Reads(Where::kTrial, "trial_id"))},
     {DET_API "TrialService.GetTrialWorkloads", Reads(Where::kTrial, "trial_id")},
     {DET_API "TrialService.GetExperimentTrials", Reads(Where::kExperiment, "experiment_id")},

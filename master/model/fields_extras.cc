@@ -68,12 +68,12 @@ constexpr Field kFields[] = {
 
     Section("retention_policy", "How long things are kept."),
     {.path = "retention_policy.log_retention_days",
-     .description = "Days after which logs are deleted; -1 is never, null is the cluster's rule.",
+     .description = "Days after a trial's end for which its logs are kept; -1 is for ever, null is "
+                    "as the cluster says.",
      .target = DET_AT(log_retention_days),
      .default_json = "null",
      .min = -1,
-     .max = 32767,
-     .warning = "logs are not deleted by age yet"},
+     .max = 32767},
 
     {.path = "optimizations",
      .description = "Of the Trial classes of older versions.",

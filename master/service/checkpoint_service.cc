@@ -74,7 +74,7 @@ store::CheckpointQuery ToQuery(const Request& request) {
   query.descending = request.order_by() == api::ORDER_BY_DESC;
   for (const int state : request.states()) {
     const auto known = FromProto(static_cast<api::Checkpoint::State>(state));
-    if (known) query.states.push_back(*known);
+    query.states.insert(query.states.end(), known.begin(), known.end());
   }
   return query;
 }

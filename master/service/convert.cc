@@ -112,7 +112,6 @@ api::Checkpoint::State ShownState(model::CheckpointState state) {
     case model::CheckpointState::kError:
       return api::Checkpoint::STATE_ERROR;
     case model::CheckpointState::kDeleting:
-      return api::Checkpoint::STATE_DELETING;
     case model::CheckpointState::kDeleted:
       return api::Checkpoint::STATE_DELETED;
   }

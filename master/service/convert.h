@@ -68,7 +68,7 @@ det::api::v1::TrialLogsResponse ToTrialLog(const store::LogRecord& record, model
 // The states of the model that an API state stands for; several API states share one.
 std::optional<model::ExperimentState> FromProto(det::api::v1::Experiment::State state);
 std::optional<model::TrialState> FromProto(det::api::v1::Trial::State state);
-std::optional<model::CheckpointState> FromProto(det::api::v1::Checkpoint::State state);
+std::vector<model::CheckpointState> FromProto(det::api::v1::Checkpoint::State state);
 
 // Window and answer's pagination. `count`: elements in the answer.
 store::Window ToWindow(int offset, int limit);

@@ -42,18 +42,16 @@ std::optional<ExperimentState> FromProto(api::Experiment::State state) {
   }
 }
 
-std::optional<model::CheckpointState> FromProto(api::Checkpoint::State state) {
+std::vector<model::CheckpointState> FromProto(api::Checkpoint::State state) {
   switch (state) {
     case api::Checkpoint::STATE_COMPLETED:
-      return model::CheckpointState::kCompleted;
+      return {model::CheckpointState::kCompleted};
     case api::Checkpoint::STATE_ERROR:
-      return model::CheckpointState::kError;
-    case api::Checkpoint::STATE_DELETING:
-      return model::CheckpointState::kDeleting;
+      return {model::CheckpointState::kError};
     case api::Checkpoint::STATE_DELETED:
-      return model::CheckpointState::kDeleted;
+      return {model::CheckpointState::kDeleting, model::CheckpointState::kDeleted};
     default:
-      return std::nullopt;
+      return {};
   }
 }
 

@@ -14,6 +14,7 @@
 #include "master/auth/authenticator.h"
 #include "master/auth/password_queue.h"
 #include "master/engine/engine.h"
+#include "master/model/value.h"
 #include "master/service/checkpoint_place.h"
 #include "master/service/experiment_watch.h"
 #include "master/store/store.h"
@@ -37,6 +38,7 @@ struct MasterFacts {
   std::string cluster_name;
   std::string database;  // "embedded" or "external"
   absl::Time started_at;
+  model::Value config;  // what it was started with; without secrets
 };
 
 struct Edge {

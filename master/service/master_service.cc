@@ -7,12 +7,16 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/recent_log.h"
 #include "base/status_macros.h"
+#include "base/utf8.h"
 #include "det/api/v1/master.grpc.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/database_probe.h"
+#include "master/service/open_stream.h"
 #include "master/service/services.h"
+#include "master/service/topic.h"
 
 namespace det::service {
 namespace {
@@ -100,10 +104,77 @@ api::AuditRecord ShownRecord(const store::AuditRecord& record) {
   return out;
 }
 
+// ---- what the master says of itself ----
+
+api::LogLevel ShownLevel(base::LogLevel level) {
+  switch (level) {
+    case base::LogLevel::kDebug:
+      return api::LOG_LEVEL_DEBUG;
+    case base::LogLevel::kInfo:
+      return api::LOG_LEVEL_INFO;
+    case base::LogLevel::kWarning:
+      return api::LOG_LEVEL_WARNING;
+    case base::LogLevel::kError:
+      return api::LOG_LEVEL_ERROR;
+  }
+  return api::LOG_LEVEL_UNSPECIFIED;
+}
+
+// What others wrote may stand in a line, and is not always UTF-8.
+std::string Mended(std::string text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = base::Utf8Length(std::string_view(text).substr(at));
+    if (length == 0) text[at] = '?';
+    at += std::max<size_t>(1, length);
+  }
+  return text;
+}
+
+api::MasterLogsResponse ShownLine(const base::RecentLine& line) {
+  api::MasterLogsResponse out;
+  api::LogEntry* entry = out.mutable_log_entry();
+  entry->set_id(static_cast<int32_t>(line.id));
+  entry->set_message(Mended(line.text));
+  *entry->mutable_timestamp() = ToProto(line.time);
+  entry->set_level(ShownLevel(line.level));
+  return out;
+}
+
+// What a caller of MasterLogs has not had yet.
+class LogReader {
+ public:
+  explicit LogReader(const api::MasterLogsRequest& request)
+      : next_(request.offset() < 0
+                  ? std::max<int64_t>(1, base::NewestLogLine() + 1 + request.offset())
+                  : request.offset()),
+        left_(request.limit() > 0 ? request.limit() : base::kRecentLines),
+        bounded_(request.limit() > 0),
+        follow_(request.follow()) {}
+
+  void SendNext(Stream<api::MasterLogsResponse>& out) {
+    constexpr size_t kAtOnce = 500;
+    const auto lines = base::RecentLog(next_, std::min(kAtOnce, left_));
+    for (const base::RecentLine& line : lines) out.Send(ShownLine(line));
+    if (!lines.empty()) next_ = lines.back().id + 1;
+    if (bounded_) left_ -= lines.size();
+    if (left_ == 0 || (lines.empty() && !follow_)) return out.Close(absl::OkStatus());
+    if (!lines.empty()) out.Wake();
+  }
+
+ private:
+  int64_t next_;
+  size_t left_;
+  const bool bounded_;
+  const bool follow_;
+};
+
 class MasterService final : public api::MasterService::CallbackService {
  public:
   explicit MasterService(const Edge& edge)
-      : edge_(edge), probe_([store = edge.store] { return store->Ping(); }, edge.pool, edge.loop) {}
+      : edge_(edge), probe_([store = edge.store] { return store->Ping(); }, edge.pool, edge.loop) {
+    base::OnLogLine([lines = lines_] { lines->Notify(0); });
+  }
+  ~MasterService() override { base::OnLogLine(nullptr); }
 
   grpc::ServerUnaryReactor* GetMaster(grpc::CallbackServerContext* context,
                                       const api::GetMasterRequest* request,
@@ -193,6 +264,36 @@ class MasterService final : public api::MasterService::CallbackService {
                     });
   }
 
+  grpc::ServerUnaryReactor* GetMasterConfig(grpc::CallbackServerContext* context,
+                                            const api::GetMasterConfigRequest* request,
+                                            api::GetMasterConfigResponse* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetMasterConfig",
+                    [this, response](const auth::Principal&) {
+                      *response->mutable_config() = ToStruct(edge_.facts.config);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerWriteReactor<api::MasterLogsResponse>* MasterLogs(
+      grpc::CallbackServerContext* context, const api::MasterLogsRequest* request) override {
+    return OpenStream<api::MasterLogsResponse>(
+        edge_, context, request, "det.api.v1.MasterService.MasterLogs",
+        [this, request = *request](const auth::Principal&,
+                                   std::shared_ptr<Stream<api::MasterLogsResponse>> stream) {
+          std::function<void()> on_over;
+          if (request.follow()) {
+            const std::weak_ptr<Stream<api::MasterLogsResponse>> weak = stream;
+            const int64_t id = lines_->Subscribe(0, [weak] {
+              if (const auto held = weak.lock()) held->Wake();
+            });
+            on_over = [lines = lines_, id] { lines->Unsubscribe(0, id); };
+          }
+          stream->Start([reader = std::make_shared<LogReader>(request)](
+                            Stream<api::MasterLogsResponse>& out) { reader->SendNext(out); },
+                        std::move(on_over));
+        });
+  }
+
   grpc::ServerUnaryReactor* GetAudit(grpc::CallbackServerContext* context,
                                      const api::GetAuditRequest* request,
                                      api::GetAuditResponse* response) override {
@@ -257,6 +358,8 @@ class MasterService final : public api::MasterService::CallbackService {
   std::mutex mutex_;
   bool known_ = false;
   std::optional<store::MessageRecord> message_;
+  // Outlived by a line that is being logged.
+  const std::shared_ptr<Topic<int>> lines_ = std::make_shared<Topic<int>>();
 };
 
 }  // namespace

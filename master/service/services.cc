@@ -20,6 +20,7 @@ std::vector<NamedService> MakeServices(const Edge& edge, AllocationWatch& watch,
   add("det.api.v1.TokenService", MakeTokenService(edge));
   add("det.api.v1.ExperimentService", MakeExperimentService(edge));
   add("det.api.v1.TrialService", MakeTrialService(edge));
+  add("det.api.v1.LogRetentionService", MakeLogRetentionService(edge));
   add("det.api.v1.CheckpointService", MakeCheckpointService(edge));
   add("det.api.v1.JobService", MakeJobService(edge));
   add("det.api.v1.AgentService", MakeAgentService(edge));

@@ -44,6 +44,7 @@ std::unique_ptr<grpc::Service> MakeTemplateService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeSearchService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeRoleService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeUsageService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeLogRetentionService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeUserService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeTokenService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeWorkspaceService(const Edge& edge);

@@ -123,6 +123,9 @@ api::ResourceAllocationRawResponse RawReport(const std::vector<store::UsageRecor
     entry->mutable_labels()->Assign(record.labels.begin(), record.labels.end());
     entry->set_seconds(SecondsOf(HeldWithin(record, span, now)));
     entry->set_slots(record.slots);
+    entry->set_allocation_id(record.allocation.value());
+    entry->set_workspace_name(record.workspace);
+    entry->set_resource_pool(record.resource_pool);
   }
   return report;
 }
@@ -160,6 +163,21 @@ std::string ToCsv(const api::ResourceAllocationRawResponse& report) {
                     TimeText(entry.start_time()), ",",
                     entry.has_end_time() ? TimeText(entry.end_time()) : "", ",");
     absl::StrAppend(&csv, Text(entry.seconds()), "\n");
+  }
+  return csv;
+}
+
+std::string ToAllocationsCsv(const api::ResourceAllocationRawResponse& report) {
+  std::string csv =
+      "allocation_id,task_type,username,workspace_name,experiment_id,slots,start_time,end_time,"
+      "imagepulling_time,slot_hours,resource_pool\n";
+  for (const auto& entry : report.resource_entries()) {
+    absl::StrAppend(&csv, Quoted(entry.allocation_id()), ",TRIAL,", Quoted(entry.username()), ",",
+                    Quoted(entry.workspace_name()), ",", entry.experiment_id(), ",",
+                    Text(entry.slots()), ",", TimeText(entry.start_time()), ",");
+    absl::StrAppend(&csv, entry.has_end_time() ? TimeText(entry.end_time()) : "", ",,",
+                    Text(entry.seconds() * entry.slots() / 3600), ",",
+                    Quoted(entry.resource_pool()), "\n");
   }
   return csv;
 }

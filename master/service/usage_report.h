@@ -36,6 +36,8 @@ det::api::v1::ResourceAllocationAggregatedResponse AggregatedReport(
 // With a line of titles; lines end with a newline alone.
 std::string ToCsv(const det::api::v1::ResourceAllocationRawResponse& report);
 std::string ToCsv(const det::api::v1::ResourceAllocationAggregatedResponse& report);
+// The other CSV of the same: by allocation, in slot-hours.
+std::string ToAllocationsCsv(const det::api::v1::ResourceAllocationRawResponse& report);
 
 }  // namespace det::service
 

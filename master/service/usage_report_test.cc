@@ -98,5 +98,18 @@ TEST(UsageReportTest, AggregatesBySlotsDaysAndMonths) {
   EXPECT_EQ(report.resource_entries(1).by_username().at("ann"), 7200);
 }
 
+TEST(UsageReportTest, EachAllocationIsALine) {
+  store::UsageRecord record = Held("ann", "2026-11-20T23:00:00Z", "2026-11-21T01:00:00Z", 2);
+  record.allocation = model::AllocationId("1.1.0");
+  record.workspace = "vision";
+  record.experiment = model::ExperimentId(1);
+  record.resource_pool = "gpu";
+  const UsageSpan span{At("2026-11-21T00:00:00Z"), At("2026-11-22T00:00:00Z")};
+  EXPECT_EQ(ToAllocationsCsv(RawReport({record}, span, At("2026-11-22T00:00:00Z"))),
+            "allocation_id,task_type,username,workspace_name,experiment_id,slots,start_time,"
+            "end_time,imagepulling_time,slot_hours,resource_pool\n"
+            "1.1.0,TRIAL,ann,vision,1,2,2026-11-20T23:00:00Z,2026-11-21T01:00:00Z,,2,gpu\n");
+}
+
 }  // namespace
 }  // namespace det::service

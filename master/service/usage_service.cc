@@ -52,6 +52,17 @@ class UsageService final : public api::UsageService::CallbackService {
                     });
   }
 
+  grpc::ServerUnaryReactor* ExportAllocations(grpc::CallbackServerContext* context,
+                                              const api::ResourceAllocationRawRequest* request,
+                                              google::api::HttpBody* response) override {
+    return UnaryNow(edge_, context, request, "det.api.v1.UsageService.ExportAllocations",
+                    [this, request, response](const auth::Principal& caller) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto report, Raw(caller, *request));
+                      Fill(ToAllocationsCsv(report), response);
+                      return absl::OkStatus();
+                    });
+  }
+
   grpc::ServerUnaryReactor* ExportResourceAllocationAggregated(
       grpc::CallbackServerContext* context, const api::ResourceAllocationAggregatedRequest* request,
       google::api::HttpBody* response) override {

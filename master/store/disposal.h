@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/model/ids.h"
 #include "master/model/storage_config.h"
 
@@ -54,6 +55,18 @@ class Disposal {
   virtual absl::StatusOr<bool> RemoveSome(model::ExperimentId id, int limit) = 0;
   // DELETING becomes DELETE_FAILED.
   virtual absl::Status FailDeletion(model::ExperimentId id, const std::string& reason) = 0;
+
+  // ---- by age: docs/durability.md ----
+
+  // For how many days after a trial's end its lines of log are kept; -1: for ever. The newest word
+  // about a trial wins, and wins over the experiment's configuration. NOT_FOUND.
+  virtual absl::Status KeepLogsOfExperiment(model::ExperimentId id, int days) = 0;
+  virtual absl::Status KeepLogsOfTrial(model::TrialId id, int days) = 0;
+  // Removes at most `limit` lines whose time is over; `days` holds where nobody says anything.
+  // True: that was all.
+  virtual absl::StatusOr<bool> RemoveOldLogs(absl::Time now, int days, int limit) = 0;
+  // The same of audit records from before `until`.
+  virtual absl::StatusOr<bool> RemoveOldAudit(absl::Time until, int limit) = 0;
 
   // Those of the experiment, by id.
   virtual absl::StatusOr<std::vector<HeldCheckpoint>> ListHeld(model::ExperimentId id) = 0;

@@ -1,4 +1,5 @@
 // What every Store does with experiments that have ended and with checkpoints that go.
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,72 @@ TEST_P(StoreContractTest, ArchivedOnesAreListedWhenAskedFor) {
   EXPECT_THAT(ids(true), ElementsAre(2));
   Commit({cluster::SetArchived{ExperimentId(2), false}});
   EXPECT_THAT(ids(true), IsEmpty());
+}
+
+TEST_P(StoreContractTest, LogsGoSoManyDaysAfterTheirTrialsEnd) {
+  Disposal& disposal = store_->disposal();
+  std::vector<cluster::Change> changes = Family();
+  experiment::Trial ended = MakeTrial(1, 1);
+  ended.state = model::TrialState::kCompleted;
+  ended.ended_at = TimeAt(0);
+  changes.emplace_back(cluster::PutTrial{ended});
+  Commit(std::move(changes));
+  const auto day = [](int n) { return TimeAt(1) + n * absl::Hours(24); };
+  const auto left = [&] {
+    return store_->ListLogs({.task = ended.task})->size() +
+           store_->ListLogs({.task = MakeTrial(2, 2).task})->size();
+  };
+  // Nobody says anything.
+  EXPECT_EQ(*disposal.RemoveOldLogs(day(1'000), -1, 10), true);
+  EXPECT_EQ(*disposal.RemoveOldLogs(day(3), 4, 10), true);
+  // The experiment, then a trial of it, wins over what holds for all.
+  ASSERT_TRUE(disposal.KeepLogsOfExperiment(ExperimentId(1), -1).ok());
+  EXPECT_EQ(*disposal.RemoveOldLogs(day(100), 4, 10), true);
+  ASSERT_TRUE(disposal.KeepLogsOfTrial(model::TrialId(1), 7).ok());
+  EXPECT_EQ(*disposal.RemoveOldLogs(day(6), 4, 10), true);
+  // The newest word.
+  ASSERT_TRUE(disposal.KeepLogsOfExperiment(ExperimentId(1), 8).ok());
+  EXPECT_EQ(*disposal.RemoveOldLogs(day(7), 4, 10), true);
+  EXPECT_EQ(left(), 3u);
+  // A line at a time, and none of the trial that runs.
+  EXPECT_EQ(*disposal.RemoveOldLogs(day(8), 4, 1), false);
+  EXPECT_EQ(left(), 2u);
+  EXPECT_EQ(*disposal.RemoveOldLogs(day(8), 4, 10), true);
+  EXPECT_EQ(left(), 1u);
+  EXPECT_TRUE(absl::IsNotFound(disposal.KeepLogsOfExperiment(ExperimentId(9), 1)));
+  EXPECT_TRUE(absl::IsNotFound(disposal.KeepLogsOfTrial(model::TrialId(9), 1)));
+}
+
+TEST_P(StoreContractTest, LogsAreKeptAsTheConfigurationSays) {
+  Disposal& disposal = store_->disposal();
+  cluster::PutExperiment put = Ended(1);
+  model::ExperimentConfig config = *put.experiment.config;
+  config.log_retention_days = 2;
+  put.experiment.config = std::make_shared<const model::ExperimentConfig>(config);
+  experiment::Trial trial = MakeTrial(1, 1);
+  trial.ended_at = TimeAt(0);
+  Commit({put, cluster::PutTrial{trial}, cluster::AddLogLine{MakeLine("1.1", 0, "a line")}});
+  const auto left = [&] { return store_->ListLogs({.task = trial.task})->size(); };
+  EXPECT_TRUE(*disposal.RemoveOldLogs(TimeAt(1) + absl::Hours(24), 0, 10));
+  EXPECT_EQ(left(), 1u);
+  EXPECT_TRUE(*disposal.RemoveOldLogs(TimeAt(1) + absl::Hours(48), -1, 10));
+  EXPECT_EQ(left(), 0u);
+}
+
+TEST_P(StoreContractTest, OldAuditRecordsGo) {
+  const auto at = [](int second) {
+    AuditRecord record;
+    record.at = TimeAt(second);
+    record.method = "X.Y";
+    return record;
+  };
+  ASSERT_TRUE(store_->audit().AddAudit({at(1), at(2), at(3)}).ok());
+  Disposal& disposal = store_->disposal();
+  EXPECT_FALSE(*disposal.RemoveOldAudit(TimeAt(3), 1));
+  EXPECT_TRUE(*disposal.RemoveOldAudit(TimeAt(3), 2));
+  const auto left = store_->audit().ListAudit({});
+  ASSERT_EQ(left->size(), 1u);
+  EXPECT_EQ(left->front().at, TimeAt(3));
 }
 
 TEST_P(StoreContractTest, RetentionIsDueAtTheEndAndWhenThePolicyChanges) {

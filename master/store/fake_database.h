@@ -59,6 +59,8 @@ struct FakeDatabase {
 
   // Beside the rows of experiments.
   std::set<model::ExperimentId> archived, retained;
+  std::map<model::ExperimentId, int> log_days;  // how long logs are kept
+  std::map<model::TrialId, int> trial_log_days;
   cluster::Image highest_deleted;  // its last_* alone
   struct DeletedRun {
     experiment::Allocation allocation;

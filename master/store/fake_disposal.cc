@@ -155,6 +155,52 @@ absl::Status FakeDisposal::FailDeletion(model::ExperimentId id, const std::strin
   return absl::OkStatus();
 }
 
+absl::Status FakeDisposal::KeepLogsOfExperiment(model::ExperimentId id, int days) {
+  DET_RETURN_IF_ERROR(held_());
+  std::lock_guard lock(db_.mutex);
+  if (!db_.experiments.contains(id)) {
+    return absl::NotFoundError(absl::StrCat("no experiment ", id.value()));
+  }
+  db_.log_days[id] = days;
+  for (const auto& [number, trial] : db_.trials) {
+    if (trial.experiment == id) db_.trial_log_days.erase(number);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FakeDisposal::KeepLogsOfTrial(model::TrialId id, int days) {
+  DET_RETURN_IF_ERROR(held_());
+  std::lock_guard lock(db_.mutex);
+  if (!db_.trials.contains(id)) return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
+  db_.trial_log_days[id] = days;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> FakeDisposal::RemoveOldLogs(absl::Time now, int days, int limit) {
+  DET_RETURN_IF_ERROR(held_());
+  std::lock_guard lock(db_.mutex);
+  std::set<model::TaskId> due;
+  for (const auto& [id, trial] : db_.trials) {
+    const experiment::Experiment& e = db_.experiments.at(trial.experiment);
+    int kept = e.config->log_retention_days.value_or(days);
+    if (const auto said = db_.log_days.find(e.id); said != db_.log_days.end()) kept = said->second;
+    if (const auto said = db_.trial_log_days.find(id); said != db_.trial_log_days.end()) {
+      kept = said->second;
+    }
+    const bool over = trial.ended_at && *trial.ended_at < now - absl::Hours(24) * kept;
+    if (kept >= 0 && over) due.insert(trial.task);
+  }
+  return RemoveUpTo(db_.logs, limit, [&](const auto& l) { return due.contains(l.line.task); }) <
+         limit;
+}
+
+absl::StatusOr<bool> FakeDisposal::RemoveOldAudit(absl::Time until, int limit) {
+  DET_RETURN_IF_ERROR(held_());
+  std::lock_guard lock(db_.mutex);
+  return RemoveUpTo(db_.governance.audit, limit, [&](const auto& r) { return r.at < until; }) <
+         limit;
+}
+
 absl::StatusOr<std::vector<HeldCheckpoint>> FakeDisposal::ListHeld(model::ExperimentId id) {
   std::lock_guard lock(db_.mutex);
   std::vector<HeldCheckpoint> held;

@@ -27,6 +27,7 @@ bool Held(const experiment::Allocation& a, absl::Time from, absl::Time until) {
 
 UsageRecord ToUsage(const experiment::Allocation& a) {
   UsageRecord record;
+  record.allocation = a.id;
   record.slots = a.granted * a.fraction;
   record.started_at = Canonical(*a.started_at);
   if (a.ended_at) record.ended_at = Canonical(*a.ended_at);
@@ -40,8 +41,9 @@ absl::Status FakeAudit::AddAudit(const std::vector<AuditRecord>& records) {
   std::lock_guard lock(database_.mutex);
   std::vector<AuditRecord>& rows = database_.governance.audit;
   for (const AuditRecord& record : records) {
+    const int64_t last = rows.empty() ? 0 : rows.back().id;
     rows.push_back(record);
-    rows.back().id = static_cast<int64_t>(rows.size());
+    rows.back().id = last + 1;
     rows.back().at = Canonical(record.at);
   }
   return absl::OkStatus();
@@ -122,6 +124,7 @@ absl::StatusOr<std::vector<UsageRecord>> FakeUsage::ListUsage(absl::Time from, a
   for (const FakeDatabase::DeletedRun& run : database_.deleted_runs) {
     if (!Held(run.allocation, from, until)) continue;
     UsageRecord& record = found.emplace_back(ToUsage(run.allocation));
+    record.allocation = {};
     record.username = run.owner;
     record.workspace = run.workspace;
   }

@@ -157,6 +157,7 @@ TEST_P(StoreContractTest, UsageIsWhatWasHeldWithinATime) {
   first.workspace = "Uncategorized";
   first.labels = {"a", "b"};
   first.resource_pool = "gpu";
+  first.allocation = MakeAllocation(trial, 0).id;
   first.slots = 1;
   first.started_at = TimeAt(10);
   first.ended_at = TimeAt(20);

@@ -16,7 +16,8 @@ namespace det::store {
 
 // One allocation, from the day it got its slots.
 struct UsageRecord {
-  // Of an experiment that was deleted: 0, no number of its user and workspace, no labels, no pool.
+  // Of an experiment that was deleted: 0, no number of its user and workspace, no labels, no pool,
+  // no id.
   model::ExperimentId experiment;
   model::UserId user;
   std::string username;
@@ -24,6 +25,7 @@ struct UsageRecord {
   std::string workspace;
   std::vector<std::string> labels;
   std::string resource_pool;
+  model::AllocationId allocation;
   double slots = 0;  // fractions as such
   absl::Time started_at;
   std::optional<absl::Time> ended_at;  // without: it holds them still

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "base/log.h"
 #include "master/sweep/checkpoint_folder.h"
 #include "master/sweep/sweeper.h"
@@ -14,6 +15,7 @@ namespace det::sweep {
 namespace {
 
 constexpr std::chrono::seconds kAgainAfter{5};
+constexpr std::chrono::hours kAges{1};
 
 }  // namespace
 
@@ -32,8 +34,9 @@ struct Sweep::Shared : std::enable_shared_from_this<Shared> {
 
 Sweep::Sweep() : shared_(std::make_shared<Shared>()) {}
 
-void Sweep::Start(store::Store* store, engine::Engine* engine) {
-  thread_ = std::thread([shared = shared_, store, engine] { Run(*shared, *store, *engine); });
+void Sweep::Start(store::Store* store, engine::Engine* engine, const Ages& ages) {
+  thread_ =
+      std::thread([shared = shared_, store, engine, ages] { Run(*shared, *store, *engine, ages); });
 }
 
 void Sweep::Stop() {
@@ -69,14 +72,16 @@ absl::Status Sweep::Submit(Shared& shared, engine::Engine& engine, cluster::Even
   return shared.answer.value_or(absl::CancelledError("the master is stopping"));
 }
 
-void Sweep::Run(Shared& shared, store::Store& store, engine::Engine& engine) {
+void Sweep::Run(Shared& shared, store::Store& store, engine::Engine& engine, const Ages& ages) {
   Sweeper sweeper(
       {.store = &store,
        .disposal = &store.disposal(),
        .submit = [&](cluster::Event event) { return Submit(shared, engine, std::move(event)); },
        .remove_folder = RemoveCheckpointFolder,
+       .ages = ages,
        .stopping = [&] { return shared.Stopping(); }});
   bool again = false;
+  auto old_at = std::chrono::steady_clock::now();
   while (true) {
     {
       std::unique_lock lock(shared.mutex);
@@ -84,12 +89,16 @@ void Sweep::Run(Shared& shared, store::Store& store, engine::Engine& engine) {
       if (again) {
         shared.changed.wait_for(lock, kAgainAfter, awake);
       } else {
-        shared.changed.wait(lock, awake);
+        shared.changed.wait_until(lock, old_at, awake);
       }
       if (shared.stopping) return;
       shared.due = false;
     }
-    const absl::Status pass = sweeper.Pass();
+    absl::Status pass = sweeper.Pass();
+    if (pass.ok() && std::chrono::steady_clock::now() >= old_at) {
+      pass = sweeper.RemoveOld(absl::Now());
+      if (pass.ok()) old_at = std::chrono::steady_clock::now() + kAges;
+    }
     again = !pass.ok();
     if (pass.ok() || absl::IsCancelled(pass)) continue;
     DET_LOG(WARNING) << "what is to be removed waits" << base::Field("reason", pass.message());

@@ -1,5 +1,6 @@
 // The thread that removes what is to be removed. It sleeps until it is told that there may be
-// something, and tries again after a while what the database's or the engine's absence broke off.
+// something, or for an hour: then it looks for what has grown too old. It tries again after a while
+// what the database's or the engine's absence broke off.
 //
 // Made and stopped by master.cc; Soon on the engine's loop.
 #ifndef MASTER_SWEEP_SWEEP_H_
@@ -12,6 +13,7 @@
 #include "master/engine/engine.h"
 #include "master/engine/sinks.h"
 #include "master/store/store.h"
+#include "master/sweep/sweeper.h"
 
 namespace det::sweep {
 
@@ -21,7 +23,7 @@ class Sweep final : public engine::SweepSink {
   ~Sweep() override { Stop(); }
 
   // Both must outlive this, or its Stop. What Soon said before is not lost.
-  void Start(store::Store* store, engine::Engine* engine);
+  void Start(store::Store* store, engine::Engine* engine, const Ages& ages = {});
   // Waits for the file or the transaction that it is at. Before the engine's.
   void Stop();
 
@@ -31,7 +33,7 @@ class Sweep final : public engine::SweepSink {
   struct Shared;
 
   static absl::Status Submit(Shared& shared, engine::Engine& engine, cluster::Event event);
-  static void Run(Shared& shared, store::Store& store, engine::Engine& engine);
+  static void Run(Shared& shared, store::Store& store, engine::Engine& engine, const Ages& ages);
 
   const std::shared_ptr<Shared> shared_;  // outlived by answers that come too late
   std::thread thread_;

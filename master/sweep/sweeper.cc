@@ -35,6 +35,21 @@ absl::Status Sweeper::Pass() {
   return absl::OkStatus();
 }
 
+absl::Status Sweeper::RemoveOld(absl::Time now) {
+  bool all = false;
+  while (!all) {
+    DET_RETURN_IF_ERROR(CheckStop());
+    DET_ASSIGN_OR_RETURN(all, deps_.disposal->RemoveOldLogs(now, deps_.ages.log_days, kRowsAtOnce));
+  }
+  if (deps_.ages.audit_days < 0) return absl::OkStatus();
+  for (all = false; !all;) {
+    DET_RETURN_IF_ERROR(CheckStop());
+    DET_ASSIGN_OR_RETURN(all, deps_.disposal->RemoveOldAudit(
+                                  now - deps_.ages.audit_days * absl::Hours(24), kRowsAtOnce));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Sweeper::CheckStop() const {
   return deps_.stopping() ? absl::CancelledError("the master is stopping") : absl::OkStatus();
 }

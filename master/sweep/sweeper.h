@@ -15,6 +15,12 @@
 
 namespace det::sweep {
 
+// For how many days what grows old is kept; -1: for ever.
+struct Ages {
+  int log_days = -1;  // of a trial that has ended, where nobody says otherwise
+  int audit_days = -1;
+};
+
 struct SweeperDeps {
   store::Store* store = nullptr;        // reads
   store::Disposal* disposal = nullptr;  // the store's
@@ -23,6 +29,7 @@ struct SweeperDeps {
   // RemoveCheckpointFolder.
   std::function<absl::Status(const model::CheckpointStorageConfig&, const model::CheckpointId&)>
       remove_folder;
+  Ages ages;
   // Looked at between steps.
   std::function<bool()> stopping;
 };
@@ -34,6 +41,8 @@ class Sweeper {
   // OK: all is done, or stays as it is with a reason that people can read. Anything else: the pass
   // broke off and is to be made again. CANCELLED: because of `stopping`.
   absl::Status Pass();
+  // What is too old by then; as Pass.
+  absl::Status RemoveOld(absl::Time now);
 
  private:
   // Why some of the files of an experiment are still there.

@@ -75,6 +75,18 @@ class MortalDisposal final : public store::Disposal {
   absl::StatusOr<bool> RemoveSome(ExperimentId id, int) override {
     return death_.Around([&] { return disposal_.RemoveSome(id, 1); });
   }
+  absl::Status KeepLogsOfExperiment(ExperimentId id, int days) override {
+    return disposal_.KeepLogsOfExperiment(id, days);
+  }
+  absl::Status KeepLogsOfTrial(model::TrialId id, int days) override {
+    return disposal_.KeepLogsOfTrial(id, days);
+  }
+  absl::StatusOr<bool> RemoveOldLogs(absl::Time now, int days, int) override {
+    return death_.Around([&] { return disposal_.RemoveOldLogs(now, days, 1); });
+  }
+  absl::StatusOr<bool> RemoveOldAudit(absl::Time until, int) override {
+    return death_.Around([&] { return disposal_.RemoveOldAudit(until, 1); });
+  }
   absl::Status FailDeletion(ExperimentId id, const std::string& reason) override {
     return death_.Around([&] { return disposal_.FailDeletion(id, reason); });
   }

@@ -13,9 +13,6 @@ UNSERVED = {
     "GetCommand": (404, TRIALS_ONLY),
     "KillCommand": (404, TRIALS_ONLY),
     "SetCommandPriority": (404, TRIALS_ONLY),
-    "GetMasterConfig": (404, "the configuration is read where the master runs"),
-    "MasterLogs": (404, "the log is read where the master runs"),
-    "PutTrialRetainLogs": (404, "logs are kept as long as the configuration says"),
 }
 
 # By the command, where one of several that share an operation is answered otherwise.

@@ -503,7 +503,6 @@ TEST(WarningsTest, WhatHasNoEffectIsSaidAndKept) {
       {"environment: {ports: {a: 1}}", "environment.ports: kept"},
       {"resources: {shm_size: 4g}", "resources.shm_size: kept"},
       {"resources: {devices: ['a:b']}", "resources.devices: kept"},
-      {"retention_policy: {log_retention_days: 3}", "retention_policy.log_retention_days: kept"},
       {"profiling: {enabled: true}", "profiling.enabled: kept"},
       {"optimizations: {aggregation_frequency: 2}", "optimizations: kept"},
       {"slurm: {gpu_type: x}", "slurm: kept"},

@@ -35,6 +35,28 @@ constexpr char kHeld[] = R"sql(
 SELECT h.checkpoint, min(h.holder) FROM held_checkpoints h JOIN checkpoints c ON c.id = h.checkpoint
 JOIN trials t ON t.id = c.trial WHERE t.experiment = $1 GROUP BY 1 ORDER BY 1)sql";
 
+constexpr char kKeepExperimentLogs[] =
+    "UPDATE experiments SET log_days = $2 WHERE id = $1 RETURNING id";
+constexpr char kForgetTrialLogs[] =
+    "UPDATE trials SET log_days = NULL WHERE experiment = $1 AND log_days IS NOT NULL";
+constexpr char kKeepTrialLogs[] = "UPDATE trials SET log_days = $2 WHERE id = $1 RETURNING id";
+// First which trials are due, of those that left lines: there are fewer of them than of lines.
+constexpr char kOldLogs[] = R"sql(
+WITH due AS MATERIALIZED (
+  SELECT t.task FROM trials t JOIN experiments e ON e.id = t.experiment
+  CROSS JOIN LATERAL (SELECT coalesce(t.log_days, e.log_days,
+    (e.config #>> '{retention_policy,log_retention_days}')::int, $2::int) AS days) kept
+  WHERE isfinite(t.ended_at) AND t.ended_at < $1 AND kept.days >= 0
+    AND t.ended_at < $1::timestamptz - make_interval(days => kept.days)
+    AND EXISTS (SELECT FROM task_logs l WHERE l.task = t.task)),
+gone AS (DELETE FROM task_logs WHERE ctid = ANY(ARRAY(
+  SELECT l.ctid FROM due JOIN task_logs l ON l.task = due.task LIMIT $3)) RETURNING 1)
+SELECT count(*) FROM gone)sql";
+constexpr char kOldAudit[] = R"sql(
+WITH gone AS (DELETE FROM audit WHERE id = ANY(ARRAY(
+  SELECT id FROM audit WHERE at < $1 ORDER BY at LIMIT $2)) RETURNING 1)
+SELECT count(*) FROM gone)sql";
+
 // Of one table each, in the order in which they go.
 constexpr const char* kBulk[] = {
     "WITH gone AS (DELETE FROM task_logs WHERE ctid = ANY(ARRAY("
@@ -169,6 +191,40 @@ absl::StatusOr<bool> SqlDisposal::RemoveSome(model::ExperimentId id, int limit) 
 absl::Status SqlDisposal::FailDeletion(model::ExperimentId id, const std::string& reason) {
   return fence_.Run(pool_, [&](Connection& connection) {
     return connection.Exec(kFail, MakeParams(id, reason)).status();
+  });
+}
+
+absl::Status SqlDisposal::KeepLogsOfExperiment(model::ExperimentId id, int days) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const Result found,
+                         connection.Exec(kKeepExperimentLogs, MakeParams(id, days)));
+    if (found.rows() == 0) {
+      return absl::NotFoundError(absl::StrCat("no experiment ", id.value()));
+    }
+    return connection.Exec(kForgetTrialLogs, MakeParams(id)).status();
+  });
+}
+
+absl::Status SqlDisposal::KeepLogsOfTrial(model::TrialId id, int days) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kKeepTrialLogs, MakeParams(id, days)));
+    if (found.rows() > 0) return absl::OkStatus();
+    return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
+  });
+}
+
+absl::StatusOr<bool> SqlDisposal::RemoveOldLogs(absl::Time now, int days, int limit) {
+  return RemovePortion(kOldLogs, MakeParams(now, days, limit), limit);
+}
+
+absl::StatusOr<bool> SqlDisposal::RemoveOldAudit(absl::Time until, int limit) {
+  return RemovePortion(kOldAudit, MakeParams(until, limit), limit);
+}
+
+absl::StatusOr<bool> SqlDisposal::RemovePortion(const char* sql, const Params& params, int limit) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<bool> {
+    DET_ASSIGN_OR_RETURN(const Result gone, connection.Exec(sql, params));
+    return gone.Int(0, 0) < limit;
   });
 }
 

@@ -24,9 +24,15 @@ class SqlDisposal final : public Disposal {
   absl::StatusOr<std::vector<model::ExperimentId>> Releases() override;
   absl::StatusOr<bool> RemoveSome(model::ExperimentId id, int limit) override;
   absl::Status FailDeletion(model::ExperimentId id, const std::string& reason) override;
+  absl::Status KeepLogsOfExperiment(model::ExperimentId id, int days) override;
+  absl::Status KeepLogsOfTrial(model::TrialId id, int days) override;
+  absl::StatusOr<bool> RemoveOldLogs(absl::Time now, int days, int limit) override;
+  absl::StatusOr<bool> RemoveOldAudit(absl::Time until, int limit) override;
   absl::StatusOr<std::vector<HeldCheckpoint>> ListHeld(model::ExperimentId id) override;
 
  private:
+  absl::StatusOr<bool> RemovePortion(const char* sql, const Params& params, int limit);
+
   Pool& pool_;
   Fence& fence_;
 };

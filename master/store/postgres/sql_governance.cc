@@ -41,13 +41,13 @@ ON CONFLICT (one) DO UPDATE SET text = excluded.text, starts_at = excluded.start
 constexpr char kListUsage[] = R"sql(
 SELECT t.experiment, e.owner, coalesce(nullif(e.owner_name, ''), e.owner::text),
   coalesce(w.id, 0), coalesce(w.name, ''), e.labels, a.resource_pool, a.granted * a.fraction,
-  micros(a.started_at), micros(a.ended_at)
+  micros(a.started_at), micros(a.ended_at), a.id
 FROM allocations a JOIN trials t ON t.id = a.trial JOIN experiments e ON e.id = t.experiment
 LEFT JOIN projects p ON p.id = e.project LEFT JOIN workspaces w ON w.id = p.workspace
 WHERE a.started_at < $2 AND (a.ended_at IS NULL OR a.ended_at > $1) AND a.granted > 0
 UNION ALL
 SELECT 0, 0, d.owner, 0, d.workspace, '[]'::jsonb, '', d.slots, micros(d.began_at),
-  micros(d.ended_at)
+  micros(d.ended_at), ''
 FROM deleted_usage d WHERE d.began_at < $2 AND d.ended_at > $1
 ORDER BY 9, 1)sql";
 
@@ -83,6 +83,7 @@ absl::StatusOr<UsageRecord> ToUsage(const Result& result, int row) {
   record.slots = result.Double(row, 7);
   record.started_at = result.Time(row, 8);
   record.ended_at = result.Maybe(&Result::Time, row, 9);
+  record.allocation = model::AllocationId(std::string(result.Text(row, 10)));
   return record;
 }
 
