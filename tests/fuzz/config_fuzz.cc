@@ -1,4 +1,4 @@
-// YAML that people write: experiments' configurations and the master's.
+// YAML that people write: experiments' configurations.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
