@@ -63,7 +63,8 @@ TEST(FindCommandTest, NamesTheNearestOrAll) {
   EXPECT_THAT(Found("up"), HasSubstr("did you mean `det deploy local up`?"));
   EXPECT_THAT(Found("deploy up"), HasSubstr("did you mean `det deploy local up`?"));
   EXPECT_THAT(Found("local up"), HasSubstr("did you mean `det deploy local`?"));
-  EXPECT_THAT(Found("logs"), HasSubstr("`det experiment logs` or `det trial logs`?"));
+  EXPECT_THAT(Found("logs"),
+              HasSubstr("`det experiment logs` or `det master logs` or `det trial logs`?"));
   EXPECT_THAT(Found("experiment c"), HasSubstr("may be cancel or continue or create"));
 }
 

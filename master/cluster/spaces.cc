@@ -75,7 +75,6 @@ absl::StatusOr<Outcome> Apply(Step& step, const RenameSpace& event) {
     Tell(step, entry,
          {e.workspace, e.project, by_workspace ? event.name : e.config->workspace,
           by_project ? event.name : e.config->project});
-    step.Effect(ExperimentChanged{id});
   }
   return step.Finish();
 }
