@@ -1,5 +1,6 @@
 // The gateway behind TLS, with an authority of the test's own.
 #include <chrono>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,18 +66,25 @@ class NamedExperiments final : public api::ExperimentService::CallbackService {
     // One message, then nothing until the caller has gone.
     class Stream final : public grpc::ServerWriteReactor<api::WatchExperimentResponse> {
      public:
-      Stream() {
+      explicit Stream(std::promise<void>& ended) : ended_(ended) {
         message_.mutable_experiment()->set_id(1);
         StartWrite(&message_);
       }
-      void OnCancel() override { Finish(grpc::Status::CANCELLED); }
+      void OnCancel() override {
+        ended_.set_value();
+        Finish(grpc::Status::CANCELLED);
+      }
       void OnDone() override { delete this; }
 
      private:
+      std::promise<void>& ended_;
       api::WatchExperimentResponse message_;
     };
-    return new Stream;
+    return new Stream(watch_ended_);
   }
+
+  // Set when the client of the one stream is known to have gone.
+  std::promise<void> watch_ended_;
 
  private:
   const std::string name_;
@@ -304,7 +312,9 @@ TEST_F(TlsTest, EndsACallWhoseClientHasGone) {
     std::string heard(1, ' ');
     asio::read(*stream, asio::buffer(heard));
   }
-  // The destructor would wait for it.
+  // Before the destructor, which ends what is left.
+  EXPECT_EQ(all_.watch_ended_.get_future().wait_for(std::chrono::seconds(30)),
+            std::future_status::ready);
 }
 
 TEST_F(TlsTest, SaysWhatIsWrongWithTheFiles) {

@@ -129,6 +129,11 @@ TEST(SearchTest, StatesAreThoseThatAreShown) {
   EXPECT_TRUE(states.any);
   ASSERT_EQ(states.parts.size(), 2u);
   EXPECT_EQ(std::get<std::string>(states.parts[0].condition->operand), "QUEUED");
+  const auto part = ParseSearch(
+      Table::kRuns,
+      Whole(Group("and", Field(R"("columnName":"state","operator":"contains","value":"active")"))),
+      "");
+  EXPECT_TRUE(part.ok() && part->filter.parts[0].parts[0].any) << "one of both, never both";
   EXPECT_EQ(std::get<std::string>(Only(Table::kExperiments,
                                        R"("columnName":"state","operator":"=","value":"running")")
                                       .operand),
