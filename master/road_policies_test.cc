@@ -121,6 +121,28 @@ TEST_F(PoliciesRoadTest, LimitsNameWhoseTheyAre) {
   EXPECT_EQ(Field(response.config(), "resources", "max_slots"), "number_value: 2");
 }
 
+TEST_F(PoliciesRoadTest, AQueuedJobDoesNotLeaveWhatWasSaid) {
+  api::CreateExperimentResponse made;
+  ASSERT_TRUE(CreateWith("resources: {priority: 60}", &made).ok());
+  const auto patch = [&](auto set) {
+    As context("user");
+    api::PatchExperimentRequest request;
+    request.mutable_experiment()->set_id(made.experiment().id());
+    set(*request.mutable_experiment()->mutable_resources());
+    api::PatchExperimentResponse response;
+    return experiments_->PatchExperiment(&context, request, &response);
+  };
+  ASSERT_TRUE(PutGlobal("invariant_config: {resources: {priority: 60}}\n"
+                        "constraints: {resources: {max_slots: 2}}\n")
+                  .ok());
+  EXPECT_THAT(patch([](auto& r) { r.set_priority(61); }).error_message(), HasSubstr("says 60"));
+  EXPECT_TRUE(patch([](auto& r) { r.set_priority(60); }).ok());
+  EXPECT_EQ(patch([](auto& r) { r.set_max_slots(9); }).error_code(), PERMISSION_DENIED);
+  EXPECT_THAT(patch([](auto& r) { r.set_max_slots(0); }).error_message(),
+              HasSubstr("without a limit"));
+  EXPECT_TRUE(patch([](auto& r) { r.set_max_slots(1); }).ok());
+}
+
 TEST_F(PoliciesRoadTest, HoldForChangesForksAndContinuations) {
   api::CreateExperimentResponse made;
   ASSERT_TRUE(CreateWith("resources: {priority: 30, slots_per_trial: 3}", &made).ok());
