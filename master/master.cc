@@ -106,7 +106,7 @@ class Master::Impl {
   std::unique_ptr<LeaseKeeper> lease_;
   Metrics metrics_;
   std::unique_ptr<service::AuditTrail> audit_;
-  std::vector<service::NamedService> services_;
+  std::vector<std::unique_ptr<service::Service>> services_;
   std::unique_ptr<grpc::Service> certificate_wanted_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<grpc::Server> agents_server_;  // of those with certificates; maybe none
@@ -277,7 +277,7 @@ absl::Status Master::Impl::StartDeliverer(const Config& config) {
 absl::Status Master::Impl::StartServer(const Config& config) {
   services_ = service::MakeServices(edge_, allocation_watch_, all_gather_);
   std::vector<grpc::Service*> all;
-  for (const auto& each : services_) all.push_back(each.service.get());
+  for (const auto& each : services_) all.push_back(each->registered());
   if (config.tls_client_ca.empty()) {
     all.push_back(hub_->service());
   } else {
@@ -295,10 +295,10 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
       .descriptors = proto::ApiDescriptors(),
       .version = base::kVersion,
       .open = [](std::string_view method) { return auth::RequirementOf(method).anyone; }};
-  for (const service::NamedService& each : services_) {
-    api.services.push_back(each.name);
+  for (const auto& each : services_) {
+    api.services.push_back(each->name());
     services.push_back(
-        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(each.name));
+        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(each->name()));
   }
   gateway::HttpHooks hooks;
   hooks.admit = [this](const std::string& method, const std::string& authorization, auto reply) {

@@ -1,7 +1,6 @@
 #include "master/cluster/cluster.h"
 
 #include <utility>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "master/cluster/mirror.h"
@@ -22,7 +21,8 @@ Cluster& Cluster::operator=(Cluster&&) noexcept = default;
 absl::StatusOr<Outcome> Cluster::Apply(const Event& event, absl::Time now) {
   state_->now = now;
   Step step(*state_, now);
-  return std::visit([&](const auto& kind) { return cluster::Apply(step, kind); }, event);
+  return event.Visit<absl::StatusOr<Outcome>>(
+      [&](const auto& kind) { return cluster::Apply(step, kind); });
 }
 
 const experiment::Experiment* Cluster::FindExperiment(model::ExperimentId id) const {

@@ -6,10 +6,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/agent.grpc.pb.h"
+#include "det/api/v1/agent.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/convert_resources.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -54,13 +55,23 @@ absl::StatusOr<cluster::SetMaintenance> ToEvent(const api::SetMaintenanceRequest
   return event;
 }
 
-class AgentService final : public api::AgentService::CallbackService {
+class AgentService final : public Service {
  public:
-  explicit AgentService(const Edge& edge) : edge_(edge) {}
+  explicit AgentService(const Edge& edge) : Service("det.api.v1.AgentService"), edge_(edge) {
+    Add("GetAgents", &AgentService::GetAgents);
+    Add("GetAgent", &AgentService::GetAgent);
+    Add("GetSlots", &AgentService::GetSlots);
+    Add("GetSlot", &AgentService::GetSlot);
+    Add("EnableAgent", &AgentService::EnableAgent);
+    Add("DisableAgent", &AgentService::DisableAgent);
+    Add("SetMaintenance", &AgentService::SetMaintenance);
+    Add("EnableSlot", &AgentService::EnableSlot);
+    Add("DisableSlot", &AgentService::DisableSlot);
+  }
 
   grpc::ServerUnaryReactor* GetAgents(grpc::CallbackServerContext* context,
                                       const api::GetAgentsRequest* request,
-                                      api::GetAgentsResponse* response) override {
+                                      api::GetAgentsResponse* response) {
     return Unary(
         edge_, context, request, "det.api.v1.AgentService.GetAgents",
         [this, request, response](const auth::Principal&, Done done) {
@@ -74,7 +85,7 @@ class AgentService final : public api::AgentService::CallbackService {
 
   grpc::ServerUnaryReactor* GetAgent(grpc::CallbackServerContext* context,
                                      const api::GetAgentRequest* request,
-                                     api::GetAgentResponse* response) override {
+                                     api::GetAgentResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.AgentService.GetAgent",
                  [this, request, response](const auth::Principal&, Done done) {
                    Find(request->agent_id(), response->mutable_agent(), std::move(done));
@@ -83,7 +94,7 @@ class AgentService final : public api::AgentService::CallbackService {
 
   grpc::ServerUnaryReactor* GetSlots(grpc::CallbackServerContext* context,
                                      const api::GetSlotsRequest* request,
-                                     api::GetSlotsResponse* response) override {
+                                     api::GetSlotsResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.AgentService.GetSlots",
                  [this, request, response](const auth::Principal&, Done done) {
                    auto agent = std::make_shared<api::Agent>();
@@ -103,7 +114,7 @@ class AgentService final : public api::AgentService::CallbackService {
 
   grpc::ServerUnaryReactor* GetSlot(grpc::CallbackServerContext* context,
                                     const api::GetSlotRequest* request,
-                                    api::GetSlotResponse* response) override {
+                                    api::GetSlotResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.AgentService.GetSlot",
                  [this, request, response](const auth::Principal&, Done done) {
                    FindSlot(request->agent_id(), request->slot_id(), response->mutable_slot(),
@@ -113,7 +124,7 @@ class AgentService final : public api::AgentService::CallbackService {
 
   grpc::ServerUnaryReactor* EnableAgent(grpc::CallbackServerContext* context,
                                         const api::EnableAgentRequest* request,
-                                        api::EnableAgentResponse* response) override {
+                                        api::EnableAgentResponse* response) {
     return ChangeAgent(context, "det.api.v1.AgentService.EnableAgent", request, request->agent_id(),
                        cluster::EnableAgent{model::AgentId(request->agent_id())},
                        response->mutable_agent());
@@ -121,7 +132,7 @@ class AgentService final : public api::AgentService::CallbackService {
 
   grpc::ServerUnaryReactor* DisableAgent(grpc::CallbackServerContext* context,
                                          const api::DisableAgentRequest* request,
-                                         api::DisableAgentResponse* response) override {
+                                         api::DisableAgentResponse* response) {
     return ChangeAgent(context, "det.api.v1.AgentService.DisableAgent", request,
                        request->agent_id(),
                        cluster::DisableAgent{model::AgentId(request->agent_id()), request->drain()},
@@ -130,7 +141,7 @@ class AgentService final : public api::AgentService::CallbackService {
 
   grpc::ServerUnaryReactor* SetMaintenance(grpc::CallbackServerContext* context,
                                            const api::SetMaintenanceRequest* request,
-                                           api::SetMaintenanceResponse* response) override {
+                                           api::SetMaintenanceResponse* response) {
     auto event = ToEvent(*request);
     return ChangeAgent(
         context, "det.api.v1.AgentService.SetMaintenance", request, request->agent_id(),
@@ -140,7 +151,7 @@ class AgentService final : public api::AgentService::CallbackService {
 
   grpc::ServerUnaryReactor* EnableSlot(grpc::CallbackServerContext* context,
                                        const api::EnableSlotRequest* request,
-                                       api::EnableSlotResponse* response) override {
+                                       api::EnableSlotResponse* response) {
     return ChangeSlot(context, "det.api.v1.AgentService.EnableSlot", *request,
                       response->mutable_slot(), [](model::AgentId agent, int slot) {
                         return cluster::EnableSlot{std::move(agent), slot};
@@ -149,7 +160,7 @@ class AgentService final : public api::AgentService::CallbackService {
 
   grpc::ServerUnaryReactor* DisableSlot(grpc::CallbackServerContext* context,
                                         const api::DisableSlotRequest* request,
-                                        api::DisableSlotResponse* response) override {
+                                        api::DisableSlotResponse* response) {
     return ChangeSlot(context, "det.api.v1.AgentService.DisableSlot", *request,
                       response->mutable_slot(),
                       [drain = request->drain()](model::AgentId agent, int slot) {
@@ -244,7 +255,7 @@ class AgentService final : public api::AgentService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAgentService(const Edge& edge) {
+std::unique_ptr<Service> MakeAgentService(const Edge& edge) {
   return std::make_unique<AgentService>(edge);
 }
 

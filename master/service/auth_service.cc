@@ -2,13 +2,14 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "det/api/v1/auth.grpc.pb.h"
+#include "det/api/v1/auth.pb.h"
 #include "master/auth/password_queue.h"
 #include "master/auth/passwords.h"
 #include "master/auth/tokens.h"
 #include "master/model/id_text.h"
 #include "master/service/call.h"
 #include "master/service/convert_user.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -19,13 +20,17 @@ namespace api = det::api::v1;
 // How long a login lasts.
 constexpr absl::Duration kSession = absl::Hours(24 * 7);
 
-class AuthService final : public api::AuthService::CallbackService {
+class AuthService final : public Service {
  public:
-  explicit AuthService(const Edge& edge) : edge_(edge) {}
+  explicit AuthService(const Edge& edge) : Service("det.api.v1.AuthService"), edge_(edge) {
+    Add("Login", &AuthService::Login);
+    Add("Logout", &AuthService::Logout);
+    Add("CurrentUser", &AuthService::CurrentUser);
+    Add("GetMe", &AuthService::GetMe);
+  }
 
   grpc::ServerUnaryReactor* Login(grpc::CallbackServerContext* context,
-                                  const api::LoginRequest* request,
-                                  api::LoginResponse* response) override {
+                                  const api::LoginRequest* request, api::LoginResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.AuthService.Login",
                  [this, request, response](const auth::Principal&, Done done) {
                    edge_.passwords->RunLogin(
@@ -36,15 +41,14 @@ class AuthService final : public api::AuthService::CallbackService {
   }
 
   grpc::ServerUnaryReactor* Logout(grpc::CallbackServerContext* context,
-                                   const api::LogoutRequest* request,
-                                   api::LogoutResponse*) override {
+                                   const api::LogoutRequest* request, api::LogoutResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.AuthService.Logout",
                     [this](const auth::Principal& principal) { return LogOut(principal); });
   }
 
   grpc::ServerUnaryReactor* CurrentUser(grpc::CallbackServerContext* context,
                                         const api::CurrentUserRequest* request,
-                                        api::CurrentUserResponse* response) override {
+                                        api::CurrentUserResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.AuthService.CurrentUser",
                     [this, response](const auth::Principal& principal) {
                       return ReadUser(principal, response->mutable_user());
@@ -52,8 +56,7 @@ class AuthService final : public api::AuthService::CallbackService {
   }
 
   grpc::ServerUnaryReactor* GetMe(grpc::CallbackServerContext* context,
-                                  const api::GetMeRequest* request,
-                                  api::GetMeResponse* response) override {
+                                  const api::GetMeRequest* request, api::GetMeResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.AuthService.GetMe",
                     [this, response](const auth::Principal& principal) {
                       return ReadUser(principal, response->mutable_user());
@@ -118,7 +121,7 @@ class AuthService final : public api::AuthService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAuthService(const Edge& edge) {
+std::unique_ptr<Service> MakeAuthService(const Edge& edge) {
   return std::make_unique<AuthService>(edge);
 }
 

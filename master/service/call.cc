@@ -13,6 +13,7 @@
 #include "master/service/admission.h"
 #include "master/service/audit_trail.h"
 #include "master/service/first_answers.h"
+#include <grpcpp/grpcpp.h>
 
 namespace det::service {
 namespace {
@@ -263,6 +264,17 @@ grpc::ServerUnaryReactor* UnaryOnceNow(
     std::string_view method,
     absl::AnyInvocable<absl::Status(const auth::Principal& principal)> work) {
   return Run(edge, context, request, response, method, Telling(std::move(work)));
+}
+
+grpc::ServerUnaryReactor* UnaryAtOnce(const Edge& edge, grpc::CallbackServerContext* context,
+                                      absl::AnyInvocable<void(Done done)> work) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  HeadOf(*context);
+  work([&edge, reactor](const absl::Status& status) {
+    if (edge.on_call) edge.on_call(status.code());
+    reactor->Finish(ToGrpc(status));
+  });
+  return reactor;
 }
 
 void SubmitAndFinish(const Edge& edge, cluster::Event event, Done done) {

@@ -1,7 +1,7 @@
 // The one door of every unary method: who is asking, may they, then the work, on a thread that may
 // block. And absl::Status as gRPC's.
 //
-// Called by the services' overrides on gRPC's threads.
+// Called by the services' methods on gRPC's threads.
 #ifndef MASTER_SERVICE_CALL_H_
 #define MASTER_SERVICE_CALL_H_
 
@@ -15,7 +15,12 @@
 #include "master/auth/permissions.h"
 #include "master/service/edge.h"
 #include <google/protobuf/message.h>
-#include <grpcpp/grpcpp.h>
+
+namespace grpc {
+class CallbackServerContext;
+class ServerUnaryReactor;
+class Status;
+}  // namespace grpc
 
 namespace det::service {
 
@@ -69,6 +74,11 @@ grpc::ServerUnaryReactor* UnaryOnceNow(
     const google::protobuf::Message* request, google::protobuf::Message* response,
     std::string_view method,
     absl::AnyInvocable<absl::Status(const auth::Principal& principal)> work);
+
+// Without admission, and at once on gRPC's thread: for what must be answered when all threads of
+// the pool wait. `work` must not block.
+grpc::ServerUnaryReactor* UnaryAtOnce(const Edge& edge, grpc::CallbackServerContext* context,
+                                      absl::AnyInvocable<void(Done done)> work);
 
 // Submits `event` and ends the call with its result.
 void SubmitAndFinish(const Edge& edge, cluster::Event event, Done done);

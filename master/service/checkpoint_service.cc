@@ -13,11 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/fd.h"
 #include "base/status_macros.h"
-#include "det/api/v1/checkpoint.grpc.pb.h"
+#include "det/api/v1/checkpoint.pb.h"
 #include "master/service/call.h"
 #include "master/service/checkpoint_place.h"
 #include "master/service/convert.h"
 #include "master/service/open_stream.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -79,13 +80,21 @@ store::CheckpointQuery ToQuery(const Request& request) {
   return query;
 }
 
-class CheckpointService final : public api::CheckpointService::CallbackService {
+class CheckpointService final : public Service {
  public:
-  explicit CheckpointService(const Edge& edge) : edge_(edge) {}
+  explicit CheckpointService(const Edge& edge)
+      : Service("det.api.v1.CheckpointService"), edge_(edge) {
+    Add("GetCheckpoint", &CheckpointService::GetCheckpoint);
+    Add("GetExperimentCheckpoints", &CheckpointService::GetExperimentCheckpoints);
+    Add("GetTrialCheckpoints", &CheckpointService::GetTrialCheckpoints);
+    Add("DeleteCheckpoints", &CheckpointService::DeleteCheckpoints);
+    Add("CheckpointsRemoveFiles", &CheckpointService::CheckpointsRemoveFiles);
+    Add("ReadCheckpointFile", &CheckpointService::ReadCheckpointFile);
+  }
 
   grpc::ServerUnaryReactor* GetCheckpoint(grpc::CallbackServerContext* context,
                                           const api::GetCheckpointRequest* request,
-                                          api::GetCheckpointResponse* response) override {
+                                          api::GetCheckpointResponse* response) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.CheckpointService.GetCheckpoint",
         [this, request, response](const auth::Principal&) -> absl::Status {
@@ -104,7 +113,7 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
 
   grpc::ServerUnaryReactor* GetExperimentCheckpoints(
       grpc::CallbackServerContext* context, const api::GetExperimentCheckpointsRequest* request,
-      api::GetExperimentCheckpointsResponse* response) override {
+      api::GetExperimentCheckpointsResponse* response) {
     return UnaryNow(edge_, context, request,
                     "det.api.v1.CheckpointService.GetExperimentCheckpoints",
                     [this, request, response](const auth::Principal&) {
@@ -114,9 +123,9 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
                     });
   }
 
-  grpc::ServerUnaryReactor* GetTrialCheckpoints(
-      grpc::CallbackServerContext* context, const api::GetTrialCheckpointsRequest* request,
-      api::GetTrialCheckpointsResponse* response) override {
+  grpc::ServerUnaryReactor* GetTrialCheckpoints(grpc::CallbackServerContext* context,
+                                                const api::GetTrialCheckpointsRequest* request,
+                                                api::GetTrialCheckpointsResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.CheckpointService.GetTrialCheckpoints",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       store::CheckpointQuery query = ToQuery(*request);
@@ -128,7 +137,7 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
 
   grpc::ServerUnaryReactor* DeleteCheckpoints(grpc::CallbackServerContext* context,
                                               const api::DeleteCheckpointsRequest* request,
-                                              api::DeleteCheckpointsResponse* response) override {
+                                              api::DeleteCheckpointsResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.CheckpointService.DeleteCheckpoints",
                  [this, request, response](const auth::Principal&, Done done) {
                    Delete(*request, response, std::move(done));
@@ -137,7 +146,7 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
 
   grpc::ServerUnaryReactor* CheckpointsRemoveFiles(
       grpc::CallbackServerContext* context, const api::CheckpointsRemoveFilesRequest* request,
-      api::CheckpointsRemoveFilesResponse* response) override {
+      api::CheckpointsRemoveFilesResponse* response) {
     return Unary(
         edge_, context, request, "det.api.v1.CheckpointService.CheckpointsRemoveFiles",
         [this, request, response](const auth::Principal&, Done done) {
@@ -151,9 +160,8 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
         });
   }
 
-  grpc::ServerWriteReactor<api::ReadCheckpointFileResponse>* ReadCheckpointFile(
-      grpc::CallbackServerContext* context,
-      const api::ReadCheckpointFileRequest* request) override {
+  MessageStream* ReadCheckpointFile(grpc::CallbackServerContext* context,
+                                    const api::ReadCheckpointFileRequest* request) {
     return OpenStream<api::ReadCheckpointFileResponse>(
         edge_, context, request, "det.api.v1.CheckpointService.ReadCheckpointFile",
         [this, request = *request](
@@ -236,7 +244,7 @@ class CheckpointService final : public api::CheckpointService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeCheckpointService(const Edge& edge) {
+std::unique_ptr<Service> MakeCheckpointService(const Edge& edge) {
   return std::make_unique<CheckpointService>(edge);
 }
 

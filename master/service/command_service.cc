@@ -2,9 +2,10 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "det/api/v1/command.grpc.pb.h"
+#include "det/api/v1/command.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -16,44 +17,47 @@ using Asked = api::GetCommandsRequest;
 using Wanted = api::LaunchCommandRequest;
 using Reactor = grpc::ServerUnaryReactor;
 
-class CommandService final : public api::CommandService::CallbackService {
+class CommandService final : public Service {
  public:
-  explicit CommandService(const Edge& edge) : edge_(edge) {}
+  explicit CommandService(const Edge& edge) : Service("det.api.v1.CommandService"), edge_(edge) {
+    Add("GetCommands", &CommandService::GetCommands);
+    Add("GetNotebooks", &CommandService::GetNotebooks);
+    Add("GetShells", &CommandService::GetShells);
+    Add("GetTensorboards", &CommandService::GetTensorboards);
+    Add("LaunchCommand", &CommandService::LaunchCommand);
+    Add("LaunchNotebook", &CommandService::LaunchNotebook);
+    Add("LaunchShell", &CommandService::LaunchShell);
+    Add("LaunchTensorboard", &CommandService::LaunchTensorboard);
+  }
 
-  Reactor* GetCommands(Context* context, const Asked* request,
-                       api::GetCommandsResponse* response) override {
+  Reactor* GetCommands(Context* context, const Asked* request, api::GetCommandsResponse* response) {
     return List(context, "det.api.v1.CommandService.GetCommands", request, response);
   }
   Reactor* GetNotebooks(Context* context, const Asked* request,
-                        api::GetNotebooksResponse* response) override {
+                        api::GetNotebooksResponse* response) {
     return List(context, "det.api.v1.CommandService.GetNotebooks", request, response);
   }
-  Reactor* GetShells(Context* context, const Asked* request,
-                     api::GetShellsResponse* response) override {
+  Reactor* GetShells(Context* context, const Asked* request, api::GetShellsResponse* response) {
     return List(context, "det.api.v1.CommandService.GetShells", request, response);
   }
   Reactor* GetTensorboards(Context* context, const Asked* request,
-                           api::GetTensorboardsResponse* response) override {
+                           api::GetTensorboardsResponse* response) {
     return List(context, "det.api.v1.CommandService.GetTensorboards", request, response);
   }
 
-  Reactor* LaunchCommand(Context* context, const Wanted* request,
-                         api::LaunchCommandResponse*) override {
+  Reactor* LaunchCommand(Context* context, const Wanted* request, api::LaunchCommandResponse*) {
     return Refuse(context, "det.api.v1.CommandService.LaunchCommand", request,
                   "runs no commands; create an experiment whose entrypoint is the command line");
   }
-  Reactor* LaunchNotebook(Context* context, const Wanted* request,
-                          api::LaunchCommandResponse*) override {
+  Reactor* LaunchNotebook(Context* context, const Wanted* request, api::LaunchCommandResponse*) {
     return Refuse(context, "det.api.v1.CommandService.LaunchNotebook", request,
                   "runs no notebooks; run one on your own machine and log in from there");
   }
-  Reactor* LaunchShell(Context* context, const Wanted* request,
-                       api::LaunchCommandResponse*) override {
+  Reactor* LaunchShell(Context* context, const Wanted* request, api::LaunchCommandResponse*) {
     return Refuse(context, "det.api.v1.CommandService.LaunchShell", request,
                   "runs no shells; log in on a machine of the cluster");
   }
-  Reactor* LaunchTensorboard(Context* context, const Wanted* request,
-                             api::LaunchCommandResponse*) override {
+  Reactor* LaunchTensorboard(Context* context, const Wanted* request, api::LaunchCommandResponse*) {
     return Refuse(context, "det.api.v1.CommandService.LaunchTensorboard", request,
                   "runs no TensorBoards; `det trial describe` shows a trial's metrics");
   }
@@ -80,7 +84,7 @@ class CommandService final : public api::CommandService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeCommandService(const Edge& edge) {
+std::unique_ptr<Service> MakeCommandService(const Edge& edge) {
   return std::make_unique<CommandService>(edge);
 }
 

@@ -4,10 +4,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/config_policy.grpc.pb.h"
+#include "det/api/v1/config_policy.pb.h"
 #include "master/service/call.h"
 #include "master/service/config_policy.h"
 #include "master/service/convert.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -29,27 +30,35 @@ absl::StatusOr<std::string> ReadWorkload(const std::string& given) {
       absl::StrCat("workload_type: \"", given, "\" is neither EXPERIMENT nor NTSC"));
 }
 
-class ConfigPolicyService final : public api::ConfigPolicyService::CallbackService {
+class ConfigPolicyService final : public Service {
  public:
-  explicit ConfigPolicyService(const Edge& edge) : edge_(edge) {}
+  explicit ConfigPolicyService(const Edge& edge)
+      : Service("det.api.v1.ConfigPolicyService"), edge_(edge) {
+    Add("GetGlobalConfigPolicies", &ConfigPolicyService::GetGlobalConfigPolicies);
+    Add("PutGlobalConfigPolicies", &ConfigPolicyService::PutGlobalConfigPolicies);
+    Add("DeleteGlobalConfigPolicies", &ConfigPolicyService::DeleteGlobalConfigPolicies);
+    Add("GetWorkspaceConfigPolicies", &ConfigPolicyService::GetWorkspaceConfigPolicies);
+    Add("PutWorkspaceConfigPolicies", &ConfigPolicyService::PutWorkspaceConfigPolicies);
+    Add("DeleteWorkspaceConfigPolicies", &ConfigPolicyService::DeleteWorkspaceConfigPolicies);
+  }
 
   Reactor* GetGlobalConfigPolicies(Context* context,
                                    const api::GetGlobalConfigPoliciesRequest* request,
-                                   api::GetGlobalConfigPoliciesResponse* response) override {
+                                   api::GetGlobalConfigPoliciesResponse* response) {
     return UnaryNow(
         edge_, context, request, DET_METHOD("GetGlobalConfigPolicies"),
         [this, request, response](const auth::Principal&) { return Get(0, *request, response); });
   }
   Reactor* PutGlobalConfigPolicies(Context* context,
                                    const api::PutGlobalConfigPoliciesRequest* request,
-                                   api::PutGlobalConfigPoliciesResponse* response) override {
+                                   api::PutGlobalConfigPoliciesResponse* response) {
     return UnaryNow(
         edge_, context, request, DET_METHOD("PutGlobalConfigPolicies"),
         [this, request, response](const auth::Principal&) { return Put(0, *request, response); });
   }
   Reactor* DeleteGlobalConfigPolicies(Context* context,
                                       const api::DeleteGlobalConfigPoliciesRequest* request,
-                                      api::DeleteGlobalConfigPoliciesResponse*) override {
+                                      api::DeleteGlobalConfigPoliciesResponse*) {
     return UnaryNow(
         edge_, context, request, DET_METHOD("DeleteGlobalConfigPolicies"),
         [this, request](const auth::Principal&) { return Delete(0, request->workload_type()); });
@@ -57,7 +66,7 @@ class ConfigPolicyService final : public api::ConfigPolicyService::CallbackServi
 
   Reactor* GetWorkspaceConfigPolicies(Context* context,
                                       const api::GetWorkspaceConfigPoliciesRequest* request,
-                                      api::GetWorkspaceConfigPoliciesResponse* response) override {
+                                      api::GetWorkspaceConfigPoliciesResponse* response) {
     return UnaryNow(edge_, context, request, DET_METHOD("GetWorkspaceConfigPolicies"),
                     [this, request, response](const auth::Principal&) {
                       return Get(request->workspace_id(), *request, response);
@@ -65,7 +74,7 @@ class ConfigPolicyService final : public api::ConfigPolicyService::CallbackServi
   }
   Reactor* PutWorkspaceConfigPolicies(Context* context,
                                       const api::PutWorkspaceConfigPoliciesRequest* request,
-                                      api::PutWorkspaceConfigPoliciesResponse* response) override {
+                                      api::PutWorkspaceConfigPoliciesResponse* response) {
     return UnaryNow(edge_, context, request, DET_METHOD("PutWorkspaceConfigPolicies"),
                     [this, request, response](const auth::Principal&) {
                       return Put(request->workspace_id(), *request, response);
@@ -73,7 +82,7 @@ class ConfigPolicyService final : public api::ConfigPolicyService::CallbackServi
   }
   Reactor* DeleteWorkspaceConfigPolicies(Context* context,
                                          const api::DeleteWorkspaceConfigPoliciesRequest* request,
-                                         api::DeleteWorkspaceConfigPoliciesResponse*) override {
+                                         api::DeleteWorkspaceConfigPoliciesResponse*) {
     return UnaryNow(edge_, context, request, DET_METHOD("DeleteWorkspaceConfigPolicies"),
                     [this, request](const auth::Principal&) -> absl::Status {
                       const int32_t id = request->workspace_id();
@@ -125,7 +134,7 @@ class ConfigPolicyService final : public api::ConfigPolicyService::CallbackServi
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeConfigPolicyService(const Edge& edge) {
+std::unique_ptr<Service> MakeConfigPolicyService(const Edge& edge) {
   return std::make_unique<ConfigPolicyService>(edge);
 }
 

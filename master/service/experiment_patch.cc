@@ -143,7 +143,7 @@ void Patch(const Edge& edge, const api::PatchExperimentRequest& request,
   auto events = ReadEvents(record->experiment, request.experiment());
   if (!events.ok()) return done(events.status());
   for (const cluster::Event& event : *events) {
-    const auto* update = std::get_if<cluster::UpdateQueue>(&event);
+    const auto* update = event.As<cluster::UpdateQueue>();
     if (update == nullptr) continue;
     absl::Status allowed = CheckQueueUpdate(*edge.store, *update);
     if (!allowed.ok()) return done(std::move(allowed));

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/experiment.grpc.pb.h"
+#include "det/api/v1/experiment.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/create_experiment.h"
@@ -16,6 +16,7 @@
 #include "master/service/open_stream.h"
 #include "master/service/queue_view.h"
 #include "master/service/read_experiment.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -67,13 +68,34 @@ store::ExperimentQuery ToQuery(const api::GetExperimentsRequest& request) {
   return query;
 }
 
-class ExperimentService final : public api::ExperimentService::CallbackService {
+class ExperimentService final : public Service {
  public:
-  explicit ExperimentService(const Edge& edge) : edge_(edge) {}
+  explicit ExperimentService(const Edge& edge)
+      : Service("det.api.v1.ExperimentService"), edge_(edge) {
+    Add("CreateExperiment", &ExperimentService::CreateExperiment);
+    Add("GetExperiments", &ExperimentService::GetExperiments);
+    Add("GetExperiment", &ExperimentService::GetExperiment);
+    Add("WatchExperiment", &ExperimentService::WatchExperiment);
+    Add("PauseExperiment", &ExperimentService::PauseExperiment);
+    Add("ActivateExperiment", &ExperimentService::ActivateExperiment);
+    Add("CancelExperiment", &ExperimentService::CancelExperiment);
+    Add("KillExperiment", &ExperimentService::KillExperiment);
+    Add("ContinueExperiment", &ExperimentService::ContinueExperiment);
+    Add("ArchiveExperiment", &ExperimentService::ArchiveExperiment);
+    Add("UnarchiveExperiment", &ExperimentService::UnarchiveExperiment);
+    Add("DeleteExperiment", &ExperimentService::DeleteExperiment);
+    Add("PatchExperiment", &ExperimentService::PatchExperiment);
+    Add("MoveExperiment", &ExperimentService::MoveExperiment);
+    Add("GetExperimentLabels", &ExperimentService::GetExperimentLabels);
+    Add("PutExperimentLabel", &ExperimentService::PutExperimentLabel);
+    Add("DeleteExperimentLabel", &ExperimentService::DeleteExperimentLabel);
+    Add("PreviewRetention", &ExperimentService::PreviewRetention);
+    Add("GetModelDef", &ExperimentService::GetModelDef);
+  }
 
   grpc::ServerUnaryReactor* CreateExperiment(grpc::CallbackServerContext* context,
                                              const api::CreateExperimentRequest* request,
-                                             api::CreateExperimentResponse* response) override {
+                                             api::CreateExperimentResponse* response) {
     return UnaryOnce(edge_, context, request, response,
                      "det.api.v1.ExperimentService.CreateExperiment",
                      [this, request, response](const auth::Principal& principal, Done done) {
@@ -83,7 +105,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
 
   grpc::ServerUnaryReactor* GetExperiments(grpc::CallbackServerContext* context,
                                            const api::GetExperimentsRequest* request,
-                                           api::GetExperimentsResponse* response) override {
+                                           api::GetExperimentsResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.ExperimentService.GetExperiments",
                  [this, request, response](const auth::Principal& principal, Done done) {
                    ReadLive(
@@ -98,15 +120,15 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
 
   grpc::ServerUnaryReactor* GetExperiment(grpc::CallbackServerContext* context,
                                           const api::GetExperimentRequest* request,
-                                          api::GetExperimentResponse* response) override {
+                                          api::GetExperimentResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.ExperimentService.GetExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
                    Get(model::ExperimentId(request->experiment_id()), response, std::move(done));
                  });
   }
 
-  grpc::ServerWriteReactor<api::WatchExperimentResponse>* WatchExperiment(
-      grpc::CallbackServerContext* context, const api::WatchExperimentRequest* request) override {
+  MessageStream* WatchExperiment(grpc::CallbackServerContext* context,
+                                 const api::WatchExperimentRequest* request) {
     return OpenStream<api::WatchExperimentResponse>(
         edge_, context, request, "det.api.v1.ExperimentService.WatchExperiment",
         [this, id = model::ExperimentId(request->experiment_id())](
@@ -117,21 +139,21 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
 
   grpc::ServerUnaryReactor* PauseExperiment(grpc::CallbackServerContext* context,
                                             const api::PauseExperimentRequest* request,
-                                            api::PauseExperimentResponse*) override {
+                                            api::PauseExperimentResponse*) {
     return Submit(context, "det.api.v1.ExperimentService.PauseExperiment", request,
                   cluster::PauseExperiment{model::ExperimentId(request->id())},
                   "only ACTIVE experiments can be paused");
   }
   grpc::ServerUnaryReactor* ActivateExperiment(grpc::CallbackServerContext* context,
                                                const api::ActivateExperimentRequest* request,
-                                               api::ActivateExperimentResponse*) override {
+                                               api::ActivateExperimentResponse*) {
     return Submit(context, "det.api.v1.ExperimentService.ActivateExperiment", request,
                   cluster::ActivateExperiment{model::ExperimentId(request->id())},
                   "only PAUSED experiments can be activated");
   }
   grpc::ServerUnaryReactor* CancelExperiment(grpc::CallbackServerContext* context,
                                              const api::CancelExperimentRequest* request,
-                                             api::CancelExperimentResponse*) override {
+                                             api::CancelExperimentResponse*) {
     return Submit(context, "det.api.v1.ExperimentService.CancelExperiment", request,
                   cluster::CancelExperiment{model::ExperimentId(request->id())},
                   "only ACTIVE or PAUSED experiments can be canceled",
@@ -139,7 +161,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   }
   grpc::ServerUnaryReactor* KillExperiment(grpc::CallbackServerContext* context,
                                            const api::KillExperimentRequest* request,
-                                           api::KillExperimentResponse*) override {
+                                           api::KillExperimentResponse*) {
     return Submit(context, "det.api.v1.ExperimentService.KillExperiment", request,
                   cluster::KillExperiment{model::ExperimentId(request->id())},
                   "only ACTIVE or PAUSED experiments can be killed",
@@ -148,7 +170,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
 
   grpc::ServerUnaryReactor* ContinueExperiment(grpc::CallbackServerContext* context,
                                                const api::ContinueExperimentRequest* request,
-                                               api::ContinueExperimentResponse* response) override {
+                                               api::ContinueExperimentResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.ExperimentService.ContinueExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
                    Continue(*request, response, std::move(done));
@@ -157,7 +179,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
 
   grpc::ServerUnaryReactor* ArchiveExperiment(grpc::CallbackServerContext* context,
                                               const api::ArchiveExperimentRequest* request,
-                                              api::ArchiveExperimentResponse*) override {
+                                              api::ArchiveExperimentResponse*) {
     return Unary(edge_, context, request, "det.api.v1.ExperimentService.ArchiveExperiment",
                  [this, id = request->id()](const auth::Principal&, Done done) {
                    Archive(edge_, model::ExperimentId(id), true, std::move(done));
@@ -165,7 +187,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   }
   grpc::ServerUnaryReactor* UnarchiveExperiment(grpc::CallbackServerContext* context,
                                                 const api::UnarchiveExperimentRequest* request,
-                                                api::UnarchiveExperimentResponse*) override {
+                                                api::UnarchiveExperimentResponse*) {
     return Unary(edge_, context, request, "det.api.v1.ExperimentService.UnarchiveExperiment",
                  [this, id = request->id()](const auth::Principal&, Done done) {
                    Archive(edge_, model::ExperimentId(id), false, std::move(done));
@@ -173,7 +195,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   }
   grpc::ServerUnaryReactor* DeleteExperiment(grpc::CallbackServerContext* context,
                                              const api::DeleteExperimentRequest* request,
-                                             api::DeleteExperimentResponse* response) override {
+                                             api::DeleteExperimentResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.ExperimentService.DeleteExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
                    Delete(edge_, *request, response, std::move(done));
@@ -181,7 +203,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   }
   grpc::ServerUnaryReactor* PatchExperiment(grpc::CallbackServerContext* context,
                                             const api::PatchExperimentRequest* request,
-                                            api::PatchExperimentResponse* response) override {
+                                            api::PatchExperimentResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.ExperimentService.PatchExperiment",
                  [this, request, response](const auth::Principal&, Done done) {
                    Patch(edge_, *request, response, std::move(done));
@@ -189,15 +211,15 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   }
   grpc::ServerUnaryReactor* MoveExperiment(grpc::CallbackServerContext* context,
                                            const api::MoveExperimentRequest* request,
-                                           api::MoveExperimentResponse*) override {
+                                           api::MoveExperimentResponse*) {
     return Unary(edge_, context, request, "det.api.v1.ExperimentService.MoveExperiment",
                  [this, request](const auth::Principal&, Done done) {
                    Move(edge_, *request, std::move(done));
                  });
   }
-  grpc::ServerUnaryReactor* GetExperimentLabels(
-      grpc::CallbackServerContext* context, const api::GetExperimentLabelsRequest* request,
-      api::GetExperimentLabelsResponse* response) override {
+  grpc::ServerUnaryReactor* GetExperimentLabels(grpc::CallbackServerContext* context,
+                                                const api::GetExperimentLabelsRequest* request,
+                                                api::GetExperimentLabelsResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.GetExperimentLabels",
                     [this, request, response](const auth::Principal& principal) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const std::vector<std::string> labels,
@@ -209,16 +231,16 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   }
   grpc::ServerUnaryReactor* PutExperimentLabel(grpc::CallbackServerContext* context,
                                                const api::PutExperimentLabelRequest* request,
-                                               api::PutExperimentLabelResponse* response) override {
+                                               api::PutExperimentLabelResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.ExperimentService.PutExperimentLabel",
                  [this, request, response](const auth::Principal&, Done done) {
                    Label(edge_, model::ExperimentId(request->experiment_id()), request->label(),
                          true, response->mutable_labels(), std::move(done));
                  });
   }
-  grpc::ServerUnaryReactor* DeleteExperimentLabel(
-      grpc::CallbackServerContext* context, const api::DeleteExperimentLabelRequest* request,
-      api::DeleteExperimentLabelResponse* response) override {
+  grpc::ServerUnaryReactor* DeleteExperimentLabel(grpc::CallbackServerContext* context,
+                                                  const api::DeleteExperimentLabelRequest* request,
+                                                  api::DeleteExperimentLabelResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.ExperimentService.DeleteExperimentLabel",
                  [this, request, response](const auth::Principal&, Done done) {
                    Label(edge_, model::ExperimentId(request->experiment_id()), request->label(),
@@ -227,7 +249,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
   }
   grpc::ServerUnaryReactor* PreviewRetention(grpc::CallbackServerContext* context,
                                              const api::PreviewRetentionRequest* request,
-                                             api::PreviewRetentionResponse* response) override {
+                                             api::PreviewRetentionResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.PreviewRetention",
                     [this, request, response](const auth::Principal&) {
                       return Preview(edge_, *request, response);
@@ -236,7 +258,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
 
   grpc::ServerUnaryReactor* GetModelDef(grpc::CallbackServerContext* context,
                                         const api::GetModelDefRequest* request,
-                                        api::GetModelDefResponse* response) override {
+                                        api::GetModelDefResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.GetModelDef",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
@@ -384,7 +406,7 @@ class ExperimentService final : public api::ExperimentService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeExperimentService(const Edge& edge) {
+std::unique_ptr<Service> MakeExperimentService(const Edge& edge) {
   return std::make_unique<ExperimentService>(edge);
 }
 

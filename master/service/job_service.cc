@@ -9,7 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/job.grpc.pb.h"
+#include "det/api/v1/job.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "master/model/id_text.h"
 #include "master/scheduler/estimate.h"
@@ -20,6 +20,7 @@
 #include "master/service/convert_resources.h"
 #include "master/service/experience.h"
 #include "master/service/queue_view.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -105,13 +106,20 @@ void Fill(const Asked& asked, const std::map<model::AllocationId, scheduler::Est
   }
 }
 
-class JobService final : public api::JobService::CallbackService {
+class JobService final : public Service {
  public:
-  explicit JobService(const Edge& edge) : edge_(edge) {}
+  explicit JobService(const Edge& edge) : Service("det.api.v1.JobService"), edge_(edge) {
+    Add("GetJobs", &JobService::GetJobs);
+    Add("GetJobsV2", &JobService::GetJobsV2);
+    Add("GetJobQueueStats", &JobService::GetJobQueueStats);
+    Add("UpdateJobQueue", &JobService::UpdateJobQueue);
+    Add("ExplainJob", &JobService::ExplainJob);
+    Add("GetSchedulerSnapshot", &JobService::GetSchedulerSnapshot);
+  }
 
   grpc::ServerUnaryReactor* GetJobs(grpc::CallbackServerContext* context,
                                     const api::GetJobsRequest* request,
-                                    api::GetJobsResponse* response) override {
+                                    api::GetJobsResponse* response) {
     return Listed(context, "det.api.v1.JobService.GetJobs", *request,
                   response->mutable_pagination(), [response](std::vector<api::Job> jobs) {
                     for (api::Job& job : jobs) *response->add_jobs() = std::move(job);
@@ -120,7 +128,7 @@ class JobService final : public api::JobService::CallbackService {
 
   grpc::ServerUnaryReactor* GetJobsV2(grpc::CallbackServerContext* context,
                                       const api::GetJobsRequest* request,
-                                      api::GetJobsV2Response* response) override {
+                                      api::GetJobsV2Response* response) {
     return Listed(context, "det.api.v1.JobService.GetJobsV2", *request,
                   response->mutable_pagination(), [response](std::vector<api::Job> jobs) {
                     for (api::Job& job : jobs) {
@@ -131,7 +139,7 @@ class JobService final : public api::JobService::CallbackService {
 
   grpc::ServerUnaryReactor* GetJobQueueStats(grpc::CallbackServerContext* context,
                                              const api::GetJobQueueStatsRequest* request,
-                                             api::GetJobQueueStatsResponse* response) override {
+                                             api::GetJobQueueStatsResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.JobService.GetJobQueueStats",
                  [this, request, response](const auth::Principal&, Done done) {
                    edge_.engine->Query(
@@ -144,7 +152,7 @@ class JobService final : public api::JobService::CallbackService {
 
   grpc::ServerUnaryReactor* UpdateJobQueue(grpc::CallbackServerContext* context,
                                            const api::UpdateJobQueueRequest* request,
-                                           api::UpdateJobQueueResponse*) override {
+                                           api::UpdateJobQueueResponse*) {
     return Unary(
         edge_, context, request, "det.api.v1.JobService.UpdateJobQueue",
         [this, request](const auth::Principal&, Done done) { Update(*request, std::move(done)); });
@@ -152,16 +160,16 @@ class JobService final : public api::JobService::CallbackService {
 
   grpc::ServerUnaryReactor* ExplainJob(grpc::CallbackServerContext* context,
                                        const api::ExplainJobRequest* request,
-                                       api::ExplainJobResponse* response) override {
+                                       api::ExplainJobResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.JobService.ExplainJob",
                  [this, request, response](const auth::Principal&, Done done) {
                    Explain(request->job_id(), response, std::move(done));
                  });
   }
 
-  grpc::ServerUnaryReactor* GetSchedulerSnapshot(
-      grpc::CallbackServerContext* context, const api::GetSchedulerSnapshotRequest* request,
-      api::GetSchedulerSnapshotResponse* response) override {
+  grpc::ServerUnaryReactor* GetSchedulerSnapshot(grpc::CallbackServerContext* context,
+                                                 const api::GetSchedulerSnapshotRequest* request,
+                                                 api::GetSchedulerSnapshotResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.JobService.GetSchedulerSnapshot",
                  [this, request, response](const auth::Principal&, Done done) {
                    Dump(request->resource_pool(), response, std::move(done));
@@ -290,7 +298,7 @@ class JobService final : public api::JobService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeJobService(const Edge& edge) {
+std::unique_ptr<Service> MakeJobService(const Edge& edge) {
   return std::make_unique<JobService>(edge);
 }
 

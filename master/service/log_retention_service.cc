@@ -2,8 +2,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/log_retention.grpc.pb.h"
+#include "det/api/v1/log_retention.pb.h"
 #include "master/service/call.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -20,13 +21,17 @@ absl::Status CheckDays(int days) {
       absl::StrCat("num_days: expected -1 (for ever) to ", kLongest, ", found ", days));
 }
 
-class LogRetentionService final : public api::LogRetentionService::CallbackService {
+class LogRetentionService final : public Service {
  public:
-  explicit LogRetentionService(const Edge& edge) : edge_(edge) {}
+  explicit LogRetentionService(const Edge& edge)
+      : Service("det.api.v1.LogRetentionService"), edge_(edge) {
+    Add("PutExperimentRetainLogs", &LogRetentionService::PutExperimentRetainLogs);
+    Add("PutTrialRetainLogs", &LogRetentionService::PutTrialRetainLogs);
+  }
 
   grpc::ServerUnaryReactor* PutExperimentRetainLogs(
       grpc::CallbackServerContext* context, const api::PutExperimentRetainLogsRequest* request,
-      api::PutExperimentRetainLogsResponse*) override {
+      api::PutExperimentRetainLogsResponse*) {
     return UnaryNow(edge_, context, request, DET_METHOD("PutExperimentRetainLogs"),
                     [this, request](const auth::Principal&) -> absl::Status {
                       DET_RETURN_IF_ERROR(CheckDays(request->num_days()));
@@ -37,7 +42,7 @@ class LogRetentionService final : public api::LogRetentionService::CallbackServi
 
   grpc::ServerUnaryReactor* PutTrialRetainLogs(grpc::CallbackServerContext* context,
                                                const api::PutTrialRetainLogsRequest* request,
-                                               api::PutTrialRetainLogsResponse*) override {
+                                               api::PutTrialRetainLogsResponse*) {
     return UnaryNow(edge_, context, request, DET_METHOD("PutTrialRetainLogs"),
                     [this, request](const auth::Principal&) -> absl::Status {
                       DET_RETURN_IF_ERROR(CheckDays(request->num_days()));
@@ -52,7 +57,7 @@ class LogRetentionService final : public api::LogRetentionService::CallbackServi
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeLogRetentionService(const Edge& edge) {
+std::unique_ptr<Service> MakeLogRetentionService(const Edge& edge) {
   return std::make_unique<LogRetentionService>(edge);
 }
 

@@ -10,11 +10,12 @@
 #include "base/recent_log.h"
 #include "base/status_macros.h"
 #include "base/utf8.h"
-#include "det/api/v1/master.grpc.pb.h"
+#include "det/api/v1/master.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/database_probe.h"
 #include "master/service/open_stream.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/service/topic.h"
 
@@ -168,17 +169,28 @@ class LogReader {
   const bool follow_;
 };
 
-class MasterService final : public api::MasterService::CallbackService {
+class MasterService final : public Service {
  public:
   explicit MasterService(const Edge& edge)
-      : edge_(edge), probe_([store = edge.store] { return store->Ping(); }, edge.pool, edge.loop) {
+      : Service("det.api.v1.MasterService"),
+        edge_(edge),
+        probe_([store = edge.store] { return store->Ping(); }, edge.pool, edge.loop) {
+    Add("GetMaster", &MasterService::GetMaster);
+    Add("GetInfo", &MasterService::GetInfo);
+    Add("GetHealth", &MasterService::GetHealth);
+    Add("GetClusterMessage", &MasterService::GetClusterMessage);
+    Add("SetClusterMessage", &MasterService::SetClusterMessage);
+    Add("DeleteClusterMessage", &MasterService::DeleteClusterMessage);
+    Add("GetMasterConfig", &MasterService::GetMasterConfig);
+    Add("MasterLogs", &MasterService::MasterLogs);
+    Add("GetAudit", &MasterService::GetAudit);
     base::OnLogLine([lines = lines_] { lines->Notify(0); });
   }
   ~MasterService() override { base::OnLogLine(nullptr); }
 
   grpc::ServerUnaryReactor* GetMaster(grpc::CallbackServerContext* context,
                                       const api::GetMasterRequest* request,
-                                      api::GetMasterResponse* response) override {
+                                      api::GetMasterResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetMaster",
                     [this, response](const auth::Principal&) {
                       response->set_version(edge_.facts.version);
@@ -193,7 +205,7 @@ class MasterService final : public api::MasterService::CallbackService {
 
   grpc::ServerUnaryReactor* GetInfo(grpc::CallbackServerContext* context,
                                     const api::GetInfoRequest* request,
-                                    api::GetInfoResponse* response) override {
+                                    api::GetInfoResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.MasterService.GetInfo",
                  [this, response](const auth::Principal&, Done done) {
                    response->set_version(edge_.facts.version);
@@ -215,27 +227,19 @@ class MasterService final : public api::MasterService::CallbackService {
 
   grpc::ServerUnaryReactor* GetHealth(grpc::CallbackServerContext* context,
                                       const api::GetHealthRequest*,
-                                      api::GetHealthResponse* response) override {
+                                      api::GetHealthResponse* response) {
     // Not by the door of the others: behind it all threads may wait for a database that hangs.
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    HeadOf(*context);
-    auto finish = [this, reactor, response](const absl::Status& status) {
+    return UnaryAtOnce(edge_, context, [this, response](Done done) {
       response->set_status(api::GetHealthResponse::up);
       response->set_database(api::GetHealthResponse::up);
-      if (edge_.on_call) edge_.on_call(status.code());
-      reactor->Finish(ToGrpc(status));
-    };
-    if (const absl::Status commits = edge_.engine->health(); !commits.ok()) {
-      finish(commits);
-    } else {
-      probe_.Ask(std::move(finish));
-    }
-    return reactor;
+      if (const absl::Status commits = edge_.engine->health(); !commits.ok()) return done(commits);
+      probe_.Ask(std::move(done));
+    });
   }
 
   grpc::ServerUnaryReactor* GetClusterMessage(grpc::CallbackServerContext* context,
                                               const api::GetClusterMessageRequest* request,
-                                              api::GetClusterMessageResponse* response) override {
+                                              api::GetClusterMessageResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetClusterMessage",
                     [this, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto message, Message());
@@ -246,7 +250,7 @@ class MasterService final : public api::MasterService::CallbackService {
 
   grpc::ServerUnaryReactor* SetClusterMessage(grpc::CallbackServerContext* context,
                                               const api::SetClusterMessageRequest* request,
-                                              api::SetClusterMessageResponse*) override {
+                                              api::SetClusterMessageResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.MasterService.SetClusterMessage",
                     [this, request](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto message,
@@ -257,7 +261,7 @@ class MasterService final : public api::MasterService::CallbackService {
 
   grpc::ServerUnaryReactor* DeleteClusterMessage(grpc::CallbackServerContext* context,
                                                  const api::DeleteClusterMessageRequest* request,
-                                                 api::DeleteClusterMessageResponse*) override {
+                                                 api::DeleteClusterMessageResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.MasterService.DeleteClusterMessage",
                     [this](const auth::Principal&) {
                       return Change([this] { return messages().ClearMessage(); });
@@ -266,7 +270,7 @@ class MasterService final : public api::MasterService::CallbackService {
 
   grpc::ServerUnaryReactor* GetMasterConfig(grpc::CallbackServerContext* context,
                                             const api::GetMasterConfigRequest* request,
-                                            api::GetMasterConfigResponse* response) override {
+                                            api::GetMasterConfigResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetMasterConfig",
                     [this, response](const auth::Principal&) {
                       *response->mutable_config() = ToStruct(edge_.facts.config);
@@ -274,8 +278,8 @@ class MasterService final : public api::MasterService::CallbackService {
                     });
   }
 
-  grpc::ServerWriteReactor<api::MasterLogsResponse>* MasterLogs(
-      grpc::CallbackServerContext* context, const api::MasterLogsRequest* request) override {
+  MessageStream* MasterLogs(grpc::CallbackServerContext* context,
+                            const api::MasterLogsRequest* request) {
     return OpenStream<api::MasterLogsResponse>(
         edge_, context, request, "det.api.v1.MasterService.MasterLogs",
         [this, request = *request](const auth::Principal&,
@@ -296,7 +300,7 @@ class MasterService final : public api::MasterService::CallbackService {
 
   grpc::ServerUnaryReactor* GetAudit(grpc::CallbackServerContext* context,
                                      const api::GetAuditRequest* request,
-                                     api::GetAuditResponse* response) override {
+                                     api::GetAuditResponse* response) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.MasterService.GetAudit",
         [this, request, response](const auth::Principal&) { return List(*request, response); });
@@ -364,7 +368,7 @@ class MasterService final : public api::MasterService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeMasterService(const Edge& edge) {
+std::unique_ptr<Service> MakeMasterService(const Edge& edge) {
   return std::make_unique<MasterService>(edge);
 }
 

@@ -5,12 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/model.grpc.pb.h"
+#include "det/api/v1/model.pb.h"
 #include "master/auth/permissions.h"
 #include "master/service/call.h"
 #include "master/service/checkpoint_place.h"
 #include "master/service/convert.h"
 #include "master/service/convert_model.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -46,13 +47,28 @@ class ShownCheckpoints {
   std::map<model::ExperimentId, Origin> of_;
 };
 
-class ModelService final : public api::ModelService::CallbackService {
+class ModelService final : public Service {
  public:
-  explicit ModelService(const Edge& edge) : edge_(edge) {}
+  explicit ModelService(const Edge& edge) : Service("det.api.v1.ModelService"), edge_(edge) {
+    Add("GetModels", &ModelService::GetModels);
+    Add("GetModel", &ModelService::GetModel);
+    Add("PostModel", &ModelService::PostModel);
+    Add("PatchModel", &ModelService::PatchModel);
+    Add("DeleteModel", &ModelService::DeleteModel);
+    Add("ArchiveModel", &ModelService::ArchiveModel);
+    Add("UnarchiveModel", &ModelService::UnarchiveModel);
+    Add("MoveModel", &ModelService::MoveModel);
+    Add("GetModelLabels", &ModelService::GetModelLabels);
+    Add("GetModelVersions", &ModelService::GetModelVersions);
+    Add("GetModelVersion", &ModelService::GetModelVersion);
+    Add("PostModelVersion", &ModelService::PostModelVersion);
+    Add("PatchModelVersion", &ModelService::PatchModelVersion);
+    Add("DeleteModelVersion", &ModelService::DeleteModelVersion);
+  }
 
   grpc::ServerUnaryReactor* GetModels(grpc::CallbackServerContext* context,
                                       const api::GetModelsRequest* request,
-                                      api::GetModelsResponse* response) override {
+                                      api::GetModelsResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.ModelService.GetModels",
                     [this, request, response](const auth::Principal& principal) -> absl::Status {
                       store::ModelQuery query = ToQuery(*request);
@@ -68,7 +84,7 @@ class ModelService final : public api::ModelService::CallbackService {
 
   grpc::ServerUnaryReactor* GetModel(grpc::CallbackServerContext* context,
                                      const api::GetModelRequest* request,
-                                     api::GetModelResponse* response) override {
+                                     api::GetModelResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.ModelService.GetModel",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record,
@@ -80,7 +96,7 @@ class ModelService final : public api::ModelService::CallbackService {
 
   grpc::ServerUnaryReactor* PostModel(grpc::CallbackServerContext* context,
                                       const api::PostModelRequest* request,
-                                      api::PostModelResponse* response) override {
+                                      api::PostModelResponse* response) {
     static constexpr char kMethod[] = "det.api.v1.ModelService.PostModel";
     return UnaryOnceNow(
         edge_, context, request, response, kMethod,
@@ -97,7 +113,7 @@ class ModelService final : public api::ModelService::CallbackService {
 
   grpc::ServerUnaryReactor* PatchModel(grpc::CallbackServerContext* context,
                                        const api::PatchModelRequest* request,
-                                       api::PatchModelResponse* response) override {
+                                       api::PatchModelResponse* response) {
     static constexpr char kMethod[] = "det.api.v1.ModelService.PatchModel";
     return UnaryNow(edge_, context, request, kMethod,
                     [this, request, response](const auth::Principal& principal) -> absl::Status {
@@ -113,7 +129,7 @@ class ModelService final : public api::ModelService::CallbackService {
 
   grpc::ServerUnaryReactor* DeleteModel(grpc::CallbackServerContext* context,
                                         const api::DeleteModelRequest* request,
-                                        api::DeleteModelResponse*) override {
+                                        api::DeleteModelResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.ModelService.DeleteModel",
                     [this, request](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record,
@@ -124,7 +140,7 @@ class ModelService final : public api::ModelService::CallbackService {
 
   grpc::ServerUnaryReactor* ArchiveModel(grpc::CallbackServerContext* context,
                                          const api::ArchiveModelRequest* request,
-                                         api::ArchiveModelResponse*) override {
+                                         api::ArchiveModelResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.ModelService.ArchiveModel",
                     [this, request](const auth::Principal&) {
                       return Change(request->model_name(), {.archived = true}, nullptr);
@@ -132,7 +148,7 @@ class ModelService final : public api::ModelService::CallbackService {
   }
   grpc::ServerUnaryReactor* UnarchiveModel(grpc::CallbackServerContext* context,
                                            const api::UnarchiveModelRequest* request,
-                                           api::UnarchiveModelResponse*) override {
+                                           api::UnarchiveModelResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.ModelService.UnarchiveModel",
                     [this, request](const auth::Principal&) {
                       return Change(request->model_name(), {.archived = false}, nullptr);
@@ -141,7 +157,7 @@ class ModelService final : public api::ModelService::CallbackService {
 
   grpc::ServerUnaryReactor* MoveModel(grpc::CallbackServerContext* context,
                                       const api::MoveModelRequest* request,
-                                      api::MoveModelResponse*) override {
+                                      api::MoveModelResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.ModelService.MoveModel",
                     [this, request](const auth::Principal&) {
                       return Change(request->model_name(),
@@ -151,7 +167,7 @@ class ModelService final : public api::ModelService::CallbackService {
 
   grpc::ServerUnaryReactor* GetModelLabels(grpc::CallbackServerContext* context,
                                            const api::GetModelLabelsRequest* request,
-                                           api::GetModelLabelsResponse* response) override {
+                                           api::GetModelLabelsResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.ModelService.GetModelLabels",
                     [this, request, response](const auth::Principal& principal) -> absl::Status {
                       store::ModelQuery query;
@@ -165,7 +181,7 @@ class ModelService final : public api::ModelService::CallbackService {
 
   grpc::ServerUnaryReactor* GetModelVersions(grpc::CallbackServerContext* context,
                                              const api::GetModelVersionsRequest* request,
-                                             api::GetModelVersionsResponse* response) override {
+                                             api::GetModelVersionsResponse* response) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.ModelService.GetModelVersions",
         [this, request, response](const auth::Principal&) -> absl::Status {
@@ -184,7 +200,7 @@ class ModelService final : public api::ModelService::CallbackService {
 
   grpc::ServerUnaryReactor* GetModelVersion(grpc::CallbackServerContext* context,
                                             const api::GetModelVersionRequest* request,
-                                            api::GetModelVersionResponse* response) override {
+                                            api::GetModelVersionResponse* response) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.ModelService.GetModelVersion",
         [this, request, response](const auth::Principal&) -> absl::Status {
@@ -198,7 +214,7 @@ class ModelService final : public api::ModelService::CallbackService {
 
   grpc::ServerUnaryReactor* PostModelVersion(grpc::CallbackServerContext* context,
                                              const api::PostModelVersionRequest* request,
-                                             api::PostModelVersionResponse* response) override {
+                                             api::PostModelVersionResponse* response) {
     return UnaryOnceNow(
         edge_, context, request, response, "det.api.v1.ModelService.PostModelVersion",
         [this, request, response](const auth::Principal& principal) {
@@ -208,7 +224,7 @@ class ModelService final : public api::ModelService::CallbackService {
 
   grpc::ServerUnaryReactor* PatchModelVersion(grpc::CallbackServerContext* context,
                                               const api::PatchModelVersionRequest* request,
-                                              api::PatchModelVersionResponse* response) override {
+                                              api::PatchModelVersionResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.ModelService.PatchModelVersion",
                     [this, request, response](const auth::Principal&) {
                       return ChangeVersion(*request, response->mutable_model_version());
@@ -217,7 +233,7 @@ class ModelService final : public api::ModelService::CallbackService {
 
   grpc::ServerUnaryReactor* DeleteModelVersion(grpc::CallbackServerContext* context,
                                                const api::DeleteModelVersionRequest* request,
-                                               api::DeleteModelVersionResponse*) override {
+                                               api::DeleteModelVersionResponse*) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.ModelService.DeleteModelVersion",
         [this, request](const auth::Principal&) -> absl::Status {
@@ -305,7 +321,7 @@ class ModelService final : public api::ModelService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeModelService(const Edge& edge) {
+std::unique_ptr<Service> MakeModelService(const Edge& edge) {
   return std::make_unique<ModelService>(edge);
 }
 

@@ -1,6 +1,6 @@
 // The one door of every streaming method, as call.h is of the others.
 //
-// Called by the services' overrides on gRPC's threads.
+// Called by the services' methods on gRPC's threads.
 #ifndef MASTER_SERVICE_OPEN_STREAM_H_
 #define MASTER_SERVICE_OPEN_STREAM_H_
 
@@ -13,13 +13,12 @@
 #include "master/service/admission.h"
 #include "master/service/call.h"
 #include "master/service/stream.h"
-#include <grpcpp/grpcpp.h>
 
 namespace det::service {
 
 // Admits the caller of `method`, then runs `open` on the pool with the stream; a refusal closes it.
 template <class Response>
-Stream<Response>* OpenStream(
+MessageStream* OpenStream(
     const Edge& edge, grpc::CallbackServerContext* context,
     const google::protobuf::Message* request, std::string_view method,
     absl::AnyInvocable<void(const auth::Principal&, std::shared_ptr<Stream<Response>>)> open) {

@@ -5,10 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/project.grpc.pb.h"
+#include "det/api/v1/project.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/convert_spaces.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -16,13 +17,25 @@ namespace {
 
 namespace api = det::api::v1;
 
-class ProjectService final : public api::ProjectService::CallbackService {
+class ProjectService final : public Service {
  public:
-  explicit ProjectService(const Edge& edge) : edge_(edge) {}
+  explicit ProjectService(const Edge& edge) : Service("det.api.v1.ProjectService"), edge_(edge) {
+    Add("GetProject", &ProjectService::GetProject);
+    Add("GetProjectByKey", &ProjectService::GetProjectByKey);
+    Add("PostProject", &ProjectService::PostProject);
+    Add("PatchProject", &ProjectService::PatchProject);
+    Add("DeleteProject", &ProjectService::DeleteProject);
+    Add("ArchiveProject", &ProjectService::ArchiveProject);
+    Add("UnarchiveProject", &ProjectService::UnarchiveProject);
+    Add("MoveProject", &ProjectService::MoveProject);
+    Add("AddProjectNote", &ProjectService::AddProjectNote);
+    Add("PutProjectNotes", &ProjectService::PutProjectNotes);
+    Add("GetProjectsByUserActivity", &ProjectService::GetProjectsByUserActivity);
+  }
 
   grpc::ServerUnaryReactor* GetProject(grpc::CallbackServerContext* context,
                                        const api::GetProjectRequest* request,
-                                       api::GetProjectResponse* response) override {
+                                       api::GetProjectResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.GetProject",
                     [this, request, response](const auth::Principal& principal) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record, projects().GetProject(request->id()));
@@ -34,7 +47,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
 
   grpc::ServerUnaryReactor* GetProjectByKey(grpc::CallbackServerContext* context,
                                             const api::GetProjectByKeyRequest* request,
-                                            api::GetProjectByKeyResponse* response) override {
+                                            api::GetProjectByKeyResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.GetProjectByKey",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record,
@@ -46,7 +59,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
 
   grpc::ServerUnaryReactor* PostProject(grpc::CallbackServerContext* context,
                                         const api::PostProjectRequest* request,
-                                        api::PostProjectResponse* response) override {
+                                        api::PostProjectResponse* response) {
     return UnaryOnceNow(edge_, context, request, response, "det.api.v1.ProjectService.PostProject",
                         [this, request, response](const auth::Principal& principal) {
                           return Post(*request, principal.user, response->mutable_project());
@@ -55,7 +68,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
 
   grpc::ServerUnaryReactor* PatchProject(grpc::CallbackServerContext* context,
                                          const api::PatchProjectRequest* request,
-                                         api::PatchProjectResponse* response) override {
+                                         api::PatchProjectResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.ProjectService.PatchProject",
                  [this, request, response](const auth::Principal&, Done done) {
                    Patch(*request, response->mutable_project(), std::move(done));
@@ -64,7 +77,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
 
   grpc::ServerUnaryReactor* DeleteProject(grpc::CallbackServerContext* context,
                                           const api::DeleteProjectRequest* request,
-                                          api::DeleteProjectResponse* response) override {
+                                          api::DeleteProjectResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.DeleteProject",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_RETURN_IF_ERROR(projects().DeleteProject(request->id()));
@@ -75,14 +88,14 @@ class ProjectService final : public api::ProjectService::CallbackService {
 
   grpc::ServerUnaryReactor* ArchiveProject(grpc::CallbackServerContext* context,
                                            const api::ArchiveProjectRequest* request,
-                                           api::ArchiveProjectResponse*) override {
+                                           api::ArchiveProjectResponse*) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.ProjectService.ArchiveProject",
         [this, request](const auth::Principal&) { return Archive(request->id(), true); });
   }
   grpc::ServerUnaryReactor* UnarchiveProject(grpc::CallbackServerContext* context,
                                              const api::UnarchiveProjectRequest* request,
-                                             api::UnarchiveProjectResponse*) override {
+                                             api::UnarchiveProjectResponse*) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.ProjectService.UnarchiveProject",
         [this, request](const auth::Principal&) { return Archive(request->id(), false); });
@@ -90,14 +103,14 @@ class ProjectService final : public api::ProjectService::CallbackService {
 
   grpc::ServerUnaryReactor* MoveProject(grpc::CallbackServerContext* context,
                                         const api::MoveProjectRequest* request,
-                                        api::MoveProjectResponse*) override {
+                                        api::MoveProjectResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.MoveProject",
                     [this, request](const auth::Principal&) { return Move(*request); });
   }
 
   grpc::ServerUnaryReactor* AddProjectNote(grpc::CallbackServerContext* context,
                                            const api::AddProjectNoteRequest* request,
-                                           api::AddProjectNoteResponse* response) override {
+                                           api::AddProjectNoteResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.AddProjectNote",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(
@@ -111,7 +124,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
 
   grpc::ServerUnaryReactor* PutProjectNotes(grpc::CallbackServerContext* context,
                                             const api::PutProjectNotesRequest* request,
-                                            api::PutProjectNotesResponse* response) override {
+                                            api::PutProjectNotesResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.PutProjectNotes",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       store::ProjectPatch patch;
@@ -127,7 +140,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
 
   grpc::ServerUnaryReactor* GetProjectsByUserActivity(
       grpc::CallbackServerContext* context, const api::GetProjectsByUserActivityRequest* request,
-      api::GetProjectsByUserActivityResponse* response) override {
+      api::GetProjectsByUserActivityResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.GetProjectsByUserActivity",
                     [this, request, response](const auth::Principal& principal) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(
@@ -225,7 +238,7 @@ class ProjectService final : public api::ProjectService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeProjectService(const Edge& edge) {
+std::unique_ptr<Service> MakeProjectService(const Edge& edge) {
   return std::make_unique<ProjectService>(edge);
 }
 

@@ -9,10 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/resource_pool.grpc.pb.h"
+#include "det/api/v1/resource_pool.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/convert_resources.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -148,13 +149,25 @@ absl::StatusOr<std::vector<std::string>> Workspaces(store::Store& store, const R
   return names;
 }
 
-class ResourcePoolService final : public api::ResourcePoolService::CallbackService {
+class ResourcePoolService final : public Service {
  public:
-  explicit ResourcePoolService(const Edge& edge) : edge_(edge) {}
+  explicit ResourcePoolService(const Edge& edge)
+      : Service("det.api.v1.ResourcePoolService"), edge_(edge) {
+    Add("GetResourcePools", &ResourcePoolService::GetResourcePools);
+    Add("PutResourcePool", &ResourcePoolService::PutResourcePool);
+    Add("DeleteResourcePool", &ResourcePoolService::DeleteResourcePool);
+    Add("ListWorkspacesBoundToRP", &ResourcePoolService::ListWorkspacesBoundToRP);
+    Add("BindRPToWorkspace", &ResourcePoolService::BindRPToWorkspace);
+    Add("UnbindRPFromWorkspace", &ResourcePoolService::UnbindRPFromWorkspace);
+    Add("OverwriteRPWorkspaceBindings", &ResourcePoolService::OverwriteRPWorkspaceBindings);
+    Add("GetQuotas", &ResourcePoolService::GetQuotas);
+    Add("PutQuota", &ResourcePoolService::PutQuota);
+    Add("DeleteQuota", &ResourcePoolService::DeleteQuota);
+  }
 
   grpc::ServerUnaryReactor* GetResourcePools(grpc::CallbackServerContext* context,
                                              const api::GetResourcePoolsRequest* request,
-                                             api::GetResourcePoolsResponse* response) override {
+                                             api::GetResourcePoolsResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.GetResourcePools",
                  [this, request, response](const auth::Principal&, Done done) {
                    edge_.engine->Query(
@@ -167,7 +180,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
 
   grpc::ServerUnaryReactor* PutResourcePool(grpc::CallbackServerContext* context,
                                             const api::PutResourcePoolRequest* request,
-                                            api::PutResourcePoolResponse* response) override {
+                                            api::PutResourcePoolResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.PutResourcePool",
                  [this, request, response](const auth::Principal&, Done done) {
                    Put(*request, response->mutable_resource_pool(), std::move(done));
@@ -176,7 +189,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
 
   grpc::ServerUnaryReactor* DeleteResourcePool(grpc::CallbackServerContext* context,
                                                const api::DeleteResourcePoolRequest* request,
-                                               api::DeleteResourcePoolResponse*) override {
+                                               api::DeleteResourcePoolResponse*) {
     return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.DeleteResourcePool",
                  [this, request](const auth::Principal&, Done done) {
                    SubmitAndFinish(edge_, cluster::DeleteResourcePool{request->name()},
@@ -186,7 +199,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
 
   grpc::ServerUnaryReactor* ListWorkspacesBoundToRP(
       grpc::CallbackServerContext* context, const api::ListWorkspacesBoundToRPRequest* request,
-      api::ListWorkspacesBoundToRPResponse* response) override {
+      api::ListWorkspacesBoundToRPResponse* response) {
     return Unary(
         edge_, context, request, "det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP",
         [this, request, response](const auth::Principal&, Done done) {
@@ -207,7 +220,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
 
   grpc::ServerUnaryReactor* BindRPToWorkspace(grpc::CallbackServerContext* context,
                                               const api::BindRPToWorkspaceRequest* request,
-                                              api::BindRPToWorkspaceResponse*) override {
+                                              api::BindRPToWorkspaceResponse*) {
     return Bind(context, "det.api.v1.ResourcePoolService.BindRPToWorkspace", *request,
                 [](const std::vector<std::string>& names, std::vector<std::string>* bound) {
                   bound->insert(bound->end(), names.begin(), names.end());
@@ -216,7 +229,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
 
   grpc::ServerUnaryReactor* UnbindRPFromWorkspace(grpc::CallbackServerContext* context,
                                                   const api::UnbindRPFromWorkspaceRequest* request,
-                                                  api::UnbindRPFromWorkspaceResponse*) override {
+                                                  api::UnbindRPFromWorkspaceResponse*) {
     return Bind(context, "det.api.v1.ResourcePoolService.UnbindRPFromWorkspace", *request,
                 [](const std::vector<std::string>& names, std::vector<std::string>* bound) {
                   std::erase_if(*bound, [&](const std::string& name) {
@@ -227,7 +240,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
 
   grpc::ServerUnaryReactor* OverwriteRPWorkspaceBindings(
       grpc::CallbackServerContext* context, const api::OverwriteRPWorkspaceBindingsRequest* request,
-      api::OverwriteRPWorkspaceBindingsResponse*) override {
+      api::OverwriteRPWorkspaceBindingsResponse*) {
     return Bind(context, "det.api.v1.ResourcePoolService.OverwriteRPWorkspaceBindings", *request,
                 [](const std::vector<std::string>& names, std::vector<std::string>* bound) {
                   *bound = names;
@@ -236,7 +249,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
 
   grpc::ServerUnaryReactor* GetQuotas(grpc::CallbackServerContext* context,
                                       const api::GetQuotasRequest* request,
-                                      api::GetQuotasResponse* response) override {
+                                      api::GetQuotasResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.GetQuotas",
                  [this, response](const auth::Principal&, Done done) {
                    edge_.engine->Query(
@@ -251,7 +264,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
 
   grpc::ServerUnaryReactor* PutQuota(grpc::CallbackServerContext* context,
                                      const api::PutQuotaRequest* request,
-                                     api::PutQuotaResponse* response) override {
+                                     api::PutQuotaResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.PutQuota",
                  [this, request, response](const auth::Principal&, Done done) {
                    Put(request->quota(), response->mutable_quota(), std::move(done));
@@ -260,7 +273,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
 
   grpc::ServerUnaryReactor* DeleteQuota(grpc::CallbackServerContext* context,
                                         const api::DeleteQuotaRequest* request,
-                                        api::DeleteQuotaResponse*) override {
+                                        api::DeleteQuotaResponse*) {
     return Unary(
         edge_, context, request, "det.api.v1.ResourcePoolService.DeleteQuota",
         [this, request](const auth::Principal&, Done done) {
@@ -340,7 +353,7 @@ class ResourcePoolService final : public api::ResourcePoolService::CallbackServi
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeResourcePoolService(const Edge& edge) {
+std::unique_ptr<Service> MakeResourcePoolService(const Edge& edge) {
   return std::make_unique<ResourcePoolService>(edge);
 }
 

@@ -9,11 +9,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/role.grpc.pb.h"
+#include "det/api/v1/role.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/convert_role.h"
 #include "master/service/convert_user.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/store/canonical.h"
 
@@ -22,13 +23,22 @@ namespace {
 
 namespace api = det::api::v1;
 
-class RoleService final : public api::RoleService::CallbackService {
+class RoleService final : public Service {
  public:
-  explicit RoleService(const Edge& edge) : edge_(edge) {}
+  explicit RoleService(const Edge& edge) : Service("det.api.v1.RoleService"), edge_(edge) {
+    Add("GetPermissionsSummary", &RoleService::GetPermissionsSummary);
+    Add("ListRoles", &RoleService::ListRoles);
+    Add("GetRolesByID", &RoleService::GetRolesByID);
+    Add("SearchRolesAssignableToScope", &RoleService::SearchRolesAssignableToScope);
+    Add("GetRolesAssignedToUser", &RoleService::GetRolesAssignedToUser);
+    Add("GetGroupsAndUsersAssignedToWorkspace", &RoleService::GetGroupsAndUsersAssignedToWorkspace);
+    Add("AssignRoles", &RoleService::AssignRoles);
+    Add("RemoveAssignments", &RoleService::RemoveAssignments);
+  }
 
-  grpc::ServerUnaryReactor* GetPermissionsSummary(
-      grpc::CallbackServerContext* context, const api::GetPermissionsSummaryRequest* request,
-      api::GetPermissionsSummaryResponse* response) override {
+  grpc::ServerUnaryReactor* GetPermissionsSummary(grpc::CallbackServerContext* context,
+                                                  const api::GetPermissionsSummaryRequest* request,
+                                                  api::GetPermissionsSummaryResponse* response) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.RoleService.GetPermissionsSummary",
         [response](const auth::Principal& caller) { return Summarize(caller, response); });
@@ -36,7 +46,7 @@ class RoleService final : public api::RoleService::CallbackService {
 
   grpc::ServerUnaryReactor* ListRoles(grpc::CallbackServerContext* context,
                                       const api::ListRolesRequest* request,
-                                      api::ListRolesResponse* response) override {
+                                      api::ListRolesResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.RoleService.ListRoles",
                     [request, response](const auth::Principal&) {
                       Answer(AllRoles(), *request, response);
@@ -46,7 +56,7 @@ class RoleService final : public api::RoleService::CallbackService {
 
   grpc::ServerUnaryReactor* GetRolesByID(grpc::CallbackServerContext* context,
                                          const api::GetRolesByIDRequest* request,
-                                         api::GetRolesByIDResponse* response) override {
+                                         api::GetRolesByIDResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.RoleService.GetRolesByID",
                     [request, response](const auth::Principal&) -> absl::Status {
                       for (const int32_t id : request->role_ids()) {
@@ -61,7 +71,7 @@ class RoleService final : public api::RoleService::CallbackService {
 
   grpc::ServerUnaryReactor* SearchRolesAssignableToScope(
       grpc::CallbackServerContext* context, const api::SearchRolesAssignableToScopeRequest* request,
-      api::SearchRolesAssignableToScopeResponse* response) override {
+      api::SearchRolesAssignableToScopeResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.RoleService.SearchRolesAssignableToScope",
                     [request, response](const auth::Principal& caller) {
                       std::vector<model::Role> roles = AllRoles();
@@ -75,7 +85,7 @@ class RoleService final : public api::RoleService::CallbackService {
 
   grpc::ServerUnaryReactor* GetRolesAssignedToUser(
       grpc::CallbackServerContext* context, const api::GetRolesAssignedToUserRequest* request,
-      api::GetRolesAssignedToUserResponse* response) override {
+      api::GetRolesAssignedToUserResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.RoleService.GetRolesAssignedToUser",
                     [this, request, response](const auth::Principal&) {
                       return ListOf(model::UserId(request->user_id()), response);
@@ -85,7 +95,7 @@ class RoleService final : public api::RoleService::CallbackService {
   grpc::ServerUnaryReactor* GetGroupsAndUsersAssignedToWorkspace(
       grpc::CallbackServerContext* context,
       const api::GetGroupsAndUsersAssignedToWorkspaceRequest* request,
-      api::GetGroupsAndUsersAssignedToWorkspaceResponse* response) override {
+      api::GetGroupsAndUsersAssignedToWorkspaceResponse* response) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.RoleService.GetGroupsAndUsersAssignedToWorkspace",
         [this, request, response](const auth::Principal&) { return ListIn(*request, response); });
@@ -93,7 +103,7 @@ class RoleService final : public api::RoleService::CallbackService {
 
   grpc::ServerUnaryReactor* AssignRoles(grpc::CallbackServerContext* context,
                                         const api::AssignRolesRequest* request,
-                                        api::AssignRolesResponse*) override {
+                                        api::AssignRolesResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.RoleService.AssignRoles",
                     [this, request](const auth::Principal& caller) {
                       return Change(caller, *request, &store::Access::AddRole);
@@ -102,7 +112,7 @@ class RoleService final : public api::RoleService::CallbackService {
 
   grpc::ServerUnaryReactor* RemoveAssignments(grpc::CallbackServerContext* context,
                                               const api::RemoveAssignmentsRequest* request,
-                                              api::RemoveAssignmentsResponse*) override {
+                                              api::RemoveAssignmentsResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.RoleService.RemoveAssignments",
                     [this, request](const auth::Principal& caller) {
                       return Change(caller, *request, &store::Access::RemoveRole);
@@ -245,7 +255,7 @@ class RoleService final : public api::RoleService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeRoleService(const Edge& edge) {
+std::unique_ptr<Service> MakeRoleService(const Edge& edge) {
   return std::make_unique<RoleService>(edge);
 }
 

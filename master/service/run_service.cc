@@ -10,13 +10,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/run.grpc.pb.h"
+#include "det/api/v1/run.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/convert_run.h"
 #include "master/service/live.h"
 #include "master/service/open_stream.h"
 #include "master/service/run_series.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -85,25 +86,38 @@ void Answer(Stream<Response>& stream, absl::StatusOr<Response> response) {
   stream.Close(status);
 }
 
-class RunService final : public api::RunService::CallbackService {
+class RunService final : public Service {
  public:
-  explicit RunService(const Edge& edge) : edge_(edge) {}
+  explicit RunService(const Edge& edge) : Service("det.api.v1.RunService"), edge_(edge) {
+    Add("SearchRuns", &RunService::SearchRuns);
+    Add("SearchExperiments", &RunService::SearchExperiments);
+    Add("GetProjectColumns", &RunService::GetProjectColumns);
+    Add("GetProjectNumericMetricsRange", &RunService::GetProjectNumericMetricsRange);
+    Add("GetRunMetadata", &RunService::GetRunMetadata);
+    Add("PostRunMetadata", &RunService::PostRunMetadata);
+    Add("GetMetadataValues", &RunService::GetMetadataValues);
+    Add("ExpMetricNames", &RunService::ExpMetricNames);
+    Add("MetricBatches", &RunService::MetricBatches);
+    Add("TrialsSnapshot", &RunService::TrialsSnapshot);
+    Add("TrialsSample", &RunService::TrialsSample);
+    Add("CompareTrials", &RunService::CompareTrials);
+  }
 
   grpc::ServerUnaryReactor* SearchRuns(grpc::CallbackServerContext* context,
                                        const api::SearchRunsRequest* request,
-                                       api::SearchRunsResponse* response) override {
+                                       api::SearchRunsResponse* response) {
     return Search(context, request, response, "det.api.v1.RunService.SearchRuns", Table::kRuns);
   }
   grpc::ServerUnaryReactor* SearchExperiments(grpc::CallbackServerContext* context,
                                               const api::SearchExperimentsRequest* request,
-                                              api::SearchExperimentsResponse* response) override {
+                                              api::SearchExperimentsResponse* response) {
     return Search(context, request, response, "det.api.v1.RunService.SearchExperiments",
                   Table::kExperiments);
   }
 
   grpc::ServerUnaryReactor* GetProjectColumns(grpc::CallbackServerContext* context,
                                               const api::GetProjectColumnsRequest* request,
-                                              api::GetProjectColumnsResponse* response) override {
+                                              api::GetProjectColumnsResponse* response) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.RunService.GetProjectColumns",
         [this, request, response](const auth::Principal&) -> absl::Status {
@@ -122,7 +136,7 @@ class RunService final : public api::RunService::CallbackService {
   grpc::ServerUnaryReactor* GetProjectNumericMetricsRange(
       grpc::CallbackServerContext* context,
       const api::GetProjectNumericMetricsRangeRequest* request,
-      api::GetProjectNumericMetricsRangeResponse* response) override {
+      api::GetProjectNumericMetricsRangeResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.RunService.GetProjectNumericMetricsRange",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       return ReadRanges(request->id(), response);
@@ -131,7 +145,7 @@ class RunService final : public api::RunService::CallbackService {
 
   grpc::ServerUnaryReactor* GetRunMetadata(grpc::CallbackServerContext* context,
                                            const api::GetRunMetadataRequest* request,
-                                           api::GetRunMetadataResponse* response) override {
+                                           api::GetRunMetadataResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.RunService.GetRunMetadata",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const model::Value metadata,
@@ -142,7 +156,7 @@ class RunService final : public api::RunService::CallbackService {
   }
   grpc::ServerUnaryReactor* PostRunMetadata(grpc::CallbackServerContext* context,
                                             const api::PostRunMetadataRequest* request,
-                                            api::PostRunMetadataResponse* response) override {
+                                            api::PostRunMetadataResponse* response) {
     return UnaryOnceNow(
         edge_, context, request, response, "det.api.v1.RunService.PostRunMetadata",
         [this, request, response](const auth::Principal&) -> absl::Status {
@@ -155,7 +169,7 @@ class RunService final : public api::RunService::CallbackService {
   }
   grpc::ServerUnaryReactor* GetMetadataValues(grpc::CallbackServerContext* context,
                                               const api::GetMetadataValuesRequest* request,
-                                              api::GetMetadataValuesResponse* response) override {
+                                              api::GetMetadataValuesResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.RunService.GetMetadataValues",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(
@@ -166,8 +180,8 @@ class RunService final : public api::RunService::CallbackService {
                     });
   }
 
-  grpc::ServerWriteReactor<api::ExpMetricNamesResponse>* ExpMetricNames(
-      grpc::CallbackServerContext* context, const api::ExpMetricNamesRequest* request) override {
+  MessageStream* ExpMetricNames(grpc::CallbackServerContext* context,
+                                const api::ExpMetricNamesRequest* request) {
     return OpenStream<api::ExpMetricNamesResponse>(
         edge_, context, request, "det.api.v1.RunService.ExpMetricNames",
         [this, request = *request](const auth::Principal&,
@@ -175,8 +189,8 @@ class RunService final : public api::RunService::CallbackService {
           Answer(*stream, ListNames(request));
         });
   }
-  grpc::ServerWriteReactor<api::MetricBatchesResponse>* MetricBatches(
-      grpc::CallbackServerContext* context, const api::MetricBatchesRequest* request) override {
+  MessageStream* MetricBatches(grpc::CallbackServerContext* context,
+                               const api::MetricBatchesRequest* request) {
     return OpenStream<api::MetricBatchesResponse>(
         edge_, context, request, "det.api.v1.RunService.MetricBatches",
         [this, request = *request](const auth::Principal&,
@@ -184,8 +198,8 @@ class RunService final : public api::RunService::CallbackService {
           Answer(*stream, ListBatches(*edge_.store, request));
         });
   }
-  grpc::ServerWriteReactor<api::TrialsSnapshotResponse>* TrialsSnapshot(
-      grpc::CallbackServerContext* context, const api::TrialsSnapshotRequest* request) override {
+  MessageStream* TrialsSnapshot(grpc::CallbackServerContext* context,
+                                const api::TrialsSnapshotRequest* request) {
     return OpenStream<api::TrialsSnapshotResponse>(
         edge_, context, request, "det.api.v1.RunService.TrialsSnapshot",
         [this, request = *request](const auth::Principal&,
@@ -193,8 +207,8 @@ class RunService final : public api::RunService::CallbackService {
           Answer(*stream, ReadSnapshot(*edge_.store, request));
         });
   }
-  grpc::ServerWriteReactor<api::TrialsSampleResponse>* TrialsSample(
-      grpc::CallbackServerContext* context, const api::TrialsSampleRequest* request) override {
+  MessageStream* TrialsSample(grpc::CallbackServerContext* context,
+                              const api::TrialsSampleRequest* request) {
     return OpenStream<api::TrialsSampleResponse>(
         edge_, context, request, "det.api.v1.RunService.TrialsSample",
         [this, request = *request](const auth::Principal&,
@@ -204,7 +218,7 @@ class RunService final : public api::RunService::CallbackService {
   }
   grpc::ServerUnaryReactor* CompareTrials(grpc::CallbackServerContext* context,
                                           const api::CompareTrialsRequest* request,
-                                          api::CompareTrialsResponse* response) override {
+                                          api::CompareTrialsResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.RunService.CompareTrials",
                     [this, request, response](const auth::Principal&) {
                       return Compare(*edge_.store, *request, edge_.clock->Now(), response);
@@ -335,7 +349,7 @@ class RunService final : public api::RunService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeRunService(const Edge& edge) {
+std::unique_ptr<Service> MakeRunService(const Edge& edge) {
   return std::make_unique<RunService>(edge);
 }
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/search.grpc.pb.h"
+#include "det/api/v1/search.pb.h"
 #include "master/model/parse/parse.h"
 #include "master/searcher/searcher.h"
 #include "master/service/call.h"
@@ -15,6 +15,7 @@
 #include "master/service/convert_search.h"
 #include "master/service/experiment_config.h"
 #include "master/service/open_stream.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/service/spaces.h"
 #include "master/service/stream.h"
@@ -142,13 +143,20 @@ struct Reading {
   bool follow = false;
 };
 
-class SearchService final : public api::SearchService::CallbackService {
+class SearchService final : public Service {
  public:
-  explicit SearchService(const Edge& edge) : edge_(edge) {}
+  explicit SearchService(const Edge& edge) : Service("det.api.v1.SearchService"), edge_(edge) {
+    Add("PreviewHPSearch", &SearchService::PreviewHPSearch);
+    Add("SimulateSearch", &SearchService::SimulateSearch);
+    Add("GetSearch", &SearchService::GetSearch);
+    Add("GetBestSearcherValidationMetric", &SearchService::GetBestSearcherValidationMetric);
+    Add("WatchSearcherEvents", &SearchService::WatchSearcherEvents);
+    Add("PostSearcherOperations", &SearchService::PostSearcherOperations);
+  }
 
   grpc::ServerUnaryReactor* PreviewHPSearch(grpc::CallbackServerContext* context,
                                             const api::PreviewHPSearchRequest* request,
-                                            api::PreviewHPSearchResponse* response) override {
+                                            api::PreviewHPSearchResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.SearchService.PreviewHPSearch",
                     [this, request, response](const auth::Principal&) {
                       return Preview(edge_, *request, response->mutable_summary());
@@ -157,7 +165,7 @@ class SearchService final : public api::SearchService::CallbackService {
 
   grpc::ServerUnaryReactor* SimulateSearch(grpc::CallbackServerContext* context,
                                            const api::SimulateSearchRequest* request,
-                                           api::SimulateSearchResponse* response) override {
+                                           api::SimulateSearchResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.SearchService.SimulateSearch",
                     [this, request, response](const auth::Principal&) {
                       return Simulate(edge_, *request, response);
@@ -166,7 +174,7 @@ class SearchService final : public api::SearchService::CallbackService {
 
   grpc::ServerUnaryReactor* GetSearch(grpc::CallbackServerContext* context,
                                       const api::GetSearchRequest* request,
-                                      api::GetSearchResponse* response) override {
+                                      api::GetSearchResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.SearchService.GetSearch",
                  [this, request, response](const auth::Principal&, Done done) {
                    Get(model::ExperimentId(request->experiment_id()), response->mutable_search(),
@@ -177,7 +185,7 @@ class SearchService final : public api::SearchService::CallbackService {
   grpc::ServerUnaryReactor* GetBestSearcherValidationMetric(
       grpc::CallbackServerContext* context,
       const api::GetBestSearcherValidationMetricRequest* request,
-      api::GetBestSearcherValidationMetricResponse* response) override {
+      api::GetBestSearcherValidationMetricResponse* response) {
     return UnaryNow(edge_, context, request,
                     "det.api.v1.SearchService.GetBestSearcherValidationMetric",
                     [this, request, response](const auth::Principal&) {
@@ -185,9 +193,8 @@ class SearchService final : public api::SearchService::CallbackService {
                     });
   }
 
-  grpc::ServerWriteReactor<api::SearcherEvent>* WatchSearcherEvents(
-      grpc::CallbackServerContext* context,
-      const api::WatchSearcherEventsRequest* request) override {
+  MessageStream* WatchSearcherEvents(grpc::CallbackServerContext* context,
+                                     const api::WatchSearcherEventsRequest* request) {
     auto reading = std::make_shared<Reading>(Reading{request->after(), request->follow()});
     return OpenStream<api::SearcherEvent>(
         edge_, context, request, "det.api.v1.SearchService.WatchSearcherEvents",
@@ -199,7 +206,7 @@ class SearchService final : public api::SearchService::CallbackService {
 
   grpc::ServerUnaryReactor* PostSearcherOperations(
       grpc::CallbackServerContext* context, const api::PostSearcherOperationsRequest* request,
-      api::PostSearcherOperationsResponse* response) override {
+      api::PostSearcherOperationsResponse* response) {
     return UnaryOnce(
         edge_, context, request, response, "det.api.v1.SearchService.PostSearcherOperations",
         [this, request](const auth::Principal&, Done done) {
@@ -291,7 +298,7 @@ class SearchService final : public api::SearchService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeSearchService(const Edge& edge) {
+std::unique_ptr<Service> MakeSearchService(const Edge& edge) {
   return std::make_unique<SearchService>(edge);
 }
 

@@ -7,54 +7,45 @@
 #define MASTER_SERVICE_SERVICES_H_
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "master/service/all_gather.h"
 #include "master/service/allocation_watch.h"
 #include "master/service/edge.h"
-
-namespace grpc {
-class Service;
-}  // namespace grpc
+#include "master/service/service.h"
 
 namespace det::service {
 
-// A service under its full name, "det.api.v1.JobService".
-struct NamedService {
-  std::string name;
-  std::unique_ptr<grpc::Service> service;
-};
 // All of them: what is listed here is served by gRPC and by HTTP.
-std::vector<NamedService> MakeServices(const Edge& edge, AllocationWatch& watch,
-                                       AllGather& all_gather);
+std::vector<std::unique_ptr<Service>> MakeServices(const Edge& edge, AllocationWatch& watch,
+                                                   AllGather& all_gather);
 
-std::unique_ptr<grpc::Service> MakeMasterService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeAuthService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeExperimentService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeTrialService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeCheckpointService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeJobService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeAgentService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeResourcePoolService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeTaskService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeTaskRuntimeService(const Edge& edge, AllocationWatch& watch);
-std::unique_ptr<grpc::Service> MakeCommandService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeTemplateService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeSearchService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeRoleService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeUsageService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeLogRetentionService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeUserService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeTokenService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeWorkspaceService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeProjectService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeModelService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeWebhookService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeConfigPolicyService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeRunService(const Edge& edge);
-std::unique_ptr<grpc::Service> MakeTrialRuntimeService(const Edge& edge, AllocationWatch& watch,
-                                                       AllGather& all_gather);
+std::unique_ptr<Service> MakeMasterService(const Edge& edge);
+std::unique_ptr<Service> MakeAuthService(const Edge& edge);
+std::unique_ptr<Service> MakeExperimentService(const Edge& edge);
+std::unique_ptr<Service> MakeTrialService(const Edge& edge);
+std::unique_ptr<Service> MakeCheckpointService(const Edge& edge);
+std::unique_ptr<Service> MakeJobService(const Edge& edge);
+std::unique_ptr<Service> MakeAgentService(const Edge& edge);
+std::unique_ptr<Service> MakeResourcePoolService(const Edge& edge);
+std::unique_ptr<Service> MakeTaskService(const Edge& edge);
+std::unique_ptr<Service> MakeTaskRuntimeService(const Edge& edge, AllocationWatch& watch);
+std::unique_ptr<Service> MakeCommandService(const Edge& edge);
+std::unique_ptr<Service> MakeTemplateService(const Edge& edge);
+std::unique_ptr<Service> MakeSearchService(const Edge& edge);
+std::unique_ptr<Service> MakeRoleService(const Edge& edge);
+std::unique_ptr<Service> MakeUsageService(const Edge& edge);
+std::unique_ptr<Service> MakeLogRetentionService(const Edge& edge);
+std::unique_ptr<Service> MakeUserService(const Edge& edge);
+std::unique_ptr<Service> MakeTokenService(const Edge& edge);
+std::unique_ptr<Service> MakeWorkspaceService(const Edge& edge);
+std::unique_ptr<Service> MakeProjectService(const Edge& edge);
+std::unique_ptr<Service> MakeModelService(const Edge& edge);
+std::unique_ptr<Service> MakeWebhookService(const Edge& edge);
+std::unique_ptr<Service> MakeConfigPolicyService(const Edge& edge);
+std::unique_ptr<Service> MakeRunService(const Edge& edge);
+std::unique_ptr<Service> MakeTrialRuntimeService(const Edge& edge, AllocationWatch& watch,
+                                                 AllGather& all_gather);
 
 }  // namespace det::service
 

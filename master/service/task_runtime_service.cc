@@ -6,11 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/task_runtime.grpc.pb.h"
+#include "det/api/v1/task_runtime.pb.h"
 #include "master/model/id_text.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/report_metrics.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/service/standing.h"
 #include "master/service/trial_reports.h"
@@ -114,13 +115,28 @@ model::LogLine ToLine(const api::TaskLog& given, const model::RunName& run,
   return line;
 }
 
-class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService {
+class TaskRuntimeService final : public Service {
  public:
-  TaskRuntimeService(const Edge& edge, AllocationWatch& watch) : edge_(edge), watch_(watch) {}
+  TaskRuntimeService(const Edge& edge, AllocationWatch& watch)
+      : Service("det.api.v1.TaskRuntimeService"), edge_(edge), watch_(watch) {
+    Add("GetTaskContextDirectory", &TaskRuntimeService::GetTaskContextDirectory);
+    Add("PostAllocationAcceleratorData", &TaskRuntimeService::PostAllocationAcceleratorData);
+    Add("AllocationRendezvousInfo", &TaskRuntimeService::AllocationRendezvousInfo);
+    Add("AllocationPreemptionSignal", &TaskRuntimeService::AllocationPreemptionSignal);
+    Add("AckAllocationPreemptionSignal", &TaskRuntimeService::AckAllocationPreemptionSignal);
+    Add("PostTaskLogs", &TaskRuntimeService::PostTaskLogs);
+    Add("RunPrepareForReporting", &TaskRuntimeService::RunPrepareForReporting);
+    Add("PostTrialRunnerMetadata", &TaskRuntimeService::PostTrialRunnerMetadata);
+    Add("ReportTrialProgress", &TaskRuntimeService::ReportTrialProgress);
+    Add("ReportTrialMetrics", &TaskRuntimeService::ReportTrialMetrics);
+    Add("ReportCheckpoint", &TaskRuntimeService::ReportCheckpoint);
+    Add("PatchCheckpoints", &TaskRuntimeService::PatchCheckpoints);
+    Add("ReportTrialSearcherEarlyExit", &TaskRuntimeService::ReportTrialSearcherEarlyExit);
+  }
 
   Reactor* GetTaskContextDirectory(Context* context,
                                    const api::GetTaskContextDirectoryRequest* request,
-                                   api::GetTaskContextDirectoryResponse* response) override {
+                                   api::GetTaskContextDirectoryResponse* response) {
     return UnaryNow(
         edge_, context, request, DET_METHOD("GetTaskContextDirectory"),
         [this, request, response](const auth::Principal& principal) -> absl::Status {
@@ -136,7 +152,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
 
   Reactor* PostAllocationAcceleratorData(Context* context,
                                          const api::PostAllocationAcceleratorDataRequest* request,
-                                         api::PostAllocationAcceleratorDataResponse*) override {
+                                         api::PostAllocationAcceleratorDataResponse*) {
     return UnaryNow(edge_, context, request, DET_METHOD("PostAllocationAcceleratorData"),
                     [request](const auth::Principal& principal) {
                       return CheckOwn(principal, request->allocation_id());
@@ -145,7 +161,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
 
   Reactor* AllocationRendezvousInfo(Context* context,
                                     const api::AllocationRendezvousInfoRequest* request,
-                                    api::AllocationRendezvousInfoResponse* response) override {
+                                    api::AllocationRendezvousInfoResponse* response) {
     return Unary(edge_, context, request, DET_METHOD("AllocationRendezvousInfo"),
                  [this, request, response](const auth::Principal& principal, Done done) {
                    const absl::Status own = CheckOwn(principal, request->allocation_id());
@@ -164,7 +180,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
 
   Reactor* AllocationPreemptionSignal(Context* context,
                                       const api::AllocationPreemptionSignalRequest* request,
-                                      api::AllocationPreemptionSignalResponse* response) override {
+                                      api::AllocationPreemptionSignalResponse* response) {
     return Unary(
         edge_, context, request, DET_METHOD("AllocationPreemptionSignal"),
         [this, request, response](const auth::Principal& principal, Done done) {
@@ -182,7 +198,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
 
   Reactor* AckAllocationPreemptionSignal(Context* context,
                                          const api::AckAllocationPreemptionSignalRequest* request,
-                                         api::AckAllocationPreemptionSignalResponse*) override {
+                                         api::AckAllocationPreemptionSignalResponse*) {
     return Unary(edge_, context, request, DET_METHOD("AckAllocationPreemptionSignal"),
                  [this, request](const auth::Principal& principal, Done done) {
                    const absl::Status own = CheckOwn(principal, request->allocation_id());
@@ -193,7 +209,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
   }
 
   Reactor* PostTaskLogs(Context* context, const api::PostTaskLogsRequest* request,
-                        api::PostTaskLogsResponse*) override {
+                        api::PostTaskLogsResponse*) {
     return UnaryNow(
         edge_, context, request, DET_METHOD("PostTaskLogs"),
         [this, request](const auth::Principal& principal) -> absl::Status {
@@ -212,14 +228,14 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
 
   Reactor* RunPrepareForReporting(Context* context,
                                   const api::RunPrepareForReportingRequest* request,
-                                  api::RunPrepareForReportingResponse*) override {
+                                  api::RunPrepareForReportingResponse*) {
     return OfTrial(context, DET_METHOD("RunPrepareForReporting"), request, request->run_id(),
                    [](const Caller&, Done done) { done(absl::OkStatus()); });
   }
 
   Reactor* PostTrialRunnerMetadata(Context* context,
                                    const api::PostTrialRunnerMetadataRequest* request,
-                                   api::PostTrialRunnerMetadataResponse*) override {
+                                   api::PostTrialRunnerMetadataResponse*) {
     return OfTrial(context, DET_METHOD("PostTrialRunnerMetadata"), request, request->trial_id(),
                    [this, request](const Caller& caller, Done done) {
                      Tell(caller, caller.standing.progress, request->state(), std::move(done));
@@ -227,7 +243,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
   }
 
   Reactor* ReportTrialProgress(Context* context, const api::ReportTrialProgressRequest* request,
-                               api::ReportTrialProgressResponse*) override {
+                               api::ReportTrialProgressResponse*) {
     return OfTrial(context, DET_METHOD("ReportTrialProgress"), request, request->trial_id(),
                    [this, request](const Caller& caller, Done done) {
                      Tell(caller, request->progress(), caller.standing.runner_state,
@@ -236,7 +252,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
   }
 
   Reactor* ReportTrialMetrics(Context* context, const api::ReportTrialMetricsRequest* request,
-                              api::ReportTrialMetricsResponse*) override {
+                              api::ReportTrialMetricsResponse*) {
     return OfTrial(
         context, DET_METHOD("ReportTrialMetrics"), request, request->metrics().trial_id(),
         [this, request](const Caller& caller, Done done) {
@@ -247,7 +263,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
   }
 
   Reactor* ReportCheckpoint(Context* context, const api::ReportCheckpointRequest* request,
-                            api::ReportCheckpointResponse*) override {
+                            api::ReportCheckpointResponse*) {
     return Unary(
         edge_, context, request, DET_METHOD("ReportCheckpoint"),
         [this, request](const auth::Principal& principal, Done done) {
@@ -266,7 +282,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
   }
 
   Reactor* PatchCheckpoints(Context* context, const api::PatchCheckpointsRequest* request,
-                            api::PatchCheckpointsResponse*) override {
+                            api::PatchCheckpointsResponse*) {
     return Unary(edge_, context, request, DET_METHOD("PatchCheckpoints"),
                  [this, request](const auth::Principal& principal, Done done) {
                    auto gone = Gone(principal, *request);
@@ -283,7 +299,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
 
   Reactor* ReportTrialSearcherEarlyExit(Context* context,
                                         const api::ReportTrialSearcherEarlyExitRequest* request,
-                                        api::ReportTrialSearcherEarlyExitResponse*) override {
+                                        api::ReportTrialSearcherEarlyExitResponse*) {
     using Request = api::ReportTrialSearcherEarlyExitRequest;
     return OfTrial(
         context, DET_METHOD("ReportTrialSearcherEarlyExit"), request, request->trial_id(),
@@ -369,7 +385,7 @@ class TaskRuntimeService final : public api::TaskRuntimeService::CallbackService
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeTaskRuntimeService(const Edge& edge, AllocationWatch& watch) {
+std::unique_ptr<Service> MakeTaskRuntimeService(const Edge& edge, AllocationWatch& watch) {
   return std::make_unique<TaskRuntimeService>(edge, watch);
 }
 

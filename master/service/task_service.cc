@@ -6,11 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
-#include "det/api/v1/task.grpc.pb.h"
+#include "det/api/v1/task.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/log_stream.h"
 #include "master/service/open_stream.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -30,13 +31,18 @@ absl::StatusOr<store::TrialRecord> TrialOf(const Edge& edge, const std::string& 
   return absl::NotFoundError(absl::StrCat("task ", task, " does not exist"));
 }
 
-class TaskService final : public api::TaskService::CallbackService {
+class TaskService final : public Service {
  public:
-  explicit TaskService(const Edge& edge) : edge_(edge) {}
+  explicit TaskService(const Edge& edge) : Service("det.api.v1.TaskService"), edge_(edge) {
+    Add("GetTasks", &TaskService::GetTasks);
+    Add("GetTask", &TaskService::GetTask);
+    Add("GetAllocation", &TaskService::GetAllocation);
+    Add("TaskLogs", &TaskService::TaskLogs);
+  }
 
   grpc::ServerUnaryReactor* GetTasks(grpc::CallbackServerContext* context,
                                      const api::GetTasksRequest* request,
-                                     api::GetTasksResponse* response) override {
+                                     api::GetTasksResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.TaskService.GetTasks",
                  [this, response](const auth::Principal& caller, Done done) {
                    edge_.engine->Query(
@@ -51,7 +57,7 @@ class TaskService final : public api::TaskService::CallbackService {
 
   grpc::ServerUnaryReactor* GetTask(grpc::CallbackServerContext* context,
                                     const api::GetTaskRequest* request,
-                                    api::GetTaskResponse* response) override {
+                                    api::GetTaskResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.TaskService.GetTask",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record, TrialOf(edge_, request->task_id()));
@@ -71,7 +77,7 @@ class TaskService final : public api::TaskService::CallbackService {
 
   grpc::ServerUnaryReactor* GetAllocation(grpc::CallbackServerContext* context,
                                           const api::GetAllocationRequest* request,
-                                          api::GetAllocationResponse* response) override {
+                                          api::GetAllocationResponse* response) {
     return Unary(
         edge_, context, request, "det.api.v1.TaskService.GetAllocation",
         [this, request, response](const auth::Principal&, Done done) {
@@ -96,8 +102,8 @@ class TaskService final : public api::TaskService::CallbackService {
         });
   }
 
-  grpc::ServerWriteReactor<api::TaskLogsResponse>* TaskLogs(
-      grpc::CallbackServerContext* context, const api::TaskLogsRequest* request) override {
+  MessageStream* TaskLogs(grpc::CallbackServerContext* context,
+                          const api::TaskLogsRequest* request) {
     return OpenStream<api::TaskLogsResponse>(
         edge_, context, request, "det.api.v1.TaskService.TaskLogs",
         [this, request = *request](const auth::Principal&,
@@ -144,7 +150,7 @@ class TaskService final : public api::TaskService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeTaskService(const Edge& edge) {
+std::unique_ptr<Service> MakeTaskService(const Edge& edge) {
   return std::make_unique<TaskService>(edge);
 }
 

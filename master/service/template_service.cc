@@ -6,10 +6,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/template.grpc.pb.h"
+#include "det/api/v1/template.pb.h"
 #include "master/model/parse/template.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/store/canonical.h"
 
@@ -60,13 +61,20 @@ absl::StatusOr<store::TemplateRecord> FromProto(const api::Template& given) {
   return record;
 }
 
-class TemplateService final : public api::TemplateService::CallbackService {
+class TemplateService final : public Service {
  public:
-  explicit TemplateService(const Edge& edge) : edge_(edge) {}
+  explicit TemplateService(const Edge& edge) : Service("det.api.v1.TemplateService"), edge_(edge) {
+    Add("GetTemplates", &TemplateService::GetTemplates);
+    Add("GetTemplate", &TemplateService::GetTemplate);
+    Add("PostTemplate", &TemplateService::PostTemplate);
+    Add("PutTemplate", &TemplateService::PutTemplate);
+    Add("PatchTemplateConfig", &TemplateService::PatchTemplateConfig);
+    Add("DeleteTemplate", &TemplateService::DeleteTemplate);
+  }
 
   grpc::ServerUnaryReactor* GetTemplates(grpc::CallbackServerContext* context,
                                          const api::GetTemplatesRequest* request,
-                                         api::GetTemplatesResponse* response) override {
+                                         api::GetTemplatesResponse* response) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.TemplateService.GetTemplates",
         [this, request, response](const auth::Principal&) { return List(*request, response); });
@@ -74,7 +82,7 @@ class TemplateService final : public api::TemplateService::CallbackService {
 
   grpc::ServerUnaryReactor* GetTemplate(grpc::CallbackServerContext* context,
                                         const api::GetTemplateRequest* request,
-                                        api::GetTemplateResponse* response) override {
+                                        api::GetTemplateResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.GetTemplate",
                     [this, request, response](const auth::Principal&) {
                       return Read(request->template_name(), response->mutable_template_());
@@ -83,7 +91,7 @@ class TemplateService final : public api::TemplateService::CallbackService {
 
   grpc::ServerUnaryReactor* PostTemplate(grpc::CallbackServerContext* context,
                                          const api::PostTemplateRequest* request,
-                                         api::PostTemplateResponse* response) override {
+                                         api::PostTemplateResponse* response) {
     return UnaryOnceNow(edge_, context, request, response,
                         "det.api.v1.TemplateService.PostTemplate",
                         [this, request, response](const auth::Principal&) -> absl::Status {
@@ -95,7 +103,7 @@ class TemplateService final : public api::TemplateService::CallbackService {
 
   grpc::ServerUnaryReactor* PutTemplate(grpc::CallbackServerContext* context,
                                         const api::PutTemplateRequest* request,
-                                        api::PutTemplateResponse* response) override {
+                                        api::PutTemplateResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PutTemplate",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record, FromProto(request->template_()));
@@ -104,9 +112,9 @@ class TemplateService final : public api::TemplateService::CallbackService {
                     });
   }
 
-  grpc::ServerUnaryReactor* PatchTemplateConfig(
-      grpc::CallbackServerContext* context, const api::PatchTemplateConfigRequest* request,
-      api::PatchTemplateConfigResponse* response) override {
+  grpc::ServerUnaryReactor* PatchTemplateConfig(grpc::CallbackServerContext* context,
+                                                const api::PatchTemplateConfigRequest* request,
+                                                api::PatchTemplateConfigResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PatchTemplateConfig",
                     [this, request, response](const auth::Principal&) {
                       return Patch(*request, response->mutable_template_());
@@ -115,7 +123,7 @@ class TemplateService final : public api::TemplateService::CallbackService {
 
   grpc::ServerUnaryReactor* DeleteTemplate(grpc::CallbackServerContext* context,
                                            const api::DeleteTemplateRequest* request,
-                                           api::DeleteTemplateResponse*) override {
+                                           api::DeleteTemplateResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.DeleteTemplate",
                     [this, request](const auth::Principal&) {
                       return edge_.store->templates().DeleteTemplate(request->template_name());
@@ -161,7 +169,7 @@ class TemplateService final : public api::TemplateService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeTemplateService(const Edge& edge) {
+std::unique_ptr<Service> MakeTemplateService(const Edge& edge) {
   return std::make_unique<TemplateService>(edge);
 }
 

@@ -5,11 +5,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/token.grpc.pb.h"
+#include "det/api/v1/token.pb.h"
 #include "master/auth/tokens.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/convert_user.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -61,13 +62,17 @@ store::TokenQuery::Sort FromProto(api::GetAccessTokensRequest::SortBy sort) {
   }
 }
 
-class TokenService final : public api::TokenService::CallbackService {
+class TokenService final : public Service {
  public:
-  explicit TokenService(const Edge& edge) : edge_(edge) {}
+  explicit TokenService(const Edge& edge) : Service("det.api.v1.TokenService"), edge_(edge) {
+    Add("GetAccessTokens", &TokenService::GetAccessTokens);
+    Add("PostAccessToken", &TokenService::PostAccessToken);
+    Add("PatchAccessToken", &TokenService::PatchAccessToken);
+  }
 
   grpc::ServerUnaryReactor* GetAccessTokens(grpc::CallbackServerContext* context,
                                             const api::GetAccessTokensRequest* request,
-                                            api::GetAccessTokensResponse* response) override {
+                                            api::GetAccessTokensResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.TokenService.GetAccessTokens",
                     [this, request, response](const auth::Principal& caller) {
                       return List(caller, *request, response);
@@ -76,7 +81,7 @@ class TokenService final : public api::TokenService::CallbackService {
 
   grpc::ServerUnaryReactor* PostAccessToken(grpc::CallbackServerContext* context,
                                             const api::PostAccessTokenRequest* request,
-                                            api::PostAccessTokenResponse* response) override {
+                                            api::PostAccessTokenResponse* response) {
     return UnaryOnceNow(edge_, context, request, response,
                         "det.api.v1.TokenService.PostAccessToken",
                         [this, request, response](const auth::Principal& caller) {
@@ -86,7 +91,7 @@ class TokenService final : public api::TokenService::CallbackService {
 
   grpc::ServerUnaryReactor* PatchAccessToken(grpc::CallbackServerContext* context,
                                              const api::PatchAccessTokenRequest* request,
-                                             api::PatchAccessTokenResponse* response) override {
+                                             api::PatchAccessTokenResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.TokenService.PatchAccessToken",
                     [this, request, response](const auth::Principal& caller) {
                       return Change(caller, *request, response->mutable_token_info());
@@ -172,7 +177,7 @@ class TokenService final : public api::TokenService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeTokenService(const Edge& edge) {
+std::unique_ptr<Service> MakeTokenService(const Edge& edge) {
   return std::make_unique<TokenService>(edge);
 }
 

@@ -5,11 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/trial/v1/trial.grpc.pb.h"
+#include "det/trial/v1/trial.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
+#include "master/service/gather_call.h"
 #include "master/service/open_stream.h"
 #include "master/service/report_metrics.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/service/standing.h"
 #include "master/service/trial_reports.h"
@@ -33,13 +35,21 @@ std::optional<model::ExitReason> ToExitReason(trial::ReportEarlyExitRequest::Rea
   }
 }
 
-class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
+class TrialRuntimeService final : public Service {
  public:
   TrialRuntimeService(const Edge& edge, AllocationWatch& watch, service::AllGather& all_gather)
-      : edge_(edge), watch_(watch), all_gather_(all_gather) {}
+      : Service("det.trial.v1.TrialRuntime"), edge_(edge), watch_(watch), all_gather_(all_gather) {
+    Add("WatchAllocation", &TrialRuntimeService::WatchAllocation);
+    Add("AllGather", &TrialRuntimeService::AllGather);
+    Add("ReportMetrics", &TrialRuntimeService::ReportMetrics);
+    Add("ReportProgress", &TrialRuntimeService::ReportProgress);
+    Add("ReportCheckpoint", &TrialRuntimeService::ReportCheckpoint);
+    Add("AckPreemption", &TrialRuntimeService::AckPreemption);
+    Add("ReportEarlyExit", &TrialRuntimeService::ReportEarlyExit);
+  }
 
-  grpc::ServerWriteReactor<AllocationUpdate>* WatchAllocation(
-      grpc::CallbackServerContext* context, const trial::WatchAllocationRequest* request) override {
+  MessageStream* WatchAllocation(grpc::CallbackServerContext* context,
+                                 const trial::WatchAllocationRequest* request) {
     return OpenStream<AllocationUpdate>(
         edge_, context, request, "det.trial.v1.TrialRuntime.WatchAllocation",
         [this, id = request->allocation_id()](const auth::Principal& principal,
@@ -53,25 +63,29 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
   // Not through Unary(): it must notice that a waiting caller has gone.
   grpc::ServerUnaryReactor* AllGather(grpc::CallbackServerContext* context,
                                       const trial::AllGatherRequest* request,
-                                      trial::AllGatherResponse* response) override {
-    auto* const call = new GatherCall(&all_gather_, response);
-    edge_.pool->Post([this, call, request, header = HeadOf(*context).authorization] {
-      const auto principal =
-          edge_.authenticator->Admit("det.trial.v1.TrialRuntime.AllGather", header);
-      absl::Status status = principal.status();
-      if (status.ok()) status = CheckOwn(*principal, request->allocation_id());
-      if (!status.ok()) return call->Finish(ToGrpc(status));
-      WithStanding(edge_, Id(*request), [call, request](absl::StatusOr<Standing> standing) {
-        if (!standing.ok()) return call->Finish(ToGrpc(standing.status()));
-        call->Join(*request);
-      });
-    });
-    return call;
+                                      trial::AllGatherResponse* response) {
+    return JoinGather(
+        &all_gather_, request, response,
+        [this, request, header = HeadOf(*context).authorization](Done admit) mutable {
+          edge_.pool->Post(
+              [this, request, header = std::move(header), admit = std::move(admit)]() mutable {
+                const auto principal =
+                    edge_.authenticator->Admit("det.trial.v1.TrialRuntime.AllGather", header);
+                absl::Status status = principal.status();
+                if (status.ok()) status = CheckOwn(*principal, request->allocation_id());
+                if (!status.ok()) return admit(status);
+                WithStanding(
+                    edge_, Id(*request),
+                    [admit = std::move(admit)](const absl::StatusOr<Standing>& standing) mutable {
+                      admit(standing.status());
+                    });
+              });
+        });
   }
 
   grpc::ServerUnaryReactor* ReportMetrics(grpc::CallbackServerContext* context,
                                           const trial::ReportMetricsRequest* request,
-                                          trial::ReportMetricsResponse* response) override {
+                                          trial::ReportMetricsResponse* response) {
     return OfOwnTrial(
         context, "det.trial.v1.TrialRuntime.ReportMetrics", request,
         [this, request, response](Done done) {
@@ -86,7 +100,7 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
 
   grpc::ServerUnaryReactor* ReportProgress(grpc::CallbackServerContext* context,
                                            const trial::ReportProgressRequest* request,
-                                           trial::ReportProgressResponse*) override {
+                                           trial::ReportProgressResponse*) {
     return OfOwnTrial(
         context, "det.trial.v1.TrialRuntime.ReportProgress", request, [this, request](Done done) {
           SubmitAndFinish(edge_,
@@ -100,7 +114,7 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
 
   grpc::ServerUnaryReactor* ReportCheckpoint(grpc::CallbackServerContext* context,
                                              const trial::ReportCheckpointRequest* request,
-                                             trial::ReportCheckpointResponse*) override {
+                                             trial::ReportCheckpointResponse*) {
     return OfOwnTrial(context, "det.trial.v1.TrialRuntime.ReportCheckpoint", request,
                       [this, request](Done done) {
                         auto event = ToEvent(*request, Id(*request), edge_.clock->Now());
@@ -111,7 +125,7 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
 
   grpc::ServerUnaryReactor* AckPreemption(grpc::CallbackServerContext* context,
                                           const trial::AckPreemptionRequest* request,
-                                          trial::AckPreemptionResponse*) override {
+                                          trial::AckPreemptionResponse*) {
     return OfOwn(context, "det.trial.v1.TrialRuntime.AckPreemption", request,
                  [this, request](Done done) {
                    SubmitAndFinish(edge_, cluster::PreemptionAcked{Id(*request)}, std::move(done));
@@ -120,7 +134,7 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
 
   grpc::ServerUnaryReactor* ReportEarlyExit(grpc::CallbackServerContext* context,
                                             const trial::ReportEarlyExitRequest* request,
-                                            trial::ReportEarlyExitResponse*) override {
+                                            trial::ReportEarlyExitResponse*) {
     return OfOwn(
         context, "det.trial.v1.TrialRuntime.ReportEarlyExit", request, [this, request](Done done) {
           const std::optional<model::ExitReason> reason = ToExitReason(request->reason());
@@ -137,53 +151,6 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
   }
 
  private:
-  // A waiting rank.
-  class GatherCall final : public grpc::ServerUnaryReactor {
-   public:
-    GatherCall(service::AllGather* all_gather, trial::AllGatherResponse* response)
-        : all_gather_(all_gather), response_(response) {}
-
-    void Join(const trial::AllGatherRequest& request) {
-      const model::AllocationId allocation(request.allocation_id());
-      // Held until both the answer and the ticket are dealt with: the answer may come first.
-      auto place = place_;
-      place->allocation = allocation;
-      const int64_t ticket = all_gather_->Join(
-          allocation, request.key(), request.rank(), request.num_peers(), request.data(),
-          [this](const absl::StatusOr<std::vector<std::string>>& everything) {
-            if (everything.ok()) {
-              for (const std::string& data : *everything) response_->add_data(data);
-            }
-            Finish(ToGrpc(everything.status()));
-          });
-      std::unique_lock lock(place->mutex);
-      place->ticket = ticket;
-      const bool gone = place->gone;
-      lock.unlock();
-      if (gone) place->all_gather->Abandon(allocation, ticket);
-    }
-    void OnCancel() override {
-      std::unique_lock lock(place_->mutex);
-      place_->gone = true;
-      const std::optional<int64_t> ticket = place_->ticket;
-      lock.unlock();
-      if (ticket) all_gather_->Abandon(place_->allocation, *ticket);
-    }
-    void OnDone() override { delete this; }
-
-   private:
-    struct Place {
-      service::AllGather* all_gather;
-      model::AllocationId allocation;
-      std::mutex mutex;
-      std::optional<int64_t> ticket;
-      bool gone = false;
-    };
-    service::AllGather* const all_gather_;
-    trial::AllGatherResponse* const response_;
-    const std::shared_ptr<Place> place_{new Place{.all_gather = all_gather_}};
-  };
-
   template <class Request>
   static model::AllocationId Id(const Request& request) {
     return model::AllocationId(request.allocation_id());
@@ -251,8 +218,8 @@ class TrialRuntimeService final : public trial::TrialRuntime::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeTrialRuntimeService(const Edge& edge, AllocationWatch& watch,
-                                                       AllGather& all_gather) {
+std::unique_ptr<Service> MakeTrialRuntimeService(const Edge& edge, AllocationWatch& watch,
+                                                 AllGather& all_gather) {
   return std::make_unique<TrialRuntimeService>(edge, watch, all_gather);
 }
 

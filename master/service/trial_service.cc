@@ -5,12 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/trial.grpc.pb.h"
+#include "det/api/v1/trial.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/live.h"
 #include "master/service/log_stream.h"
 #include "master/service/open_stream.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/service/trial_workloads.h"
 
@@ -57,13 +58,20 @@ store::TrialQuery ToQuery(const api::GetExperimentTrialsRequest& request) {
   return query;
 }
 
-class TrialService final : public api::TrialService::CallbackService {
+class TrialService final : public Service {
  public:
-  explicit TrialService(const Edge& edge) : edge_(edge) {}
+  explicit TrialService(const Edge& edge) : Service("det.api.v1.TrialService"), edge_(edge) {
+    Add("GetTrial", &TrialService::GetTrial);
+    Add("GetTrialWorkloads", &TrialService::GetTrialWorkloads);
+    Add("GetExperimentTrials", &TrialService::GetExperimentTrials);
+    Add("KillTrial", &TrialService::KillTrial);
+    Add("TrialLogs", &TrialService::TrialLogs);
+    Add("GetMetrics", &TrialService::GetMetrics);
+  }
 
   grpc::ServerUnaryReactor* GetTrial(grpc::CallbackServerContext* context,
                                      const api::GetTrialRequest* request,
-                                     api::GetTrialResponse* response) override {
+                                     api::GetTrialResponse* response) {
     return Unary(
         edge_, context, request, "det.api.v1.TrialService.GetTrial",
         [this, request, response](const auth::Principal&, Done done) {
@@ -77,16 +85,16 @@ class TrialService final : public api::TrialService::CallbackService {
 
   grpc::ServerUnaryReactor* GetTrialWorkloads(grpc::CallbackServerContext* context,
                                               const api::GetTrialWorkloadsRequest* request,
-                                              api::GetTrialWorkloadsResponse* response) override {
+                                              api::GetTrialWorkloadsResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.TrialService.GetTrialWorkloads",
                     [this, request, response](const auth::Principal&) {
                       return ListWorkloads(*edge_.store, *request, response);
                     });
   }
 
-  grpc::ServerUnaryReactor* GetExperimentTrials(
-      grpc::CallbackServerContext* context, const api::GetExperimentTrialsRequest* request,
-      api::GetExperimentTrialsResponse* response) override {
+  grpc::ServerUnaryReactor* GetExperimentTrials(grpc::CallbackServerContext* context,
+                                                const api::GetExperimentTrialsRequest* request,
+                                                api::GetExperimentTrialsResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.TrialService.GetExperimentTrials",
                  [this, request, response](const auth::Principal&, Done done) {
                    ReadLive(edge_, model::ExperimentId(request->experiment_id()),
@@ -99,7 +107,7 @@ class TrialService final : public api::TrialService::CallbackService {
 
   grpc::ServerUnaryReactor* KillTrial(grpc::CallbackServerContext* context,
                                       const api::KillTrialRequest* request,
-                                      api::KillTrialResponse*) override {
+                                      api::KillTrialResponse*) {
     return Unary(edge_, context, request, "det.api.v1.TrialService.KillTrial",
                  [this, request](const auth::Principal&, Done done) {
                    const model::TrialId id(request->id());
@@ -113,8 +121,8 @@ class TrialService final : public api::TrialService::CallbackService {
                  });
   }
 
-  grpc::ServerWriteReactor<api::TrialLogsResponse>* TrialLogs(
-      grpc::CallbackServerContext* context, const api::TrialLogsRequest* request) override {
+  MessageStream* TrialLogs(grpc::CallbackServerContext* context,
+                           const api::TrialLogsRequest* request) {
     return OpenStream<api::TrialLogsResponse>(
         edge_, context, request, "det.api.v1.TrialService.TrialLogs",
         [this, request = *request](const auth::Principal&,
@@ -133,8 +141,8 @@ class TrialService final : public api::TrialService::CallbackService {
         });
   }
 
-  grpc::ServerWriteReactor<api::GetMetricsResponse>* GetMetrics(
-      grpc::CallbackServerContext* context, const api::GetMetricsRequest* request) override {
+  MessageStream* GetMetrics(grpc::CallbackServerContext* context,
+                            const api::GetMetricsRequest* request) {
     return OpenStream<api::GetMetricsResponse>(
         edge_, context, request, "det.api.v1.TrialService.GetMetrics",
         [this, request = *request](const auth::Principal&,
@@ -202,7 +210,7 @@ class TrialService final : public api::TrialService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeTrialService(const Edge& edge) {
+std::unique_ptr<Service> MakeTrialService(const Edge& edge) {
   return std::make_unique<TrialService>(edge);
 }
 

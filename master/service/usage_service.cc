@@ -7,8 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/usage.grpc.pb.h"
+#include "det/api/v1/usage.pb.h"
 #include "master/service/call.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/service/usage_report.h"
 
@@ -17,13 +18,19 @@ namespace {
 
 namespace api = det::api::v1;
 
-class UsageService final : public api::UsageService::CallbackService {
+class UsageService final : public Service {
  public:
-  explicit UsageService(const Edge& edge) : edge_(edge) {}
+  explicit UsageService(const Edge& edge) : Service("det.api.v1.UsageService"), edge_(edge) {
+    Add("ResourceAllocationRaw", &UsageService::ResourceAllocationRaw);
+    Add("ResourceAllocationAggregated", &UsageService::ResourceAllocationAggregated);
+    Add("ExportResourceAllocationRaw", &UsageService::ExportResourceAllocationRaw);
+    Add("ExportAllocations", &UsageService::ExportAllocations);
+    Add("ExportResourceAllocationAggregated", &UsageService::ExportResourceAllocationAggregated);
+  }
 
-  grpc::ServerUnaryReactor* ResourceAllocationRaw(
-      grpc::CallbackServerContext* context, const api::ResourceAllocationRawRequest* request,
-      api::ResourceAllocationRawResponse* response) override {
+  grpc::ServerUnaryReactor* ResourceAllocationRaw(grpc::CallbackServerContext* context,
+                                                  const api::ResourceAllocationRawRequest* request,
+                                                  api::ResourceAllocationRawResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.UsageService.ResourceAllocationRaw",
                     [this, request, response](const auth::Principal& caller) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(*response, Raw(caller, *request));
@@ -33,7 +40,7 @@ class UsageService final : public api::UsageService::CallbackService {
 
   grpc::ServerUnaryReactor* ResourceAllocationAggregated(
       grpc::CallbackServerContext* context, const api::ResourceAllocationAggregatedRequest* request,
-      api::ResourceAllocationAggregatedResponse* response) override {
+      api::ResourceAllocationAggregatedResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.UsageService.ResourceAllocationAggregated",
                     [this, request, response](const auth::Principal& caller) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(*response, Aggregated(caller, *request));
@@ -43,7 +50,7 @@ class UsageService final : public api::UsageService::CallbackService {
 
   grpc::ServerUnaryReactor* ExportResourceAllocationRaw(
       grpc::CallbackServerContext* context, const api::ResourceAllocationRawRequest* request,
-      google::api::HttpBody* response) override {
+      google::api::HttpBody* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.UsageService.ExportResourceAllocationRaw",
                     [this, request, response](const auth::Principal& caller) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto report, Raw(caller, *request));
@@ -54,7 +61,7 @@ class UsageService final : public api::UsageService::CallbackService {
 
   grpc::ServerUnaryReactor* ExportAllocations(grpc::CallbackServerContext* context,
                                               const api::ResourceAllocationRawRequest* request,
-                                              google::api::HttpBody* response) override {
+                                              google::api::HttpBody* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.UsageService.ExportAllocations",
                     [this, request, response](const auth::Principal& caller) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto report, Raw(caller, *request));
@@ -65,7 +72,7 @@ class UsageService final : public api::UsageService::CallbackService {
 
   grpc::ServerUnaryReactor* ExportResourceAllocationAggregated(
       grpc::CallbackServerContext* context, const api::ResourceAllocationAggregatedRequest* request,
-      google::api::HttpBody* response) override {
+      google::api::HttpBody* response) {
     return UnaryNow(edge_, context, request,
                     "det.api.v1.UsageService.ExportResourceAllocationAggregated",
                     [this, request, response](const auth::Principal& caller) -> absl::Status {
@@ -139,7 +146,7 @@ class UsageService final : public api::UsageService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeUsageService(const Edge& edge) {
+std::unique_ptr<Service> MakeUsageService(const Edge& edge) {
   return std::make_unique<UsageService>(edge);
 }
 

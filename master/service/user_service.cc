@@ -7,12 +7,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/user.grpc.pb.h"
+#include "det/api/v1/user.pb.h"
 #include "master/auth/password_queue.h"
 #include "master/auth/passwords.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/convert_user.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 
 namespace det::service {
@@ -77,13 +78,25 @@ absl::StatusOr<store::UserPatch> ToPatch(const api::PatchUser& given, bool allow
   return patch;
 }
 
-class UserService final : public api::UserService::CallbackService {
+class UserService final : public Service {
  public:
-  explicit UserService(const Edge& edge) : edge_(edge) {}
+  explicit UserService(const Edge& edge) : Service("det.api.v1.UserService"), edge_(edge) {
+    Add("GetUsers", &UserService::GetUsers);
+    Add("GetUserSetting", &UserService::GetUserSetting);
+    Add("PostUserSetting", &UserService::PostUserSetting);
+    Add("ResetUserSetting", &UserService::ResetUserSetting);
+    Add("GetUser", &UserService::GetUser);
+    Add("GetUserByUsername", &UserService::GetUserByUsername);
+    Add("PostUser", &UserService::PostUser);
+    Add("PatchUser", &UserService::PatchUser);
+    Add("SetUserPassword", &UserService::SetUserPassword);
+    Add("PatchUsers", &UserService::PatchUsers);
+    Add("PostUserActivity", &UserService::PostUserActivity);
+  }
 
   grpc::ServerUnaryReactor* GetUsers(grpc::CallbackServerContext* context,
                                      const api::GetUsersRequest* request,
-                                     api::GetUsersResponse* response) override {
+                                     api::GetUsersResponse* response) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.UserService.GetUsers",
         [this, request, response](const auth::Principal&) { return List(*request, response); });
@@ -91,7 +104,7 @@ class UserService final : public api::UserService::CallbackService {
 
   grpc::ServerUnaryReactor* GetUserSetting(grpc::CallbackServerContext* context,
                                            const api::GetUserSettingRequest* request,
-                                           api::GetUserSettingResponse* response) override {
+                                           api::GetUserSettingResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUserSetting",
                     [this, response](const auth::Principal& caller) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto all, people().ListSettings(caller.user));
@@ -102,7 +115,7 @@ class UserService final : public api::UserService::CallbackService {
 
   grpc::ServerUnaryReactor* PostUserSetting(grpc::CallbackServerContext* context,
                                             const api::PostUserSettingRequest* request,
-                                            api::PostUserSettingResponse*) override {
+                                            api::PostUserSettingResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.UserService.PostUserSetting",
                     [this, request](const auth::Principal& caller) {
                       std::vector<store::UserSetting> settings;
@@ -115,7 +128,7 @@ class UserService final : public api::UserService::CallbackService {
 
   grpc::ServerUnaryReactor* ResetUserSetting(grpc::CallbackServerContext* context,
                                              const api::ResetUserSettingRequest* request,
-                                             api::ResetUserSettingResponse*) override {
+                                             api::ResetUserSettingResponse*) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.UserService.ResetUserSetting",
         [this](const auth::Principal& caller) { return people().DropSettings(caller.user); });
@@ -123,7 +136,7 @@ class UserService final : public api::UserService::CallbackService {
 
   grpc::ServerUnaryReactor* GetUser(grpc::CallbackServerContext* context,
                                     const api::GetUserRequest* request,
-                                    api::GetUserResponse* response) override {
+                                    api::GetUserResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUser",
                     [this, request, response](const auth::Principal&) {
                       return Write(people().GetUser(model::UserId(request->user_id())),
@@ -133,7 +146,7 @@ class UserService final : public api::UserService::CallbackService {
 
   grpc::ServerUnaryReactor* GetUserByUsername(grpc::CallbackServerContext* context,
                                               const api::GetUserByUsernameRequest* request,
-                                              api::GetUserByUsernameResponse* response) override {
+                                              api::GetUserByUsernameResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUserByUsername",
                     [this, request, response](const auth::Principal&) {
                       return Write(people().GetUserByName(request->username()),
@@ -143,7 +156,7 @@ class UserService final : public api::UserService::CallbackService {
 
   grpc::ServerUnaryReactor* PostUser(grpc::CallbackServerContext* context,
                                      const api::PostUserRequest* request,
-                                     api::PostUserResponse* response) override {
+                                     api::PostUserResponse* response) {
     return UnaryOnce(
         edge_, context, request, response, "det.api.v1.UserService.PostUser",
         [this, request, response](const auth::Principal&, Done done) {
@@ -155,7 +168,7 @@ class UserService final : public api::UserService::CallbackService {
 
   grpc::ServerUnaryReactor* PatchUser(grpc::CallbackServerContext* context,
                                       const api::PatchUserRequest* request,
-                                      api::PatchUserResponse* response) override {
+                                      api::PatchUserResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.UserService.PatchUser",
                  [this, request, response](const auth::Principal& caller, Done done) {
                    Patch(caller, model::UserId(request->user_id()), request->user(),
@@ -165,7 +178,7 @@ class UserService final : public api::UserService::CallbackService {
 
   grpc::ServerUnaryReactor* SetUserPassword(grpc::CallbackServerContext* context,
                                             const api::SetUserPasswordRequest* request,
-                                            api::SetUserPasswordResponse* response) override {
+                                            api::SetUserPasswordResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.UserService.SetUserPassword",
                  [this, request, response](const auth::Principal& caller, Done done) {
                    api::PatchUser patch;
@@ -178,7 +191,7 @@ class UserService final : public api::UserService::CallbackService {
 
   grpc::ServerUnaryReactor* PatchUsers(grpc::CallbackServerContext* context,
                                        const api::PatchUsersRequest* request,
-                                       api::PatchUsersResponse* response) override {
+                                       api::PatchUsersResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.UserService.PatchUsers",
                     [this, request, response](const auth::Principal&) {
                       return ActivateMany(*request, response);
@@ -187,7 +200,7 @@ class UserService final : public api::UserService::CallbackService {
 
   grpc::ServerUnaryReactor* PostUserActivity(grpc::CallbackServerContext* context,
                                              const api::PostUserActivityRequest* request,
-                                             api::PostUserActivityResponse*) override {
+                                             api::PostUserActivityResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.UserService.PostUserActivity",
                     [this, request](const auth::Principal& caller) {
                       return NoteActivity(caller.user, *request);
@@ -296,7 +309,7 @@ class UserService final : public api::UserService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeUserService(const Edge& edge) {
+std::unique_ptr<Service> MakeUserService(const Edge& edge) {
   return std::make_unique<UserService>(edge);
 }
 

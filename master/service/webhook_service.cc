@@ -7,9 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/webhook.grpc.pb.h"
+#include "det/api/v1/webhook.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/webhooks/conditions.h"
 #include "master/webhooks/deliverer.h"
@@ -148,13 +149,22 @@ std::string LevelOf(api::LogLevel level) {
   return name.size() > kPrefix ? name.substr(kPrefix) : "UNSPECIFIED";
 }
 
-class WebhookService final : public api::WebhookService::CallbackService {
+class WebhookService final : public Service {
  public:
-  explicit WebhookService(const Edge& edge) : edge_(edge) {}
+  explicit WebhookService(const Edge& edge) : Service("det.api.v1.WebhookService"), edge_(edge) {
+    Add("GetWebhooks", &WebhookService::GetWebhooks);
+    Add("GetWebhook", &WebhookService::GetWebhook);
+    Add("PostWebhook", &WebhookService::PostWebhook);
+    Add("PatchWebhook", &WebhookService::PatchWebhook);
+    Add("DeleteWebhook", &WebhookService::DeleteWebhook);
+    Add("TestWebhook", &WebhookService::TestWebhook);
+    Add("GetWebhookDeliveries", &WebhookService::GetWebhookDeliveries);
+    Add("PostWebhookEventData", &WebhookService::PostWebhookEventData);
+  }
 
   grpc::ServerUnaryReactor* GetWebhooks(grpc::CallbackServerContext* context,
                                         const api::GetWebhooksRequest* request,
-                                        api::GetWebhooksResponse* response) override {
+                                        api::GetWebhooksResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.WebhookService.GetWebhooks",
                     [this, response](const auth::Principal& principal) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto all, hooks().ListWebhooks());
@@ -168,7 +178,7 @@ class WebhookService final : public api::WebhookService::CallbackService {
 
   grpc::ServerUnaryReactor* GetWebhook(grpc::CallbackServerContext* context,
                                        const api::GetWebhookRequest* request,
-                                       api::GetWebhookResponse* response) override {
+                                       api::GetWebhookResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.WebhookService.GetWebhook",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record, hooks().GetWebhook(request->id()));
@@ -179,7 +189,7 @@ class WebhookService final : public api::WebhookService::CallbackService {
 
   grpc::ServerUnaryReactor* PostWebhook(grpc::CallbackServerContext* context,
                                         const api::PostWebhookRequest* request,
-                                        api::PostWebhookResponse* response) override {
+                                        api::PostWebhookResponse* response) {
     return UnaryOnceNow(
         edge_, context, request, response, "det.api.v1.WebhookService.PostWebhook",
         [this, request, response](const auth::Principal& principal) -> absl::Status {
@@ -194,7 +204,7 @@ class WebhookService final : public api::WebhookService::CallbackService {
 
   grpc::ServerUnaryReactor* PatchWebhook(grpc::CallbackServerContext* context,
                                          const api::PatchWebhookRequest* request,
-                                         api::PatchWebhookResponse*) override {
+                                         api::PatchWebhookResponse*) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.WebhookService.PatchWebhook",
         [this, request](const auth::Principal& principal) { return Patch(*request, principal); });
@@ -202,7 +212,7 @@ class WebhookService final : public api::WebhookService::CallbackService {
 
   grpc::ServerUnaryReactor* DeleteWebhook(grpc::CallbackServerContext* context,
                                           const api::DeleteWebhookRequest* request,
-                                          api::DeleteWebhookResponse*) override {
+                                          api::DeleteWebhookResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.WebhookService.DeleteWebhook",
                     [this, request](const auth::Principal& principal) -> absl::Status {
                       DET_RETURN_IF_ERROR(ReadToChange(request->id(), principal).status());
@@ -214,16 +224,16 @@ class WebhookService final : public api::WebhookService::CallbackService {
 
   grpc::ServerUnaryReactor* TestWebhook(grpc::CallbackServerContext* context,
                                         const api::TestWebhookRequest* request,
-                                        api::TestWebhookResponse* response) override {
+                                        api::TestWebhookResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.WebhookService.TestWebhook",
                  [this, request, response](const auth::Principal& principal, Done done) {
                    Test(request->id(), principal, response, std::move(done));
                  });
   }
 
-  grpc::ServerUnaryReactor* GetWebhookDeliveries(
-      grpc::CallbackServerContext* context, const api::GetWebhookDeliveriesRequest* request,
-      api::GetWebhookDeliveriesResponse* response) override {
+  grpc::ServerUnaryReactor* GetWebhookDeliveries(grpc::CallbackServerContext* context,
+                                                 const api::GetWebhookDeliveriesRequest* request,
+                                                 api::GetWebhookDeliveriesResponse* response) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.WebhookService.GetWebhookDeliveries",
         [this, request, response](const auth::Principal&) -> absl::Status {
@@ -236,9 +246,9 @@ class WebhookService final : public api::WebhookService::CallbackService {
         });
   }
 
-  grpc::ServerUnaryReactor* PostWebhookEventData(
-      grpc::CallbackServerContext* context, const api::PostWebhookEventDataRequest* request,
-      api::PostWebhookEventDataResponse* response) override {
+  grpc::ServerUnaryReactor* PostWebhookEventData(grpc::CallbackServerContext* context,
+                                                 const api::PostWebhookEventDataRequest* request,
+                                                 api::PostWebhookEventDataResponse* response) {
     return UnaryOnceNow(edge_, context, request, response,
                         "det.api.v1.WebhookService.PostWebhookEventData",
                         [this, request](const auth::Principal&) { return Tell(*request); });
@@ -301,7 +311,7 @@ class WebhookService final : public api::WebhookService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeWebhookService(const Edge& edge) {
+std::unique_ptr<Service> MakeWebhookService(const Edge& edge) {
   return std::make_unique<WebhookService>(edge);
 }
 

@@ -9,13 +9,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/workspace.grpc.pb.h"
+#include "det/api/v1/workspace.pb.h"
 #include "master/model/parse/parse.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/convert_resources.h"
 #include "master/service/convert_spaces.h"
 #include "master/service/convert_user.h"
+#include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/store/canonical.h"
 
@@ -79,13 +80,26 @@ absl::StatusOr<std::string> ReadStorage(const Edge& edge, const google::protobuf
   return text;
 }
 
-class WorkspaceService final : public api::WorkspaceService::CallbackService {
+class WorkspaceService final : public Service {
  public:
-  explicit WorkspaceService(const Edge& edge) : edge_(edge) {}
+  explicit WorkspaceService(const Edge& edge)
+      : Service("det.api.v1.WorkspaceService"), edge_(edge) {
+    Add("GetWorkspaces", &WorkspaceService::GetWorkspaces);
+    Add("GetWorkspace", &WorkspaceService::GetWorkspace);
+    Add("PostWorkspace", &WorkspaceService::PostWorkspace);
+    Add("PatchWorkspace", &WorkspaceService::PatchWorkspace);
+    Add("DeleteWorkspace", &WorkspaceService::DeleteWorkspace);
+    Add("ArchiveWorkspace", &WorkspaceService::ArchiveWorkspace);
+    Add("UnarchiveWorkspace", &WorkspaceService::UnarchiveWorkspace);
+    Add("PinWorkspace", &WorkspaceService::PinWorkspace);
+    Add("UnpinWorkspace", &WorkspaceService::UnpinWorkspace);
+    Add("GetWorkspaceProjects", &WorkspaceService::GetWorkspaceProjects);
+    Add("ListRPsBoundToWorkspace", &WorkspaceService::ListRPsBoundToWorkspace);
+  }
 
   grpc::ServerUnaryReactor* GetWorkspaces(grpc::CallbackServerContext* context,
                                           const api::GetWorkspacesRequest* request,
-                                          api::GetWorkspacesResponse* response) override {
+                                          api::GetWorkspacesResponse* response) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspaces",
         [this, request, response](const auth::Principal& principal) -> absl::Status {
@@ -103,7 +117,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
 
   grpc::ServerUnaryReactor* GetWorkspace(grpc::CallbackServerContext* context,
                                          const api::GetWorkspaceRequest* request,
-                                         api::GetWorkspaceResponse* response) override {
+                                         api::GetWorkspaceResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspace",
                     [this, request, response](const auth::Principal& principal) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record, workspaces().GetWorkspace(
@@ -115,7 +129,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
 
   grpc::ServerUnaryReactor* PostWorkspace(grpc::CallbackServerContext* context,
                                           const api::PostWorkspaceRequest* request,
-                                          api::PostWorkspaceResponse* response) override {
+                                          api::PostWorkspaceResponse* response) {
     return UnaryOnce(edge_, context, request, response, "det.api.v1.WorkspaceService.PostWorkspace",
                      [this, request, response](const auth::Principal& principal, Done done) {
                        Post(*request, principal, response->mutable_workspace(), std::move(done));
@@ -124,7 +138,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
 
   grpc::ServerUnaryReactor* PatchWorkspace(grpc::CallbackServerContext* context,
                                            const api::PatchWorkspaceRequest* request,
-                                           api::PatchWorkspaceResponse* response) override {
+                                           api::PatchWorkspaceResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.WorkspaceService.PatchWorkspace",
                  [this, request, response](const auth::Principal& principal, Done done) {
                    Patch(*request, principal, response->mutable_workspace(), std::move(done));
@@ -133,7 +147,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
 
   grpc::ServerUnaryReactor* DeleteWorkspace(grpc::CallbackServerContext* context,
                                             const api::DeleteWorkspaceRequest* request,
-                                            api::DeleteWorkspaceResponse* response) override {
+                                            api::DeleteWorkspaceResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.WorkspaceService.DeleteWorkspace",
                  [this, request, response](const auth::Principal&, Done done) {
                    Delete(request->id(), response, std::move(done));
@@ -142,14 +156,14 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
 
   grpc::ServerUnaryReactor* ArchiveWorkspace(grpc::CallbackServerContext* context,
                                              const api::ArchiveWorkspaceRequest* request,
-                                             api::ArchiveWorkspaceResponse*) override {
+                                             api::ArchiveWorkspaceResponse*) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.WorkspaceService.ArchiveWorkspace",
         [this, request](const auth::Principal&) { return Archive(request->id(), true); });
   }
   grpc::ServerUnaryReactor* UnarchiveWorkspace(grpc::CallbackServerContext* context,
                                                const api::UnarchiveWorkspaceRequest* request,
-                                               api::UnarchiveWorkspaceResponse*) override {
+                                               api::UnarchiveWorkspaceResponse*) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.WorkspaceService.UnarchiveWorkspace",
         [this, request](const auth::Principal&) { return Archive(request->id(), false); });
@@ -157,7 +171,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
 
   grpc::ServerUnaryReactor* PinWorkspace(grpc::CallbackServerContext* context,
                                          const api::PinWorkspaceRequest* request,
-                                         api::PinWorkspaceResponse*) override {
+                                         api::PinWorkspaceResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.PinWorkspace",
                     [this, request](const auth::Principal& principal) {
                       return workspaces().PinWorkspace(principal.user, request->id(),
@@ -166,16 +180,16 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
   }
   grpc::ServerUnaryReactor* UnpinWorkspace(grpc::CallbackServerContext* context,
                                            const api::UnpinWorkspaceRequest* request,
-                                           api::UnpinWorkspaceResponse*) override {
+                                           api::UnpinWorkspaceResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.UnpinWorkspace",
                     [this, request](const auth::Principal& principal) {
                       return workspaces().PinWorkspace(principal.user, request->id(), std::nullopt);
                     });
   }
 
-  grpc::ServerUnaryReactor* GetWorkspaceProjects(
-      grpc::CallbackServerContext* context, const api::GetWorkspaceProjectsRequest* request,
-      api::GetWorkspaceProjectsResponse* response) override {
+  grpc::ServerUnaryReactor* GetWorkspaceProjects(grpc::CallbackServerContext* context,
+                                                 const api::GetWorkspaceProjectsRequest* request,
+                                                 api::GetWorkspaceProjectsResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspaceProjects",
                     [this, request, response](const auth::Principal& principal) {
                       return ListProjects(*request, principal, response);
@@ -184,7 +198,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
 
   grpc::ServerUnaryReactor* ListRPsBoundToWorkspace(
       grpc::CallbackServerContext* context, const api::ListRPsBoundToWorkspaceRequest* request,
-      api::ListRPsBoundToWorkspaceResponse* response) override {
+      api::ListRPsBoundToWorkspaceResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.WorkspaceService.ListRPsBoundToWorkspace",
                  [this, request, response](const auth::Principal&, Done done) {
                    ListPools(*request, response, std::move(done));
@@ -364,7 +378,7 @@ class WorkspaceService final : public api::WorkspaceService::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeWorkspaceService(const Edge& edge) {
+std::unique_ptr<Service> MakeWorkspaceService(const Edge& edge) {
   return std::make_unique<WorkspaceService>(edge);
 }
 

@@ -79,7 +79,7 @@ World::~World() {
 void World::StartServer() {
   services_ = service::MakeServices(edge_, allocations_, gather_);
   grpc::ServerBuilder builder;
-  for (const auto& one : services_) builder.RegisterService(one.service.get());
+  for (const auto& one : services_) builder.RegisterService(one->registered());
   builder.RegisterService(hub_->service());
   server_ = builder.BuildAndStart();
   channel_ = server_->InProcessChannel({});
@@ -87,7 +87,7 @@ void World::StartServer() {
 
 std::vector<std::string> World::services() const {
   std::vector<std::string> names = {"det.agent.v1.AgentHub"};
-  for (const service::NamedService& each : services_) names.push_back(each.name);
+  for (const auto& each : services_) names.push_back(each->name());
   return names;
 }
 

@@ -75,7 +75,7 @@ class World {
   webhooks::Deliverer deliverer_;
   webhooks::TriggerWatch triggers_{&store_, &clock_, [this] { deliverer_.Soon(); }};
   std::unique_ptr<engine::Engine> engine_;
-  std::vector<service::NamedService> services_;
+  std::vector<std::unique_ptr<service::Service>> services_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };
