@@ -58,15 +58,15 @@ absl::StatusOr<cluster::SetMaintenance> ToEvent(const api::SetMaintenanceRequest
 class AgentService final : public Service {
  public:
   explicit AgentService(const Edge& edge) : Service("det.api.v1.AgentService"), edge_(edge) {
-    Add("GetAgents", &AgentService::GetAgents);
-    Add("GetAgent", &AgentService::GetAgent);
-    Add("GetSlots", &AgentService::GetSlots);
-    Add("GetSlot", &AgentService::GetSlot);
-    Add("EnableAgent", &AgentService::EnableAgent);
-    Add("DisableAgent", &AgentService::DisableAgent);
-    Add("SetMaintenance", &AgentService::SetMaintenance);
-    Add("EnableSlot", &AgentService::EnableSlot);
-    Add("DisableSlot", &AgentService::DisableSlot);
+    Serve("GetAgents", &AgentService::GetAgents);
+    Serve("GetAgent", &AgentService::GetAgent);
+    Serve("GetSlots", &AgentService::GetSlots);
+    Serve("GetSlot", &AgentService::GetSlot);
+    Serve("EnableAgent", &AgentService::EnableAgent);
+    Serve("DisableAgent", &AgentService::DisableAgent);
+    Serve("SetMaintenance", &AgentService::SetMaintenance);
+    Serve("EnableSlot", &AgentService::EnableSlot);
+    Serve("DisableSlot", &AgentService::DisableSlot);
   }
 
   grpc::ServerUnaryReactor* GetAgents(grpc::CallbackServerContext* context,

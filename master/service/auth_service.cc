@@ -23,10 +23,10 @@ constexpr absl::Duration kSession = absl::Hours(24 * 7);
 class AuthService final : public Service {
  public:
   explicit AuthService(const Edge& edge) : Service("det.api.v1.AuthService"), edge_(edge) {
-    Add("Login", &AuthService::Login);
-    Add("Logout", &AuthService::Logout);
-    Add("CurrentUser", &AuthService::CurrentUser);
-    Add("GetMe", &AuthService::GetMe);
+    Serve("Login", &AuthService::Login);
+    Serve("Logout", &AuthService::Logout);
+    Serve("CurrentUser", &AuthService::CurrentUser);
+    Serve("GetMe", &AuthService::GetMe);
   }
 
   grpc::ServerUnaryReactor* Login(grpc::CallbackServerContext* context,

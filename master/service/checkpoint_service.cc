@@ -84,12 +84,12 @@ class CheckpointService final : public Service {
  public:
   explicit CheckpointService(const Edge& edge)
       : Service("det.api.v1.CheckpointService"), edge_(edge) {
-    Add("GetCheckpoint", &CheckpointService::GetCheckpoint);
-    Add("GetExperimentCheckpoints", &CheckpointService::GetExperimentCheckpoints);
-    Add("GetTrialCheckpoints", &CheckpointService::GetTrialCheckpoints);
-    Add("DeleteCheckpoints", &CheckpointService::DeleteCheckpoints);
-    Add("CheckpointsRemoveFiles", &CheckpointService::CheckpointsRemoveFiles);
-    Add("ReadCheckpointFile", &CheckpointService::ReadCheckpointFile);
+    Serve("GetCheckpoint", &CheckpointService::GetCheckpoint);
+    Serve("GetExperimentCheckpoints", &CheckpointService::GetExperimentCheckpoints);
+    Serve("GetTrialCheckpoints", &CheckpointService::GetTrialCheckpoints);
+    Serve("DeleteCheckpoints", &CheckpointService::DeleteCheckpoints);
+    Serve("CheckpointsRemoveFiles", &CheckpointService::CheckpointsRemoveFiles);
+    Serve("ReadCheckpointFile", &CheckpointService::ReadCheckpointFile);
   }
 
   grpc::ServerUnaryReactor* GetCheckpoint(grpc::CallbackServerContext* context,

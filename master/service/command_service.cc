@@ -20,14 +20,14 @@ using Reactor = grpc::ServerUnaryReactor;
 class CommandService final : public Service {
  public:
   explicit CommandService(const Edge& edge) : Service("det.api.v1.CommandService"), edge_(edge) {
-    Add("GetCommands", &CommandService::GetCommands);
-    Add("GetNotebooks", &CommandService::GetNotebooks);
-    Add("GetShells", &CommandService::GetShells);
-    Add("GetTensorboards", &CommandService::GetTensorboards);
-    Add("LaunchCommand", &CommandService::LaunchCommand);
-    Add("LaunchNotebook", &CommandService::LaunchNotebook);
-    Add("LaunchShell", &CommandService::LaunchShell);
-    Add("LaunchTensorboard", &CommandService::LaunchTensorboard);
+    Serve("GetCommands", &CommandService::GetCommands);
+    Serve("GetNotebooks", &CommandService::GetNotebooks);
+    Serve("GetShells", &CommandService::GetShells);
+    Serve("GetTensorboards", &CommandService::GetTensorboards);
+    Serve("LaunchCommand", &CommandService::LaunchCommand);
+    Serve("LaunchNotebook", &CommandService::LaunchNotebook);
+    Serve("LaunchShell", &CommandService::LaunchShell);
+    Serve("LaunchTensorboard", &CommandService::LaunchTensorboard);
   }
 
   Reactor* GetCommands(Context* context, const Asked* request, api::GetCommandsResponse* response) {

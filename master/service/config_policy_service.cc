@@ -34,12 +34,12 @@ class ConfigPolicyService final : public Service {
  public:
   explicit ConfigPolicyService(const Edge& edge)
       : Service("det.api.v1.ConfigPolicyService"), edge_(edge) {
-    Add("GetGlobalConfigPolicies", &ConfigPolicyService::GetGlobalConfigPolicies);
-    Add("PutGlobalConfigPolicies", &ConfigPolicyService::PutGlobalConfigPolicies);
-    Add("DeleteGlobalConfigPolicies", &ConfigPolicyService::DeleteGlobalConfigPolicies);
-    Add("GetWorkspaceConfigPolicies", &ConfigPolicyService::GetWorkspaceConfigPolicies);
-    Add("PutWorkspaceConfigPolicies", &ConfigPolicyService::PutWorkspaceConfigPolicies);
-    Add("DeleteWorkspaceConfigPolicies", &ConfigPolicyService::DeleteWorkspaceConfigPolicies);
+    Serve("GetGlobalConfigPolicies", &ConfigPolicyService::GetGlobalConfigPolicies);
+    Serve("PutGlobalConfigPolicies", &ConfigPolicyService::PutGlobalConfigPolicies);
+    Serve("DeleteGlobalConfigPolicies", &ConfigPolicyService::DeleteGlobalConfigPolicies);
+    Serve("GetWorkspaceConfigPolicies", &ConfigPolicyService::GetWorkspaceConfigPolicies);
+    Serve("PutWorkspaceConfigPolicies", &ConfigPolicyService::PutWorkspaceConfigPolicies);
+    Serve("DeleteWorkspaceConfigPolicies", &ConfigPolicyService::DeleteWorkspaceConfigPolicies);
   }
 
   Reactor* GetGlobalConfigPolicies(Context* context,

@@ -72,25 +72,25 @@ class ExperimentService final : public Service {
  public:
   explicit ExperimentService(const Edge& edge)
       : Service("det.api.v1.ExperimentService"), edge_(edge) {
-    Add("CreateExperiment", &ExperimentService::CreateExperiment);
-    Add("GetExperiments", &ExperimentService::GetExperiments);
-    Add("GetExperiment", &ExperimentService::GetExperiment);
-    Add("WatchExperiment", &ExperimentService::WatchExperiment);
-    Add("PauseExperiment", &ExperimentService::PauseExperiment);
-    Add("ActivateExperiment", &ExperimentService::ActivateExperiment);
-    Add("CancelExperiment", &ExperimentService::CancelExperiment);
-    Add("KillExperiment", &ExperimentService::KillExperiment);
-    Add("ContinueExperiment", &ExperimentService::ContinueExperiment);
-    Add("ArchiveExperiment", &ExperimentService::ArchiveExperiment);
-    Add("UnarchiveExperiment", &ExperimentService::UnarchiveExperiment);
-    Add("DeleteExperiment", &ExperimentService::DeleteExperiment);
-    Add("PatchExperiment", &ExperimentService::PatchExperiment);
-    Add("MoveExperiment", &ExperimentService::MoveExperiment);
-    Add("GetExperimentLabels", &ExperimentService::GetExperimentLabels);
-    Add("PutExperimentLabel", &ExperimentService::PutExperimentLabel);
-    Add("DeleteExperimentLabel", &ExperimentService::DeleteExperimentLabel);
-    Add("PreviewRetention", &ExperimentService::PreviewRetention);
-    Add("GetModelDef", &ExperimentService::GetModelDef);
+    Serve("CreateExperiment", &ExperimentService::CreateExperiment);
+    Serve("GetExperiments", &ExperimentService::GetExperiments);
+    Serve("GetExperiment", &ExperimentService::GetExperiment);
+    Serve("WatchExperiment", &ExperimentService::WatchExperiment);
+    Serve("PauseExperiment", &ExperimentService::PauseExperiment);
+    Serve("ActivateExperiment", &ExperimentService::ActivateExperiment);
+    Serve("CancelExperiment", &ExperimentService::CancelExperiment);
+    Serve("KillExperiment", &ExperimentService::KillExperiment);
+    Serve("ContinueExperiment", &ExperimentService::ContinueExperiment);
+    Serve("ArchiveExperiment", &ExperimentService::ArchiveExperiment);
+    Serve("UnarchiveExperiment", &ExperimentService::UnarchiveExperiment);
+    Serve("DeleteExperiment", &ExperimentService::DeleteExperiment);
+    Serve("PatchExperiment", &ExperimentService::PatchExperiment);
+    Serve("MoveExperiment", &ExperimentService::MoveExperiment);
+    Serve("GetExperimentLabels", &ExperimentService::GetExperimentLabels);
+    Serve("PutExperimentLabel", &ExperimentService::PutExperimentLabel);
+    Serve("DeleteExperimentLabel", &ExperimentService::DeleteExperimentLabel);
+    Serve("PreviewRetention", &ExperimentService::PreviewRetention);
+    Serve("GetModelDef", &ExperimentService::GetModelDef);
   }
 
   grpc::ServerUnaryReactor* CreateExperiment(grpc::CallbackServerContext* context,

@@ -109,12 +109,12 @@ void Fill(const Asked& asked, const std::map<model::AllocationId, scheduler::Est
 class JobService final : public Service {
  public:
   explicit JobService(const Edge& edge) : Service("det.api.v1.JobService"), edge_(edge) {
-    Add("GetJobs", &JobService::GetJobs);
-    Add("GetJobsV2", &JobService::GetJobsV2);
-    Add("GetJobQueueStats", &JobService::GetJobQueueStats);
-    Add("UpdateJobQueue", &JobService::UpdateJobQueue);
-    Add("ExplainJob", &JobService::ExplainJob);
-    Add("GetSchedulerSnapshot", &JobService::GetSchedulerSnapshot);
+    Serve("GetJobs", &JobService::GetJobs);
+    Serve("GetJobsV2", &JobService::GetJobsV2);
+    Serve("GetJobQueueStats", &JobService::GetJobQueueStats);
+    Serve("UpdateJobQueue", &JobService::UpdateJobQueue);
+    Serve("ExplainJob", &JobService::ExplainJob);
+    Serve("GetSchedulerSnapshot", &JobService::GetSchedulerSnapshot);
   }
 
   grpc::ServerUnaryReactor* GetJobs(grpc::CallbackServerContext* context,

@@ -25,8 +25,8 @@ class LogRetentionService final : public Service {
  public:
   explicit LogRetentionService(const Edge& edge)
       : Service("det.api.v1.LogRetentionService"), edge_(edge) {
-    Add("PutExperimentRetainLogs", &LogRetentionService::PutExperimentRetainLogs);
-    Add("PutTrialRetainLogs", &LogRetentionService::PutTrialRetainLogs);
+    Serve("PutExperimentRetainLogs", &LogRetentionService::PutExperimentRetainLogs);
+    Serve("PutTrialRetainLogs", &LogRetentionService::PutTrialRetainLogs);
   }
 
   grpc::ServerUnaryReactor* PutExperimentRetainLogs(

@@ -175,15 +175,15 @@ class MasterService final : public Service {
       : Service("det.api.v1.MasterService"),
         edge_(edge),
         probe_([store = edge.store] { return store->Ping(); }, edge.pool, edge.loop) {
-    Add("GetMaster", &MasterService::GetMaster);
-    Add("GetInfo", &MasterService::GetInfo);
-    Add("GetHealth", &MasterService::GetHealth);
-    Add("GetClusterMessage", &MasterService::GetClusterMessage);
-    Add("SetClusterMessage", &MasterService::SetClusterMessage);
-    Add("DeleteClusterMessage", &MasterService::DeleteClusterMessage);
-    Add("GetMasterConfig", &MasterService::GetMasterConfig);
-    Add("MasterLogs", &MasterService::MasterLogs);
-    Add("GetAudit", &MasterService::GetAudit);
+    Serve("GetMaster", &MasterService::GetMaster);
+    Serve("GetInfo", &MasterService::GetInfo);
+    Serve("GetHealth", &MasterService::GetHealth);
+    Serve("GetClusterMessage", &MasterService::GetClusterMessage);
+    Serve("SetClusterMessage", &MasterService::SetClusterMessage);
+    Serve("DeleteClusterMessage", &MasterService::DeleteClusterMessage);
+    Serve("GetMasterConfig", &MasterService::GetMasterConfig);
+    Serve("MasterLogs", &MasterService::MasterLogs);
+    Serve("GetAudit", &MasterService::GetAudit);
     base::OnLogLine([lines = lines_] { lines->Notify(0); });
   }
   ~MasterService() override { base::OnLogLine(nullptr); }

@@ -50,20 +50,20 @@ class ShownCheckpoints {
 class ModelService final : public Service {
  public:
   explicit ModelService(const Edge& edge) : Service("det.api.v1.ModelService"), edge_(edge) {
-    Add("GetModels", &ModelService::GetModels);
-    Add("GetModel", &ModelService::GetModel);
-    Add("PostModel", &ModelService::PostModel);
-    Add("PatchModel", &ModelService::PatchModel);
-    Add("DeleteModel", &ModelService::DeleteModel);
-    Add("ArchiveModel", &ModelService::ArchiveModel);
-    Add("UnarchiveModel", &ModelService::UnarchiveModel);
-    Add("MoveModel", &ModelService::MoveModel);
-    Add("GetModelLabels", &ModelService::GetModelLabels);
-    Add("GetModelVersions", &ModelService::GetModelVersions);
-    Add("GetModelVersion", &ModelService::GetModelVersion);
-    Add("PostModelVersion", &ModelService::PostModelVersion);
-    Add("PatchModelVersion", &ModelService::PatchModelVersion);
-    Add("DeleteModelVersion", &ModelService::DeleteModelVersion);
+    Serve("GetModels", &ModelService::GetModels);
+    Serve("GetModel", &ModelService::GetModel);
+    Serve("PostModel", &ModelService::PostModel);
+    Serve("PatchModel", &ModelService::PatchModel);
+    Serve("DeleteModel", &ModelService::DeleteModel);
+    Serve("ArchiveModel", &ModelService::ArchiveModel);
+    Serve("UnarchiveModel", &ModelService::UnarchiveModel);
+    Serve("MoveModel", &ModelService::MoveModel);
+    Serve("GetModelLabels", &ModelService::GetModelLabels);
+    Serve("GetModelVersions", &ModelService::GetModelVersions);
+    Serve("GetModelVersion", &ModelService::GetModelVersion);
+    Serve("PostModelVersion", &ModelService::PostModelVersion);
+    Serve("PatchModelVersion", &ModelService::PatchModelVersion);
+    Serve("DeleteModelVersion", &ModelService::DeleteModelVersion);
   }
 
   grpc::ServerUnaryReactor* GetModels(grpc::CallbackServerContext* context,

@@ -20,17 +20,17 @@ namespace api = det::api::v1;
 class ProjectService final : public Service {
  public:
   explicit ProjectService(const Edge& edge) : Service("det.api.v1.ProjectService"), edge_(edge) {
-    Add("GetProject", &ProjectService::GetProject);
-    Add("GetProjectByKey", &ProjectService::GetProjectByKey);
-    Add("PostProject", &ProjectService::PostProject);
-    Add("PatchProject", &ProjectService::PatchProject);
-    Add("DeleteProject", &ProjectService::DeleteProject);
-    Add("ArchiveProject", &ProjectService::ArchiveProject);
-    Add("UnarchiveProject", &ProjectService::UnarchiveProject);
-    Add("MoveProject", &ProjectService::MoveProject);
-    Add("AddProjectNote", &ProjectService::AddProjectNote);
-    Add("PutProjectNotes", &ProjectService::PutProjectNotes);
-    Add("GetProjectsByUserActivity", &ProjectService::GetProjectsByUserActivity);
+    Serve("GetProject", &ProjectService::GetProject);
+    Serve("GetProjectByKey", &ProjectService::GetProjectByKey);
+    Serve("PostProject", &ProjectService::PostProject);
+    Serve("PatchProject", &ProjectService::PatchProject);
+    Serve("DeleteProject", &ProjectService::DeleteProject);
+    Serve("ArchiveProject", &ProjectService::ArchiveProject);
+    Serve("UnarchiveProject", &ProjectService::UnarchiveProject);
+    Serve("MoveProject", &ProjectService::MoveProject);
+    Serve("AddProjectNote", &ProjectService::AddProjectNote);
+    Serve("PutProjectNotes", &ProjectService::PutProjectNotes);
+    Serve("GetProjectsByUserActivity", &ProjectService::GetProjectsByUserActivity);
   }
 
   grpc::ServerUnaryReactor* GetProject(grpc::CallbackServerContext* context,

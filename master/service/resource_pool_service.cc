@@ -153,16 +153,16 @@ class ResourcePoolService final : public Service {
  public:
   explicit ResourcePoolService(const Edge& edge)
       : Service("det.api.v1.ResourcePoolService"), edge_(edge) {
-    Add("GetResourcePools", &ResourcePoolService::GetResourcePools);
-    Add("PutResourcePool", &ResourcePoolService::PutResourcePool);
-    Add("DeleteResourcePool", &ResourcePoolService::DeleteResourcePool);
-    Add("ListWorkspacesBoundToRP", &ResourcePoolService::ListWorkspacesBoundToRP);
-    Add("BindRPToWorkspace", &ResourcePoolService::BindRPToWorkspace);
-    Add("UnbindRPFromWorkspace", &ResourcePoolService::UnbindRPFromWorkspace);
-    Add("OverwriteRPWorkspaceBindings", &ResourcePoolService::OverwriteRPWorkspaceBindings);
-    Add("GetQuotas", &ResourcePoolService::GetQuotas);
-    Add("PutQuota", &ResourcePoolService::PutQuota);
-    Add("DeleteQuota", &ResourcePoolService::DeleteQuota);
+    Serve("GetResourcePools", &ResourcePoolService::GetResourcePools);
+    Serve("PutResourcePool", &ResourcePoolService::PutResourcePool);
+    Serve("DeleteResourcePool", &ResourcePoolService::DeleteResourcePool);
+    Serve("ListWorkspacesBoundToRP", &ResourcePoolService::ListWorkspacesBoundToRP);
+    Serve("BindRPToWorkspace", &ResourcePoolService::BindRPToWorkspace);
+    Serve("UnbindRPFromWorkspace", &ResourcePoolService::UnbindRPFromWorkspace);
+    Serve("OverwriteRPWorkspaceBindings", &ResourcePoolService::OverwriteRPWorkspaceBindings);
+    Serve("GetQuotas", &ResourcePoolService::GetQuotas);
+    Serve("PutQuota", &ResourcePoolService::PutQuota);
+    Serve("DeleteQuota", &ResourcePoolService::DeleteQuota);
   }
 
   grpc::ServerUnaryReactor* GetResourcePools(grpc::CallbackServerContext* context,

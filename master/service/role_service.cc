@@ -26,14 +26,15 @@ namespace api = det::api::v1;
 class RoleService final : public Service {
  public:
   explicit RoleService(const Edge& edge) : Service("det.api.v1.RoleService"), edge_(edge) {
-    Add("GetPermissionsSummary", &RoleService::GetPermissionsSummary);
-    Add("ListRoles", &RoleService::ListRoles);
-    Add("GetRolesByID", &RoleService::GetRolesByID);
-    Add("SearchRolesAssignableToScope", &RoleService::SearchRolesAssignableToScope);
-    Add("GetRolesAssignedToUser", &RoleService::GetRolesAssignedToUser);
-    Add("GetGroupsAndUsersAssignedToWorkspace", &RoleService::GetGroupsAndUsersAssignedToWorkspace);
-    Add("AssignRoles", &RoleService::AssignRoles);
-    Add("RemoveAssignments", &RoleService::RemoveAssignments);
+    Serve("GetPermissionsSummary", &RoleService::GetPermissionsSummary);
+    Serve("ListRoles", &RoleService::ListRoles);
+    Serve("GetRolesByID", &RoleService::GetRolesByID);
+    Serve("SearchRolesAssignableToScope", &RoleService::SearchRolesAssignableToScope);
+    Serve("GetRolesAssignedToUser", &RoleService::GetRolesAssignedToUser);
+    Serve("GetGroupsAndUsersAssignedToWorkspace",
+          &RoleService::GetGroupsAndUsersAssignedToWorkspace);
+    Serve("AssignRoles", &RoleService::AssignRoles);
+    Serve("RemoveAssignments", &RoleService::RemoveAssignments);
   }
 
   grpc::ServerUnaryReactor* GetPermissionsSummary(grpc::CallbackServerContext* context,

@@ -89,18 +89,18 @@ void Answer(Stream<Response>& stream, absl::StatusOr<Response> response) {
 class RunService final : public Service {
  public:
   explicit RunService(const Edge& edge) : Service("det.api.v1.RunService"), edge_(edge) {
-    Add("SearchRuns", &RunService::SearchRuns);
-    Add("SearchExperiments", &RunService::SearchExperiments);
-    Add("GetProjectColumns", &RunService::GetProjectColumns);
-    Add("GetProjectNumericMetricsRange", &RunService::GetProjectNumericMetricsRange);
-    Add("GetRunMetadata", &RunService::GetRunMetadata);
-    Add("PostRunMetadata", &RunService::PostRunMetadata);
-    Add("GetMetadataValues", &RunService::GetMetadataValues);
-    Add("ExpMetricNames", &RunService::ExpMetricNames);
-    Add("MetricBatches", &RunService::MetricBatches);
-    Add("TrialsSnapshot", &RunService::TrialsSnapshot);
-    Add("TrialsSample", &RunService::TrialsSample);
-    Add("CompareTrials", &RunService::CompareTrials);
+    Serve("SearchRuns", &RunService::SearchRuns);
+    Serve("SearchExperiments", &RunService::SearchExperiments);
+    Serve("GetProjectColumns", &RunService::GetProjectColumns);
+    Serve("GetProjectNumericMetricsRange", &RunService::GetProjectNumericMetricsRange);
+    Serve("GetRunMetadata", &RunService::GetRunMetadata);
+    Serve("PostRunMetadata", &RunService::PostRunMetadata);
+    Serve("GetMetadataValues", &RunService::GetMetadataValues);
+    Serve("ExpMetricNames", &RunService::ExpMetricNames);
+    Serve("MetricBatches", &RunService::MetricBatches);
+    Serve("TrialsSnapshot", &RunService::TrialsSnapshot);
+    Serve("TrialsSample", &RunService::TrialsSample);
+    Serve("CompareTrials", &RunService::CompareTrials);
   }
 
   grpc::ServerUnaryReactor* SearchRuns(grpc::CallbackServerContext* context,

@@ -146,12 +146,12 @@ struct Reading {
 class SearchService final : public Service {
  public:
   explicit SearchService(const Edge& edge) : Service("det.api.v1.SearchService"), edge_(edge) {
-    Add("PreviewHPSearch", &SearchService::PreviewHPSearch);
-    Add("SimulateSearch", &SearchService::SimulateSearch);
-    Add("GetSearch", &SearchService::GetSearch);
-    Add("GetBestSearcherValidationMetric", &SearchService::GetBestSearcherValidationMetric);
-    Add("WatchSearcherEvents", &SearchService::WatchSearcherEvents);
-    Add("PostSearcherOperations", &SearchService::PostSearcherOperations);
+    Serve("PreviewHPSearch", &SearchService::PreviewHPSearch);
+    Serve("SimulateSearch", &SearchService::SimulateSearch);
+    Serve("GetSearch", &SearchService::GetSearch);
+    Serve("GetBestSearcherValidationMetric", &SearchService::GetBestSearcherValidationMetric);
+    Serve("WatchSearcherEvents", &SearchService::WatchSearcherEvents);
+    Serve("PostSearcherOperations", &SearchService::PostSearcherOperations);
   }
 
   grpc::ServerUnaryReactor* PreviewHPSearch(grpc::CallbackServerContext* context,

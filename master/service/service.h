@@ -1,4 +1,4 @@
-// A gRPC service made by hand: its methods are added one by one, as member functions, and found in
+// A gRPC service made by hand: its methods are named one by one, as member functions, and found in
 // the service's description. What is gRPC's own lies in service.cc, so that a service's source
 // reads neither gRPC's headers nor generated service classes (which cost ten seconds to compile
 // each).
@@ -6,7 +6,7 @@
 //   class TokenService final : public Service {
 //    public:
 //     TokenService() : Service("det.api.v1.TokenService") {
-//       Add("GetAccessTokens", &TokenService::GetAccessTokens);
+//       Serve("GetAccessTokens", &TokenService::GetAccessTokens);
 //     }
 //     grpc::ServerUnaryReactor* GetAccessTokens(grpc::CallbackServerContext* context,
 //                                               const api::GetAccessTokensRequest* request,
@@ -39,7 +39,7 @@ class Service {
 
   // "det.api.v1.TokenService"
   const std::string& name() const { return name_; }
-  // What a server registers. A method of the description that was not added is UNIMPLEMENTED.
+  // What a server registers. A method of the description that is not served is UNIMPLEMENTED.
   grpc::Service* registered();
 
  protected:
@@ -47,8 +47,9 @@ class Service {
   explicit Service(const char* name);
 
   template <class Self, class Request, class Response>
-  void Add(const char* method, grpc::ServerUnaryReactor* (Self::*call)(grpc::CallbackServerContext*,
-                                                                       const Request*, Response*)) {
+  void Serve(const char* method,
+             grpc::ServerUnaryReactor* (Self::*call)(grpc::CallbackServerContext*, const Request*,
+                                                     Response*)) {
     AddUnary(method, Request::default_instance(), Response::default_instance(),
              [self = static_cast<Self*>(this), call](grpc::CallbackServerContext* context,
                                                      const google::protobuf::Message& request,
@@ -58,8 +59,8 @@ class Service {
              });
   }
   template <class Self, class Request>
-  void Add(const char* method,
-           MessageStream* (Self::*call)(grpc::CallbackServerContext*, const Request*)) {
+  void Serve(const char* method,
+             MessageStream* (Self::*call)(grpc::CallbackServerContext*, const Request*)) {
     AddStream(method, Request::default_instance(),
               [self = static_cast<Self*>(this), call](grpc::CallbackServerContext* context,
                                                       const google::protobuf::Message& request) {

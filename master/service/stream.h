@@ -24,6 +24,10 @@ class Stream final : public MessageStream {
     return stream;
   }
 
+  std::shared_ptr<Stream> shared_from_this() {
+    return std::static_pointer_cast<Stream>(MessageStream::shared_from_this());
+  }
+
   // Sets what runs at Wake() and what runs once the stream is over (both may hold references to it;
   // they are dropped then). At most once.
   void Start(Producer producer, std::function<void()> on_over) {

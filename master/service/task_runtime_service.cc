@@ -119,19 +119,19 @@ class TaskRuntimeService final : public Service {
  public:
   TaskRuntimeService(const Edge& edge, AllocationWatch& watch)
       : Service("det.api.v1.TaskRuntimeService"), edge_(edge), watch_(watch) {
-    Add("GetTaskContextDirectory", &TaskRuntimeService::GetTaskContextDirectory);
-    Add("PostAllocationAcceleratorData", &TaskRuntimeService::PostAllocationAcceleratorData);
-    Add("AllocationRendezvousInfo", &TaskRuntimeService::AllocationRendezvousInfo);
-    Add("AllocationPreemptionSignal", &TaskRuntimeService::AllocationPreemptionSignal);
-    Add("AckAllocationPreemptionSignal", &TaskRuntimeService::AckAllocationPreemptionSignal);
-    Add("PostTaskLogs", &TaskRuntimeService::PostTaskLogs);
-    Add("RunPrepareForReporting", &TaskRuntimeService::RunPrepareForReporting);
-    Add("PostTrialRunnerMetadata", &TaskRuntimeService::PostTrialRunnerMetadata);
-    Add("ReportTrialProgress", &TaskRuntimeService::ReportTrialProgress);
-    Add("ReportTrialMetrics", &TaskRuntimeService::ReportTrialMetrics);
-    Add("ReportCheckpoint", &TaskRuntimeService::ReportCheckpoint);
-    Add("PatchCheckpoints", &TaskRuntimeService::PatchCheckpoints);
-    Add("ReportTrialSearcherEarlyExit", &TaskRuntimeService::ReportTrialSearcherEarlyExit);
+    Serve("GetTaskContextDirectory", &TaskRuntimeService::GetTaskContextDirectory);
+    Serve("PostAllocationAcceleratorData", &TaskRuntimeService::PostAllocationAcceleratorData);
+    Serve("AllocationRendezvousInfo", &TaskRuntimeService::AllocationRendezvousInfo);
+    Serve("AllocationPreemptionSignal", &TaskRuntimeService::AllocationPreemptionSignal);
+    Serve("AckAllocationPreemptionSignal", &TaskRuntimeService::AckAllocationPreemptionSignal);
+    Serve("PostTaskLogs", &TaskRuntimeService::PostTaskLogs);
+    Serve("RunPrepareForReporting", &TaskRuntimeService::RunPrepareForReporting);
+    Serve("PostTrialRunnerMetadata", &TaskRuntimeService::PostTrialRunnerMetadata);
+    Serve("ReportTrialProgress", &TaskRuntimeService::ReportTrialProgress);
+    Serve("ReportTrialMetrics", &TaskRuntimeService::ReportTrialMetrics);
+    Serve("ReportCheckpoint", &TaskRuntimeService::ReportCheckpoint);
+    Serve("PatchCheckpoints", &TaskRuntimeService::PatchCheckpoints);
+    Serve("ReportTrialSearcherEarlyExit", &TaskRuntimeService::ReportTrialSearcherEarlyExit);
   }
 
   Reactor* GetTaskContextDirectory(Context* context,

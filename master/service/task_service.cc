@@ -34,10 +34,10 @@ absl::StatusOr<store::TrialRecord> TrialOf(const Edge& edge, const std::string& 
 class TaskService final : public Service {
  public:
   explicit TaskService(const Edge& edge) : Service("det.api.v1.TaskService"), edge_(edge) {
-    Add("GetTasks", &TaskService::GetTasks);
-    Add("GetTask", &TaskService::GetTask);
-    Add("GetAllocation", &TaskService::GetAllocation);
-    Add("TaskLogs", &TaskService::TaskLogs);
+    Serve("GetTasks", &TaskService::GetTasks);
+    Serve("GetTask", &TaskService::GetTask);
+    Serve("GetAllocation", &TaskService::GetAllocation);
+    Serve("TaskLogs", &TaskService::TaskLogs);
   }
 
   grpc::ServerUnaryReactor* GetTasks(grpc::CallbackServerContext* context,

@@ -64,12 +64,12 @@ absl::StatusOr<store::TemplateRecord> FromProto(const api::Template& given) {
 class TemplateService final : public Service {
  public:
   explicit TemplateService(const Edge& edge) : Service("det.api.v1.TemplateService"), edge_(edge) {
-    Add("GetTemplates", &TemplateService::GetTemplates);
-    Add("GetTemplate", &TemplateService::GetTemplate);
-    Add("PostTemplate", &TemplateService::PostTemplate);
-    Add("PutTemplate", &TemplateService::PutTemplate);
-    Add("PatchTemplateConfig", &TemplateService::PatchTemplateConfig);
-    Add("DeleteTemplate", &TemplateService::DeleteTemplate);
+    Serve("GetTemplates", &TemplateService::GetTemplates);
+    Serve("GetTemplate", &TemplateService::GetTemplate);
+    Serve("PostTemplate", &TemplateService::PostTemplate);
+    Serve("PutTemplate", &TemplateService::PutTemplate);
+    Serve("PatchTemplateConfig", &TemplateService::PatchTemplateConfig);
+    Serve("DeleteTemplate", &TemplateService::DeleteTemplate);
   }
 
   grpc::ServerUnaryReactor* GetTemplates(grpc::CallbackServerContext* context,

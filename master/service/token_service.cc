@@ -65,9 +65,9 @@ store::TokenQuery::Sort FromProto(api::GetAccessTokensRequest::SortBy sort) {
 class TokenService final : public Service {
  public:
   explicit TokenService(const Edge& edge) : Service("det.api.v1.TokenService"), edge_(edge) {
-    Add("GetAccessTokens", &TokenService::GetAccessTokens);
-    Add("PostAccessToken", &TokenService::PostAccessToken);
-    Add("PatchAccessToken", &TokenService::PatchAccessToken);
+    Serve("GetAccessTokens", &TokenService::GetAccessTokens);
+    Serve("PostAccessToken", &TokenService::PostAccessToken);
+    Serve("PatchAccessToken", &TokenService::PatchAccessToken);
   }
 
   grpc::ServerUnaryReactor* GetAccessTokens(grpc::CallbackServerContext* context,

@@ -39,13 +39,13 @@ class TrialRuntimeService final : public Service {
  public:
   TrialRuntimeService(const Edge& edge, AllocationWatch& watch, service::AllGather& all_gather)
       : Service("det.trial.v1.TrialRuntime"), edge_(edge), watch_(watch), all_gather_(all_gather) {
-    Add("WatchAllocation", &TrialRuntimeService::WatchAllocation);
-    Add("AllGather", &TrialRuntimeService::AllGather);
-    Add("ReportMetrics", &TrialRuntimeService::ReportMetrics);
-    Add("ReportProgress", &TrialRuntimeService::ReportProgress);
-    Add("ReportCheckpoint", &TrialRuntimeService::ReportCheckpoint);
-    Add("AckPreemption", &TrialRuntimeService::AckPreemption);
-    Add("ReportEarlyExit", &TrialRuntimeService::ReportEarlyExit);
+    Serve("WatchAllocation", &TrialRuntimeService::WatchAllocation);
+    Serve("AllGather", &TrialRuntimeService::AllGather);
+    Serve("ReportMetrics", &TrialRuntimeService::ReportMetrics);
+    Serve("ReportProgress", &TrialRuntimeService::ReportProgress);
+    Serve("ReportCheckpoint", &TrialRuntimeService::ReportCheckpoint);
+    Serve("AckPreemption", &TrialRuntimeService::AckPreemption);
+    Serve("ReportEarlyExit", &TrialRuntimeService::ReportEarlyExit);
   }
 
   MessageStream* WatchAllocation(grpc::CallbackServerContext* context,

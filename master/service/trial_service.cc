@@ -61,12 +61,12 @@ store::TrialQuery ToQuery(const api::GetExperimentTrialsRequest& request) {
 class TrialService final : public Service {
  public:
   explicit TrialService(const Edge& edge) : Service("det.api.v1.TrialService"), edge_(edge) {
-    Add("GetTrial", &TrialService::GetTrial);
-    Add("GetTrialWorkloads", &TrialService::GetTrialWorkloads);
-    Add("GetExperimentTrials", &TrialService::GetExperimentTrials);
-    Add("KillTrial", &TrialService::KillTrial);
-    Add("TrialLogs", &TrialService::TrialLogs);
-    Add("GetMetrics", &TrialService::GetMetrics);
+    Serve("GetTrial", &TrialService::GetTrial);
+    Serve("GetTrialWorkloads", &TrialService::GetTrialWorkloads);
+    Serve("GetExperimentTrials", &TrialService::GetExperimentTrials);
+    Serve("KillTrial", &TrialService::KillTrial);
+    Serve("TrialLogs", &TrialService::TrialLogs);
+    Serve("GetMetrics", &TrialService::GetMetrics);
   }
 
   grpc::ServerUnaryReactor* GetTrial(grpc::CallbackServerContext* context,

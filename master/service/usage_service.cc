@@ -21,11 +21,11 @@ namespace api = det::api::v1;
 class UsageService final : public Service {
  public:
   explicit UsageService(const Edge& edge) : Service("det.api.v1.UsageService"), edge_(edge) {
-    Add("ResourceAllocationRaw", &UsageService::ResourceAllocationRaw);
-    Add("ResourceAllocationAggregated", &UsageService::ResourceAllocationAggregated);
-    Add("ExportResourceAllocationRaw", &UsageService::ExportResourceAllocationRaw);
-    Add("ExportAllocations", &UsageService::ExportAllocations);
-    Add("ExportResourceAllocationAggregated", &UsageService::ExportResourceAllocationAggregated);
+    Serve("ResourceAllocationRaw", &UsageService::ResourceAllocationRaw);
+    Serve("ResourceAllocationAggregated", &UsageService::ResourceAllocationAggregated);
+    Serve("ExportResourceAllocationRaw", &UsageService::ExportResourceAllocationRaw);
+    Serve("ExportAllocations", &UsageService::ExportAllocations);
+    Serve("ExportResourceAllocationAggregated", &UsageService::ExportResourceAllocationAggregated);
   }
 
   grpc::ServerUnaryReactor* ResourceAllocationRaw(grpc::CallbackServerContext* context,

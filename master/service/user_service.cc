@@ -81,17 +81,17 @@ absl::StatusOr<store::UserPatch> ToPatch(const api::PatchUser& given, bool allow
 class UserService final : public Service {
  public:
   explicit UserService(const Edge& edge) : Service("det.api.v1.UserService"), edge_(edge) {
-    Add("GetUsers", &UserService::GetUsers);
-    Add("GetUserSetting", &UserService::GetUserSetting);
-    Add("PostUserSetting", &UserService::PostUserSetting);
-    Add("ResetUserSetting", &UserService::ResetUserSetting);
-    Add("GetUser", &UserService::GetUser);
-    Add("GetUserByUsername", &UserService::GetUserByUsername);
-    Add("PostUser", &UserService::PostUser);
-    Add("PatchUser", &UserService::PatchUser);
-    Add("SetUserPassword", &UserService::SetUserPassword);
-    Add("PatchUsers", &UserService::PatchUsers);
-    Add("PostUserActivity", &UserService::PostUserActivity);
+    Serve("GetUsers", &UserService::GetUsers);
+    Serve("GetUserSetting", &UserService::GetUserSetting);
+    Serve("PostUserSetting", &UserService::PostUserSetting);
+    Serve("ResetUserSetting", &UserService::ResetUserSetting);
+    Serve("GetUser", &UserService::GetUser);
+    Serve("GetUserByUsername", &UserService::GetUserByUsername);
+    Serve("PostUser", &UserService::PostUser);
+    Serve("PatchUser", &UserService::PatchUser);
+    Serve("SetUserPassword", &UserService::SetUserPassword);
+    Serve("PatchUsers", &UserService::PatchUsers);
+    Serve("PostUserActivity", &UserService::PostUserActivity);
   }
 
   grpc::ServerUnaryReactor* GetUsers(grpc::CallbackServerContext* context,

@@ -152,14 +152,14 @@ std::string LevelOf(api::LogLevel level) {
 class WebhookService final : public Service {
  public:
   explicit WebhookService(const Edge& edge) : Service("det.api.v1.WebhookService"), edge_(edge) {
-    Add("GetWebhooks", &WebhookService::GetWebhooks);
-    Add("GetWebhook", &WebhookService::GetWebhook);
-    Add("PostWebhook", &WebhookService::PostWebhook);
-    Add("PatchWebhook", &WebhookService::PatchWebhook);
-    Add("DeleteWebhook", &WebhookService::DeleteWebhook);
-    Add("TestWebhook", &WebhookService::TestWebhook);
-    Add("GetWebhookDeliveries", &WebhookService::GetWebhookDeliveries);
-    Add("PostWebhookEventData", &WebhookService::PostWebhookEventData);
+    Serve("GetWebhooks", &WebhookService::GetWebhooks);
+    Serve("GetWebhook", &WebhookService::GetWebhook);
+    Serve("PostWebhook", &WebhookService::PostWebhook);
+    Serve("PatchWebhook", &WebhookService::PatchWebhook);
+    Serve("DeleteWebhook", &WebhookService::DeleteWebhook);
+    Serve("TestWebhook", &WebhookService::TestWebhook);
+    Serve("GetWebhookDeliveries", &WebhookService::GetWebhookDeliveries);
+    Serve("PostWebhookEventData", &WebhookService::PostWebhookEventData);
   }
 
   grpc::ServerUnaryReactor* GetWebhooks(grpc::CallbackServerContext* context,

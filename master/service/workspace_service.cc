@@ -84,17 +84,17 @@ class WorkspaceService final : public Service {
  public:
   explicit WorkspaceService(const Edge& edge)
       : Service("det.api.v1.WorkspaceService"), edge_(edge) {
-    Add("GetWorkspaces", &WorkspaceService::GetWorkspaces);
-    Add("GetWorkspace", &WorkspaceService::GetWorkspace);
-    Add("PostWorkspace", &WorkspaceService::PostWorkspace);
-    Add("PatchWorkspace", &WorkspaceService::PatchWorkspace);
-    Add("DeleteWorkspace", &WorkspaceService::DeleteWorkspace);
-    Add("ArchiveWorkspace", &WorkspaceService::ArchiveWorkspace);
-    Add("UnarchiveWorkspace", &WorkspaceService::UnarchiveWorkspace);
-    Add("PinWorkspace", &WorkspaceService::PinWorkspace);
-    Add("UnpinWorkspace", &WorkspaceService::UnpinWorkspace);
-    Add("GetWorkspaceProjects", &WorkspaceService::GetWorkspaceProjects);
-    Add("ListRPsBoundToWorkspace", &WorkspaceService::ListRPsBoundToWorkspace);
+    Serve("GetWorkspaces", &WorkspaceService::GetWorkspaces);
+    Serve("GetWorkspace", &WorkspaceService::GetWorkspace);
+    Serve("PostWorkspace", &WorkspaceService::PostWorkspace);
+    Serve("PatchWorkspace", &WorkspaceService::PatchWorkspace);
+    Serve("DeleteWorkspace", &WorkspaceService::DeleteWorkspace);
+    Serve("ArchiveWorkspace", &WorkspaceService::ArchiveWorkspace);
+    Serve("UnarchiveWorkspace", &WorkspaceService::UnarchiveWorkspace);
+    Serve("PinWorkspace", &WorkspaceService::PinWorkspace);
+    Serve("UnpinWorkspace", &WorkspaceService::UnpinWorkspace);
+    Serve("GetWorkspaceProjects", &WorkspaceService::GetWorkspaceProjects);
+    Serve("ListRPsBoundToWorkspace", &WorkspaceService::ListRPsBoundToWorkspace);
   }
 
   grpc::ServerUnaryReactor* GetWorkspaces(grpc::CallbackServerContext* context,
