@@ -35,7 +35,7 @@ class SlotIndex {
   struct Held {
     std::vector<model::Placement> on;      // of shares that have not exited
     std::vector<model::AgentId> machines;  // of all shares
-    int64_t parts = 0;  // of each slot
+    int64_t parts = 0;                     // of each slot
   };
 
   std::map<model::AgentId, Machine> machines_;

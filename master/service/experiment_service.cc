@@ -24,50 +24,6 @@ namespace {
 
 namespace api = det::api::v1;
 
-store::ExperimentQuery ToQuery(const api::GetExperimentsRequest& request) {
-  using Sort = store::ExperimentQuery::Sort;
-  store::ExperimentQuery query;
-  query.window = ToWindow(request.offset(), request.limit());
-  query.descending = request.order_by() == api::ORDER_BY_DESC;
-  query.name = request.name();
-  query.description = request.description();
-  query.labels.assign(request.labels().begin(), request.labels().end());
-  for (const int32_t id : request.user_ids()) query.owner_ids.emplace_back(id);
-  query.project = request.project_id();
-  if (request.has_archived()) query.archived = request.archived();
-  query.usernames.assign(request.users().begin(), request.users().end());
-  for (const int state : request.states()) {
-    const auto known = FromProto(static_cast<api::Experiment::State>(state));
-    if (known) query.states.push_back(*known);
-  }
-  switch (request.sort_by()) {
-    case api::GetExperimentsRequest::SORT_BY_START_TIME:
-      query.sort = Sort::kStartTime;
-      break;
-    case api::GetExperimentsRequest::SORT_BY_END_TIME:
-      query.sort = Sort::kEndTime;
-      break;
-    case api::GetExperimentsRequest::SORT_BY_STATE:
-      query.sort = Sort::kState;
-      break;
-    case api::GetExperimentsRequest::SORT_BY_NUM_TRIALS:
-      query.sort = Sort::kNumTrials;
-      break;
-    case api::GetExperimentsRequest::SORT_BY_PROGRESS:
-      query.sort = Sort::kProgress;
-      break;
-    case api::GetExperimentsRequest::SORT_BY_USER:
-      query.sort = Sort::kUser;
-      break;
-    case api::GetExperimentsRequest::SORT_BY_NAME:
-      query.sort = Sort::kName;
-      break;
-    default:
-      query.sort = Sort::kId;
-  }
-  return query;
-}
-
 class ExperimentService final : public Service {
  public:
   explicit ExperimentService(const Edge& edge)

@@ -13,6 +13,9 @@
 
 namespace det::service {
 
+// What the list of experiments is to have.
+store::ExperimentQuery ToQuery(const det::api::v1::GetExperimentsRequest& request);
+
 // Reads it with the live part; `then` runs on the pool.
 void ReadFull(const Edge& edge, model::ExperimentId id,
               absl::AnyInvocable<void(absl::StatusOr<det::api::v1::Experiment>)> then);
