@@ -117,7 +117,8 @@ class Context:
             if self._queue is not None:
                 self._queue.close(wait)
             self.preempt.close()
-            self.distributed.close()
+            if wait:  # Else at the process' end: the ranks that notice it are not those to blame.
+                self.distributed.close()
 
 
 def init(

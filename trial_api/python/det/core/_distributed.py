@@ -49,7 +49,7 @@ class DistributedContext:
     Args:
         rank, size: of this process among all of the trial.
         local_rank, local_size: among those of this node.
-        cross_rank, cross_size: of this node among all; nodes have as many ranks each.
+        cross_rank, cross_size: of this node among all.
         chief_ip: where rank 0 is; needed if size > 1 and ranks are on several nodes.
         port: on which rank 0 listens; else $INTER_TRAIN_PROCESS_COMM_PORT_1.
     """
@@ -90,10 +90,10 @@ class DistributedContext:
         ):
             if not 0 <= rank < size:
                 raise ValueError(f"{name} is {rank}, but must be from 0 to {size - 1}")
-        if self.local_size * self.cross_size != self.size:
+        if self.local_size > self.size or self.cross_size > self.size:
             raise ValueError(
-                f"{self.cross_size} nodes of {self.local_size} ranks each are not {self.size}: "
-                "give local_size and cross_size as they are"
+                f"{self.size} ranks are fewer than local_size {self.local_size} or cross_size "
+                f"{self.cross_size}"
             )
 
     @property
@@ -207,7 +207,7 @@ class DistributedContext:
             local_rank=_env_int("LOCAL_RANK"),
             local_size=local_size,
             cross_rank=int(os.environ.get("GROUP_RANK") or rank // local_size),
-            cross_size=size // local_size,
+            cross_size=int(os.environ.get("GROUP_WORLD_SIZE") or size // local_size),
             chief_ip=chief_ip or os.environ.get("DET_CHIEF_IP") or os.environ.get("MASTER_ADDR"),
         )
 

@@ -97,7 +97,8 @@ class Outbox:
                 self._bytes -= len(record) + _FRAME.size
         if place is not None:
             os.pwrite(self._acknowledged, _PLACE.pack(*place), 0)
-            self._remove_segments_before(place[0])
+            first = self._records[0][1] if self._records else None
+            self._remove_segments_before(first[0] if first else place[0])
 
     def close(self) -> None:
         """The folder stays, unless nothing waits in it."""

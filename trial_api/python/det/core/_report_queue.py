@@ -35,6 +35,7 @@ class ReportQueue:
         run: number of this run.
         limit: bytes on disk.
         on_over: the master no longer knows this run. On the sending thread.
+        last_try: seconds that close() tries without `wait`.
     """
 
     def __init__(
@@ -46,11 +47,12 @@ class ReportQueue:
         run: int,
         limit: int = 64 << 20,
         on_over: Optional[Callable[[RunIsOver], None]] = None,
+        last_try: float = _LAST_TRY,
     ) -> None:
         self._master = master
         self._allocation, self._trial = allocation_id, trial_id
         self._folder, self._run, self._limit = folder, run, limit
-        self._on_over = on_over
+        self._on_over, self._last_try = on_over, last_try
         self._outbox = Outbox(os.path.join(folder, str(run)), limit)
         self._changed = threading.Condition()
         self._wake = threading.Event()
@@ -58,7 +60,7 @@ class ReportQueue:
         self._added = len(self._outbox)  # The number of the newest record.
         self._sent = 0
         self._best: Tuple[int, bool] = (0, True)  # The master's word: of which record, what.
-        self._busy = False
+        self._busy = True  # With what earlier runs have left.
         self._urgent = False
         self._stopping = False
         self._failure: Optional[MasterError] = None
@@ -110,7 +112,7 @@ class ReportQueue:
         """With wait: until the master has everything. Else tries briefly; what is left is for the
         trial's next run on this node."""
         try:
-            self.flush(None if wait else _LAST_TRY)
+            self.flush(None if wait else self._last_try)
         finally:
             self._stopping = True
             self._master.close()
@@ -129,6 +131,9 @@ class ReportQueue:
     def _send_all(self) -> None:
         try:
             self._send_leftovers()
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
             while not self._stopping:
                 self._wake.wait()
                 if not self._urgent:

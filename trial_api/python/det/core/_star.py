@@ -34,20 +34,22 @@ class Peer:
         try:
             self._connection.sendall(struct.pack("!Q", len(data)) + data)
         except OSError as error:
-            raise self._gone() from error
+            raise self._gone(error) from None
 
     def receive(self) -> bytes:
         try:
             (size,) = struct.unpack("!Q", self._receive_exactly(8))
             return self._receive_exactly(size)
         except OSError as error:
-            raise self._gone() from error
+            raise self._gone(error) from None
 
     def close(self) -> None:
         self._connection.close()
 
-    def _gone(self) -> ConnectionError:
-        return ConnectionError(f"rank {self.rank} has gone; see its lines in the log for why")
+    def _gone(self, error: OSError) -> ConnectionError:
+        return ConnectionError(
+            f"rank {self.rank} has gone ({error}); see its lines in the log for why"
+        )
 
     def _receive_exactly(self, size: int) -> bytes:
         return _receive_exactly(self._connection, size)
