@@ -74,6 +74,18 @@ class Master:
         self.away = False  # The last try found nobody.
         self._closing = threading.Event()
 
+    def another(self) -> Master:
+        """A connection of its own, otherwise the same."""
+        urls = [url.geturl() for url in self._urls]
+        return Master(
+            urls[self._present :] + urls[: self._present],
+            self._headers,
+            self._cert_file,
+            self._cert_name,
+            self.patience,
+            self._task,
+        )
+
     @classmethod
     def of_task(cls, info: ClusterInfo) -> Master:
         """As the task's environment says."""

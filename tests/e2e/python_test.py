@@ -1,0 +1,154 @@
+#!/usr/bin/env -S python3 -B
+"""Training scripts with our own Python package, which a task finds without any installation."""
+import os
+import subprocess
+import sys
+
+import harness
+from harness import job
+
+# On two ranks: counts to four, saves and tells after each step. Waits for a file where it is told to.
+COUNT = """
+import os, sys, time
+import determined as det
+
+def wait_for(name):
+    while not os.path.exists(name):
+        time.sleep(0.02)
+
+with det.core.init() as context:
+    info, ranks = context.info, context.distributed
+    start = 0
+    if info.latest_checkpoint:
+        with context.checkpoint.restore_path(info.latest_checkpoint) as path:
+            start = int((path / f"rank{ranks.rank}").read_text())
+    print(f"begins at {start} of run {info.trial.trial_run_id}", flush=True)
+    for step in range(start + 1, 5):
+        total = sum(ranks.allgather(ranks.rank + 1))
+        context.train.report_training_metrics(step, {"loss": 1 / step, "total": total})
+        with context.checkpoint.store_path({"steps_completed": step}, shard=True) as (path, uuid):
+            (path / f"rank{ranks.rank}").write_text(str(step))
+        context.train.report_validation_metrics(step, {"loss": 1 / step})
+        context.train.report_progress(step / 4)
+        if step == 2 and start == 0:
+            if "die" in sys.argv and ranks.rank == 1:
+                context.train.flush()
+                print("last words", file=sys.stderr, flush=True)
+                os.kill(os.getpid(), 9)
+            if "wait" in sys.argv:
+                print("waits", flush=True)
+                wait_for(sys.argv[-1])
+            while "preempt" in sys.argv and not context.preempt.should_preempt():
+                time.sleep(0.02)
+        if context.preempt.should_preempt():
+            print("goes", flush=True)
+            break
+    else:
+        if ranks.is_chief:
+            assert abs(context.train.get_experiment_best_validation() - 1 / 4) < 1e-6
+"""
+
+INVALID = """
+import det
+with det.core.init() as context:
+    if context.info.trial.hparams["lr"] > 1:
+        raise det.InvalidHP("lr is above 1")
+"""
+
+SDK = """
+import sys
+from determined.experimental import client
+client.login(sys.argv[1])
+experiment = client.create_experiment(sys.argv[2], sys.argv[3])
+print(experiment.wait().value)
+trial = experiment.await_first_trial()
+print([m.metrics["loss"] for m in trial.iter_metrics("validation")])
+print(any("begins at 0" in line for line in trial.iter_logs()))
+best = experiment.top_checkpoint()
+print(best.metadata["steps_completed"], sorted(best.resources))
+for mode in ("direct", "master"):
+    path = best.download("down-" + mode, mode=mode)
+    print(open(path + "/rank1").read())
+model = client.create_model("counter", metadata={"a": 1})
+print(model.register_version(best.uuid).model_version)
+print(client.get_model("counter").get_version().checkpoint.uuid == best.uuid)
+"""
+
+
+class PythonTest(harness.ClusterTestCase):
+    agents, slots = 1, 2
+
+    def create(self, *arguments, text=COUNT, **changes):
+        command = ["python3", "-m", "det.launch.torch_distributed", "train.py", *arguments]
+        config = job(**{"entrypoint": " ".join(command), "resources": {"slots_per_trial": 2},
+                        **changes})
+        return self.home.create(config, self.home.context({"train.py": text}))
+
+    def says(self, trial, words):
+        harness.eventually(lambda: words in self.home.trial_log(trial), f"log: {words}")
+
+    def test_two_ranks_that_are_preempted_go_on_from_their_checkpoint(self):
+        experiment = self.create("preempt")
+        trial = self.home.first_trial(experiment)["id"]
+        self.says(trial, "begins at 0 of run 0")
+        self.home.det("experiment", "pause", experiment)
+        self.says(trial, "[rank=1] goes")
+        self.home.det("experiment", "activate", experiment)
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        log = self.home.trial_log(trial)
+        for rank in range(2):
+            self.assertIn(f"[rank={rank}] begins at 2 of run 1", log)
+        self.assertEqual(0, self.home.json("trial", "describe", trial)["trial"]["restarts"])
+
+    def test_a_killed_rank_ends_the_run_and_the_next_one_goes_on(self):
+        experiment = self.create("die", max_restarts=1)
+        trial = self.home.first_trial(experiment)["id"]
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        log = self.home.trial_log(trial)
+        self.assertIn("rank 1 failed: killed by SIGKILL: last words", log)
+        self.assertIn("begins at 2 of run 1", log)
+        described = self.home.json("trial", "describe", trial)["trial"]
+        self.assertEqual(1, described["restarts"])
+        self.assertIn("rank 1 failed", described["runs"][0]["exitReason"])
+
+    def test_invalid_hyperparameters_are_not_tried_again(self):
+        experiment = self.create(text=INVALID, max_restarts=3, hyperparameters={"lr": 2})
+        self.home.finish(experiment)
+        trial = self.home.first_trial(experiment)
+        self.assertEqual(1, len(trial["runs"]), self.home.trial_log(trial["id"]))
+        self.assertIn("lr is above 1", self.home.trial_log(trial["id"]))
+
+    def test_a_master_that_is_away_hears_of_everything_once(self):
+        flag = os.path.join(self.home.folder, "go-on")
+        experiment = self.create("wait", flag)
+        trial = self.home.first_trial(experiment)["id"]
+        self.says(trial, "[rank=0] waits")
+        self.home.kill("master")
+        self.home.write(flag, "")
+        self.home.up(self.agents, self.slots)
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        log = self.home.trial_log(trial)
+        self.assertEqual(1, log.count("[rank=0] begins at"), log)
+        saved = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
+        self.assertEqual({1, 2, 3, 4}, {c["metadata"]["steps_completed"] for c in saved})
+
+    def test_the_sdk_does_all_of_it(self):
+        config = self.home.write("sdk.yaml", job(
+            entrypoint="python3 -m det.launch.torch_distributed train.py",
+            resources={"slots_per_trial": 2},
+            searcher={"name": "single", "metric": "loss", "smaller_is_better": True}))
+        context = self.home.context({"train.py": COUNT})
+        script = self.home.write("sdk.py", SDK)
+        package = os.path.join(harness.ROOT, "trial_api/python/package")
+        done = subprocess.run(
+            [sys.executable, "-B", script, f"http://127.0.0.1:{self.home.port}", config, context],
+            env={**self.home.env, "PYTHONPATH": package}, cwd=self.home.folder, encoding="utf-8",
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.PATIENCE, check=False)
+        self.assertEqual([
+            "COMPLETED", "[1.0, 0.5, 0.3333333333333333, 0.25]", "True",
+            "4 ['manifest.json', 'metadata.json', 'rank0', 'rank1']", "4", "4", "1", "True"],
+            done.stdout.splitlines(), done.stderr + self.home.logs())
+
+
+if __name__ == "__main__":
+    harness.main()
