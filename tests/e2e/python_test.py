@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """Training scripts with our own Python package, which a task finds without any installation."""
+import json
 import os
 import subprocess
 import sys
@@ -30,9 +31,12 @@ with det.core.init() as context:
             (path / f"rank{ranks.rank}").write_text(str(step))
         context.train.report_validation_metrics(step, {"loss": 1 / step})
         context.train.report_progress(step / 4)
+        if step == 3 and "wait" in sys.argv:
+            open(sys.argv[-1] + f".{ranks.rank}", "w").close()
         if step == 2 and start == 0:
+            context.train.flush()
+            ranks.allgather("the master has it")
             if "die" in sys.argv and ranks.rank == 1:
-                context.train.flush()
                 print("last words", file=sys.stderr, flush=True)
                 os.kill(os.getpid(), 9)
             if "wait" in sys.argv:
@@ -84,6 +88,12 @@ class PythonTest(harness.ClusterTestCase):
                         **changes})
         return self.home.create(config, self.home.context({"train.py": text}))
 
+    def steps(self, trial, group):
+        """Of each report that the master has."""
+        path = f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}&group={group}"
+        told = json.loads(self.home.det("dev", "curl", path).stdout)
+        return [report["totalBatches"] for report in told.get("result", told)["metrics"]]
+
     def says(self, trial, words):
         harness.eventually(lambda: words in self.home.trial_log(trial), f"log: {words}")
 
@@ -124,13 +134,16 @@ class PythonTest(harness.ClusterTestCase):
         trial = self.home.first_trial(experiment)["id"]
         self.says(trial, "[rank=0] waits")
         self.home.kill("master")
-        self.home.write(flag, "")
+        self.home.write(flag, "")  # It reports to nobody, and goes on.
+        harness.eventually(lambda: os.path.exists(flag + ".0"), "step 3")
         self.home.up(self.agents, self.slots)
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         log = self.home.trial_log(trial)
         self.assertEqual(1, log.count("[rank=0] begins at"), log)
-        saved = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
-        self.assertEqual({1, 2, 3, 4}, {c["metadata"]["steps_completed"] for c in saved})
+        for group in ("training", "validation"):
+            self.assertEqual([1, 2, 3, 4], self.steps(trial, group))
+        [saved] = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
+        self.assertEqual(4, saved["metadata"]["steps_completed"])  # The others have had their time.
 
     def test_the_sdk_does_all_of_it(self):
         config = self.home.write("sdk.yaml", job(
@@ -145,7 +158,7 @@ class PythonTest(harness.ClusterTestCase):
             env={**self.home.env, "PYTHONPATH": package}, cwd=self.home.folder, encoding="utf-8",
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.PATIENCE, check=False)
         self.assertEqual([
-            "COMPLETED", "[1.0, 0.5, 0.3333333333333333, 0.25]", "True",
+            "COMPLETED", "[1, 0.5, 0.3333333333333333, 0.25]", "True",
             "4 ['manifest.json', 'metadata.json', 'rank0', 'rank1']", "4", "4", "1", "True"],
             done.stdout.splitlines(), done.stderr + self.home.logs())
 
