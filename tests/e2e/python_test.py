@@ -8,7 +8,7 @@ import sys
 import harness
 from harness import job
 
-# On two ranks: counts to four, saves and tells after each step. Waits for a file where it is told to.
+# On two ranks: counts to four, saves and tells after each step. "wait": until there is a file.
 COUNT = """
 import os, sys, time
 import determined as det

@@ -125,7 +125,8 @@ class CheckpointTest(unittest.TestCase):
     def test_files_that_conflict_fail_on_every_rank(self):
         def body(ranks):
             with self.assertRaisesRegex(CheckpointError, "'state' of rank 1"):
-                with self.context(ranks).store_path({"steps_completed": 1}, shard=True) as (path, _):
+                context = self.context(ranks)
+                with context.store_path({"steps_completed": 1}, shard=True) as (path, _):
                     (path / "state").write_text(str(ranks.rank))
 
         run_ranks(body, 2)

@@ -1,5 +1,5 @@
-"""Saving and finding checkpoints. A checkpoint is complete or invisible: written aside, synced, renamed,
-then registered. A master that is away hears of it later."""
+"""Saving and finding checkpoints. A checkpoint is complete or invisible: written aside, synced,
+renamed, then registered. A master that is away hears of it later."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class CheckpointContext:
         self.wait()
         if shard and self._channel is None:
             self._channel = self._distributed.fork()
-        saving = self._begin(metadata, shard, self._channel if shard else self._distributed)
+        saving = self._begin(metadata, shard, self._channel or self._distributed)
         pending = PendingCheckpoint(saving.uuid)
 
         def run() -> None:
@@ -235,16 +235,17 @@ class CheckpointContext:
         return value
 
     def _begin(
-        self, metadata: Optional[Mapping[str, Any]], shard: bool, ranks: Optional[DistributedContext]
+        self, metadata: Optional[Mapping[str, Any]], shard: bool, ranks: DistributedContext
     ) -> _Saving:
-        assert ranks is not None
         if not shard and not self._distributed.is_chief:
             raise RuntimeError(
                 "without shard=True only rank 0 saves; let the others not call, or all with it"
             )
         if not shard:
             ranks = DistributedContext.single()
-        return _Saving(self._storage, ranks, self._registry, dict(metadata or {}), self._distributed)
+        return _Saving(
+            self._storage, ranks, self._registry, dict(metadata or {}), self._distributed
+        )
 
 
 class _Saving:

@@ -37,8 +37,8 @@ class TensorboardMode(enum.Enum):
 class Context:
     """What a training process knows and says; made by init(), used as `with init() as context:`.
 
-    At the end of the block the master has every report and checkpoint; a block that raises InvalidHP
-    tells the master so and exits with 0; one that raises anything else leaves what was not sent to
+    At the end of the block the master has every report and checkpoint. A block that raises
+    InvalidHP tells the master so and exits with 0; one that raises anything else leaves what was not sent to
     the trial's next run on this node.
     """
 
@@ -162,8 +162,8 @@ def storage_folder(config: Union[str, Mapping[str, Any]]) -> pathlib.Path:
     key = _FOLDER_KEYS.get(str(kind))
     if key is None or not config.get(key):
         raise ValueError(
-            f"checkpoint_storage of type {kind!r} is not known here: shared_fs with a host_path and "
-            "directory with a container_path are"
+            f"checkpoint_storage of type {kind!r} is not known here: shared_fs with a host_path "
+            "and directory with a container_path are"
         )
     return pathlib.Path(config[key], config.get("storage_path") or "")
 

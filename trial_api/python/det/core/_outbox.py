@@ -1,8 +1,9 @@
 """A queue of records on disk: what waits for a master that is away.
 
-A folder of segments, `segment.N`, only appended to; a record in them is a frame of length, CRC-32 and
-bytes. `acknowledged` names the first record that is still to be sent, as segment and offset; segments
-before it are removed, with the last record the folder. `lock` is held while somebody has it open.
+A folder of segments, `segment.N`, only appended to; a record in them is a frame of length, CRC-32
+and bytes. `acknowledged` names the first record that is still to be sent, as segment and offset;
+segments before it are removed, with the last record the folder. `lock` is held while somebody has
+it open.
 Records are written, not synced: they survive the death of the process, not a power cut of the node.
 A frame that a dying process left unfinished is no record.
 """

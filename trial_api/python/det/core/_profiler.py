@@ -1,4 +1,4 @@
-"""How busy this machine is, reported as metrics of the groups cpu, memory, disk, network and gpu."""
+"""How busy this machine is: metrics of the groups cpu, memory, disk, network and gpu."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Where checkpoints lie: a folder that every node sees under the same path.
 
 <base>/<uuid>/ has the files of all ranks with metadata.json and manifest.json (size and SHA-256 of
-each). A checkpoint is written aside, rank by rank, and renamed once it is whole; trial_api/cpp writes
-and reads the same.
+each). A checkpoint is written aside, rank by rank, and renamed once it is whole; trial_api/cpp
+writes and reads the same.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ Files = List[Dict[str, Any]]  # path, size, sha256
 
 
 class Storage:
-    """`owner`, of letters, digits, '_' and '-', marks what is half written, and stands in the manifest
-    of what is whole; no two runs that live at the same time may share it. Raises CheckpointError."""
+    """`owner`, of letters, digits, '_' and '-', marks what is half written, and stands in the
+    manifest of what is whole; no two runs that live at the same time may share it. Raises
+    CheckpointError."""
 
     def __init__(self, base: pathlib.Path, owner: str = "") -> None:
         self.base = base.absolute()

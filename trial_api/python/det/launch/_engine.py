@@ -18,8 +18,8 @@ from det.launch._run import finish, parse
 
 @dataclasses.dataclass
 class Engine:
-    """program: `program -np N command` starts it. variables: by which its processes know their rank,
-    by the names of torch."""
+    """program: `program -np N command` starts it. variables: by which its processes know their
+    rank, by the names of torch."""
 
     name: str
     program: str

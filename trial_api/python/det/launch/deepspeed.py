@@ -1,5 +1,5 @@
-"""One process per slot, with what DeepSpeed reads from the environment. DeepSpeed's own launcher, with
-its remote shells, is not needed: each node's agent starts its ranks.
+"""One process per slot, with what DeepSpeed reads from the environment. DeepSpeed's own launcher,
+with its remote shells, is not needed: each node's agent starts its ranks.
 
 python3 -m det.launch.deepspeed train.py --deepspeed ...
 """
