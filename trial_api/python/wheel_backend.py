@@ -1,5 +1,8 @@
-"""Builds the wheel, for pip (PEP 517) and for Bazel: `python3 wheel_backend.py FOLDER`. The packages
-are pure Python, so a wheel is a zip of them; needing no build tool, it needs no network to get one."""
+"""Builds the wheel, for pip (PEP 517) and for Bazel: `python3 wheel_backend.py FOLDER`.
+
+The packages are pure Python, so a wheel is a zip of them. Needing no build tool, pip needs no
+network to get one.
+"""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ class Context:
     """What a training process knows and says; made by init(), used as `with init() as context:`.
 
     At the end of the block the master has every report and checkpoint. A block that raises
-    InvalidHP tells the master so and exits with 0; one that raises anything else leaves what was not sent to
-    the trial's next run on this node.
+    InvalidHP tells the master so and exits with 0; one that raises anything else leaves what was
+    not sent to the trial's next run on this node.
     """
 
     def __init__(

@@ -2,7 +2,8 @@
 
 Each connection is opened by proving, both ways, that one knows the ranks' common secret
 (HMAC-SHA256 of the other's random challenge); only then is anything unpickled. Frames are a length
-and as many bytes. One thread at a time; a peer that goes raises ConnectionError on all that wait for it.
+and as many bytes. One thread at a time; a peer that goes raises ConnectionError on all that wait
+for it.
 """
 
 from __future__ import annotations
