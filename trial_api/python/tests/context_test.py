@@ -159,6 +159,11 @@ class ClusterTest(unittest.TestCase):
             self.assertTrue(context.preempt.should_preempt())
         self.assertEqual([{"allocationId": "3.7.1"}], self.master.bodies(SERVICE + "AckPreemption"))
 
+    def test_one_context_at_a_time(self):
+        with det.core.init():
+            with self.assertRaisesRegex(RuntimeError, "another context of this run"):
+                det.core.init()
+
     def test_a_task_of_two_slots_needs_a_launcher(self):
         with as_task(self.master, self.folder, DET_SLOT_IDS="[0, 1]"):
             with self.assertRaisesRegex(ValueError, "det.launch.torch_distributed"):

@@ -1,16 +1,19 @@
 #!/usr/bin/env -S python3 -B
-"""Runs all *_test.py beside this file, and reports each case to Bazel."""
+"""Runs all *_test.py of this folder, from the root of the tree, and reports each case to Bazel."""
 import os
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-os.environ["PYTHONPATH"] = os.path.dirname(HERE)  # Of the processes that tests start, too.
-sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.join(os.getcwd(), "tests/e2e")]
+PACKAGE = os.path.join(os.getcwd(), "trial_api/python")
+TESTS = os.path.join(PACKAGE, "tests")
+os.environ["PYTHONPATH"] = PACKAGE  # Of the processes that tests start, too.
+sys.path[:0] = [TESTS, PACKAGE, os.path.join(os.getcwd(), "tests/e2e")]
 import harness  # noqa: E402
 
 
 def load_tests(loader, _tests, _pattern):
-    return loader.discover(HERE, "*_test.py")
+    found = loader.discover(TESTS, "*_test.py")
+    assert found.countTestCases(), f"no tests in {TESTS}"
+    return found
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import faulthandler
 import os
@@ -10,7 +11,7 @@ import signal
 import sys
 from typing import Any, List, Mapping, Optional, Union
 
-from det._errors import InvalidHP, RunIsOver
+from det._errors import InvalidHP, MasterError, RunIsOver
 from det._info import ClusterInfo, get_cluster_info
 from det._master import Master
 from det.core._checkpoint import CheckpointContext
@@ -97,8 +98,13 @@ class Context:
         if isinstance(error, InvalidHP):
             print(f"ERROR: invalid hyperparameters: {error}", file=sys.stderr, flush=True)
             self.train.report_early_exit(EarlyExitReason.INVALID_HP)
-        failed = kind is not None and not issubclass(kind, (InvalidHP, SystemExit))
-        self._close(wait=not failed)
+        clean = error is None or isinstance(error, InvalidHP)
+        clean = clean or (isinstance(error, SystemExit) and not error.code)
+        if clean:
+            self._close(wait=True)
+        else:
+            with contextlib.suppress(MasterError):  # What has failed first is what counts.
+                self._close(wait=False)
         if isinstance(error, InvalidHP):
             sys.exit(0)
 
@@ -239,15 +245,21 @@ def _queue(info: ClusterInfo, owner: str) -> ReportQueue:
     """Where reports wait: beside those of the trial's other runs on this node."""
     assert info.trial is not None
     folder = os.path.join(info.cache_dir or info.run_dir or ".", "outbox", owner)
-    return ReportQueue(
-        Master.of_task(info),
-        info.allocation_id,
-        info.trial.trial_id,
-        folder,
-        info.trial.trial_run_id,
-        int(os.environ.get("DET_OUTBOX_LIMIT") or 64 << 20),
-        _end,
-    )
+    try:
+        return ReportQueue(
+            Master.of_task(info),
+            info.allocation_id,
+            info.trial.trial_id,
+            folder,
+            info.trial.trial_run_id,
+            int(os.environ.get("DET_OUTBOX_LIMIT") or 64 << 20),
+            _end,
+        )
+    except BlockingIOError:
+        raise RuntimeError(
+            "another context of this run is open: one process of a trial is rank 0, and calls "
+            "det.core.init() once at a time; start several with det.launch.torch_distributed"
+        ) from None
 
 
 def _end(why: RunIsOver) -> None:
