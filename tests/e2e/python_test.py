@@ -79,9 +79,7 @@ print(client.get_model("counter").get_version().checkpoint.uuid == best.uuid)
 """
 
 
-class PythonTest(harness.ClusterTestCase):
-    agents, slots = 1, 2
-
+class ScriptTestCase(harness.ClusterTestCase):
     def create(self, *arguments, text=COUNT, **changes):
         command = ["python3", "-m", "det.launch.torch_distributed", "train.py", *arguments]
         config = job(**{"entrypoint": " ".join(command), "resources": {"slots_per_trial": 2},
@@ -96,6 +94,10 @@ class PythonTest(harness.ClusterTestCase):
 
     def says(self, trial, words):
         harness.eventually(lambda: words in self.home.trial_log(trial), f"log: {words}")
+
+
+class OneAgentTest(ScriptTestCase):
+    agents, slots = 1, 2
 
     def test_two_ranks_that_are_preempted_go_on_from_their_checkpoint(self):
         experiment = self.create("preempt")
@@ -161,6 +163,20 @@ class PythonTest(harness.ClusterTestCase):
             "COMPLETED", "[1, 0.5, 0.3333333333333333, 0.25]", "True",
             "4 ['manifest.json', 'metadata.json', 'rank0', 'rank1']", "4", "4", "1", "True"],
             done.stdout.splitlines(), done.stderr + self.home.logs())
+
+
+class TwoAgentsTest(ScriptTestCase):
+    agents, slots = 2, 1
+
+    def test_ranks_of_two_nodes_meet_and_a_dead_one_ends_all(self):
+        experiment = self.create("die", max_restarts=1)
+        trial = self.home.first_trial(experiment)["id"]
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        log = self.home.trial_log(trial)
+        self.assertIn("rank 1 failed: killed by SIGKILL: last words", log)
+        for rank in range(2):
+            self.assertIn(f"[rank={rank}] begins at 2 of run 1", log)
+        self.assertEqual([1, 2, 3, 4], self.steps(trial, "training"))
 
 
 if __name__ == "__main__":
