@@ -148,17 +148,6 @@ class OneAgentTest(ScriptTestCase):
         [saved] = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
         self.assertEqual(4, saved["metadata"]["steps_completed"])  # The others have had their time.
 
-    def test_the_example_learns_its_line(self):
-        example = os.path.join(harness.ROOT, "examples/bring_your_own_script")
-        context = self.home.context()
-        shutil.copy(f"{example}/train.py", context)
-        made = self.home.json("experiment", "create", f"{example}/config.yaml", context)
-        experiment = made["experiment"]["id"]
-        self.assert_state(self.home.finish(experiment), "COMPLETED")
-        trial = self.home.first_trial(experiment)
-        error = trial["bestValidation"]["metrics"]["avgMetrics"]["error"]
-        self.assertLess(error, 0.01, self.home.trial_log(trial["id"]))
-
     def test_the_sdk_does_all_of_it(self):
         config = self.home.write("sdk.yaml", job(
             entrypoint="python3 -m det.launch.torch_distributed train.py",
@@ -189,6 +178,17 @@ class TwoAgentsTest(ScriptTestCase):
         for rank in range(2):
             self.assertIn(f"[rank={rank}] begins at 2 of run 1", log)
         self.assertEqual([1, 2, 3, 4], self.steps(trial, "training"))
+
+    def test_the_example_learns_its_line(self):
+        example = os.path.join(harness.ROOT, "examples/bring_your_own_script")
+        context = self.home.context()
+        shutil.copy(f"{example}/train.py", context)
+        made = self.home.json("experiment", "create", f"{example}/config.yaml", context)
+        experiment = made["experiment"]["id"]
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        trial = self.home.first_trial(experiment)
+        error = trial["bestValidation"]["metrics"]["avgMetrics"]["error"]
+        self.assertLess(error, 0.01, self.home.trial_log(trial["id"]))
 
 
 if __name__ == "__main__":
