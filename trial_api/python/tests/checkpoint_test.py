@@ -1,9 +1,11 @@
+import errno
 import json
 import os
 import pathlib
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 from det import CheckpointError
 from det.core import CheckpointContext, DistributedContext
@@ -66,6 +68,14 @@ class CheckpointTest(unittest.TestCase):
             with self.context().store_path({"steps_completed": 1}) as (path, _):
                 (path / "half").write_text("")
                 1 // 0
+        self.assertEqual([], os.listdir(self.base))
+        self.assertEqual([], self.told.saved_ones)
+
+    def test_a_full_disk_leaves_nothing(self):
+        full = OSError(errno.ENOSPC, "no space left")
+        with mock.patch("os.fsync", side_effect=full):
+            with self.assertRaisesRegex(CheckpointError, "no space left.*; check the space"):
+                self.save(1)
         self.assertEqual([], os.listdir(self.base))
         self.assertEqual([], self.told.saved_ones)
 

@@ -1,11 +1,14 @@
+import io
 import json
 import math
 import os
 import tempfile
 import unittest
+from contextlib import redirect_stderr
 
 import det
-from det.core import EarlyExitReason, PreemptMode
+from det.core import EarlyExitReason, PreemptMode, ProfilerContext
+from det.core._profiler import Machine, mean
 from fake_master import SERVICE, as_task, fake_master, refusal
 
 BEST = "/api/v1/experiments/3/searcher/best_searcher_validation_metric"
@@ -89,6 +92,14 @@ class ClusterTest(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "object"):
                 context.train.report_training_metrics(2, {"s": object()})
         self.assertEqual([{"s": "NaN", "a": [1.0, 2.0]}], [r["metrics"] for r in self.reported()])
+
+    def test_who_reports_the_same_steps_twice_is_warned(self):
+        with det.core.init() as context, redirect_stderr(io.StringIO()) as said:
+            context.train.report_training_metrics(1, {"a": 1})
+            context.train.report_validation_metrics(1, {"a": 1})
+            self.assertEqual("", said.getvalue())
+            context.train.report_training_metrics(1, {"b": 1})
+        self.assertIn("training metrics are reported at 1 steps once more", said.getvalue())
 
     def test_wrong_reports_are_refused_here(self):
         with det.core.init() as context:
@@ -178,6 +189,22 @@ class ClusterTest(unittest.TestCase):
     def test_a_storage_that_is_not_known(self):
         with self.assertRaisesRegex(ValueError, "'s3' is not known"):
             det.core.init(checkpoint_storage={"type": "s3", "bucket": "b"})
+
+
+class ProfilerTest(unittest.TestCase):
+    def test_the_machine_tells_of_itself(self):
+        sample = Machine().sample()
+        self.assertLessEqual({"cpu", "disk", "network", "memory"}, set(sample))
+        self.assertGreater(sample["memory"]["memory_free"], 0)
+
+    def test_a_report_is_the_mean_of_its_samples(self):
+        self.assertEqual({"cpu": {"a": 2.0}, "gpu": {"b": 5.0}},
+                         mean([{"cpu": {"a": 1.0}}, {"cpu": {"a": 3.0}, "gpu": {"b": 5.0}}]))
+
+    def test_wrong_intervals(self):
+        profiler = ProfilerContext(None, enabled=True)
+        with self.assertRaisesRegex(ValueError, "0.1 s or more"):
+            profiler.on(sampling_interval=0)
 
 
 class OffClusterTest(unittest.TestCase):

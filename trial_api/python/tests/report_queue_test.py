@@ -114,6 +114,7 @@ class ReportQueueTest(unittest.TestCase):
         queue.add(METRICS, report(1))
         self.assertTrue(heard.wait(30))
         self.assertIsInstance(told[0], RunIsOver)
+        self.assertEqual([], os.listdir(self.folder))
         with self.assertRaises(RunIsOver):
             queue.close(wait=True)
 

@@ -221,7 +221,13 @@ def _on_cluster(
         tensorboard / "trial" / str(trial.trial_id),
     )
     watches = distributed.is_chief or preempt_mode is PreemptMode.WorkersAskMaster
-    watch = PreemptionWatch(Master.of_task(info), info.allocation_id, _end) if watches else None
+
+    def on_over(why: RunIsOver) -> None:
+        if queue is not None:
+            queue.forget()
+        _end(why)
+
+    watch = PreemptionWatch(Master.of_task(info), info.allocation_id, on_over) if watches else None
     return Context(
         info,
         distributed,

@@ -111,9 +111,10 @@ class Outbox:
         os.close(self._lock)
 
     def forget(self) -> None:
-        """Nothing of it is to be sent any more."""
+        """Nothing of it is to be sent any more, nor by another run. To be closed next."""
         self._records.clear()
         self._bytes = self._in_memory = 0
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _path(self, number: int) -> str:
         return os.path.join(self.folder, f"segment.{number}")

@@ -108,6 +108,11 @@ class ReportQueue:
             self._wake.set()
             return self._changed.wait_for(self._idle, timeout)
 
+    def forget(self) -> None:
+        """The run was given up: nothing of it is to be sent any more."""
+        with self._changed:
+            self._outbox.forget()
+
     def close(self, wait: bool) -> None:
         """With wait: until the master has everything. Else tries briefly; what is left is for the
         trial's next run on this node."""
@@ -144,6 +149,7 @@ class ReportQueue:
                     pass
         except RunIsOver as error:
             self._fail(error)
+            self.forget()
             if self._on_over:
                 self._on_over(error)
         except MasterError as error:

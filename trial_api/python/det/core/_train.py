@@ -47,7 +47,8 @@ class TrainContext:
         *,
         batch_metrics: Optional[List[Mapping[str, Any]]] = None,
     ) -> None:
-        """Of a group of any name without '.'; the same steps again replace nothing."""
+        """Of a group of any name without '.'. One report per steps_completed: the master keeps the
+        first, so what belongs together is reported together."""
         _check(group, steps_completed)
         self._report(group, steps_completed, metrics, batch_metrics)
 
@@ -130,6 +131,7 @@ class ClusterTrain(TrainContext):
         self._master, self._queue = master, queue
         self._tensorboard, self._tensorboard_storage = tensorboard, tensorboard_storage
         self._status = ""
+        self._last: Dict[str, int] = {}  # Group -> steps of its newest report.
 
     def _report(
         self,
@@ -141,6 +143,7 @@ class ClusterTrain(TrainContext):
     ) -> bool:
         if self._queue is None:
             return True
+        self._warn_of_repetition(group, steps_completed)
         report: Dict[str, Any] = {
             "group": group,
             "stepsCompleted": steps_completed,
@@ -153,6 +156,16 @@ class ClusterTrain(TrainContext):
             VALIDATION if group == "validation" else METRICS, _json.encode(report)
         )
         return self._queue.best(number) if ask_best else True
+
+    def _warn_of_repetition(self, group: str, steps_completed: int) -> None:
+        if self._last.get(group) == steps_completed:
+            print(
+                f"WARNING: {group} metrics are reported at {steps_completed} steps once more; the "
+                "master keeps the first: report them together, or as another group",
+                file=sys.stderr,
+                flush=True,
+            )
+        self._last[group] = steps_completed
 
     def report_progress(self, progress: float) -> None:
         _check_progress(progress)
