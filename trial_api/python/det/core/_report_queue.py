@@ -98,7 +98,8 @@ class ReportQueue:
 
     def set_progress(self, progress: float) -> None:
         """Sent when nothing else waits; only the newest counts."""
-        self._progress = progress
+        with self._changed:
+            self._progress = progress
         self._wake.set()
 
     def flush(self, timeout: Optional[float] = None) -> bool:
