@@ -41,6 +41,7 @@ struct AgentOptions {
   bool stop_tasks = false;                       // whatever ends the agent ends its tasks
   std::string token;                             // empty: none
   std::string sdk_dir;                           // empty: none
+  std::string python_dir;                        // empty: none
   std::string address;                           // empty: the one that leads to the master
   absl::Duration stop_grace = absl::Seconds(10);
   // How long to go on asking for an id that is in use: its last holder may be about to end.

@@ -55,16 +55,26 @@ std::string BesideThis(const std::string& program) {
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / program;
 }
 
-// Where the installed Trial API lies beside this program: in a build tree, or installed.
-std::string DefaultSdkDir() {
+// The first of two folders that is there beside this program: of a build tree, or installed.
+std::string FindInstalled(const char* built, const char* installed) {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return "";
   const std::filesystem::path above = self.parent_path().parent_path();
-  for (const char* place : {"trial_api/cpp/sdk", "lib/resolute"}) {
+  for (const char* place : {built, installed}) {
     if (std::filesystem::is_directory(above / place, error)) return above / place;
   }
   return "";
+}
+
+// Makes a folder's path absolute; an empty one stays.
+absl::Status Canonicalize(const char* flag, std::string& folder) {
+  if (folder.empty()) return absl::OkStatus();
+  std::error_code error;
+  folder = std::filesystem::canonical(folder, error);
+  if (!error) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat(flag, " does not exist; give the folder of the Trial API"));
 }
 
 std::string DefaultWorkDir(const std::string& id) {
@@ -106,6 +116,8 @@ void Declare(CLI::App& app, Flags& flags) {
                  "PEM file with this agent's certificate, for a master with --tls-client-ca");
   app.add_option("--tls-key", flags.tls_key, "PEM file with its key");
   app.add_option("--sdk-dir", flags.agent.sdk_dir, "The installed Trial API");
+  app.add_option("--python-dir", flags.agent.python_dir,
+                 "Folder with the Trial API's Python packages");
   app.add_option("--address", flags.agent.address,
                  "Address under which other agents' tasks reach this machine");
   app.add_option("--stop-grace", flags.stop_grace,
@@ -159,14 +171,12 @@ absl::Status Complete(Flags& flags) {
   agent.keeper = BesideThis("resolute-keeper");
   if (agent.id.empty()) agent.id = HostName();
   if (agent.work_dir.empty()) agent.work_dir = DefaultWorkDir(agent.id);
-  if (agent.sdk_dir.empty()) agent.sdk_dir = DefaultSdkDir();
-  if (!agent.sdk_dir.empty()) {
-    std::error_code error;
-    agent.sdk_dir = std::filesystem::canonical(agent.sdk_dir, error);
-    if (error) {
-      return absl::NotFoundError("--sdk-dir does not exist; give the folder of the Trial API");
-    }
+  if (agent.sdk_dir.empty()) agent.sdk_dir = FindInstalled("trial_api/cpp/sdk", "lib/resolute");
+  if (agent.python_dir.empty()) {
+    agent.python_dir = FindInstalled("trial_api/python/package", "lib/resolute/python");
   }
+  DET_RETURN_IF_ERROR(Canonicalize("--sdk-dir", agent.sdk_dir));
+  DET_RETURN_IF_ERROR(Canonicalize("--python-dir", agent.python_dir));
   DET_ASSIGN_OR_RETURN(TlsOptions tls, ReadTlsOptions(flags.tls_ca, flags.tls_cert, flags.tls_key));
   tls.master_name = agent.tls.master_name;
   agent.tls = std::move(tls);

@@ -62,6 +62,11 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   }
   if (env["PATH"].empty()) env["PATH"] = std::string(kDefaultPath);
   if (!host.sdk_dir.empty()) env["PATH"] = absl::StrCat(host.sdk_dir, "/bin:", env["PATH"]);
+  // Behind what the machine and the user name: their own `det` or `determined` goes first.
+  if (!host.python_dir.empty()) {
+    std::string& path = env["PYTHONPATH"];
+    path = path.empty() ? host.python_dir : absl::StrCat(path, ":", host.python_dir);
+  }
   env["DET_MASTER"] = host.master_url;
   env["DET_MASTERS"] = host.masters;
   env["DET_MASTER_HOST"] = host.master_host;

@@ -27,7 +27,8 @@ struct Host {
   std::string master_host;
   int master_port = 0;
   std::string address;
-  std::string sdk_dir;  // empty: none
+  std::string sdk_dir;     // empty: none
+  std::string python_dir;  // with our Python packages; empty: none
   std::string cache_dir;
   std::vector<Device> devices;
   HostTls tls;

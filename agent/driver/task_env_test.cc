@@ -90,6 +90,17 @@ TEST(TaskEnv, WhatATaskNeedsToKnowItsMasterBy) {
   EXPECT_EQ(env.at("DET_MASTER_CERT_NAME"), "resolute");
 }
 
+TEST(TaskEnv, OurPythonPackagesComeBehindThoseOfOthers) {
+  Host host = OneHost(DeviceType::kCpu);
+  EXPECT_FALSE(Env(Spec(), host, {}).contains("PYTHONPATH"));
+  host.python_dir = "/ours";
+  EXPECT_EQ(Env(Spec(), host, {}).at("PYTHONPATH"), "/ours");
+  EXPECT_EQ(Env(Spec(), host, {{"PYTHONPATH", "/m"}}).at("PYTHONPATH"), "/m:/ours");
+  TaskSpec spec = Spec();
+  spec.env["PYTHONPATH"] = "/user";
+  EXPECT_EQ(Env(spec, host, {{"PYTHONPATH", "/m"}}).at("PYTHONPATH"), "/user:/ours");
+}
+
 TEST(TaskEnv, GpusByTheirUuid) {
   TaskSpec spec = Spec();
   spec.env["CUDA_VISIBLE_DEVICES"] = "7";

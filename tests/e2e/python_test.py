@@ -1,0 +1,195 @@
+#!/usr/bin/env -S python3 -B
+"""Training scripts with our own Python package, which a task finds without any installation."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import harness
+from harness import job
+
+# On two ranks: counts to four, saves and tells after each step. "wait": until there is a file.
+COUNT = """
+import os, sys, time
+import determined as det
+
+def wait_for(name):
+    while not os.path.exists(name):
+        time.sleep(0.02)
+
+with det.core.init() as context:
+    info, ranks = context.info, context.distributed
+    start = 0
+    if info.latest_checkpoint:
+        with context.checkpoint.restore_path(info.latest_checkpoint) as path:
+            start = int((path / f"rank{ranks.rank}").read_text())
+    print(f"begins at {start} of run {info.trial.trial_run_id}", flush=True)
+    for step in range(start + 1, 5):
+        total = sum(ranks.allgather(ranks.rank + 1))
+        context.train.report_training_metrics(step, {"loss": 1 / step, "total": total})
+        with context.checkpoint.store_path({"steps_completed": step}, shard=True) as (path, uuid):
+            (path / f"rank{ranks.rank}").write_text(str(step))
+        context.train.report_validation_metrics(step, {"loss": 1 / step})
+        context.train.report_progress(step / 4)
+        if step == 3 and "wait" in sys.argv:
+            open(sys.argv[-1] + f".{ranks.rank}", "w").close()
+        if step == 2 and start == 0:
+            context.train.flush()
+            ranks.allgather("the master has it")
+            if "die" in sys.argv and ranks.rank == 1:
+                print("last words", file=sys.stderr, flush=True)
+                os.kill(os.getpid(), 9)
+            if "wait" in sys.argv:
+                print("waits", flush=True)
+                wait_for(sys.argv[-1])
+            while "preempt" in sys.argv and not context.preempt.should_preempt():
+                time.sleep(0.02)
+        if context.preempt.should_preempt():
+            print("goes", flush=True)
+            break
+    else:
+        if ranks.is_chief:
+            assert abs(context.train.get_experiment_best_validation() - 1 / 4) < 1e-6
+"""
+
+INVALID = """
+import det
+with det.core.init() as context:
+    if context.info.trial.hparams["lr"] > 1:
+        raise det.InvalidHP("lr is above 1")
+"""
+
+SDK = """
+import sys
+from determined.experimental import client
+client.login(sys.argv[1])
+experiment = client.create_experiment(sys.argv[2], sys.argv[3])
+print(experiment.wait().value)
+trial = experiment.await_first_trial()
+print([m.metrics["loss"] for m in trial.iter_metrics("validation")])
+print(any("begins at 0" in line for line in trial.iter_logs()))
+best = experiment.top_checkpoint()
+print(best.metadata["steps_completed"], sorted(best.resources))
+for mode in ("direct", "master"):
+    path = best.download("down-" + mode, mode=mode)
+    print(open(path + "/rank1").read())
+model = client.create_model("counter", metadata={"a": 1})
+print(model.register_version(best.uuid).model_version)
+print(client.get_model("counter").get_version().checkpoint.uuid == best.uuid)
+"""
+
+
+class ScriptTestCase(harness.ClusterTestCase):
+    def create(self, *arguments, text=COUNT, **changes):
+        command = ["python3", "-m", "det.launch.torch_distributed", "train.py", *arguments]
+        config = job(**{"entrypoint": " ".join(command), "resources": {"slots_per_trial": 2},
+                        **changes})
+        return self.home.create(config, self.home.context({"train.py": text}))
+
+    def steps(self, trial, group):
+        """Of each report that the master has."""
+        path = f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}&group={group}"
+        told = json.loads(self.home.det("dev", "curl", path).stdout)
+        return [report["totalBatches"] for report in told.get("result", told)["metrics"]]
+
+    def says(self, trial, words):
+        harness.eventually(lambda: words in self.home.trial_log(trial), f"log: {words}")
+
+
+class OneAgentTest(ScriptTestCase):
+    agents, slots = 1, 2
+
+    def test_two_ranks_that_are_preempted_go_on_from_their_checkpoint(self):
+        experiment = self.create("preempt")
+        trial = self.home.first_trial(experiment)["id"]
+        self.says(trial, "begins at 0 of run 0")
+        self.home.det("experiment", "pause", experiment)
+        self.says(trial, "[rank=1] goes")
+        self.home.det("experiment", "activate", experiment)
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        log = self.home.trial_log(trial)
+        for rank in range(2):
+            self.assertIn(f"[rank={rank}] begins at 2 of run 1", log)
+        self.assertEqual(0, self.home.json("trial", "describe", trial)["trial"]["restarts"])
+
+    def test_a_killed_rank_ends_the_run_and_the_next_one_goes_on(self):
+        experiment = self.create("die", max_restarts=1)
+        trial = self.home.first_trial(experiment)["id"]
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        log = self.home.trial_log(trial)
+        self.assertIn("rank 1 failed: killed by SIGKILL: last words", log)
+        self.assertIn("begins at 2 of run 1", log)
+        described = self.home.json("trial", "describe", trial)["trial"]
+        self.assertEqual(1, described["restarts"])
+        self.assertIn("rank 1 failed", described["runs"][0]["exitReason"])
+
+    def test_invalid_hyperparameters_are_not_tried_again(self):
+        experiment = self.create(text=INVALID, max_restarts=3, hyperparameters={"lr": 2})
+        self.home.finish(experiment)
+        trial = self.home.first_trial(experiment)
+        self.assertEqual(1, len(trial["runs"]), self.home.trial_log(trial["id"]))
+        self.assertIn("lr is above 1", self.home.trial_log(trial["id"]))
+
+    def test_a_master_that_is_away_hears_of_everything_once(self):
+        flag = os.path.join(self.home.folder, "go-on")
+        experiment = self.create("wait", flag)
+        trial = self.home.first_trial(experiment)["id"]
+        self.says(trial, "[rank=0] waits")
+        self.home.kill("master")
+        self.home.write(flag, "")  # It reports to nobody, and goes on.
+        harness.eventually(lambda: os.path.exists(flag + ".0"), "step 3")
+        self.home.up(self.agents, self.slots)
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        log = self.home.trial_log(trial)
+        self.assertEqual(1, log.count("[rank=0] begins at"), log)
+        for group in ("training", "validation"):
+            self.assertEqual([1, 2, 3, 4], self.steps(trial, group))
+        [saved] = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
+        self.assertEqual(4, saved["metadata"]["steps_completed"])  # The others have had their time.
+
+    def test_the_sdk_does_all_of_it(self):
+        config = self.home.write("sdk.yaml", job(
+            entrypoint="python3 -m det.launch.torch_distributed train.py",
+            resources={"slots_per_trial": 2},
+            searcher={"name": "single", "metric": "loss", "smaller_is_better": True}))
+        context = self.home.context({"train.py": COUNT})
+        script = self.home.write("sdk.py", SDK)
+        package = os.path.join(harness.ROOT, "trial_api/python/package")
+        done = subprocess.run(
+            [sys.executable, "-B", script, f"http://127.0.0.1:{self.home.port}", config, context],
+            env={**self.home.env, "PYTHONPATH": package}, cwd=self.home.folder, encoding="utf-8",
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.PATIENCE, check=False)
+        self.assertEqual([
+            "COMPLETED", "[1, 0.5, 0.3333333333333333, 0.25]", "True",
+            "4 ['manifest.json', 'metadata.json', 'rank0', 'rank1']", "4", "4", "1", "True"],
+            done.stdout.splitlines(), done.stderr + self.home.logs())
+
+
+class TwoAgentsTest(ScriptTestCase):
+    agents, slots = 2, 1
+
+    def test_ranks_of_two_nodes_meet_and_a_dead_one_ends_all(self):
+        experiment = self.create("die", max_restarts=1)
+        trial = self.home.first_trial(experiment)["id"]
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        log = self.home.trial_log(trial)
+        self.assertIn("rank 1 failed: killed by SIGKILL: last words", log)
+        for rank in range(2):
+            self.assertIn(f"[rank={rank}] begins at 2 of run 1", log)
+        self.assertEqual([1, 2, 3, 4], self.steps(trial, "training"))
+
+    def test_the_example_learns_its_line(self):
+        example = os.path.join(harness.ROOT, "examples/bring_your_own_script")
+        context = self.home.context()
+        shutil.copy(f"{example}/train.py", context)
+        made = self.home.json("experiment", "create", f"{example}/config.yaml", context)
+        experiment = made["experiment"]["id"]
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        trial = self.home.first_trial(experiment)
+        error = trial["bestValidation"]["metrics"]["avgMetrics"]["error"]
+        self.assertLess(error, 0.01, self.home.trial_log(trial["id"]))
+
+
+if __name__ == "__main__":
+    harness.main()

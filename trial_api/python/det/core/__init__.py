@@ -1,0 +1,26 @@
+"""The Core API: what a training process knows of its trial and tells about it."""
+
+from det.core._checkpoint import CheckpointContext, DownloadMode, PendingCheckpoint
+from det.core._context import Context, TensorboardMode, init
+from det.core._distributed import DistributedContext
+from det.core._preempt import PreemptContext, PreemptMode
+from det.core._profiler import ProfilerContext
+from det.core._searcher import SearcherContext, SearcherOperation
+from det.core._train import EarlyExitReason, TrainContext
+
+__all__ = [
+    "CheckpointContext",
+    "Context",
+    "DistributedContext",
+    "DownloadMode",
+    "EarlyExitReason",
+    "PendingCheckpoint",
+    "PreemptContext",
+    "PreemptMode",
+    "ProfilerContext",
+    "SearcherContext",
+    "SearcherOperation",
+    "TensorboardMode",
+    "TrainContext",
+    "init",
+]

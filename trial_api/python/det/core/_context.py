@@ -1,0 +1,279 @@
+"""The door of the Core API."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import faulthandler
+import os
+import pathlib
+import signal
+import sys
+from typing import Any, List, Mapping, Optional, Union
+
+from det._errors import InvalidHP, MasterError, RunIsOver
+from det._info import ClusterInfo, get_cluster_info
+from det._master import Master
+from det.core._checkpoint import CheckpointContext
+from det.core._distributed import DistributedContext
+from det.core._preempt import PreemptContext, PreemptionWatch, PreemptMode
+from det.core._profiler import ProfilerContext
+from det.core._registry import ClusterRegistry, Registry
+from det.core._report_queue import ReportQueue
+from det.core._searcher import SearcherContext
+from det.core._storage import Storage
+from det.core._train import ClusterTrain, EarlyExitReason, PrintedTrain, TrainContext
+
+_DEFAULT_CHECKPOINTS = "checkpoints"
+_FOLDER_KEYS = {"shared_fs": "host_path", "directory": "container_path"}
+
+
+class TensorboardMode(enum.Enum):
+    """AUTO: event files are uploaded when the context closes. MANUAL: the script does it."""
+
+    AUTO = "AUTO"
+    MANUAL = "MANUAL"
+
+
+class Context:
+    """What a training process knows and says; made by init(), used as `with init() as context:`.
+
+    At the end of the block the master has every report and checkpoint. A block that raises
+    InvalidHP tells the master so and exits with 0; one that raises anything else leaves what was
+    not sent to the trial's next run on this node.
+    """
+
+    def __init__(
+        self,
+        info: Optional[ClusterInfo],
+        distributed: DistributedContext,
+        train: TrainContext,
+        searcher: SearcherContext,
+        preempt: PreemptContext,
+        checkpoint: CheckpointContext,
+        tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
+        master: Optional[Master] = None,
+        queue: Optional[ReportQueue] = None,
+    ) -> None:
+        self.info = info
+        self.distributed = distributed
+        self.train = train
+        self.searcher = searcher
+        self.preempt = preempt
+        self.checkpoint = checkpoint
+        self.profiler = ProfilerContext(train, enabled=queue is not None)
+        self._tensorboard_mode = tensorboard_mode
+        self._master, self._queue = master, queue
+
+    def alert(
+        self,
+        title: Optional[str] = None,
+        description: Optional[str] = None,
+        level: Any = "info",
+    ) -> None:
+        """Tells the webhooks with a trigger of type CUSTOM. level: "debug", "info", "warning",
+        "error", "critical", or an enumeration's member of such a name."""
+        name = str(getattr(level, "name", level)).upper()
+        if self._master is None or self.info is None or self.info.trial is None:
+            print(f"alert {name}: {title}: {description}", flush=True)
+            return
+        trial = self.info.trial
+        self._master.post(
+            "/api/v1/webhooks/custom",
+            {
+                "data": {
+                    "title": title or "",
+                    "description": description or "",
+                    "level": "LOG_LEVEL_" + name.replace("LOG_LEVEL_", ""),
+                },
+                "experimentId": trial.experiment_id,
+                "trialId": trial.trial_id,
+            },
+        )
+
+    def __enter__(self) -> Context:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, InvalidHP):
+            print(f"ERROR: invalid hyperparameters: {error}", file=sys.stderr, flush=True)
+            self.train.report_early_exit(EarlyExitReason.INVALID_HP)
+        clean = error is None or isinstance(error, InvalidHP)
+        clean = clean or (isinstance(error, SystemExit) and not error.code)
+        if clean:
+            self._close(wait=True)
+        else:
+            with contextlib.suppress(MasterError):  # What has failed first is what counts.
+                self._close(wait=False)
+        if isinstance(error, InvalidHP):
+            sys.exit(0)
+
+    def close(self) -> None:
+        """As the end of the block: waits until the master has everything."""
+        self._close(wait=True)
+
+    def _close(self, wait: bool) -> None:
+        self.profiler.off()
+        try:
+            if wait:
+                self.checkpoint.close()
+                if self._tensorboard_mode is TensorboardMode.AUTO:
+                    self.train.upload_tensorboard_files()
+        finally:
+            if self._queue is not None:
+                self._queue.close(wait)
+            self.preempt.close()
+            if wait:  # Else at the process' end: the ranks that notice it are not those to blame.
+                self.distributed.close()
+
+
+def init(
+    *,
+    distributed: Optional[DistributedContext] = None,
+    checkpoint_storage: Optional[Union[str, Mapping[str, Any]]] = None,
+    preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
+    tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
+) -> Context:
+    """The context of this process. Collective.
+
+    Args:
+        distributed: the ranks. None: those of the launcher's environment, else one.
+        checkpoint_storage: off the cluster, a folder or {"type": "shared_fs", "host_path": ...};
+            None: ./checkpoints. On the cluster the configuration's.
+    """
+    info = get_cluster_info()
+    distributed = distributed or _ranks(info)
+    if info is None or info.trial is None:
+        return _off_cluster(info, distributed, checkpoint_storage, preempt_mode, tensorboard_mode)
+    faulthandler.register(signal.SIGUSR1, chain=False)
+    return _on_cluster(info, distributed, checkpoint_storage, preempt_mode, tensorboard_mode)
+
+
+def _ranks(info: Optional[ClusterInfo]) -> DistributedContext:
+    if os.environ.get("RANK") and os.environ.get("LOCAL_WORLD_SIZE"):
+        return DistributedContext.from_torch_distributed()
+    if info is not None and len(info.slot_ids) > 1:
+        raise ValueError(
+            f"this task has {len(info.slot_ids)} slots and one process: start the script with "
+            "python3 -m det.launch.torch_distributed, or give init() its `distributed`"
+        )
+    return DistributedContext.single()
+
+
+def storage_folder(config: Union[str, Mapping[str, Any]]) -> pathlib.Path:
+    """Of a folder's path or a configuration's checkpoint_storage."""
+    if isinstance(config, str):
+        return pathlib.Path(config)
+    kind = config.get("type")
+    key = _FOLDER_KEYS.get(str(kind))
+    if key is None or not config.get(key):
+        raise ValueError(
+            f"checkpoint_storage of type {kind!r} is not known here: shared_fs with a host_path "
+            "and directory with a container_path are"
+        )
+    return pathlib.Path(config[key], config.get("storage_path") or "")
+
+
+def _off_cluster(
+    info: Optional[ClusterInfo],
+    distributed: DistributedContext,
+    checkpoint_storage: Optional[Union[str, Mapping[str, Any]]],
+    preempt_mode: PreemptMode,
+    tensorboard_mode: TensorboardMode,
+) -> Context:
+    base = storage_folder(checkpoint_storage or _DEFAULT_CHECKPOINTS)
+    train = PrintedTrain(distributed.is_chief, distributed.rank)
+    return Context(
+        info,
+        distributed,
+        train,
+        SearcherContext({}, distributed, []),
+        PreemptContext(distributed, preempt_mode),
+        CheckpointContext(distributed, Storage(base), Registry(str(base))),
+        tensorboard_mode,
+    )
+
+
+def _on_cluster(
+    info: ClusterInfo,
+    distributed: DistributedContext,
+    checkpoint_storage: Optional[Union[str, Mapping[str, Any]]],
+    preempt_mode: PreemptMode,
+    tensorboard_mode: TensorboardMode,
+) -> Context:
+    trial = info.trial
+    assert trial is not None
+    master = Master.of_task(info)
+    owner = f"{info.cluster_id or 'cluster'}-trial-{trial.trial_id}"
+    base = storage_folder(
+        checkpoint_storage or trial.checkpoint_dir or trial.config["checkpoint_storage"]
+    )
+    queue = _queue(info, owner) if distributed.is_chief else None
+    tensorboard = base.joinpath(
+        info.cluster_id, "tensorboard", "experiment", str(trial.experiment_id)
+    )
+    train = ClusterTrain(
+        trial,
+        info.allocation_id,
+        master,
+        queue,
+        pathlib.Path(info.run_dir or ".", "tensorboard", f"rank-{distributed.rank}"),
+        tensorboard / "trial" / str(trial.trial_id),
+    )
+    watches = distributed.is_chief or preempt_mode is PreemptMode.WorkersAskMaster
+
+    def on_over(why: RunIsOver) -> None:
+        if queue is not None:
+            queue.forget()
+        _end(why)
+
+    watch = PreemptionWatch(Master.of_task(info), info.allocation_id, on_over) if watches else None
+    return Context(
+        info,
+        distributed,
+        train,
+        SearcherContext(trial.config, distributed, trial.validate_at),
+        PreemptContext(distributed, preempt_mode, watch, master),
+        CheckpointContext(
+            distributed,
+            Storage(base, owner),
+            ClusterRegistry(str(base), master, queue),
+            info.latest_checkpoint,
+            None if trial.warm_start else trial.steps_completed,
+        ),
+        tensorboard_mode,
+        master,
+        queue,
+    )
+
+
+def _queue(info: ClusterInfo, owner: str) -> ReportQueue:
+    """Where reports wait: beside those of the trial's other runs on this node."""
+    assert info.trial is not None
+    folder = os.path.join(info.cache_dir or info.run_dir or ".", "outbox", owner)
+    try:
+        return ReportQueue(
+            Master.of_task(info),
+            info.allocation_id,
+            info.trial.trial_id,
+            folder,
+            info.trial.trial_run_id,
+            int(os.environ.get("DET_OUTBOX_LIMIT") or 64 << 20),
+            _end,
+        )
+    except BlockingIOError:
+        raise RuntimeError(
+            "another context of this run is open: one process of a trial is rank 0, and calls "
+            "det.core.init() once at a time; start several with det.launch.torch_distributed"
+        ) from None
+
+
+def _end(why: RunIsOver) -> None:
+    """Of a run that the master has given up. Not by sys.exit(): other threads are in the middle of
+    things."""
+    sys.stdout.flush()
+    print(f"ERROR: {why}; this process ends", file=sys.stderr, flush=True)
+    os._exit(1)
+
+
+__all__: List[str] = ["Context", "TensorboardMode", "init", "storage_folder"]

@@ -1,0 +1,47 @@
+"""Numbers as the master takes them."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Mapping
+
+
+def _plain(value: Any) -> Any:
+    """Of what json does not know: numbers of numpy and torch, arrays, sets of other things."""
+    for name in ("item", "tolist"):
+        convert = getattr(value, name, None)
+        if callable(convert):
+            try:
+                return convert()
+            except (ValueError, RuntimeError):  # More than one element.
+                continue
+    raise TypeError(f"a value of type {type(value).__name__} is no number, text or list of them")
+
+
+_ENCODER = json.JSONEncoder(
+    allow_nan=False, check_circular=False, separators=(",", ":"), default=_plain
+)
+
+
+def encode(value: Mapping[str, Any]) -> str:
+    """JSON text; not-a-number and the infinities as the strings that the master knows for them.
+    Raises TypeError for what is no JSON value."""
+    try:
+        return _ENCODER.encode(value)
+    except ValueError:
+        return _ENCODER.encode(_finite(value))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    if isinstance(value, (str, bool, int)) or value is None:
+        return value
+    if not isinstance(value, float):
+        return _finite(_plain(value))
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -1,0 +1,189 @@
+"""A queue of records on disk: what waits for a master that is away.
+
+A folder of segments, `segment.N`, only appended to; a record in them is a frame of length, CRC-32
+and bytes. `acknowledged` names the first record that is still to be sent, as segment and offset;
+segments before it are removed, with the last record the folder. `lock` is held while somebody has
+it open.
+Records are written, not synced: they survive the death of the process, not a power cut of the node.
+A frame that a dying process left unfinished is no record.
+"""
+
+from __future__ import annotations
+
+import collections
+import errno
+import fcntl
+import os
+import shutil
+import struct
+import sys
+import zlib
+from typing import Deque, List, Optional, Tuple
+
+_FRAME = struct.Struct("<II")
+_PLACE = struct.Struct("<QQ")
+_DISK_REFUSES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS}
+
+
+class Outbox:
+    """Not thread-safe. Raises BlockingIOError when another process has the folder open.
+
+    Args:
+        folder: made when it is absent.
+        limit: bytes on disk, past which add() refuses.
+        segment: bytes of one segment, about.
+        memory: records that are held while the disk takes none.
+    """
+
+    def __init__(
+        self, folder: str, limit: int = 64 << 20, segment: int = 1 << 20, memory: int = 1000
+    ) -> None:
+        self.folder = folder
+        self._limit, self._memory_limit = limit, memory
+        self._segment_size = max(min(segment, limit // 4), 1)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        self._lock = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._lock)
+            raise
+        self._acknowledged = os.open(
+            os.path.join(folder, "acknowledged"), os.O_RDWR | os.O_CREAT, 0o600
+        )
+        # Bytes of records, where each ends (segment, offset); those of the memory have no place.
+        self._records: Deque[Tuple[bytes, Optional[Tuple[int, int]]]] = collections.deque()
+        self._out: Optional[int] = None  # The segment that is appended to.
+        self._number, self._end = 0, 0
+        self._bytes = 0  # On disk, of records that are still to be sent.
+        self._in_memory = 0
+        self._complained = False
+        self._load()
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def add(self, record: bytes) -> bool:
+        """False when there is no room: nothing was added, try again later."""
+        if self._in_memory == 0:
+            if self._bytes + len(record) + _FRAME.size > self._limit and self._records:
+                return False
+            if self._write(record):
+                return True
+        if self._in_memory >= self._memory_limit:
+            return False
+        self._records.append((record, None))
+        self._in_memory += 1
+        return True
+
+    def front(self, count: int, size: int) -> List[bytes]:
+        """The first records: one if there is any, at most `count`, about `size` bytes."""
+        found: List[bytes] = []
+        for record, _ in self._records:
+            if found and (len(found) == count or size < len(record)):
+                break
+            found.append(record)
+            size -= len(record)
+        return found
+
+    def remove_front(self, count: int) -> None:
+        """They are sent. REQUIRES that there are as many."""
+        place: Optional[Tuple[int, int]] = None
+        for _ in range(count):
+            record, where = self._records.popleft()
+            if where is None:
+                self._in_memory -= 1
+            else:
+                place = where
+                self._bytes -= len(record) + _FRAME.size
+        if place is not None:
+            os.pwrite(self._acknowledged, _PLACE.pack(*place), 0)
+            first = self._records[0][1] if self._records else None
+            self._remove_segments_before(first[0] if first else place[0])
+
+    def close(self) -> None:
+        """The folder stays, unless nothing waits in it."""
+        if self._out is not None:
+            os.close(self._out)
+        if not self._records:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self._acknowledged)
+        os.close(self._lock)
+
+    def forget(self) -> None:
+        """Nothing of it is to be sent any more, nor by another run. To be closed next."""
+        self._records.clear()
+        self._bytes = self._in_memory = 0
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _path(self, number: int) -> str:
+        return os.path.join(self.folder, f"segment.{number}")
+
+    def _numbers(self) -> List[int]:
+        names = (name.partition(".") for name in os.listdir(self.folder))
+        return sorted(int(n) for kind, _, n in names if kind == "segment" and n.isdigit())
+
+    def _write(self, record: bytes) -> bool:
+        frame = _FRAME.pack(len(record), zlib.crc32(record)) + record
+        try:
+            if self._out is None or self._end >= self._segment_size:
+                self._start_segment()
+            assert self._out is not None
+            # At its place: what a failed write left behind is written over.
+            written = os.pwrite(self._out, frame, self._end)
+            if written < len(frame):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            if error.errno not in _DISK_REFUSES:
+                raise
+            self._complain(error)
+            return False
+        self._end += len(frame)
+        self._bytes += len(frame)
+        self._records.append((record, (self._number, self._end)))
+        return True
+
+    def _start_segment(self) -> None:
+        number = self._number + 1
+        out = os.open(self._path(number), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        if self._out is not None:
+            os.close(self._out)
+        self._out, self._number, self._end = out, number, 0
+
+    def _complain(self, error: OSError) -> None:
+        if not self._complained:
+            self._complained = True
+            print(
+                f"WARNING: {self.folder}: {error.strerror}; reports are held in memory",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def _load(self) -> None:
+        told = os.pread(self._acknowledged, _PLACE.size, 0)
+        segment, offset = _PLACE.unpack(told) if len(told) == _PLACE.size else (0, 0)
+        for number in self._numbers():
+            self._number = max(self._number, number)
+            if number >= segment:
+                self._load_segment(number, offset if number == segment else 0)
+        self._remove_segments_before(segment)
+
+    def _load_segment(self, number: int, offset: int) -> None:
+        with open(self._path(number), "rb") as file:
+            content = file.read()
+        while offset + _FRAME.size <= len(content):
+            size, crc = _FRAME.unpack_from(content, offset)
+            record = content[offset + _FRAME.size : offset + _FRAME.size + size]
+            if len(record) < size or zlib.crc32(record) != crc:
+                return
+            offset += _FRAME.size + size
+            self._records.append((record, (number, offset)))
+            self._bytes += _FRAME.size + size
+
+    def _remove_segments_before(self, number: int) -> None:
+        if number == getattr(self, "_kept_from", None):
+            return
+        self._kept_from = number
+        for old in self._numbers():
+            if old < number:
+                os.unlink(self._path(old))

@@ -1,0 +1,152 @@
+"""How busy this machine is: metrics of the groups cpu, memory, disk, network and gpu."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+import time
+from typing import Dict, List, Optional, Tuple
+
+from det._errors import MasterError
+from det.core._train import TrainContext
+
+_SECTOR = 512
+Sample = Dict[str, Dict[str, float]]  # group -> metric -> value
+
+
+class ProfilerContext:
+    """Off until on() is called. The chief's machine alone is sampled."""
+
+    def __init__(self, train: TrainContext, enabled: bool) -> None:
+        self._train = train
+        self._enabled = enabled
+        self._stop = threading.Event()
+        self._thread: Optional[threading.Thread] = None
+
+    def on(self, sampling_interval: float = 1, samples_per_report: int = 10) -> None:
+        """sampling_interval: seconds, at least 0.1; a report is the mean of so many samples."""
+        if sampling_interval < 0.1 or samples_per_report < 1:
+            raise ValueError("sampling_interval is 0.1 s or more, samples_per_report 1 or more")
+        if not self._enabled or self._thread is not None:
+            return
+        self._stop.clear()
+        self._thread = threading.Thread(
+            target=self._run,
+            args=(sampling_interval, samples_per_report),
+            name="det-profiler",
+            daemon=True,
+        )
+        self._thread.start()
+
+    def off(self) -> None:
+        if self._thread is not None:
+            self._stop.set()
+            self._thread.join()
+            self._thread = None
+
+    def _run(self, interval: float, count: int) -> None:
+        machine, number = Machine(), 0
+        while True:
+            samples: List[Sample] = []
+            while len(samples) < count:
+                if self._stop.wait(interval):
+                    return
+                samples.append(machine.sample())
+            number += 1
+            try:
+                for group, metrics in mean(samples).items():
+                    self._train.report_metrics(group, number, metrics)
+            except MasterError:
+                return  # Said where training reports.
+
+
+class Machine:
+    """Reads Linux' counters; what there is not is left out."""
+
+    def __init__(self) -> None:
+        self._last = self._counters()
+        self._nvidia = shutil.which("nvidia-smi")
+
+    def sample(self) -> Sample:
+        before, now = self._last, self._counters()
+        self._last = now
+        seconds = max(now[0] - before[0], 1e-6)
+        delta = {name: now[1][name] - before[1].get(name, 0) for name in now[1]}
+        cpu = max(delta.get("cpu_total", 0), 1)
+        sample: Sample = {
+            "cpu": {"cpu_util_simple": 100 * (1 - delta.get("cpu_idle", 0) / cpu)},
+            "disk": {
+                "disk_throughput_read": delta.get("disk_read", 0) / seconds,
+                "disk_throughput_write": delta.get("disk_write", 0) / seconds,
+            },
+            "network": {
+                "net_throughput_recv": delta.get("net_recv", 0) / seconds,
+                "net_throughput_sent": delta.get("net_sent", 0) / seconds,
+            },
+            "memory": {"memory_free": _free_memory() / 2**30},
+        }
+        if self._nvidia:
+            sample["gpu"] = self._gpus()
+        return sample
+
+    def _counters(self) -> Tuple[float, Dict[str, float]]:
+        told: Dict[str, float] = {}
+        for line in _lines("/proc/stat")[:1]:
+            ticks = [int(field) for field in line.split()[1:9]]
+            told["cpu_total"], told["cpu_idle"] = sum(ticks), ticks[3] + ticks[4]
+        for line in _lines("/proc/diskstats"):
+            fields = line.split()
+            if os.path.exists(f"/sys/block/{fields[2]}"):
+                told["disk_read"] = told.get("disk_read", 0) + int(fields[5]) * _SECTOR
+                told["disk_write"] = told.get("disk_write", 0) + int(fields[9]) * _SECTOR
+        for line in _lines("/proc/net/dev")[2:]:
+            name, _, rest = line.partition(":")
+            if name.strip() != "lo":
+                numbers = rest.split()
+                told["net_recv"] = told.get("net_recv", 0) + int(numbers[0])
+                told["net_sent"] = told.get("net_sent", 0) + int(numbers[8])
+        return time.monotonic(), told
+
+    def _gpus(self) -> Dict[str, float]:
+        assert self._nvidia is not None
+        query = "--query-gpu=uuid,utilization.gpu,memory.free"
+        out = subprocess.run(
+            [self._nvidia, query, "--format=csv,noheader,nounits"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+            check=False,
+        ).stdout
+        told = {}
+        for line in out.splitlines():
+            uuid, util, free = (field.strip() for field in line.split(","))
+            told[f"{uuid}/gpu_util"], told[f"{uuid}/gpu_free_memory"] = float(util), float(free)
+        return told
+
+
+def mean(samples: List[Sample]) -> Sample:
+    """Of each metric over the samples that have it."""
+    result: Sample = {}
+    for group in {group for sample in samples for group in sample}:
+        of_group = [sample[group] for sample in samples if group in sample]
+        for name in {name for metrics in of_group for name in metrics}:
+            values = [metrics[name] for metrics in of_group if name in metrics]
+            result.setdefault(group, {})[name] = sum(values) / len(values)
+    return result
+
+
+def _free_memory() -> float:
+    for line in _lines("/proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            return float(line.split()[1]) * 1024
+    return 0
+
+
+def _lines(path: str) -> List[str]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().splitlines()
+    except OSError:
+        return []

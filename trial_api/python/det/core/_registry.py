@@ -1,0 +1,65 @@
+"""Who is told of checkpoints, by the chief."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, Mapping, Optional
+
+from det._master import Master
+from det.core import _json
+from det.core._report_queue import CHECKPOINT, ReportQueue
+from det.core._storage import Files
+from det.core._train import now
+
+
+class Registry:
+    """The twin off the cluster: says it."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+
+    def saved(self, uuid: str, metadata: Mapping[str, Any], files: Files) -> None:
+        """It is complete."""
+        print(f"checkpoint steps={metadata['steps_completed']} {self._base}/{uuid}", flush=True)
+
+    def damaged(self, uuid: str, why: str, instead: str, steps: int) -> None:
+        """Its files are not what was saved; the trial goes on from `instead`, of so many steps."""
+        print(f"WARNING: {why}; goes on from {instead}", flush=True)
+
+    def deleted(self, uuid: str) -> None:
+        """It has no files any more."""
+
+
+class ClusterRegistry(Registry):
+    """Through the queue of reports, so that a checkpoint comes after the metrics before it."""
+
+    def __init__(self, base: str, master: Master, queue: Optional[ReportQueue]) -> None:
+        super().__init__(base)
+        self._master, self._queue = master, queue
+
+    def saved(self, uuid: str, metadata: Mapping[str, Any], files: Files) -> None:
+        self._add(
+            {
+                "uuid": uuid,
+                "stepsCompleted": metadata["steps_completed"],
+                "resources": {file["path"]: file["size"] for file in files},
+                "metadata": json.loads(_json.encode(metadata)),
+            }
+        )
+
+    def damaged(self, uuid: str, why: str, instead: str, steps: int) -> None:
+        super().damaged(uuid, why, instead, steps)
+        self._add({"uuid": uuid, "damage": why, "instead": instead, "stepsCompleted": steps})
+
+    def deleted(self, uuid: str) -> None:
+        if self._queue is not None:
+            self._queue.flush()  # It may be on its way still.
+        self._master.call(
+            "PATCH",
+            "/api/v1/checkpoints",
+            {"checkpoints": [{"uuid": uuid, "resources": {"resources": {}}}]},
+        )
+
+    def _add(self, report: Dict[str, Any]) -> None:
+        if self._queue is not None:
+            self._queue.add(CHECKPOINT, _json.encode({**report, "reportTime": now()}))

@@ -1,0 +1,187 @@
+"""Connections between the ranks of a trial: a star around rank 0.
+
+Each connection is opened by proving, both ways, that one knows the ranks' common secret
+(HMAC-SHA256 of the other's random challenge); only then is anything unpickled. Frames are a length
+and as many bytes. One thread at a time; a peer that goes raises ConnectionError on all that wait
+for it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import pickle
+import secrets
+import socket
+import struct
+import time
+from typing import Any, Dict, List, Tuple
+
+_HANDSHAKE_SECONDS = 30.0
+_CHALLENGE_BYTES = 32
+_PAUSE = 0.05
+
+
+class Peer:
+    """One connection, of which the other end has proved that it knows the secret."""
+
+    def __init__(self, connection: socket.socket, rank: int) -> None:
+        self._connection = connection
+        self.rank = rank
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+    def send(self, data: bytes) -> None:
+        try:
+            self._connection.sendall(struct.pack("!Q", len(data)) + data)
+        except OSError as error:
+            raise self._gone(error) from None
+
+    def receive(self) -> bytes:
+        try:
+            (size,) = struct.unpack("!Q", self._receive_exactly(8))
+            return self._receive_exactly(size)
+        except OSError as error:
+            raise self._gone(error) from None
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _gone(self, error: OSError) -> ConnectionError:
+        return ConnectionError(
+            f"rank {self.rank} has gone ({error}); see its lines in the log for why"
+        )
+
+    def _receive_exactly(self, size: int) -> bytes:
+        return _receive_exactly(self._connection, size)
+
+
+class Chief:
+    """The listening end. `address`: where the others find it, once listening."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._server = socket.create_server((host, port), backlog=1024)
+        self.port: int = self._server.getsockname()[1]
+
+    def accept(self, size: int, key: bytes, timeout: float) -> List[Peer]:
+        """Waits for ranks 1 to size - 1; in this order. Whoever cannot prove itself is let go."""
+        peers: Dict[int, Peer] = {}
+        deadline = time.monotonic() + timeout
+        while len(peers) < size - 1:
+            self._server.settimeout(max(deadline - time.monotonic(), 0.001))
+            try:
+                connection, _ = self._server.accept()
+            except socket.timeout:
+                missing = sorted(set(range(1, size)) - set(peers))
+                raise ConnectionError(
+                    f"ranks {missing} did not come within {timeout:.0f} s; have they started?"
+                ) from None
+            try:
+                rank = _admit(connection, key)
+            except (OSError, ValueError, struct.error):
+                connection.close()
+                continue
+            if 0 < rank < size:
+                peers[rank] = Peer(connection, rank)
+        return [peers[rank] for rank in sorted(peers)]
+
+    def close(self) -> None:
+        self._server.close()
+
+
+def join(address: Tuple[str, int], rank: int, key: bytes, timeout: float) -> Peer:
+    """Connects to the chief, which may not listen yet."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            connection = socket.create_connection(address, timeout=_HANDSHAKE_SECONDS)
+            break
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise ConnectionError(
+                    f"rank 0 at {address[0]}:{address[1]} was not reached within {timeout:.0f} s: "
+                    f"{error}; is it running, is the port open?"
+                ) from error
+            time.sleep(_PAUSE)
+    try:
+        _introduce(connection, rank, key)
+    except (OSError, ValueError) as error:
+        connection.close()
+        raise ConnectionError(
+            f"rank 0 at {address[0]}:{address[1]} does not know this trial's secret: the port is "
+            "another program's, or DET_RANK_KEY differs"
+        ) from error
+    return Peer(connection, 0)
+
+
+def pack(value: Any) -> bytes:
+    return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def unpack(data: bytes) -> Any:
+    return pickle.loads(data)
+
+
+def _proof(key: bytes, role: bytes, challenge: bytes, rank: int) -> bytes:
+    return hmac.new(key, role + challenge + struct.pack("!I", rank), "sha256").digest()
+
+
+def _admit(connection: socket.socket, key: bytes) -> int:
+    connection.settimeout(_HANDSHAKE_SECONDS)
+    challenge = secrets.token_bytes(_CHALLENGE_BYTES)
+    connection.sendall(challenge)
+    (rank,) = struct.unpack("!I", _receive_exactly(connection, 4))
+    theirs = _receive_exactly(connection, _CHALLENGE_BYTES)
+    proof = _receive_exactly(connection, 32)
+    if not hmac.compare_digest(proof, _proof(key, b"rank", challenge, rank)):
+        raise ValueError("wrong proof")
+    connection.sendall(_proof(key, b"chief", theirs, rank))
+    connection.settimeout(None)
+    return int(rank)
+
+
+def _introduce(connection: socket.socket, rank: int, key: bytes) -> None:
+    connection.settimeout(_HANDSHAKE_SECONDS)
+    challenge = _receive_exactly(connection, _CHALLENGE_BYTES)
+    mine = secrets.token_bytes(_CHALLENGE_BYTES)
+    connection.sendall(struct.pack("!I", rank) + mine + _proof(key, b"rank", challenge, rank))
+    if not hmac.compare_digest(
+        _receive_exactly(connection, 32), _proof(key, b"chief", mine, rank)
+    ):
+        raise ValueError("wrong proof")
+    connection.settimeout(None)
+
+
+def _receive_exactly(connection: socket.socket, size: int) -> bytes:
+    buffer = bytearray(size)
+    view = memoryview(buffer)
+    done = 0
+    while done < size:
+        count = connection.recv_into(view[done:])
+        if count == 0:
+            raise ConnectionError("closed")
+        done += count
+    return bytes(buffer)
+
+
+def secret() -> bytes:
+    """What all ranks of a trial know: of its task, of its launcher, or of its user."""
+    told = os.environ.get("DET_RANK_KEY") or os.environ.get("DET_SESSION_TOKEN")
+    return told.encode() if told else _secret_of_user()
+
+
+def _secret_of_user() -> bytes:
+    folder = os.path.join(os.path.expanduser("~"), ".cache", "resolute")
+    path = os.path.join(folder, "rank_key")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if not os.path.exists(path):
+        aside = f"{path}.{secrets.token_hex(8)}"
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_hex(32).encode())
+        try:
+            os.link(aside, path)  # Whoever is first decides; nobody reads half of it.
+        except FileExistsError:
+            pass
+        os.unlink(aside)
+    with open(path, "rb") as file:
+        return file.read()

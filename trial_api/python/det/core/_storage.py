@@ -1,0 +1,223 @@
+"""Where checkpoints lie: a folder that every node sees under the same path.
+
+<base>/<uuid>/ has the files of all ranks with metadata.json and manifest.json (size and SHA-256 of
+each). A checkpoint is written aside, rank by rank, and renamed once it is whole; trial_api/cpp
+writes and reads the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import uuid as uuids
+from typing import Any, Dict, List, Mapping
+
+from det._errors import CheckpointError
+
+METADATA, MANIFEST = "metadata.json", "manifest.json"
+Files = List[Dict[str, Any]]  # path, size, sha256
+
+
+class Storage:
+    """`owner`, of letters, digits, '_' and '-', marks what is half written, and stands in the
+    manifest of what is whole; no two runs that live at the same time may share it. Raises
+    CheckpointError."""
+
+    def __init__(self, base: pathlib.Path, owner: str = "") -> None:
+        self.base = base.absolute()
+        self.owner = owner
+        self._prefix = f".tmp-{owner}-" if owner else ".tmp-"
+
+    def begin(self, uuid: str, rank: int) -> pathlib.Path:
+        """An empty folder for the files of this rank."""
+        folder = self._aside(uuid) / f"rank-{rank}"
+        _or_error(lambda: folder.mkdir(parents=True))
+        return folder
+
+    def end(self, uuid: str, rank: int) -> Files:
+        """What this rank has written, now durable."""
+        root = self._aside(uuid) / f"rank-{rank}"
+        return list(_or_error(lambda: describe(root)))
+
+    def publish(self, uuid: str, by_rank: List[Files], metadata: Mapping[str, Any]) -> Files:
+        """Merges the ranks' files and makes the checkpoint visible. All of its files. Two ranks may
+        have the same file if it is the same."""
+        refuse_conflicts(by_rank)
+        return list(_or_error(lambda: self._publish(uuid, by_rank, metadata)))
+
+    def remove(self, uuid: str) -> None:
+        """Whatever there is of a checkpoint. What cannot be removed stays."""
+        shutil.rmtree(self._aside(uuid), ignore_errors=True)
+        shutil.rmtree(self.base / uuid, ignore_errors=True)
+
+    def hide(self, uuid: str) -> None:
+        """Aside, from where remove() or unhide() takes it."""
+        if not is_uuid(uuid) or not (self.base / uuid).is_dir():
+            raise CheckpointError(f"there is no checkpoint {uuid} in {self.base}")
+        _or_error(lambda: os.rename(self.base / uuid, self._aside(uuid)))
+
+    def unhide(self, uuid: str) -> None:
+        _or_error(lambda: os.rename(self._aside(uuid), self.base / uuid))
+
+    def remove_leftovers(self) -> None:
+        """What an earlier run with the same owner has left half written."""
+        if self.owner and self.base.is_dir():
+            for path in self.base.iterdir():
+                if path.name.startswith(self._prefix) and is_uuid(path.name[len(self._prefix) :]):
+                    shutil.rmtree(path, ignore_errors=True)
+
+    def saved(self, max_steps: int) -> List[str]:
+        """The checkpoints that this owner has published, of at most so many steps_completed, newest
+        first. Says nothing of their files."""
+        found = []
+        for path in self.base.iterdir() if self.owner and self.base.is_dir() else ():
+            if is_uuid(path.name) and _json(path / MANIFEST).get("owner") == self.owner:
+                steps = _json(path / METADATA).get("steps_completed")
+                if isinstance(steps, int) and steps <= max_steps:
+                    found.append((steps, path.name))
+        return [name for _, name in sorted(found, reverse=True)]
+
+    def metadata(self, uuid: str) -> Dict[str, Any]:
+        path = self._folder(uuid) / METADATA
+        if not path.exists():
+            raise CheckpointError(f"checkpoint {uuid} is not complete: {path} is missing")
+        return _json(path)
+
+    def open(self, uuid: str) -> pathlib.Path:
+        """A folder with the files, each compared with the manifest. One without a manifest, of
+        another library, is taken as it is."""
+        folder = self._folder(uuid)
+        if not (folder / MANIFEST).exists():
+            self.metadata(uuid)
+            return folder
+        files = _json(folder / MANIFEST).get("files")
+        if not isinstance(files, list):
+            raise CheckpointError(f"{folder / MANIFEST} is damaged; use another checkpoint")
+        for file in files:
+            _verify(uuid, folder, file)
+        return folder
+
+    def _aside(self, uuid: str) -> pathlib.Path:
+        return self.base / (self._prefix + uuid)
+
+    def _folder(self, uuid: str) -> pathlib.Path:
+        if not is_uuid(uuid):
+            raise CheckpointError(f"{uuid!r} is no UUID of a checkpoint")
+        folder = self.base / uuid
+        if not folder.is_dir():
+            raise CheckpointError(f"there is no checkpoint {uuid} in {self.base}")
+        return folder
+
+    def _publish(self, uuid: str, by_rank: List[Files], metadata: Mapping[str, Any]) -> Files:
+        merged = self._aside(uuid) / "merged"
+        merged.mkdir(parents=True)
+        files: Dict[str, Dict[str, Any]] = {}
+        for rank, listed in enumerate(by_rank):
+            for file in listed:
+                if file["path"] in files:
+                    continue
+                to = merged / file["path"]
+                to.parent.mkdir(parents=True, exist_ok=True)
+                os.rename(self._aside(uuid) / f"rank-{rank}" / file["path"], to)
+                files[file["path"]] = file
+
+        def write(name: str, content: Mapping[str, Any]) -> None:
+            (merged / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+            sync(merged / name)
+            files[name] = describe_file(merged, merged / name)
+
+        write(METADATA, metadata)
+        write(MANIFEST, {"owner": self.owner, "files": list(files.values())})
+        for folder, _, _ in os.walk(merged):
+            sync(pathlib.Path(folder))
+        os.rename(merged, self.base / uuid)
+        sync(self.base)
+        shutil.rmtree(self._aside(uuid), ignore_errors=True)
+        return list(files.values())
+
+
+def refuse_conflicts(by_rank: List[Files]) -> None:
+    """Raises CheckpointError where two ranks have different files of one name."""
+    known: Dict[str, Any] = {METADATA: None, MANIFEST: None}
+    for rank, listed in enumerate(by_rank):
+        for file in listed:
+            if known.setdefault(file["path"], file["sha256"]) != file["sha256"]:
+                raise CheckpointError(
+                    f"checkpoint file {file['path']!r} of rank {rank} has a name that is taken by "
+                    "another file; give each rank's files names of their own"
+                )
+
+
+def describe(root: pathlib.Path) -> Files:
+    """All files below, synced."""
+    files = []
+    for path in sorted(root.rglob("*")):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise CheckpointError(f"checkpoint file {path} is no regular file")
+        if path.is_file():
+            sync(path)
+            files.append(describe_file(root, path))
+    return files
+
+
+def describe_file(root: pathlib.Path, path: pathlib.Path) -> Dict[str, Any]:
+    return {
+        "path": path.relative_to(root).as_posix(),
+        "size": path.stat().st_size,
+        "sha256": sha256(path),
+    }
+
+
+def sha256(path: pathlib.Path) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while True:
+            block = file.read(1 << 20)
+            if not block:
+                return digest.hexdigest()
+            digest.update(block)
+
+
+def sync(path: pathlib.Path) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def is_uuid(text: str) -> bool:
+    try:
+        return str(uuids.UUID(text)) == text
+    except (ValueError, AttributeError, TypeError):
+        return False
+
+
+def _json(path: pathlib.Path) -> Dict[str, Any]:
+    """An object; an empty one when there is none."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _verify(uuid: str, folder: pathlib.Path, file: Dict[str, Any]) -> None:
+    path = folder / file["path"]
+    where = f"checkpoint {uuid}: file {path}"
+    if not path.is_file():
+        raise CheckpointError(f"{where} is missing; use another checkpoint")
+    if path.stat().st_size != file["size"] or sha256(path) != file["sha256"]:
+        raise CheckpointError(
+            f"{where} is damaged: it is not what was saved; use another checkpoint"
+        )
+
+
+def _or_error(step: Any) -> Any:
+    try:
+        return step()
+    except OSError as error:
+        raise CheckpointError(f"{error}; check the space and the permissions there") from error

@@ -1,0 +1,304 @@
+"""What a trial tells of its training."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import os
+import pathlib
+import shutil
+import sys
+from typing import Any, Dict, List, Mapping, Optional
+
+from det._errors import MasterError
+from det._info import TrialInfo
+from det._master import Master
+from det.core import _json
+from det.core._report_queue import METRICS, SERVICE, VALIDATION, ReportQueue
+
+_MAX_STEPS = 2**31
+
+
+class EarlyExitReason(enum.Enum):
+    """Why a trial ends before its time; it is not started again."""
+
+    INVALID_HP = "EXITED_REASON_INVALID_HP"
+    # Known to users; a trial that ends so has just finished.
+    USER_REQUESTED_STOP = "EXITED_REASON_USER_REQUESTED_STOP"
+
+
+def now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).isoformat()
+
+
+class TrainContext:
+    """Reports of the chief; those of other ranks are dropped.
+
+    A report returns as soon as it is safe on this machine's disk. Metrics are numbers by name
+    (also of numpy and torch, nan and inf too), texts, or lists and dicts of them. Raises
+    MasterError once the master has refused an earlier one.
+    """
+
+    def report_metrics(
+        self,
+        group: str,
+        steps_completed: int,
+        metrics: Mapping[str, Any],
+        *,
+        batch_metrics: Optional[List[Mapping[str, Any]]] = None,
+    ) -> None:
+        """Of a group of any name without '.'. One report per steps_completed: the master keeps the
+        first, so what belongs together is reported together."""
+        _check(group, steps_completed)
+        self._report(group, steps_completed, metrics, batch_metrics)
+
+    def report_training_metrics(
+        self,
+        steps_completed: int,
+        metrics: Mapping[str, Any],
+        batch_metrics: Optional[List[Mapping[str, Any]]] = None,
+    ) -> None:
+        self.report_metrics("training", steps_completed, metrics, batch_metrics=batch_metrics)
+
+    def report_validation_metrics(
+        self, steps_completed: int, metrics: Mapping[str, Any], *, ask_best: bool = False
+    ) -> bool:
+        """With ask_best waits up to a second for the master's word on whether this is the best
+        validation of the experiment; True where it does not say, and without ask_best."""
+        _check("validation", steps_completed)
+        return self._report("validation", steps_completed, metrics, None, ask_best)
+
+    def _report(
+        self,
+        group: str,
+        steps_completed: int,
+        metrics: Mapping[str, Any],
+        batch_metrics: Optional[List[Mapping[str, Any]]],
+        ask_best: bool = False,
+    ) -> bool:
+        raise NotImplementedError
+
+    def report_progress(self, progress: float) -> None:
+        """How much of the training is done, 0 to 1."""
+        raise NotImplementedError
+
+    def report_early_exit(self, reason: EarlyExitReason) -> None:
+        """The trial is about to end and another start would be useless. Any rank."""
+        raise NotImplementedError
+
+    def set_status(self, status: str) -> None:
+        """A word for people: "training", "validating"."""
+        raise NotImplementedError
+
+    def get_experiment_best_validation(self) -> Optional[float]:
+        """The best of the searcher's metric in the experiment; None before the first."""
+        raise NotImplementedError
+
+    def get_metadata(self) -> Optional[Dict[str, Any]]:
+        """What was said of this run by set_metadata."""
+        raise NotImplementedError
+
+    def set_metadata(self, metadata: Dict[str, Any]) -> None:
+        """Replaces it: any JSON of at most 64 KiB."""
+        raise NotImplementedError
+
+    def get_tensorboard_path(self) -> pathlib.Path:
+        """A folder of this rank's own for event files."""
+        raise NotImplementedError
+
+    def upload_tensorboard_files(self) -> None:
+        """Copies those that have changed beside the checkpoints."""
+        raise NotImplementedError
+
+    def flush(self) -> None:
+        """Waits until the master has every report."""
+        raise NotImplementedError
+
+
+class ClusterTrain(TrainContext):
+    """The twin on the cluster. `queue`: None on ranks other than the chief."""
+
+    def __init__(
+        self,
+        trial: TrialInfo,
+        allocation_id: str,
+        master: Master,
+        queue: Optional[ReportQueue],
+        tensorboard: pathlib.Path,
+        tensorboard_storage: pathlib.Path,
+    ) -> None:
+        self._trial, self._allocation = trial, allocation_id
+        self._master, self._queue = master, queue
+        self._tensorboard, self._tensorboard_storage = tensorboard, tensorboard_storage
+        self._status = ""
+        self._last: Dict[str, int] = {}  # Group -> steps of its newest report.
+
+    def _report(
+        self,
+        group: str,
+        steps_completed: int,
+        metrics: Mapping[str, Any],
+        batch_metrics: Optional[List[Mapping[str, Any]]],
+        ask_best: bool = False,
+    ) -> bool:
+        if self._queue is None:
+            return True
+        self._warn_of_repetition(group, steps_completed)
+        report: Dict[str, Any] = {
+            "group": group,
+            "stepsCompleted": steps_completed,
+            "reportTime": now(),
+            "metrics": metrics,
+        }
+        if batch_metrics:
+            report["batchMetrics"] = batch_metrics
+        number = self._queue.add(
+            VALIDATION if group == "validation" else METRICS, _json.encode(report)
+        )
+        return self._queue.best(number) if ask_best else True
+
+    def _warn_of_repetition(self, group: str, steps_completed: int) -> None:
+        if self._last.get(group) == steps_completed:
+            print(
+                f"WARNING: {group} metrics are reported at {steps_completed} steps once more; the "
+                "master keeps the first: report them together, or as another group",
+                file=sys.stderr,
+                flush=True,
+            )
+        self._last[group] = steps_completed
+
+    def report_progress(self, progress: float) -> None:
+        _check_progress(progress)
+        if self._queue:
+            self._queue.set_progress(float(progress))
+
+    def report_early_exit(self, reason: EarlyExitReason) -> None:
+        if reason is EarlyExitReason.INVALID_HP:
+            self._master.post(
+                SERVICE + "ReportEarlyExit",
+                {"allocationId": self._allocation, "reason": "INVALID_HP"},
+            )
+
+    def set_status(self, status: str) -> None:
+        if self._queue and status != self._status:
+            self._status = status
+            try:
+                self._master.post(
+                    f"/api/v1/trials/{self._trial.trial_id}/runner/metadata", {"state": status}
+                )
+            except MasterError as error:
+                print(f"WARNING: {error}", file=sys.stderr)
+
+    def get_experiment_best_validation(self) -> Optional[float]:
+        if self._queue:
+            self._queue.flush()
+        try:
+            best = self._master.get(
+                f"/api/v1/experiments/{self._trial.experiment_id}/searcher"
+                "/best_searcher_validation_metric"
+            )
+        except MasterError as error:
+            if error.status == 404:
+                return None
+            raise
+        return float(best["metric"])
+
+    def get_metadata(self) -> Optional[Dict[str, Any]]:
+        return self._master.get(f"/api/v1/runs/{self._trial.trial_id}/metadata").get("metadata")
+
+    def set_metadata(self, metadata: Dict[str, Any]) -> None:
+        self._master.post(
+            f"/api/v1/runs/{self._trial.trial_id}/metadata",
+            {"runId": self._trial.trial_id, "metadata": metadata},
+        )
+
+    def get_tensorboard_path(self) -> pathlib.Path:
+        self._tensorboard.mkdir(parents=True, exist_ok=True)
+        return self._tensorboard
+
+    def upload_tensorboard_files(self) -> None:
+        copy_changed(self._tensorboard, self._tensorboard_storage)
+
+    def flush(self) -> None:
+        if self._queue:
+            self._queue.flush()
+
+
+class PrintedTrain(TrainContext):
+    """The twin off the cluster: metrics are lines of the chief."""
+
+    def __init__(self, chief: bool, rank: int) -> None:
+        self._chief = chief
+        self._tensorboard = pathlib.Path("tensorboard", f"rank-{rank}")
+        self._metadata: Dict[str, Any] = {}
+
+    def _report(
+        self,
+        group: str,
+        steps_completed: int,
+        metrics: Mapping[str, Any],
+        batch_metrics: Optional[List[Mapping[str, Any]]],
+        ask_best: bool = False,
+    ) -> bool:
+        if self._chief:
+            print(f"{group} steps={steps_completed} {_json.encode(metrics)}", flush=True)
+        return True
+
+    def report_progress(self, progress: float) -> None:
+        _check_progress(progress)
+
+    def report_early_exit(self, reason: EarlyExitReason) -> None:
+        print(f"early exit: {reason.name}", file=sys.stderr)
+
+    def set_status(self, status: str) -> None:
+        pass
+
+    def get_experiment_best_validation(self) -> Optional[float]:
+        return None
+
+    def get_metadata(self) -> Optional[Dict[str, Any]]:
+        return self._metadata
+
+    def set_metadata(self, metadata: Dict[str, Any]) -> None:
+        self._metadata = dict(metadata)
+
+    def get_tensorboard_path(self) -> pathlib.Path:
+        self._tensorboard.mkdir(parents=True, exist_ok=True)
+        return self._tensorboard
+
+    def upload_tensorboard_files(self) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+
+def copy_changed(source: pathlib.Path, target: pathlib.Path) -> None:
+    """Files that are of another size or newer; each replaced whole."""
+    if not source.is_dir():
+        return
+    for path in source.rglob("*"):
+        to = target / path.relative_to(source)
+        if not path.is_file() or (to.exists() and _same(path, to)):
+            continue
+        to.parent.mkdir(parents=True, exist_ok=True)
+        aside = to.with_name(f".{to.name}.{os.getpid()}")
+        shutil.copy2(path, aside)
+        os.replace(aside, to)
+
+
+def _same(one: pathlib.Path, other: pathlib.Path) -> bool:
+    a, b = one.stat(), other.stat()
+    return a.st_size == b.st_size and int(a.st_mtime) <= int(b.st_mtime)
+
+
+def _check(group: str, steps_completed: int) -> None:
+    if not group or "." in group:
+        raise ValueError(f"{group!r} is no group of metrics: give a name without '.'")
+    if not 0 <= steps_completed < _MAX_STEPS:
+        raise ValueError(f"steps_completed is {steps_completed}, and must be 0 or more")
+
+
+def _check_progress(progress: float) -> None:
+    if not 0 <= progress <= 1:
+        raise ValueError(f"progress is {progress}, and must be from 0 to 1")

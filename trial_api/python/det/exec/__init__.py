@@ -1,0 +1,1 @@
+"""What runs inside of a task: `python3 -m det.exec.<name>`."""

@@ -1,0 +1,178 @@
+"""Checkpoints and the model registry of the SDK."""
+
+from __future__ import annotations
+
+import base64
+import enum
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import urllib.parse
+from typing import Any, Dict, List, Optional, Union
+
+from det._errors import CheckpointError
+from det.experimental._session import Session
+
+
+class CheckpointState(enum.Enum):
+    ACTIVE = "ACTIVE"
+    COMPLETED = "COMPLETED"
+    ERROR = "ERROR"
+    DELETED = "DELETED"
+    PARTIALLY_DELETED = "PARTIALLY_DELETED"
+    UNSPECIFIED = "UNSPECIFIED"
+
+
+class Checkpoint:
+    """One checkpoint, as it was when it was asked for."""
+
+    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+        self._session = session
+        self.uuid = str(told["uuid"])
+        self.state = CheckpointState(
+            str(told.get("state") or "STATE_UNSPECIFIED").replace("STATE_", "", 1)
+        )
+        self.metadata: Dict[str, Any] = told.get("metadata") or {}
+        self.resources = {name: int(size) for name, size in (told.get("resources") or {}).items()}
+        self.report_time = str(told.get("reportTime") or "")
+        self.storage_path = str(told.get("storagePath") or "")
+        self.training: Dict[str, Any] = told.get("training") or {}
+
+    def value(self, metric: Optional[str]) -> Optional[float]:
+        """Of a validation metric at this checkpoint, or of the searcher's; None without it."""
+        if metric is None:
+            found: Any = self.training.get("searcherMetric")
+        else:
+            validation = self.training.get("validationMetrics") or {}
+            found = (validation.get("avgMetrics") or {}).get(metric)
+        return float(found) if isinstance(found, (int, float, str)) else None
+
+    def download(
+        self, path: Optional[Union[str, "os.PathLike[str]"]] = None, mode: str = "auto"
+    ) -> str:
+        """Into the folder, `checkpoints/<uuid>` without one; its path. mode: "direct" from the
+        storage, "master" through the master, "auto": direct where the storage is mounted. Files are
+        compared with what was saved."""
+        if mode not in ("auto", "direct", "master"):
+            raise ValueError(f"mode is {mode!r}, and auto, direct and master are known")
+        target = pathlib.Path(path or pathlib.Path("checkpoints", self.uuid))
+        direct = mode == "direct" or (mode == "auto" and os.path.isdir(self.storage_path))
+        for name in sorted(self.resources):
+            if name.endswith("/"):
+                (target / name).mkdir(parents=True, exist_ok=True)
+                continue
+            to = target / name
+            to.parent.mkdir(parents=True, exist_ok=True)
+            aside = to.with_name(f".{to.name}.{os.getpid()}")
+            if direct:
+                shutil.copyfile(pathlib.Path(self.storage_path, name), aside)
+            else:
+                self._fetch(name, aside)
+            os.replace(aside, to)
+        self._verify(target)
+        return str(target)
+
+    def _fetch(self, name: str, to: pathlib.Path) -> None:
+        path = f"/api/v1/checkpoints/{self.uuid}/files/{urllib.parse.quote(name)}"
+        with open(to, "wb") as file:
+            for told in self._session.lines(path):
+                file.write(base64.b64decode(told.get("chunk") or ""))
+
+    def _verify(self, folder: pathlib.Path) -> None:
+        manifest = folder / "manifest.json"
+        if not manifest.exists():
+            return
+        for file in json.loads(manifest.read_text(encoding="utf-8"))["files"]:
+            path = folder / file["path"]
+            digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+            if digest != file["sha256"]:
+                raise CheckpointError(f"checkpoint {self.uuid}: {path} is not what was saved")
+
+    def delete(self) -> None:
+        """Refused, and who holds it named, while something does."""
+        kept = self._session.delete(
+            "/api/v1/checkpoints", {"checkpointUuids": [self.uuid]}
+        ).get("kept")
+        if kept:
+            raise CheckpointError(f"checkpoint {self.uuid} is held by {kept[0].get('holder')}")
+
+    def __repr__(self) -> str:
+        return f"Checkpoint(uuid={self.uuid})"
+
+
+def best_of(
+    checkpoints: List[Checkpoint], metric: Optional[str], smaller_is_better: bool
+) -> Checkpoint:
+    """Raises ValueError where none has the metric."""
+    valued = [(c.value(metric), c) for c in checkpoints]
+    known = [(value, c) for value, c in valued if value is not None]
+    if not known:
+        raise ValueError(f"no checkpoint has {metric or 'the metric of the searcher'}")
+    pick = min if smaller_is_better else max
+    return pick(known, key=lambda pair: pair[0])[1]
+
+
+class ModelVersion:
+    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+        self._session = session
+        self.model_version = int(told["version"])
+        self.name = str(told.get("name") or "")
+        self.metadata: Dict[str, Any] = told.get("metadata") or {}
+        self.model_id = int((told.get("model") or {}).get("id") or 0)
+        self.checkpoint = Checkpoint(session, told["checkpoint"])
+
+    def delete(self) -> None:
+        self._session.delete(f"/api/v1/models/{self.model_id}/versions/{self.model_version}")
+
+
+class Model:
+    """A model of the registry."""
+
+    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+        self._session = session
+        self.model_id = int(told["id"])
+        self.name = str(told["name"])
+        self.description = str(told.get("description") or "")
+        self.metadata: Dict[str, Any] = told.get("metadata") or {}
+        self.labels: List[str] = told.get("labels") or []
+        self.archived = bool(told.get("archived"))
+        self._path = f"/api/v1/models/{self.model_id}"
+
+    def register_version(
+        self, checkpoint_uuid: str, name: str = "", metadata: Optional[Dict[str, Any]] = None
+    ) -> ModelVersion:
+        """The next version; its checkpoint is held from then on."""
+        body = {"checkpointUuid": checkpoint_uuid, "name": name, "metadata": metadata or {}}
+        told = self._session.post(f"{self._path}/versions", body)
+        return ModelVersion(self._session, told["modelVersion"])
+
+    def get_version(self, version: int = -1) -> Optional[ModelVersion]:
+        """-1: the newest; None without one."""
+        if version == -1:
+            versions = self.list_versions()
+            return versions[-1] if versions else None
+        told = self._session.get(f"{self._path}/versions/{version}")
+        return ModelVersion(self._session, told["modelVersion"])
+
+    def list_versions(self) -> List[ModelVersion]:
+        """From the first to the newest."""
+        found = self._session.pages(f"{self._path}/versions", "modelVersions")
+        return sorted(
+            (ModelVersion(self._session, told) for told in found), key=lambda v: v.model_version
+        )
+
+    get_versions = list_versions
+
+    def archive(self) -> None:
+        self._session.post(f"{self._path}/archive")
+
+    def unarchive(self) -> None:
+        self._session.post(f"{self._path}/unarchive")
+
+    def delete(self) -> None:
+        self._session.delete(self._path)
+
+    def __repr__(self) -> str:
+        return f"Model(name={self.name})"

@@ -1,0 +1,95 @@
+"""Reads a model directory for an upload."""
+
+from __future__ import annotations
+
+import base64
+import fnmatch
+import os
+import pathlib
+import stat
+from typing import Any, Dict, Iterable, List, Sequence, Union
+
+LIMIT = 95 << 20  # Bytes.
+_ALWAYS = [".git", "__pycache__", "*.pyc", ".ipynb_checkpoints", ".DS_Store", "*.egg-info"]
+_FILE, _LINK, _FOLDER = 48, 50, 53  # Types as in a tar header.
+
+
+def read_context(
+    model_dir: Union[str, "os.PathLike[str]"],
+    includes: Iterable[Union[str, "os.PathLike[str]"]] = (),
+) -> List[Dict[str, Any]]:
+    """All files below but what .detignore leaves out, and besides, by their names, the files and
+    folders of `includes`. Raises ValueError naming what does not fit."""
+    root = pathlib.Path(model_dir)
+    if not root.is_dir():
+        raise ValueError(f"{root} is no directory")
+    files = _read(root, root, _rules(root))
+    for include in map(pathlib.Path, includes):
+        found = _read(include, include.parent, _ALWAYS) if include.is_dir() else []
+        entry = _entry(include, include.parent)
+        names = {file["path"] for file in files}
+        for file in [entry, *found]:
+            if file["path"] in names:
+                raise ValueError(f"{include}: {file['path']} is in {root} already")
+            files.append(file)
+    size = sum(len(file["content"]) * 3 // 4 for file in files)
+    if size > LIMIT:
+        raise ValueError(f"{root} has {size >> 20} MiB, and at most {LIMIT >> 20} can be sent")
+    return files
+
+
+def _rules(root: pathlib.Path) -> List[str]:
+    path = root / ".detignore"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return _ALWAYS + [line.strip() for line in lines if line.strip() and line[0] != "#"]
+
+
+def ignored(path: str, folder: bool, rules: Sequence[str]) -> bool:
+    """By the last rule that fits; one with '!' takes it in again."""
+    result = False
+    for rule in rules:
+        negated, pattern = rule.startswith("!"), rule.lstrip("!")
+        if pattern.endswith("/") and not folder:
+            continue
+        pattern = pattern.rstrip("/")
+        anchored = "/" in pattern
+        name = path if anchored else path.rpartition("/")[2]
+        if fnmatch.fnmatchcase(name, pattern.lstrip("/").replace("**/", "*")):
+            result = not negated
+    return result
+
+
+def _read(top: pathlib.Path, root: pathlib.Path, rules: Sequence[str]) -> List[Dict[str, Any]]:
+    files: List[Dict[str, Any]] = []
+    for folder, folders, names in os.walk(top):
+        below = pathlib.Path(folder)
+        kept = [
+            name
+            for name in sorted(folders)
+            if not ignored((below / name).relative_to(root).as_posix(), True, rules)
+        ]
+        folders[:] = kept
+        for name in kept + sorted(names):
+            path = below / name
+            if name in kept or not ignored(path.relative_to(root).as_posix(), False, rules):
+                files.append(_entry(path, root))
+    return files
+
+
+def _entry(path: pathlib.Path, root: pathlib.Path) -> Dict[str, Any]:
+    status = path.lstat()
+    if stat.S_ISLNK(status.st_mode):
+        kind, content = _LINK, os.readlink(path).encode()
+    elif stat.S_ISDIR(status.st_mode):
+        kind, content = _FOLDER, b""
+    elif stat.S_ISREG(status.st_mode):
+        kind, content = _FILE, path.read_bytes()
+    else:
+        raise ValueError(f"{path} is neither file nor folder")
+    return {
+        "path": path.relative_to(root).as_posix(),
+        "type": kind,
+        "content": base64.b64encode(content).decode(),
+        "mtime": int(status.st_mtime),
+        "mode": stat.S_IMODE(status.st_mode),
+    }

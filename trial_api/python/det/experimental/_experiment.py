@@ -1,0 +1,267 @@
+"""Experiments and trials of the SDK."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import time
+from typing import Any, Callable, Dict, Iterator, List, Optional
+
+from det._errors import MasterError
+from det.experimental._checkpoint import Checkpoint, best_of
+from det.experimental._session import Session
+
+
+class ExperimentState(enum.Enum):
+    """As the API names it, without STATE_."""
+
+    ACTIVE = "ACTIVE"
+    QUEUED = "QUEUED"
+    PULLING = "PULLING"
+    STARTING = "STARTING"
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+    STOPPING_COMPLETED = "STOPPING_COMPLETED"
+    STOPPING_CANCELED = "STOPPING_CANCELED"
+    STOPPING_ERROR = "STOPPING_ERROR"
+    STOPPING_KILLED = "STOPPING_KILLED"
+    COMPLETED = "COMPLETED"
+    CANCELED = "CANCELED"
+    ERROR = "ERROR"
+    DELETED = "DELETED"
+    DELETING = "DELETING"
+    DELETE_FAILED = "DELETE_FAILED"
+    UNSPECIFIED = "UNSPECIFIED"
+
+    @classmethod
+    def of(cls, told: str) -> ExperimentState:
+        return cls(told.replace("STATE_", "", 1))
+
+    @property
+    def is_over(self) -> bool:
+        return self.value in ("COMPLETED", "CANCELED", "ERROR", "DELETED")
+
+
+TrialState = ExperimentState  # The same words.
+
+
+@dataclasses.dataclass
+class TrialMetrics:
+    """One report of a trial."""
+
+    trial_id: int
+    trial_run_id: int
+    group: str
+    steps_completed: int
+    end_time: str
+    metrics: Dict[str, Any]
+
+
+class Trial:
+    """One trial; what it is at the time of reload()."""
+
+    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+        self._session = session
+        self.id = int(told["id"])
+        self._take(told)
+
+    def _take(self, told: Dict[str, Any]) -> None:
+        self.experiment_id = int(told.get("experimentId") or 0)
+        self.state = TrialState.of(told.get("state") or "STATE_UNSPECIFIED")
+        self.hparams: Dict[str, Any] = told.get("hparams") or {}
+        self.restarts = int(told.get("restarts") or 0)
+        self.summary_metrics: Dict[str, Any] = told.get("summaryMetrics") or {}
+
+    def reload(self) -> Trial:
+        self._take(self._session.get(f"/api/v1/trials/{self.id}")["trial"])
+        return self
+
+    def kill(self) -> None:
+        self._session.post(f"/api/v1/trials/{self.id}/kill")
+
+    def iter_logs(self, follow: bool = False, **filters: Any) -> Iterator[str]:
+        """Lines with their ends. filters: those of TrialLogs, such as rankIds=[0]."""
+        for line in self._session.lines(
+            f"/api/v1/trials/{self.id}/logs", follow=follow or None, **filters
+        ):
+            message = str(line.get("message", ""))
+            yield message if message.endswith("\n") else message + "\n"
+
+    logs = iter_logs
+
+    def iter_metrics(self, group: Optional[str] = None) -> Iterator[TrialMetrics]:
+        """All reports, or those of a group, in their order."""
+        yield from iter_metrics(self._session, [self.id], group)
+
+    def list_checkpoints(self) -> List[Checkpoint]:
+        """The complete ones, oldest first."""
+        return _checkpoints(self._session, f"/api/v1/trials/{self.id}/checkpoints")
+
+    def top_checkpoint(
+        self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
+    ) -> Checkpoint:
+        """The best by a validation metric, or the searcher's. Raises ValueError without one."""
+        smaller = smaller_is_better
+        if smaller is None:
+            smaller = get_experiment(self._session, self.experiment_id).smaller_is_better
+        return best_of(self.list_checkpoints(), sort_by, smaller)
+
+    def __repr__(self) -> str:
+        return f"Trial(id={self.id})"
+
+
+class Experiment:
+    """One experiment; what it is at the time of reload()."""
+
+    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+        self._session = session
+        self.id = int(told["id"])
+        self._take(told)
+
+    def _take(self, told: Dict[str, Any]) -> None:
+        self.name = str(told.get("name") or "")
+        self.description = str(told.get("description") or "")
+        self.labels: List[str] = told.get("labels") or []
+        self.notes = str(told.get("notes") or "")
+        self.archived = bool(told.get("archived"))
+        self.config: Dict[str, Any] = told.get("config") or {}
+        self.state = ExperimentState.of(told.get("state") or "STATE_UNSPECIFIED")
+        self.state_reason = str(told.get("stateReason") or "")
+        self.progress = float(told.get("progress") or 0)
+        self.project_id = int(told.get("projectId") or 0)
+
+    @property
+    def smaller_is_better(self) -> bool:
+        return bool((self.config.get("searcher") or {}).get("smaller_is_better", True))
+
+    def reload(self) -> Experiment:
+        told = self._session.get(f"/api/v1/experiments/{self.id}")
+        self._take({"config": told.get("config"), **told["experiment"]})
+        return self
+
+    def wait(self, interval: float = 5.0) -> ExperimentState:
+        """Until it is over; interval: seconds after which a broken connection is tried again."""
+        while not self.reload().state.is_over:
+            try:
+                for told in self._session.lines(f"/api/v1/experiments/{self.id}/watch"):
+                    state = ExperimentState.of(told["experiment"].get("state", ""))
+                    if state.is_over:
+                        break
+            except MasterError as error:
+                if error.status not in (0, 503):
+                    raise
+                time.sleep(interval)
+        return self.state
+
+    def await_first_trial(self, interval: float = 0.1) -> Trial:
+        """Waits until there is one. Raises ValueError where the experiment ends without."""
+        while True:
+            trials = self.list_trials()
+            if trials:
+                return trials[0]
+            if self.reload().state.is_over:
+                raise ValueError(f"experiment {self.id} is {self.state.value} and has no trial")
+            time.sleep(interval)
+
+    def list_trials(self) -> List[Trial]:
+        path = f"/api/v1/experiments/{self.id}/trials"
+        return [Trial(self._session, told) for told in self._session.pages(path, "trials")]
+
+    get_trials = list_trials
+
+    def list_checkpoints(self) -> List[Checkpoint]:
+        """The complete ones of all trials."""
+        return _checkpoints(self._session, f"/api/v1/experiments/{self.id}/checkpoints")
+
+    def top_checkpoint(
+        self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
+    ) -> Checkpoint:
+        """The best by a validation metric, or the searcher's. Raises ValueError without one."""
+        return self.top_n_checkpoints(1, sort_by, smaller_is_better)[0]
+
+    def top_n_checkpoints(
+        self, limit: int, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
+    ) -> List[Checkpoint]:
+        smaller = self.smaller_is_better if smaller_is_better is None else smaller_is_better
+        left, found = self.list_checkpoints(), []
+        while len(found) < limit and (left or not found):
+            best = best_of(left, sort_by, smaller)
+            found.append(best)
+            left.remove(best)
+            if not any(c.value(sort_by) is not None for c in left):
+                break
+        return found
+
+    def activate(self) -> None:
+        self._act("activate")
+
+    def pause(self) -> None:
+        self._act("pause")
+
+    def cancel(self) -> None:
+        self._act("cancel")
+
+    def kill(self) -> None:
+        self._act("kill")
+
+    def archive(self) -> None:
+        self._act("archive")
+
+    def unarchive(self) -> None:
+        self._act("unarchive")
+
+    def delete(self) -> None:
+        self._session.delete(f"/api/v1/experiments/{self.id}")
+
+    def set_name(self, name: str) -> None:
+        self._patch(name=name)
+
+    def set_description(self, description: str) -> None:
+        self._patch(description=description)
+
+    def set_notes(self, notes: str) -> None:
+        self._patch(notes=notes)
+
+    def set_labels(self, labels: List[str]) -> None:
+        self._patch(labels=labels)
+
+    def move_to_project(self, project_id: int) -> None:
+        self._session.post(
+            f"/api/v1/experiments/{self.id}/move", {"destinationProjectId": project_id}
+        )
+
+    def _act(self, verb: str) -> None:
+        self._session.post(f"/api/v1/experiments/{self.id}/{verb}")
+
+    def _patch(self, **changes: Any) -> None:
+        self._session.patch(f"/api/v1/experiments/{self.id}", {"id": self.id, **changes})
+        self.reload()
+
+    def __repr__(self) -> str:
+        return f"Experiment(id={self.id})"
+
+
+def get_experiment(session: Session, experiment_id: int) -> Experiment:
+    return Experiment(session, {"id": experiment_id}).reload()
+
+
+def iter_metrics(
+    session: Session, trial_ids: List[int], group: Optional[str]
+) -> Iterator[TrialMetrics]:
+    for told in session.lines(
+        "/api/v1/trials/metrics/trial_metrics", trialIds=trial_ids, group=group
+    ):
+        for report in told.get("metrics") or []:
+            yield TrialMetrics(
+                trial_id=int(report["trialId"]),
+                trial_run_id=int(report.get("trialRunId") or 0),
+                group=str(report.get("group") or ""),
+                steps_completed=int(report.get("totalBatches") or 0),
+                end_time=str(report.get("endTime") or ""),
+                metrics=report.get("metrics") or {},
+            )
+
+
+def _checkpoints(session: Session, path: str) -> List[Checkpoint]:
+    keep: Callable[[Dict[str, Any]], bool] = lambda c: c.get("state") == "STATE_COMPLETED"
+    return [Checkpoint(session, told) for told in session.pages(path, "checkpoints") if keep(told)]

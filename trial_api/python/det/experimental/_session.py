@@ -1,0 +1,112 @@
+"""Who speaks with which master: addresses, tokens, the file in which `det` keeps them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import urllib.parse
+import uuid
+from typing import Any, Dict, Iterator, List, Optional
+
+from det._errors import MasterError
+from det._master import Master
+
+PATIENCE = 60.0  # Seconds that a call waits for a master that is away.
+_PAGE = 500
+
+
+class Session:
+    """Calls as one user."""
+
+    def __init__(self, master: Master) -> None:
+        self._master = master
+
+    def get(self, path: str, **query: Any) -> Dict[str, Any]:
+        return self._master.get(path + _query(query))
+
+    def post(self, path: str, body: Any = None) -> Dict[str, Any]:
+        # A repetition, after an answer that was lost, makes nothing twice.
+        key = {"Idempotency-Key": str(uuid.uuid4())}
+        return self._master.call("POST", path, {} if body is None else body, headers=key)
+
+    def patch(self, path: str, body: Any) -> Dict[str, Any]:
+        return self._master.call("PATCH", path, body)
+
+    def delete(self, path: str, body: Any = None) -> Dict[str, Any]:
+        return self._master.call("DELETE", path, body)
+
+    def lines(self, path: str, **query: Any) -> Iterator[Dict[str, Any]]:
+        """Of a stream. A connection is of one call, so it is one of its own."""
+        with self._master.another() as master:
+            yield from master.lines(path + _query(query))
+
+    def pages(self, path: str, name: str, **query: Any) -> Iterator[Dict[str, Any]]:
+        """All elements of a list, page by page."""
+        offset = 0
+        while True:
+            told = self.get(path, offset=offset, limit=_PAGE, **query)
+            found: List[Dict[str, Any]] = told.get(name) or []
+            yield from found
+            offset += len(found)
+            if not found or offset >= int((told.get("pagination") or {}).get("total", offset)):
+                return
+
+
+def connect(
+    master: Optional[str] = None,
+    user: Optional[str] = None,
+    password: Optional[str] = None,
+    cert_path: Optional[str] = None,
+    cert_name: Optional[str] = None,
+) -> Session:
+    """What is left out is of the environment: DET_MASTER, DET_USER, DET_PASS, DET_USER_TOKEN, and
+    DET_MASTER_CERT_FILE; without a password, of who is signed in by `det user login`. Raises
+    MasterError."""
+    url = canonical_url(master or os.environ.get("DET_MASTER") or "http://localhost:8080")
+    cert = cert_path or os.environ.get("DET_MASTER_CERT_FILE")
+    name = cert_name or os.environ.get("DET_MASTER_CERT_NAME")
+    user = user or os.environ.get("DET_USER")
+    password = password if password is not None else os.environ.get("DET_PASS")
+    token = None if password is not None else os.environ.get("DET_USER_TOKEN")
+    token = token or (cached_token(url, user) if password is None else None)
+    if token is None:
+        if user is None or password is None:
+            raise MasterError(
+                f"nobody is signed in at {url}: call login(user=..., password=...), set "
+                "DET_USER_TOKEN, or run det user login"
+            )
+        with Master([url], {}, cert, name, PATIENCE) as door:
+            answer = door.post("/api/v1/auth/login", {"username": user, "password": password})
+        token = str(answer["token"])
+    return Session(Master([url], {"Authorization": f"Bearer {token}"}, cert, name, PATIENCE))
+
+
+def canonical_url(url: str) -> str:
+    """With scheme and port."""
+    parts = urllib.parse.urlsplit(url if "//" in url else f"http://{url}")
+    port = parts.port or {"https": 443}.get(parts.scheme, 80 if "//" in url else 8080)
+    return f"{parts.scheme}://{parts.hostname}:{port}{parts.path.rstrip('/')}"
+
+
+def cached_token(url: str, user: Optional[str]) -> Optional[str]:
+    """Of the file that the command line keeps; the active user's where none is named."""
+    folder = os.environ.get("DET_DEBUG_CONFIG_PATH")
+    if not folder:
+        config = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+        folder = os.path.join(config, "determined")
+    try:
+        told = json.loads(pathlib.Path(folder, "auth.json").read_text(encoding="utf-8"))
+        known = told["masters"][url]
+        token = known["tokens"].get(user or known.get("active_user"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return str(token) if token else None
+
+
+def _query(query: Dict[str, Any]) -> str:
+    given = {name: value for name, value in query.items() if value is not None}
+    for name, value in given.items():
+        if isinstance(value, bool):
+            given[name] = str(value).lower()
+    return "?" + urllib.parse.urlencode(given, doseq=True) if given else ""

@@ -1,0 +1,103 @@
+"""Who is who: the ranks of a trial on this node, and what each finds in its environment."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import secrets
+import socket
+from typing import Dict, List, Optional
+
+from det._info import ClusterInfo, get_cluster_info
+
+DEFAULT_PORT = 29400
+_LOOPBACK = "127.0.0.1"
+
+
+@dataclasses.dataclass
+class Layout:
+    """Nodes in the order of their ranks, slots of each, and which of them this one is."""
+
+    addresses: List[str]
+    slots: List[int]
+    node: int
+    local: bool = False  # Off the cluster.
+
+    @property
+    def size(self) -> int:
+        return sum(self.slots)
+
+    @property
+    def first_rank(self) -> int:
+        return sum(self.slots[: self.node])
+
+    def environment(self, local_rank: int) -> Dict[str, str]:
+        """Of one rank, under the names that libraries know; besides that of the launcher."""
+        local_size = self.slots[self.node]
+        numbers = {
+            "rank": self.first_rank + local_rank,
+            "size": self.size,
+            "local_rank": local_rank,
+            "local_size": local_size,
+            "cross_rank": self.node,
+            "cross_size": len(self.slots),
+        }
+        env = {"DET_" + name.upper(): str(value) for name, value in numbers.items()}
+        for name, same in (
+            ("RANK", "rank"),
+            ("WORLD_SIZE", "size"),
+            ("LOCAL_RANK", "local_rank"),
+            ("LOCAL_WORLD_SIZE", "local_size"),
+            ("GROUP_RANK", "cross_rank"),
+            ("GROUP_WORLD_SIZE", "cross_size"),
+        ):
+            env[name] = str(numbers[same])
+        env["MASTER_ADDR"] = env["DET_CHIEF_IP"] = self.addresses[0]
+        env["DET_RENDEZVOUS"] = json.dumps(
+            {"addresses": self.addresses, "rank": self.node, "slots": self.slots}
+        )
+        return env
+
+
+def find_layout(slots: Optional[int] = None) -> Layout:
+    """On the cluster as the master says; waits until all nodes have started. Off it this machine
+    alone, with so many ranks (1)."""
+    info = get_cluster_info()
+    if info is None:
+        return Layout([_LOOPBACK], [slots or 1], 0, local=True)
+    here = slots or max(len(info.slot_ids), 1)
+    if _is_one_node(info):
+        return Layout([_LOOPBACK], [here], 0)
+    told = info.rendezvous()
+    if slots and len(told.slots) > 1:
+        raise ValueError("on several nodes there is one process per slot; do not give a number")
+    counts = told.slots if not slots else [slots]
+    return Layout(told.addresses, [max(count, 1) for count in counts], told.rank)
+
+
+def common_environment(layout: Layout) -> Dict[str, str]:
+    """Of all ranks."""
+    env = {"PYTHONUNBUFFERED": "1"}
+    if layout.local:
+        env["DET_RANK_KEY"] = secrets.token_hex(32)
+        env["MASTER_PORT"], env["INTER_TRAIN_PROCESS_COMM_PORT_1"] = map(str, _free_ports(2))
+    else:
+        env["MASTER_PORT"] = os.environ.get("C10D_PORT", str(DEFAULT_PORT))
+    if os.environ.get("DET_SLOT_TYPE", "cpu") == "cpu" and "OMP_NUM_THREADS" not in os.environ:
+        env["OMP_NUM_THREADS"] = "1"
+    return env
+
+
+def _is_one_node(info: ClusterInfo) -> bool:
+    resources = (info.trial.config.get("resources") or {}) if info.trial else {}
+    wanted = resources.get("slots_per_trial")
+    return wanted is not None and int(wanted) <= max(len(info.slot_ids), 1)
+
+
+def _free_ports(count: int) -> List[int]:
+    sockets = [socket.create_server((_LOOPBACK, 0)) for _ in range(count)]
+    ports = [int(server.getsockname()[1]) for server in sockets]
+    for server in sockets:
+        server.close()
+    return ports

@@ -1,0 +1,112 @@
+"""What the launchers have in common: the command line, the ranks, the word to the master."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Callable, Dict, List, Optional, Tuple
+
+from det._errors import MasterError
+from det._info import get_cluster_info
+from det._master import Master
+from det.launch import _supervisor
+from det.launch._layout import Layout, common_environment, find_layout
+
+_LAST_PATIENCE = 30.0  # Seconds: the trial ends anyway, it need not wait for a master that is away.
+_SLOTS = ("--slots", "--nproc_per_node", "--nproc-per-node")
+Extra = Callable[[Layout, int], Dict[str, str]]
+
+
+def parse(name: str, arguments: List[str]) -> Tuple[Optional[int], List[str]]:
+    """The number of ranks, where it is given, and the command. Exits with 2 on wrong usage."""
+    slots: Optional[int] = None
+    rest = list(arguments)
+    while rest and rest[0].startswith("-") and rest[0] not in ("--", "--trial"):
+        option, equals, value = rest.pop(0).partition("=")
+        if option not in _SLOTS:
+            _usage(name, f"{option} is not known")
+        if not equals:
+            value = rest.pop(0) if rest else ""
+        if not value.isdigit() or int(value) < 1:
+            _usage(name, f"{option} takes a number of processes")
+        slots = int(value)
+    if rest and rest[0] == "--":
+        rest = rest[1:]
+    if not rest:
+        _usage(name, "there is nothing to run")
+    return slots, command_of(rest)
+
+
+def command_of(words: List[str]) -> List[str]:
+    """A script is run by this Python, a class by the harness, else it is a command."""
+    if words[0] == "--trial":
+        if len(words) != 2:
+            raise SystemExit("--trial takes one module:Class")
+        return [sys.executable, "-m", "det.exec.harness", words[1]]
+    if words[0].endswith(".py"):
+        return [sys.executable, *words]
+    return words
+
+
+def launch(name: str, arguments: List[str], extra: Extra) -> int:
+    """Runs a command once per slot of this node, each with its rank and what `extra` adds. The exit
+    code: 0, or that of the first rank that failed (128 + its signal)."""
+    slots, command = parse(name, arguments)
+    try:
+        layout = find_layout(slots)
+        outcome = _supervisor.run(ranks_of(layout, command, extra))
+    except (ValueError, MasterError, OSError) as error:
+        print(f"ERROR: det.launch.{name}: {error}", file=sys.stderr, flush=True)
+        return 1
+    return finish(outcome)
+
+
+def finish(outcome: _supervisor.Outcome) -> int:
+    """Says and tells how a rank failed, if one did; the exit code."""
+    if outcome.failure:
+        print(f"ERROR: {outcome.failure}", file=sys.stderr, flush=True)
+        tell_failure(outcome.failure)
+    return outcome.code
+
+
+def ranks_of(layout: Layout, command: List[str], extra: Extra) -> List[_supervisor.Rank]:
+    common = {**os.environ, **common_environment(layout)}
+    return [
+        _supervisor.Rank(
+            layout.first_rank + local,
+            command,
+            {**common, **layout.environment(local), **extra(layout, local)},
+        )
+        for local in range(layout.slots[layout.node])
+    ]
+
+
+def tell_failure(message: str) -> None:
+    """Why this task is about to end, where the exit code cannot tell."""
+    info = get_cluster_info()
+    if info is None:
+        return
+    with Master.of_task(info) as master:
+        master.patience = _LAST_PATIENCE
+        try:
+            master.post(
+                "/det.trial.v1.TrialRuntime/ReportEarlyExit",
+                {
+                    "allocationId": info.allocation_id,
+                    "reason": "FAILED",
+                    "message": message[:1000],
+                },
+            )
+        except MasterError as error:
+            print(f"WARNING: {error}", file=sys.stderr, flush=True)
+
+
+def _usage(name: str, problem: str) -> None:
+    print(
+        f"det.launch.{name}: {problem}\n"
+        f"usage: python3 -m det.launch.{name} [--slots N] [--] script.py ARGUMENT...\n"
+        f"       python3 -m det.launch.{name} [--slots N] [--] --trial module:Class\n"
+        "       --slots: processes on this machine, off the cluster; on it one per slot",
+        file=sys.stderr,
+    )
+    raise SystemExit(2)

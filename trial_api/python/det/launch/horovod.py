@@ -1,0 +1,26 @@
+"""One process per slot, started by horovodrun on one node.
+
+python3 -m det.launch.horovod python3 train.py
+"""
+
+from __future__ import annotations
+
+import sys
+
+from det.launch._engine import Engine, main
+
+ENGINE = Engine(
+    name="horovod",
+    program="horovodrun",
+    options=[],
+    options_of_root=[],
+    variables={
+        "RANK": "HOROVOD_RANK",
+        "WORLD_SIZE": "HOROVOD_SIZE",
+        "LOCAL_RANK": "HOROVOD_LOCAL_RANK",
+        "LOCAL_WORLD_SIZE": "HOROVOD_LOCAL_SIZE",
+    },
+)
+
+if __name__ == "__main__":
+    sys.exit(main(ENGINE, sys.argv[1:]))

@@ -1,0 +1,28 @@
+"""One process per slot, with what torch.distributed reads from the environment.
+
+python3 -m det.launch.torch_distributed train.py ARGUMENT...
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Dict
+
+from det.launch._layout import Layout
+from det.launch._run import launch
+
+
+def extra(layout: Layout, local_rank: int) -> Dict[str, str]:
+    """Besides what all launchers set: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT."""
+    return {
+        "USE_TORCH_DISTRIBUTED": "True",
+        "ROLE_RANK": str(layout.first_rank + local_rank),
+        "ROLE_WORLD_SIZE": str(layout.size),
+        "TORCHELASTIC_RESTART_COUNT": "0",
+        "TORCHELASTIC_MAX_RESTARTS": "0",
+        "TORCHELASTIC_RUN_ID": "none",
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(launch("torch_distributed", sys.argv[1:], extra))

@@ -1,0 +1,138 @@
+"""Writes event files that TensorBoard reads: scalars and texts, without TensorBoard itself.
+
+    with EventWriter(context.train.get_tensorboard_path()) as writer:
+        writer.add_scalar("loss", 0.5, step)
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import socket
+import struct
+import threading
+import time
+from typing import Any, List, Union
+
+_POLYNOMIAL = 0x82F63B78  # Of CRC-32C (Castagnoli), reflected.
+_MASK = 0xA282EAD8
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # Wire types of protobuf.
+_FLUSH_SECONDS = 30.0
+
+
+def _make_table() -> List[int]:
+    table = []
+    for value in range(256):
+        for _ in range(8):
+            value = (value >> 1) ^ (_POLYNOMIAL if value & 1 else 0)
+        table.append(value)
+    return table
+
+
+_TABLE = _make_table()
+
+
+def crc32c(data: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
+    return crc ^ 0xFFFFFFFF
+
+
+def masked_crc(data: bytes) -> int:
+    """As TFRecord files have it."""
+    crc = crc32c(data)
+    return ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF
+
+
+def record(data: bytes) -> bytes:
+    """A frame: length and its checksum, bytes and theirs."""
+    length = struct.pack("<Q", len(data))
+    return (
+        length
+        + struct.pack("<I", masked_crc(length))
+        + data
+        + struct.pack("<I", masked_crc(data))
+    )
+
+
+class EventWriter:
+    """One event file of a folder. Any thread. Raises OSError for what the disk refuses."""
+
+    def __init__(self, folder: Union[str, "os.PathLike[str]"]) -> None:
+        path = pathlib.Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}"
+        self.path = path / f"{name}.{id(self):x}"
+        self._lock = threading.Lock()
+        self._flushed = time.monotonic()
+        self._file = open(self.path, "ab")
+        self._write(_text(3, "brain.Event:2"), 0)
+        self.flush()
+
+    def add_scalar(self, tag: str, value: Any, step: int) -> None:
+        """value: a number, also of numpy or torch."""
+        point = _text(1, tag) + _key(2, _FIXED32) + struct.pack("<f", float(value))
+        self._write(_message(5, _message(1, point)), step)
+
+    def add_scalars(self, values: Any, step: int) -> None:
+        """Several, by their tags; what is no number is left out."""
+        for tag, value in values.items():
+            try:
+                self.add_scalar(tag, value, step)
+            except (TypeError, ValueError):
+                continue
+
+    def add_text(self, tag: str, text: str, step: int) -> None:
+        """Shown as Markdown."""
+        plugin = _message(9, _message(1, _text(1, "text")))
+        # A tensor of one string: type, shape, value.
+        tensor = _key(1, _VARINT) + _varint(7) + _message(2, _message(2, _key(1, 0) + _varint(1)))
+        tensor += _text(8, text)
+        self._write(_message(5, _message(1, _text(1, tag) + plugin + _message(8, tensor))), step)
+
+    def flush(self) -> None:
+        with self._lock:
+            self._file.flush()
+            self._flushed = time.monotonic()
+
+    def close(self) -> None:
+        with self._lock:
+            self._file.close()
+
+    def __enter__(self) -> EventWriter:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def _write(self, body: bytes, step: int) -> None:
+        event = _key(1, _FIXED64) + struct.pack("<d", time.time())
+        event += _key(2, _VARINT) + _varint(step) + body
+        with self._lock:
+            self._file.write(record(event))
+            late = time.monotonic() - self._flushed > _FLUSH_SECONDS
+        if late:
+            self.flush()
+
+
+def _key(field: int, wire_type: int) -> bytes:
+    return _varint(field << 3 | wire_type)
+
+
+def _varint(value: int) -> bytes:
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _message(field: int, body: bytes) -> bytes:
+    return _key(field, _BYTES) + _varint(len(body)) + body
+
+
+def _text(field: int, text: str) -> bytes:
+    return _message(field, text.encode())

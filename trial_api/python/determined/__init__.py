@@ -1,0 +1,66 @@
+"""`det` under the name that existing scripts import: `determined.core` is `det.core`, the very same
+module, so that a class of it is the same class under both names."""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import types
+from typing import Any, Optional, Sequence
+
+import det
+from det import *  # noqa: F401,F403
+from det import __version__  # noqa: F401
+
+_OURS, _THEIRS = "det", __name__
+
+
+class _Alias(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    """Finds `determined.x` as `det.x`; as a loader, also for `python3 -m determined.x`."""
+
+    def __init__(self, spec: Optional[importlib.machinery.ModuleSpec] = None) -> None:
+        self._spec = spec  # Of the module of det.
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Optional[Sequence[str]],
+        target: Optional[types.ModuleType] = None,
+    ) -> Optional[importlib.machinery.ModuleSpec]:
+        if not fullname.startswith(_THEIRS + "."):
+            return None
+        real = importlib.util.find_spec(_OURS + fullname[len(_THEIRS) :])
+        if real is None:
+            return None
+        package = real.submodule_search_locations is not None
+        spec = importlib.machinery.ModuleSpec(
+            fullname, _Alias(real), origin=real.origin, is_package=package
+        )
+        spec.has_location = real.has_location
+        return spec
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> Any:
+        assert self._spec is not None
+        return importlib.import_module(self._spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        module.__spec__ = self._spec  # The import system has just set that of the other name.
+
+    def get_code(self, fullname: str) -> Any:
+        assert self._spec is not None and self._spec.loader is not None
+        return self._spec.loader.get_code(self._spec.name)  # type: ignore[attr-defined]
+
+    def get_source(self, fullname: str) -> Any:
+        assert self._spec is not None and self._spec.loader is not None
+        return self._spec.loader.get_source(self._spec.name)  # type: ignore[attr-defined]
+
+    def is_package(self, fullname: str) -> bool:
+        assert self._spec is not None
+        return self._spec.submodule_search_locations is not None
+
+
+if not any(isinstance(finder, _Alias) for finder in sys.meta_path):
+    sys.meta_path.insert(0, _Alias())
+core = det.core
+sys.modules[__name__ + ".core"] = det.core

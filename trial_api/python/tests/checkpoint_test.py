@@ -1,0 +1,232 @@
+import errno
+import json
+import os
+import pathlib
+import tempfile
+import threading
+import unittest
+from unittest import mock
+
+from det import CheckpointError
+from det.core import CheckpointContext, DistributedContext
+from det.core._registry import Registry
+from det.core._storage import Storage
+from distributed_test import run_ranks
+
+
+class Told(Registry):
+    def __init__(self):
+        self.saved_ones, self.damaged_ones, self.deleted_ones = [], [], []
+        self.refusal = None
+
+    def saved(self, uuid, metadata, files):
+        self.saved_ones.append((uuid, metadata, {file["path"] for file in files}))
+
+    def damaged(self, uuid, why, instead, steps):
+        self.damaged_ones.append((uuid, instead, steps))
+
+    def deleted(self, uuid):
+        if self.refusal:
+            raise self.refusal
+        self.deleted_ones.append(uuid)
+
+
+class CheckpointTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.base = pathlib.Path(temporary.name, "checkpoints")
+        self.told = Told()
+
+    def context(self, ranks=None, **options):
+        return CheckpointContext(ranks or DistributedContext.single(), Storage(self.base, "o"),
+                                 self.told, **options)
+
+    def save(self, steps, text="state", context=None):
+        with (context or self.context()).store_path({"steps_completed": steps}) as (path, uuid):
+            (path / "sub").mkdir()
+            (path / "sub" / "state").write_text(text)
+        return uuid
+
+    def damage(self, uuid):
+        (self.base / uuid / "sub" / "state").write_text("other")
+
+    def test_what_is_saved_is_there_with_its_checksums(self):
+        uuid = self.save(3)
+        names = {"sub/state", "metadata.json", "manifest.json"}
+        self.assertEqual([(uuid, {"steps_completed": 3}, names)], self.told.saved_ones)
+        manifest = json.loads((self.base / uuid / "manifest.json").read_text())
+        self.assertEqual("o", manifest["owner"])
+        self.assertEqual(["sub/state", "metadata.json"], [f["path"] for f in manifest["files"]])
+        with self.context().restore_path(uuid) as path:
+            self.assertEqual("state", (path / "sub" / "state").read_text())
+        self.assertEqual({"steps_completed": 3}, self.context().get_metadata(uuid))
+        self.assertEqual([uuid], os.listdir(self.base))
+
+    def test_of_a_block_that_fails_nothing_is_left(self):
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            with self.context().store_path({"steps_completed": 1}) as (path, _):
+                (path / "half").write_text("")
+                1 // 0
+        self.assertEqual([], os.listdir(self.base))
+        self.assertEqual([], self.told.saved_ones)
+
+    def test_a_full_disk_leaves_nothing(self):
+        full = OSError(errno.ENOSPC, "no space left")
+        with mock.patch("os.fsync", side_effect=full):
+            with self.assertRaisesRegex(CheckpointError, "no space left.*; check the space"):
+                self.save(1)
+        self.assertEqual([], os.listdir(self.base))
+        self.assertEqual([], self.told.saved_ones)
+
+    def test_metadata_must_say_the_steps(self):
+        with self.assertRaisesRegex(ValueError, "steps_completed is None"):
+            with self.context().store_path({}):
+                pass
+        self.assertFalse(self.base.exists() and os.listdir(self.base))
+
+    def test_upload_and_download_take_what_the_selector_does(self):
+        source, target = self.base.parent / "source", self.base.parent / "target"
+        (source / "a").mkdir(parents=True)
+        for name in ("a/yes", "no"):
+            (source / name).write_text(name)
+        context = self.context()
+        uuid = context.upload(source, {"steps_completed": 1}, selector=lambda n: n != "no")
+        context.download(uuid, target)
+        self.assertTrue((target / "a" / "yes").exists())
+        self.assertFalse((target / "no").exists())
+
+    def test_damage_is_noticed(self):
+        uuid = self.save(1)
+        self.damage(uuid)
+        with self.assertRaisesRegex(CheckpointError, f"{uuid}.*sub/state is damaged"):
+            with self.context().restore_path(uuid):
+                pass
+        (self.base / uuid / "sub" / "state").unlink()
+        with self.assertRaisesRegex(CheckpointError, "missing"):
+            self.context().download(uuid, self.base.parent / "target")
+        with self.assertRaisesRegex(CheckpointError, "no UUID"):
+            self.context().get_metadata("../x")
+
+    def test_the_newest_whole_one_takes_the_place_of_a_damaged_one(self):
+        first, second, third = (self.save(steps) for steps in (1, 2, 3))
+        self.damage(third)
+        self.damage(second)
+        self.assertEqual(first, self.context(latest=third, latest_steps=3).newest_whole())
+        self.assertEqual([(third, first, 1), (second, first, 1)], self.told.damaged_ones)
+        with self.assertRaisesRegex(CheckpointError, "damaged"):
+            self.context(latest=third).newest_whole()  # Another trial's: nothing may replace it.
+        self.assertIsNone(self.context().newest_whole())
+
+    def test_each_rank_adds_its_files(self):
+        def body(ranks):
+            context = self.context(ranks)
+            with context.store_path({"steps_completed": 1}, shard=True) as (path, uuid):
+                (path / f"rank{ranks.rank}").write_text("x")
+                (path / "same").write_text("same")
+            return uuid
+
+        uuids = set(run_ranks(body, 3))
+        self.assertEqual(1, len(uuids))
+        self.assertEqual({"rank0", "rank1", "rank2", "same", "metadata.json", "manifest.json"},
+                         set(os.listdir(self.base / uuids.pop())))
+        self.assertEqual(1, len(self.told.saved_ones))
+
+    def test_files_that_conflict_fail_on_every_rank(self):
+        def body(ranks):
+            with self.assertRaisesRegex(CheckpointError, "'state' of rank 1"):
+                context = self.context(ranks)
+                with context.store_path({"steps_completed": 1}, shard=True) as (path, _):
+                    (path / "state").write_text(str(ranks.rank))
+
+        run_ranks(body, 2)
+        self.assertEqual([], os.listdir(self.base))
+
+    def test_a_rank_that_fails_fails_all(self):
+        def body(ranks):
+            expected = ValueError if ranks.rank == 1 else CheckpointError
+            with self.assertRaisesRegex(expected, "mine"):
+                with self.context(ranks).store_path({"steps_completed": 1}, shard=True):
+                    if ranks.rank == 1:
+                        raise ValueError("mine")
+
+        run_ranks(body, 2)
+        self.assertEqual([], os.listdir(self.base))
+        self.assertEqual([], self.told.saved_ones)
+
+    def test_saving_goes_on_beside_the_training(self):
+        go = threading.Event()
+
+        def body(ranks):
+            context = self.context(ranks)
+
+            def write(path):
+                go.wait(30)
+                (path / f"rank{ranks.rank}").write_text("x")
+
+            pending = context.start_save({"steps_completed": 1}, write, shard=True)
+            together = ranks.allgather(pending.done())
+            go.set()
+            uuid = pending.result()
+            context.close()
+            return together, uuid
+
+        (before, uuid), _ = run_ranks(body, 2)
+        self.assertEqual([False, False], before)
+        self.assertTrue((self.base / uuid / "rank1").exists())
+
+    def test_a_save_that_failed_beside_the_training_is_told_at_the_next(self):
+        context = self.context()
+        context.start_save({"steps_completed": 1}, lambda path: 1 // 0)
+        with self.assertRaises(ZeroDivisionError):
+            context.start_save({"steps_completed": 2}, lambda path: None)
+        context.close()
+        self.assertEqual([], self.told.saved_ones)
+
+    def test_without_shard_only_the_chief_saves(self):
+        def body(ranks):
+            if ranks.rank == 1:
+                with self.assertRaisesRegex(RuntimeError, "only rank 0 saves"):
+                    with self.context(ranks).store_path({"steps_completed": 1}):
+                        pass
+
+        run_ranks(body, 2)
+
+    def test_the_ranks_of_a_node_share_what_is_verified(self):
+        uuid = self.save(1)
+        self.damage(uuid)
+
+        def body(ranks):
+            with self.assertRaisesRegex(CheckpointError, "damaged"):
+                with self.context(ranks).restore_path(uuid):
+                    pass
+
+        run_ranks(body, 2)
+
+    def test_deleted_is_what_the_master_lets_go(self):
+        uuid, context = self.save(1), self.context()
+        self.told.refusal = RuntimeError("held by experiment 4")
+        with self.assertRaisesRegex(RuntimeError, "held"):
+            context.delete(uuid)
+        with context.restore_path(uuid):
+            pass
+        self.told.refusal = None
+        context.delete(uuid)
+        self.assertEqual([], os.listdir(self.base))
+        self.assertEqual([uuid], self.told.deleted_ones)
+
+    def test_what_an_earlier_run_left_half_written_goes(self):
+        Storage(self.base, "o").begin("12345678-1234-1234-1234-123456789abc", 0)
+        Storage(self.base, "other").begin("12345678-1234-1234-1234-123456789abc", 0)
+        self.context()
+        self.assertEqual([".tmp-other-12345678-1234-1234-1234-123456789abc"],
+                         os.listdir(self.base))
+
+    def test_one_of_another_library_is_taken_as_it_is(self):
+        uuid = "12345678-1234-1234-1234-123456789abc"
+        (self.base / uuid).mkdir(parents=True)
+        with self.assertRaisesRegex(CheckpointError, "not complete"):
+            self.context().download(uuid, self.base.parent / "target")
+        (self.base / uuid / "metadata.json").write_text('{"steps_completed": 1}')
+        with self.context().restore_path(uuid) as path:
+            self.assertEqual(self.base / uuid, path)

@@ -1,0 +1,148 @@
+import base64
+import hashlib
+import json
+import os
+import tempfile
+import unittest
+from unittest import mock
+
+from det import CheckpointError, MasterError
+from det.experimental import client
+from det.experimental._context_dir import ignored, read_context
+from det.experimental._session import canonical_url
+from fake_master import fake_master
+
+EMPTY = {name: "" for name in ("DET_MASTER", "DET_USER", "DET_USER_TOKEN")}
+
+
+class ContextDirTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+
+    def write(self, path, text="x"):
+        full = os.path.join(self.folder, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text)
+        return full
+
+    def test_what_is_sent(self):
+        for path in ("m/train.py", "m/sub/a.csv", "m/sub/b.csv", "m/__pycache__/x.pyc", "m/.git/y",
+                     "m/data/big", "m/keep.csv", "extra/lib.py"):
+            self.write(path)
+        os.symlink("train.py", os.path.join(self.folder, "m/link"))
+        self.write("m/.detignore", "# rules\n*.csv\n!keep.csv\n/data\n")
+        sent = read_context(f"{self.folder}/m", [f"{self.folder}/extra"])
+        self.assertEqual({".detignore": 48, "train.py": 48, "sub": 53, "keep.csv": 48, "link": 50,
+                          "extra": 53, "extra/lib.py": 48},
+                         {file["path"]: file["type"] for file in sent})
+        link = [file for file in sent if file["path"] == "link"][0]
+        self.assertEqual(b"train.py", base64.b64decode(link["content"]))
+
+    def test_rules(self):
+        for rule, path, expected in (
+                ("*.csv", "a/b.csv", True), ("/b.csv", "a/b.csv", False), ("a/", "a", False),
+                ("a/*.csv", "a/b.csv", True), ("**/b", "x/y/b", True)):
+            self.assertEqual(expected, ignored(path, False, [rule]), (rule, path))
+
+    def test_what_does_not_fit(self):
+        with self.assertRaisesRegex(ValueError, "nothing is no directory"):
+            read_context(f"{self.folder}/nothing")
+        self.write("m/a")
+        with self.assertRaisesRegex(ValueError, "is in .*m already"):
+            read_context(f"{self.folder}/m", [self.write("a")])
+
+
+class ClientTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+        context = fake_master()
+        self.master = context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+        env = mock.patch.dict(os.environ, {**EMPTY, "DET_DEBUG_CONFIG_PATH": self.folder})
+        env.start()
+        self.addCleanup(env.stop)
+        self.master.answers["/api/v1/auth/login"] = {"token": "t"}
+
+    def signed_in(self):
+        return client.Determined(self.master.url, "ann", "secret")
+
+    def test_who_one_is(self):
+        with self.assertRaisesRegex(MasterError, "nobody is signed in"):
+            client.Determined(self.master.url)
+        self.signed_in().get_models()
+        self.assertEqual([{"username": "ann", "password": "secret"}],
+                         self.master.bodies("/api/v1/auth/login"))
+        self.assertIn("Bearer t", self.master.tokens)
+        with open(f"{self.folder}/auth.json", "w", encoding="utf-8") as file:
+            json.dump({"version": 2, "masters": {self.master.url: {
+                "active_user": "bob", "tokens": {"bob": "kept"}}}}, file)
+        client.Determined(self.master.url).get_models()
+        self.assertIn("Bearer kept", self.master.tokens)
+        with mock.patch.dict(os.environ, DET_USER_TOKEN="given"):
+            client.Determined(self.master.url).get_models()
+        self.assertIn("Bearer given", self.master.tokens)
+
+    def test_addresses_as_the_command_line_writes_them(self):
+        self.assertEqual("http://m:8080", canonical_url("m"))
+        self.assertEqual("http://m:80", canonical_url("http://m/"))
+        self.assertEqual("https://m:443", canonical_url("https://m"))
+
+    def test_lists_are_read_page_by_page(self):
+        def page(_method, _body):
+            seen = len(self.master.bodies("/api/v1/models"))
+            return 200, {"models": [{"id": seen, "name": f"m{seen}"}], "pagination": {"total": 3}}
+
+        self.master.answers["/api/v1/models"] = page
+        self.assertEqual(["m1", "m2", "m3"], [m.name for m in self.signed_in().get_models()])
+
+    def test_the_best_checkpoint(self):
+        def checkpoint(uuid, metric, accuracy, state="STATE_COMPLETED"):
+            return {"uuid": uuid, "state": state, "training": {
+                "searcherMetric": metric, "validationMetrics": {"avgMetrics": {"acc": accuracy}}}}
+
+        self.master.answers["/api/v1/experiments/3"] = {
+            "experiment": {"id": 3}, "config": {"searcher": {"smaller_is_better": True}}}
+        self.master.answers["/api/v1/experiments/3/checkpoints"] = {"checkpoints": [
+            checkpoint("a", 0.3, 0.5), checkpoint("b", 0.2, 0.4),
+            checkpoint("c", 0.1, 0.9, "STATE_DELETED"),
+            {"uuid": "d", "state": "STATE_COMPLETED"}]}
+        experiment = self.signed_in().get_experiment(3)
+        self.assertEqual("b", experiment.top_checkpoint().uuid)
+        self.assertEqual("a", experiment.top_checkpoint("acc", smaller_is_better=False).uuid)
+        self.assertEqual(["b", "a"], [c.uuid for c in experiment.top_n_checkpoints(5)])
+        with self.assertRaisesRegex(ValueError, "no checkpoint has f1"):
+            experiment.top_checkpoint("f1")
+
+    def test_a_download_is_compared_with_what_was_saved(self):
+        files = {"state": b"good"}
+        manifest = {"files": [{"path": "state", "size": 4,
+                               "sha256": hashlib.sha256(b"good").hexdigest()}]}
+        files["manifest.json"] = json.dumps(manifest).encode()
+        self.master.answers["/api/v1/checkpoints/u"] = {"checkpoint": {
+            "uuid": "u", "state": "STATE_COMPLETED", "resources": {name: "1" for name in files}}}
+        for name in files:
+            self.master.answers[f"/api/v1/checkpoints/u/files/{name}"] = (
+                lambda *_, name=name: (200, json.dumps({"result": {
+                    "chunk": base64.b64encode(files[name]).decode()}}).encode()))
+        checkpoint = self.signed_in().get_checkpoint("u")
+        path = checkpoint.download(f"{self.folder}/down")
+        with open(f"{path}/state", "rb") as file:
+            self.assertEqual(b"good", file.read())
+        files["state"] = b"bad!"
+        with self.assertRaisesRegex(CheckpointError, "state is not what was saved"):
+            checkpoint.download(f"{self.folder}/again")
+
+    def test_an_experiment_is_made_once_whatever_is_lost(self):
+        self.master.answers["/api/v1/experiments"] = {"experiment": {"id": 3}}
+        self.master.answers["/api/v1/experiments/3"] = {"experiment": {"id": 3, "name": "n"}}
+        determined = self.signed_in()
+        self.master.drop_answers = 1
+        self.assertEqual("n", determined.create_experiment({"name": "n"}).name)
+        first, second = self.master.bodies("/api/v1/experiments")
+        self.assertEqual(first["requestId"], second["requestId"])
+        self.assertEqual({"name": "n"}, json.loads(first["config"]))

@@ -1,0 +1,130 @@
+import os
+import socket
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
+
+from det.core import DistributedContext
+from det.core import _star
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def run_ranks(body, size, per_node=None):
+    """body(context) on a thread per rank; the results in the order of ranks."""
+    port, per_node = free_port(), per_node or size
+
+    def run(rank):
+        context = DistributedContext(
+            rank=rank, size=size, local_rank=rank % per_node, local_size=per_node,
+            cross_rank=rank // per_node, cross_size=size // per_node, port=port)
+        try:
+            return body(context)
+        finally:
+            context.close()
+
+    with mock.patch.dict(os.environ, DET_RANK_KEY="key"), ThreadPoolExecutor(size) as pool:
+        return list(pool.map(run, range(size)))
+
+
+class DistributedTest(unittest.TestCase):
+    def test_ranks_exchange_objects(self):
+        def body(context):
+            return (context.gather({"rank": context.rank}), context.allgather(context.rank),
+                    context.broadcast(f"of {context.rank}"))
+
+        results = run_ranks(body, 3)
+        gathered = [{"rank": 0}, {"rank": 1}, {"rank": 2}]
+        self.assertEqual([gathered, None, None], [result[0] for result in results])
+        self.assertEqual([[0, 1, 2]] * 3, [result[1] for result in results])
+        self.assertEqual(["of 0"] * 3, [result[2] for result in results])
+
+    def test_each_node_is_a_group_of_its_own(self):
+        def body(context):
+            return (context.gather_local(context.rank), context.allgather_local(context.rank),
+                    context.broadcast_local(context.rank))
+
+        self.assertEqual([([0, 1], [0, 1], 0), (None, [0, 1], 0), ([2, 3], [2, 3], 2),
+                          (None, [2, 3], 2)], run_ranks(body, 4, per_node=2))
+
+    def test_a_fork_is_for_another_thread(self):
+        def body(context):
+            fork = context.fork()
+            with ThreadPoolExecutor(1) as pool:
+                beside = pool.submit(lambda: [fork.allgather(i) for i in range(50)])
+                mine = [context.allgather(("mine", i)) for i in range(50)]
+            fork.close()
+            return mine, beside.result()
+
+        for mine, beside in run_ranks(body, 2):
+            self.assertEqual([[("mine", i)] * 2 for i in range(50)], mine)
+            self.assertEqual([[i, i] for i in range(50)], beside)
+
+    def test_a_rank_that_goes_is_named(self):
+        def body(context):
+            if context.rank == 1:
+                return None
+            with self.assertRaisesRegex(ConnectionError, "rank 1 has gone"):
+                context.gather(0)
+            return "told"
+
+        self.assertEqual(["told", None], run_ranks(body, 2))
+
+    def test_who_does_not_know_the_secret_is_let_go_and_the_others_meet(self):
+        chief = _star.Chief("127.0.0.1", 0)
+        with ThreadPoolExecutor(1) as pool:
+            peers = pool.submit(chief.accept, 2, b"key", 30.0)
+            with self.assertRaisesRegex(ConnectionError, "secret"):
+                _star.join(("127.0.0.1", chief.port), 1, b"guess", 30.0)
+            with socket.create_connection(("127.0.0.1", chief.port)) as stranger:
+                stranger.sendall(b"GET / HTTP/1.1\r\n" * 10)
+            mine = _star.join(("127.0.0.1", chief.port), 1, b"key", 30.0)
+            mine.send(_star.pack("hello"))
+            self.assertEqual("hello", _star.unpack(peers.result()[0].receive()))
+        mine.close()
+        peers.result()[0].close()
+        chief.close()
+
+    def test_ranks_that_do_not_come_are_named(self):
+        chief = _star.Chief("127.0.0.1", 0)
+        with self.assertRaisesRegex(ConnectionError, r"ranks \[1, 2\] did not come"):
+            chief.accept(3, b"key", 0.01)
+        chief.close()
+
+    def test_the_user_s_own_secret_is_made_once(self):
+        import tempfile
+        with tempfile.TemporaryDirectory() as home, mock.patch.dict(os.environ, HOME=home):
+            for name in ("DET_RANK_KEY", "DET_SESSION_TOKEN"):
+                os.environ.pop(name, None)
+            with ThreadPoolExecutor(4) as pool:
+                secrets = set(pool.map(lambda _: _star.secret(), range(8)))
+            self.assertEqual(1, len(secrets))
+            path = os.path.join(home, ".cache", "resolute", "rank_key")
+            self.assertEqual(0o600, os.stat(path).st_mode & 0o777)
+
+    def test_of_the_environments_of_launchers(self):
+        torch = dict(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", LOCAL_WORLD_SIZE="1")
+        with mock.patch.dict(os.environ, torch):
+            self.assertEqual(1, DistributedContext.from_torch_distributed().size)
+            self.assertEqual(1, DistributedContext.from_deepspeed().size)
+        horovod = {f"HOROVOD_{name}": value for name, value in dict(
+            RANK="0", SIZE="1", LOCAL_RANK="0", LOCAL_SIZE="1", CROSS_RANK="0",
+            CROSS_SIZE="1").items()}
+        with mock.patch.dict(os.environ, horovod):
+            self.assertEqual(0, DistributedContext.from_horovod().rank)
+        with mock.patch.dict(os.environ, TF_CONFIG=""):
+            self.assertEqual(1, DistributedContext.from_tf_config().size)
+        with self.assertRaisesRegex(ValueError, "RANK.* launcher"):
+            with mock.patch.dict(os.environ):
+                os.environ.pop("RANK", None)
+                os.environ.update(WORLD_SIZE="2", LOCAL_WORLD_SIZE="2")
+                DistributedContext.from_torch_distributed()
+
+    def test_numbers_that_cannot_be(self):
+        with self.assertRaisesRegex(ValueError, "rank is 2"):
+            DistributedContext(rank=2, size=2)
+        with self.assertRaisesRegex(ValueError, "fewer than local_size"):
+            DistributedContext(rank=0, size=2, local_rank=0, local_size=4)

@@ -1,0 +1,206 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import unittest
+import zipfile
+from unittest import mock
+
+import wheel_backend
+from det.exec import harness as exec_harness
+from det.launch import _engine, _layout, _run, horovod, mpi
+from fake_master import SERVICE, as_task, fake_master, task_environment
+
+NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "DET_CHIEF_IP",
+         "DET_RANK", "DET_SIZE", "DET_CROSS_SIZE")
+
+
+class LaunchTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+
+    def script(self, text):
+        path = os.path.join(self.folder, "train.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(text))
+        return path
+
+    def launch(self, *arguments, module="det.launch.torch_distributed", env=None):
+        return subprocess.run(
+            [sys.executable, "-B", "-m", module, *arguments], encoding="utf-8", timeout=60,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
+
+    def test_each_rank_finds_its_place(self):
+        script = self.script(f"""
+            import json, os
+            print(json.dumps({{name: os.environ.get(name) for name in {NAMES}}}))
+            """)
+        for module in ("det.launch.torch_distributed", "determined.launch.torch_distributed",
+                       "det.launch.deepspeed", "det.launch.command"):
+            result = self.launch("--slots", "2", script, module=module)
+            self.assertEqual(0, result.returncode, result.stderr)
+            for rank, line in enumerate(sorted(result.stdout.splitlines())):
+                mark, _, text = line.partition("] ")
+                self.assertEqual(f"[rank={rank}", mark)
+                self.assertEqual([str(rank), "2", str(rank), "2", "127.0.0.1", "127.0.0.1",
+                                  str(rank), "2", "1"], list(json.loads(text).values()))
+
+    def test_the_ranks_of_a_script_meet(self):
+        script = self.script("""
+            import det
+            with det.core.init() as context:
+                print(sum(context.distributed.allgather(context.distributed.rank)))
+            """)
+        result = self.launch("--nproc_per_node=3", "--", sys.executable, "-B", script)
+        self.assertEqual(["[rank=0] 3", "[rank=1] 3", "[rank=2] 3"],
+                         sorted(result.stdout.splitlines()), result.stderr)
+
+    def test_a_dead_rank_ends_all_and_its_error_comes_first(self):
+        script = self.script("""
+            import os, signal
+            if os.environ["RANK"] == "1":
+                raise SystemExit("mine")
+            signal.pause()
+            """)
+        result = self.launch("--slots", "3", script)
+        self.assertEqual(1, result.returncode)
+        self.assertEqual(["[rank=1] mine", "ERROR: rank 1 failed: exit code 1: mine"],
+                         result.stderr.splitlines())
+
+    def test_a_rank_that_does_not_listen_is_killed(self):
+        script = self.script("""
+            import os, signal
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            if os.environ["RANK"] == "0":
+                os.kill(os.getpid(), signal.SIGKILL)
+            while True:
+                signal.pause()
+            """)
+        result = self.launch("--slots", "2", script)
+        self.assertEqual(128 + signal.SIGKILL, result.returncode)
+        self.assertIn("ERROR: rank 0 failed: killed by SIGKILL", result.stderr)
+
+    def test_a_stop_is_passed_on(self):
+        script = self.script("""
+            import signal, sys
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit("saved"))
+            print("ready", flush=True)
+            while True:
+                signal.pause()
+            """)
+        with subprocess.Popen(
+                [sys.executable, "-B", "-m", "det.launch.torch_distributed", script],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as launcher:
+            self.assertEqual("[rank=0] ready\n", launcher.stdout.readline())
+            launcher.terminate()
+            self.assertIn("[rank=0] saved", launcher.communicate(timeout=60)[1])
+        self.assertEqual(128 + signal.SIGTERM, launcher.returncode)
+
+    def test_lines_stay_whole_and_unfinished_ones_are_not_lost(self):
+        script = self.script("""
+            import os
+            os.write(1, b"a" * 100_000)
+            os.write(1, b"\\nlast, without an end")
+            """)
+        lines = self.launch(script).stdout.splitlines()
+        self.assertEqual(["[rank=0] " + "a" * 100_000, "[rank=0] last, without an end"], lines)
+
+    def test_wrong_usage_says_how(self):
+        for arguments, words in (([], "nothing to run"), (["--nnodes", "2", "x.py"], "--nnodes"),
+                                 (["--slots", "none", "x.py"], "a number")):
+            result = self.launch(*arguments)
+            self.assertEqual(2, result.returncode)
+            self.assertIn(words, result.stderr)
+            self.assertIn("usage: python3 -m det.launch.torch_distributed", result.stderr)
+
+    def test_what_cannot_be_started_is_said(self):
+        result = self.launch("no-such-program", module="det.launch.command")
+        self.assertEqual(1, result.returncode)
+        self.assertIn("ERROR: det.launch.command: [Errno 2] No such file", result.stderr)
+
+    def test_on_the_cluster_the_master_hears_how_it_failed(self):
+        script = self.script("raise SystemExit('no data')")
+        with fake_master() as master:
+            result = self.launch(script, env=task_environment(master, self.folder))
+            self.assertEqual(1, result.returncode, result.stderr)
+            [told] = master.bodies(SERVICE + "ReportEarlyExit")
+        self.assertEqual({"allocationId": "3.7.1", "reason": "FAILED",
+                          "message": "rank 0 failed: exit code 1: no data"}, told)
+
+    def test_several_nodes_are_laid_out_as_the_master_says(self):
+        config = json.dumps({"resources": {"slots_per_trial": 3}})
+        with fake_master() as master, as_task(
+                master, self.folder, DET_SLOT_IDS="[4]", DET_EXPERIMENT_CONFIG=config,
+                C10D_PORT="29444"):
+            master.answers["/api/v1/allocations/3.7.1/resources/agent-0/rendezvous"] = {
+                "rendezvousInfo": {"addresses": ["10.0.0.1", "10.0.0.2"], "rank": 1,
+                                   "slots": [2, 1]}}
+            layout = _layout.find_layout()
+            ranks = _run.ranks_of(layout, ["x"], lambda *_: {})
+            os.environ.pop("DET_RENDEZVOUS")
+        self.assertEqual([2], [rank.rank for rank in ranks])
+        env = ranks[0].env
+        self.assertEqual(["2", "3", "0", "1", "10.0.0.1", "10.0.0.1", "2", "3", "2"],
+                         [env[name] for name in NAMES])
+        self.assertEqual(("29444", "1"), (env["MASTER_PORT"], env["GROUP_RANK"]))
+
+    def test_engines_that_start_ranks_themselves(self):
+        one, two = (_layout.Layout(["a"] * n, [2] * n, 0) for n in (1, 2))
+        with mock.patch("shutil.which", return_value="/bin/mpirun"):
+            self.assertIn("-np 2", " ".join(_engine.command_line(mpi.ENGINE, one)))
+        with mock.patch("shutil.which", return_value=None):
+            with self.assertRaisesRegex(ValueError, "horovodrun is not on the PATH"):
+                _engine.command_line(horovod.ENGINE, one)
+        with self.assertRaisesRegex(ValueError, "remote shells"):
+            _engine.command_line(mpi.ENGINE, two)
+        told = {name: str(i) for i, name in enumerate(mpi.ENGINE.variables.values())}
+        env = _engine.rank_environment(mpi.ENGINE, told)
+        self.assertEqual(["0", "1", "2", "3"], [env[name] for name in NAMES[:4]])
+        with self.assertRaisesRegex(ValueError, "mpirun has not started"):
+            _engine.rank_environment(mpi.ENGINE, {})
+
+    def test_the_harness_names_what_is_missing(self):
+        with mock.patch("sys.path", [self.folder, *sys.path]), mock.patch(
+                "os.getcwd", return_value=self.folder):
+            with open(os.path.join(self.folder, "one_model.py"), "w", encoding="utf-8") as file:
+                file.write("class Net: pass\nthing = 1\n")
+            self.assertEqual("Net", exec_harness.load_class("one_model:Net").__name__)
+            for named, words in (("one_model", "module:Class"), ("one_model:thing", "no class")):
+                with self.assertRaisesRegex(ValueError, words):
+                    exec_harness.load_class(named)
+
+
+class PackageTest(unittest.TestCase):
+    def test_both_names_are_one_package(self):
+        import det.core._train
+        import determined
+        import determined.core._train
+        from determined.experimental import client
+
+        self.assertIs(det.core._train, determined.core._train)
+        self.assertIs(det.InvalidHP, determined.InvalidHP)
+        self.assertEqual("det.core._train", det.core._train.__spec__.name)
+        self.assertEqual("det.experimental.client", client.__name__)
+        with self.assertRaises(ModuleNotFoundError):
+            import determined.nothing  # noqa: F401
+
+    def test_the_wheel_has_all_of_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            wheel = os.path.join(folder, wheel_backend.build_wheel(folder))
+            with zipfile.ZipFile(wheel) as archive:
+                record = [name for name in archive.namelist() if name.endswith("RECORD")]
+                listed = {line.split(",")[0] for line in
+                          archive.read(record[0]).decode().splitlines()}
+                self.assertEqual(set(archive.namelist()), listed)
+            told = subprocess.run(
+                [sys.executable, "-c", "import determined.core; print(determined.__version__)"],
+                env={**os.environ, "PYTHONPATH": wheel}, encoding="utf-8", check=True,
+                stdout=subprocess.PIPE).stdout
+            self.assertIn(told.strip(), os.path.basename(wheel))
+        self.assertEqual([], [t for t in threading.enumerate() if t.name.startswith("det-")])

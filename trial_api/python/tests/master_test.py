@@ -1,0 +1,84 @@
+import os
+import socket
+import ssl
+import subprocess
+import tempfile
+import unittest
+
+from det._errors import MasterError, RunIsOver
+from det._master import Master
+from fake_master import fake_master, refusal
+
+
+class MasterTest(unittest.TestCase):
+    def setUp(self):
+        context = fake_master()
+        self.master = context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+
+    def test_the_next_address_is_tried_where_nobody_answers(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            nobody = f"http://127.0.0.1:{server.getsockname()[1]}"
+        self.master.answers["/x"] = {"a": 1}
+        with Master([nobody, self.master.url], {}) as master:
+            self.assertEqual({"a": 1}, master.get("/x"))
+            self.assertEqual({"a": 1}, master.get("/x"))
+
+    def test_with_a_limit_to_its_patience_it_says_who_does_not_answer(self):
+        self.master.away = True
+        with Master([self.master.url], {}, patience=0) as master:
+            with self.assertRaisesRegex(MasterError, "127.0.0.1.* does not answer: starting"):
+                master.get("/x")
+
+    def test_refusals_are_told_in_the_master_s_words(self):
+        self.master.answers["/x"] = refusal(404, 5, "there is no x")
+        self.master.answers["/over"] = refusal(400, 9, "the allocation has ended")
+        with Master([self.master.url], {}) as master:
+            with self.assertRaisesRegex(MasterError, "GET /x was refused: there is no x") as told:
+                master.get("/x?a=1")
+            self.assertEqual(404, told.exception.status)
+            with self.assertRaises(MasterError) as told:
+                master.get("/over")
+            self.assertNotIsInstance(told.exception, RunIsOver)
+        with Master([self.master.url], {}, task=True) as master:
+            with self.assertRaises(RunIsOver):
+                master.get("/over")
+
+    def test_long_bodies_are_compressed_and_arrive(self):
+        with Master([self.master.url], {}) as master:
+            master.post("/x", {"a": "b" * 10_000})
+        self.assertEqual([{"a": "b" * 10_000}], self.master.bodies("/x"))
+
+    def test_a_stream_line_by_line(self):
+        self.master.answers["/s"] = lambda *_: (200, b'{"result": {"n": 1}}\n\n{"n": 2}\n')
+        self.master.answers["/e"] = lambda *_: (200, b'{"error": {"error": "broken"}}\n')
+        with Master([self.master.url], {}) as master:
+            self.assertEqual([{"n": 1}, {"n": 2}], list(master.lines("/s")))
+            with self.assertRaisesRegex(MasterError, "broken"):
+                list(master.lines("/e"))
+
+    def test_wrong_addresses(self):
+        for url in ("ftp://x", "http://"):
+            with self.assertRaisesRegex(ValueError, "no address of a master"):
+                Master([url], {})
+
+    def test_tls_by_the_authority_and_the_name_that_the_task_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
+                 "-keyout", key, "-out", cert, "-subj", "/CN=resolute",
+                 "-addext", "subjectAltName=DNS:resolute"],
+                check=True, stderr=subprocess.DEVNULL)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(cert, key)
+            server = self.master.server
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            url = self.master.url.replace("http:", "https:")
+            self.master.answers["/x"] = {"a": 1}
+            with Master([url], {}, cert, "resolute", patience=0) as master:
+                self.assertEqual({"a": 1}, master.get("/x"))
+            for wrong in (dict(cert_file=cert), dict(cert_name="resolute")):
+                with Master([url], {}, patience=0, **wrong) as master:
+                    with self.assertRaisesRegex(MasterError, "(?i)certificate"):
+                        master.get("/x")

@@ -1,0 +1,97 @@
+import errno
+import os
+import tempfile
+import unittest
+from unittest import mock
+
+from det.core._outbox import Outbox
+
+
+class OutboxTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = os.path.join(temporary.name, "7", "1")
+
+    def left(self, **options):
+        box = Outbox(self.folder, **options)
+        self.addCleanup(box.close)
+        return box
+
+    def test_what_was_added_is_there_after_the_death_of_the_process(self):
+        child = os.fork()
+        if child == 0:
+            box = Outbox(self.folder)
+            box.add(b"one")
+            box.add(b"two")
+            os._exit(0)  # Closes nothing.
+        os.waitpid(child, 0)
+        self.assertEqual([b"one", b"two"], self.left().front(10, 1000))
+
+    def test_what_was_sent_does_not_come_again(self):
+        box = Outbox(self.folder, segment=16)
+        for record in (b"first record", b"second record", b"third record"):
+            self.assertTrue(box.add(record))
+        box.remove_front(2)
+        box.close()
+        self.assertEqual([b"third record"], self.left().front(10, 1000))
+
+    def test_segments_that_are_sent_go_and_an_empty_folder_too(self):
+        box = Outbox(self.folder, segment=1)
+        for _ in range(5):
+            box.add(b"record")
+        box.remove_front(4)
+        self.assertEqual(["segment.5"],
+                         [n for n in os.listdir(self.folder) if n.startswith("segment")])
+        box.remove_front(1)
+        box.close()
+        self.assertFalse(os.path.exists(self.folder))
+
+    def test_half_a_frame_is_no_record(self):
+        box = Outbox(self.folder)
+        box.add(b"whole")
+        box.add(b"broken off")
+        box.close()
+        with open(os.path.join(self.folder, "segment.1"), "r+b") as file:
+            file.truncate(os.path.getsize(file.name) - 3)
+        box = Outbox(self.folder)
+        self.assertEqual([b"whole"], box.front(10, 1000))
+        box.add(b"next")
+        box.close()
+        self.assertEqual([b"whole", b"next"], self.left().front(10, 1000))
+
+    def test_past_the_limit_it_takes_nothing_until_there_is_room(self):
+        box = self.left(limit=100)
+        while box.add(b"x" * 20):
+            pass
+        count = len(box)
+        self.assertLessEqual(count * 28, 100)
+        box.remove_front(1)
+        self.assertTrue(box.add(b"y" * 20))
+        self.assertFalse(box.add(b"y" * 20))
+        self.assertEqual(count, len(box))
+
+    def test_a_full_disk_is_bridged_in_memory_in_order(self):
+        box = self.left(memory=2)
+        box.add(b"1")
+        with mock.patch("os.pwrite", side_effect=OSError(errno.ENOSPC, "no space left")):
+            self.assertTrue(box.add(b"2"))
+            self.assertTrue(box.add(b"3"))
+            self.assertFalse(box.add(b"4"))
+        self.assertFalse(box.add(b"4"))
+        box.remove_front(3)
+        self.assertTrue(box.add(b"4"))
+        self.assertEqual([b"4"], box.front(10, 1000))
+
+    def test_one_process_at_a_time(self):
+        self.left()
+        with self.assertRaises(BlockingIOError):
+            Outbox(self.folder)
+
+    def test_front_is_bounded_by_count_and_bytes(self):
+        box = self.left()
+        for _ in range(5):
+            box.add(b"x" * 10)
+        self.assertEqual(3, len(box.front(3, 1000)))
+        self.assertEqual(2, len(box.front(5, 25)))
+        self.assertEqual(1, len(box.front(5, 1)))

@@ -1,0 +1,145 @@
+import json
+import os
+import tempfile
+import threading
+import unittest
+
+import harness
+from det._errors import MasterError, RunIsOver
+from det._master import Master
+from det.core._outbox import Outbox
+from det.core._report_queue import CHECKPOINT, METRICS, VALIDATION, ReportQueue
+from fake_master import SERVICE, fake_master, refusal
+
+
+def report(steps, group="training"):
+    return json.dumps({"group": group, "stepsCompleted": steps, "metrics": {"loss": 0.5}})
+
+
+class ReportQueueTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+        context = fake_master()
+        self.master = context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+
+    def queue(self, run=1, **options):
+        return ReportQueue(Master([self.master.url], {}, task=True), "3.7.1", 7, self.folder, run,
+                           **options)
+
+    def test_reports_come_once_each_in_order_and_in_batches(self):
+        queue = self.queue()
+        for step in range(3000):
+            queue.add(METRICS, report(step))
+        queue.close(wait=True)
+        self.assertEqual([(1, "training", step) for step in range(3000)], self.master.reports())
+        self.assertLess(len(self.master.calls), 300)
+        self.assertEqual([], os.listdir(self.folder))
+
+    def test_a_checkpoint_keeps_its_place(self):
+        queue = self.queue()
+        queue.add(METRICS, report(1))
+        queue.add(CHECKPOINT, '{"uuid": "u"}')
+        queue.add(METRICS, report(2))
+        queue.close(wait=True)
+        self.assertEqual(["ReportMetrics", "ReportCheckpoint", "ReportMetrics"],
+                         [path.rpartition("/")[2] for _, path, _ in self.master.calls])
+        self.assertEqual([{"allocationId": "3.7.1", "trialId": 7, "uuid": "u"}],
+                         self.master.bodies(SERVICE + "ReportCheckpoint"))
+
+    def test_a_master_that_is_away_gets_them_later(self):
+        self.master.away = True
+        queue = self.queue()
+        queue.add(METRICS, report(1))
+        self.assertTrue(queue.best(queue.add(VALIDATION, report(1, "validation"))))
+        self.assertEqual([], self.master.reports())
+        self.master.away = False
+        queue.close(wait=True)
+        self.assertEqual([(1, "training", 1), (1, "validation", 1)], self.master.reports())
+
+    def test_an_answer_that_is_lost_makes_it_send_again(self):
+        self.master.drop_answers = 1
+        queue = self.queue()
+        queue.add(METRICS, report(1))
+        queue.close(wait=True)
+        # The master drops what it has; see ReportMetrics in trial.proto.
+        self.assertEqual([(1, "training", 1)] * 2, self.master.reports())
+
+    def test_what_the_master_says_of_a_validation(self):
+        self.master.answers[SERVICE + "ReportMetrics"] = lambda _, body: (
+            200, {"bestSoFar": body["reports"][-1]["stepsCompleted"] == 1})
+        queue = self.queue()
+        self.assertTrue(queue.best(queue.add(VALIDATION, report(1, "validation"))))
+        self.assertFalse(queue.best(queue.add(VALIDATION, report(2, "validation"))))
+        queue.close(wait=True)
+
+    def test_what_an_earlier_run_left_is_sent_first_as_of_that_run(self):
+        earlier = Outbox(os.path.join(self.folder, "0"))
+        earlier.add(METRICS + report(1).encode())
+        earlier.add(METRICS + report(2).encode())
+        earlier.close()
+        queue = self.queue()
+        queue.add(METRICS, report(3))
+        queue.close(wait=True)
+        self.assertEqual([(0, "training", 1), (0, "training", 2), (1, "training", 3)],
+                         self.master.reports())
+
+    def test_what_was_not_sent_stays_for_the_next_run(self):
+        self.master.away = True
+        queue = self.queue(last_try=0.01)
+        queue.add(METRICS, report(1))
+        queue.close(wait=False)
+        self.master.away = False
+        self.queue(run=2).close(wait=True)
+        self.assertEqual([(1, "training", 1)], self.master.reports())
+
+    def test_a_refusal_is_raised_at_the_next_call(self):
+        self.master.answers[SERVICE + "ReportMetrics"] = refusal(400, 3, "steps are negative")
+        queue = self.queue()
+        queue.add(METRICS, report(1))
+        with self.assertRaisesRegex(MasterError, "steps are negative"):
+            queue.flush()
+        with self.assertRaisesRegex(MasterError, "steps are negative"):
+            queue.add(METRICS, report(2))
+        with self.assertRaises(MasterError):
+            queue.close(wait=True)
+
+    def test_a_run_that_was_given_up_is_told(self):
+        self.master.answers[SERVICE + "ReportMetrics"] = refusal(400, 9, "allocation has ended")
+        told = []
+        heard = threading.Event()
+        queue = self.queue(on_over=lambda why: (told.append(why), heard.set()))
+        queue.add(METRICS, report(1))
+        self.assertTrue(heard.wait(30))
+        self.assertIsInstance(told[0], RunIsOver)
+        self.assertEqual([], os.listdir(self.folder))
+        with self.assertRaises(RunIsOver):
+            queue.close(wait=True)
+
+    def test_a_full_outbox_makes_the_caller_wait_and_loses_nothing(self):
+        self.master.away = True
+        queue = self.queue(limit=2000)
+        done = threading.Event()
+
+        def add_many():
+            for step in range(100):
+                queue.add(METRICS, report(step))
+            done.set()
+
+        adding = threading.Thread(target=add_many)
+        adding.start()
+        harness.eventually(lambda: len(queue._outbox) >= 20, "a full outbox")
+        self.assertFalse(done.is_set())
+        self.master.away = False
+        adding.join()
+        queue.close(wait=True)
+        self.assertEqual([(1, "training", step) for step in range(100)], self.master.reports())
+
+    def test_of_progress_only_the_newest_counts(self):
+        queue = self.queue()
+        queue.set_progress(0.25)
+        queue.set_progress(0.5)
+        queue.close(wait=True)
+        self.assertEqual(0.5, self.master.bodies(SERVICE + "ReportProgress")[-1]["progress"])

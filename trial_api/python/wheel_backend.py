@@ -1,0 +1,82 @@
+"""Builds the wheel, for pip (PEP 517) and for Bazel: `python3 wheel_backend.py FOLDER`.
+
+The packages are pure Python, so a wheel is a zip of them. Needing no build tool, pip needs no
+network to get one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import pathlib
+import runpy
+import sys
+import zipfile
+from typing import Any, Dict, List, Optional
+
+_NAME = "resolute"
+_PACKAGES = ("det", "determined")
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # The same files are the same wheel.
+
+
+def _root() -> pathlib.Path:
+    return pathlib.Path(__file__).absolute().parent
+
+
+def _version() -> str:
+    return str(runpy.run_path(str(_root() / "det" / "_version.py"))["__version__"])
+
+
+def _metadata() -> Dict[str, str]:
+    return {
+        "METADATA": f"Metadata-Version: 2.1\nName: {_NAME}\nVersion: {_version()}\n"
+        "Summary: Resolute's package for training scripts\nRequires-Python: >=3.9\n",
+        "WHEEL": "Wheel-Version: 1.0\nGenerator: wheel_backend\nRoot-Is-Purelib: true\n"
+        "Tag: py3-none-any\n",
+        "top_level.txt": "".join(f"{name}\n" for name in _PACKAGES),
+    }
+
+
+def _sources() -> List[pathlib.Path]:
+    return sorted(path for name in _PACKAGES for path in (_root() / name).rglob("*.py"))
+
+
+def _write(wheel: str, files: Dict[str, bytes]) -> None:
+    info = f"{_NAME}-{_version()}.dist-info"
+    files.update({f"{info}/{name}": text.encode() for name, text in _metadata().items()})
+    record = ""
+    for name, content in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        record += f"{name},sha256={digest},{len(content)}\n"
+    files[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, content)
+
+
+def build_wheel(
+    wheel_directory: str, config_settings: Any = None, metadata_directory: Optional[str] = None
+) -> str:
+    """Writes the wheel into the folder; its name."""
+    name = f"{_NAME}-{_version()}-py3-none-any.whl"
+    sources = {path.relative_to(_root()).as_posix(): path.read_bytes() for path in _sources()}
+    _write(os.path.join(wheel_directory, name), sources)
+    return name
+
+
+def build_editable(
+    wheel_directory: str, config_settings: Any = None, metadata_directory: Optional[str] = None
+) -> str:
+    """A wheel that points here (pip install -e)."""
+    name = f"{_NAME}-{_version()}-py3-none-any.whl"
+    pointer = {f"{_NAME}.pth": f"{_root()}\n".encode()}
+    _write(os.path.join(wheel_directory, name), pointer)
+    return name
+
+
+if __name__ == "__main__":
+    build_wheel(sys.argv[1])
