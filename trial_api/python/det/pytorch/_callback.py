@@ -1,0 +1,90 @@
+"""Where a user's code is called beside training."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional
+
+
+class PyTorchCallback:
+    """Override what is wanted. Called on the training thread of every rank, in the order of the
+    names that build_callbacks() gives, unless it is said to be on the chief only.
+
+    What state_dict() gives is in the checkpoints: numbers, strings, containers and tensors.
+    """
+
+    def on_trial_startup(self, first_batch_idx: int, checkpoint_uuid: Optional[str]) -> None:
+        """Before the data loaders are built. From which batch it trains, by which checkpoint."""
+
+    def on_trial_shutdown(self) -> None:
+        """At the very end, also after an error."""
+
+    def on_training_start(self) -> None:
+        """After the checkpoint is loaded, before the first batch."""
+
+    def on_training_epoch_start(self, epoch_idx: int) -> None:
+        """Before an epoch's first batch; not where training resumes in mid-epoch."""
+
+    def on_training_epoch_end(self, epoch_idx: int) -> None:
+        """After an epoch's last batch."""
+
+    def on_training_workload_end(
+        self, avg_metrics: Dict[str, Any], batch_metrics: List[Dict[str, Any]]
+    ) -> None:
+        """When training's metrics are reported: their means over all ranks, and those of each batch
+        of this rank since the last report."""
+
+    def on_validation_start(self) -> None:
+        """Before a validation."""
+
+    def on_validation_end(self, metrics: Dict[str, Any]) -> None:
+        """After a validation, with its metrics."""
+
+    def on_validation_epoch_start(self) -> None:
+        """Before the validation data is read."""
+
+    def on_validation_epoch_end(self, outputs: List[Any]) -> None:
+        """After the validation data is read, with what evaluate_batch() gave on this rank."""
+
+    def on_checkpoint_load_start(self, checkpoint: Optional[Dict[str, Any]]) -> None:
+        """Before the state is loaded, which may be changed."""
+
+    def on_checkpoint_save_start(self, checkpoint: Dict[str, Any]) -> None:
+        """Before the state is copied, to which may be added. Chief only."""
+
+    def on_checkpoint_end(self, checkpoint_dir: str) -> None:
+        """The older name of on_checkpoint_write_end(). Chief only."""
+
+    def on_checkpoint_write_end(self, checkpoint_dir: str) -> None:
+        """After a checkpoint's files are written and before they are stored: files that are put there
+        are stored, too. Chief only, on the thread that saves, beside training."""
+
+    def on_checkpoint_upload_end(self, uuid: str) -> None:
+        """After a checkpoint is stored. Chief only."""
+
+    def state_dict(self) -> Dict[str, Any]:
+        return {}
+
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        pass
+
+
+class Callbacks:
+    """Those of a Trial, called by the name of the moment."""
+
+    def __init__(self, named: Dict[str, PyTorchCallback]) -> None:
+        for name, callback in named.items():
+            if not isinstance(callback, PyTorchCallback):
+                raise TypeError(f"build_callbacks(): {name!r} is no det.pytorch.PyTorchCallback")
+        self.named = named
+
+    def call(self, moment: str, *arguments: Any) -> None:
+        for callback in self.named.values():
+            getattr(callback, moment)(*arguments)
+
+    def state_dict(self) -> Dict[str, Any]:
+        return {name: callback.state_dict() for name, callback in self.named.items()}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        for name, callback in self.named.items():
+            if name in state:
+                callback.load_state_dict(state[name])

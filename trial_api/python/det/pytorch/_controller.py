@@ -1,0 +1,315 @@
+"""The training loop of one rank: train, report, validate, save, stop.
+
+What is due is a function of how far training is, and is done before the next batch; the state of a
+checkpoint says what was done. So a resumed run continues as the run that saved it would have.
+All ranks take every decision alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+from det._version import __version__
+from det.pytorch import _data, _evaluate, _metrics, _parallel, _random, _state, _trial
+from det.pytorch._callback import Callbacks
+from det.pytorch._context import PyTorchTrialContext
+from det.pytorch._lr_scheduler import LRScheduler
+from det.pytorch._ranks import Stop, StopAgreement
+from det.pytorch._saver import Saver
+from det.pytorch._schedule import Progress, Schedule
+from det.pytorch._sharding import ShardedData
+
+_Mode = LRScheduler.StepMode
+_NONE: Any = object()  # No batch.
+
+
+class Controller:
+    """Made by Trainer.fit(); run() once.
+
+    Args:
+        policy: of checkpoints, after a validation: "best", "all" or "none".
+        latest_checkpoint: to start from.
+    """
+
+    def __init__(
+        self,
+        trial: _trial.PyTorchTrial,
+        context: PyTorchTrialContext,
+        schedule: Schedule,
+        *,
+        policy: str = "best",
+        latest_checkpoint: Optional[str] = None,
+    ) -> None:
+        if not context.models:
+            name = type(trial).__name__
+            raise RuntimeError(f"{name} wrapped no model: call context.wrap_model() in __init__()")
+        self._trial = trial
+        self._context = context
+        self._core = context._core
+        self._ranks = context._ranks
+        self._schedule = schedule
+        self._policy = policy
+        self._latest = latest_checkpoint
+        self._by_batch = _trial.check_evaluation(trial)
+        self._callbacks = Callbacks(trial.build_callbacks())
+        self._saver = Saver(context, trial, self._callbacks)
+        self._progress = Progress(trial_id=context.get_trial_id())
+        self._unreported: List[Dict[str, Any]] = []
+        self._saved_at = -1
+        self._stop = StopAgreement(self._ranks)
+        self._warm = False
+        self._training: Any = None
+        self._validation: Any = None
+
+    def run(self) -> None:
+        """Collective. Returns when training is finished, or saved because it was to stop."""
+        try:
+            self._run()
+        finally:
+            self._callbacks.call("on_trial_shutdown")
+
+    def _run(self) -> None:
+        state, folder, uuid = self._read_latest()
+        first = 0 if uuid is None or self._warm else self._progress.steps_completed
+        self._context._first_batch = first
+        self._callbacks.call("on_trial_startup", first, uuid)
+        self._build_data()
+        if folder is not None:
+            self._callbacks.call("on_checkpoint_load_start", state)
+        _random.seed_all(
+            _random.derive(self._context.get_trial_seed(), self._ranks.rank, first)
+        )
+        if folder is not None:
+            self._restore(state, folder, uuid)
+        self._context._progress = self._progress
+        for model in self._context.models:
+            model.train()
+        self._callbacks.call("on_training_start")
+        self._train()
+        self._saver.finish()
+
+    # Before training.
+
+    def _read_latest(self) -> Any:
+        """(state, folder, uuid) of the checkpoint to start from; Nones without one."""
+        if self._latest is None:
+            return None, None, None
+        with self._core.checkpoint.restore_path(self._latest) as folder:
+            progress = _state.read_progress(folder)
+            self._warm = progress is None or progress.trial_id != self._progress.trial_id
+            if progress is not None and not self._warm:
+                self._progress = progress
+            return _state.read(folder), folder, self._latest
+
+    def _restore(self, state: Dict[str, Any], folder: Any, uuid: str) -> None:
+        where = f"checkpoint {uuid}"
+        if self._warm:
+            _state.restore_weights(state, self._context, where)
+            return
+        _state.restore(state, self._context, self._callbacks, where)
+        self._unreported = _state.restore_rank(folder, self._context)
+        self._saved_at = self._progress.steps_completed
+        self._find_position()
+
+    def _find_position(self) -> None:
+        """In batches of today's size."""
+        size, progress = self._training.records_per_batch, self._progress
+        if size and progress.records:
+            progress.batch = -(-progress.records // size)
+        per_epoch = self._context._batches_per_epoch
+        if per_epoch is not None and progress.batch >= per_epoch:
+            progress.epoch += 1
+            progress.batch = progress.records = 0
+
+    def _build_data(self) -> None:
+        # What a Trial draws here, to split its data say, is the same on all ranks and in all runs.
+        _random.seed_all(_random.derive(self._context.get_trial_seed()))
+        self._training = self._shard(
+            self._trial.build_training_data_loader(), "build_training_data_loader", True
+        )
+        if self._by_batch:
+            self._validation = self._shard(
+                self._trial.build_validation_data_loader(), "build_validation_data_loader", False
+            )
+        elif self._ranks.is_chief:
+            self._validation = self._trial.build_validation_data_loader()
+        self._context._batches_per_epoch = self._training.batches_per_epoch()
+
+    def _shard(self, given: Any, what: str, training: bool) -> ShardedData:
+        context = self._context
+        loader = _data.adapt_loader(
+            given,
+            batch_size=context.get_per_slot_batch_size,
+            shuffle=training,
+            what=what,
+            unchecked=not context.experimental.reproducibility_checks,
+        )
+        return ShardedData(
+            loader,
+            rank=self._ranks.rank,
+            size=self._ranks.size,
+            seed=context.get_trial_seed(),
+            training=training,
+        )
+
+    # Training.
+
+    def _train(self) -> None:
+        if self._do_due_work():
+            return
+        while True:
+            trained = False
+            for batch, last in self._batches():
+                trained = True
+                stop = self._train_batch(batch, last)
+                if stop and not self._schedule.ended(self._progress):
+                    self._end_early(stop)
+                    return
+                if self._do_due_work():
+                    return
+            if not trained or self._progress.batch != 0:
+                raise RuntimeError(
+                    f"the training data of epoch {self._progress.epoch} ended after "
+                    f"{self._progress.batch} batches, and should have had "
+                    f"{self._context._batches_per_epoch or 'some'}"
+                )
+
+    def _batches(self) -> Iterator[Tuple[Any, bool]]:
+        """From the position to the end of the epoch; and whether each is the last."""
+        known = self._context._batches_per_epoch
+        data = iter(self._training.read(self._progress.epoch, self._progress.batch))
+        if known is not None:
+            for batch in data:
+                last = self._progress.batch == known - 1
+                yield batch, last
+                if last:
+                    return
+            return
+        # Only the one behind it tells.
+        ahead = next(data, _NONE)
+        while ahead is not _NONE:
+            batch, ahead = ahead, next(data, _NONE)
+            yield batch, ahead is _NONE
+
+    def _train_batch(self, batch: Any, last: bool) -> Stop:
+        context, progress = self._context, self._progress
+        if progress.batch == 0:
+            self._callbacks.call("on_training_epoch_start", progress.epoch)
+        self._stop.begin(self._wants_to_stop())
+        if context.experimental.auto_to_device:
+            batch = context.to_device(batch)
+        with _parallel.without_averaging(context.models, not context.steps_now):
+            with context.experimental.autocast():
+                metrics = self._trial.train_batch(batch, progress.epoch, progress.steps_completed)
+        self._unreported.append(_metrics.detach(metrics, "train_batch"))
+        self._step_schedules(last)
+        if context._profiler is not None:
+            context._profiler.step()
+        self._advance(last)
+        self._saver.poll()
+        return self._stop.end(self._wants_to_stop())
+
+    def _step_schedules(self, last: bool) -> None:
+        for scheduler in self._context.lr_schedulers:
+            scheduler.step_after(_Mode.STEP_EVERY_BATCH, self._progress.steps_completed + 1)
+            if last:
+                scheduler.step_after(_Mode.STEP_EVERY_EPOCH, self._progress.epoch + 1)
+
+    def _advance(self, last: bool) -> None:
+        progress = self._progress
+        progress.steps_completed += 1
+        progress.batch += 1
+        progress.records += self._training.records_per_batch
+        if last:
+            progress.epoch += 1
+            progress.batch = progress.records = 0
+            self._callbacks.call("on_training_epoch_end", progress.epoch - 1)
+
+    def _wants_to_stop(self) -> Stop:
+        if self._ranks.is_chief and self._core.preempt.should_preempt(auto_ack=False):
+            return Stop.PREEMPTED
+        return Stop.REQUESTED if self._context.get_stop_requested() else Stop.NO
+
+    def _end_early(self, stop: Stop) -> None:
+        if stop is Stop.REQUESTED:  # There will be no other run to report it.
+            self._report()
+            self._validate()
+        self._save()
+        self._saver.finish()
+        if stop is Stop.PREEMPTED and self._ranks.is_chief:
+            self._core.preempt.acknowledge_preemption_signal()
+
+    # What is due.
+
+    def _do_due_work(self) -> bool:
+        """What the present progress asks for and has not been done; whether training is finished."""
+        schedule, progress = self._schedule, self._progress
+        steps = progress.steps_completed
+        if schedule.report_due(progress) and progress.reported_at != steps:
+            self._report()
+        # Complete before the search hears of it: it may copy the trial, or hold it here.
+        if schedule.is_rung(progress) and not schedule.ended(progress):
+            self._save()
+            self._saver.finish()
+        save = schedule.checkpoint_due(progress)
+        if schedule.validation_due(progress) and progress.validated_at != steps:
+            save = self._saves_after(self._validate()) or save
+        if save:
+            self._save()
+        return schedule.ended(progress)
+
+    def _report(self) -> None:
+        steps = self._progress.steps_completed
+        batches = _metrics.to_plain_all(self._unreported)
+        metrics = _metrics.training_means(batches, self._ranks)
+        metrics.update(
+            self._ranks.broadcast(self._context.reducers.reduce(training=True, ranks=self._ranks))
+        )
+        self._context.reducers.reset(training=True)
+        self._callbacks.call("on_training_workload_end", metrics, batches)
+        self._core.train.report_training_metrics(steps, self._with_lengths(metrics))
+        per_epoch = self._context._batches_per_epoch
+        if per_epoch is not None:
+            share = steps / self._schedule.max_batches(per_epoch)
+            self._core.train.report_progress(min(1.0, share))
+        self._unreported = []
+        self._progress.reported_at = steps
+
+    def _validate(self) -> bool:
+        """Whether it is the best of the experiment, as the chief heard."""
+        steps = self._progress.steps_completed
+        metrics = _evaluate.evaluate(self._trial, self._context, self._validation, self._callbacks)
+        self._progress.validated_at = steps
+        best: bool = self._core.train.report_validation_metrics(
+            steps, self._with_lengths(metrics), ask_best=self._policy == "best"
+        )
+        if self._context._writer is not None:
+            self._context._writer.flush()
+            self._core.train.upload_tensorboard_files()
+        return best
+
+    def _with_lengths(self, metrics: Dict[str, Any]) -> Dict[str, Any]:
+        """And how long training has gone on, as a search measures it. The Trial's own keep their
+        names."""
+        steps, size = self._progress.steps_completed, self._training.records_per_batch
+        per_epoch = self._context._batches_per_epoch
+        lengths = {
+            "batches": steps,
+            "epochs": steps / per_epoch if per_epoch else float(self._progress.epoch),
+        }
+        if size:
+            lengths["records"] = steps * size
+        return {**lengths, **metrics}
+
+    def _saves_after(self, best: bool) -> bool:
+        if self._policy != "best":
+            return self._policy == "all"
+        return bool(self._ranks.broadcast(best))
+
+    def _save(self) -> None:
+        if self._saved_at == self._progress.steps_completed:
+            return
+        _parallel.broadcast_buffers(self._context.models, self._ranks)
+        self._unreported = _metrics.to_plain_all(self._unreported)
+        self._saver.save(self._progress, self._unreported, __version__)
+        self._saved_at = self._progress.steps_completed

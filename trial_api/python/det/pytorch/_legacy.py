@@ -1,0 +1,61 @@
+"""Checkpoints that Determined wrote: state_dict.pth, by torch.save."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pathlib
+from typing import Any, Dict
+
+import torch
+
+from det._errors import CheckpointError
+
+_PLACES = ("state_dict.pth", "determined/state_dict.pth", "pedl/state_dict.pth", "checkpoint.pt")
+_TRUST = "DET_TRUST_PICKLE"
+
+
+def read(folder: pathlib.Path) -> Dict[str, Any]:
+    """Its state: models, optimizers, schedules, callbacks.
+
+    Raises:
+        CheckpointError: there is none, or reading it would run code and nobody said that it may.
+    """
+    for place in _PLACES:
+        if (folder / place).exists():
+            state = dict(_load(folder / place))
+            break
+    else:
+        raise CheckpointError(f"{folder} holds no checkpoint of a PyTorchTrial")
+    if "model_state_dict" in state:  # Of the oldest, with one model.
+        state["models_state_dict"] = [state.pop("model_state_dict")]
+        state["optimizers_state_dict"] = [state.pop("optimizer_state_dict")]
+    state["models_state_dict"] = [without_prefix(model) for model in state["models_state_dict"]]
+    state.setdefault("optimizers_state_dict", [])
+    return state
+
+
+def _load(path: pathlib.Path) -> Any:
+    if os.environ.get(_TRUST) == "1":
+        trusting = {"weights_only": False} if _knows_weights_only() else {}
+        return torch.load(path, map_location="cpu", **trusting)
+    why = "this torch knows no weights_only"
+    if _knows_weights_only():
+        try:
+            return torch.load(path, map_location="cpu", weights_only=True)
+        except Exception as error:  # Torch says it in many ways.
+            why = str(error)
+    raise CheckpointError(
+        f"{path} needs Python's pickle, which can run code: set {_TRUST}=1 if you trust it ({why})"
+    )
+
+
+def _knows_weights_only() -> bool:
+    return "weights_only" in inspect.signature(torch.load).parameters
+
+
+def without_prefix(state: Dict[str, Any]) -> Dict[str, Any]:
+    """Without the "module." that DistributedDataParallel puts in front of all names."""
+    if state and all(name.startswith("module.") for name in state):
+        return {name[len("module.") :]: value for name, value in state.items()}
+    return state

@@ -1,0 +1,122 @@
+"""Metrics of batches, and their sums over batches and ranks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Dict, List, Tuple, Union
+
+import torch
+
+from det.pytorch._ranks import Ranks
+from det.pytorch._reducers import Reducer
+
+
+def detach(metrics: Any, what: str) -> Dict[str, Any]:
+    """The metrics of one batch, free of what computed them; still on their device, where a look at
+    them would wait for it.
+
+    Raises:
+        TypeError: `what` gave no metrics.
+    """
+    if isinstance(metrics, torch.Tensor):
+        return {"loss": metrics.detach()}
+    if not isinstance(metrics, dict):
+        raise TypeError(
+            f"{what}() returned a {type(metrics).__name__}: return metrics by name"
+            + (", or the loss" if what == "train_batch" else "")
+        )
+    return {
+        str(name): value.detach() if isinstance(value, torch.Tensor) else value
+        for name, value in metrics.items()
+    }
+
+
+def to_plain(value: Any) -> Any:
+    """A number for what holds one number, lists for what holds several."""
+    if isinstance(value, torch.Tensor):
+        return value.item() if value.numel() == 1 else value.tolist()
+    if hasattr(value, "item") and getattr(value, "size", 1) == 1:  # Of numpy.
+        return value.item()
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return value
+
+
+def to_plain_all(batches: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """As to_plain(), with one transfer from a GPU for each metric."""
+    columns: Dict[str, List[Any]] = {}
+    for name in dict.fromkeys(name for batch in batches for name in batch):
+        values = [batch[name] for batch in batches if name in batch]
+        single = all(isinstance(v, torch.Tensor) and v.numel() == 1 for v in values)
+        same = single and len({(v.dtype, v.device) for v in values}) == 1
+        plain = torch.stack([v.reshape(()) for v in values]).tolist() if same else None
+        columns[name] = plain if plain is not None else [to_plain(v) for v in values]
+    rows = {name: iter(column) for name, column in columns.items()}
+    return [{name: next(rows[name]) for name in batch} for batch in batches]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))
+
+
+def training_means(batches: List[Dict[str, Any]], ranks: Ranks) -> Dict[str, Any]:
+    """Collective: the means over all batches of all ranks. `batches`: plain. What is no number is
+    left out."""
+    sums: Dict[str, Tuple[float, int]] = {}
+    for batch in batches:
+        for name, value in batch.items():
+            if _is_number(value):
+                total, count = sums.get(name, (0.0, 0))
+                sums[name] = (total + value, count + 1)
+    gathered = ranks.gather(sums)
+    means: Dict[str, Any] = {}
+    for name in dict.fromkeys(name for rank in gathered or [] for name in rank):
+        known = [rank[name] for rank in gathered or [] if name in rank]
+        means[name] = math.fsum(t for t, _ in known) / sum(c for _, c in known)
+    return dict(ranks.broadcast(means))
+
+
+class Evaluation:
+    """The metrics of a validation's batches on one rank, made into one on the chief."""
+
+    def __init__(self, reducer: Union[Reducer, Dict[str, Reducer]]) -> None:
+        self._reducer = reducer
+        self.outputs: List[Dict[str, Any]] = []
+        self._records: List[int] = []
+
+    def add(self, metrics: Dict[str, Any], records: int) -> None:
+        self.outputs.append(metrics)
+        self._records.append(records)
+
+    def _reducer_of(self, name: str) -> Reducer:
+        if isinstance(self._reducer, dict):
+            return self._reducer.get(name, Reducer.AVG)
+        return self._reducer
+
+    def reduce(self, ranks: Ranks) -> Dict[str, Any]:
+        """Collective: on the chief all metrics that are numbers; on the others nothing."""
+        told = [(to_plain_all([o])[0], n) for o, n in zip(self.outputs, self._records)]
+        gathered = ranks.gather(told)
+        everything = [one for rank in gathered or [] for one in rank]
+        metrics: Dict[str, Any] = {}
+        for name in dict.fromkeys(name for output, _ in everything for name in output):
+            values = [(out[name], n) for out, n in everything if _is_number(out.get(name))]
+            if values:
+                metrics[name] = _reduce(self._reducer_of(name), values)
+        return metrics
+
+
+def _reduce(reducer: Reducer, values: List[Tuple[float, int]]) -> float:
+    numbers = [value for value, _ in values]
+    if reducer is Reducer.SUM:
+        return math.fsum(numbers)
+    if any(math.isnan(number) for number in numbers):
+        return math.nan
+    if reducer is Reducer.MAX:
+        return max(numbers)
+    if reducer is Reducer.MIN:
+        return min(numbers)
+    # fsum is exact, so that the division among ranks changes nothing; it refuses opposite infinities.
+    if any(math.isinf(number) for number in numbers):
+        return sum(v * n for v, n in values) / sum(n for _, n in values)
+    return math.fsum(v * n for v, n in values) / sum(n for _, n in values)

@@ -1,0 +1,77 @@
+"""Models that compute on several slots: torch's DistributedDataParallel, without its edges."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Iterator, List
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+from det.pytorch._ranks import Ranks
+
+
+class ParallelModel(DistributedDataParallel):
+    """Also has the attributes of the model within, so that code for one slot serves several."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("module"), name)
+
+
+def wrap(model: torch.nn.Module, device: torch.device, ranks: Ranks) -> torch.nn.Module:
+    """The model on the slot's device with the chief's weights; its gradients are averaged over the
+    ranks. On one slot the model itself."""
+    model = model.to(device)
+    if ranks.size == 1:
+        return model
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        broadcast_buffers([model], ranks)
+        return model  # Nothing is averaged; torch refuses it.
+    devices = [device] if device.type == "cuda" else None
+    return ParallelModel(model, device_ids=devices, gradient_as_bucket_view=True)
+
+
+def unwrap(model: torch.nn.Module) -> torch.nn.Module:
+    return model.module if isinstance(model, DistributedDataParallel) else model
+
+
+@contextlib.contextmanager
+def without_averaging(models: List[torch.nn.Module], active: bool) -> Iterator[None]:
+    """Gradients stay on their ranks inside, if `active`."""
+    with contextlib.ExitStack() as stack:
+        for model in models if active else ():
+            if isinstance(model, DistributedDataParallel):
+                stack.enter_context(model.no_sync())
+        yield
+
+
+@contextlib.contextmanager
+def evaluating(models: List[torch.nn.Module]) -> Iterator[None]:
+    """Evaluation mode, in which a model exchanges nothing: ranks may have unequal numbers of batches."""
+    modes = [model.training for model in models]
+    parallel = [model for model in models if isinstance(model, DistributedDataParallel)]
+    exchanges = [model.broadcast_buffers for model in parallel]
+    for model in models:
+        model.eval()
+    for model in parallel:
+        model.broadcast_buffers = False
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for model, exchange in zip(parallel, exchanges):
+            model.broadcast_buffers = exchange
+        for model, mode in zip(models, modes):
+            model.train(mode)
+
+
+def broadcast_buffers(models: List[torch.nn.Module], ranks: Ranks) -> None:
+    """Collective: those of the chief (running means and such) replace those of the others."""
+    if ranks.size == 1:
+        return
+    for model in models:
+        for buffer in unwrap(model).buffers():
+            torch.distributed.broadcast(buffer, src=0)

@@ -1,0 +1,112 @@
+"""The processes of a trial: who one is, and how they agree."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import os
+from typing import Any, List, Optional
+
+import torch
+import torch.distributed as dist
+
+
+class Ranks:
+    """This process among those that train together, as torch.distributed knows them.
+
+    Its operations are collective: every rank calls them, in the same order, on the training thread.
+    """
+
+    def __init__(self) -> None:
+        self._group: Any = None
+        self.rank = 0
+        self.size = 1
+        if dist.is_available() and dist.is_initialized():
+            self.rank = dist.get_rank()
+            self.size = dist.get_world_size()
+        # Small things are on the host, and must not wait for what a GPU computes.
+        if self.size > 1 and dist.get_backend() != "gloo":
+            self._group = dist.new_group(backend="gloo")
+
+    @property
+    def is_chief(self) -> bool:
+        return self.rank == 0
+
+    def broadcast(self, value: Any) -> Any:
+        """The chief's value."""
+        if self.size == 1:
+            return value
+        box = [value]
+        dist.broadcast_object_list(box, src=0, group=self._group)
+        return box[0]
+
+    def gather(self, value: Any) -> Optional[List[Any]]:
+        """All values in order on the chief; None on the others."""
+        if self.size == 1:
+            return [value]
+        values: Optional[List[Any]] = [None] * self.size if self.is_chief else None
+        dist.gather_object(value, values, dst=0, group=self._group)
+        return values
+
+    def start_max(self, number: torch.Tensor) -> Any:
+        """Starts to replace it by the greatest of all ranks; wait() of what is returned ends that."""
+        return dist.all_reduce(number, dist.ReduceOp.MAX, group=self._group, async_op=True)
+
+    def sum(self, numbers: torch.Tensor) -> torch.Tensor:
+        """The sums over the ranks."""
+        if self.size > 1:
+            dist.all_reduce(numbers, group=self._group)
+        return numbers
+
+
+class Stop(enum.IntEnum):
+    """Why to stop. The greatest of what the ranks say holds."""
+
+    NO = 0
+    REQUESTED = 1  # By the Trial: training is over.
+    PREEMPTED = 2  # To go on later.
+
+
+class StopAgreement:
+    """Makes all ranks stop after the same batch, without waiting for each other.
+
+    begin() goes before a batch and starts to tell the others what this rank knows; the answer has
+    come when the batch is trained, so end() need not wait for it.
+    """
+
+    def __init__(self, ranks: Ranks) -> None:
+        self._ranks = ranks
+        self._told = torch.zeros(1, dtype=torch.int32)
+        self._work: Any = None
+
+    def begin(self, stop: Stop) -> None:
+        if self._ranks.size > 1:
+            self._told[0] = int(stop)
+            self._work = self._ranks.start_max(self._told)
+
+    def end(self, stop: Stop) -> Stop:
+        """What holds for all; `stop`: what this rank knows by now, enough where it is alone."""
+        if self._ranks.size == 1:
+            return stop
+        self._work.wait()
+        return Stop(int(self._told.item()))
+
+
+def join(device: torch.device) -> bool:
+    """Brings the processes that a launcher started together, by torch's variables. Returns whether
+    it did; otherwise there is one, or somebody else has done it."""
+    size = int(os.environ.get("WORLD_SIZE") or 1)
+    if size == 1 or not dist.is_available() or dist.is_initialized():
+        return False
+    timeout = datetime.timedelta(seconds=float(os.environ.get("DET_COLLECTIVE_TIMEOUT") or 1800))
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timeout)
+    return True
+
+
+def choose_device() -> torch.device:
+    """The slot's: a GPU where there is one, unless the slots are CPU cores."""
+    if os.environ.get("DET_SLOT_TYPE") == "cpu" or not torch.cuda.is_available():
+        return torch.device("cpu")
+    device = torch.device("cuda", int(os.environ.get("LOCAL_RANK") or 0))
+    torch.cuda.set_device(device)
+    return device

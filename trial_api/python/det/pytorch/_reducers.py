@@ -1,0 +1,105 @@
+"""From the metrics of batches and ranks to those of the whole."""
+
+from __future__ import annotations
+
+import abc
+import enum
+from typing import Any, Callable, Dict, List, Optional, Union
+
+
+class Reducer(enum.Enum):
+    """How evaluate_batch()'s metrics become one: the mean over the records, or over the batches
+    their sum, greatest or least."""
+
+    AVG = 1
+    SUM = 2
+    MAX = 3
+    MIN = 4
+
+
+class MetricReducer(abc.ABC):
+    """A metric that is no mean. Filled by train_batch() or evaluate_batch() on each rank."""
+
+    @abc.abstractmethod
+    def reset(self) -> None:
+        """Starts from nothing: before a validation, and after a report of training."""
+
+    @abc.abstractmethod
+    def per_slot_reduce(self) -> Any:
+        """What this rank has; it is pickled and sent to the chief."""
+
+    @abc.abstractmethod
+    def cross_slot_reduce(self, per_slot_metrics: List[Any]) -> Any:
+        """The metric, from what per_slot_reduce() gave on each rank, in order; on the chief. A
+        dictionary of metrics, if wrap_reducer() was given no name."""
+
+
+class SimpleReducer(MetricReducer):
+    """Keeps what update() is given and hands all of it, in one list, to a function."""
+
+    def __init__(self, function: Callable[[List[Any]], Any]) -> None:
+        self._function = function
+        self._values: List[Any] = []
+
+    def update(self, value: Any) -> None:
+        self._values.append(value)
+
+    def reset(self) -> None:
+        self._values = []
+
+    def per_slot_reduce(self) -> Any:
+        return self._values
+
+    def cross_slot_reduce(self, per_slot_metrics: List[Any]) -> Any:
+        return self._function([value for values in per_slot_metrics for value in values])
+
+
+class WrappedReducers:
+    """All that the Trial wrapped, and when each is asked."""
+
+    def __init__(self) -> None:
+        self._wrapped: List[Any] = []  # (reducer, name, for_training, for_validation)
+
+    def wrap(
+        self,
+        reducer: Union[MetricReducer, Callable[[List[Any]], Any]],
+        name: Optional[str],
+        for_training: bool,
+        for_validation: bool,
+    ) -> Any:
+        if not isinstance(reducer, MetricReducer):
+            if not callable(reducer):
+                raise TypeError("wrap_reducer() takes a MetricReducer or a function")
+            reducer = SimpleReducer(reducer)
+        if any(reducer is known for known, *_ in self._wrapped):
+            raise ValueError("wrap_reducer() was called twice with the same reducer")
+        if name is not None and any(name == known for _, known, *_ in self._wrapped):
+            raise ValueError(f"wrap_reducer() was called twice with the name {name!r}")
+        self._wrapped.append((reducer, name, for_training, for_validation))
+        return reducer
+
+    def reset(self, training: bool) -> None:
+        for reducer, _, for_training, for_validation in self._wrapped:
+            if for_training if training else for_validation:
+                reducer.reset()
+
+    def reduce(self, training: bool, ranks: Any) -> Dict[str, Any]:
+        """Collective: the metrics, on the chief; on the others nothing."""
+        metrics: Dict[str, Any] = {}
+        for reducer, name, for_training, for_validation in self._wrapped:
+            if not (for_training if training else for_validation):
+                continue
+            gathered = ranks.gather(reducer.per_slot_reduce())
+            if gathered is None:
+                continue
+            metric = reducer.cross_slot_reduce(gathered)
+            if name is not None:
+                metrics[name] = metric
+            elif isinstance(metric, dict):
+                metrics.update(metric)
+            else:
+                raise TypeError(
+                    f"{type(reducer).__name__}.cross_slot_reduce() gave a {type(metric).__name__}: "
+                    "it must give a dictionary, or wrap_reducer() a name"
+                )
+        return metrics

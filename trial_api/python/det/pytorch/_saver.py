@@ -1,0 +1,66 @@
+"""Saves checkpoints beside training."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any, Dict, List, Optional
+
+import torch
+
+from det.pytorch import _state
+from det.pytorch._callback import Callbacks
+from det.pytorch._context import PyTorchTrialContext
+from det.pytorch._schedule import Progress
+from det.pytorch._snapshot import Snapshot
+
+
+class Saver:
+    """Of one run. On the training thread; save() and finish() are collective."""
+
+    def __init__(self, context: PyTorchTrialContext, trial: Any, callbacks: Callbacks) -> None:
+        self._context = context
+        self._trial = trial
+        self._callbacks = callbacks
+        self._snapshot = Snapshot()
+        self._pending: Any = None
+
+    def save(self, progress: Progress, metrics: List[Dict[str, Any]], code_version: str) -> None:
+        """Stalls training for the copy of its state. Raises what failed of the save before."""
+        self.finish()
+        context, snapshot = self._context, self._snapshot
+        chief = context._ranks.is_chief
+        snapshot.begin()
+        if chief:
+            _state.take(snapshot, _state.collect(context, self._callbacks), progress)
+        _state.take_rank(snapshot, context, metrics)
+        snapshot.end()
+
+        def write(folder: pathlib.Path) -> None:
+            snapshot.write(folder)
+            if chief:
+                _state.write_origin(folder, context, self._trial)
+                self._callbacks.call("on_checkpoint_write_end", str(folder))
+                self._callbacks.call("on_checkpoint_end", str(folder))
+
+        metadata = {
+            "steps_completed": progress.steps_completed,
+            "framework": f"torch-{torch.__version__}",
+            "format": "safetensors",
+            "determined_version": code_version,
+        }
+        self._pending = context._core.checkpoint.start_save(metadata, write, shard=True)
+
+    def poll(self) -> None:
+        """Tells callbacks of a checkpoint that is stored by now; raises what failed."""
+        if self._pending is not None and self._pending.done():
+            self.finish()
+
+    def finish(self) -> Optional[str]:
+        """Waits for the checkpoint under way, if there is one; its uuid."""
+        if self._pending is None:
+            return None
+        pending, self._pending = self._pending, None
+        uuid = str(pending.result())
+        if self._context._ranks.is_chief:
+            self._callbacks.call("on_checkpoint_upload_end", uuid)
+        return uuid

@@ -1,0 +1,176 @@
+"""What a checkpoint of a PyTorchTrial holds, file by file: see README.md."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import shutil
+from typing import Any, Dict, List, Optional
+
+import torch
+
+from det._errors import CheckpointError
+from det.pytorch import _legacy, _parallel, _random, _snapshot
+from det.pytorch._callback import Callbacks
+from det.pytorch._context import PyTorchTrialContext
+from det.pytorch._schedule import Progress
+
+_MODELS = "models_state_dict"
+_OPTIMIZERS = "optimizers_state_dict"
+_PROGRESS_FILE = "state.json"
+
+
+def collect(context: PyTorchTrialContext, callbacks: Callbacks) -> Dict[str, Any]:
+    """All that is alike on every rank, under the names that callbacks know."""
+    for optimizer in context.optimizers:
+        _check_whole(optimizer)
+    state: Dict[str, Any] = {
+        _MODELS: [dict(_parallel.unwrap(model).state_dict()) for model in context.models],
+        _OPTIMIZERS: [optimizer.state_dict() for optimizer in context.optimizers],
+        "lr_schedulers_state_dict": [s.state_dict() for s in context.lr_schedulers],
+        "callbacks": callbacks.state_dict(),
+    }
+    scaler = context.experimental.scaler or context._scaler
+    if scaler is not None:
+        state["scaler_state_dict"] = scaler.state_dict()
+    callbacks.call("on_checkpoint_save_start", state)
+    return state
+
+
+def _check_whole(optimizer: torch.optim.Optimizer) -> None:
+    if type(optimizer).__name__ == "ZeroRedundancyOptimizer":
+        raise CheckpointError(
+            "a ZeroRedundancyOptimizer keeps its state in parts, which checkpoints cannot hold yet: "
+            "use a plain optimizer"
+        )
+
+
+def take(snapshot: _snapshot.Snapshot, state: Dict[str, Any], progress: Progress) -> None:
+    """The chief's files."""
+    for i, model in enumerate(state[_MODELS]):
+        snapshot.take_model(f"model_{i}.safetensors", model)
+    for i, optimizer in enumerate(state[_OPTIMIZERS]):
+        snapshot.take_tree(f"optimizer_{i}.safetensors", optimizer)
+    rest = {name: part for name, part in state.items() if name not in (_MODELS, _OPTIMIZERS)}
+    snapshot.take_tree("training.safetensors", rest)
+    snapshot.take_text(_PROGRESS_FILE, progress.to_json() + "\n")
+
+
+def take_rank(
+    snapshot: _snapshot.Snapshot, context: PyTorchTrialContext, metrics: List[Dict[str, Any]]
+) -> None:
+    """The file of this rank. metrics: of the batches since the last report."""
+    own: Dict[str, Any] = {"random": _random.get_state(), "metrics": metrics}
+    progress = context._progress
+    if progress and progress.steps_completed % context._aggregation_frequency:
+        own["gradients"] = [[p.grad for p in model.parameters()] for model in context.models]
+    snapshot.take_tree(f"rank_{context._ranks.rank}.safetensors", own)
+
+
+def read(folder: pathlib.Path) -> Dict[str, Any]:
+    """What collect() gave, of a checkpoint of ours or of Determined's."""
+    if not (folder / _PROGRESS_FILE).exists():
+        return _legacy.read(folder)
+    state = dict(_snapshot.read_tree(folder / "training.safetensors"))
+    state[_MODELS] = _read_all(folder, "model", _snapshot.read_model)
+    state[_OPTIMIZERS] = _read_all(folder, "optimizer", _snapshot.read_tree)
+    return state
+
+
+def _read_all(folder: pathlib.Path, kind: str, read_one: Any) -> List[Any]:
+    found: List[Any] = []
+    while (folder / f"{kind}_{len(found)}.safetensors").exists():
+        found.append(read_one(folder / f"{kind}_{len(found)}.safetensors"))
+    return found
+
+
+def read_progress(folder: pathlib.Path) -> Optional[Progress]:
+    """None in a checkpoint of Determined's: of it, weights are taken."""
+    path = folder / _PROGRESS_FILE
+    if not path.exists():
+        return None
+    try:
+        return Progress.from_json(path.read_text(encoding="utf-8"))
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path} is damaged: {error!r}") from error
+
+
+def restore(
+    state: Dict[str, Any], context: PyTorchTrialContext, callbacks: Callbacks, where: str
+) -> None:
+    """Everything that collect() gave."""
+    restore_weights(state, context, where, own_options=False)
+    schedules = state.get("lr_schedulers_state_dict", [])
+    _check_count(len(schedules), len(context.lr_schedulers), "learning-rate schedules", where)
+    for scheduler, part in zip(context.lr_schedulers, schedules):
+        scheduler.load_state_dict(part)
+    scaler = context.experimental.scaler or context._scaler
+    if scaler is not None and "scaler_state_dict" in state:
+        scaler.load_state_dict(state["scaler_state_dict"])
+    callbacks.load_state_dict(state.get("callbacks", {}))
+
+
+def restore_weights(
+    state: Dict[str, Any], context: PyTorchTrialContext, where: str, own_options: bool = True
+) -> None:
+    """Weights, and the state of optimizers; own_options: which keep their own learning rate and such.
+
+    Raises:
+        CheckpointError: it is of another model; says what does not fit.
+    """
+    _check_count(len(state[_MODELS]), len(context.models), "models", where)
+    _check_count(len(state[_OPTIMIZERS]), len(context.optimizers), "optimizers", where)
+    for model, part in zip(context.models, state[_MODELS]):
+        try:
+            _parallel.unwrap(model).load_state_dict(_legacy.without_prefix(part))
+        except RuntimeError as error:
+            raise CheckpointError(f"{where} does not fit this trial: {error}") from error
+    for optimizer, part in zip(context.optimizers, state[_OPTIMIZERS]):
+        own = [_options(group) for group in optimizer.param_groups]
+        try:
+            optimizer.load_state_dict(part)
+        except ValueError as error:
+            raise CheckpointError(f"{where} does not fit this trial: {error}") from error
+        for group, options in zip(optimizer.param_groups, own if own_options else []):
+            group.update(options)
+
+
+def _options(group: Dict[str, Any]) -> Dict[str, Any]:
+    return {name: value for name, value in group.items() if name != "params"}
+
+
+def _check_count(found: int, wanted: int, what: str, where: str) -> None:
+    if found != wanted:
+        raise CheckpointError(f"{where} has {found} {what}, this trial wraps {wanted}")
+
+
+def restore_rank(folder: pathlib.Path, context: PyTorchTrialContext) -> List[Dict[str, Any]]:
+    """The random state of this rank, and gradients that had no step yet; gives its metrics since the
+    last report. A rank that the checkpoint does not know keeps the state that it has."""
+    path = folder / f"rank_{context._ranks.rank}.safetensors"
+    if not path.exists():
+        return []
+    own = _snapshot.read_tree(path)
+    for model, gradients in zip(context.models, own.get("gradients", [])):
+        for parameter, gradient in zip(model.parameters(), gradients):
+            parameter.grad = None if gradient is None else gradient.to(parameter.device)
+    _random.set_state(own["random"])
+    return list(own["metrics"])
+
+
+def write_origin(folder: pathlib.Path, context: PyTorchTrialContext, trial: Any) -> None:
+    """What it takes to build the Trial again."""
+    cls = type(trial)
+    told = {
+        "trial_type": "PyTorchTrial",
+        "experiment_config": context.get_experiment_config(),
+        "hparams": context.get_hparams(),
+        "trial_cls_spec": f"{cls.__module__}:{cls.__qualname__}",
+        "is_trainer": True,
+    }
+    text = json.dumps(told, indent=2, default=str)
+    (folder / "load_data.json").write_text(text, encoding="utf-8")
+    info = context._core.info
+    source = pathlib.Path(info.run_dir, "determined", "train", "model") if info else None
+    if source is not None and info.run_dir and source.is_dir():
+        shutil.copytree(source, folder / "code", symlinks=True)

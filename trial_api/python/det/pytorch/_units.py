@@ -1,0 +1,68 @@
+"""How long to train and how often to do something: in batches or in epochs."""
+
+from __future__ import annotations
+
+from typing import Any, Container, Optional, Union
+
+
+class TrainUnit:
+    """A number of steps (every so many; or that long), or a container of those at which."""
+
+    def __init__(self, value: Union[int, Container[int]]) -> None:
+        if isinstance(value, bool) or not isinstance(value, (int, Container)):
+            raise TypeError(f"{type(self).__name__}({value!r}): give a number or a container of some")
+        if isinstance(value, int) and value < 1:
+            raise ValueError(f"{type(self).__name__}({value}): must be at least 1")
+        self.value = value
+
+    def due(self, count: int) -> bool:
+        """Whether it is time after `count` of them, which is at least 1."""
+        if isinstance(self.value, int):
+            return count % self.value == 0
+        return count in self.value
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.value!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.value == getattr(other, "value", None)
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self.value)))
+
+
+class Batch(TrainUnit):
+    """Global batches."""
+
+
+class Epoch(TrainUnit):
+    """Passes over the training data."""
+
+
+def unit_from_config(value: Any, field: str, global_batch_size: Optional[int]) -> Optional[TrainUnit]:
+    """What a length in an experiment's configuration says: 100, {batches: 100}, {epochs: 3} or
+    {records: 1000}; None where it is absent or 0.
+
+    Raises:
+        ValueError: naming `field`, if it is none of these.
+    """
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = {"batches": value}
+    if isinstance(value, dict) and len(value) == 1:
+        [(unit, count)] = value.items()
+        if isinstance(count, int) and count >= 0 and unit in ("batches", "epochs", "records"):
+            if count == 0:
+                return None
+            if unit == "epochs":
+                return Epoch(count)
+            if unit == "batches":
+                return Batch(count)
+            if global_batch_size:
+                return Batch(max(1, count // global_batch_size))
+            raise ValueError(
+                f"{field} is {value}: a length in records needs the hyperparameter "
+                "global_batch_size; or write it in batches or epochs"
+            )
+    raise ValueError(f"{field} is {value!r}: write for example {{epochs: 3}} or {{batches: 100}}")
