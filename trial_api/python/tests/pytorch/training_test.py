@@ -1,0 +1,410 @@
+"""Training on one rank, through the Trainer, with real checkpoints."""
+
+import math
+import os
+import pathlib
+import unittest
+
+import torch
+
+import det
+from det import core
+from det import pytorch as dp
+from trials import NetTrial, NoisyTrial, RecordingTrain, run
+
+
+class ResumeTest(unittest.TestCase):
+    def assert_same(self, one, other):
+        for name, tensor in one.weights.items():
+            self.assertTrue(torch.equal(tensor, other.weights[name]), name)
+
+    def test_resumed_equals_uninterrupted_to_the_last_bit(self):
+        # In mid-epoch, between two reports and between the two batches of one step.
+        options = dict(
+            max_length=dp.Batch(30),
+            reporting_period=dp.Batch(5),
+            validation_period=dp.Epoch(1),
+            frequency=2,
+        )
+        whole = run(NoisyTrial, **options)
+        first = run(NoisyTrial, preempt_at=9, **options)
+        self.assertEqual(first.steps, 9)
+        self.assertTrue(first.preempt.acknowledged)
+        second = run(
+            NoisyTrial, storage=first.storage, latest_checkpoint=first.last_uuid, **options
+        )
+        self.assertEqual(second.steps, 30)
+        self.assert_same(whole, second)
+        self.assertEqual(whole.train.reports, first.train.reports + second.train.reports)
+
+    def test_preempted_at_an_epochs_end_resumes_with_the_work_that_was_due(self):
+        options = dict(max_length=dp.Epoch(3), validation_period=dp.Epoch(1))
+        whole = run(NoisyTrial, **options)
+        first = run(NoisyTrial, preempt_at=7, **options)
+        self.assertEqual(first.train.of("validation", "error"), [])
+        second = run(
+            NoisyTrial, storage=first.storage, latest_checkpoint=first.last_uuid, **options
+        )
+        self.assert_same(whole, second)
+        self.assertEqual(whole.train.reports, first.train.reports + second.train.reports)
+
+    def test_a_preemption_in_the_last_batch_finishes_instead(self):
+        result = run(NetTrial, preempt_at=20)
+        self.assertFalse(result.preempt.acknowledged)
+        self.assertEqual(len(result.train.of("validation", "error")), 1)
+
+    def test_another_trials_checkpoint_gives_weights_and_counts_from_0(self):
+        first = run(NetTrial, trial_id=1)
+        seen = []
+
+        def lower_rate(trial):
+            for group in trial.sgd.param_groups:
+                group["lr"] = 0.0
+
+        warm = run(
+            NetTrial,
+            trial_id=2,
+            storage=first.storage,
+            latest_checkpoint=first.last_uuid,
+            max_length=dp.Batch(3),
+            prepare=lower_rate,
+            callbacks={"startup": _Startup(seen)},
+        )
+        self.assertEqual(warm.steps, 3)
+        self.assertEqual(seen, [(0, first.last_uuid)])
+        self.assert_same(first, warm)  # With its own learning rate, which is 0.
+
+    def test_a_checkpoint_of_another_net_is_refused(self):
+        class Other(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                context.wrap_model(torch.nn.Linear(1, 1))
+
+        first = run(NetTrial)
+        with self.assertRaisesRegex(det.CheckpointError, "has 1 models, this trial wraps 2"):
+            run(Other, storage=first.storage, latest_checkpoint=first.last_uuid)
+
+    def test_another_batch_size_goes_on_at_the_same_record(self):
+        first = run(NetTrial, preempt_at=4)  # 64 records of 100.
+        second = run(
+            NetTrial,
+            batch_size=32,
+            storage=first.storage,
+            latest_checkpoint=first.last_uuid,
+            max_length=dp.Batch(6),  # The rest of the epoch in 2 batches.
+        )
+        self.assertEqual(second.trial.context.current_train_epoch(), 1)
+
+
+class _Startup(dp.PyTorchCallback):
+    def __init__(self, seen):
+        self.seen = seen
+
+    def on_trial_startup(self, first_batch_idx, checkpoint_uuid):
+        self.seen.append((first_batch_idx, checkpoint_uuid))
+
+
+class _Recorder(dp.PyTorchCallback):
+    """Notes every call."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __getattribute__(self, name):
+        if name.startswith("on_") and name != "on_checkpoint_upload_end":
+            return lambda *arguments: self.calls.append(name[3:])
+        return super().__getattribute__(name)
+
+
+class CallbackTest(unittest.TestCase):
+    def test_they_are_called_in_order(self):
+        recorder = _Recorder()
+        run(NetTrial, batch_size=50, max_length=dp.Epoch(1), callbacks={"recorder": recorder})
+        self.assertEqual(
+            recorder.calls,
+            """trial_startup training_start training_epoch_start training_epoch_end
+            training_workload_end validation_start validation_epoch_start validation_epoch_end
+            validation_end checkpoint_save_start checkpoint_write_end checkpoint_end
+            trial_shutdown""".split(),
+        )
+
+    def test_their_state_is_saved(self):
+        class Counter(dp.PyTorchCallback):
+            count = 0
+
+            def on_training_workload_end(self, avg_metrics, batch_metrics):
+                self.count += len(batch_metrics)
+
+            def state_dict(self):
+                return {"count": self.count, "inf": math.inf, 3: ("a", {torch.float32})}
+
+            def load_state_dict(self, state_dict):
+                assert state_dict == {"count": 20, "inf": math.inf, 3: ("a", {torch.float32})}
+                self.count = state_dict["count"]
+
+        first = run(NetTrial, callbacks={"counter": Counter()})
+        counter = Counter()
+        run(
+            NetTrial,
+            storage=first.storage,
+            latest_checkpoint=first.last_uuid,
+            max_length=dp.Batch(25),
+            callbacks={"counter": counter},
+        )
+        self.assertEqual(counter.count, 25)
+
+    def test_state_that_is_no_data_is_refused_by_its_place(self):
+        class Bad(dp.PyTorchCallback):
+            def state_dict(self):
+                return {"thing": object()}
+
+        with self.assertRaisesRegex(TypeError, r"training\.callbacks\.bad\.thing is a builtins"):
+            run(NetTrial, callbacks={"bad": Bad()})
+
+    def test_what_fails_beside_training_ends_it(self):
+        class Full(dp.PyTorchCallback):
+            def on_checkpoint_write_end(self, checkpoint_dir):
+                raise OSError(28, "No space left on device")
+
+        with self.assertRaisesRegex(Exception, "No space left"):
+            run(NetTrial, checkpoint_period=dp.Batch(5), callbacks={"full": Full()})
+
+
+class ScheduleTest(unittest.TestCase):
+    def test_the_policy_says_which_validations_are_saved(self):
+        for policy, best, saved in (("all", False, 4), ("best", False, 1), ("none", True, 1)):
+            with self.subTest(policy=policy, best=best):
+                result = run(
+                    NetTrial,
+                    train=RecordingTrain(best=best),
+                    validation_period=dp.Batch(5),
+                    checkpoint_policy=policy,
+                )
+                self.assertEqual(len(result.uuids), saved)
+
+    def test_containers_are_moments(self):
+        result = run(
+            NetTrial,
+            validation_period=dp.Batch([3, 11]),
+            checkpoint_period=dp.Epoch({1}),
+            checkpoint_policy="none",
+            step_zero_validation=True,
+        )
+        steps = [steps for steps, _ in result.train.of("validation", "error")]
+        self.assertEqual(steps, [0, 3, 11, 20])
+        self.assertEqual(len(result.uuids), 2)  # After an epoch, and at the end.
+
+    def test_a_rung_is_saved_before_the_search_hears_of_it(self):
+        complete = {}
+
+        def look(steps):
+            folder = pathlib.Path(storage)
+            complete[steps] = len(list(folder.glob("*/manifest.json"))) if folder.exists() else 0
+
+        import tempfile
+
+        storage = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR")) + "/c"
+        rungs = dp.Batch({5})
+        original = dp.Trainer._rungs
+        dp.Trainer._rungs = lambda self: rungs
+        self.addCleanup(setattr, dp.Trainer, "_rungs", original)
+        run(NetTrial, train=RecordingTrain(on_validation=look), storage=storage)
+        self.assertEqual(complete[5], 1)
+
+    def test_a_stop_that_the_trial_asks_for_is_an_end(self):
+        class Enough(NetTrial):
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                self.context.set_stop_requested(batch_idx == 6)
+                return super().train_batch(batch, epoch_idx, batch_idx)
+
+        result = run(Enough)
+        self.assertEqual(result.steps, 7)
+        self.assertEqual([steps for _, steps, _ in result.train.reports], [7, 7])
+        self.assertEqual(len(result.uuids), 1)
+        self.assertFalse(result.preempt.acknowledged)
+
+    def test_test_mode_does_everything_once(self):
+        result = run(NetTrial, test_mode=True)
+        self.assertEqual([(g, s) for g, s, _ in result.train.reports],
+                         [("training", 1), ("validation", 1)])
+        self.assertEqual(len(result.uuids), 1)
+
+    def test_no_length_is_an_error(self):
+        with self.assertRaisesRegex(ValueError, "max_length"):
+            run(NetTrial, max_length=None)
+
+
+class ComputationTest(unittest.TestCase):
+    def test_aggregated_batches_are_as_one(self):
+        class Plain(NetTrial):
+            def build_training_data_loader(self):
+                loader = super().build_training_data_loader()
+                return dp.DataLoader(loader.dataset, loader.batch_size)
+
+        parts = run(Plain, batch_size=5, frequency=4, max_length=dp.Batch(40))
+        whole = run(Plain, batch_size=20, max_length=dp.Batch(10))
+        for name, tensor in whole.weights.items():
+            torch.testing.assert_close(parts.weights[name], tensor)
+
+    def test_gradients_are_clipped(self):
+        class Clipped(NetTrial):
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                loss = self.loss(batch) * 1e6
+                self.context.backward(loss)
+                self.context.step_optimizer(
+                    self.sgd, lambda p: torch.nn.utils.clip_grad_norm_(p, 1e-9)
+                )
+                return loss
+
+        before = run(Clipped, max_length=dp.Batch(1))
+        after = run(Clipped, max_length=dp.Batch(5))
+        for name, tensor in before.weights.items():
+            torch.testing.assert_close(after.weights[name], tensor)
+
+    def test_schedules_step_when_they_are_due(self):
+        mode = dp.LRScheduler.StepMode
+        # 7 batches an epoch; 20 batches, 10 steps.
+        for step_mode, frequency, expected in (
+            (mode.STEP_EVERY_BATCH, 1, 20),
+            (mode.STEP_EVERY_BATCH, 3, 6),
+            (mode.STEP_EVERY_EPOCH, 1, 2),
+            (mode.STEP_EVERY_OPTIMIZER_STEP, 1, 10),
+            (mode.MANUAL_STEP, 1, 0),
+        ):
+            class Scheduled(NetTrial):
+                def __init__(self, context):
+                    super().__init__(context)
+                    schedule = torch.optim.lr_scheduler.LambdaLR(self.sgd, lambda n: 1 / (1 + n))
+                    self.schedule = context.wrap_lr_scheduler(schedule, step_mode, frequency)
+
+            with self.subTest(step_mode=step_mode, frequency=frequency):
+                result = run(Scheduled, frequency=2)
+                self.assertEqual(result.trial.schedule.last_epoch, expected)
+
+    def test_mixed_precision_needs_one_call(self):
+        kinds = set()
+
+        class Mixed(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                context.experimental.use_amp()
+
+            def loss(self, batch):
+                kinds.add(self.net(batch[0]).dtype)
+                return super().loss(batch)
+
+        result = run(Mixed)
+        self.assertEqual(kinds, {torch.bfloat16})
+        losses = result.train.of("validation", "error")
+        self.assertLess(losses[-1][1], 1)
+
+    def test_nan_is_reported_and_ends_nothing(self):
+        class Nan(NetTrial):
+            def loss(self, batch):
+                return super().loss(batch) * math.nan
+
+        result = run(Nan)
+        self.assertEqual(result.steps, 20)
+        self.assertTrue(math.isnan(result.train.of("training", "loss")[-1][1]))
+        self.assertTrue(math.isnan(result.train.of("validation", "error")[-1][1]))
+
+    def test_invalid_hyperparameters_end_the_process_with_0(self):
+        class Invalid(NetTrial):
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                raise det.InvalidHP("no")
+
+        exits = []
+        train = RecordingTrain()
+        train.report_early_exit = exits.append
+        with self.assertRaises(SystemExit) as raised:
+            run(Invalid, train=train)
+        self.assertEqual(raised.exception.code or 0, 0)
+        self.assertEqual(exits, [core.EarlyExitReason.INVALID_HP])
+
+
+class EvaluationTest(unittest.TestCase):
+    def test_reducers(self):
+        class Reduced(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                self.seen = context.wrap_reducer(sum, name="seen")
+                self.named = context.wrap_reducer(
+                    lambda values: {"first": values[0], "count": len(values)}, for_training=False
+                )
+
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                self.seen.update(len(batch[0]))
+                return super().train_batch(batch, epoch_idx, batch_idx)
+
+            def evaluate_batch(self, batch):  # Of older code: without an index.
+                self.seen.update(len(batch[0]))
+                self.named.update(7)
+                size = float(len(batch[0]))
+                return {"mean": batch[1].mean(), "sum": size, "max": size, "min": size}
+
+            def evaluation_reducer(self):
+                reducers = {"sum": dp.Reducer.SUM, "max": dp.Reducer.MAX, "min": dp.Reducer.MIN}
+                return reducers
+
+        result = run(Reduced, max_length=dp.Epoch(2), reporting_period=dp.Batch(7))
+        self.assertEqual(result.train.of("training", "seen"), [(7, 100), (14, 100)])
+        [(_, _, metrics)] = [r for r in result.train.reports if r[0] == "validation"]
+        expected = {"sum": 37, "max": 8, "min": 5, "seen": 37, "first": 7, "count": 5}
+        self.assertEqual({name: metrics[name] for name in expected}, expected)
+        from trials import records
+
+        self.assertAlmostEqual(metrics["mean"], records(37, seed=8)[1].mean().item(), places=6)
+
+    def test_the_full_data_set_at_once(self):
+        class Full(NetTrial):
+            evaluate_batch = dp.PyTorchTrial.evaluate_batch
+
+            def evaluate_full_dataset(self, data_loader):
+                assert not self.net.training
+                return {"records": 1, "batches_seen": sum(1 for _ in data_loader)}
+
+        result = run(Full)
+        self.assertEqual(result.train.of("validation", "batches_seen"), [(20, 5)])
+
+    def test_one_of_the_two_ways_must_be_there(self):
+        class Neither(NetTrial):
+            evaluate_batch = dp.PyTorchTrial.evaluate_batch
+
+        with self.assertRaisesRegex(TypeError, "overrides neither"):
+            run(Neither)
+
+
+class LoadTest(unittest.TestCase):
+    def test_a_trial_from_its_checkpoint(self):
+        result = run(NetTrial)
+        loaded = dp.load_trial_from_checkpoint_path(f"{result.storage}/{result.last_uuid}")
+        self.assertIs(type(loaded), NetTrial)
+        x = torch.ones(1, 4)
+        result.trial.net.eval()
+        loaded.net.eval()
+        self.assertTrue(torch.equal(loaded.net(x), result.trial.net(x)))
+
+    def test_a_folder_that_is_none_is_refused(self):
+        with self.assertRaisesRegex(det.CheckpointError, "load_data.json"):
+            dp.load_trial_from_checkpoint_path(".")
+
+    def test_determineds_own_files(self):
+        result = run(NetTrial)
+        folder = pathlib.Path(result.storage, result.last_uuid)
+        weights = {"module." + name: tensor + 1 for name, tensor in result.weights.items()}
+        for path in folder.glob("*.safetensors"):
+            path.unlink()
+        (folder / "state.json").unlink()
+        state = {"models_state_dict": [weights], "optimizers_state_dict": []}
+        torch.save(state, folder / "state_dict.pth")
+        loaded = dp.load_trial_from_checkpoint_path(folder)
+        for name, tensor in loaded.net.state_dict().items():
+            self.assertTrue(torch.equal(tensor, result.weights[name] + 1))
+
+    def test_pickle_needs_leave(self):
+        result = run(NetTrial)
+        folder = pathlib.Path(result.storage, result.last_uuid)
+        (folder / "state.json").unlink()
+        torch.save({"models_state_dict": [], "other": pathlib.Path("x")}, folder / "state_dict.pth")
+        with self.assertRaisesRegex(det.CheckpointError, "DET_TRUST_PICKLE"):
+            dp.load_trial_from_checkpoint_path(folder)

@@ -1,0 +1,184 @@
+"""Trials that tests train, and what stands in for the master."""
+
+import os
+import random
+import tempfile
+
+import torch
+from torch import nn
+
+from det import core
+from det import pytorch as dp
+
+
+class RecordingTrain(core.TrainContext):
+    """Keeps what is reported. best: what the master says of each validation."""
+
+    def __init__(self, best=True, on_validation=None):
+        self.reports = []  # (group, steps, metrics)
+        self.best = best
+        self.on_validation = on_validation
+
+    def _report(self, group, steps_completed, metrics, batch_metrics, ask_best=False):
+        self.reports.append((group, steps_completed, dict(metrics)))
+        if group == "validation" and self.on_validation:
+            self.on_validation(steps_completed)
+        return self.best
+
+    def of(self, group, name):
+        return [(steps, metrics[name]) for g, steps, metrics in self.reports if g == group]
+
+    def report_progress(self, progress):
+        pass
+
+    def upload_tensorboard_files(self):
+        pass
+
+
+class Preempts:
+    """Asks to go once `wanted()`."""
+
+    def __init__(self, wanted):
+        self.wanted = wanted
+        self.acknowledged = False
+
+    def should_preempt(self, auto_ack=True):
+        return self.wanted()
+
+    def acknowledge_preemption_signal(self):
+        self.acknowledged = True
+
+    def close(self):
+        pass
+
+
+def records(count, seed=7):
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(count, 4, generator=generator)
+    return x, torch.sin(x.sum(1, keepdim=True))
+
+
+class NetTrial(dp.PyTorchTrial):
+    """A small net. Class attributes say what is particular."""
+
+    training_records, validation_records = 100, 37
+    dropout = 0.0
+    optimizer = staticmethod(lambda p: torch.optim.SGD(p, 0.05, momentum=0.9))
+
+    def __init__(self, context):
+        self.context = context
+        layers = [nn.Linear(4, 8), nn.Tanh(), nn.Dropout(self.dropout), nn.Linear(8, 1)]
+        self.net = context.wrap_model(nn.Sequential(*layers))
+        self.sgd = context.wrap_optimizer(self.optimizer(self.net.parameters()))
+
+    def build_training_data_loader(self):
+        dataset = torch.utils.data.TensorDataset(*records(self.training_records))
+        return dp.DataLoader(dataset, self.context.get_per_slot_batch_size(), shuffle=True)
+
+    def build_validation_data_loader(self):
+        dataset = torch.utils.data.TensorDataset(*records(self.validation_records, seed=8))
+        return dp.DataLoader(dataset, 8)
+
+    def loss(self, batch):
+        return torch.mean((self.net(batch[0]) - batch[1]) ** 2)
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        loss = self.loss(batch)
+        self.context.backward(loss)
+        self.context.step_optimizer(self.sgd)
+        return {"loss": loss}
+
+    def evaluate_batch(self, batch, batch_idx):
+        return {"error": self.loss(batch)}
+
+
+class NoisyTrial(NetTrial):
+    """Draws from every random generator, and has a schedule of its learning rate."""
+
+    dropout = 0.3
+    optimizer = staticmethod(lambda p: torch.optim.Adam(p, 0.01))
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.scheduler = context.wrap_lr_scheduler(
+            torch.optim.lr_scheduler.StepLR(self.sgd, 2, 0.9),
+            dp.LRScheduler.StepMode.STEP_EVERY_BATCH,
+        )
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        import numpy
+
+        noise = random.random() + numpy.random.rand() + torch.rand(()).item()
+        batch = [batch[0] * (1 + 0.1 * noise), batch[1]]
+        return super().train_batch(batch, epoch_idx, batch_idx)
+
+
+class Run:
+    """What one fit() left."""
+
+    def __init__(self, trial, train, preempt, storage, uuids):
+        self.trial = trial
+        self.train = train
+        self.preempt = preempt
+        self.storage = storage
+        self.uuids = uuids
+        state = trial.context.models[0]
+        state = getattr(state, "module", state).state_dict()
+        self.weights = {name: tensor.clone() for name, tensor in state.items()}
+
+    @property
+    def last_uuid(self):
+        return self.uuids[-1] if self.uuids else None
+
+    @property
+    def steps(self):
+        return self.trial.context.current_train_batch()
+
+
+class _NotesUuids(dp.PyTorchCallback):
+    def __init__(self):
+        self.uuids = []
+
+    def on_checkpoint_upload_end(self, uuid):
+        self.uuids.append(uuid)
+
+
+def run(
+    cls,
+    *,
+    storage=None,
+    batch_size=16,
+    preempt_at=None,
+    train=None,
+    frequency=1,
+    callbacks=None,
+    prepare=None,
+    trial_id=None,
+    **arguments,
+):
+    """Trains by a Trainer. preempt_at: after so many batches the chief hears of a preemption."""
+    storage = storage or os.path.join(tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR")), "c")
+    notes = _NotesUuids()
+    with dp.init(
+        hparams={"global_batch_size": batch_size},
+        exp_conf={"reproducibility": {"experiment_seed": 5}},
+        aggregation_frequency=frequency,
+        checkpoint_storage=storage,
+    ) as context:
+        train = train or RecordingTrain()
+        context._core.train = train
+        preempt = Preempts(
+            lambda: preempt_at is not None and context.current_train_batch() >= preempt_at
+        )
+        context._core.preempt = preempt
+        if trial_id is not None:
+            context.get_trial_id = lambda: trial_id
+        trial = cls(context)
+        own = dict(trial.build_callbacks(), **(callbacks or {}), notes=notes)
+        trial.build_callbacks = lambda: own
+        if prepare:
+            prepare(trial)
+        arguments.setdefault("max_length", dp.Batch(20))
+        dp.Trainer(trial, context).fit(**arguments)
+        uuids = context._ranks.broadcast(notes.uuids)
+        return Run(trial, train, preempt, storage, uuids)
