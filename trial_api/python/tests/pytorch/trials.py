@@ -1,5 +1,6 @@
 """Trials that tests train, and what stands in for the master."""
 
+import itertools
 import os
 import random
 import tempfile
@@ -143,6 +144,16 @@ class _NotesUuids(dp.PyTorchCallback):
         self.uuids.append(uuid)
 
 
+_numbers = itertools.count()
+
+
+def new_storage():
+    """A folder that is not there yet, the same on all ranks."""
+    if "STORAGE_OF_RANKS" in os.environ:
+        return os.path.join(os.environ["STORAGE_OF_RANKS"], f"run-{next(_numbers)}")
+    return os.path.join(tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR")), "c")
+
+
 def run(
     cls,
     *,
@@ -157,7 +168,7 @@ def run(
     **arguments,
 ):
     """Trains by a Trainer. preempt_at: after so many batches the chief hears of a preemption."""
-    storage = storage or os.path.join(tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR")), "c")
+    storage = storage or new_storage()
     notes = _NotesUuids()
     with dp.init(
         hparams={"global_batch_size": batch_size},

@@ -1,0 +1,206 @@
+"""Data loaders: what a rank reads, and from where; and what is taken in their place."""
+
+import random
+import unittest
+
+import torch
+from torch.utils.data import DataLoader as TorchDataLoader
+from torch.utils.data import Dataset, IterableDataset, TensorDataset
+
+from det import pytorch as dp
+from det.pytorch import samplers
+from det.pytorch._data import adapt_loader
+from det.pytorch._sharding import ShardedData
+
+
+class Numbers(Dataset):
+    """Each with what was drawn for it."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        return {"number": index, "drawn": random.random()}
+
+
+class Stream(IterableDataset):
+    def __init__(self, count):
+        self.count = count
+
+    def __iter__(self):
+        return iter(range(self.count))
+
+
+class CoinSampler:
+    """Draws its order from the generators of the process."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __iter__(self):
+        return iter(random.sample(range(self.count), self.count))
+
+
+def shard(loader, rank=0, size=1, training=True, seed=3):
+    return ShardedData(loader, rank=rank, size=size, seed=seed, training=training)
+
+
+def read(loader, epoch=0, first=0, **options):
+    return [batch["number"].tolist() for batch in shard(loader, **options).read(epoch, first)]
+
+
+class ShardingTest(unittest.TestCase):
+    def test_ranks_divide_what_one_would_read(self):
+        for count, drop_last, batches in ((24, False, 3), (27, False, 4), (25, False, 3), (31, True, 3)):
+            with self.subTest(count=count):
+                one = read(dp.DataLoader(Numbers(count), 8, shuffle=True, drop_last=drop_last))
+                parts = [
+                    read(
+                        dp.DataLoader(Numbers(count), 4, shuffle=True, drop_last=drop_last),
+                        rank=rank,
+                        size=2,
+                    )
+                    for rank in range(2)
+                ]
+                self.assertEqual([len(part) for part in parts], [batches, batches])
+                for whole, left, right in zip(one, *parts):
+                    self.assertEqual(left + right, whole[: len(left + right)])
+                    self.assertLess(len(whole) - len(left + right), 2)
+                    self.assertEqual(len(left), len(right))
+
+    def test_validation_reads_all_once(self):
+        for size in (1, 2, 3):
+            for loader in (
+                dp.DataLoader(Numbers(19), 4),
+                dp.DataLoader(Numbers(19), batch_sampler=[[i] for i in range(19)]),
+            ):
+                got = [read(loader, rank=r, size=size, training=False) for r in range(size)]
+                numbers = sorted(n for part in got for batch in part for n in batch)
+                self.assertEqual(numbers, list(range(19)))
+
+    def test_every_epoch_has_an_order_of_its_own(self):
+        loader = dp.DataLoader(Numbers(40), 8, shuffle=True)
+        self.assertNotEqual(read(loader, epoch=0), read(loader, epoch=1))
+        self.assertEqual(read(loader, epoch=1), read(loader, epoch=1))
+        self.assertNotEqual(read(loader, epoch=1), read(loader, epoch=1, seed=4))
+
+    def test_reading_begins_anywhere(self):
+        for loader in (
+            dp.DataLoader(Numbers(40), 8, shuffle=True),
+            dp.DataLoader(Numbers(40), 8, sampler=CoinSampler(40)),
+            dp.DataLoader(
+                Numbers(40), batch_sampler=torch.utils.data.BatchSampler(CoinSampler(40), 8, False)
+            ),
+        ):
+            whole = read(loader, epoch=2)
+            random.random()  # It does not depend on what others draw.
+            self.assertEqual(read(loader, epoch=2, first=3), whole[3:])
+
+    def test_nothing_is_read_to_get_there(self):
+        class Watched(Numbers):
+            def __getitem__(self, index):
+                asked.append(index)
+                return super().__getitem__(index)
+
+        asked = []
+        self.assertEqual(len(read(dp.DataLoader(Watched(40), 8), first=4)), 1)
+        self.assertEqual(asked, list(range(32, 40)))
+
+    def test_workers_read_the_same_and_draw_alike(self):
+        for persistent in (False, True):
+            loader = dp.DataLoader(
+                Numbers(40), 8, shuffle=True, num_workers=2, persistent_workers=persistent
+            )
+            data = shard(loader)
+            list(data.read(0))
+            whole = list(data.read(1))
+            again = list(shard(loader).read(1, 2))
+            self.assertEqual(
+                [b["number"].tolist() for b in whole],
+                read(dp.DataLoader(Numbers(40), 8, shuffle=True), epoch=1),
+            )
+            self.assertEqual(
+                [b["drawn"].tolist() for b in whole[2:]], [b["drawn"].tolist() for b in again]
+            )
+
+    def test_a_stream_is_divided(self):
+        for workers in (0, 2):
+            parts = [
+                [b.tolist() for b in shard(dp.DataLoader(Stream(11), 2, num_workers=workers),
+                                           rank=rank, size=2).read(0, 1)]
+                for rank in range(2)
+            ]
+            self.assertEqual(parts, [[[4, 5], [8]], [[6, 7], [9]]])
+
+    def test_tensors_come_all_at_once(self):
+        dataset = TensorDataset(torch.arange(20), torch.arange(20) * 2)
+        fast = list(shard(dp.DataLoader(dataset, 6)).read(0))
+        slow = list(TorchDataLoader(dataset, 6))
+        self.assertEqual(len(fast), len(slow))
+        for one, other in zip(fast, slow):
+            self.assertEqual(type(one), type(other))
+            for a, b in zip(one, other):
+                self.assertTrue(torch.equal(a, b))
+
+    def test_too_few_records_are_an_error(self):
+        with self.assertRaisesRegex(ValueError, "has 3 records, too few"):
+            shard(dp.DataLoader(Numbers(3), 4), size=4)
+
+
+class AdaptTest(unittest.TestCase):
+    def adapt(self, given, unchecked=False):
+        return adapt_loader(
+            given, batch_size=lambda: 5, shuffle=True, what="build", unchecked=unchecked
+        )
+
+    def test_tensors_and_arrays(self):
+        import numpy
+
+        for given in (torch.ones(20, 3), [numpy.ones((20, 3)), torch.ones(20)]):
+            loader = self.adapt(given)
+            self.assertEqual((len(loader), loader.shuffle), (4, True))
+        named = self.adapt({"x": torch.ones(20, 3), "y": numpy.ones(20)})
+        self.assertEqual(next(iter(shard(named).read(0)))["x"].shape, (5, 3))
+        with self.assertRaisesRegex(ValueError, "of 3, 4 records"):
+            self.adapt((torch.ones(3), torch.ones(4)))
+
+    def test_torchs_loader(self):
+        loader = self.adapt(TorchDataLoader(Numbers(20), 5, shuffle=True, drop_last=True))
+        self.assertEqual((loader.batch_size, loader.shuffle, loader.drop_last), (5, True, True))
+        self.assertEqual(read(self.adapt(TorchDataLoader(Numbers(4), 2))), [[0, 1], [2, 3]])
+        weighted = torch.utils.data.WeightedRandomSampler([1.0] * 20, 8)
+        self.assertEqual(len(self.adapt(TorchDataLoader(Numbers(20), 4, sampler=weighted))), 2)
+
+    def test_others_need_leave(self):
+        batches = [torch.ones(2), torch.zeros(2)]
+        with self.assertRaisesRegex(TypeError, "disable_dataset_reproducibility_checks"):
+            self.adapt(iter(batches))
+        self.assertIs(self.adapt(batches, unchecked=True), batches)
+
+    def test_what_divides_already_is_refused(self):
+        sampler = torch.utils.data.distributed.DistributedSampler(Numbers(4), 2, 0)
+        with self.assertRaisesRegex(ValueError, "DistributedSampler"):
+            dp.DataLoader(Numbers(4), sampler=sampler)
+
+    def test_lengths_and_devices(self):
+        batch = {"text": ["a", "b"], "x": (torch.ones(2, 3), 1)}
+        self.assertEqual(dp.data_length(batch), 2)
+        self.assertEqual(dp.to_device(batch, torch.device("cpu"))["text"], ["a", "b"])
+        with self.assertRaisesRegex(TypeError, "get_batch_length"):
+            dp.data_length("abc")
+
+
+class SamplersTest(unittest.TestCase):
+    def test_they_compose(self):
+        shuffled = samplers.ReproducibleShuffleSampler(range(10), 3)
+        self.assertEqual(sorted(shuffled), list(range(10)))
+        parts = [list(samplers.DistributedSampler(range(10), 3, rank)) for rank in range(3)]
+        self.assertEqual(parts, [[0, 3, 6, 9], [1, 4, 7], [2, 5, 8]])
+        repeated = iter(samplers.RepeatBatchSampler(samplers.SkipBatchSampler([[1], [2]], 1)))
+        self.assertEqual([next(repeated) for _ in range(3)], [[2], [1], [2]])

@@ -1,0 +1,122 @@
+"""The files of a checkpoint, units and metrics."""
+
+import collections
+import json
+import math
+import os
+import pathlib
+import tempfile
+import unittest
+
+import torch
+
+from det import pytorch as dp
+from det.pytorch import _metrics, _safetensors, _tree
+from det.pytorch._snapshot import Snapshot, read_model, read_tree
+from det.pytorch._units import unit_from_config
+
+
+class FileTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.path = self.folder / "x.safetensors"
+
+    def test_tensors_come_back_as_they_were(self):
+        tensors = {
+            str(dtype): torch.arange(7).to(dtype)
+            for dtype in (torch.float64, torch.bfloat16, torch.float16, torch.int8, torch.bool)
+        }
+        tensors["across"] = torch.arange(12.0).view(3, 4).t()
+        tensors["single"] = torch.tensor(math.nan)
+        tensors["empty"] = torch.empty(0, 3)
+        _safetensors.write(self.path, tensors, {"a": "b"})
+        read, metadata = _safetensors.read(self.path)
+        self.assertEqual(metadata, {"a": "b"})
+        self.assertEqual(set(read), set(tensors))
+        for name, tensor in tensors.items():
+            self.assertEqual((read[name].dtype, read[name].shape), (tensor.dtype, tensor.shape))
+            self.assertTrue(torch.equal(read[name], tensor) or name == "single")
+
+    def test_the_format(self):
+        _safetensors.write(self.path, {"t": torch.tensor([1, 2], dtype=torch.uint8)}, {})
+        data = self.path.read_bytes()
+        length = int.from_bytes(data[:8], "little")
+        self.assertEqual((8 + length) % 8, 0)
+        header = {"t": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}}
+        self.assertEqual(json.loads(data[8 : 8 + length]), header)
+        self.assertEqual(data[8 + length :], b"\1\2")
+
+    def test_what_is_damaged_is_refused(self):
+        _safetensors.write(self.path, {"t": torch.ones(100)}, {})
+        data = self.path.read_bytes()
+        for damaged in (b"", b"abc", data[:-1], b"\xff" * 64, data[:9] + b"\0" + data[10:]):
+            self.path.write_bytes(damaged)
+            with self.assertRaisesRegex(_safetensors.DamagedFile, "x.safetensors"):
+                _safetensors.read(self.path)
+
+    def test_trees(self):
+        value = {
+            "plain": [1, 2.5, "x", None, True],
+            "far": [math.inf, (1, 2), {3}, b"bytes", 1j],
+            5: collections.OrderedDict(a=torch.ones(2)),
+            "counter": collections.Counter(a=2),
+            "queue": collections.deque([1]),
+            "of torch": [torch.float16, torch.Size([1]), torch.device("cpu")],
+            "$": "dollar",
+        }
+        node, tensors = _tree.split(value, "root")
+        back = _tree.decode(json.loads(json.dumps(node)), tensors)
+        self.assertTrue(torch.equal(back[5].pop("a"), value[5].pop("a")))
+        self.assertEqual(back, value)
+        self.assertEqual([type(v) for v in back.values()], [type(v) for v in value.values()])
+        self.assertEqual(_tree.split({"f": len, "n": 1}, "root")[0], {"n": 1})
+
+    def test_a_snapshot_keeps_what_was(self):
+        shared = torch.ones(3)
+        snapshot = Snapshot()
+        snapshot.begin()
+        snapshot.take_model("m.safetensors", {"a": shared, "b": shared, "_extra": {"x": (1,)}})
+        snapshot.take_tree("t.safetensors", {"state": {0: {"step": torch.tensor(4.0)}}})
+        snapshot.end()
+        shared.zero_()
+        snapshot.write(self.folder)
+        model = read_model(self.folder / "m.safetensors")
+        self.assertEqual(model.pop("_extra"), {"x": (1,)})
+        self.assertEqual({name: t.tolist() for name, t in model.items()}, {"a": [1] * 3, "b": [1] * 3})
+        tree = read_tree(self.folder / "t.safetensors")
+        self.assertEqual(tree["state"][0]["step"].item(), 4.0)
+
+
+class UnitTest(unittest.TestCase):
+    def test_from_configurations(self):
+        for value, unit in (
+            (100, dp.Batch(100)),
+            ({"epochs": 3}, dp.Epoch(3)),
+            ({"records": 1000}, dp.Batch(15)),
+            ({"batches": 0}, None),
+            (None, None),
+        ):
+            self.assertEqual(unit_from_config(value, "f", 64), unit)
+        for value in ("3", {"minutes": 1}, {"epochs": -1}, {"epochs": 1, "batches": 2}, True):
+            with self.assertRaisesRegex(ValueError, "^f is "):
+                unit_from_config(value, "f", 64)
+
+    def test_nonsense_is_refused(self):
+        for value in (0, -1):
+            with self.assertRaises(ValueError):
+                dp.Batch(value)
+        for value in (1.5, True, None):
+            with self.assertRaises(TypeError):
+                dp.Epoch(value)
+
+
+class MetricsTest(unittest.TestCase):
+    def test_plain_values(self):
+        batches = [{"a": torch.tensor(1.5), "b": torch.tensor([1, 2]), "c": "x"}, {"a": 2}]
+        self.assertEqual(
+            _metrics.to_plain_all(batches), [{"a": 1.5, "b": [1, 2], "c": "x"}, {"a": 2}]
+        )
+        with self.assertRaisesRegex(TypeError, "train_batch.. returned a NoneType"):
+            _metrics.detach(None, "train_batch")

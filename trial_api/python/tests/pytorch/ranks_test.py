@@ -1,0 +1,123 @@
+"""Training on two ranks, against one."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import torch
+
+import scenarios
+
+PATIENCE = 300  # Seconds: a bound against hanging.
+
+
+def free_ports():
+    """Two that follow each other."""
+    while True:
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port = first.getsockname()[1]
+            try:
+                second.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port
+
+
+def on_two_ranks(names, storage):
+    """What each scenario gave on each rank: {name: [of rank 0, of rank 1]}."""
+    port = free_ports()
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scenarios.py")
+    ranks, outputs = [], []
+    for rank in range(2):
+        env = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2")
+        env.update(LOCAL_WORLD_SIZE="2", GROUP_RANK="0", MASTER_ADDR="127.0.0.1")
+        env.update(MASTER_PORT=str(port), INTER_TRAIN_PROCESS_COMM_PORT_1=str(port + 1))
+        env.setdefault("DET_RANK_KEY", "of the test")
+        outputs.append(os.path.join(storage, f"rank-{rank}.json"))
+        command = [sys.executable, "-B", program, storage, outputs[-1], *names]
+        ranks.append(subprocess.Popen(command, env=env))
+    try:
+        codes = [process.wait(PATIENCE) for process in ranks]
+    finally:
+        for process in ranks:
+            process.kill()
+            process.wait()
+    if codes != [0, 0]:
+        raise AssertionError(f"ranks ended with {codes} (above)")
+    told = []
+    for path in outputs:
+        with open(path, encoding="utf-8") as file:
+            told.append(json.load(file))
+    return {name: [rank[name] for rank in told] for name in names}
+
+
+class TwoRanksTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.saved_by_one = scenarios.saved_by_one(cls.folder.name)
+        cls.two = on_two_ranks(list(scenarios.SCENARIOS), cls.folder.name)
+
+    def assert_close(self, weights, other):
+        self.assertEqual(set(weights), set(other))
+        for name, numbers in weights.items():
+            torch.testing.assert_close(
+                torch.tensor(numbers), torch.tensor(other[name]), rtol=1e-4, atol=1e-6
+            )
+
+    def test_two_ranks_learn_what_one_learns(self):
+        one = scenarios.fifty_steps()
+        for two in self.two["fifty_steps"]:
+            self.assert_close(two["weights"], one["weights"])
+        reports, expected = self.two["fifty_steps"][0]["reports"], one["reports"]
+        self.assertEqual([r[:2] for r in reports], [list(r[:2]) for r in expected])
+        for (*_, metrics), (*_, wanted) in zip(reports, expected):
+            for name, value in wanted.items():
+                self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value))
+
+    def test_a_stream_too(self):
+        one = scenarios.stream()
+        for two in self.two["stream"]:
+            self.assert_close(two["weights"], one["weights"])
+
+    def test_one_saves_two_go_on_one_ends(self):
+        [two, _] = self.two["elastic"]
+        self.assertEqual(two["steps"], 20)
+        one = scenarios.ended_by_one(self.folder.name, two["uuid"])
+        whole = scenarios.elastic_whole()
+        self.assert_close(one["weights"], whole["weights"])
+        self.assertEqual(one["steps"], 30)
+
+    def test_resumed_equals_uninterrupted_to_the_last_bit(self):
+        for rank in self.two["resumed"]:
+            self.assertEqual(rank["first"], rank["whole"][: len(rank["first"])])
+            self.assertEqual(rank["first"] + rank["second"], rank["whole"])
+            self.assertEqual(rank["weights"], rank["whole_weights"])
+        left, right = self.two["resumed"]
+        self.assertNotEqual(left["drawn"], right["drawn"])
+
+    def test_both_stop_after_the_same_batch_at_most_one_late(self):
+        left, right = self.two["preempted"]
+        self.assertEqual(left["steps"], right["steps"])
+        self.assertIn(left["steps"], (7, 8))
+        self.assertTrue(left["acknowledged"])
+
+    def test_any_rank_may_ask_to_stop(self):
+        left, right = self.two["stopped_by_the_second"]
+        self.assertEqual(left["steps"], right["steps"])
+        self.assertIn(left["steps"], (5, 6))
+
+    def test_reducers_see_all_ranks(self):
+        [metrics, _] = self.two["reduced"]
+        self.assertEqual(metrics, {"training": 100, "validation": 37, "full": 37})
+
+    def test_aggregated_batches_are_as_one(self):
+        one = scenarios.aggregated_as_one()
+        for two in self.two["aggregated"]:
+            self.assert_close(two["weights"], one["weights"])

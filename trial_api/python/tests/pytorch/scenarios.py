@@ -1,0 +1,190 @@
+"""What two ranks do together; as a program, one rank of them. Each function gives JSON.
+
+Usage: scenarios.py STORAGE OUTPUT NAME...
+"""
+
+import json
+import os
+import sys
+
+import torch
+from torch.utils.data import IterableDataset
+
+from det import pytorch as dp
+from trials import NetTrial, NoisyTrial, Run, records, run
+
+
+def of(result: Run):
+    return {
+        "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
+        "reports": result.train.reports,
+        "steps": result.steps,
+        "uuid": result.last_uuid,
+    }
+
+
+def fifty_steps(_storage=None):
+    periods = dict(validation_period=dp.Epoch(2), reporting_period=dp.Batch(10))
+    return of(run(NetTrial, max_length=dp.Batch(50), **periods))
+
+
+class _Stream(IterableDataset):
+    def __iter__(self):
+        return iter(list(zip(*records(100))))
+
+
+class StreamTrial(NetTrial):
+    def build_training_data_loader(self):
+        return dp.DataLoader(_Stream(), self.context.get_per_slot_batch_size())
+
+
+def stream(_storage=None):
+    return of(run(StreamTrial, max_length=dp.Epoch(3)))
+
+
+# 1 rank saves after 10 batches, 2 go on to 20, 1 ends at 30.
+
+
+def saved_by_one(storage):
+    uuid = run(NetTrial, storage=storage + "/elastic", preempt_at=10).last_uuid
+    with open(storage + "/uuid", "w", encoding="utf-8") as file:
+        file.write(uuid)
+    return uuid
+
+
+def elastic(storage):
+    with open(storage + "/uuid", encoding="utf-8") as file:
+        uuid = file.read()
+    options = dict(storage=storage + "/elastic", latest_checkpoint=uuid)
+    return of(run(NetTrial, max_length=dp.Batch(20), **options))
+
+
+def ended_by_one(storage, uuid):
+    options = dict(storage=storage + "/elastic", latest_checkpoint=uuid)
+    return of(run(NetTrial, max_length=dp.Batch(30), **options))
+
+
+def elastic_whole():
+    return of(run(NetTrial, max_length=dp.Batch(30)))
+
+
+class DrawingTrial(NoisyTrial):
+    """Notes its losses and a number drawn at the end."""
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.losses = []
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        metrics = super().train_batch(batch, epoch_idx, batch_idx)
+        self.losses.append(metrics["loss"].item())
+        return metrics
+
+
+def resumed(storage):
+    storage += "/resumed"
+    options = dict(max_length=dp.Batch(30), frequency=2, reporting_period=dp.Batch(4))
+    whole = run(DrawingTrial, **options)
+    drawn = torch.rand(()).item()
+    first = run(DrawingTrial, storage=storage, preempt_at=8, **options)
+    uuid = first.last_uuid
+    second = run(DrawingTrial, storage=storage, latest_checkpoint=uuid, **options)
+    return {
+        "whole": whole.trial.losses,
+        "first": first.trial.losses,
+        "second": second.trial.losses,
+        "whole_weights": of(whole)["weights"],
+        "weights": of(second)["weights"],
+        "drawn": drawn,
+    }
+
+
+def preempted(_storage):
+    result = run(NetTrial, preempt_at=7)
+    return {"steps": result.steps, "acknowledged": result.preempt.acknowledged}
+
+
+class SecondStops(NetTrial):
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        if batch_idx == 4 and self.context.distributed.rank == 1:
+            self.context.set_stop_requested(True)
+        return super().train_batch(batch, epoch_idx, batch_idx)
+
+
+def stopped_by_the_second(_storage):
+    return {"steps": run(SecondStops).steps}
+
+
+class ReducedTrial(NetTrial):
+    def __init__(self, context):
+        super().__init__(context)
+        self.seen = context.wrap_reducer(sum, name="seen")
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        self.seen.update(len(batch[0]))
+        return super().train_batch(batch, epoch_idx, batch_idx)
+
+    def evaluate_batch(self, batch, batch_idx):
+        self.seen.update(len(batch[0]))
+        return {}
+
+
+class FullTrial(NetTrial):
+    evaluate_batch = dp.PyTorchTrial.evaluate_batch
+
+    def evaluate_full_dataset(self, data_loader):
+        return {"seen": sum(len(batch[0]) for batch in data_loader)}
+
+
+def reduced(_storage):
+    by_batch = run(ReducedTrial, batch_size=32, max_length=dp.Batch(4))
+    full = run(FullTrial, max_length=dp.Batch(1))
+    if not by_batch.train.reports:
+        return {}
+    return {
+        "training": by_batch.train.of("training", "seen")[-1][1],
+        "validation": by_batch.train.of("validation", "seen")[-1][1],
+        "full": full.train.of("validation", "seen")[-1][1],
+    }
+
+
+class InOrder(NetTrial):
+    def build_training_data_loader(self):
+        loader = super().build_training_data_loader()
+        return dp.DataLoader(loader.dataset, loader.batch_size)
+
+
+def aggregated(_storage):
+    return of(run(InOrder, batch_size=10, frequency=2, max_length=dp.Batch(20)))
+
+
+def aggregated_as_one():
+    return of(run(InOrder, batch_size=20, max_length=dp.Batch(10)))
+
+
+SCENARIOS = {
+    function.__name__: function
+    for function in (
+        fifty_steps,
+        stream,
+        elastic,
+        resumed,
+        preempted,
+        stopped_by_the_second,
+        reduced,
+        aggregated,
+    )
+}
+
+
+def main():
+    storage, output, *names = sys.argv[1:]
+    os.environ["STORAGE_OF_RANKS"] = storage
+    torch.distributed.init_process_group("gloo")
+    told = {name: SCENARIOS[name](storage) for name in names}
+    with open(output, "w", encoding="utf-8") as file:
+        json.dump(told, file)
+
+
+if __name__ == "__main__":
+    main()
