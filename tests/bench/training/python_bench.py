@@ -1,0 +1,154 @@
+"""What det.pytorch costs; a program of `run_python`. Usage: python_bench.py overhead|start|stall ..."""
+
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+import torch
+from torch import nn
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "trial_api/python"), str(ROOT / "examples/fashion_mnist/python")]
+
+from det import pytorch  # noqa: E402
+
+BLOCK = 100  # Batches in turn; one report of ours is among them.
+
+
+class HandWritten:
+    """The same net in a plain loop over DistributedDataParallel."""
+
+    def __init__(self, model_def, context):
+        self.batch_size = context.get_per_slot_batch_size()
+        self.rank, self.size = context.distributed.rank, context.distributed.size
+        self.net = model_def.Net(context.get_hparam("width"))
+        if self.size > 1:
+            self.net = nn.parallel.DistributedDataParallel(self.net, gradient_as_bucket_view=True)
+        self.adam = torch.optim.Adam(self.net.parameters(), 0.003)
+        self.images, self.kinds = None, None
+
+    def train(self, batches):
+        """Seconds for so many."""
+        began = time.perf_counter()
+        order = torch.randperm(len(self.images))
+        step = self.batch_size * self.size
+        for begin in range(self.rank * self.batch_size, batches * step, step):
+            rows = order[begin : begin + self.batch_size]
+            loss = nn.functional.cross_entropy(self.net(self.images[rows]), self.kinds[rows])
+            self.adam.zero_grad()
+            loss.backward()
+            self.adam.step()
+        return time.perf_counter() - began
+
+
+def overhead(turns):
+    """Both in turns in one process, so that what disturbs one disturbs the other."""
+    import model_def
+
+    class InTurns(model_def.FashionMnistTrial):
+        def __init__(self, context):
+            super().__init__(context)
+            self.other = HandWritten(model_def, context)
+            self.began, self.ratios = None, []
+
+        def build_training_data_loader(self):
+            loader = super().build_training_data_loader()
+            self.other.images, self.other.kinds = loader.dataset.tensors
+            return loader
+
+        def train_batch(self, batch, epoch_idx, batch_idx):
+            if batch_idx % BLOCK == 0:
+                ours = time.perf_counter() - self.began if self.began else None
+                other = self.other.train(BLOCK)
+                if ours:
+                    self.ratios.append((self.last + other) / 2 / ours)
+                self.last = other
+                self.began = time.perf_counter()
+            return super().train_batch(batch, epoch_idx, batch_idx)
+
+        def evaluate_batch(self, batch, batch_idx=0):
+            return {}
+
+    hparams = {"global_batch_size": 128, "learning_rate": 0.003, "width": 32, "epochs": 1}
+    with tempfile.TemporaryDirectory() as storage:
+        with pytorch.init(hparams=hparams, checkpoint_storage=storage) as context:
+            trial = InTurns(context)
+            length = pytorch.Batch(BLOCK * turns + 1)
+            pytorch.Trainer(trial, context).fit(max_length=length, checkpoint_policy="none")
+            if context.distributed.rank == 0:
+                print("ratios", *[f"{ratio:.4f}" for ratio in trial.ratios], flush=True)
+
+
+class Line(pytorch.PyTorchTrial):
+    """Data in memory. parameters: also of a net that is saved and not trained."""
+
+    parameters = 0
+
+    def __init__(self, context):
+        self.context = context
+        self.net = context.wrap_model(nn.Linear(1, 1))
+        self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 0.1))
+        if self.parameters:
+            rows = self.parameters // 25
+            context.wrap_model(nn.ParameterList([torch.ones(rows, 1) for _ in range(25)]))
+
+    def build_training_data_loader(self):
+        x = torch.linspace(-1, 1, 6400).view(-1, 1)
+        return x, 3 * x
+
+    build_validation_data_loader = build_training_data_loader
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        loss = torch.mean((self.net(batch[0]) - batch[1]) ** 2)
+        self.context.backward(loss)
+        self.context.step_optimizer(self.sgd)
+        return loss
+
+    def evaluate_batch(self, batch, batch_idx=0):
+        return {}
+
+
+def start():
+    """Ends at the first batch."""
+
+    class First(Line):
+        def train_batch(self, batch, epoch_idx, batch_idx):
+            os._exit(0)
+
+    with pytorch.init(hparams={"global_batch_size": 32}) as context:
+        pytorch.Trainer(First(context), context).fit(max_length=pytorch.Batch(1))
+
+
+def stall(megabytes):
+    """How much longer the step with a save takes than the one without: the first, and the later."""
+
+    class Watched(Line):
+        parameters = megabytes * 250000
+        times = []
+
+        def train_batch(self, batch, epoch_idx, batch_idx):
+            time.sleep(0.02)  # What a GPU would compute meanwhile.
+            self.times.append(time.perf_counter())
+            return super().train_batch(batch, epoch_idx, batch_idx)
+
+    every = 200
+    with tempfile.TemporaryDirectory(dir=".") as storage:
+        with pytorch.init(
+            hparams={"global_batch_size": 32}, checkpoint_storage=storage
+        ) as context:
+            pytorch.Trainer(Watched(context), context).fit(
+                max_length=pytorch.Batch(4 * every),
+                checkpoint_period=pytorch.Batch(every),
+                checkpoint_policy="none",
+            )
+    steps = [b - a for a, b in zip(Watched.times, Watched.times[1:])]
+    usual = statistics.median(steps)
+    stalls = [1000 * (steps[every * n - 1] - usual) for n in (1, 2, 3)]
+    print("stalls", *[f"{milliseconds:.0f}" for milliseconds in stalls], flush=True)
+
+
+if __name__ == "__main__":
+    {"overhead": overhead, "start": start, "stall": stall}[sys.argv[1]](*map(int, sys.argv[2:]))
