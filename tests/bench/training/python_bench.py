@@ -1,4 +1,4 @@
-"""What det.pytorch costs; a program of `run_python`. Usage: python_bench.py overhead|start|stall ..."""
+"""What det.pytorch costs; run_python starts it. Usage: python_bench.py overhead|start|stall N"""
 
 import os
 import pathlib

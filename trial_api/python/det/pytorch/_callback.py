@@ -55,8 +55,8 @@ class PyTorchCallback:
         """The older name of on_checkpoint_write_end(). Chief only."""
 
     def on_checkpoint_write_end(self, checkpoint_dir: str) -> None:
-        """After a checkpoint's files are written and before they are stored: files that are put there
-        are stored, too. Chief only, on the thread that saves, beside training."""
+        """After a checkpoint's files are written and before they are stored: what is put there is
+        stored, too. Chief only, on the thread that saves, beside training."""
 
     def on_checkpoint_upload_end(self, uuid: str) -> None:
         """After a checkpoint is stored. Chief only."""

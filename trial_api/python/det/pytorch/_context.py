@@ -32,7 +32,7 @@ class PyTorchTrialContext:
         enable_tensorboard_logging: bool = True,
     ) -> None:
         if aggregation_frequency < 1:
-            raise ValueError(f"aggregation_frequency is {aggregation_frequency}: must be at least 1")
+            raise ValueError(f"aggregation_frequency is {aggregation_frequency}: at least 1")
         self._core = core
         self._hparams = hparams
         self._exp_conf = exp_conf
@@ -105,8 +105,8 @@ class PyTorchTrialContext:
         size = self.get_hparam("global_batch_size")
         if isinstance(size, bool) or not isinstance(size, int) or size < self._ranks.size:
             raise ValueError(
-                f"global_batch_size is {size!r}: must be a number of at least {self._ranks.size}, one "
-                "record a slot"
+                f"global_batch_size is {size!r}: must be a number of at least {self._ranks.size}, "
+                "one record a slot"
             )
         return size
 
@@ -214,7 +214,7 @@ class PyTorchTrialContext:
         step_mode: LRScheduler.StepMode,
         frequency: int = 1,
     ) -> LRScheduler:
-        """A schedule that is stepped after every `frequency` of what `step_mode` names, and saved."""
+        """A schedule that is stepped after every `frequency` of what step_mode says, and saved."""
         wrapped = LRScheduler(lr_scheduler, step_mode, frequency)
         if wrapped.optimizer is not None and wrapped.optimizer not in self.optimizers:
             raise ValueError("wrap_optimizer() comes before wrap_lr_scheduler() of its schedule")
@@ -225,7 +225,7 @@ class PyTorchTrialContext:
         """A torch.cuda.amp.GradScaler of the Trial's own, which is saved. The Trial scales the loss
         and gives the scaler to step_optimizer()."""
         if self.experimental.auto_amp:
-            raise RuntimeError("experimental.use_amp() has a scaler of its own: leave one of them out")
+            raise RuntimeError("experimental.use_amp() has a scaler of its own: leave one out")
         self._scaler = scaler
         return scaler
 
@@ -236,8 +236,8 @@ class PyTorchTrialContext:
         for_training: bool = True,
         for_validation: bool = True,
     ) -> Any:
-        """A metric that is no mean. A function gets all that update() of what is returned was given,
-        on all ranks, in one list. Without `name` a dictionary of metrics comes out."""
+        """A metric that is no mean. A function gets all that update() of what is returned was
+        given, on all ranks, in one list. Without `name` a dictionary of metrics comes out."""
         return self.reducers.wrap(reducer, name, for_training, for_validation)
 
     def configure_apex_amp(self, *args: Any, **kwargs: Any) -> Any:
@@ -262,8 +262,8 @@ class PyTorchTrialContext:
         retain_graph: bool = False,
         create_graph: bool = False,
     ) -> None:
-        """Gradients of the loss, a mean over this rank's records, averaged over all ranks where they
-        step after this batch. Every rank calls it equally often."""
+        """Gradients of the loss, a mean over this rank's records, averaged over all ranks where
+        they step after this batch. Every rank calls it equally often."""
         if self.experimental.scaler is not None:
             loss = self.experimental.scaler.scale(loss)
         loss.backward(gradient=gradient, retain_graph=retain_graph, create_graph=create_graph)

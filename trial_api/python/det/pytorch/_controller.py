@@ -242,7 +242,7 @@ class Controller:
     # What is due.
 
     def _do_due_work(self) -> bool:
-        """What the present progress asks for and has not been done; whether training is finished."""
+        """What the present progress asks for and was not done yet; whether training is finished."""
         schedule, progress = self._schedule, self._progress
         steps = progress.steps_completed
         if schedule.report_due(progress) and progress.reported_at != steps:

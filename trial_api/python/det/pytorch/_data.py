@@ -95,7 +95,8 @@ class DataLoader:
             if self.shuffle or self.sampler is not None or self.batch_sampler is not None:
                 raise ValueError("an IterableDataset has its own order: no shuffle, no samplers")
             return
-        for sampler in (self.sampler, self.batch_sampler, getattr(self.batch_sampler, "sampler", 0)):
+        inner = getattr(self.batch_sampler, "sampler", None)
+        for sampler in (self.sampler, self.batch_sampler, inner):
             if isinstance(sampler, torch.utils.data.distributed.DistributedSampler):
                 raise ValueError(
                     "torch's DistributedSampler divides the data among the slots, and so does "
@@ -216,7 +217,7 @@ def _from_torch(loader: Any, what: str) -> DataLoader:
             loader.dataset, loader.batch_size, drop_last=loader.drop_last, **workers
         )
     if loader.batch_sampler is None:
-        raise ValueError(f"{what}(): a DataLoader with batch_size=None is not supported; give a size")
+        raise ValueError(f"{what}(): a DataLoader with batch_size=None: give a size")
     if type(loader.batch_sampler) is not torch.utils.data.BatchSampler:
         return DataLoader(loader.dataset, batch_sampler=loader.batch_sampler, **workers)
     sampler = loader.sampler
@@ -238,8 +239,8 @@ def _from_torch(loader: Any, what: str) -> DataLoader:
 
 
 def to_device(data: Any, device: torch.device) -> Any:
-    """`data` with its tensors on `device`, through dictionaries, lists and tuples. What is no tensor
-    stays as it is."""
+    """`data` with its tensors on `device`, through dictionaries, lists and tuples. What is no
+    tensor stays as it is."""
     if isinstance(data, torch.Tensor):
         return data.to(device, non_blocking=True)
     if isinstance(data, Mapping):

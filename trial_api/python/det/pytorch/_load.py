@@ -29,14 +29,14 @@ def load_trial_from_checkpoint_path(
         path: a folder with the checkpoint's files.
         trial_class: None: that of the code in the checkpoint, which is run.
         trial_kwargs: for its constructor, besides the context.
-        torch_load_kwargs, kwargs: of torch.load, which is not used; accepted for code that has them.
+        torch_load_kwargs, kwargs: of torch.load, which is not used; for code that has them.
 
     Raises:
         CheckpointError: the files are no such checkpoint, or do not fit the class.
     """
     folder = pathlib.Path(path)
     if not (folder / "load_data.json").exists():
-        raise CheckpointError(f"{folder} has no load_data.json: it is no checkpoint of a PyTorchTrial")
+        raise CheckpointError(f"{folder} has no load_data.json: no checkpoint of a PyTorchTrial")
     told = json.loads((folder / "load_data.json").read_text(encoding="utf-8"))
     if trial_class is None:
         trial_class = _find_class(folder, str(told["trial_cls_spec"]))

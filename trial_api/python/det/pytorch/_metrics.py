@@ -116,7 +116,7 @@ def _reduce(reducer: Reducer, values: List[Tuple[float, int]]) -> float:
         return max(numbers)
     if reducer is Reducer.MIN:
         return min(numbers)
-    # fsum is exact, so that the division among ranks changes nothing; it refuses opposite infinities.
+    # fsum is exact, so that the division among ranks changes nothing. It refuses infinities.
     if any(math.isinf(number) for number in numbers):
         return sum(v * n for v, n in values) / sum(n for _, n in values)
     return math.fsum(v * n for v, n in values) / sum(n for _, n in values)

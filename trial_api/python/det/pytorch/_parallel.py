@@ -50,7 +50,8 @@ def without_averaging(models: List[torch.nn.Module], active: bool) -> Iterator[N
 
 @contextlib.contextmanager
 def evaluating(models: List[torch.nn.Module]) -> Iterator[None]:
-    """Evaluation mode, in which a model exchanges nothing: ranks may have unequal numbers of batches."""
+    """Evaluation mode, in which a model exchanges nothing: ranks may have unequal numbers of
+    batches."""
     modes = [model.training for model in models]
     parallel = [model for model in models if isinstance(model, DistributedDataParallel)]
     exchanges = [model.broadcast_buffers for model in parallel]

@@ -49,7 +49,7 @@ class Ranks:
         return values
 
     def start_max(self, number: torch.Tensor) -> Any:
-        """Starts to replace it by the greatest of all ranks; wait() of what is returned ends that."""
+        """Starts to replace it by the greatest of all ranks; the result's wait() ends that."""
         return dist.all_reduce(number, dist.ReduceOp.MAX, group=self._group, async_op=True)
 
     def sum(self, numbers: torch.Tensor) -> torch.Tensor:

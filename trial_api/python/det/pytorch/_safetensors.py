@@ -1,4 +1,4 @@
-"""Files of tensors in the safetensors format: 8 bytes, the header's length; a JSON header; the bytes.
+"""Files of tensors in the safetensors format: 8 bytes, the header's length; a JSON header; data.
 
 Written so that the format's own library reads it, too. Bytes are those of this machine, which the
 format wants to be little-endian.

@@ -59,7 +59,7 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if not isinstance(self.max_length.value, int):
-            raise ValueError(f"max_length is {self.max_length}: give one number of batches or epochs")
+            raise ValueError(f"max_length is {self.max_length}: give a number of batches or epochs")
 
     def ended(self, progress: Progress) -> bool:
         return self._length(progress) >= self._max

@@ -156,7 +156,7 @@ class ShardedData:
         return torch.randperm(records, generator=generator)
 
     def _ask(self, sampler: Any, epoch: int) -> Sequence[Any]:
-        """All that a sampler of the user's says in one epoch, alike on all ranks and in all runs."""
+        """All that a user's sampler says in one epoch, alike on all ranks and in all runs."""
         if hasattr(sampler, "set_epoch"):
             sampler.set_epoch(epoch)
         for owner in (sampler, getattr(sampler, "sampler", None)):

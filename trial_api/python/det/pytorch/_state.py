@@ -40,7 +40,7 @@ def collect(context: PyTorchTrialContext, callbacks: Callbacks) -> Dict[str, Any
 def _check_whole(optimizer: torch.optim.Optimizer) -> None:
     if type(optimizer).__name__ == "ZeroRedundancyOptimizer":
         raise CheckpointError(
-            "a ZeroRedundancyOptimizer keeps its state in parts, which checkpoints cannot hold yet: "
+            "a ZeroRedundancyOptimizer keeps its state in parts, which checkpoints cannot hold: "
             "use a plain optimizer"
         )
 
@@ -113,7 +113,7 @@ def restore(
 def restore_weights(
     state: Dict[str, Any], context: PyTorchTrialContext, where: str, own_options: bool = True
 ) -> None:
-    """Weights, and the state of optimizers; own_options: which keep their own learning rate and such.
+    """Weights, and the state of optimizers; own_options: which keep their own learning rate.
 
     Raises:
         CheckpointError: it is of another model; says what does not fit.
@@ -145,8 +145,8 @@ def _check_count(found: int, wanted: int, what: str, where: str) -> None:
 
 
 def restore_rank(folder: pathlib.Path, context: PyTorchTrialContext) -> List[Dict[str, Any]]:
-    """The random state of this rank, and gradients that had no step yet; gives its metrics since the
-    last report. A rank that the checkpoint does not know keeps the state that it has."""
+    """The random state of this rank, and gradients that had no step yet; gives its metrics since
+    the last report. A rank that the checkpoint does not know keeps the state that it has."""
     path = folder / f"rank_{context._ranks.rank}.safetensors"
     if not path.exists():
         return []

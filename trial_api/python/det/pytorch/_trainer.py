@@ -103,8 +103,8 @@ class Trainer:
             checkpoint_period, validation_period: how often, besides at the end.
             max_length: how long; None: on the cluster searcher.max_length of the configuration.
             reporting_period: of training's metrics.
-            checkpoint_policy: also after a validation: "best", "all" or "none". Off the cluster "best"
-                is "all".
+            checkpoint_policy: also after a validation: "best", "all" or "none". Off the cluster
+                "best" is "all".
             latest_checkpoint: det.get_cluster_info().latest_checkpoint to go on after a restart; of
                 another trial, its weights are taken. Off the cluster a uuid below ./checkpoints.
             step_zero_validation: validates before the first batch.
@@ -150,8 +150,8 @@ class Trainer:
             given = unit_from_config(told, "searcher.max_length", self._global_batch_size())
         if given is None:
             raise ValueError(
-                "how long to train is not said: give fit() a max_length, for example Epoch(3), or the "
-                "configuration a searcher.max_length"
+                "how long to train is not said: give fit() a max_length, for example Epoch(3), or "
+                "the configuration a searcher.max_length"
             )
         return given
 
@@ -160,7 +160,7 @@ class Trainer:
         return rungs_from_config(lengths, self._searcher(), self._global_batch_size())
 
     def _whole(self, latest: Optional[str]) -> Optional[str]:
-        """The trial's newest is compared with what was saved; where it is damaged an earlier one."""
+        """The trial's newest is compared with what was saved; if damaged, an earlier one."""
         if latest is None or self._info is None or latest != self._info.latest_checkpoint:
             return latest
         whole: Optional[str] = self._context._core.checkpoint.newest_whole()
@@ -168,8 +168,8 @@ class Trainer:
 
 
 def run_trial_class(cls: Any) -> None:
-    """The whole life of a rank for the entrypoint `module:Class`: everything is as the configuration
-    of its experiment says. InvalidHP ends the process with 0, once the master knows.
+    """The whole life of a rank for the entrypoint `module:Class`: everything is as the
+    configuration of its experiment says. InvalidHP ends the process with 0, once the master knows.
 
     Raises:
         RuntimeError: this is no task of a trial.

@@ -110,8 +110,8 @@ def _encode_other(value: Any, place: str, tensors: Dict[str, torch.Tensor]) -> A
         if isinstance(value, plain):
             return encode(plain(value), place, tensors)
     raise NotSavable(
-        f"{place} is a {type(value).__module__}.{type(value).__qualname__}, which a checkpoint cannot "
-        "hold: save numbers, strings, containers and tensors instead"
+        f"{place} is a {type(value).__module__}.{type(value).__qualname__}, which a checkpoint "
+        "cannot hold: save numbers, strings, containers and tensors instead"
     )
 
 

@@ -10,7 +10,7 @@ class TrainUnit:
 
     def __init__(self, value: Union[int, Container[int]]) -> None:
         if isinstance(value, bool) or not isinstance(value, (int, Container)):
-            raise TypeError(f"{type(self).__name__}({value!r}): give a number or a container of some")
+            raise TypeError(f"{type(self).__name__}({value!r}): give a number or several")
         if isinstance(value, int) and value < 1:
             raise ValueError(f"{type(self).__name__}({value}): must be at least 1")
         self.value = value
@@ -39,7 +39,9 @@ class Epoch(TrainUnit):
     """Passes over the training data."""
 
 
-def unit_from_config(value: Any, field: str, global_batch_size: Optional[int]) -> Optional[TrainUnit]:
+def unit_from_config(
+    value: Any, field: str, global_batch_size: Optional[int]
+) -> Optional[TrainUnit]:
     """What a length in an experiment's configuration says: 100, {batches: 100}, {epochs: 3} or
     {records: 1000}; None where it is absent or 0.
 

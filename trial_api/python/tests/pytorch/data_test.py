@@ -57,7 +57,8 @@ def read(loader, epoch=0, first=0, **options):
 
 class ShardingTest(unittest.TestCase):
     def test_ranks_divide_what_one_would_read(self):
-        for count, drop_last, batches in ((24, False, 3), (27, False, 4), (25, False, 3), (31, True, 3)):
+        cases = ((24, False, 3), (27, False, 4), (25, False, 3), (31, True, 3))
+        for count, drop_last, batches in cases:
             with self.subTest(count=count):
                 one = read(dp.DataLoader(Numbers(count), 8, shuffle=True, drop_last=drop_last))
                 parts = [

@@ -84,7 +84,8 @@ class FileTest(unittest.TestCase):
         snapshot.write(self.folder)
         model = read_model(self.folder / "m.safetensors")
         self.assertEqual(model.pop("_extra"), {"x": (1,)})
-        self.assertEqual({name: t.tolist() for name, t in model.items()}, {"a": [1] * 3, "b": [1] * 3})
+        weights = {name: tensor.tolist() for name, tensor in model.items()}
+        self.assertEqual(weights, {"a": [1] * 3, "b": [1] * 3})
         tree = read_tree(self.folder / "t.safetensors")
         self.assertEqual(tree["state"][0]["step"].item(), 4.0)
 
