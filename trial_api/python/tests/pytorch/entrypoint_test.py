@@ -1,0 +1,92 @@
+"""A class named in a configuration: everything is as the configuration says."""
+
+import json
+import os
+import tempfile
+import unittest
+from unittest import mock
+
+import det
+from det import pytorch as dp
+from trials import NetTrial, RecordingTrain
+
+CONFIG = {
+    "searcher": {"name": "single", "metric": "error", "max_length": {"epochs": 3}},
+    "min_validation_period": {"batches": 10},
+    "min_checkpoint_period": {"records": 80},
+    "scheduling_unit": 4,
+    "perform_initial_validation": True,
+    "checkpoint_policy": "none",
+    "optimizations": {"aggregation_frequency": 2},
+    "hyperparameters": {},
+}
+
+
+class EntrypointTest(unittest.TestCase):
+    def told(self, **changes):
+        trial = det.TrialInfo(
+            trial_id=7,
+            experiment_id=3,
+            trial_run_id=1,
+            trial_seed=11,
+            hparams={"global_batch_size": 16},
+            config={**CONFIG, **changes},
+            validate_at=[1],
+        )
+        fields = dict.fromkeys(
+            ("master_url", "cluster_id", "agent_id", "task_id", "allocation_id", "task_type"), ""
+        )
+        return det.ClusterInfo(
+            slot_ids=[0],
+            session_token="",
+            latest_checkpoint=None,
+            trial=trial,
+            gpu_uuids=[],
+            **fields,
+        )
+
+    def run_class(self, cls, **changes):
+        folder = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder)  # Where checkpoints go.
+        train = RecordingTrain()
+
+        def make(context):
+            context._core.train = train
+            return cls(context)
+
+        with mock.patch("det.pytorch._trainer.get_cluster_info", lambda: self.told(**changes)):
+            dp.run_trial_class(make)
+        return train
+
+    def test_it_obeys_the_configuration(self):
+        seen = []
+
+        class Watched(NetTrial):
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                seen.append((len(batch[0]), self.context.steps_now))
+                return super().train_batch(batch, epoch_idx, batch_idx)
+
+        train = self.run_class(Watched)
+        self.assertEqual(seen[:7], [(16, False), (16, True)] * 3 + [(4, False)])
+        validated = [steps for steps, _ in train.of("validation", "error")]
+        self.assertEqual(validated, [0, 7, 10, 20, 21])  # 7: what the search wants to hear.
+        trained = {steps for steps, _ in train.of("training", "loss")}
+        self.assertEqual(trained, {4, 7, 8, 10, 12, 16, 20, 21})
+        steps = []
+        for name in os.listdir("checkpoints"):
+            with open(f"checkpoints/{name}/metadata.json", encoding="utf-8") as file:
+                steps.append(json.load(file)["steps_completed"])
+        self.assertEqual(sorted(steps), [5, 7, 10, 15, 20, 21])
+
+    def test_without_a_period_it_validates_after_each_epoch(self):
+        train = self.run_class(NetTrial, min_validation_period=None)
+        self.assertEqual([steps for steps, _ in train.of("validation", "error")], [0, 7, 14, 21])
+
+    def test_a_field_that_is_wrong_is_named(self):
+        with self.assertRaisesRegex(ValueError, "searcher.max_length is 'long'"):
+            self.run_class(NetTrial, searcher={"max_length": "long"})
+
+    def test_off_the_cluster_it_says_what_to_do(self):
+        with self.assertRaisesRegex(RuntimeError, "det.pytorch.init"):
+            dp.run_trial_class(NetTrial)
