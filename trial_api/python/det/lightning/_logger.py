@@ -1,0 +1,51 @@
+"""Reports what a Lightning module logs. Needs the package lightning, or pytorch_lightning."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping, Optional
+
+try:
+    from lightning.pytorch.loggers import Logger  # type: ignore[import]
+except ImportError:
+    from pytorch_lightning.loggers import Logger  # type: ignore[import]
+
+_VALIDATION = ("val", "test")
+
+
+class DetLogger(Logger):  # type: ignore[misc]
+    """For `logger=` of a Trainer. Metrics whose names begin with "val" or "test" are validation's, the
+    others training's.
+
+    Args:
+        core_context: of det.core.init().
+    """
+
+    def __init__(self, core_context: Any) -> None:
+        super().__init__()
+        self._core = core_context
+
+    @property
+    def name(self) -> str:
+        return "det"
+
+    @property
+    def version(self) -> str:
+        """The trial's number; 0 off the cluster."""
+        info = self._core.info
+        return str(info.trial.trial_id if info and info.trial else 0)
+
+    def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
+        """Nothing: the master knows them."""
+
+    def log_metrics(self, metrics: Mapping[str, float], step: Optional[int] = None) -> None:
+        """On the chief; the others' are dropped."""
+        if self._core.distributed.rank != 0:
+            return
+        by_group: Dict[str, Dict[str, float]] = {}
+        for name, value in metrics.items():
+            group = "validation" if name.startswith(_VALIDATION) else "training"
+            by_group.setdefault(group, {})[name] = value
+        steps = 0 if step is None else step + 1  # Lightning counts from 0.
+        for group, numbers in by_group.items():
+            if set(numbers) != {"epoch"}:
+                self._core.train.report_metrics(group, steps, numbers)

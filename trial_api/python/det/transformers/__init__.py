@@ -1,0 +1,5 @@
+"""Hugging Face's Trainer on the cluster: `Trainer(..., callbacks=[DetCallback(core_context, args)])`."""
+
+from det.transformers._callback import DetCallback
+
+__all__ = ["DetCallback"]

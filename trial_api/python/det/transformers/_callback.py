@@ -1,0 +1,128 @@
+"""Reports what a Hugging Face Trainer logs, keeps its checkpoints, and stops it when it is preempted.
+
+Needs the package transformers, which the training script has.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import tempfile
+from typing import Any, Dict, List, Optional
+
+import transformers  # type: ignore[import]
+
+_EVALUATION = "eval_"
+# Of the summary at the end of train(), which is no report of training.
+_SUMMARY = "train_runtime"
+
+
+class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
+    """For `callbacks=` of a Trainer.
+
+    Where the trial has a checkpoint, args.resume_from_checkpoint becomes a folder with it: call
+    trainer.train(resume_from_checkpoint=args.resume_from_checkpoint).
+
+    Args:
+        core_context: of det.core.init(), with the default preempt_mode.
+        args: the Trainer's.
+        filter_metrics: names without "eval_"; only these are reported. None: all numbers.
+        user_data: goes into the checkpoints' metadata.
+    """
+
+    def __init__(
+        self,
+        core_context: Any,
+        args: Any,
+        filter_metrics: Optional[List[str]] = None,
+        user_data: Optional[Dict[str, Any]] = None,
+    ) -> None:
+        super().__init__()
+        self.core_context = core_context
+        self._filter = set(filter_metrics) if filter_metrics else None
+        self._user_data = dict(user_data or {})
+        self._preempted = False
+        self._reported: Dict[str, int] = {}  # Steps of the last report, by group.
+        self._saved_at = -1
+        self.load_last_checkpoint(args)
+
+    def load_last_checkpoint(self, args: Any) -> None:
+        """Collective on a node: sets args.resume_from_checkpoint, if there is a checkpoint."""
+        latest = self.core_context.checkpoint.newest_whole()
+        if latest is None:
+            return
+        own = tempfile.mkdtemp(prefix=".restored-", dir=".")
+        folder = self.core_context.distributed.broadcast_local(own)
+        self.core_context.checkpoint.download(latest, folder)
+        found = sorted(pathlib.Path(folder).glob("checkpoint-*"), key=_step)
+        args.resume_from_checkpoint = str(found[-1] if found else folder)
+
+    def on_log(
+        self,
+        args: Any,
+        state: Any,
+        control: Any,
+        logs: Optional[Dict[str, Any]] = None,
+        **kwargs: Any,
+    ) -> None:
+        """Evaluation's metrics are validation's, the others training's."""
+        logs = logs or {}
+        if not state.is_world_process_zero or _SUMMARY in logs:
+            return
+        evaluation = {n: v for n, v in logs.items() if n.startswith(_EVALUATION)}
+        training = {n: v for n, v in logs.items() if n not in evaluation}
+        steps = int(state.global_step)
+        if evaluation:
+            self._report("validation", steps, evaluation, state)
+        elif training:
+            self._report("training", steps, training, state)
+        if state.max_steps > 0:
+            self.core_context.train.report_progress(min(1.0, steps / state.max_steps))
+
+    def _report(self, group: str, steps: int, metrics: Dict[str, Any], state: Any) -> None:
+        numbers = {
+            name: value
+            for name, value in metrics.items()
+            if isinstance(value, (int, float)) and self._wanted(name)
+        }
+        if not numbers or self._reported.get(group) == steps:
+            return
+        self._reported[group] = steps
+        numbers.setdefault("batches", steps)
+        numbers.setdefault("epochs", float(state.epoch or 0))
+        self.core_context.train.report_metrics(group, steps, numbers)
+
+    def _wanted(self, name: str) -> bool:
+        short = name[len(_EVALUATION) :] if name.startswith(_EVALUATION) else name
+        return self._filter is None or short in self._filter or name in self._filter
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Collective: all ranks stop after the same step, saved."""
+        if self.core_context.preempt.should_preempt(auto_ack=False):
+            self._preempted = True
+            control.should_save = True
+            control.should_training_stop = True
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Collective: keeps the folder that the Trainer has just written, each node's own."""
+        steps = int(state.global_step)
+        if self._saved_at == steps:
+            return
+        self._saved_at = steps
+        name = f"checkpoint-{steps}"
+        distributed = self.core_context.distributed
+        distributed.allgather(None)  # Each rank has written its part.
+        source = pathlib.Path(args.output_dir) if distributed.is_local_chief else None
+        metadata = {**self._user_data, "steps_completed": steps, "framework": "transformers"}
+        self.core_context.checkpoint.upload(
+            source,
+            metadata,
+            shard=True,
+            selector=lambda path: path.startswith(name + "/"),
+        )
+        if self._preempted and distributed.is_chief:
+            self.core_context.preempt.acknowledge_preemption_signal()
+
+
+def _step(path: pathlib.Path) -> int:
+    number = path.name.rpartition("-")[2]
+    return int(number) if number.isdigit() else -1

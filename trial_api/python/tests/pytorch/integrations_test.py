@@ -1,0 +1,101 @@
+"""Callbacks for other libraries' trainers, which are not here: called as those call them."""
+
+import os
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+
+from det import core
+from trials import Preempts, RecordingTrain
+
+
+def stand_in(name, **members):
+    module = types.ModuleType(name)
+    module.__dict__.update(members)
+    sys.modules[name] = module
+
+
+stand_in("transformers", TrainerCallback=type("TrainerCallback", (), {}))
+stand_in("lightning")
+stand_in("lightning.pytorch")
+stand_in("lightning.pytorch.loggers", Logger=type("Logger", (), {}))
+
+from det.lightning import DetLogger  # noqa: E402
+from det.transformers import DetCallback  # noqa: E402
+
+
+class IntegrationTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+        self.preempt = False
+        self.context = core.init(checkpoint_storage="storage")
+        self.addCleanup(self.context.close)
+        self.context.train = RecordingTrain()
+        self.context.preempt = Preempts(lambda: self.preempt)
+        self.args = types.SimpleNamespace(output_dir="out", resume_from_checkpoint=None)
+        self.state = types.SimpleNamespace(
+            global_step=5, max_steps=10, epoch=0.5, is_world_process_zero=True
+        )
+        self.control = types.SimpleNamespace(should_save=False, should_training_stop=False)
+
+    def callback(self, **options):
+        return DetCallback(self.context, self.args, **options)
+
+    def log(self, callback, logs):
+        callback.on_log(self.args, self.state, self.control, logs=logs)
+
+    def save(self, callback):
+        folder = pathlib.Path("out", f"checkpoint-{self.state.global_step}")
+        folder.mkdir(parents=True)
+        folder.joinpath("weights").write_text("w")
+        callback.on_save(self.args, self.state, self.control)
+
+    def test_transformers_metrics(self):
+        callback = self.callback(filter_metrics=["loss", "f1"])
+        self.log(callback, {"loss": 1.5, "learning_rate": 0.1, "epoch": 0.5})
+        self.log(callback, {"eval_f1": 0.5, "eval_loss": 2, "eval_runtime": 3})
+        self.log(callback, {"train_runtime": 3, "train_loss": 1})
+        lengths = {"batches": 5, "epochs": 0.5}
+        self.assertEqual(
+            self.context.train.reports,
+            [
+                ("training", 5, {"loss": 1.5, **lengths}),
+                ("validation", 5, {"eval_f1": 0.5, "eval_loss": 2, **lengths}),
+            ],
+        )
+
+    def test_transformers_preempted_and_resumed(self):
+        callback = self.callback(user_data={"mine": 1})
+        callback.on_step_end(self.args, self.state, self.control)
+        self.assertFalse(self.control.should_save)
+        self.preempt = True
+        callback.on_step_end(self.args, self.state, self.control)
+        self.assertTrue(self.control.should_save and self.control.should_training_stop)
+        self.assertFalse(self.context.preempt.acknowledged)
+        self.save(callback)
+        self.assertTrue(self.context.preempt.acknowledged)
+
+        [uuid] = os.listdir("storage")
+        metadata = self.context.checkpoint.get_metadata(uuid)
+        self.assertEqual((metadata["mine"], metadata["steps_completed"]), (1, 5))
+        self.context.checkpoint.newest_whole = lambda: uuid
+        self.callback()
+        resumed = pathlib.Path(self.args.resume_from_checkpoint)
+        self.assertEqual(resumed.name, "checkpoint-5")
+        self.assertEqual(resumed.joinpath("weights").read_text(), "w")
+
+    def test_lightning(self):
+        logger = DetLogger(self.context)
+        self.assertEqual((logger.name, logger.version), ("det", "0"))
+        logger.log_metrics({"train_loss": 1.0, "epoch": 0}, step=9)
+        logger.log_metrics({"val_loss": 2.0, "epoch": 0}, step=9)
+        expected = [
+            ("training", 10, {"train_loss": 1.0, "epoch": 0}),
+            ("validation", 10, {"val_loss": 2.0}),
+        ]
+        self.assertEqual(self.context.train.reports, expected)
