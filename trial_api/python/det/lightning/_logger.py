@@ -13,8 +13,8 @@ _VALIDATION = ("val", "test")
 
 
 class DetLogger(Logger):  # type: ignore[misc]
-    """For `logger=` of a Trainer. Metrics whose names begin with "val" or "test" are validation's, the
-    others training's.
+    """For `logger=` of a Trainer. Metrics whose names begin with "val" or "test" are validation's,
+    the others training's.
 
     Args:
         core_context: of det.core.init().

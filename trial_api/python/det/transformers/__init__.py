@@ -1,4 +1,4 @@
-"""Hugging Face's Trainer on the cluster: `Trainer(..., callbacks=[DetCallback(core_context, args)])`."""
+"""Hugging Face's Trainer on the cluster: `callbacks=[DetCallback(core_context, args)]`."""
 
 from det.transformers._callback import DetCallback
 

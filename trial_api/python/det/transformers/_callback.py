@@ -1,4 +1,4 @@
-"""Reports what a Hugging Face Trainer logs, keeps its checkpoints, and stops it when it is preempted.
+"""Reports what a Hugging Face Trainer logs, keeps its checkpoints, stops it when preempted.
 
 Needs the package transformers, which the training script has.
 """
