@@ -60,6 +60,48 @@ with det.core.init() as context:
         raise det.InvalidHP("lr is above 1")
 """
 
+# As it was written for another library: the class that a configuration names. Its first run waits in the
+# sixth batch until it is to go.
+TRIAL = """
+import time
+import torch
+from determined import pytorch
+
+class Says(pytorch.PyTorchCallback):
+    def on_trial_startup(self, first_batch_idx, checkpoint_uuid):
+        print(f"begins at {first_batch_idx}", flush=True)
+
+class Line(pytorch.PyTorchTrial):
+    def __init__(self, context):
+        self.context = context
+        self.net = context.wrap_model(torch.nn.Linear(1, 1))
+        rate = context.get_hparam("learning_rate")
+        self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), rate))
+
+    def build_training_data_loader(self):
+        x = torch.linspace(-1, 1, 64).view(-1, 1)
+        return x, 3 * x + 1
+
+    build_validation_data_loader = build_training_data_loader
+
+    def build_callbacks(self):
+        return {"says": Says()}
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        first_run = self.context.get_initial_batch() == 0
+        while first_run and batch_idx == 5 and self.context.distributed.rank == 0:
+            if self.context._core.preempt.should_preempt(auto_ack=False):
+                break
+            time.sleep(0.02)
+        loss = torch.mean((self.net(batch[0]) - batch[1]) ** 2)
+        self.context.backward(loss)
+        self.context.step_optimizer(self.sgd)
+        return {"loss": loss}
+
+    def evaluate_batch(self, batch):
+        return {"error": torch.mean((self.net(batch[0]) - batch[1]) ** 2)}
+"""
+
 SDK = """
 import sys
 from determined.experimental import client
@@ -147,6 +189,31 @@ class OneAgentTest(ScriptTestCase):
             self.assertEqual([1, 2, 3, 4], self.steps(trial, group))
         [saved] = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
         self.assertEqual(4, saved["metadata"]["steps_completed"])  # The others have had their time.
+
+    def test_a_pytorch_trial_goes_on_from_within_an_epoch(self):
+        config = job(
+            entrypoint="model_def:Line", resources={"slots_per_trial": 2},
+            hyperparameters={"global_batch_size": 16, "learning_rate": 0.1},
+            min_validation_period={"batches": 10},
+            searcher={"name": "single", "metric": "error", "max_length": {"batches": 20}})
+        experiment = self.home.create(config, self.home.context({"model_def.py": TRIAL}))
+        trial = self.home.first_trial(experiment)["id"]
+        self.says(trial, "[rank=1] begins at 0")
+        self.home.det("experiment", "pause", experiment)
+        # The batch in which the chief hears of it and one more, after which both stop.
+        harness.eventually(lambda: self.saved(experiment) == [7], "checkpoint of batch 7")
+        self.home.det("experiment", "activate", experiment)
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        log = self.home.trial_log(trial)
+        for rank in range(2):
+            self.assertIn(f"[rank={rank}] begins at 7", log)
+        self.assertEqual(0, self.home.json("trial", "describe", trial)["trial"]["restarts"])
+        self.assertEqual([10, 20], self.steps(trial, "validation"))
+
+    def saved(self, experiment):
+        """The steps of each of its checkpoints."""
+        told = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
+        return [checkpoint["metadata"]["steps_completed"] for checkpoint in told]
 
     def test_the_sdk_does_all_of_it(self):
         config = self.home.write("sdk.yaml", job(

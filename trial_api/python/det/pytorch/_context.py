@@ -57,21 +57,6 @@ class PyTorchTrialContext:
         self._batches_per_epoch: Optional[int] = None
         self._first_batch = 0
 
-    @classmethod
-    def from_config(cls, config: Dict[str, Any]) -> PyTorchTrialContext:
-        """Off the cluster and on one slot, with a configuration: to look at a Trial by hand."""
-        from det import core
-        from det.pytorch._ranks import choose_device
-
-        return cls(
-            core.init(),
-            hparams=config.get("hyperparameters") or {},
-            exp_conf=config,
-            trial_seed=int((config.get("reproducibility") or {}).get("experiment_seed") or 0),
-            ranks=Ranks(),
-            device=choose_device(),
-        )
-
     # What is known.
 
     @property

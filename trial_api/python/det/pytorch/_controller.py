@@ -69,26 +69,28 @@ class Controller:
             self._callbacks.call("on_trial_shutdown")
 
     def _run(self) -> None:
-        state, folder, uuid = self._read_latest()
-        first = 0 if uuid is None or self._warm else self._progress.steps_completed
-        self._context._first_batch = first
-        self._callbacks.call("on_trial_startup", first, uuid)
-        self._build_data()
-        if folder is not None:
-            self._callbacks.call("on_checkpoint_load_start", state)
-        _random.seed_all(
-            _random.derive(self._context.get_trial_seed(), self._ranks.rank, first)
-        )
-        if folder is not None:
-            self._restore(state, folder, uuid)
-        self._context._progress = self._progress
-        for model in self._context.models:
-            model.train()
+        self._start()
         self._callbacks.call("on_training_start")
         self._train()
         self._saver.finish()
 
     # Before training.
+
+    def _start(self) -> None:
+        state, folder, uuid = self._read_latest()
+        first = 0 if uuid is None or self._warm else self._progress.steps_completed
+        self._context._first_batch = first
+        self._callbacks.call("on_trial_startup", first, uuid)
+        self._build_data()
+        seed = self._context.get_trial_seed()
+        if folder is not None:
+            self._callbacks.call("on_checkpoint_load_start", state)
+        _random.seed_all(_random.derive(seed, self._ranks.rank, first))
+        if folder is not None:
+            self._restore(state, folder, uuid)
+        self._context._progress = self._progress
+        for model in self._context.models:
+            model.train()
 
     def _read_latest(self) -> Any:
         """(state, folder, uuid) of the checkpoint to start from; Nones without one."""

@@ -95,14 +95,16 @@ class Evaluation:
 
     def reduce(self, ranks: Ranks) -> Dict[str, Any]:
         """Collective: on the chief all metrics that are numbers; on the others nothing."""
-        told = [(to_plain_all([o])[0], n) for o, n in zip(self.outputs, self._records)]
-        gathered = ranks.gather(told)
+        plain = [
+            {name: value for name, value in output.items() if _is_number(value)}
+            for output in to_plain_all(self.outputs)
+        ]
+        gathered = ranks.gather(list(zip(plain, self._records)))
         everything = [one for rank in gathered or [] for one in rank]
         metrics: Dict[str, Any] = {}
         for name in dict.fromkeys(name for output, _ in everything for name in output):
-            values = [(out[name], n) for out, n in everything if _is_number(out.get(name))]
-            if values:
-                metrics[name] = _reduce(self._reducer_of(name), values)
+            values = [(output[name], records) for output, records in everything if name in output]
+            metrics[name] = _reduce(self._reducer_of(name), values)
         return metrics
 
 
