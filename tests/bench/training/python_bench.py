@@ -1,10 +1,12 @@
-"""What det.pytorch costs; run_python starts it. Usage: python_bench.py overhead|start|stall N"""
+"""What det.pytorch costs; run_python starts it, in a folder of its own.
+
+Usage: python_bench.py overhead TURNS | start | stall MEGABYTES
+"""
 
 import os
 import pathlib
 import statistics
 import sys
-import tempfile
 import time
 
 import torch
@@ -73,13 +75,12 @@ def overhead(turns):
             return {}
 
     hparams = {"global_batch_size": 128, "learning_rate": 0.003, "width": 32, "epochs": 1}
-    with tempfile.TemporaryDirectory() as storage:
-        with pytorch.init(hparams=hparams, checkpoint_storage=storage) as context:
-            trial = InTurns(context)
-            length = pytorch.Batch(BLOCK * turns + 1)
-            pytorch.Trainer(trial, context).fit(max_length=length, checkpoint_policy="none")
-            if context.distributed.rank == 0:
-                print("ratios", *[f"{ratio:.4f}" for ratio in trial.ratios], flush=True)
+    with pytorch.init(hparams=hparams) as context:
+        trial = InTurns(context)
+        length = pytorch.Batch(BLOCK * turns + 1)
+        pytorch.Trainer(trial, context).fit(max_length=length, checkpoint_policy="none")
+        if context.distributed.rank == 0:
+            print("ratios", *[f"{ratio:.4f}" for ratio in trial.ratios], flush=True)
 
 
 class Line(pytorch.PyTorchTrial):
@@ -135,15 +136,12 @@ def stall(megabytes):
             return super().train_batch(batch, epoch_idx, batch_idx)
 
     every = 200
-    with tempfile.TemporaryDirectory(dir=".") as storage:
-        with pytorch.init(
-            hparams={"global_batch_size": 32}, checkpoint_storage=storage
-        ) as context:
-            pytorch.Trainer(Watched(context), context).fit(
-                max_length=pytorch.Batch(4 * every),
-                checkpoint_period=pytorch.Batch(every),
-                checkpoint_policy="none",
-            )
+    with pytorch.init(hparams={"global_batch_size": 32}) as context:
+        pytorch.Trainer(Watched(context), context).fit(
+            max_length=pytorch.Batch(4 * every),
+            checkpoint_period=pytorch.Batch(every),
+            checkpoint_policy="none",
+        )
     steps = [b - a for a, b in zip(Watched.times, Watched.times[1:])]
     usual = statistics.median(steps)
     stalls = [1000 * (steps[every * n - 1] - usual) for n in (1, 2, 3)]
