@@ -20,6 +20,11 @@ from det import pytorch  # noqa: E402
 BLOCK = 100  # Batches in turn; one report of ours is among them.
 
 
+def now():
+    """Seconds that have passed, and those that this process has computed."""
+    return torch.tensor([time.perf_counter(), time.process_time()], dtype=torch.float64)
+
+
 class HandWritten:
     """The same net in a plain loop over DistributedDataParallel."""
 
@@ -33,8 +38,8 @@ class HandWritten:
         self.images, self.kinds = None, None
 
     def train(self, batches):
-        """Seconds for so many."""
-        began = time.perf_counter()
+        """What so many cost."""
+        began = now()
         order = torch.randperm(len(self.images))
         step = self.batch_size * self.size
         for begin in range(self.rank * self.batch_size, batches * step, step):
@@ -43,7 +48,7 @@ class HandWritten:
             self.adam.zero_grad()
             loss.backward()
             self.adam.step()
-        return time.perf_counter() - began
+        return now() - began
 
 
 def overhead(turns):
@@ -63,12 +68,12 @@ def overhead(turns):
 
         def train_batch(self, batch, epoch_idx, batch_idx):
             if batch_idx % BLOCK == 0:
-                ours = time.perf_counter() - self.began if self.began else None
+                ours = None if self.began is None else now() - self.began
                 other = self.other.train(BLOCK)
-                if ours:
-                    self.ratios.append((self.last + other) / 2 / ours)
+                if ours is not None:
+                    self.ratios.append(((self.last + other) / 2 / ours).tolist())
                 self.last = other
-                self.began = time.perf_counter()
+                self.began = now()
             return super().train_batch(batch, epoch_idx, batch_idx)
 
         def evaluate_batch(self, batch, batch_idx=0):
@@ -80,7 +85,8 @@ def overhead(turns):
         length = pytorch.Batch(BLOCK * turns + 1)
         pytorch.Trainer(trial, context).fit(max_length=length, checkpoint_policy="none")
         if context.distributed.rank == 0:
-            print("ratios", *[f"{ratio:.4f}" for ratio in trial.ratios], flush=True)
+            for i, name in enumerate(("passed", "computed")):
+                print(name, *[f"{ratio[i]:.4f}" for ratio in trial.ratios], flush=True)
 
 
 class Line(pytorch.PyTorchTrial):
