@@ -130,7 +130,8 @@ def start():
 
 
 def stall(megabytes):
-    """How much longer the step with a save takes than the one without: the first, and the later."""
+    """How much longer the steps with a save take than those without, the first and the later: what
+    passes, and what the training thread computes."""
 
     class Watched(Line):
         parameters = megabytes * 250000
@@ -138,7 +139,7 @@ def stall(megabytes):
 
         def train_batch(self, batch, epoch_idx, batch_idx):
             time.sleep(0.02)  # What a GPU would compute meanwhile.
-            self.times.append(time.perf_counter())
+            self.times.append((time.perf_counter(), time.thread_time()))
             return super().train_batch(batch, epoch_idx, batch_idx)
 
     every = 200
@@ -148,10 +149,11 @@ def stall(megabytes):
             checkpoint_period=pytorch.Batch(every),
             checkpoint_policy="none",
         )
-    steps = [b - a for a, b in zip(Watched.times, Watched.times[1:])]
-    usual = statistics.median(steps)
-    stalls = [1000 * (steps[every * n - 1] - usual) for n in (1, 2, 3)]
-    print("stalls", *[f"{milliseconds:.0f}" for milliseconds in stalls], flush=True)
+    for i, name in enumerate(("passed", "computed")):
+        steps = [b[i] - a[i] for a, b in zip(Watched.times, Watched.times[1:])]
+        usual = statistics.median(steps)
+        stalls = [1000 * (steps[every * n - 1] - usual) for n in (1, 2, 3)]
+        print(name, *[f"{milliseconds:.0f}" for milliseconds in stalls], flush=True)
 
 
 if __name__ == "__main__":

@@ -208,6 +208,8 @@ class Controller:
         if context._profiler is not None:
             context._profiler.step()
         self._advance(last)
+        if progress.steps_completed == self._context.get_initial_batch() + 1:
+            self._saver.prepare()
         self._saver.poll()
         return self._stop.end(self._wants_to_stop())
 

@@ -24,6 +24,12 @@ class Saver:
         self._snapshot = Snapshot()
         self._pending: Any = None
 
+    def prepare(self) -> None:
+        """After the first step, with which optimizers have their state: so that the first save stalls
+        training as little as the others."""
+        if self._context._ranks.is_chief:
+            self._snapshot.reserve(lambda: _state.take_tensors(self._snapshot, self._context))
+
     def save(self, progress: Progress, metrics: List[Dict[str, Any]], code_version: str) -> None:
         """Stalls training for the copy of its state. Raises what failed of the save before."""
         self.finish()
@@ -31,7 +37,7 @@ class Saver:
         chief = context._ranks.is_chief
         snapshot.begin()
         if chief:
-            _state.take(snapshot, _state.collect(context, self._callbacks), progress)
+            _state.take(snapshot, context, _state.collect(context, self._callbacks), progress)
         _state.take_rank(snapshot, context, metrics)
         snapshot.end()
 

@@ -1,14 +1,15 @@
 """A rank's state at one moment, in the host's memory, and its files.
 
-Memory is kept from one checkpoint to the next: the first copy costs several times as much as those
-behind it, for the pages that the kernel gives.
+Memory is kept from one checkpoint to the next, and reserved before the first: a copy into pages that
+the kernel has yet to give costs several times as much.
 """
 
 from __future__ import annotations
 
 import json
 import pathlib
-from typing import Any, Dict, List, Tuple
+import threading
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
@@ -18,7 +19,7 @@ _OTHER = "$"  # In front of what is no weight of a model; no name of one begins 
 
 
 class Snapshot:
-    """take() functions on the training thread; write() on any, while none is taken."""
+    """Functions that take: on the training thread. write(): on any, while none is taken."""
 
     def __init__(self) -> None:
         self._buffers: Dict[Tuple[str, str], torch.Tensor] = {}
@@ -26,7 +27,27 @@ class Snapshot:
         self._texts: List[Tuple[str, str]] = []
         self._taken: Dict[Any, Tuple[torch.Tensor, torch.Tensor]] = {}  # (original, copy)
 
+        self._wanted: Optional[List[Tuple[Tuple[str, str], torch.Tensor]]] = None
+        self._reserving: Optional[threading.Thread] = None
+
+    def reserve(self, take: Callable[[], None]) -> None:
+        """Prepares, on another thread, for what take() takes."""
+        self._wanted = wanted = []
+        take()
+        self._wanted = None
+        shapes = [(key, tensor.shape, tensor.dtype, tensor.is_cuda) for key, tensor in wanted]
+
+        def fill() -> None:
+            for key, shape, dtype, pinned in shapes:
+                self._buffers[key] = torch.empty(shape, dtype=dtype, pin_memory=pinned).zero_()
+
+        self._reserving = threading.Thread(target=fill, name="det-reserve", daemon=True)
+        self._reserving.start()
+
     def begin(self) -> None:
+        if self._reserving is not None:
+            self._reserving.join()
+            self._reserving = None
         self._files, self._texts, self._taken = [], [], {}
 
     def take_text(self, name: str, text: str) -> None:
@@ -60,6 +81,9 @@ class Snapshot:
         self._taken = {}
 
     def _copy(self, file: str, key: str, tensor: torch.Tensor) -> torch.Tensor:
+        if self._wanted is not None:
+            self._wanted.append(((file, key), tensor))
+            return tensor
         # Weights that several names share are copied once.
         same = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype, tensor.device)
         known = self._taken.get(same)

@@ -22,11 +22,8 @@ _PROGRESS_FILE = "state.json"
 
 def collect(context: PyTorchTrialContext, callbacks: Callbacks) -> Dict[str, Any]:
     """All that is alike on every rank, under the names that callbacks know."""
-    for optimizer in context.optimizers:
-        _check_whole(optimizer)
     state: Dict[str, Any] = {
-        _MODELS: [dict(_parallel.unwrap(model).state_dict()) for model in context.models],
-        _OPTIMIZERS: [optimizer.state_dict() for optimizer in context.optimizers],
+        **_tensors(context),
         "lr_schedulers_state_dict": [s.state_dict() for s in context.lr_schedulers],
         "callbacks": callbacks.state_dict(),
     }
@@ -45,12 +42,36 @@ def _check_whole(optimizer: torch.optim.Optimizer) -> None:
         )
 
 
-def take(snapshot: _snapshot.Snapshot, state: Dict[str, Any], progress: Progress) -> None:
-    """The chief's files."""
+def _tensors(context: PyTorchTrialContext) -> Dict[str, Any]:
+    for optimizer in context.optimizers:
+        _check_whole(optimizer)
+    return {
+        _MODELS: [dict(_parallel.unwrap(model).state_dict()) for model in context.models],
+        _OPTIMIZERS: [optimizer.state_dict() for optimizer in context.optimizers],
+    }
+
+
+def take_tensors(
+    snapshot: _snapshot.Snapshot,
+    context: PyTorchTrialContext,
+    state: Optional[Dict[str, Any]] = None,
+) -> None:
+    """The chief's large files. state: None: the present one."""
+    state = state or _tensors(context)
     for i, model in enumerate(state[_MODELS]):
         snapshot.take_model(f"model_{i}.safetensors", model)
     for i, optimizer in enumerate(state[_OPTIMIZERS]):
         snapshot.take_tree(f"optimizer_{i}.safetensors", optimizer)
+
+
+def take(
+    snapshot: _snapshot.Snapshot,
+    context: PyTorchTrialContext,
+    state: Dict[str, Any],
+    progress: Progress,
+) -> None:
+    """The chief's files."""
+    take_tensors(snapshot, context, state)
     rest = {name: part for name, part in state.items() if name not in (_MODELS, _OPTIMIZERS)}
     snapshot.take_tree("training.safetensors", rest)
     snapshot.take_text(_PROGRESS_FILE, progress.to_json() + "\n")
