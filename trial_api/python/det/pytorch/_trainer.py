@@ -9,7 +9,7 @@ import torch.distributed
 
 from det import core
 from det._info import get_cluster_info
-from det.pytorch import _random, _ranks
+from det.pytorch import _memory, _random, _ranks
 from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._controller import Controller
 from det.pytorch._schedule import Schedule, rungs_from_config
@@ -45,6 +45,8 @@ def init(
     own_seed = int((exp_conf.get("reproducibility") or {}).get("experiment_seed") or 0)
     seed = trial.trial_seed if trial else own_seed
     device = _ranks.choose_device()
+    if device.type == "cpu":
+        _memory.keep_freed_memory()
     joined = _ranks.join(device)
     try:
         with core.init(
