@@ -25,7 +25,7 @@ class Saver:
         self._pending: Any = None
 
     def prepare(self) -> None:
-        """After the first step, with which optimizers have their state: so that the first save stalls
+        """After the first step, with which optimizers get their state. The first save then stalls
         training as little as the others."""
         if self._context._ranks.is_chief:
             self._snapshot.reserve(lambda: _state.take_tensors(self._snapshot, self._context))

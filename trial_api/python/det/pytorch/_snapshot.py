@@ -1,7 +1,7 @@
 """A rank's state at one moment, in the host's memory, and its files.
 
-Memory is kept from one checkpoint to the next, and reserved before the first: a copy into pages that
-the kernel has yet to give costs several times as much.
+Memory is kept from one checkpoint to the next, and reserved before the first: a copy into pages
+that the kernel has yet to give costs several times as much.
 """
 
 from __future__ import annotations
