@@ -72,7 +72,7 @@ constexpr char kLogin[] = "people log in with names and passwords of this master
     .description =                                                                                \
         "How long equals may pass by a trial that does not fit; then it holds what "              \
         "it needs.",                                                                              \
-    .target = DET_TARGET(DurationOf(pool.hold_after)), .default_json = "300", .min = 0,           \
+    .target = DET_TARGET(DurationOf(pool.hold_after)), .default_json = "3", .min = 0,             \
     .max = kMaxInt                                                                                \
   }
 

@@ -38,7 +38,7 @@ struct ResourcePool {
   // that one.
   bool backfill = true;
   // A gang that does not fit is passed by its equals for this long; then it holds what it needs.
-  absl::Duration hold_after = absl::Minutes(5);
+  absl::Duration hold_after = absl::Seconds(3);
   int default_priority = 42;      // 1..99, smaller first
   int max_aux_per_agent = 100;    // tasks without slots on one agent
   bool shared_devices = false;    // whether slots may be fractions of a device

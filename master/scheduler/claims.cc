@@ -164,7 +164,7 @@ bool WouldTake(const ClaimState& claim, const GangState& leaving) {
     const bool matches = std::any_of(hold.slots.begin(), hold.slots.end(), [&](int slot) {
       return c.Matches(hold.node->slots[static_cast<size_t>(slot)].device);
     });
-    return matches && CanHold(*hold.node, c) && MayRunOn(*c.pool, c, *hold.node);
+    return matches && CanHoldPart(*hold.node, c) && MayRunOn(*c.pool, c, *hold.node);
   });
 }
 

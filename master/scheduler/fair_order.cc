@@ -14,34 +14,41 @@
 namespace det::scheduler {
 namespace {
 
-// A heap whose first element alone changes.
+// A heap whose first element alone changes. The shares stand beside each other: of most pairs they
+// say who goes first, and what they belong to is far apart.
 template <class Node>
 class Heap {
  public:
-  bool empty() const { return nodes_.empty(); }
-  Node* top() const { return nodes_.front(); }
-  void Add(Node* node) { nodes_.push_back(node); }
-  void Make() { std::make_heap(nodes_.begin(), nodes_.end(), Later); }
+  bool empty() const { return entries_.empty(); }
+  Node* top() const { return entries_.front().node; }
+  void Add(Node* node) { entries_.push_back({node->branch->share, node}); }
+  void Make() { std::make_heap(entries_.begin(), entries_.end(), Later); }
   void Pop() {
-    std::pop_heap(nodes_.begin(), nodes_.end(), Later);
-    nodes_.pop_back();
+    std::pop_heap(entries_.begin(), entries_.end(), Later);
+    entries_.pop_back();
   }
   // The first one's key has grown.
   void Sift() {
-    for (size_t i = 0;;) {
-      size_t least = i;
-      for (const size_t child : {2 * i + 1, 2 * i + 2}) {
-        if (child < nodes_.size() && *nodes_[child] < *nodes_[least]) least = child;
-      }
-      if (least == i) return;
-      std::swap(nodes_[i], nodes_[least]);
-      i = least;
+    const Entry first{top()->branch->share, top()};
+    size_t i = 0;
+    for (size_t child = 1; child < entries_.size(); child = 2 * i + 1) {
+      if (child + 1 < entries_.size() && Later(entries_[child], entries_[child + 1])) ++child;
+      if (!Later(first, entries_[child])) break;
+      entries_[i] = entries_[child];
+      i = child;
     }
+    entries_[i] = first;
   }
 
  private:
-  static bool Later(const Node* a, const Node* b) { return *b < *a; }
-  std::vector<Node*> nodes_;
+  struct Entry {
+    double share = 0;
+    Node* node = nullptr;
+  };
+  static bool Later(const Entry& a, const Entry& b) {
+    return a.share != b.share ? b.share < a.share : b.node->GoesBefore(*a.node);
+  }
+  std::vector<Entry> entries_;
 };
 
 // The jobs of a user, and so on, that wait: made when it is their turn.
@@ -77,9 +84,8 @@ struct JobNode {
       if (!cursor.done() && cursor.gang() == next) return cursor.Advance();
     }
   }
-  friend bool operator<(const JobNode& a, const JobNode& b) {
-    return a.branch->share != b.branch->share ? a.branch->share < b.branch->share : a.key < b.key;
-  }
+  // Of equal shares.
+  bool GoesBefore(const JobNode& other) const { return key < other.key; }
 };
 
 template <class OwnersBranch, class Child>
@@ -90,9 +96,8 @@ struct OwnerNode {
   Heap<Child> children;      // of `nodes`, those of which somebody may wait
 
   explicit OwnerNode(OwnersBranch& owner) : branch(&owner) {}
-  friend bool operator<(const OwnerNode& a, const OwnerNode& b) {
-    return a.branch->share != b.branch->share ? a.branch->share < b.branch->share : &a < &b;
-  }
+  // Of equal shares.
+  bool GoesBefore(const OwnerNode& other) const { return this < &other; }
 };
 using UserNode = OwnerNode<UserBranch, JobNode>;
 using WorkspaceNode = OwnerNode<WorkspaceBranch, UserNode>;

@@ -108,6 +108,11 @@ bool CanHold(const NodeState& node, const GangClass& c) {
   return c.shape.slots == 0 ? room.place : room.slots >= c.shape.slots;
 }
 
+bool CanHoldPart(const NodeState& node, const GangClass& c) {
+  if (c.shape.slots == 0 || c.shape.single_node) return CanHold(node, c);
+  return RoomOn(node, c, /*all_nodes=*/false).slots > 0;
+}
+
 bool FitsEmpty(const PoolState& pool, const GangClass& c, bool all_nodes) {
   const auto holds = [&](const Rooms& rooms) { return Holds(pool, rooms, c.shape, c.shape.slots); };
   return holds(RoomIn(pool, c, all_nodes, holds));

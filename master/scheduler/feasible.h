@@ -18,6 +18,8 @@ bool FitsEmpty(const PoolState& pool, const GangClass& gang_class, bool all_node
 
 // Whether the node has all that one gang of the class needs when it is empty.
 bool CanHold(const NodeState& node, const GangClass& gang_class);
+// Whether it has that, when it is empty, of a part of one: all of it where the gang needs one node.
+bool CanHoldPart(const NodeState& node, const GangClass& gang_class);
 
 // Why no gang of the class ever fits, and the largest of its kind that does.
 std::string WhyInfeasible(const PoolState& pool, const GangClass& gang_class);

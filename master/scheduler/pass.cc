@@ -277,14 +277,12 @@ bool PoolPass::AddClaim(GangState& gang) {
   if (c.nothing_to_claim) return false;
   ClaimState claim = ChooseClaim(pool_, gang);
   claim.lacks = true;
-  if (claim.holds.empty()) {
-    c.nothing_to_claim = true;
-    return false;
-  }
+  c.nothing_to_claim = claim.holds.empty();
+  if (!c.nothing_to_claim) ++unsatisfied_;
   Apply(claim);
+  // Also one of nothing: what falls free goes to it, so that nobody behind it asks for that.
   claims_.push_back(std::move(claim));
-  ++unsatisfied_;
-  return true;
+  return !c.nothing_to_claim;
 }
 
 bool PoolPass::IsBarred(const GangClass& c) const {

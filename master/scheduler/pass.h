@@ -72,9 +72,9 @@ class PoolPass {
   bool changed_ = false;
   bool somebody_waits_ = false;  // for slots, of those that have been served
   int level_ = 0;
-  std::vector<ClaimState> claims_;     // in order
+  std::vector<ClaimState> claims_;     // in order; some of nothing yet
   std::vector<GangState*> soft_;       // will claim when their equals are served
-  size_t unsatisfied_ = 0;             // claims of those that nobody leaves for
+  size_t unsatisfied_ = 0;             // claims of something, that nobody leaves for
   int64_t soon_version_ = 0;           // counts what makes more slots free soon
   const GangState* strict_ = nullptr;  // without backfill: the first that waits for slots
   std::vector<bool> barred_;           // devices for which there are too many claims

@@ -1,4 +1,6 @@
 // The part of PoolPass that says why somebody does not start.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "master/scheduler/pass.h"
 #include "master/scheduler/words.h"
@@ -25,8 +27,10 @@ void PoolPass::NoteFailure(GangState& gang) {
     if (const GangState* ahead = WhoseClaimIsInTheWay(c)) return NoteBehind(gang, *ahead);
   }
   const bool by_slots = c.plain() && c.shape.slots > 0;
-  if (!by_slots && !claims_.empty() && FitsWithoutClaims(c)) {
-    return NoteBehind(gang, *claims_.front().gang);
+  const auto claim = std::find_if(claims_.begin(), claims_.end(),
+                                  [](const ClaimState& held) { return !held.holds.empty(); });
+  if (!by_slots && claim != claims_.end() && FitsWithoutClaims(c)) {
+    return NoteBehind(gang, *claim->gang);
   }
   if (pool_.with_maintenance.empty()) return;
   pool_.ignores_maintenance = true;

@@ -67,6 +67,34 @@ TEST(PriorityTest, NobodyIsAskedAwayForWhatWouldGoToSomebodyAhead) {
                  {.end = {"busy"}, .starts = "large=a:0,1,2,3 small=a:4"}});
 }
 
+TEST(PriorityTest, NobodyIsAskedAwayForOneAheadWhoHasNothingYet) {
+  Submission busy = MakeGang("busy", 4);
+  busy.gang.preemptible = false;
+  const auto cluster = Cluster({MakeNode("a", 5)}, SchedulingPolicy::kPriority, true);
+  Play(
+      cluster,
+      {{.submit = {busy, MakeGang("low", 1, 50)}, .starts = "busy=a:0,1,2,3 low=a:4"},
+       {.submit = {MakeGang("large", 5)}, .waits = "large:NO_CAPACITY"},
+       {.later = absl::Minutes(6),
+        .submit = {MakeGang("small", 1)},
+        .waits = "large:NO_CAPACITY small:NO_CAPACITY"},
+       {.end = {"busy"}, .waits = "large:AWAITING_PREEMPTION small:BEHIND_OTHERS", .asks = "low"}});
+}
+
+TEST(PriorityTest, NobodyIsAskedAwayForOneAheadWhoNeedsSeveralAgents) {
+  Submission busy = MakeGang("busy", 2);
+  busy.gang.preemptible = false;
+  const auto cluster =
+      Cluster({MakeNode("a", 3), MakeNode("b", 1)}, SchedulingPolicy::kPriority, true);
+  Play(cluster, {{.submit = {MakeGang("low", 1, 50), busy}, .starts = "busy=a:0,1 low=a:2"},
+                 {.submit = {MakeGang("large", 4)}, .waits = "large:NO_CAPACITY"},
+                 {.later = absl::Minutes(6),
+                  .submit = {MakeGang("small", 1)},
+                  .waits = "large:NO_CAPACITY small:BEHIND_OTHERS"},
+                 {.end = {"low"}, .waits = "large:NO_CAPACITY small:BEHIND_OTHERS"},
+                 {.end = {"busy"}, .starts = "large=a:0,1,2+b:0", .waits = "small:NO_CAPACITY"}});
+}
+
 TEST(PriorityTest, APlaceSetByHandAsksAwayWhoIsBehindIt) {
   Submission first = MakeGang("first", 2);
   first.job.position = 1;

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,13 +28,30 @@ bool StartsIn(const Plan& plan, const Gang& gang) {
 
 const auto kNobody = [](const Gang&) { return false; };
 
-// Nothing of a worse priority starts ahead of what would fit without it.
+// Whether somebody of the same pool waits for slots whose claim may hold against the gang.
+bool WaitsBehind(const Snapshot& after, const Gang& gang) {
+  const auto place = [&](const Gang& g) {
+    const Job& job = JobOf(after, g.job);
+    return std::tuple(job.priority, job.position, g.submitted, g.id);
+  };
+  return std::any_of(after.gangs.begin(), after.gangs.end(), [&](const Gang& other) {
+    return other.resource_pool == gang.resource_pool && other.running_on.empty() &&
+           other.slots > 0 && place(other) < place(gang);
+  });
+}
+
+// Nothing of a worse priority starts ahead of what would fit without it. But where somebody ahead
+// of both claims slots, with their cpus and memory: what ends by itself may use them; and a gang
+// that lacks such cpus or memory keeps nobody from the places for gangs without slots.
 void CheckOrder(const Snapshot& after, const Plan& plan, const Gang& gang) {
   const model::ResourcePool& pool = PoolOf(after, gang.resource_pool);
   if (pool.policy != SchedulingPolicy::kPriority) return;
   const int priority = JobOf(after, gang.job).priority;
+  const bool others_claim = WaitsBehind(after, gang);
+  if (others_claim && gang.slots == 0 && (gang.cpus > 0 || gang.memory > 0)) return;
   const auto less_important = [&](const Gang& other) {
-    return StartsIn(plan, other) && JobOf(after, other.job).priority > priority;
+    const bool lent = others_claim && other.max_run_time != absl::InfiniteDuration();
+    return StartsIn(plan, other) && !lent && JobOf(after, other.job).priority > priority;
   };
   EXPECT_FALSE(FitsLeftover(after, gang, less_important))
       << gang.id << " would fit without what started behind it";

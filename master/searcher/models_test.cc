@@ -1,5 +1,4 @@
-// The models: encoding, history, Pareto order, densities and processes, and the samplers made of
-// them.
+// The models: encoding, history, Pareto order, processes, and the samplers made of them.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,7 +12,6 @@
 #include "master/searcher/encoding.h"
 #include "master/searcher/gaussian_process.h"
 #include "master/searcher/history.h"
-#include "master/searcher/parzen.h"
 #include "master/searcher/search_method_contract.h"
 #include "master/searcher/space.h"
 #include "master/searcher/tpe.h"
@@ -233,36 +231,7 @@ TEST(HistoryTest, StaysSmallAndKeepsTheBest) {
   EXPECT_LT(history.Snapshot().ToJson().size(), 300'000u);
 }
 
-// ---- densities ----
-
-TEST(ParzenTest, IsADensityAndSamplesByIt) {
-  const SearchSpace space = {{"x", {DoubleHparam{0, 1, {}}}},
-                             {"c", {CategoricalHparam{{1, 2, 3}}}}};
-  const Encoding encoding(space);
-  const std::vector<Coordinates> points = {{0, 0.1}, {0, 0.15}, {2, 0.9}};
-  std::vector<Parzen::Point> weighted;
-  for (const Coordinates& x : points) weighted.push_back({.x = &x});
-  const Parzen density(encoding, {0, 1}, weighted, 0.1);
-  double total = 0, near = 0;
-  constexpr int kCells = 1000;
-  for (int c = 0; c < 3; ++c) {
-    for (int i = 0; i < kCells; ++i) {
-      const double x = (i + 0.5) / kCells;
-      const double mass = std::exp(density.LogDensity({double(c), x})) / kCells;
-      total += mass;
-      near += c == 0 && x < 0.3 ? mass : 0;
-    }
-  }
-  EXPECT_NEAR(total, 1, 1e-3);
-  base::Rng rng(6);
-  int hits = 0;
-  Coordinates x(2);
-  for (int i = 0; i < 20'000; ++i) {
-    density.Sample(rng, x);
-    hits += x[0] == 0 && x[1] < 0.3 ? 1 : 0;
-  }
-  EXPECT_NEAR(hits / 20'000.0, near, 0.015);
-}
+// ---- processes ----
 
 TEST(GaussianProcessTest, PassesThroughWhatItSawAndDoubtsTheRest) {
   const SearchSpace space = {{"x", {DoubleHparam{0, 1, {}}}}};

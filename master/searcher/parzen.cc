@@ -33,6 +33,16 @@ using Block = Eigen::Array<float, kBlock, 1>;
 constexpr float kNothing = -1e30F;
 constexpr float kLeastLog = -17;  // of a part of a sum that is seen in single precision
 
+// e to the power of x <= 0, to a hundred-thousandth; below kLeastLog, of that. A third of a
+// decision is spent in it; Eigen's own, which is right for every number, takes twice as long.
+Block Exp(const Block& x) {
+  // (e^(x/64))^64, the inner one by its series.
+  const Block t = x.max(kLeastLog) / 64;
+  Block power = 1 + t * (1 + t * (1.F / 2 + t * (1.F / 6 + t * (1.F / 24 + t * (1.F / 120)))));
+  for (int i = 0; i < 6; ++i) power *= power;
+  return power;
+}
+
 std::vector<float> Padded(const std::vector<double>& values, float padding) {
   std::vector<float> padded(values.begin(), values.end());
   padded.resize((values.size() + kBlock - 1) / kBlock * kBlock, padding);
@@ -174,13 +184,12 @@ double Parzen::LogDensity(const Coordinates& x) const {
     sum = total;
   }
   // The largest is taken out of the sum, or all would underflow. Blocks of what is nothing beside
-  // it, most of them, are left out; within a block it is kept from becoming denormal, which is
-  // slow.
+  // it, most of them, are left out.
   const float largest = all.maxCoeff();
   float sum = 0;
   for (Eigen::Index k = 0; k < all.size(); k += kBlock) {
     const Block below = Eigen::Map<const Block>(logs.data() + k) - largest;
-    if (below.maxCoeff() > kLeastLog) sum += below.max(4 * kLeastLog).exp().sum();
+    if (below.maxCoeff() > kLeastLog) sum += Exp(below).sum();
   }
   return static_cast<double>(largest) + std::log(static_cast<double>(sum));
 }

@@ -33,7 +33,7 @@ class Parzen {
  private:
   // The kernels of one axis, by point; the prior comes last, then what fills up the last block. A
   // decision evaluates thousands of them, so each quantity is an array of its own, and single: of
-  // two candidates whose densities differ by less than a millionth either will do. Sampling needs
+  // two candidates whose densities differ by a hundred-thousandth either will do. Sampling needs
   // them exactly.
   struct Kernels {
     std::vector<double> center;  // -1: uniform

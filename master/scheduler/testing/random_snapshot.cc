@@ -23,6 +23,7 @@ model::ResourcePool RandomPool(base::Rng& rng, const std::string& name) {
   pool.preemption = OneIn(rng, 2);
   pool.heterogeneous = !OneIn(rng, 5);
   pool.backfill = !OneIn(rng, 5);
+  if (OneIn(rng, 4)) pool.hold_after = absl::Minutes(5);
   pool.shared_devices = OneIn(rng, 2);
   pool.max_aux_per_agent = Roll(rng, 1, 3);
   if (OneIn(rng, 8)) pool.workspaces = {"w0", "w1"};
