@@ -1,0 +1,33 @@
+import type { ReactNode } from "react";
+import { NavLink } from "react-router";
+import { paths } from "@/paths";
+import styles from "./Frame.module.css";
+
+interface Place {
+  to: string;
+  label: string;
+  mark: string;
+}
+
+/** The places of the rail, in its order. A page that belongs here adds its line. */
+const places: Place[] = [{ to: paths.home, label: "Home", mark: "⌂" }];
+
+/** The way to each place; `foot` stays at its lower end. */
+export function Rail({ foot }: { foot?: ReactNode }) {
+  return (
+    <div className={styles.rail}>
+      <NavLink to={paths.home} className={styles.logo} aria-label="Resolute, home">
+        <span aria-hidden>◆</span>
+      </NavLink>
+      <nav aria-label="Places">
+        {places.map(({ to, label, mark }) => (
+          <NavLink key={to} to={to} end={to === "/"} title={label} className={styles.place}>
+            <span aria-hidden>{mark}</span>
+            <span className={styles.label}>{label}</span>
+          </NavLink>
+        ))}
+      </nav>
+      <div className={styles.foot}>{foot}</div>
+    </div>
+  );
+}
