@@ -18,6 +18,7 @@ export default defineConfig({
     environment: "jsdom",
     setupFiles: ["./src/testing/setup.ts"],
     restoreMocks: true,
+    testTimeout: 60_000, // a bound against hanging, on a machine that does other things, too
     unstubGlobals: true,
   },
 });

@@ -35,6 +35,7 @@ std::vector<NamedService> MakeServices(const Edge& edge, AllocationWatch& watch,
   add("det.api.v1.ModelService", MakeModelService(edge));
   add("det.api.v1.WebhookService", MakeWebhookService(edge));
   add("det.api.v1.ConfigPolicyService", MakeConfigPolicyService(edge));
+  add("det.api.v1.OverviewService", MakeOverviewService(edge));
   add("det.api.v1.RunService", MakeRunService(edge));
   add("det.trial.v1.TrialRuntime", MakeTrialRuntimeService(edge, watch, all_gather));
   return services;

@@ -52,6 +52,7 @@ std::unique_ptr<grpc::Service> MakeProjectService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeModelService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeWebhookService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeConfigPolicyService(const Edge& edge);
+std::unique_ptr<grpc::Service> MakeOverviewService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeRunService(const Edge& edge);
 std::unique_ptr<grpc::Service> MakeTrialRuntimeService(const Edge& edge, AllocationWatch& watch,
                                                        AllGather& all_gather);

@@ -5,12 +5,14 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { RouterProvider } from "react-router";
 import { ApiError } from "./api/client";
+import { session } from "./api/session";
 import { paths } from "./paths";
 import { makeRouter } from "./routes";
 
 const router = makeRouter();
 
 function askToSignIn() {
+  session.end();
   const { pathname, search } = router.state.location;
   if (pathname !== "/sign-in") void router.navigate(paths.signIn(pathname + search));
 }

@@ -1,6 +1,8 @@
-import { createBrowserRouter, Navigate, useParams, type RouteObject } from "react-router";
+import { createBrowserRouter, Navigate, redirect, useParams, type RouteObject } from "react-router";
+import { session } from "@/api/session";
 import { Frame } from "@/components/Frame/Frame";
 import { RouteError } from "@/components/ErrorPanel/RouteError";
+import { paths } from "./paths";
 
 /** `handle` of a page's route. */
 export interface PageHandle {
@@ -25,9 +27,15 @@ function FromDetermined() {
   return <Navigate to={`/${useParams()["*"] ?? ""}`} replace />;
 }
 
+function askToSignIn({ request }: { request: Request }) {
+  const { pathname, search } = new URL(request.url);
+  return session.isOpen() ? null : redirect(paths.signIn(pathname + search));
+}
+
 export const routes: RouteObject[] = [
   {
     element: <Frame />,
+    loader: askToSignIn,
     errorElement: <RouteError />,
     hydrateFallbackElement: <></>,
     children: [

@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "react-router";
 import { api } from "@/api/client";
+import { session } from "@/api/session";
 import { useMe } from "@/api/useMe";
 import { paths } from "@/paths";
 import styles from "./Frame.module.css";
@@ -13,6 +14,7 @@ export function UserMenu() {
   const signOut = async () => {
     // A session that is over already is out all the same.
     await api.POST("/api/v1/auth/logout").catch(() => undefined);
+    session.end();
     await navigate(paths.signIn("/"));
     client.clear();
   };

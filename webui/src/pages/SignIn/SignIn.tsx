@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 import { api, dataOf } from "@/api/client";
+import { session } from "@/api/session";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import styles from "./SignIn.module.css";
 
@@ -21,6 +22,7 @@ function useSignIn(next: string) {
   return useMutation({
     mutationFn: (body: Credentials) => dataOf(api.POST("/api/v1/auth/login", { body })),
     onSuccess: () => {
+      session.begin();
       client.clear();
       void navigate(next, { replace: true });
     },
