@@ -104,7 +104,7 @@ constexpr Rule kRules[] = {
     {DET_API "WorkspaceService.ArchiveWorkspace", Administers(Where::kWorkspace, "id")},
     {DET_API "WorkspaceService.UnarchiveWorkspace", Administers(Where::kWorkspace, "id")},
 
-    {DET_API "OverviewService.WatchOverview", Reads(Where::kVisible)},
+    {DET_API "OverviewService.GetOverview", Reads(Where::kVisible)},
 
     {DET_API "ProjectService.GetProject", Reads(Where::kProject, "id")},
     {DET_API "ProjectService.GetProjectByKey", Reads(Where::kProjectKey, "key")},

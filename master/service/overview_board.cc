@@ -17,7 +17,7 @@ constexpr absl::Duration kPause = absl::Seconds(1);
 constexpr int kMostRunning = 50;
 constexpr int kMostEnded = 12;
 
-void CountSlots(const cluster::Cluster& cluster, api::WatchOverviewResponse* out) {
+void CountSlots(const cluster::Cluster& cluster, api::GetOverviewResponse* out) {
   for (api::ResourcePool& pool : ListPools(cluster)) {
     out->set_agents(out->agents() + pool.num_agents());
     out->set_slots(out->slots() + pool.slots_available());
@@ -26,7 +26,7 @@ void CountSlots(const cluster::Cluster& cluster, api::WatchOverviewResponse* out
   }
 }
 
-void CountJobs(const LiveTrials& live, api::WatchOverviewResponse* out) {
+void CountJobs(const LiveTrials& live, api::GetOverviewResponse* out) {
   std::set<model::ExperimentId> all, running;
   for (const auto& [id, trial] : live) {
     all.insert(trial.experiment);
@@ -38,7 +38,7 @@ void CountJobs(const LiveTrials& live, api::WatchOverviewResponse* out) {
 
 }  // namespace
 
-void OverviewBoard::Join(Visible visible, std::shared_ptr<Stream<Response>> stream) {
+void OverviewBoard::Join(Visible visible, bool follow, std::shared_ptr<Stream<Response>> stream) {
   int64_t id = 0;
   bool first = false;
   {
@@ -51,11 +51,12 @@ void OverviewBoard::Join(Visible visible, std::shared_ptr<Stream<Response>> stre
   }
   auto sent = std::make_shared<Shown>();
   stream->Start(
-      [this, visible, sent](Stream<Response>& out) {
+      [this, visible, follow, sent](Stream<Response>& out) {
         const Shown newest = Newest(visible);
         if (newest == nullptr || newest == *sent) return;
         *sent = newest;
         out.Send(*newest);
+        if (!follow) out.Close(absl::OkStatus());
       },
       [self = shared_from_this(), visible, id] { self->Leave(visible, id); });
   if (first) Look();

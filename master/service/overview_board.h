@@ -21,14 +21,14 @@ namespace det::service {
 
 class OverviewBoard final : public std::enable_shared_from_this<OverviewBoard> {
  public:
-  using Response = det::api::v1::WatchOverviewResponse;
+  using Response = det::api::v1::GetOverviewResponse;
   using Visible = std::optional<std::vector<int32_t>>;  // workspaces; nullopt: all
 
   explicit OverviewBoard(const Edge& edge) : edge_(edge) {}
 
-  // Sends the overview to `stream` until that is over. Of one that is slow it is left out what is
+  // Sends the overview to `stream`: once, or until that is over. Who is slow is not sent what is
   // out of date.
-  void Join(Visible visible, std::shared_ptr<Stream<Response>> stream);
+  void Join(Visible visible, bool follow, std::shared_ptr<Stream<Response>> stream);
 
  private:
   // Those who see the same.

@@ -16,12 +16,13 @@ class OverviewService final : public api::OverviewService::CallbackService {
   explicit OverviewService(const Edge& edge)
       : edge_(edge), board_(std::make_shared<OverviewBoard>(edge)) {}
 
-  grpc::ServerWriteReactor<api::WatchOverviewResponse>* WatchOverview(
-      grpc::CallbackServerContext* context, const api::WatchOverviewRequest* request) override {
-    return OpenStream<api::WatchOverviewResponse>(
-        edge_, context, request, "det.api.v1.OverviewService.WatchOverview",
-        [board = board_](const auth::Principal& principal, auto stream) {
-          board->Join(principal.Visible(), std::move(stream));
+  grpc::ServerWriteReactor<api::GetOverviewResponse>* GetOverview(
+      grpc::CallbackServerContext* context, const api::GetOverviewRequest* request) override {
+    return OpenStream<api::GetOverviewResponse>(
+        edge_, context, request, "det.api.v1.OverviewService.GetOverview",
+        [board = board_, follow = request->follow()](const auth::Principal& principal,
+                                                     auto stream) {
+          board->Join(principal.Visible(), follow, std::move(stream));
         });
   }
 

@@ -9,7 +9,7 @@ import SignIn from "./SignIn";
 beforeEach(() => session.end());
 
 async function signIn(next: string, answer: Response) {
-  const fetch = vi.fn((_: Request) => Promise.resolve(answer));
+  const fetch = vi.fn<(made: Request) => Promise<Response>>(() => Promise.resolve(answer));
   vi.stubGlobal("fetch", fetch);
   const router = createMemoryRouter(
     [
