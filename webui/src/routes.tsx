@@ -39,7 +39,8 @@ export const routes: RouteObject[] = [
     errorElement: <RouteError />,
     hydrateFallbackElement: <></>,
     children: [
-      page("/", "Home", () => import("./pages/Home/Home")),
+      page(paths.home, "Home", () => import("./pages/Home/Home")),
+      page(paths.cluster, "Cluster", () => import("./pages/Cluster/Cluster")),
       page("*", "Not found", () => import("./pages/NotFound/NotFound")),
     ],
   },

@@ -26,7 +26,7 @@ await inBrowser(async (page, watch) => {
   const seen = await page.evaluate(() => document.cookie + JSON.stringify({ ...localStorage }));
   assert.ok(!seen.includes(cookie.value), "script can see the token");
 
-  await page.getByLabel("Signed in as admin").click();
+  await page.locator("summary", { hasText: "Signed in as admin" }).click();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   const me = await fetch(`${url}/api/v1/me`, {

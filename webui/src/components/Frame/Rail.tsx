@@ -10,7 +10,10 @@ interface Place {
 }
 
 /** The places of the rail, in its order. A page that belongs here adds its line. */
-const places: Place[] = [{ to: paths.home, label: "Home", mark: "⌂" }];
+const places: Place[] = [
+  { to: paths.home, label: "Home", mark: "⌂" },
+  { to: paths.cluster, label: "Cluster", mark: "▦" },
+];
 
 /** The way to each place; `foot` stays at its lower end. */
 export function Rail({ foot }: { foot?: ReactNode }) {

@@ -21,8 +21,9 @@ export function UserMenu() {
   if (!me) return null;
   return (
     <details className={styles.menu}>
-      <summary aria-label={`Signed in as ${me.username ?? ""}`}>
-        {(me.displayName || me.username || "?").slice(0, 2).toUpperCase()}
+      <summary>
+        <span aria-hidden>{(me.displayName || me.username || "?").slice(0, 2).toUpperCase()}</span>
+        <span className="visually-hidden">Signed in as {me.username}</span>
       </summary>
       <div className={styles.menuBody}>
         <p>{me.displayName || me.username}</p>

@@ -22,8 +22,10 @@ function Row({ experiment, ended }: { experiment: Experiment; ended: boolean }) 
   return (
     <tr>
       <td className="number">{id}</td>
-      <td className={styles.name}>
-        <Link to={paths.experiment(id)}>{name}</Link>
+      <td>
+        <Link to={paths.experiment(id)} title={stateReason}>
+          {name}
+        </Link>
         {stateReason && <span className={styles.reason}>{stateReason}</span>}
       </td>
       <td>
@@ -58,7 +60,7 @@ export function Experiments({ title, experiments, ended = false, children }: Pro
         children
       ) : (
         <div className={styles.scroll} tabIndex={0} role="group" aria-labelledby={heading}>
-          <table>
+          <table className={styles.list}>
             <thead>
               <tr>
                 <th className="number">Id</th>
