@@ -26,6 +26,24 @@ await inBrowser(async (page, watch) => {
   assert.equal(await page.evaluate(() => window.stayed), true, "the page was loaded again");
   await inspect(page, "home");
 
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Page or experiment" }).fill("clu");
+  await inspect(page, "palette");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "agent-0" }).waitFor();
+  await page
+    .getByRole("table")
+    .getByRole("row", { name: /runs-for-long.*Running/ })
+    .waitFor();
+  await page
+    .getByRole("table")
+    .getByRole("row", { name: /waits.*Queued/ })
+    .waitFor();
+  await inspect(page, "cluster");
+  await page.keyboard.press("g");
+  await page.keyboard.press("h");
+  await mine.waitFor();
+
   await page.setViewportSize({ width: 390, height: 800 });
   await inspect(page, "home-narrow");
   await page.setViewportSize({ width: 1280, height: 800 });

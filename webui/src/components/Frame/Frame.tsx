@@ -1,6 +1,7 @@
 import { useMemo, useState } from "react";
 import { Outlet } from "react-router";
 import { useOverviewStream } from "@/api/useOverview";
+import { Palette } from "../Palette/Palette";
 import { Breadcrumb } from "./Breadcrumb";
 import { Pulse } from "./Pulse";
 import { Rail } from "./Rail";
@@ -24,6 +25,7 @@ export function Frame() {
       <header className={styles.bar}>
         <Breadcrumb crumbs={crumbs} />
         <div className={styles.tools}>
+          <Palette />
           <ThemeSwitch />
           <UserMenu />
         </div>

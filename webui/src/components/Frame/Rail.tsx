@@ -1,19 +1,8 @@
 import type { ReactNode } from "react";
 import { NavLink } from "react-router";
 import { paths } from "@/paths";
+import { places } from "./places";
 import styles from "./Frame.module.css";
-
-interface Place {
-  to: string;
-  label: string;
-  mark: string;
-}
-
-/** The places of the rail, in its order. A page that belongs here adds its line. */
-const places: Place[] = [
-  { to: paths.home, label: "Home", mark: "⌂" },
-  { to: paths.cluster, label: "Cluster", mark: "▦" },
-];
 
 /** The way to each place; `foot` stays at its lower end. */
 export function Rail({ foot }: { foot?: ReactNode }) {
