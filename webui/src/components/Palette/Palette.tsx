@@ -47,7 +47,6 @@ export function Palette() {
           aria-activedescendant={entries.length > 0 ? `${list}-${chosen}` : undefined}
           placeholder="Page, or name or number of an experiment"
           value={query}
-          autoFocus
           onChange={(event) => {
             setQuery(event.target.value);
             setChosen(0);
