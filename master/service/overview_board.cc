@@ -40,26 +40,27 @@ void CountJobs(const LiveTrials& live, api::GetOverviewResponse* out) {
 
 void OverviewBoard::Join(Visible visible, bool follow, std::shared_ptr<Stream<Response>> stream) {
   int64_t id = 0;
-  bool first = false;
+  bool fresh = false, idle = false;
   {
     std::lock_guard lock(mutex_);
     id = ++last_;
     Audience& audience = audiences_[visible];
     audience.visible = visible;
     audience.streams.emplace(id, stream);
-    first = !std::exchange(looking_, true);
+    fresh = audience.newest == nullptr;
+    idle = !std::exchange(looking_, true);
   }
   auto sent = std::make_shared<Shown>();
   stream->Start(
-      [this, visible, follow, sent](Stream<Response>& out) {
-        const Shown newest = Newest(visible);
+      [self = shared_from_this(), visible, follow, sent](Stream<Response>& out) {
+        const Shown newest = self->Newest(visible);
         if (newest == nullptr || newest == *sent) return;
         *sent = newest;
         out.Send(*newest);
         if (!follow) out.Close(absl::OkStatus());
       },
       [self = shared_from_this(), visible, id] { self->Leave(visible, id); });
-  if (first) Look();
+  if (fresh || idle) Look(/*again=*/idle);
 }
 
 void OverviewBoard::Leave(const Visible& visible, int64_t id) {
@@ -76,16 +77,19 @@ OverviewBoard::Shown OverviewBoard::Newest(const Visible& visible) {
   return it == audiences_.end() ? nullptr : it->second.newest;
 }
 
-void OverviewBoard::Look() {
+void OverviewBoard::Look(bool again) {
   auto cluster = std::make_shared<Response>();
+  const auto then = [self = shared_from_this(), again] {
+    if (again) self->LookLater();
+  };
   edge_.engine->Query([cluster](const cluster::Cluster& now) { CountSlots(now, cluster.get()); },
-                      [self = shared_from_this(), cluster](const absl::Status& status) {
+                      [self = shared_from_this(), cluster, then](const absl::Status& status) {
                         // A master that cannot answer now may do so later.
-                        if (!status.ok()) return self->LookLater();
+                        if (!status.ok()) return then();
                         ReadLive(self->edge_, std::nullopt,
-                                 [self, cluster](const absl::StatusOr<LiveTrials>& live) {
+                                 [self, cluster, then](const absl::StatusOr<LiveTrials>& live) {
                                    if (live.ok()) self->Show(*cluster, *live);
-                                   self->LookLater();
+                                   then();
                                  });
                       });
 }
@@ -99,7 +103,7 @@ void OverviewBoard::LookLater() {
         return;
       }
     }
-    self->Look();
+    self->Look(/*again=*/true);
   });
 }
 

@@ -39,8 +39,8 @@ class OverviewBoard final : public std::enable_shared_from_this<OverviewBoard> {
   };
   using Shown = std::shared_ptr<const Response>;
 
-  // Looks, now and then every second while there is anybody to show it to.
-  void Look();
+  // Looks, now and, with `again`, every second while there is anybody to show it to.
+  void Look(bool again);
   void Show(const Response& cluster, const LiveTrials& live);
   absl::StatusOr<Response> Make(const Response& cluster, const LiveTrials& live,
                                 const Visible& visible) const;
