@@ -59,10 +59,8 @@ function watchOver(page) {
   });
   page.on("response", (response) => {
     if (response.status() >= 400) note(`${response.status()}: ${response.url()}`);
-  });
-  page.on("requestfinished", async (request) => {
-    if (request.resourceType() !== "script") return;
-    watch.scriptBytes += (await request.sizes()).responseBodySize;
+    const isScript = response.request().resourceType() === "script";
+    if (isScript) watch.scriptBytes += Number(response.headers()["content-length"] ?? 0);
   });
   return watch;
 }

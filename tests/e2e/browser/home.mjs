@@ -48,6 +48,7 @@ await inBrowser(async (page, watch) => {
   await inspect(page, "home-narrow");
   await page.setViewportSize({ width: 1280, height: 800 });
 
+  watch.scriptBytes = 0;
   await page.reload();
   await mine.getByRole("row").first().waitFor();
   const ms = await page.evaluate(() => Math.round(performance.now()));
