@@ -219,7 +219,7 @@ TEST_F(PagesTest, ACookieThatIsOverIsTakenBackAndInNobodysWay) {
   EXPECT_EQ(login.status, 200);
   EXPECT_NE(login.body.find("nobody"), std::string::npos) << login.body;
   EXPECT_EQ(Ask("GET /api/v1/me",
-                "Cookie: det_session=a\x01"
+                "Cookie: det_session=a\x80"
                 "b\r\n")
                 .status,
             401);
