@@ -4,6 +4,8 @@
 #include <string>
 
 #include "det/api/v1/overview.grpc.pb.h"
+#include "det/api/v1/project.grpc.pb.h"
+#include "det/api/v1/workspace.grpc.pb.h"
 #include "gtest/gtest.h"
 #include "master/testing/played_agent.h"
 #include "master/testing/road.h"
@@ -29,6 +31,21 @@ class OverviewRoadTest : public RoadTest {
     }
     ADD_FAILURE() << "the stream is over: " << reader.Finish().error_message();
     return response;
+  }
+
+  void MakeProject(const std::string& workspace, const std::string& name) {
+    As first("user"), second("user");
+    api::PostWorkspaceRequest outer;
+    outer.set_name(workspace);
+    api::PostWorkspaceResponse made;
+    const auto workspaces = api::WorkspaceService::NewStub(world_.channel());
+    ASSERT_TRUE(workspaces->PostWorkspace(&first, outer, &made).ok());
+    api::PostProjectRequest inner;
+    inner.set_workspace_id(made.workspace().id());
+    inner.set_name(name);
+    api::PostProjectResponse ignored;
+    const auto projects = api::ProjectService::NewStub(world_.channel());
+    ASSERT_TRUE(projects->PostProject(&second, inner, &ignored).ok());
   }
 
   std::unique_ptr<api::OverviewService::Stub> overviews_ =
@@ -80,17 +97,20 @@ TEST_F(OverviewRoadTest, SlotsAreThoseOfAgentsThatAreThere) {
 }
 
 TEST_F(OverviewRoadTest, NobodySeesWhatLiesElsewhere) {
-  Create();
-  const auto eve = world_.store().people().AddUser({.username = "eve"});
+  MakeProject("elsewhere", "secret");
+  api::CreateExperimentResponse created;
+  const std::string config = kConfig + std::string("workspace: elsewhere\nproject: secret\n");
+  ASSERT_TRUE(Create(Request(config), &created).ok());
+  const auto eve = world_.store().people().AddUser({.username = "eve"}, model::Role::kViewer);
   ASSERT_TRUE(eve.ok()) << eve.status();
   world_.Session("eve", store::SessionRecord::Kind::kUser, eve->id);
-  As all("user"), none("eve");
-  const auto seen = Follow(all), hidden = Follow(none);
+  As all("user"), some("eve");
+  const auto seen = Follow(all), hidden = Follow(some);
   ReadUntil(*seen, [](const auto& now) { return now.running_size() == 1; });
   const auto now = ReadUntil(*hidden, [](const auto& now) { return now.jobs_waiting() == 1; });
   EXPECT_EQ(now.running_size(), 0);
   all.TryCancel();
-  none.TryCancel();
+  some.TryCancel();
 }
 
 }  // namespace
