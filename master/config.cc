@@ -162,6 +162,9 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
   app.add_option("--bind", config->bind, "Address to listen on; 0.0.0.0: all")
       ->capture_default_str();
   AddTlsFlags(app, config);
+  app.add_option("--webui", config->webui,
+                 "Folder of the dashboard (bazel build //webui:dist); without: the one beside this "
+                 "program, if there is one");
   app.add_option("--db-url", config->db_url,
                  "PostgreSQL to use (postgresql://...); without: an own one in the data directory");
   app.add_option("--checkpoint-dir", config->checkpoint_dir,

@@ -23,6 +23,7 @@ struct Config {
   std::string tls_cert;
   std::string tls_key;
   std::string tls_client_ca;   // by whom agents' certificates are; empty: they need none
+  std::string webui;           // folder of the dashboard; empty: beside the program, if there
   std::string db_url;          // empty: an embedded PostgreSQL
   std::string checkpoint_dir;  // empty: <data_dir>/checkpoints
   std::vector<std::string> checkpoint_roots;  // where users may keep theirs; empty: see --help

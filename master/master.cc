@@ -21,6 +21,7 @@
 #include "master/auth/authenticator.h"
 #include "master/auth/first_start.h"
 #include "master/auth/password_queue.h"
+#include "master/auth/session.h"
 #include "master/config_fields.h"
 #include "master/data_dir.h"
 #include "master/engine/engine.h"
@@ -29,6 +30,7 @@
 #include "master/grpc_server.h"
 #include "master/lease.h"
 #include "master/metrics.h"
+#include "master/pages.h"
 #include "master/service/admission.h"
 #include "master/service/audit_trail.h"
 #include "master/service/first_answers.h"
@@ -82,6 +84,7 @@ class Master::Impl {
   std::atomic<bool> failed_ = false;
   std::optional<DataDir> data_dir_;
   std::shared_ptr<gateway::TlsKeys> tls_;
+  std::shared_ptr<const gateway::StaticFiles> pages_;
   base::Fd port_;  // until the gateway has it
   std::unique_ptr<store::EmbeddedPostgres> postgres_;
   std::unique_ptr<store::Store> store_;
@@ -124,6 +127,7 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
     DET_ASSIGN_OR_RETURN(
         tls_, gateway::TlsKeys::Load({config.tls_cert, config.tls_key, config.tls_client_ca}));
   }
+  DET_ASSIGN_OR_RETURN(pages_, ReadPages(config.webui));
   DET_ASSIGN_OR_RETURN(port_, gateway::BindPort({.bind = config.bind, .port = config.port}));
   if (config.standby) DET_RETURN_IF_ERROR(StandBy(config, stop_within));
   DET_RETURN_IF_ERROR(OpenStore(config));
@@ -318,6 +322,10 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
                                   .allow_origins = config.allow_origins,
                                   .tls = tls_,
                                   .agents = agents_server_.get(),
+                                  .pages = pages_,
+                                  .session = {.begin = "det.api.v1.AuthService.Login",
+                                              .end = "det.api.v1.AuthService.Logout",
+                                              .lifetime = auth::kSessionLifetime},
                                   .api = std::move(api)},
                                  std::move(hooks), server_.get(), services));
   url_ = UrlOf(config, gateway_->port());

@@ -104,6 +104,8 @@ constexpr Rule kRules[] = {
     {DET_API "WorkspaceService.ArchiveWorkspace", Administers(Where::kWorkspace, "id")},
     {DET_API "WorkspaceService.UnarchiveWorkspace", Administers(Where::kWorkspace, "id")},
 
+    {DET_API "OverviewService.GetOverview", Reads(Where::kVisible)},
+
     {DET_API "ProjectService.GetProject", Reads(Where::kProject, "id")},
     {DET_API "ProjectService.GetProjectByKey", Reads(Where::kProjectKey, "key")},
     {DET_API "ProjectService.GetProjectsByUserActivity", Reads(Where::kVisible)},

@@ -25,6 +25,12 @@ constexpr char kPagePolicy[] =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "connect-src 'self'; frame-ancestors 'none'";
 
+// All of the dashboard's script and style lies in files of its own. Images may be drawn by it.
+constexpr char kDashboardPolicy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "font-src 'self'; connect-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'";
+
 auto Catch(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
 // What is wrong with a request that cannot be read; OK when its sender has gone.
@@ -98,12 +104,48 @@ HttpExchange::Response HttpExchange::Answer(int status, const std::string& type,
   return response;
 }
 
+HttpExchange::Response HttpExchange::AnswerFile(const StaticFiles::File& file) const {
+  const auto known = request()[http::field::if_none_match];
+  const bool same = absl::StrContains(absl::string_view(known.data(), known.size()), file.etag);
+  Response response = Answer(same ? 304 : 200, file.content_type, "");
+  response.set(http::field::etag, file.etag);
+  response.set(http::field::cache_control,
+               file.immutable ? "public, max-age=31536000, immutable" : "no-cache");
+  response.set(http::field::vary, "Accept, Accept-Encoding");
+  response.set("X-Content-Type-Options", "nosniff");
+  response.set("Referrer-Policy", "same-origin");
+  response.set("Cross-Origin-Opener-Policy", "same-origin");
+  response.set("Content-Security-Policy", kDashboardPolicy);
+  if (same) return response;
+  const bool brotli = !file.brotli.empty() && AcceptsEncoding(request(), "br");
+  const bool gzip = !brotli && !file.gzip.empty() && AcceptsEncoding(request(), "gzip");
+  if (brotli || gzip) response.set(http::field::content_encoding, brotli ? "br" : "gzip");
+  response.body() = brotli ? file.brotli : gzip ? file.gzip : file.plain;
+  return response;
+}
+
+void HttpExchange::KeepSession(const std::string& method, Response& response) const {
+  const SessionMethods& session = context_.options.session;
+  if (session.begin.empty() || !SpeaksForPage(request())) return;
+  const bool good = response.result() == http::status::ok;
+  if (method == session.begin && good) {
+    const std::optional<std::string> token = TakeToken(&response.body());
+    if (!token) return;
+    response.set(http::field::set_cookie, SetSessionCookie(*token, session.lifetime, Secure()));
+  } else if (method == session.end || response.result() == http::status::unauthorized) {
+    // Over, also where the master had forgotten it before the browser did.
+    response.set(http::field::set_cookie, EndSessionCookie(Secure()));
+  }
+  response.set(http::field::cache_control, "no-store");
+}
+
 void HttpExchange::Dress(Response& response) const {
   response.set("X-Request-Id", request_id_);
   AllowOrigin(context_.options.allow_origins, request(), &response);
-  if (response.body().size() > kWorthCompressing) {
+  const bool as_it_is = response.count(http::field::etag) != 0;  // a file, compressed before
+  if (response.body().size() > kWorthCompressing && !as_it_is) {
     response.insert(http::field::vary, "Accept-Encoding");
-    if (AcceptsGzip(request())) {
+    if (AcceptsEncoding(request(), "gzip")) {
       response.body() = Gzip(response.body());
       response.set(http::field::content_encoding, "gzip");
     }
@@ -138,6 +180,11 @@ std::optional<HttpExchange::Response> HttpExchange::AnswerDirectly() const {
   }
   if (!Reads()) return std::nullopt;
   const std::string_view path = target().substr(0, target().find('?'));
+  if (const StaticFiles* pages = context_.options.pages.get(); pages != nullptr) {
+    // Without a browser, / is what it was before there were pages.
+    const StaticFiles::File* file = pages->Find(path);
+    if (file != nullptr && (path != "/" || AcceptsPage(request()))) return AnswerFile(*file);
+  }
   if (path == "/") return Answer(200, "text/plain; charset=utf-8", context_.options.about);
   if (path == "/api/v1/openapi.json" && !context_.options.api.descriptors.empty()) {
     const absl::StatusOr<std::string>& json = context_.openapi.Json();

@@ -48,7 +48,7 @@ bool HttpExchange::Reads() const {
 }
 
 asio::awaitable<bool> HttpExchange::Serve() {
-  error_code error = co_await ReadHeader();
+  const error_code error = co_await ReadHeader();
   request_id_ = RequestIdOf(request());
   if (error) co_return co_await AnswerUnreadable(error, context_.options.body_limit);
   std::optional<Response> answer = AnswerDirectly();
@@ -58,27 +58,44 @@ asio::awaitable<bool> HttpExchange::Serve() {
   }
   const absl::StatusOr<Transcoder::Route> route = FindRoute(&answer);
   if (answer) co_return co_await Write(*answer);
-  const std::optional<std::string> authorization = AuthorizationOf(request());
-  const absl::StatusOr<Admission> admission = co_await Admit(route->method, authorization);
+  co_return co_await ServeRoute(*route);
+}
+
+asio::awaitable<bool> HttpExchange::ServeRoute(const Transcoder::Route& route) {
+  std::optional<Response> answer;
+  const std::optional<std::string> authorization = FindAuthorization(route.method);
+  const absl::StatusOr<Admission> admission = co_await Admit(route.method, authorization);
   if (!admission.ok()) {
     answer = Fail(admission.status());
+    KeepSession(route.method, *answer);
     co_return co_await Write(*answer);
   }
   uint64_t limit = context_.options.body_limit;
   if (!admission->identified) limit = std::min(limit, kAnonymousBody);
-  error = co_await ReadBody(limit);
+  const error_code error = co_await ReadBody(limit);
   if (error) co_return co_await AnswerUnreadable(error, limit);
   answer = DecodeBody(limit);
   if (answer) co_return co_await Write(*answer);
-  const absl::StatusOr<Transcoder::Call> call = Transcoder::Read(*route, request().body());
+  const absl::StatusOr<Transcoder::Call> call = Transcoder::Read(route, request().body());
   if (!call.ok()) {
     answer = Fail(call.status());
     co_return co_await Write(*answer);
   }
   const Metadata metadata = MetadataFor(*authorization);
-  if (!call->streams) co_return co_await ServeUnary(*call, metadata);
+  if (!call->streams) co_return co_await ServeUnary(route.method, *call, metadata);
   co_await ServeStream(*call, metadata);
   co_return false;
+}
+
+std::optional<std::string> HttpExchange::FindAuthorization(const std::string& method) const {
+  std::optional<std::string> authorization = AuthorizationOf(request());
+  const SessionMethods& session = context_.options.session;
+  // One who signs in may have the cookie of a session that is over.
+  if (!authorization || !authorization->empty() || session.begin.empty() ||
+      method == session.begin || !(Reads() || SpeaksForPage(request()))) {
+    return authorization;
+  }
+  return AuthorizationOfCookie(request(), Secure());
 }
 
 Metadata HttpExchange::MetadataFor(const std::string& authorization) const {
@@ -124,7 +141,10 @@ absl::StatusOr<Transcoder::Route> HttpExchange::FindRoute(std::optional<Response
   if (absl::IsUnimplemented(route.status())) {
     *refusal = Answer(405, "application/json", ErrorJson(route.status()));
   } else if (!route.ok()) {
-    *refusal = Fail(route.status());
+    const StaticFiles* pages = context_.options.pages.get();
+    const bool page = pages != nullptr && Reads() && AcceptsPage(request()) &&
+                      !absl::StartsWith(View(request().target()), "/api/");
+    *refusal = page ? AnswerFile(pages->index()) : Fail(route.status());
   }
   return route;
 }
@@ -150,7 +170,8 @@ asio::awaitable<bool> HttpExchange::ServeMetrics() {
   co_return co_await Write(response);
 }
 
-asio::awaitable<bool> HttpExchange::ServeUnary(const Transcoder::Call& call,
+asio::awaitable<bool> HttpExchange::ServeUnary(const std::string& method,
+                                               const Transcoder::Call& call,
                                                const Metadata& metadata) {
   stream_->expires_never();
   const absl::StatusOr<std::string> result =
@@ -159,6 +180,7 @@ asio::awaitable<bool> HttpExchange::ServeUnary(const Transcoder::Call& call,
       result.ok() ? Transcoder::WriteBody(*call.output, *result) : result.status();
   Response response =
       body.ok() ? Answer(200, body->content_type, std::move(body->text)) : Fail(body.status());
+  KeepSession(method, response);
   co_return co_await Write(response);
 }
 

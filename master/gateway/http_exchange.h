@@ -14,6 +14,8 @@
 
 #include "absl/status/statusor.h"
 #include "master/gateway/http_session.h"
+#include "master/gateway/session_cookie.h"
+#include "master/gateway/static_files.h"
 #include "master/gateway/transcoder.h"
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -42,6 +44,8 @@ class HttpExchange {
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
   using Error = boost::system::error_code;
 
+  // From the method's name on: who is asking, the body, the call.
+  boost::asio::awaitable<bool> ServeRoute(const Transcoder::Route& route);
   boost::asio::awaitable<Error> ReadHeader();
   boost::asio::awaitable<Error> ReadBody(uint64_t limit);
   // Answers a request that cannot be read, if there is anybody to hear it.
@@ -51,6 +55,7 @@ class HttpExchange {
 
   Response Answer(int status, const std::string& type, std::string body) const;
   Response Fail(const absl::Status& status) const;
+  Response AnswerFile(const StaticFiles::File& file) const;
   // What needs no call of a service; nullopt for all else.
   std::optional<Response> AnswerDirectly() const;
   // What every answer has: the request's id, and how and by whom it may be read.
@@ -62,7 +67,8 @@ class HttpExchange {
 
   boost::asio::awaitable<bool> Write(Response& response);
   boost::asio::awaitable<bool> ServeMetrics();
-  boost::asio::awaitable<bool> ServeUnary(const Transcoder::Call& call, const Metadata& metadata);
+  boost::asio::awaitable<bool> ServeUnary(const std::string& method, const Transcoder::Call& call,
+                                          const Metadata& metadata);
   boost::asio::awaitable<void> ServeStream(const Transcoder::Call& call, const Metadata& metadata);
   boost::asio::awaitable<bool> WriteStreamHeader(bool events, bool chunked);
   boost::asio::awaitable<bool> WriteChunk(const std::string& text, bool chunked);
@@ -70,6 +76,12 @@ class HttpExchange {
   const Request& request() const { return parser_.get(); }
   std::string_view target() const { return {request().target().data(), request().target().size()}; }
   bool Reads() const;
+  // As whom the method is called: by its header, or by the session's cookie where that may stand
+  // for it. Nothing for one that is not text.
+  std::optional<std::string> FindAuthorization(const std::string& method) const;
+  bool Secure() const { return IsSecure(request(), context_.options.tls != nullptr); }
+  // Begins or ends the browser's session with the answer to the method that does.
+  void KeepSession(const std::string& method, Response& response) const;
   // What the call of a service carries of this request.
   Metadata MetadataFor(const std::string& authorization) const;
 

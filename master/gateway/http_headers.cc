@@ -46,11 +46,17 @@ std::string IdempotencyKeyOf(const Headers& request) {
   return IsPrintable(key, true) ? key : "";
 }
 
-bool AcceptsGzip(const Headers& request) {
+bool AcceptsPage(const Headers& request) {
+  return absl::StrContains(Value(request, "Accept"), "text/html");
+}
+
+bool AcceptsEncoding(const Headers& request, std::string_view encoding) {
   const std::string accepted = Value(request, "Accept-Encoding");
   for (const absl::string_view part : absl::StrSplit(accepted, ',')) {
     const std::vector<absl::string_view> words = absl::StrSplit(part, ';');
-    if (!absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(words[0]), "gzip")) continue;
+    if (!absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(words[0]),
+                                absl::string_view(encoding.data(), encoding.size())))
+      continue;
     if (words.size() < 2) return true;
     const absl::string_view weight = absl::StripAsciiWhitespace(words[1]);
     return weight != "q=0" && weight != "q=0.0" && weight != "q=0.00" && weight != "q=0.000";

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/beast/http/fields.hpp>
@@ -24,7 +25,10 @@ std::string RequestIdOf(const Headers& request);
 // The caller's Idempotency-Key, empty without one or where it is not printable.
 std::string IdempotencyKeyOf(const Headers& request);
 
-bool AcceptsGzip(const Headers& request);
+// Whether the client takes answers in this encoding: "gzip", "br".
+bool AcceptsEncoding(const Headers& request, std::string_view encoding);
+// Whether it asks for a page by name, as a browser does for what its user opened.
+bool AcceptsPage(const Headers& request);
 
 // Lets pages of the request's origin read the answer, if `allowed` names it or has "*".
 void AllowOrigin(const std::vector<std::string>& allowed, const Headers& request, Headers* answer);

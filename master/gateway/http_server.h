@@ -18,6 +18,8 @@
 #include "absl/status/statusor.h"
 #include "base/fd.h"
 #include "master/gateway/openapi.h"
+#include "master/gateway/session_methods.h"
+#include "master/gateway/static_files.h"
 #include "master/gateway/tls_keys.h"
 
 namespace google::protobuf {
@@ -43,7 +45,10 @@ struct HttpOptions {
   // `tls`; nullptr: the same as all. Must outlive the server.
   grpc::Server* agents = nullptr;
   std::chrono::milliseconds handshake_limit{10'000};  // of TLS, from the connection on
-  ApiSource api;  // for /api/v1/openapi.json; without descriptors: none
+  // What browsers are shown at / and at addresses that nothing else has; nullptr: nothing.
+  std::shared_ptr<const StaticFiles> pages;
+  SessionMethods session;  // of browsers, by cookie; empty: none
+  ApiSource api;           // for /api/v1/openapi.json; without descriptors: none
 };
 
 // What a request's headers tell of its caller.

@@ -5,6 +5,7 @@
 #include "det/api/v1/auth.pb.h"
 #include "master/auth/password_queue.h"
 #include "master/auth/passwords.h"
+#include "master/auth/session.h"
 #include "master/auth/tokens.h"
 #include "master/model/id_text.h"
 #include "master/service/call.h"
@@ -16,9 +17,6 @@ namespace det::service {
 namespace {
 
 namespace api = det::api::v1;
-
-// How long a login lasts.
-constexpr absl::Duration kSession = absl::Hours(24 * 7);
 
 class AuthService final : public Service {
  public:
@@ -83,7 +81,7 @@ class AuthService final : public Service {
     session.kind = store::SessionRecord::Kind::kUser;
     session.user = user->id;
     session.created_at = now;
-    session.expires_at = now + kSession;
+    session.expires_at = now + auth::kSessionLifetime;
     DET_RETURN_IF_ERROR(edge_.store->access().PutSession(session).status());
     DET_RETURN_IF_ERROR(edge_.store->people().NoteLogin(user->id, now));
     user->last_auth_at = now;

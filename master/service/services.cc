@@ -28,6 +28,7 @@ std::vector<std::unique_ptr<Service>> MakeServices(const Edge& edge, AllocationW
   services.push_back(MakeModelService(edge));
   services.push_back(MakeWebhookService(edge));
   services.push_back(MakeConfigPolicyService(edge));
+  services.push_back(MakeOverviewService(edge));
   services.push_back(MakeRunService(edge));
   services.push_back(MakeTrialRuntimeService(edge, watch, all_gather));
   return services;

@@ -1,0 +1,28 @@
+// Prints the API as an OpenAPI document, as a master shows it at /api/v1/openapi.json: for those
+// who need it when they build, such as webui/.
+#include <iostream>
+#include <string>
+
+#include "base/install.h"
+#include "master/gateway/openapi.h"
+#include "proto/api_descriptors.h"
+#include <google/protobuf/descriptor.pb.h>
+
+int main() {
+  det::gateway::ApiSource source{.descriptors = det::proto::ApiDescriptors(),
+                                 .version = det::base::kVersion};
+  google::protobuf::FileDescriptorSet files;
+  files.ParseFromArray(source.descriptors.data(), static_cast<int>(source.descriptors.size()));
+  for (const auto& file : files.file()) {
+    for (const auto& service : file.service()) {
+      source.services.push_back(file.package() + "." + service.name());
+    }
+  }
+  const absl::StatusOr<std::string> json = det::gateway::MakeOpenApi(source);
+  if (!json.ok()) {
+    std::cerr << "openapi_json: " << json.status().message() << "\n";
+    return 1;
+  }
+  std::cout << *json << "\n";
+  return 0;
+}

@@ -1,0 +1,71 @@
+#include "master/gateway/session_cookie.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include <nlohmann/json.hpp>
+
+namespace det::gateway {
+namespace {
+
+namespace http = boost::beast::http;
+
+// "__Host-": a browser takes it by TLS alone, and from this very host.
+std::string CookieName(bool secure) { return secure ? "__Host-det_session" : "det_session"; }
+
+std::string Attributes(absl::Duration lifetime, bool secure) {
+  return absl::StrCat("; Path=/; Max-Age=", absl::ToInt64Seconds(lifetime),
+                      "; HttpOnly; SameSite=Strict", secure ? "; Secure" : "");
+}
+
+absl::string_view ValueOf(const Headers& request, const char* name) {
+  const auto value = request[name];
+  return {value.data(), value.size()};
+}
+
+}  // namespace
+
+bool SpeaksForPage(const Headers& request) { return ValueOf(request, "X-Det-Session") == "cookie"; }
+
+bool IsSecure(const Headers& request, bool tls) {
+  return tls || ValueOf(request, "X-Forwarded-Proto") == "https";
+}
+
+std::string AuthorizationOfCookie(const Headers& request, bool secure) {
+  const std::string start = CookieName(secure) + "=";
+  for (absl::string_view cookie : absl::StrSplit(ValueOf(request, "Cookie"), ';')) {
+    cookie = absl::StripAsciiWhitespace(cookie);
+    if (!absl::ConsumePrefix(&cookie, start)) continue;
+    // gRPC aborts on metadata that is not printable.
+    const bool good = !cookie.empty() && std::all_of(cookie.begin(), cookie.end(),
+                                                     [](char c) { return c > 0x20 && c <= 0x7e; });
+    return good ? absl::StrCat("Bearer ", cookie) : "";
+  }
+  return "";
+}
+
+std::string SetSessionCookie(const std::string& token, absl::Duration lifetime, bool secure) {
+  return absl::StrCat(CookieName(secure), "=", token, Attributes(lifetime, secure));
+}
+
+std::string EndSessionCookie(bool secure) {
+  return absl::StrCat(CookieName(secure), "=", Attributes(absl::ZeroDuration(), secure));
+}
+
+std::optional<std::string> TakeToken(std::string* json) {
+  nlohmann::json message = nlohmann::json::parse(*json, nullptr, /*allow_exceptions=*/false);
+  if (!message.is_object()) return std::nullopt;
+  const auto found = message.find("token");
+  if (found == message.end() || !found->is_string()) return std::nullopt;
+  const std::string token = *found;
+  message.erase(found);
+  *json = message.dump();
+  return token;
+}
+
+}  // namespace det::gateway

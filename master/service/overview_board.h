@@ -1,0 +1,60 @@
+// The overview (overview.proto), made at most once a second, while somebody watches, and once for
+// all who may see the same workspaces.
+//
+// Made by overview_service.cc, as a shared_ptr; any thread. What it shows is durable.
+#ifndef MASTER_SERVICE_OVERVIEW_BOARD_H_
+#define MASTER_SERVICE_OVERVIEW_BOARD_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "det/api/v1/overview.pb.h"
+#include "master/service/edge.h"
+#include "master/service/live.h"
+#include "master/service/stream.h"
+
+namespace det::service {
+
+class OverviewBoard final : public std::enable_shared_from_this<OverviewBoard> {
+ public:
+  using Response = det::api::v1::GetOverviewResponse;
+  using Visible = std::optional<std::vector<int32_t>>;  // workspaces; nullopt: all
+
+  explicit OverviewBoard(const Edge& edge) : edge_(edge) {}
+
+  // Sends the overview to `stream`: once, or until that is over. Who is slow is not sent what is
+  // out of date.
+  void Join(Visible visible, bool follow, std::shared_ptr<Stream<Response>> stream);
+
+ private:
+  // Those who see the same.
+  struct Audience {
+    Visible visible;
+    std::shared_ptr<const Response> newest;
+    std::map<int64_t, std::weak_ptr<Stream<Response>>> streams;
+  };
+  using Shown = std::shared_ptr<const Response>;
+
+  // Looks, now and, with `again`, every second while there is anybody to show it to.
+  void Look(bool again);
+  void Show(const Response& cluster, const LiveTrials& live);
+  absl::StatusOr<Response> Make(const Response& cluster, const LiveTrials& live,
+                                const Visible& visible) const;
+  void LookLater();
+  void Leave(const Visible& visible, int64_t id);
+  Shown Newest(const Visible& visible);
+
+  const Edge& edge_;
+  std::mutex mutex_;
+  bool looking_ = false;
+  int64_t last_ = 0;
+  std::map<Visible, Audience> audiences_;
+};
+
+}  // namespace det::service
+
+#endif  // MASTER_SERVICE_OVERVIEW_BOARD_H_

@@ -1,0 +1,65 @@
+#!/usr/bin/env -S python3 -B
+"""The dashboard in Chromium: each test is a script of browser/, with a cluster of its own.
+
+Pictures of the pages are kept among the test's outputs (bazel-testlogs/.../test.outputs).
+"""
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import harness
+
+PASSWORD = "Secret123"
+
+
+class BrowserTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.home = harness.Home()
+        try:
+            cls.home.det("deploy", "local", "up", "--port", cls.home.port, "--agents", 1,
+                         "--slots", 2, "--admin-password", PASSWORD)
+        except BaseException:
+            cls.home.close()
+            raise
+
+    @classmethod
+    def tearDownClass(cls):
+        left = cls.home.close()
+        if left:
+            raise AssertionError(f"still running after `down`: {left}")
+
+    def run_script(self, name, **more):
+        webui = os.path.dirname(os.path.realpath(os.path.join(harness.ROOT, "webui/package.json")))
+        outputs = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR") or tempfile.mkdtemp()
+        env = {**self.home.env, "URL": f"http://127.0.0.1:{self.home.port}", "WEBUI": webui,
+               "OUTPUTS": outputs, "PASSWORD": PASSWORD, "DET": harness.DET, **more}
+        script = os.path.join(harness.ROOT, "tests/e2e/browser", name)
+        done = subprocess.run(["node", script], env=env, cwd=self.home.folder, check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, encoding="utf-8", timeout=240)
+        print(done.stdout)
+        self.assertEqual(0, done.returncode, f"{done.stdout}\n{self.home.logs()}")
+
+    def test_session(self):
+        self.run_script("session.mjs")
+
+    def test_home(self):
+        self.home.finish(self.home.create(harness.job(name="does-nothing")))
+        self.home.finish(self.home.create(harness.job(name="fails", entrypoint="false")))
+        sleeps = harness.job(name="runs-for-long", entrypoint="sleep 600",
+                             resources={"slots_per_trial": 2})
+        running = self.home.create(sleeps)
+        try:
+            config = self.home.write("waits.yaml", {**sleeps, "name": "waits"})
+            create = ["experiment", "create", config, self.home.context(), "--json"]
+            self.run_script("home.mjs", CREATE=json.dumps(create))
+        finally:
+            for experiment in (running, running + 1):
+                self.home.det("experiment", "kill", experiment, code=None)
+
+
+if __name__ == "__main__":
+    harness.main()

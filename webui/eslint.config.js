@@ -1,0 +1,38 @@
+import js from "@eslint/js";
+import prettier from "eslint-config-prettier";
+import hooks from "eslint-plugin-react-hooks";
+import globals from "globals";
+import ts from "typescript-eslint";
+
+const onlyFetch = {
+  selector: "CallExpression[callee.name='fetch']",
+  message: "api/client.ts is the only fetch",
+};
+
+export default ts.config(
+  { ignores: ["dist", "node_modules", "src/api/generated"] },
+  js.configs.recommended,
+  {
+    files: ["src/**/*.{ts,tsx}", "vite.config.ts"],
+    extends: [ts.configs.strictTypeChecked],
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
+    plugins: { "react-hooks": hooks },
+    rules: {
+      ...hooks.configs.recommended.rules,
+      "no-restricted-syntax": ["error", onlyFetch],
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+      // What a stream or a cached answer carries is known to the caller alone.
+      "@typescript-eslint/no-unnecessary-type-parameters": "off",
+      "max-lines": ["error", 300],
+    },
+  },
+  { files: ["src/api/client.ts"], rules: { "no-restricted-syntax": "off" } },
+  {
+    files: ["**/*.{js,mjs}", "public/*.js"],
+    languageOptions: { globals: { ...globals.node, ...globals.browser } },
+  },
+  prettier,
+);

@@ -1,0 +1,31 @@
+import { expect, test, vi } from "vitest";
+import { api, dataOf } from "./client";
+
+const answer = (body: string, init?: ResponseInit) =>
+  vi.stubGlobal(
+    "fetch",
+    vi.fn(() => Promise.resolve(new Response(body, init))),
+  );
+const me = () => dataOf(api.GET("/api/v1/me"));
+
+test("an answer is its message", async () => {
+  answer('{"user":{"id":1,"username":"ann"}}');
+  expect((await me()).user?.username).toBe("ann");
+});
+
+test("a refusal is an error with the master's words and the request's id", async () => {
+  const refusal = '{"error":{"code":16,"reason":"Unauthenticated","error":"sign in"}}';
+  answer(refusal, { status: 401, headers: { "X-Request-Id": "r-1" } });
+  const wanted = { message: "sign in", status: 401, reason: "Unauthenticated", requestId: "r-1" };
+  await expect(me()).rejects.toMatchObject(wanted);
+});
+
+test("what is no error of the API says so", async () => {
+  answer("<html>", { status: 502, statusText: "Bad Gateway" });
+  await expect(me()).rejects.toMatchObject({ message: "the master answered 502 Bad Gateway" });
+});
+
+test("a master that is away is an error, too", async () => {
+  vi.stubGlobal("fetch", () => Promise.reject(new TypeError("fetch failed")));
+  await expect(me()).rejects.toMatchObject({ status: 0, requestId: "" });
+});

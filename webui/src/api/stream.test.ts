@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { watch } from "./stream";
+
+const aborter = { now: new AbortController() };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  aborter.now = new AbortController();
+});
+
+afterEach(() => {
+  aborter.now.abort();
+  vi.useRealTimers();
+});
+
+function answers(...responses: (Response | Error)[]) {
+  const fetch = vi.fn(() => {
+    const next = responses.shift();
+    if (next instanceof Error) return Promise.reject(next);
+    return next ? Promise.resolve(next) : new Promise<Response>(() => undefined);
+  });
+  vi.stubGlobal("fetch", fetch);
+  return fetch;
+}
+
+/** A body in these pieces, which is cut off after them unless it says that it ends. */
+function events(pieces: string[], ends = true): Response {
+  const bytes = pieces.map((piece) => new TextEncoder().encode(piece));
+  return new Response(
+    new ReadableStream({
+      pull(controller) {
+        const next = bytes.shift();
+        if (next) controller.enqueue(next);
+        else if (ends) controller.close();
+        else controller.error(new TypeError("network"));
+      },
+    }),
+  );
+}
+
+test("messages come whole, however they are cut", async () => {
+  answers(events(['data: {"result":{"n', '":"ä1"}}\n\ndata: {"result":{"n":"2"}}\n', "\n"]));
+  const seen: unknown[] = [];
+  const ended = vi.fn();
+  await watch("/api/v1/x", aborter.now.signal, { onMessage: (m) => seen.push(m), onEnd: ended });
+  expect(seen).toEqual([{ n: "ä1" }, { n: "2" }]);
+  expect(ended).toHaveBeenCalledOnce();
+});
+
+test("a lost connection is followed by another, also when the master is away", async () => {
+  const fetch = answers(
+    events(['data: {"result":1}\n\n'], false),
+    new TypeError("refused"),
+    events(['data: {"result":2}\n\n']),
+  );
+  const seen: unknown[] = [];
+  const live: boolean[] = [];
+  const over = watch("/api/v1/x", aborter.now.signal, {
+    onMessage: (m) => seen.push(m),
+    onLive: (l) => live.push(l),
+  });
+  await vi.runAllTimersAsync();
+  await over;
+  expect(fetch).toHaveBeenCalledTimes(3);
+  expect(seen).toEqual([1, 2]);
+  expect(live).toEqual([true, false, false, true]);
+});
+
+test("a refusal ends it, with the request's id", async () => {
+  const error = { error: { code: 5, reason: "NotFound", error: "experiment 7 does not exist" } };
+  answers(new Response(JSON.stringify(error), { status: 404, headers: { "X-Request-Id": "r" } }));
+  const onError = vi.fn();
+  await watch("/api/v1/x", aborter.now.signal, { onMessage: vi.fn(), onError });
+  expect(onError).toHaveBeenCalledWith(
+    expect.objectContaining({
+      message: "experiment 7 does not exist",
+      status: 404,
+      requestId: "r",
+    }),
+  );
+});
+
+test("an abort ends it while it waits", async () => {
+  const fetch = answers(new TypeError("refused"));
+  const over = watch("/api/v1/x", aborter.now.signal, { onMessage: vi.fn() });
+  await vi.advanceTimersByTimeAsync(0);
+  aborter.now.abort();
+  await over;
+  expect(fetch).toHaveBeenCalledOnce();
+});
+
+test("a page that is not seen holds no connection", async () => {
+  const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+  const fetch = answers(events(['data: {"result":1}\n\n']));
+  const seen: unknown[] = [];
+  const over = watch("/api/v1/x", aborter.now.signal, { onMessage: (m) => seen.push(m) });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(fetch).not.toHaveBeenCalled();
+  hidden.mockReturnValue(false);
+  document.dispatchEvent(new Event("visibilitychange"));
+  await over;
+  expect(seen).toEqual([1]);
+});

@@ -1,0 +1,39 @@
+import { useEffect, useState } from "react";
+import { skipToken, useQuery, useQueryClient, type QueryKey } from "@tanstack/react-query";
+import type { ApiError } from "./client";
+import { watch } from "./stream";
+
+/** A page's stream: whether it is connected now, and why it is over, if it was refused. */
+export interface StreamState {
+  live: boolean;
+  error: ApiError | null;
+}
+
+/**
+ * Follows the stream at `path` while the component is shown and keeps its newest message in the
+ * query cache under `key`: components read it by `useStreamed(key)`. One stream per page.
+ */
+export function useStream<T>(path: string, key: QueryKey): StreamState {
+  const client = useQueryClient();
+  const [state, setState] = useState<StreamState>({ live: false, error: null });
+  const name = JSON.stringify(key);
+  useEffect(() => {
+    const aborter = new AbortController();
+    void watch<T>(path, aborter.signal, {
+      onMessage: (message) => client.setQueryData(JSON.parse(name) as QueryKey, message),
+      onLive: (live) => setState({ live, error: null }),
+      onError: (error) => {
+        setState({ live: false, error });
+        // Asking who is signed in brings the sign-in page up.
+        if (error.status === 401) void client.invalidateQueries({ queryKey: ["me"] });
+      },
+    });
+    return () => aborter.abort();
+  }, [client, path, name]);
+  return state;
+}
+
+/** The newest message that a page's useStream left under `key`; undefined before the first. */
+export function useStreamed<T>(key: QueryKey): T | undefined {
+  return useQuery<T>({ queryKey: key, queryFn: skipToken, staleTime: Infinity }).data;
+}

@@ -1,0 +1,19 @@
+import { useOverview } from "@/api/useOverview";
+import { Meter } from "../Meter/Meter";
+import styles from "./Frame.module.css";
+
+/** The cluster's pulse: slots in use and jobs that wait. Faint while the master is not heard. */
+export function Pulse({ live }: { live: boolean }) {
+  const overview = useOverview();
+  if (!overview) return null;
+  const { slots = 0, slotsInUse = 0, jobsWaiting = 0 } = overview;
+  return (
+    <div className={styles.pulse} title={live ? "Live" : "The master is not heard; trying again"}>
+      <Meter label="Slots in use" value={slotsInUse} all={slots} />
+      <span>
+        {slotsInUse} / {slots} slots
+      </span>
+      <span className={styles.label}>{live ? `${jobsWaiting} waiting` : "not connected"}</span>
+    </div>
+  );
+}

@@ -1,0 +1,37 @@
+import { useState } from "react";
+
+const themes = ["system", "light", "dark"] as const;
+type Theme = (typeof themes)[number];
+const marks: Record<Theme, string> = { system: "◐", light: "○", dark: "●" };
+
+function read(): Theme {
+  const kept = localStorage.getItem("theme");
+  return themes.find((theme) => theme === kept) ?? "system";
+}
+
+/** Goes from the system's theme to light to dark; kept in this browser (public/theme.js reads it). */
+export function ThemeSwitch() {
+  const [theme, setTheme] = useState(read);
+  const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? "system";
+  const change = () => {
+    setTheme(next);
+    if (next === "system") {
+      localStorage.removeItem("theme");
+      delete document.documentElement.dataset["theme"];
+    } else {
+      localStorage.setItem("theme", next);
+      document.documentElement.dataset["theme"] = next;
+    }
+  };
+  return (
+    <button
+      type="button"
+      className="plain"
+      onClick={change}
+      title={`Theme: ${theme}; change to ${next}`}
+      aria-label={`Theme: ${theme}; change to ${next}`}
+    >
+      <span aria-hidden>{marks[theme]}</span>
+    </button>
+  );
+}

@@ -1,0 +1,36 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "react-router";
+import { api } from "@/api/client";
+import { session } from "@/api/session";
+import { useMe } from "@/api/useMe";
+import { paths } from "@/paths";
+import styles from "./Frame.module.css";
+
+/** Who is signed in, and the way out. */
+export function UserMenu() {
+  const me = useMe();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const signOut = async () => {
+    // A session that is over already is out all the same.
+    await api.POST("/api/v1/auth/logout").catch(() => undefined);
+    session.end();
+    await navigate(paths.signIn("/"));
+    client.clear();
+  };
+  if (!me) return null;
+  return (
+    <details className={styles.menu}>
+      <summary>
+        <span aria-hidden>{(me.displayName || me.username || "?").slice(0, 2).toUpperCase()}</span>
+        <span className="visually-hidden">Signed in as {me.username}</span>
+      </summary>
+      <div className={styles.menuBody}>
+        <p>{me.displayName || me.username}</p>
+        <button type="button" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      </div>
+    </details>
+  );
+}

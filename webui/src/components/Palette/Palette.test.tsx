@@ -1,0 +1,61 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { createMemoryRouter, RouterProvider } from "react-router";
+import { beforeEach, expect, test, vi } from "vitest";
+import { entriesFor } from "./entries";
+import { Palette } from "./Palette";
+
+const overview = { running: [{ id: 42, name: "mnist-asha" }], ended: [{ id: 41, name: "bert" }] };
+const labels = (query: string) => entriesFor(query, overview).map(({ label }) => label);
+
+test("what fits is found by its parts, its letters and its number", () => {
+  expect(labels("")).toEqual(["Home", "Cluster", "42 mnist-asha", "41 bert"]);
+  expect(labels("asha")).toEqual(["42 mnist-asha"]);
+  expect(labels("clstr")).toEqual(["Cluster"]);
+  expect(labels("41")).toEqual(["41 bert"]);
+  expect(labels("7")).toEqual(["Experiment 7"]);
+  expect(labels("zzz")).toEqual([]);
+});
+
+// jsdom has no modal dialogs.
+beforeEach(() => {
+  HTMLDialogElement.prototype.showModal = function () {
+    this.open = true;
+  };
+  HTMLDialogElement.prototype.close = function () {
+    this.open = false;
+  };
+});
+
+function show() {
+  const client = new QueryClient();
+  client.setQueryData(["overview"], overview);
+  const router = createMemoryRouter([{ path: "*", element: <Palette /> }]);
+  render(
+    <QueryClientProvider client={client}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>,
+  );
+  return router;
+}
+
+test("keys open it, choose, and go", async () => {
+  const router = show();
+  await userEvent.keyboard("{Control>}k{/Control}");
+  const input = screen.getByRole("combobox", { name: "Page or experiment" });
+  await userEvent.type(input, "e{ArrowDown}");
+  const chosen = screen.getByRole("option", { selected: true }).textContent;
+  expect(chosen).toContain("Cluster");
+  await userEvent.keyboard("{Enter}");
+  await vi.waitFor(() => expect(router.state.location.pathname).toBe("/cluster"));
+});
+
+test("g and a key go to a place, but not while one types", async () => {
+  const router = show();
+  await userEvent.keyboard("gc");
+  await vi.waitFor(() => expect(router.state.location.pathname).toBe("/cluster"));
+  await userEvent.keyboard("/");
+  await userEvent.type(screen.getByRole("combobox"), "gh");
+  expect(router.state.location.pathname).toBe("/cluster");
+});

@@ -1,0 +1,44 @@
+import type { Overview } from "@/api/useOverview";
+import { places } from "../Frame/places";
+import { paths } from "@/paths";
+
+/** A line of the palette: a place to go to. */
+export interface Entry {
+  to: string;
+  label: string;
+  /** What kind of thing it is, or its state. */
+  hint: string;
+}
+
+function isSubsequence(query: string, text: string): boolean {
+  let at = 0;
+  for (const letter of query) {
+    at = text.indexOf(letter, at) + 1;
+    if (at === 0) return false;
+  }
+  return true;
+}
+
+/** What fits `query`, best first: pages, known experiments, and any experiment by its number. */
+export function entriesFor(query: string, overview: Overview | undefined): Entry[] {
+  const wanted = query.trim().toLowerCase();
+  const { running = [], ended = [] } = overview ?? {};
+  const all = [
+    ...places.map(({ to, label }) => ({ to, label, hint: "page" })),
+    ...[...running, ...ended].map(({ id = 0, name = "" }) => ({
+      to: paths.experiment(id),
+      label: `${id} ${name}`,
+      hint: "experiment",
+    })),
+  ];
+  const parts = all.filter(({ label }) => label.toLowerCase().includes(wanted));
+  const loose = all.filter(
+    (entry) => !parts.includes(entry) && isSubsequence(wanted, entry.label.toLowerCase()),
+  );
+  const found = [...parts, ...loose];
+  const number = /^\d+$/.test(wanted) ? paths.experiment(Number(wanted)) : "";
+  if (number && !found.some(({ to }) => to === number)) {
+    found.unshift({ to: number, label: `Experiment ${wanted}`, hint: "by its number" });
+  }
+  return found.slice(0, 12);
+}

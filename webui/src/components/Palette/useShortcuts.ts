@@ -1,0 +1,33 @@
+import { useEffect } from "react";
+import { useNavigate } from "react-router";
+import { places } from "../Frame/places";
+
+const patience = 1000; // ms between `g` and the key of a place
+
+const isTyping = (target: EventTarget | null) =>
+  target instanceof HTMLElement && target.closest("input, textarea, select, [contenteditable]");
+
+/** Ctrl K or ⌘K opens the palette, and so does `/`; `g` and a key go to a place. */
+export function useShortcuts(open: () => void) {
+  const navigate = useNavigate();
+  useEffect(() => {
+    let went = -Infinity;
+    const press = (event: KeyboardEvent) => {
+      const { key, ctrlKey, metaKey, altKey, timeStamp } = event;
+      if (key.toLowerCase() === "k" && (ctrlKey || metaKey)) {
+        event.preventDefault();
+        open();
+        return;
+      }
+      if (ctrlKey || metaKey || altKey || isTyping(event.target)) return;
+      const place = timeStamp - went < patience && places.find((each) => each.key === key);
+      went = key === "g" ? timeStamp : -Infinity;
+      if (place) void navigate(place.to);
+      if (key !== "/") return;
+      event.preventDefault();
+      open();
+    };
+    document.addEventListener("keydown", press);
+    return () => document.removeEventListener("keydown", press);
+  }, [navigate, open]);
+}

@@ -1,0 +1,47 @@
+import styles from "./State.module.css";
+
+type Kind = "running" | "done" | "waiting" | "paused" | "failed" | "stopped";
+
+const marks: Record<Kind, string> = {
+  running: "●",
+  done: "✓",
+  waiting: "◔",
+  paused: "‖",
+  failed: "✕",
+  stopped: "■",
+};
+
+const kinds: Record<string, Kind> = {
+  ACTIVE: "running",
+  RUNNING: "running",
+  COMPLETED: "done",
+  QUEUED: "waiting",
+  PULLING: "waiting",
+  STARTING: "waiting",
+  PAUSED: "paused",
+  ERROR: "failed",
+  DELETE_FAILED: "failed",
+};
+
+/** "STATE_STOPPING_KILLED" is "Stopping (killed)". */
+function wordsOf(name: string): string {
+  const words = name.toLowerCase().split("_");
+  const [first = "", ...rest] = words;
+  const capital = first.charAt(0).toUpperCase() + first.slice(1);
+  if (rest.length === 0) return capital;
+  return first === "stopping" ? `${capital} (${rest.join(" ")})` : [capital, ...rest].join(" ");
+}
+
+/** The state of an experiment, trial or checkpoint as the API names it: by mark, word and colour. */
+export function State({ state }: { state: string | undefined }) {
+  const name = (state ?? "").replace(/^(TRIAL_)?STATE_/, "") || "UNSPECIFIED";
+  const kind = kinds[name] ?? "stopped";
+  return (
+    <span className={styles.state}>
+      <span aria-hidden className={styles[kind]}>
+        {marks[kind]}
+      </span>
+      {wordsOf(name)}
+    </span>
+  );
+}

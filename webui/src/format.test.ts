@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { duration, percent, relative } from "./format";
+
+test.each([
+  [0, "0 s"],
+  [40, "40 s"],
+  [60, "1 min"],
+  [7_500, "2 h 5 min"],
+  [86_400 * 3 + 59, "3 d"],
+  [-3, "0 s"],
+])("%d s are %s", (seconds, words) => {
+  expect(duration(seconds)).toBe(words);
+});
+
+test.each([
+  [1_000, "just now"],
+  [240_000, "4 min ago"],
+  [7_500_000, "2 h ago"],
+  [-10_800_000, "in 3 h"],
+])("what was %d ms ago was %s", (ago, words) => {
+  expect(relative(1e12 - ago, 1e12)).toBe(words);
+});
+
+test("a percentage is full only at the end", () => {
+  expect([0, 0.999, 1, 2].map(percent)).toEqual(["0 %", "99 %", "100 %", "100 %"]);
+});

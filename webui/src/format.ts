@@ -1,0 +1,36 @@
+const units = [
+  ["d", 86_400],
+  ["h", 3_600],
+  ["min", 60],
+  ["s", 1],
+] as const;
+
+/** "2 h 5 min", "40 s": the two largest units, of seconds. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const first = units.findIndex(([, size]) => whole >= size);
+  if (first === -1) return "0 s";
+  let rest = whole;
+  return units
+    .slice(first, first + 2)
+    .map(([unit, size]) => {
+      const count = Math.floor(rest / size);
+      rest -= count * size;
+      return count > 0 ? `${count} ${unit}` : "";
+    })
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** "4 min ago", "in 3 h": the largest unit alone. Times in milliseconds. */
+export function relative(at: number, now: number): string {
+  const seconds = Math.round((now - at) / 1000);
+  if (Math.abs(seconds) < 5) return "just now";
+  const words = duration(Math.abs(seconds)).split(" ").slice(0, 2).join(" ");
+  return seconds > 0 ? `${words} ago` : `in ${words}`;
+}
+
+/** "62 %" of a share from 0 to 1. All done is 100 % alone. */
+export function percent(share: number): string {
+  return `${Math.floor(Math.min(1, Math.max(0, share)) * 100)} %`;
+}

@@ -1,0 +1,85 @@
+import { useId, type ReactNode } from "react";
+import { Link } from "react-router";
+import type { Experiment } from "@/api/types";
+import { Meter } from "@/components/Meter/Meter";
+import { State } from "@/components/State/State";
+import { Lasted, Time } from "@/components/Time/Time";
+import { percent } from "@/format";
+import { paths } from "@/paths";
+import styles from "./Home.module.css";
+
+interface Props {
+  title: string;
+  experiments: Experiment[];
+  /** Show when they ended instead of how far they are. */
+  ended?: boolean;
+  /** In place of a table without rows. */
+  children?: ReactNode;
+}
+
+function Row({ experiment, ended }: { experiment: Experiment; ended: boolean }) {
+  const { id = 0, name, state, stateReason, progress, numTrials, startTime, endTime } = experiment;
+  return (
+    <tr>
+      <td className="number">{id}</td>
+      <td>
+        <Link to={paths.experiment(id)} title={stateReason}>
+          {name}
+        </Link>
+        {stateReason && <span className={styles.reason}>{stateReason}</span>}
+      </td>
+      <td>
+        <State state={state} />
+      </td>
+      <td className="number">{numTrials}</td>
+      <td>{experiment.displayName || experiment.username}</td>
+      <td>
+        <Time at={ended ? endTime : startTime} />
+      </td>
+      <td className="number">
+        {ended ? (
+          <Lasted from={startTime} to={endTime} />
+        ) : (
+          <span className={styles.progress}>
+            <Meter label={`Progress of experiment ${id}`} value={progress ?? 0} all={1} />
+            {percent(progress ?? 0)}
+          </span>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** A short list of experiments; the whole one has a page of its own. */
+export function Experiments({ title, experiments, ended = false, children }: Props) {
+  const heading = useId();
+  return (
+    <section aria-labelledby={heading}>
+      <h2 id={heading}>{title}</h2>
+      {experiments.length === 0 ? (
+        children
+      ) : (
+        <div className={styles.scroll} tabIndex={0} role="group" aria-labelledby={heading}>
+          <table className={styles.list}>
+            <thead>
+              <tr>
+                <th className="number">Id</th>
+                <th>Name</th>
+                <th>State</th>
+                <th className="number">Trials</th>
+                <th>User</th>
+                <th>{ended ? "Ended" : "Started"}</th>
+                <th className="number">{ended ? "Took" : "Progress"}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {experiments.map((experiment) => (
+                <Row key={experiment.id} experiment={experiment} ended={ended} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}

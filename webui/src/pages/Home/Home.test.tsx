@@ -1,0 +1,74 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { render, screen, within } from "@testing-library/react";
+import { MemoryRouter } from "react-router";
+import { expect, test } from "vitest";
+import type { Overview } from "@/api/useOverview";
+import Home from "./Home";
+
+const overview: Overview = {
+  agents: 2,
+  slots: 16,
+  slotsInUse: 12,
+  jobsRunning: 1,
+  jobsWaiting: 3,
+  pools: [{ name: "default", slotsAvailable: 16, slotsUsed: 12 }],
+  running: [
+    { id: 42, name: "mine", state: "STATE_RUNNING", progress: 0.62, userId: 1, username: "ann" },
+    {
+      id: 41,
+      name: "hers",
+      state: "STATE_QUEUED",
+      userId: 2,
+      username: "eve",
+      stateReason: "full",
+    },
+  ],
+  ended: [{ id: 40, name: "old", state: "STATE_ERROR", userId: 2, username: "eve" }],
+};
+
+function show(data: Overview | undefined) {
+  const client = new QueryClient();
+  client.setQueryData(["me"], { user: { id: 1, username: "ann" } });
+  if (data) client.setQueryData(["overview"], data);
+  render(
+    <QueryClientProvider client={client}>
+      <MemoryRouter>
+        <Home />
+      </MemoryRouter>
+    </QueryClientProvider>,
+  );
+}
+
+const section = (name: string) => within(screen.getByRole("region", { name }));
+
+test("each experiment stands where its user looks for it", () => {
+  show(overview);
+  expect(section("My experiments").getByRole("link", { name: "mine" })).toHaveAttribute(
+    "href",
+    "/experiments/42",
+  );
+  expect(section("My experiments").getByText("62 %")).toBeVisible();
+  expect(section("Of others").getByText("full")).toBeVisible();
+  expect(section("Recently ended").getByText("Error")).toBeVisible();
+});
+
+test("the load says its numbers", () => {
+  show(overview);
+  const load = section("Cluster load");
+  expect(load.getByRole("meter", { name: "Slots in use of pool default" })).toHaveAttribute(
+    "aria-valuenow",
+    "12",
+  );
+  expect(load.getByText("jobs waiting").previousSibling).toHaveTextContent("3");
+});
+
+test("an empty cluster says what to do", () => {
+  show({});
+  expect(screen.getByText(/No agent is connected/)).toBeVisible();
+  expect(screen.getByText("det experiment create const.yaml .")).toBeVisible();
+});
+
+test("before the first answer there is no table", () => {
+  show(undefined);
+  expect(screen.getByRole("status", { name: "Loading" })).toBeVisible();
+});

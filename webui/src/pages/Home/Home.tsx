@@ -1,0 +1,34 @@
+import { useMe } from "@/api/useMe";
+import { useOverview } from "@/api/useOverview";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { Experiments } from "./Experiments";
+import { Load } from "./Load";
+import styles from "./Home.module.css";
+
+/** What a team looks at all day: the cluster's load, what runs, what has ended. */
+export default function Home() {
+  const overview = useOverview();
+  const me = useMe();
+  if (!overview) return <div className={styles.skeleton} aria-label="Loading" role="status" />;
+  const { running = [], ended = [], agents = 0 } = overview;
+  const mine = running.filter(({ userId }) => userId === me?.id);
+  const others = running.filter(({ userId }) => userId !== me?.id);
+  return (
+    <div className={styles.home}>
+      <h1 className="visually-hidden">Home</h1>
+      <Load overview={overview} />
+      {agents === 0 && (
+        <EmptyState command="resolute-agent --master http://this-master:8080 --token-file agent.token">
+          No agent is connected: what is submitted waits until one is.
+        </EmptyState>
+      )}
+      <Experiments title="My experiments" experiments={mine}>
+        <EmptyState command="det experiment create const.yaml .">
+          Nothing of yours runs or waits.
+        </EmptyState>
+      </Experiments>
+      {others.length > 0 && <Experiments title="Of others" experiments={others} />}
+      {ended.length > 0 && <Experiments title="Recently ended" experiments={ended} ended />}
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { createMemoryRouter, RouterProvider } from "react-router";
+import { beforeEach, expect, test, vi } from "vitest";
+import { session } from "@/api/session";
+import SignIn from "./SignIn";
+
+beforeEach(() => session.end());
+
+async function signIn(next: string, answer: Response) {
+  const fetch = vi.fn<(made: Request) => Promise<Response>>(() => Promise.resolve(answer));
+  vi.stubGlobal("fetch", fetch);
+  const router = createMemoryRouter(
+    [
+      { path: "/sign-in", Component: SignIn },
+      { path: "*", element: <></> },
+    ],
+    {
+      initialEntries: [`/sign-in?next=${encodeURIComponent(next)}`],
+    },
+  );
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>,
+  );
+  await userEvent.type(screen.getByLabelText("User"), "ann");
+  await userEvent.type(screen.getByLabelText("Password"), "Secret123");
+  await userEvent.click(screen.getByRole("button", { name: "Sign in" }));
+  return { fetch, router };
+}
+
+test("the master is asked for a cookie, and one is where one wanted to be", async () => {
+  const { fetch, router } = await signIn("/experiments/7?tab=logs", Response.json({}));
+  const made = fetch.mock.calls[0]?.[0];
+  expect(made?.headers.get("X-Det-Session")).toBe("cookie");
+  expect(await made?.json()).toEqual({ username: "ann", password: "Secret123" });
+  await vi.waitFor(() => expect(router.state.location.pathname).toBe("/experiments/7"));
+  expect(router.state.location.search).toBe("?tab=logs");
+  expect(session.isOpen()).toBe(true);
+});
+
+test.each(["//elsewhere.example", "https://elsewhere.example", "/\\elsewhere.example"])(
+  "nobody is led to %s",
+  async (next) => {
+    const { router } = await signIn(next, Response.json({}));
+    await vi.waitFor(() => expect(router.state.location.pathname).toBe("/"));
+  },
+);
+
+test("a refusal is shown as the master says it", async () => {
+  const error = { code: 7, reason: "PermissionDenied", error: "wrong user or password" };
+  await signIn("/", Response.json({ error }, { status: 403, headers: { "X-Request-Id": "r-1" } }));
+  expect(await screen.findByRole("alert")).toHaveTextContent("wrong user or password");
+  expect(screen.getByText("request r-1")).toBeVisible();
+  expect(session.isOpen()).toBe(false);
+});

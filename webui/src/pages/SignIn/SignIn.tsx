@@ -1,0 +1,73 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { useNavigate, useSearchParams } from "react-router";
+import { api, dataOf } from "@/api/client";
+import { session } from "@/api/session";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import styles from "./SignIn.module.css";
+
+interface Credentials {
+  username: string;
+  password: string;
+}
+
+/** Only addresses of this dashboard: "//elsewhere" would be another host. */
+function safe(next: string | null): string {
+  return next !== null && /^\/(?![/\\])/.test(next) ? next : "/";
+}
+
+function useSignIn(next: string) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  return useMutation({
+    mutationFn: (body: Credentials) => dataOf(api.POST("/api/v1/auth/login", { body })),
+    onSuccess: () => {
+      session.begin();
+      client.clear();
+      void navigate(next, { replace: true });
+    },
+  });
+}
+
+/** The session is a cookie that the master sets; nothing here ever sees it. */
+export default function SignIn() {
+  const [search] = useSearchParams();
+  const signIn = useSignIn(safe(search.get("next")));
+  useEffect(() => {
+    document.title = "Sign in · Resolute";
+  });
+  const submit = (event: React.SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string) => form.get(name) as string;
+    signIn.mutate({ username: text("username"), password: text("password") });
+  };
+  return (
+    <main className={styles.page}>
+      <form className={styles.form} onSubmit={submit}>
+        <h1>
+          <span aria-hidden className={styles.logo}>
+            ◆
+          </span>{" "}
+          Resolute
+        </h1>
+        <label>
+          User
+          <input name="username" autoComplete="username" autoCapitalize="none" required autoFocus />
+        </label>
+        <label>
+          Password
+          <input name="password" type="password" autoComplete="current-password" />
+        </label>
+        {signIn.isError && <ErrorPanel error={signIn.error} />}
+        <button type="submit" className="primary" disabled={signIn.isPending}>
+          Sign in
+        </button>
+        <p className={styles.hint}>
+          The first start of a cluster prints the passwords of its users. An administrator sets one
+          by <code>det user change-password</code>.
+        </p>
+      </form>
+    </main>
+  );
+}
