@@ -109,7 +109,8 @@ class TaskService final : public api::TaskService::CallbackService {
                                             .trial = record->trial.id,
                                             .experiment = record->trial.experiment,
                                             .limit = std::max(0, request.limit()),
-                                            .follow = request.follow()},
+                                            .follow = request.follow(),
+                                            .pattern = PatternOf(request)},
                                            ToTaskLog);
         });
   }

@@ -128,7 +128,8 @@ class TrialService final : public api::TrialService::CallbackService {
                .trial = id,
                .experiment = record->trial.experiment,
                .limit = std::max(0, request.limit()),
-               .follow = request.follow()},
+               .follow = request.follow(),
+               .pattern = PatternOf(request)},
               [id](const store::LogRecord& line) { return ToTrialLog(line, id); });
         });
   }
