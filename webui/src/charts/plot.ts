@@ -44,6 +44,8 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   let full: [number, number] = [0, 1];
   let picture: { image: HTMLCanvasElement; area: Area } | undefined;
   let isMoving = false;
+  // Curves come with their height: each more would draw them all once more.
+  let isSetting = false;
   let isZoomed = false;
 
   const areaOf = (u: uPlot): Area => ({
@@ -92,7 +94,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
           const { min, max } = u.scales["x"] ?? {};
           isZoomed = min !== full[0] || max !== full[1];
           options.onZoom(isZoomed);
-          fitHeight(u);
+          if (!isSetting) fitHeight(u);
         },
       ],
       setCursor: [follow],
@@ -119,12 +121,14 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       const x = plot.scales["x"];
       const [from, to] = isZoomed ? [x?.min ?? full[0], x?.max ?? full[1]] : full;
       const [least, greatest] = heightOf(next, from, to, options.isLog);
+      isSetting = true;
       plot.batch(() => {
         plot.setData([full, [null, null]], false);
         plot.setScale("x", { min: from, max: to });
         plot.setScale("y", { min: least, max: greatest });
+        plot.redraw(false);
       });
-      plot.redraw(false);
+      isSetting = false;
     },
     setSize: (width, height) => plot.setSize({ width, height }),
     canvas: () => plot.ctx.canvas,

@@ -113,7 +113,7 @@ export function LogView({ trialId, follow }: Props) {
           Download
         </a>
         <span role="status" className={styles.said}>
-          {follow && log.hasEnd && isAtEnd ? "following" : ""}
+          {log.isReading ? "reading…" : follow && log.hasEnd && isAtEnd ? "following" : ""}
         </span>
       </div>
       {log.error && <ErrorPanel error={log.error} />}

@@ -11,6 +11,8 @@ const FRAME = 100;
 /** A window of a trial's log, how it is moved, and what was refused. */
 export interface Log extends LogWindow {
   error: Error | null;
+  /** Lines are being looked for: a pattern in a long log takes seconds. */
+  isReading: boolean;
   readOlder: () => Promise<void>;
   readNewer: () => Promise<void>;
   toStart: () => Promise<void>;
@@ -23,6 +25,7 @@ export interface Log extends LogWindow {
 export function useLog(trialId: number, filters: LogFilters, follow: boolean): Log {
   const [shown, setShown] = useState<LogWindow>(EMPTY);
   const [error, setError] = useState<Error | null>(null);
+  const [isReading, setReading] = useState(false);
   const aborter = useRef<AbortController>(undefined);
   const isBusy = useRef(false);
   const name = JSON.stringify(filters);
@@ -40,6 +43,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean): L
   const move = useCallback(async (act: () => Promise<void>) => {
     if (isBusy.current) return;
     isBusy.current = true;
+    setReading(true);
     const mine = aborter.current;
     try {
       await act();
@@ -47,7 +51,10 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean): L
     } catch (caught) {
       if (!mine?.signal.aborted) setError(caught as Error);
     } finally {
-      if (mine === aborter.current) isBusy.current = false;
+      if (mine === aborter.current) {
+        isBusy.current = false;
+        setReading(false);
+      }
     }
   }, []);
 
@@ -110,6 +117,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean): L
   return {
     ...shown,
     error,
+    isReading,
     toStart,
     toEnd,
     readOlder: () =>
