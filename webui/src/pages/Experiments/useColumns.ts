@@ -12,7 +12,10 @@ export interface Column extends FilterColumn {
 
 async function projectIds(signal: AbortSignal): Promise<number[]> {
   const { projects = [] } = await dataOf(
-    api.GET("/api/v1/workspaces/{id}/projects", { params: { path: { id: 0 } }, signal }),
+    api.GET("/api/v1/workspaces/{workspace_id}/projects", {
+      params: { path: { workspace_id: 0 } },
+      signal,
+    }),
   );
   return projects.slice(0, MOST_PROJECTS).map((project) => project.id ?? 0);
 }
