@@ -59,6 +59,6 @@ await inBrowser(async (page, watch) => {
   }
   // The fork's trial is the next one that was made.
   await page.goto(`${url}/compare?trials=${trial},${trial + 1}`);
-  await page.getByRole("row", { name: /learns-again/ }).waitFor();
+  await page.getByRole("row", { name: /learns-again/ }).first().waitFor();
   await inspect(page, "compare");
 });

@@ -50,7 +50,9 @@ export function Runs({ trial }: { trial: Message["Trial"] }) {
   );
 }
 
-const isBad = (run: Run) => run.exitCode !== undefined && run.exitCode !== 0;
+// Who was told to stop ends by a signal; that is no failure.
+const isBad = (run: Run) =>
+  run.exitCode !== undefined && run.exitCode !== 0 && run.exitReason !== "STOPPED";
 
 function endOf(run: Run): string {
   if (!run.endTime) return "runs";
