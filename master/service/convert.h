@@ -90,9 +90,16 @@ store::LogQuery ToLogQuery(const Request& request, model::TaskId task) {
   query.sources.assign(request.sources().begin(), request.sources().end());
   if (request.has_timestamp_before()) query.before = FromProto(request.timestamp_before());
   if (request.has_timestamp_after()) query.after = FromProto(request.timestamp_after());
-  query.contains = request.search_text();
+  if (!request.enable_regex()) query.contains = request.search_text();
   query.after_id = request.after_id();
+  query.before_id = request.before_id();
   return query;
+}
+
+// The regular expression that lines are to match; empty: any line.
+template <class Request>
+std::string PatternOf(const Request& request) {
+  return request.enable_regex() ? request.search_text() : std::string();
 }
 
 }  // namespace det::service

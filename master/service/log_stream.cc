@@ -1,6 +1,11 @@
 #include "master/service/log_stream.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "re2/re2.h"
 
 namespace det::service {
 namespace {
@@ -10,7 +15,18 @@ constexpr int kPortion = 1000;
 
 }  // namespace
 
+LogCursor::LogCursor(const Edge& edge, LogQuestion question)
+    : edge_(edge), question_(std::move(question)), left_(question_.limit) {
+  if (!question_.pattern.empty()) {
+    pattern_ = std::make_shared<re2::RE2>(question_.pattern, re2::RE2::Quiet);
+  }
+}
+
 absl::StatusOr<LogCursor::Portion> LogCursor::Next() {
+  if (pattern_ != nullptr && !pattern_->ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "search_text \"", question_.pattern, "\" is no regular expression: ", pattern_->error()));
+  }
   Portion portion;
   // Newest first has no end that could be awaited. Else looked at before the lines: what is stored
   // by the time a trial is over is all there will be.
@@ -20,14 +36,23 @@ absl::StatusOr<LogCursor::Portion> LogCursor::Next() {
     over = model::IsTerminal(record.trial.state);
   }
   store::LogQuery& query = question_.query;
-  query.limit = question_.limit > 0 ? std::min(left_, kPortion) : kPortion;
+  const bool bounded = question_.limit > 0;
+  query.limit = bounded && pattern_ == nullptr ? std::min(left_, kPortion) : kPortion;
   DET_ASSIGN_OR_RETURN(portion.lines, edge_.store->ListLogs(query));
   const int count = static_cast<int>(portion.lines.size());
   if (count > 0) {
     (query.descending ? query.before_id : query.after_id) = portion.lines.back().id;
   }
-  left_ -= count;
-  const bool limit_reached = question_.limit > 0 && left_ <= 0;
+  if (pattern_ != nullptr) {
+    std::erase_if(portion.lines, [this](const store::LogRecord& line) {
+      return !re2::RE2::PartialMatch(line.line.text, *pattern_);
+    });
+    if (bounded && portion.lines.size() > static_cast<size_t>(left_)) portion.lines.resize(left_);
+  }
+  left_ -= static_cast<int>(portion.lines.size());
+  const bool limit_reached = bounded && left_ <= 0;
+  // A follower looks once more after any line: others may have come meanwhile.
+  portion.more = count > 0;
   portion.last = limit_reached || (over && count < query.limit);
   return portion;
 }

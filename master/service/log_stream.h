@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,10 @@
 #include "master/service/edge.h"
 #include "master/service/stream.h"
 #include "master/store/records.h"
+
+namespace re2 {
+class RE2;
+}
 
 namespace det::service {
 
@@ -24,18 +29,20 @@ struct LogQuestion {
   model::ExperimentId experiment;
   int limit = 0;  // 0: all
   bool follow = false;
+  std::string pattern;  // a regular expression that lines are to match; empty: none
 };
 
 // What has been sent, and the next portion of it, of bounded length in either order.
 class LogCursor {
  public:
-  LogCursor(const Edge& edge, LogQuestion question)
-      : edge_(edge), question_(std::move(question)), left_(question_.limit) {}
+  LogCursor(const Edge& edge, LogQuestion question);
 
   struct Portion {
     std::vector<store::LogRecord> lines;
+    bool more = false;  // some that are stored were not looked at yet
     bool last = false;  // nothing will follow
   };
+  // INVALID_ARGUMENT for a pattern that is no regular expression.
   absl::StatusOr<Portion> Next();
 
   const LogQuestion& question() const { return question_; }
@@ -44,6 +51,7 @@ class LogCursor {
   const Edge& edge_;
   LogQuestion question_;
   int left_;
+  std::shared_ptr<const re2::RE2> pattern_;  // null: none
 };
 
 template <class Response>
@@ -72,7 +80,7 @@ void ServeLogs(const Edge& edge, std::shared_ptr<Stream<Response>> stream, LogQu
         if (!portion.ok()) return out.Close(portion.status());
         for (const store::LogRecord& line : portion->lines) out.Send(convert(line));
         if (portion->last) return out.Close(absl::OkStatus());
-        if (!portion->lines.empty()) out.Wake();
+        if (portion->more) out.Wake();
       },
       std::move(on_over));
 }

@@ -26,11 +26,12 @@ class LogCursorTest : public testing::Test {
   }
 
   // All lines, of which no portion has more than fits into memory.
-  std::vector<std::string> ReadAll(bool descending, int limit) {
+  std::vector<std::string> ReadAll(bool descending, int limit, const std::string& pattern = "") {
     LogQuestion question;
     question.query.task = model::TaskId("1.1");
     question.query.descending = descending;
     question.limit = limit;
+    question.pattern = pattern;
     LogCursor cursor(edge_, question);
     std::vector<std::string> texts;
     for (bool last = false; !last;) {
@@ -78,6 +79,41 @@ TEST_F(LogCursorTest, GoesOnAfterALine) {
     }
     EXPECT_EQ(count, static_cast<size_t>(kLines - 10)) << descending;
   }
+}
+
+TEST_F(LogCursorTest, GoesBackFromALine) {
+  LogQuestion question;
+  question.query.task = model::TaskId("1.1");
+  question.query.before_id = LogCursor(edge_, question).Next()->lines[9].id;
+  question.query.descending = true;
+  question.limit = 3;
+  LogCursor cursor(edge_, question);
+  const absl::StatusOr<LogCursor::Portion> portion = cursor.Next();
+  ASSERT_TRUE(portion.ok()) << portion.status();
+  ASSERT_EQ(portion->lines.size(), 3u);
+  EXPECT_EQ(portion->lines[0].line.text, "9");
+  EXPECT_TRUE(portion->last);
+}
+
+TEST_F(LogCursorTest, FindsLinesByAPattern) {
+  for (const bool descending : {false, true}) {
+    // 100, 200, ... 2,500: more than one portion has to be read for the last.
+    EXPECT_EQ(ReadAll(descending, 0, "^[0-9]+00$").size(), 25u);
+    const std::vector<std::string> some = ReadAll(descending, 12, "00$");
+    ASSERT_EQ(some.size(), 12u);
+    EXPECT_EQ(some.front(), descending ? "2500" : "100");
+    EXPECT_EQ(some.back(), descending ? "1400" : "1200");
+    EXPECT_TRUE(ReadAll(descending, 5, "nowhere").empty());
+  }
+}
+
+TEST_F(LogCursorTest, RefusesWhatIsNoPattern) {
+  LogQuestion question;
+  question.query.task = model::TaskId("1.1");
+  question.pattern = "(";
+  const absl::Status status = LogCursor(edge_, question).Next().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("missing )"), std::string::npos) << status;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ using Names = std::vector<std::string>;
 
 constexpr int kPoints = 1000;
 constexpr int kTrials = 25;
-constexpr int kMostTrials = 200;
+constexpr int kMostTrials = 500;
 
 absl::StatusOr<std::string> GroupOf(const std::string& group, api::MetricType type) {
   if (!group.empty()) return group;

@@ -115,7 +115,8 @@ class TaskService final : public Service {
                                             .trial = record->trial.id,
                                             .experiment = record->trial.experiment,
                                             .limit = std::max(0, request.limit()),
-                                            .follow = request.follow()},
+                                            .follow = request.follow(),
+                                            .pattern = PatternOf(request)},
                                            ToTaskLog);
         });
   }

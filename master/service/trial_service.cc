@@ -136,7 +136,8 @@ class TrialService final : public Service {
                .trial = id,
                .experiment = record->trial.experiment,
                .limit = std::max(0, request.limit()),
-               .follow = request.follow()},
+               .follow = request.follow(),
+               .pattern = PatternOf(request)},
               [id](const store::LogRecord& line) { return ToTrialLog(line, id); });
         });
   }

@@ -13,6 +13,25 @@ import harness
 
 PASSWORD = "Secret123"
 
+# Reports a loss that gets better, a step each 0.2 s, until it is ended.
+LEARNS = r"""
+import json, os, time, urllib.request
+
+with open(os.environ["DET_RUN_DIR"] + "/info/trial.json") as f:
+    info = json.load(f)
+for step in range(1, 10_000):
+    reports = [{"group": group, "stepsCompleted": step, "metrics": {"loss": 1 + 1 / step}}
+               for group in ("training", "validation", "system")]
+    body = {"allocationId": info["allocation_id"], "trialId": info["trial_id"],
+            "trialRunId": info["trial_run_id"], "reports": reports}
+    urllib.request.urlopen(urllib.request.Request(
+        os.environ["DET_MASTER"] + "/det.trial.v1.TrialRuntime/ReportMetrics",
+        data=json.dumps(body).encode(),
+        headers={"Authorization": "Bearer " + os.environ["DET_SESSION_TOKEN"]})).read()
+    print("step", step, "of many", flush=True)
+    time.sleep(0.2)
+"""
+
 
 class BrowserTest(unittest.TestCase):
     @classmethod
@@ -59,6 +78,18 @@ class BrowserTest(unittest.TestCase):
         finally:
             for experiment in (running, running + 1):
                 self.home.det("experiment", "kill", experiment, code=None)
+
+    def test_experiments(self):
+        context = self.home.context({"learns.py": LEARNS})
+        learns = harness.job(name="learns", entrypoint=["python3", "learns.py"],
+                             hyperparameters={"x": 0.5}, preemption_timeout=1)
+        made = self.home.create(learns, context)
+        try:
+            self.run_script("experiments.mjs")
+        finally:
+            for experiment in self.home.json("experiment", "list")["experiments"]:
+                if experiment["id"] >= made:
+                    self.home.det("experiment", "kill", experiment["id"], code=None)
 
 
 if __name__ == "__main__":

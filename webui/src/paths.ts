@@ -5,5 +5,6 @@ export const paths = {
   experiments: "/experiments",
   experiment: (id: number, tab = "") => `/experiments/${id}${tab && `/${tab}`}`,
   trial: (id: number, tab = "") => `/trials/${id}${tab && `/${tab}`}`,
+  compare: (trials: readonly number[]) => `/compare?trials=${trials.join(",")}`,
   cluster: "/cluster",
 };

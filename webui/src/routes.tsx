@@ -41,6 +41,10 @@ export const routes: RouteObject[] = [
     children: [
       page(paths.home, "Home", () => import("./pages/Home/Home")),
       page(paths.cluster, "Cluster", () => import("./pages/Cluster/Cluster")),
+      page(paths.experiments, "Experiments", () => import("./pages/Experiments/Experiments")),
+      page("/experiments/:id/:tab?", "Experiment", () => import("./pages/Experiment/Experiment")),
+      page("/trials/:id/:tab?", "Trial", () => import("./pages/Trial/Trial")),
+      page("/compare", "Compare", () => import("./pages/Compare/Compare")),
       page("*", "Not found", () => import("./pages/NotFound/NotFound")),
     ],
   },

@@ -12,5 +12,6 @@ export interface Place {
 /** In the rail's order. A page that belongs here adds its line. */
 export const places: Place[] = [
   { to: paths.home, label: "Home", mark: "⌂", key: "h" },
+  { to: paths.experiments, label: "Experiments", mark: "≡", key: "e" },
   { to: paths.cluster, label: "Cluster", mark: "▦", key: "c" },
 ];

@@ -10,7 +10,7 @@ const overview = { running: [{ id: 42, name: "mnist-asha" }], ended: [{ id: 41, 
 const labels = (query: string) => entriesFor(query, overview).map(({ label }) => label);
 
 test("what fits is found by its parts, its letters and its number", () => {
-  expect(labels("")).toEqual(["Home", "Cluster", "42 mnist-asha", "41 bert"]);
+  expect(labels("")).toEqual(["Home", "Experiments", "Cluster", "42 mnist-asha", "41 bert"]);
   expect(labels("asha")).toEqual(["42 mnist-asha"]);
   expect(labels("clstr")).toEqual(["Cluster"]);
   expect(labels("41")).toEqual(["41 bert"]);
@@ -44,7 +44,7 @@ test("keys open it, choose, and go", async () => {
   const router = show();
   await userEvent.keyboard("{Control>}k{/Control}");
   const input = screen.getByRole("combobox", { name: "Page or experiment" });
-  await userEvent.type(input, "e{ArrowDown}");
+  await userEvent.type(input, "e{ArrowDown}{ArrowDown}");
   const chosen = screen.getByRole("option", { selected: true }).textContent;
   expect(chosen).toContain("Cluster");
   await userEvent.keyboard("{Enter}");

@@ -1,0 +1,64 @@
+// Experiments, one of them, one of its trials, and two compared: found, watched, stopped, forked.
+import assert from "node:assert/strict";
+import { inBrowser, inspect, signIn, url } from "./browser.mjs";
+
+const tabs = ["Trials", "Hyperparameters", "Search", "Code", "Configuration", "Notes", "Logs"];
+
+await inBrowser(async (page, watch) => {
+  await page.goto(`${url}/experiments`);
+  await signIn(page, "admin", process.env.PASSWORD);
+  const table = page.getByRole("table", { name: "Experiments" });
+  await table.getByRole("link", { name: "learns" }).waitFor();
+  await page.getByLabel("Filter").fill("colour is red");
+  await page.keyboard.press("Enter");
+  await page.getByText('there is no column "colour"').waitFor();
+  await page.getByLabel("Filter").fill("name is learns and x >= 0");
+  await page.keyboard.press("Enter");
+  await page.getByText("1 experiments").waitFor();
+  assert.match(page.url(), /filter=name/);
+  await inspect(page, "experiments");
+
+  // Its curves grow while one looks.
+  await table.getByRole("link", { name: "learns" }).click();
+  await page.getByRole("figure").locator("canvas").waitFor();
+  const best = () => page.getByText(/^best /).innerText();
+  const before = await best();
+  await page.waitForFunction((was) => !document.body.innerText.includes(was), before);
+  await inspect(page, "experiment");
+  for (const tab of tabs) {
+    await page.getByRole("link", { name: new RegExp(`^${tab}`) }).click();
+    await inspect(page, `experiment-${tab.toLowerCase()}`);
+  }
+  await page.getByText("step 1 ").first().waitFor();
+
+  const trial = Number((await best()).match(/trial (\d+)/)[1]);
+
+  page.once("dialog", (dialog) => dialog.accept());
+  await page.getByRole("button", { name: "Kill" }).click();
+  await page.getByText("Canceled").waitFor();
+
+  watch.expected.push(/400/); // what is typed is checked, also when it is wrong
+  await page.getByRole("link", { name: "Fork" }).click();
+  const editor = page.getByLabel("Configuration, in YAML");
+  const config = await editor.inputValue();
+  await editor.fill(config.replace("single", "sinlge"));
+  await page.getByText("sinlge").last().waitFor();
+  assert.equal(await page.getByRole("button", { name: "Start" }).isDisabled(), true);
+  await editor.fill(config.replace("learns", "learns-again"));
+  await page.getByText("The configuration is good.").waitFor();
+  await inspect(page, "fork");
+  await page.getByRole("button", { name: "Start" }).click();
+  await page.getByRole("navigation", { name: "Breadcrumb" }).getByText("learns-again").waitFor();
+
+  await page.goto(`${url}/trials/${trial}`);
+  await page.getByRole("figure").first().locator("canvas").waitFor();
+  await inspect(page, "trial");
+  for (const tab of ["Checkpoints", "Logs", "Hyperparameters", "Runs", "System"]) {
+    await page.getByRole("link", { name: new RegExp(`^${tab}`) }).click();
+    await inspect(page, `trial-${tab.toLowerCase()}`);
+  }
+  // The fork's trial is the next one that was made.
+  await page.goto(`${url}/compare?trials=${trial},${trial + 1}`);
+  await page.getByRole("row", { name: /learns-again/ }).first().waitFor();
+  await inspect(page, "compare");
+});

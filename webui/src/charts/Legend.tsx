@@ -1,0 +1,69 @@
+import { useState } from "react";
+import styles from "./LineChart.module.css";
+import type { Series } from "./series";
+import { Swatch } from "./Swatch";
+
+interface Props {
+  series: readonly Series[];
+  hidden: ReadonlySet<string>;
+  /** The series that lies nearest to the pointer. */
+  focus?: string | undefined;
+  onHide: (hidden: ReadonlySet<string>) => void;
+  height: number;
+}
+
+// More is no list that anybody reads: the search finds the others.
+const MOST = 100;
+
+/** The series of a chart as a list that is searched; a click hides or shows one. */
+export function Legend({ series, hidden, focus, onHide, height }: Props) {
+  const [text, setText] = useState("");
+  const found = series.filter((each) => each.label.toLowerCase().includes(text.toLowerCase()));
+  const toggle = (id: string) => {
+    const next = new Set(hidden);
+    if (!next.delete(id)) next.add(id);
+    onHide(next);
+  };
+  const only = () => {
+    const kept = new Set(found.map((each) => each.id));
+    onHide(new Set(series.filter((each) => !kept.has(each.id)).map((each) => each.id)));
+  };
+  return (
+    <div className={styles.legend} style={{ maxHeight: height }}>
+      {series.length > 8 && (
+        <>
+          <input
+            type="search"
+            placeholder={`Search ${series.length} series`}
+            aria-label="Search series"
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+          <div className={styles.actions}>
+            <button type="button" className="plain" onClick={only}>
+              Only these
+            </button>
+            <button type="button" className="plain" onClick={() => onHide(new Set())}>
+              All
+            </button>
+          </div>
+        </>
+      )}
+      <ul className={styles.list}>
+        {found.slice(0, MOST).map((each) => (
+          <li key={each.id} className={each.id === focus ? styles.focus : undefined}>
+            <button
+              type="button"
+              aria-pressed={!hidden.has(each.id)}
+              onClick={() => toggle(each.id)}
+            >
+              <Swatch rank={each.rank} />
+              <span className={hidden.has(each.id) ? styles.off : undefined}>{each.label}</span>
+            </button>
+          </li>
+        ))}
+        {found.length > MOST && <li>and {found.length - MOST} more</li>}
+      </ul>
+    </div>
+  );
+}

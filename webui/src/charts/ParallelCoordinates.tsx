@@ -1,0 +1,181 @@
+import { useEffect, useRef, useState } from "react";
+import { viridis } from "./colours";
+import { formatNumber } from "./format";
+import { colourOf, useIsDark } from "./theme";
+import { numberScale } from "./ticks";
+
+/** An axis: its values, one for each line; texts stand for themselves, undefined has no place. */
+export interface Axis {
+  name: string;
+  values: readonly (number | string | undefined)[];
+  isLog?: boolean;
+}
+
+interface Props {
+  axes: readonly Axis[];
+  /** The value that colours each line: the metric's. */
+  colourBy: readonly number[];
+  /** True: the least value is the best, drawn strongest. */
+  smallerIsBetter: boolean;
+}
+
+interface Placed {
+  name: string;
+  share: (value: number | string | undefined) => number;
+  ticks: { at: number; text: string }[];
+}
+
+const HEIGHT = 360;
+const EDGE = { top: 28, bottom: 16, side: 60 };
+
+function place({ name, values, isLog }: Axis): Placed {
+  const numbers = values.filter((value) => typeof value === "number");
+  if (numbers.length > 0 && values.every((v) => v === undefined || typeof v === "number")) {
+    const scale = numberScale(Math.min(...numbers), Math.max(...numbers), isLog ?? false);
+    const share = (value: number | string | undefined) =>
+      typeof value === "number" ? scale.share(value) : NaN;
+    return {
+      name,
+      share,
+      ticks: scale.ticks.map((t) => ({ at: scale.share(t), text: formatNumber(t) })),
+    };
+  }
+  const names = [...new Set(values.filter((value) => value !== undefined).map(String))].sort();
+  const at = (value: string) =>
+    names.length > 1 ? names.indexOf(value) / (names.length - 1) : 0.5;
+  const share = (value: number | string | undefined) =>
+    value === undefined ? NaN : at(String(value));
+  return { name, share, ticks: names.map((text) => ({ at: at(text), text })) };
+}
+
+/** A line for each choice of hyperparameters across their axes, coloured by what came of it. Dragging along an axis keeps only the lines that cross there; a click on it frees it. */
+export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) {
+  const holder = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = useState(800);
+  const [brushes, setBrushes] = useState<Record<string, [number, number]>>({});
+  const isDark = useIsDark();
+  const placed = axes.map(place);
+  const xOf = (i: number) =>
+    EDGE.side + (placed.length > 1 ? (i / (placed.length - 1)) * (width - 2 * EDGE.side) : 0);
+  const yOf = (share: number) => HEIGHT - EDGE.bottom - share * (HEIGHT - EDGE.top - EDGE.bottom);
+
+  useEffect(() => {
+    const element = holder.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => setWidth(Math.max(320, element.clientWidth)));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  useEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (!context || !canvas.current) return;
+    canvas.current.width = width * devicePixelRatio;
+    canvas.current.height = HEIGHT * devicePixelRatio;
+    context.scale(devicePixelRatio, devicePixelRatio);
+    const finite = colourBy.filter(Number.isFinite);
+    const [least, greatest] = [Math.min(...finite), Math.max(...finite)];
+    const goodness = (value: number) => {
+      const share = greatest > least ? (value - least) / (greatest - least) : 1;
+      return smallerIsBetter ? 1 - share : share;
+    };
+    // The best last, so that they lie above the others.
+    const order = colourBy
+      .map((_, i) => i)
+      .sort((a, b) => goodness(colourBy[a] ?? NaN) - goodness(colourBy[b] ?? NaN));
+    for (const line of order) {
+      const shares = placed.map((axis, i) => axis.share(axes[i]?.values[line]));
+      const isKept = placed.every(({ name }, i) => {
+        const brush = brushes[name];
+        const share = shares[i] ?? NaN;
+        return !brush || (share >= brush[0] && share <= brush[1]);
+      });
+      context.globalAlpha = isKept ? 0.8 : 0.06;
+      context.lineWidth = 1.5;
+      const value = colourBy[line] ?? NaN;
+      context.strokeStyle = Number.isFinite(value)
+        ? viridis(goodness(value), isDark)
+        : colourOf("--faint");
+      context.beginPath();
+      shares.forEach((share, i) => {
+        if (Number.isFinite(share)) context.lineTo(xOf(i), yOf(share));
+      });
+      context.stroke();
+    }
+  });
+
+  const brush = (name: string) => (down: React.PointerEvent<SVGRectElement>) => {
+    const box = down.currentTarget.getBoundingClientRect();
+    const shareAt = (clientY: number) =>
+      1 - Math.min(1, Math.max(0, (clientY - box.top) / box.height));
+    const first = shareAt(down.clientY);
+    const end = (up: PointerEvent) => {
+      removeEventListener("pointerup", end);
+      const last = shareAt(up.clientY);
+      const range: [number, number] = [Math.min(first, last), Math.max(first, last)];
+      setBrushes((now) => {
+        const rest = Object.fromEntries(Object.entries(now).filter(([key]) => key !== name));
+        return range[1] - range[0] < 0.02 ? rest : { ...rest, [name]: range };
+      });
+    };
+    addEventListener("pointerup", end);
+  };
+
+  return (
+    <div ref={holder} style={{ position: "relative", height: HEIGHT }}>
+      <canvas ref={canvas} style={{ position: "absolute", width, height: HEIGHT }} aria-hidden />
+      <svg
+        width={width}
+        height={HEIGHT}
+        style={{ position: "absolute" }}
+        role="img"
+        aria-label="Parallel coordinates"
+        fontSize={11}
+      >
+        {placed.map(({ name, ticks }, i) => {
+          const kept = brushes[name];
+          return (
+            <g key={name} transform={`translate(${xOf(i)} 0)`} fill="var(--secondary)">
+              <line y1={EDGE.top} y2={HEIGHT - EDGE.bottom} stroke="var(--strong-line)" />
+              <text y={14} textAnchor="middle" fontWeight={600} fill="var(--text)">
+                {name}
+              </text>
+              {ticks.map(({ at, text }) => (
+                <text
+                  key={text}
+                  x={6}
+                  y={yOf(at) + 4}
+                  paintOrder="stroke"
+                  stroke="var(--page)"
+                  strokeWidth={3}
+                >
+                  {text}
+                </text>
+              ))}
+              {kept && (
+                <rect
+                  x={-6}
+                  width={12}
+                  y={yOf(kept[1])}
+                  height={yOf(kept[0]) - yOf(kept[1])}
+                  fill="var(--accent)"
+                  opacity={0.3}
+                />
+              )}
+              <rect
+                x={-12}
+                y={EDGE.top}
+                width={24}
+                height={HEIGHT - EDGE.top - EDGE.bottom}
+                fill="transparent"
+                cursor="ns-resize"
+                onPointerDown={brush(name)}
+              />
+            </g>
+          );
+        })}
+      </svg>
+    </div>
+  );
+}

@@ -1,0 +1,20 @@
+import { strokeOf } from "./colours";
+import styles from "./LineChart.module.css";
+
+/** A short piece of the line that the series of this rank is drawn with. */
+export function Swatch({ rank }: { rank: number }) {
+  const { colour, dash } = strokeOf(rank);
+  return (
+    <svg className={styles.swatch} width={16} height={8} aria-hidden>
+      <line
+        x1={0}
+        x2={16}
+        y1={4}
+        y2={4}
+        strokeWidth={2}
+        stroke={colour}
+        strokeDasharray={dash.join(" ")}
+      />
+    </svg>
+  );
+}

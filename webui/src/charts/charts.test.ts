@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import { strokeOf, viridis, wantsDarkText } from "./colours";
+import { drawCurve, type Plane } from "./columns";
+import { toCsv, toSvgPath } from "./export";
+import { decimalsOf, formatBytes, formatFixed, formatNumber } from "./format";
+import { nearestCurves } from "./nearest";
+import { curvesOf, heightOf, planeOf, widthOf } from "./paint";
+import { lowerBound, nearestIndex, type Series } from "./series";
+import { smooth } from "./smooth";
+import { niceTicks, numberScale } from "./ticks";
+
+const series = (id: string, y: number[], rank = 0): Series => ({
+  ...{ id, label: id, rank, y },
+  x: y.map((_, i) => i),
+});
+
+describe("a curve", () => {
+  const drawn = (y: number[], width: number, from = 0, to = y.length - 1) => {
+    const points: [number, number][] = [];
+    const plane: Plane = {
+      ...{ from, to, toY: (v) => v },
+      toX: (x) => ((x - from) / (to - from)) * width,
+    };
+    const add = (x: number, v: number) => void points.push([x, v]);
+    const x = y.map((_, i) => i);
+    drawCurve({ moveTo: add, lineTo: add }, x, y, plane);
+    return points;
+  };
+
+  it("is drawn point by point where there is room", () => {
+    expect(drawn([1, 3, 2], 100)).toEqual([
+      [0, 1],
+      [50, 3],
+      [100, 2],
+    ]);
+  });
+
+  it("keeps each peak where points share a column, and costs no more than its columns", () => {
+    const y = Array.from({ length: 100_000 }, (_, i) =>
+      i === 54_321 ? 99 : i === 12_345 ? -99 : 0,
+    );
+    const points = drawn(y, 100);
+    const heights = points.map(([, height]) => height);
+    expect(heights).toContain(99);
+    expect(heights).toContain(-99);
+    expect(points.length).toBeLessThan(4 * 201);
+  });
+
+  it("has gaps where there is no number", () => {
+    expect(
+      toSvgPath([0, 1, 2, 3], [1, NaN, 2, 3], { from: 0, to: 3, toX: (x) => x, toY: (y) => y }),
+    ).toBe("M0 1M2 2L3 3");
+  });
+
+  it("is drawn from just before to just after what is shown", () => {
+    const x = drawn([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10, 4, 5).map(([at]) => at);
+    expect(x.length).toBeLessThanOrEqual(5);
+    expect(Math.min(...x)).toBeLessThan(0);
+    expect(Math.max(...x)).toBeGreaterThan(10);
+  });
+});
+
+it("finds places in ascending numbers", () => {
+  expect(nearestIndex([], 1)).toBe(-1);
+  expect([0, 1.4, 1.6, 99].map((at) => nearestIndex([0, 1, 2], at))).toEqual([0, 1, 2, 2]);
+  expect([-1, 1, 1.5, 9].map((at) => lowerBound([0, 1, 2], at))).toEqual([0, 1, 2, 3]);
+});
+
+it("smooths without a pull towards zero at the start, and keeps gaps", () => {
+  expect([...smooth([4, 4, 4], 0.9)].map((v) => Number(v.toFixed(9)))).toEqual([4, 4, 4]);
+  expect([...smooth([1, NaN, 3], 0.5)]).toEqual([1, NaN, 7 / 3]);
+});
+
+describe("what is shown", () => {
+  const curves = curvesOf([series("a", [1, 5, 2]), series("b", [10, 20, 30], 1)], new Set(), 0);
+
+  it("spans all curves", () => {
+    expect(widthOf(curves)).toEqual([0, 2]);
+    const [least, greatest] = heightOf(curves, 0, 2, false);
+    expect(least).toBeLessThan(1);
+    expect(greatest).toBeGreaterThan(30);
+    expect(heightOf(curves, 0, 0.5, false)[1]).toBeLessThan(11);
+    expect(heightOf([], 0, 1, true)).toEqual([0.1, 1]);
+  });
+
+  it("leaves out what is hidden", () => {
+    expect(curvesOf([series("a", [1])], new Set(["a"]), 0)).toEqual([]);
+  });
+
+  it("has no place for what is not positive on a logarithmic axis", () => {
+    const plane = planeOf({
+      left: 0,
+      top: 0,
+      width: 10,
+      height: 10,
+      x: [0, 1],
+      y: [1, 100],
+      isLog: true,
+    });
+    expect(plane.toY(10)).toBeCloseTo(5);
+    expect(plane.toY(0)).toBeNaN();
+  });
+
+  it("is told by the nearest first", () => {
+    const plane = planeOf({
+      left: 0,
+      top: 0,
+      width: 10,
+      height: 30,
+      x: [0, 2],
+      y: [0, 30],
+      isLog: false,
+    });
+    const near = nearestCurves(curves, plane, { x: 1.1, top: 12 });
+    expect(near.map(({ curve, y }) => [curve.series.id, y])).toEqual([
+      ["b", 20],
+      ["a", 5],
+    ]);
+  });
+});
+
+it("draws each rank as it is told", () => {
+  const first = Array.from({ length: 16 }, (_, rank) => JSON.stringify(strokeOf(rank)));
+  expect(new Set(first).size).toBe(16);
+  expect(strokeOf(8).dash).not.toEqual([]);
+  expect(strokeOf(16)).toEqual(strokeOf(0));
+});
+
+it("colours shares by viridis, the greatest strongest on either page", () => {
+  expect(viridis(1)).toBe("rgb(68 1 84)");
+  expect(viridis(1, true)).toBe("rgb(253 231 37)");
+  expect(viridis(7)).toBe(viridis(1));
+  expect(viridis(NaN)).toBe(viridis(0));
+  expect([wantsDarkText(0), wantsDarkText(1)]).toEqual([true, false]);
+});
+
+describe("axes", () => {
+  it("have round ticks", () => {
+    expect(niceTicks(0, 1)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
+    expect(niceTicks(0.13, 0.47)).toEqual([0.2, 0.3, 0.4]);
+    expect(niceTicks(5, 5)).toEqual([5]);
+    expect(niceTicks(NaN, 1)).toEqual([]);
+  });
+
+  it("go by powers of ten where asked", () => {
+    const scale = numberScale(0.001, 1, true);
+    expect(scale.ticks.map((tick) => Number(tick.toPrecision(3)))).toEqual([0.001, 0.01, 0.1, 1]);
+    expect(scale.share(0.1)).toBeCloseTo(2 / 3);
+    expect(numberScale(0, 1, true).share(0.5)).toBeCloseTo(0.5);
+  });
+});
+
+it("says numbers shortly", () => {
+  const cases: [number | undefined, string][] = [
+    [undefined, "–"],
+    [0, "0"],
+    [42, "42"],
+    [0.123456, "0.1235"],
+    [0.0001, "1e-4"],
+    [123456.789, "123500"],
+    [12345678, "1.235e7"],
+    [-Infinity, "-∞"],
+    [NaN, "NaN"],
+  ];
+  for (const [value, said] of cases) expect(formatNumber(value)).toBe(said);
+  expect(decimalsOf([1, 0.25, 3])).toBe(2);
+  expect(formatFixed(3, 2)).toBe("3.00");
+  expect(formatFixed(0.00001, 2)).toBe("1e-5");
+});
+
+it("says bytes with their unit", () => {
+  expect([0, 999, 1500, 14_000_000_000].map(formatBytes)).toEqual([
+    "0 B",
+    "999 B",
+    "1.5 kB",
+    "14 GB",
+  ]);
+});
+
+it("writes CSV that no spreadsheet takes for a formula", () => {
+  expect(toCsv([series('=a,"b"', [1])], "x", "y")).toBe('series,x,y\r\n"\'=a,""b""",0,1\r\n');
+});

@@ -1,0 +1,66 @@
+import { lowerBound } from "./series";
+
+/** Where a curve is drawn: screen pixels as a function of values. */
+export interface Plane {
+  toX: (x: number) => number;
+  toY: (y: number) => number;
+  /** The x values that are shown. */
+  from: number;
+  to: number;
+}
+
+/** What a polyline is drawn with: a canvas' Path2D, or a text of SVG. */
+export interface Pen {
+  moveTo(x: number, y: number): void;
+  lineTo(x: number, y: number): void;
+}
+
+/**
+ * Draws the part of a curve that is shown, with the neighbours just outside. Points that fall on one
+ * column of pixels become its first, least, greatest and last, so that every peak stays visible and
+ * the cost depends on the width and not on the points.
+ */
+export function drawCurve(
+  pen: Pen,
+  x: ArrayLike<number>,
+  y: ArrayLike<number>,
+  plane: Plane,
+): void {
+  const begin = Math.max(0, lowerBound(x, plane.from) - 1);
+  const end = Math.min(x.length, lowerBound(x, plane.to) + 2);
+  let column = NaN;
+  let least = 0;
+  let greatest = 0;
+  let last = 0;
+  let isDown = false;
+  const finish = () => {
+    if (least !== greatest) {
+      pen.lineTo(column, least);
+      pen.lineTo(column, greatest);
+      if (last !== greatest) pen.lineTo(column, last);
+    }
+  };
+  for (let i = begin; i < end; i++) {
+    const value = plane.toY(y[i] ?? NaN);
+    if (!Number.isFinite(value)) {
+      if (isDown) finish();
+      isDown = false;
+      column = NaN;
+      continue;
+    }
+    const at = Math.round(plane.toX(x[i] ?? NaN) * 2) / 2;
+    if (at === column) {
+      least = Math.min(least, value);
+      greatest = Math.max(greatest, value);
+      last = value;
+      continue;
+    }
+    if (isDown) finish();
+    if (isDown) pen.lineTo(at, value);
+    else pen.moveTo(at, value);
+    isDown = true;
+    column = at;
+    least = greatest = last = value;
+  }
+  if (isDown) finish();
+}

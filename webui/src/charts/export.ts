@@ -1,0 +1,44 @@
+import { drawCurve, type Plane } from "./columns";
+import type { Series } from "./series";
+
+/** The points of all series as CSV (RFC 4180), a line a point: series, x, y. */
+export function toCsv(series: readonly Series[], xName: string, yName: string): string {
+  const lines = [["series", xName, yName].map(quote).join(",")];
+  for (const each of series) {
+    for (let i = 0; i < each.x.length; i++) {
+      lines.push(`${quote(each.label)},${each.x[i]},${each.y[i]}`);
+    }
+  }
+  return lines.join("\r\n") + "\r\n";
+}
+
+function quote(text: string): string {
+  // A leading = or @ would be a formula to a spreadsheet.
+  const safe = /^[=@+\-\t]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** A curve as the `d` of an SVG path, by the same drawing as on the screen. */
+export function toSvgPath(x: ArrayLike<number>, y: ArrayLike<number>, plane: Plane): string {
+  const parts: string[] = [];
+  const number = (value: number) => Number(value.toFixed(2));
+  drawCurve(
+    {
+      moveTo: (px, py) => void parts.push(`M${number(px)} ${number(py)}`),
+      lineTo: (px, py) => void parts.push(`L${number(px)} ${number(py)}`),
+    },
+    x,
+    y,
+    plane,
+  );
+  return parts.join("");
+}
+
+/** Hands a file to the browser, as if it had been downloaded. */
+export function save(name: string, content: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name.replace(/[^\w.-]+/g, "-");
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

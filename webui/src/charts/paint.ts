@@ -1,0 +1,159 @@
+import { strokeOf } from "./colours";
+import { drawCurve, type Plane } from "./columns";
+import { smooth } from "./smooth";
+import { extent, type Series } from "./series";
+import { colourOf } from "./theme";
+
+/** What is drawn of a series: the values, and what lies faint behind them. */
+export interface Curve {
+  series: Series;
+  y: ArrayLike<number>;
+  /** The values as they were reported, where `y` is smoothed. */
+  raw?: ArrayLike<number>;
+}
+
+/** The curves of series that are not hidden. */
+export function curvesOf(
+  series: readonly Series[],
+  hidden: ReadonlySet<string>,
+  weight: number,
+): Curve[] {
+  return series
+    .filter((each) => !hidden.has(each.id))
+    .map((each) =>
+      weight > 0
+        ? { series: each, y: smooth(each.y, weight), raw: each.y }
+        : { series: each, y: each.y },
+    );
+}
+
+/** The part of a canvas that curves are drawn in, in its own pixels, and the values at its edges. */
+export interface Area {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+  x: readonly [number, number];
+  y: readonly [number, number];
+  isLog: boolean;
+}
+
+/** Values to pixels. Of a logarithmic axis what is not positive is nowhere (not-a-number). */
+export function planeOf(area: Area): Plane {
+  const [from, to] = area.x;
+  const height = (value: number) => (area.isLog ? Math.log10(value > 0 ? value : NaN) : value);
+  const least = height(area.y[0]);
+  const perX = area.width / (to - from || 1);
+  const perY = area.height / (height(area.y[1]) - least || 1);
+  const bottom = area.top + area.height;
+  return {
+    toX: (x) => area.left + (x - from) * perX,
+    toY: area.isLog
+      ? (y) => bottom - (height(y) - least) * perY
+      : (y) => bottom - (y - least) * perY,
+    from,
+    to,
+  };
+}
+
+/** Draws all curves; `ratio` is the canvas' pixels for one of the page's. */
+export function paint(
+  context: CanvasRenderingContext2D,
+  curves: readonly Curve[],
+  area: Area,
+  ratio: number,
+): void {
+  const plane = planeOf(area);
+  context.save();
+  context.beginPath();
+  context.rect(area.left, area.top, area.width, area.height);
+  context.clip();
+  // Many curves: thin whole ones are told apart better than dashed ones, and drawn many times faster.
+  const areMany = curves.length > 60;
+  context.lineJoin = areMany ? "bevel" : "round";
+  const width = areMany ? 1 : 1.5 * ratio;
+  for (const { series, y, raw } of curves) {
+    const { colour, dash } = strokeOf(series.rank);
+    context.strokeStyle = colourOf(colour);
+    context.setLineDash(areMany ? [] : dash.map((length) => length * ratio));
+    if (raw) {
+      context.globalAlpha = 0.25;
+      strokeCurve(context, series.x, raw, plane, width);
+      context.globalAlpha = 1;
+    }
+    strokeCurve(context, series.x, y, plane, width);
+  }
+  context.setLineDash([]);
+  paintCheckpoints(context, curves, area, plane, ratio);
+  context.restore();
+}
+
+function strokeCurve(
+  context: CanvasRenderingContext2D,
+  x: ArrayLike<number>,
+  y: ArrayLike<number>,
+  plane: Plane,
+  width: number,
+) {
+  context.lineWidth = width;
+  context.beginPath();
+  drawCurve(context, x, y, plane);
+  context.stroke();
+  if (x.length === 1) context.strokeRect(plane.toX(x[0] ?? 0) - 1, plane.toY(y[0] ?? 0) - 1, 2, 2);
+}
+
+/** A small triangle on the x axis for each checkpoint. */
+function paintCheckpoints(
+  context: CanvasRenderingContext2D,
+  curves: readonly Curve[],
+  area: Area,
+  plane: Plane,
+  ratio: number,
+) {
+  const bottom = area.top + area.height;
+  const size = 4 * ratio;
+  for (const { series } of curves) {
+    if (!series.checkpoints) continue;
+    context.fillStyle = colourOf(strokeOf(series.rank).colour);
+    for (const length of series.checkpoints) {
+      const x = plane.toX(length);
+      context.beginPath();
+      context.moveTo(x - size, bottom);
+      context.lineTo(x + size, bottom);
+      context.lineTo(x, bottom - 1.5 * size);
+      context.fill();
+    }
+  }
+}
+
+/** The least and greatest value that is shown between two x, with a little room; [0, 1] of nothing. */
+export function heightOf(
+  curves: readonly Curve[],
+  from: number,
+  to: number,
+  isLog: boolean,
+): [number, number] {
+  let least = Infinity;
+  let greatest = -Infinity;
+  for (const { series, y, raw } of curves) {
+    for (const column of raw ? [y, raw] : [y]) {
+      for (let i = 0; i < column.length; i++) {
+        const x = series.x[i] ?? NaN;
+        const value = column[i] ?? NaN;
+        if (!(x >= from && x <= to) || !Number.isFinite(value) || (isLog && value <= 0)) continue;
+        if (value < least) least = value;
+        if (value > greatest) greatest = value;
+      }
+    }
+  }
+  if (least > greatest) return isLog ? [0.1, 1] : [0, 1];
+  if (isLog) return [least / 1.1, greatest * 1.1];
+  const room = (greatest - least) * 0.04 || Math.abs(least) * 0.05 || 0.5;
+  return [least - room, greatest + room];
+}
+
+/** The x values from the first to the last of all curves; [0, 1] of nothing. */
+export function widthOf(curves: readonly Curve[]): [number, number] {
+  const [from, to] = extent(curves.map(({ series }) => series.x)) ?? [0, 1];
+  return from < to ? [from, to] : [from - 0.5, to + 0.5];
+}

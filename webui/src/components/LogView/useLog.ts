@@ -1,0 +1,152 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import { readLines } from "@/api/lines";
+import { watch } from "@/api/stream";
+import { logPath, type LogFilters, type Place } from "./filters";
+import { append, EMPTY, prepend, type LogLine, type LogWindow } from "./window";
+
+const PORTION = 500;
+// How often lines that come are shown: more often is only flicker.
+const FRAME = 100;
+
+/** A window of a trial's log, how it is moved, and what was refused. */
+export interface Log extends LogWindow {
+  error: Error | null;
+  /** Lines are being looked for: a pattern in a long log takes seconds. */
+  isReading: boolean;
+  readOlder: () => Promise<void>;
+  readNewer: () => Promise<void>;
+  toStart: () => Promise<void>;
+  toEnd: () => Promise<void>;
+  /** Goes to the next or last error seen from a line; its id, or undefined if there is none. */
+  toError: (fromId: string, isBack: boolean) => Promise<string | undefined>;
+}
+
+/** The lines of a trial near where one looks; those that come, where one looks at the end. */
+export function useLog(trialId: number, filters: LogFilters, follow: boolean): Log {
+  const [shown, setShown] = useState<LogWindow>(EMPTY);
+  const [error, setError] = useState<Error | null>(null);
+  const [isReading, setReading] = useState(false);
+  const aborter = useRef<AbortController>(undefined);
+  const isBusy = useRef(false);
+  const name = JSON.stringify(filters);
+
+  const read = useCallback(
+    async (place: Place): Promise<LogLine[]> => {
+      const signal = aborter.current?.signal ?? new AbortController().signal;
+      const asked = JSON.parse(name) as LogFilters;
+      const lines = await readLines<LogLine>(logPath(trialId, asked, place), signal);
+      return place.isDescending ? lines.reverse() : lines;
+    },
+    [trialId, name],
+  );
+  // One move at a time; a move that was overtaken by other filters is nobody's.
+  const move = useCallback(async (act: () => Promise<void>) => {
+    if (isBusy.current) return;
+    isBusy.current = true;
+    setReading(true);
+    const mine = aborter.current;
+    try {
+      await act();
+      setError(null);
+    } catch (caught) {
+      if (!mine?.signal.aborted) setError(caught as Error);
+    } finally {
+      if (mine === aborter.current) {
+        isBusy.current = false;
+        setReading(false);
+      }
+    }
+  }, []);
+
+  const toEnd = useCallback(
+    () =>
+      move(async () => {
+        const lines = await read({ limit: PORTION, isDescending: true });
+        setShown({ lines, hasStart: lines.length < PORTION, hasEnd: true });
+      }),
+    [move, read],
+  );
+  const toStart = useCallback(
+    () =>
+      move(async () => {
+        const lines = await read({ limit: PORTION });
+        setShown({ lines, hasStart: true, hasEnd: lines.length < PORTION });
+      }),
+    [move, read],
+  );
+
+  useEffect(() => {
+    const mine = new AbortController();
+    aborter.current = mine;
+    isBusy.current = false;
+    setShown(EMPTY);
+    void toEnd();
+    return () => mine.abort();
+  }, [toEnd]);
+
+  const lastId = shown.lines[shown.lines.length - 1]?.id;
+  const current = useRef(lastId);
+  current.current = lastId;
+  const follows = follow && shown.hasEnd;
+  useEffect(() => {
+    if (!follows) return;
+    const ender = new AbortController();
+    let waiting: LogLine[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const flush = () => {
+      timer = undefined;
+      const lines = waiting;
+      waiting = [];
+      setShown((now) => (now.hasEnd ? append(now, lines, true) : now));
+    };
+    const place = { follow: true, ...(current.current && { afterId: current.current }) };
+    void watch<LogLine>(logPath(trialId, JSON.parse(name) as LogFilters, place), ender.signal, {
+      onMessage: (line) => {
+        waiting.push(line);
+        timer ??= setTimeout(flush, FRAME);
+      },
+      onError: setError,
+    });
+    return () => {
+      ender.abort();
+      clearTimeout(timer);
+    };
+  }, [follows, trialId, name]);
+
+  const firstId = shown.lines[0]?.id;
+  return {
+    ...shown,
+    error,
+    isReading,
+    toStart,
+    toEnd,
+    readOlder: () =>
+      move(async () => {
+        if (shown.hasStart || firstId === undefined) return;
+        const lines = await read({ limit: PORTION, isDescending: true, beforeId: firstId });
+        setShown((now) => prepend(now, lines, lines.length < PORTION));
+      }),
+    readNewer: () =>
+      move(async () => {
+        if (shown.hasEnd || lastId === undefined) return;
+        const lines = await read({ limit: PORTION, afterId: lastId });
+        setShown((now) => append(now, lines, lines.length < PORTION));
+      }),
+    toError: async (fromId, isBack) => {
+      let found: string | undefined;
+      await move(async () => {
+        const from = isBack ? { beforeId: fromId, isDescending: true } : { afterId: fromId };
+        const [line] = await read({ ...from, limit: 1, isError: true });
+        if (line?.id === undefined) return;
+        found = line.id;
+        const [before, after] = await Promise.all([
+          read({ beforeId: line.id, limit: PORTION, isDescending: true }),
+          read({ afterId: line.id, limit: PORTION }),
+        ]);
+        const lines = [...before, line, ...after];
+        setShown({ lines, hasStart: before.length < PORTION, hasEnd: after.length < PORTION });
+      });
+      return found;
+    },
+  };
+}

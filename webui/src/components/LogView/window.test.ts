@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { logPath, readFilters, writeFilters } from "./filters";
+import { append, EMPTY, MOST, prepend, type LogLine } from "./window";
+
+const lines = (from: number, to: number): LogLine[] =>
+  Array.from({ length: to - from }, (_, i) => ({ id: String(from + i), log: `${from + i}` }));
+const ids = (list: readonly LogLine[]) => list.map((line) => Number(line.id));
+
+describe("the window of a log", () => {
+  it("grows at either end, without a line twice", () => {
+    const middle = append(EMPTY, lines(10, 20), false);
+    const more = append(prepend(middle, lines(5, 12), true), lines(18, 22), false);
+    expect(ids(more.lines)).toEqual(ids(lines(5, 22)));
+    expect(more).toMatchObject({ hasStart: true, hasEnd: false });
+  });
+
+  it("stays bounded, and knows which end it has lost", () => {
+    const full = append(EMPTY, lines(1, MOST + 1), true);
+    const late = append({ ...full, hasStart: true }, lines(MOST + 1, MOST + 11), false);
+    expect(late.lines).toHaveLength(MOST);
+    expect(ids(late.lines)[0]).toBe(11);
+    expect(late).toMatchObject({ hasStart: false, hasEnd: true });
+    const early = prepend(late, lines(1, 11), true);
+    expect(ids(early.lines)[MOST - 1]).toBe(MOST);
+    expect(early).toMatchObject({ hasStart: true, hasEnd: false });
+  });
+});
+
+describe("filters", () => {
+  it("are read from the address as they were written", () => {
+    const filters = {
+      level: "ERROR",
+      rank: "3",
+      text: "a&b",
+      isPattern: true,
+      since: "2026-01-01",
+      until: "",
+    };
+    const params = writeFilters(new URLSearchParams("trial=7"), filters);
+    expect(readFilters(params)).toEqual(filters);
+    expect(params.get("trial")).toBe("7");
+    expect(readFilters(new URLSearchParams("level=loud&rank=x"))).toMatchObject({
+      level: "",
+      rank: "",
+    });
+  });
+
+  it("become the API's query", () => {
+    const filters = {
+      level: "ERROR",
+      rank: "0",
+      text: "oom",
+      isPattern: true,
+      since: "",
+      until: "soon",
+    };
+    expect(logPath(4, filters, { afterId: "9", limit: 10 })).toBe(
+      "/api/v1/trials/4/logs?levels=LOG_LEVEL_ERROR&levels=LOG_LEVEL_CRITICAL&rankIds=0&searchText=oom&enableRegex=true&afterId=9&limit=10",
+    );
+  });
+});

@@ -1,0 +1,43 @@
+import type { Message } from "@/api/types";
+
+export type LogLine = Message["TrialLogsResponse"];
+
+/** The lines that are in memory, in order, and whether the log's ends are among them. */
+export interface LogWindow {
+  lines: readonly LogLine[];
+  hasStart: boolean;
+  hasEnd: boolean;
+}
+
+/** So many lines are kept; what lies far from where one looks is read again when it is looked at. */
+export const MOST = 5000;
+
+export const EMPTY: LogWindow = { lines: [], hasStart: false, hasEnd: false };
+
+const idOf = (line: LogLine | undefined) => Number(line?.id ?? 0);
+
+/** Older lines, in order, before what is there; lines at the other end go if there are too many. */
+export function prepend(now: LogWindow, older: readonly LogLine[], isAll: boolean): LogWindow {
+  const first = idOf(now.lines[0]);
+  const fresh = now.lines.length > 0 ? older.filter((line) => idOf(line) < first) : older;
+  const lines = [...fresh, ...now.lines];
+  const isTooLong = lines.length > MOST;
+  return {
+    lines: isTooLong ? lines.slice(0, MOST) : lines,
+    hasStart: now.hasStart || isAll,
+    hasEnd: now.hasEnd && !isTooLong,
+  };
+}
+
+/** Newer lines, in order, after what is there; a line that is there already is not added again. */
+export function append(now: LogWindow, newer: readonly LogLine[], isAll: boolean): LogWindow {
+  const last = idOf(now.lines[now.lines.length - 1]);
+  const fresh = newer.filter((line) => idOf(line) > last);
+  const lines = [...now.lines, ...fresh];
+  const isTooLong = lines.length > MOST;
+  return {
+    lines: isTooLong ? lines.slice(-MOST) : lines,
+    hasStart: now.hasStart && !isTooLong,
+    hasEnd: now.hasEnd || isAll,
+  };
+}

@@ -1,0 +1,164 @@
+import { useEffect, useRef, type ReactNode } from "react";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import styles from "./DataTable.module.css";
+import { Head } from "./Head";
+import { moveColumn, toggleSort, type TableView } from "./view";
+
+/** A column as the table shows it. */
+export interface TableColumn {
+  name: string;
+  head: string;
+  isNumber: boolean;
+  /** Pixels, unless the view says otherwise. */
+  width: number;
+}
+
+/** What a cell shows, and the share (0 to 1) of the colour scale that it is coloured by, if it is. */
+export interface Cell {
+  content: ReactNode;
+  background?: string | undefined;
+  colour?: string | undefined;
+}
+
+interface Props<Row> {
+  /** What the table lists, for those who hear it. */
+  label: string;
+  columns: readonly TableColumn[];
+  /** Rows there are in all; of them only those near the visible ones are asked for. */
+  count: number;
+  /** A row by its place from 0; undefined: not here yet. */
+  rowAt: (index: number) => Row | undefined;
+  idOf: (row: Row) => number;
+  cellOf: (row: Row, column: string) => Cell;
+  /** The rows that are shown now, the last one excluded. */
+  onRange: (from: number, to: number) => void;
+  view: TableView;
+  onView: (view: TableView) => void;
+  selected: ReadonlySet<number>;
+  onSelect: (selected: ReadonlySet<number>) => void;
+}
+
+const ROW = 32;
+const BOX = 36;
+
+/** A table of any length of which only the visible rows exist. Its head and its first columns stay. */
+export function DataTable<Row>(props: Props<Row>) {
+  const { columns, count, rowAt, idOf, cellOf, onRange, view, onView, selected, onSelect } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const lines = useVirtualizer({
+    count,
+    getScrollElement: () => place.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+    initialRect: { width: 1000, height: 600 },
+  });
+  const shown = lines.getVirtualItems();
+  const from = shown[0]?.index ?? 0;
+  const to = (shown[shown.length - 1]?.index ?? 49) + 1;
+  useEffect(() => onRange(from, to), [onRange, from, to]);
+
+  const widths = columns.map((column) => view.widths[column.name] ?? column.width);
+  const lefts = widths.map(
+    (_, i) => BOX + widths.slice(0, i).reduce((sum, width) => sum + width, 0),
+  );
+  const total = BOX + widths.reduce((sum, width) => sum + width, 0);
+  const stays = (i: number) =>
+    i < view.pinned ? ({ left: lefts[i], position: "sticky" } as const) : {};
+  const pin = (i: number) => (i < view.pinned ? styles.pinned : "");
+
+  const toggle = (id: number) => {
+    const next = new Set(selected);
+    if (!next.delete(id)) next.add(id);
+    onSelect(next);
+  };
+  const here = shown.map(({ index }) => rowAt(index)).filter((row) => row !== undefined);
+  const areAll = here.length > 0 && here.every((row) => selected.has(idOf(row)));
+
+  return (
+    <div
+      ref={place}
+      className={styles.place}
+      role="table"
+      aria-label={props.label}
+      aria-rowcount={count + 1}
+      tabIndex={0}
+    >
+      <div className={styles.head} role="row" style={{ width: total }}>
+        <div className={`${styles.box} ${styles.pinned}`} role="columnheader">
+          <input
+            type="checkbox"
+            aria-label="Select the rows that are shown"
+            checked={areAll}
+            onChange={() => onSelect(new Set(areAll ? [] : [...selected, ...here.map(idOf)]))}
+          />
+        </div>
+        {columns.map((column, i) => (
+          <Head
+            key={column.name}
+            column={column}
+            width={widths[i] ?? column.width}
+            className={pin(i) ?? ""}
+            style={stays(i)}
+            sort={view.sort}
+            onSort={(isAdded) =>
+              onView({ ...view, sort: toggleSort(view.sort, column.name, isAdded) })
+            }
+            onMove={(name) =>
+              onView({ ...view, columns: moveColumn(view.columns, name, column.name) })
+            }
+            onResize={(width) =>
+              onView({ ...view, widths: { ...view.widths, [column.name]: width } })
+            }
+          />
+        ))}
+      </div>
+      <div
+        className={styles.body}
+        role="rowgroup"
+        style={{ width: total, height: lines.getTotalSize() }}
+      >
+        {shown.map(({ index, start }) => {
+          const row = rowAt(index);
+          const isSelected = row !== undefined && selected.has(idOf(row));
+          return (
+            <div
+              key={index}
+              role="row"
+              aria-rowindex={index + 2}
+              aria-selected={isSelected}
+              className={`${styles.row} ${isSelected ? styles.selected : ""}`}
+              style={{ transform: `translateY(${start}px)`, width: total }}
+            >
+              <div className={`${styles.box} ${styles.pinned}`} role="cell">
+                {row && (
+                  <input
+                    type="checkbox"
+                    aria-label={`Select ${idOf(row)}`}
+                    checked={isSelected}
+                    onChange={() => toggle(idOf(row))}
+                  />
+                )}
+              </div>
+              {columns.map((column, i) => {
+                const cell = row && cellOf(row, column.name);
+                return (
+                  <div
+                    key={column.name}
+                    role="cell"
+                    className={`${styles.cell} ${column.isNumber ? styles.number : ""} ${pin(i)}`}
+                    style={{
+                      ...{ width: widths[i], ...stays(i) },
+                      ...(cell?.background && { background: cell.background, color: cell.colour }),
+                    }}
+                  >
+                    {cell ? cell.content : <span className={styles.skeleton} />}
+                  </div>
+                );
+              })}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

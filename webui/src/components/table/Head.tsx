@@ -1,0 +1,84 @@
+import { useRef, type CSSProperties } from "react";
+import styles from "./DataTable.module.css";
+import type { TableColumn } from "./DataTable";
+import type { Sort } from "./view";
+
+interface Props {
+  column: TableColumn;
+  width: number;
+  className: string;
+  style: CSSProperties;
+  sort: readonly Sort[];
+  /** Clicked; with shift: besides what it is sorted by already. */
+  onSort: (isAdded: boolean) => void;
+  /** Another column was dropped here. */
+  onMove: (name: string) => void;
+  onResize: (width: number) => void;
+}
+
+const STEP = 16;
+
+/** The head of a column: a click sorts, dragging moves it, its edge resizes it (also by arrow keys). */
+export function Head({ column, width, className, style, sort, onSort, onMove, onResize }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const order = sort.findIndex((by) => by.column === column.name);
+  const by = sort[order];
+  const resize = (pixels: number) => onResize(Math.max(48, Math.min(1200, pixels)));
+
+  const drag = (down: React.PointerEvent) => {
+    down.preventDefault();
+    const move = (event: PointerEvent) => {
+      if (place.current)
+        place.current.style.width = `${Math.max(48, width + event.clientX - down.clientX)}px`;
+    };
+    const end = (event: PointerEvent) => {
+      removeEventListener("pointermove", move);
+      removeEventListener("pointerup", end);
+      resize(width + event.clientX - down.clientX);
+    };
+    addEventListener("pointermove", move);
+    addEventListener("pointerup", end);
+  };
+
+  return (
+    <div
+      ref={place}
+      role="columnheader"
+      aria-sort={by ? (by.isDescending ? "descending" : "ascending") : "none"}
+      className={`${styles.headCell} ${column.isNumber ? styles.number : ""} ${className}`}
+      style={{ width, ...style }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => onMove(event.dataTransfer.getData("text/column"))}
+    >
+      <button
+        type="button"
+        className={styles.sort}
+        title={`${column.name}: sort; shift: add to the sort; drag: move`}
+        draggable
+        onDragStart={(event) => event.dataTransfer.setData("text/column", column.name)}
+        onClick={(event) => onSort(event.shiftKey)}
+      >
+        {column.head}
+        {by && (
+          <span aria-hidden>
+            {by.isDescending ? " ↓" : " ↑"}
+            {sort.length > 1 && <sub>{order + 1}</sub>}
+          </span>
+        )}
+      </button>
+      <span
+        className={styles.edge}
+        role="separator"
+        aria-orientation="vertical"
+        aria-label={`Width of ${column.head}`}
+        aria-valuenow={Math.round(width)}
+        tabIndex={0}
+        onPointerDown={drag}
+        onKeyDown={(event) => {
+          if (event.key === "ArrowLeft") resize(width - STEP);
+          if (event.key === "ArrowRight") resize(width + STEP);
+        }}
+      />
+    </div>
+  );
+}

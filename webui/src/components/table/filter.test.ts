@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { columnsNamed, filterText, parseFilter, type FilterColumn } from "./filter";
+
+const COLUMNS: FilterColumn[] = [
+  { column: "state", type: "COLUMN_TYPE_TEXT", displayName: "State" },
+  { column: "startTime", type: "COLUMN_TYPE_DATE", displayName: "Start Time" },
+  { column: "name", type: "COLUMN_TYPE_TEXT", displayName: "Name" },
+  { column: "hp.lr", type: "COLUMN_TYPE_NUMBER", displayName: "" },
+  { column: "training.loss.last", type: "COLUMN_TYPE_NUMBER", displayName: "" },
+  { column: "validation.loss.last", type: "COLUMN_TYPE_NUMBER", displayName: "" },
+  { column: "validation.loss.min", type: "COLUMN_TYPE_NUMBER", displayName: "" },
+  { column: "validation.accuracy.last", type: "COLUMN_TYPE_NUMBER", displayName: "" },
+];
+const parse = (sentence: string) => parseFilter(sentence, COLUMNS);
+
+describe("parseFilter", () => {
+  it("reads a sentence into the API's conditions", () => {
+    expect(parse("state is running and lr < 0.01")).toEqual({
+      kind: "group",
+      conjunction: "and",
+      children: [
+        {
+          kind: "field",
+          columnName: "state",
+          type: "COLUMN_TYPE_TEXT",
+          operator: "=",
+          value: "running",
+        },
+        {
+          kind: "field",
+          columnName: "hp.lr",
+          type: "COLUMN_TYPE_NUMBER",
+          operator: "<",
+          value: 0.01,
+        },
+      ],
+    });
+  });
+
+  it("binds and closer than or, and brackets closest", () => {
+    const shape = (node: ReturnType<typeof parse>["children"][number]): unknown =>
+      node.kind === "field" ? node.value : [node.conjunction, ...node.children.map(shape)];
+    expect(shape(parse("name = a or name = b and name = c"))).toEqual([
+      "or",
+      "a",
+      ["and", "b", "c"],
+    ]);
+    expect(shape(parse("(name = a or name = b) and name = c"))).toEqual([
+      "and",
+      ["or", "a", "b"],
+      "c",
+    ]);
+  });
+
+  it.each([
+    ["name is not x", "!="],
+    ["name contains x", "contains"],
+    ["name does not contain x", "notContains"],
+    ["lr>=1", ">="],
+    ["lr is empty", "isEmpty"],
+    ["lr IS NOT empty", "notEmpty"],
+  ])("knows %s", (sentence, operator) => {
+    expect(parse(sentence).children[0]).toMatchObject({ operator });
+  });
+
+  it("takes quoted texts, words of the language among them", () => {
+    expect(parse('name = "a \\"b\\" and c"').children[0]).toMatchObject({ value: 'a "b" and c' });
+    expect(parse("\"Start Time\" > '2026-01-31'").children[0]).toMatchObject({
+      columnName: "startTime",
+    });
+  });
+
+  it("asks nothing when nothing is said", () => {
+    expect(filterText(parse("  "), false)).toBe(
+      '{"showArchived":false,"filterGroup":{"kind":"group","conjunction":"and","children":[]}}',
+    );
+  });
+
+  it.each([
+    ["colour = 1", 'there is no column "colour"', 0],
+    ["lr < abc", 'hp.lr is a number, "abc" is not', 5],
+    ["startTime > soon", '"soon" is not a date such as 2026-01-31', 12],
+    ["state is", "expected a value", 8],
+    ["(state is x", 'expected ")"', 11],
+    ["state is x lr < 1", 'expected "and" or "or" before lr', 11],
+    ["state ! x", "cannot read ! x", 6],
+    ['name = "open', 'cannot read "open', 7],
+    ["loss < 1", '"loss" may be training.loss.last or validation.loss.last: write it out', 0],
+    ["state x", "expected is, =, <, >, contains, …", 6],
+  ])("says what is wrong with %s", (sentence, message, at) => {
+    expect(() => parse(sentence)).toThrowError(expect.objectContaining({ message, at }) as Error);
+  });
+});
+
+describe("columnsNamed", () => {
+  it("goes from the exact name to the end of one", () => {
+    const names = (name: string) => columnsNamed(name, COLUMNS).map((c) => c.column);
+    expect(names("accuracy")).toEqual(["validation.accuracy.last"]);
+    expect(names("loss.min")).toEqual(["validation.loss.min"]);
+    expect(names("start time")).toEqual(["startTime"]);
+  });
+});

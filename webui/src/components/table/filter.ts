@@ -1,0 +1,193 @@
+import { tokenize, type Token } from "./tokens";
+
+/** Type of a column, as the API names it. */
+export type ColumnType =
+  | "COLUMN_TYPE_TEXT"
+  | "COLUMN_TYPE_NUMBER"
+  | "COLUMN_TYPE_DATE"
+  | "COLUMN_TYPE_ARRAY"
+  | "COLUMN_TYPE_UNSPECIFIED";
+
+/** A column that can be asked for. */
+export interface FilterColumn {
+  column: string;
+  type: ColumnType;
+  displayName: string;
+}
+
+/** One condition of the API's filter. */
+export interface FilterField {
+  kind: "field";
+  columnName: string;
+  type: ColumnType;
+  operator: Operator;
+  value: string | number | null;
+}
+
+/** Conditions that all (and) or of which one (or) must hold. */
+export interface FilterGroup {
+  kind: "group";
+  conjunction: "and" | "or";
+  children: FilterNode[];
+}
+export type FilterNode = FilterField | FilterGroup;
+
+export type Operator =
+  "=" | "!=" | "<" | "<=" | ">" | ">=" | "contains" | "notContains" | "isEmpty" | "notEmpty";
+
+/** A sentence that is none, and where in it (index of the first wrong character). */
+export class FilterError extends Error {
+  constructor(
+    message: string,
+    readonly at: number,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * Reads a filter as people type it: `state is running and (lr < 0.01 or name contains "a b")`.
+ * `and` binds closer than `or`. Operators: is, is not, =, !=, <, <=, >, >=, contains, does not contain,
+ * is empty, is not empty. A column is called by its name (`hp.lr`), by what its head says, or by the end of
+ * its name where only one has it (`lr`).
+ *
+ * @throws FilterError with what is wrong and where.
+ */
+export function parseFilter(sentence: string, columns: readonly FilterColumn[]): FilterGroup {
+  const parser = new Parser(tokenize(sentence), columns, sentence.length);
+  const node = parser.any();
+  parser.end();
+  return node?.kind === "group"
+    ? node
+    : { kind: "group", conjunction: "and", children: node ? [node] : [] };
+}
+
+/** The text that the API takes as `filter`. */
+export function filterText(group: FilterGroup, showArchived: boolean): string {
+  return JSON.stringify({ showArchived, filterGroup: group });
+}
+
+/** The columns that a name may mean; the exact one alone if there is one. */
+export function columnsNamed<C extends FilterColumn>(name: string, columns: readonly C[]): C[] {
+  const wanted = name.toLowerCase();
+  const named = (matches: (column: C) => boolean) => columns.filter(matches);
+  const tests: ((column: C) => boolean)[] = [
+    (c) => c.column === name,
+    (c) => c.column.toLowerCase() === wanted,
+    (c) => c.displayName.toLowerCase() === wanted,
+    (c) => c.column.toLowerCase().endsWith("." + wanted),
+    // Of a metric the last value is meant.
+    (c) => c.column.toLowerCase().endsWith("." + wanted + ".last"),
+  ];
+  for (const test of tests) {
+    const found = named(test);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+const COMPARISONS = ["=", "!=", "<", "<=", ">", ">="] as const;
+
+class Parser {
+  private next = 0;
+
+  constructor(
+    private readonly tokens: readonly Token[],
+    private readonly columns: readonly FilterColumn[],
+    private readonly length: number,
+  ) {}
+
+  any(): FilterNode | undefined {
+    return this.tokens.length === 0 ? undefined : this.or();
+  }
+
+  end(): void {
+    const left = this.tokens[this.next];
+    if (left) throw new FilterError(`expected "and" or "or" before ${left.text}`, left.at);
+  }
+
+  private or(): FilterNode {
+    return this.list("or", () => this.list("and", () => this.condition()));
+  }
+
+  private list(conjunction: "and" | "or", part: () => FilterNode): FilterNode {
+    const first = part();
+    const children = [first];
+    while (this.take(conjunction)) children.push(part());
+    return children.length > 1 ? { kind: "group", conjunction, children } : first;
+  }
+
+  private condition(): FilterNode {
+    if (this.take("(")) {
+      const inside = this.or();
+      if (!this.take(")")) throw this.wrong('expected ")"');
+      return inside;
+    }
+    const column = this.column();
+    const operator = this.operator();
+    if (operator === "isEmpty" || operator === "notEmpty") {
+      return { kind: "field", columnName: column.column, type: column.type, operator, value: null };
+    }
+    const value = this.value(column, operator);
+    return { kind: "field", columnName: column.column, type: column.type, operator, value };
+  }
+
+  private column(): FilterColumn {
+    const token = this.tokens[this.next];
+    if (!token || token.kind === "mark") throw this.wrong("expected a column");
+    const found = columnsNamed(token.text, this.columns);
+    const [first, second] = found;
+    if (!first) throw new FilterError(`there is no column "${token.text}"`, token.at);
+    if (second) {
+      const names = found.slice(0, 4).map((each) => each.column);
+      throw new FilterError(`"${token.text}" may be ${names.join(" or ")}: write it out`, token.at);
+    }
+    this.next++;
+    return first;
+  }
+
+  private operator(): Operator {
+    for (const mark of COMPARISONS) if (this.take(mark)) return mark;
+    if (this.take("contains")) return "contains";
+    if (this.take("does")) {
+      if (this.take("not") && this.take("contain")) return "notContains";
+      throw this.wrong('expected "does not contain"');
+    }
+    if (this.take("is")) {
+      const isNot = this.take("not");
+      if (this.take("empty")) return isNot ? "notEmpty" : "isEmpty";
+      return isNot ? "!=" : "=";
+    }
+    throw this.wrong("expected is, =, <, >, contains, …");
+  }
+
+  private value(column: FilterColumn, operator: Operator): string | number {
+    const token = this.tokens[this.next];
+    if (!token || token.kind === "mark") throw this.wrong("expected a value");
+    this.next++;
+    const isText = operator === "contains" || operator === "notContains";
+    if (column.type === "COLUMN_TYPE_NUMBER" && !isText) {
+      const number = Number(token.text);
+      if (token.text.trim() === "" || Number.isNaN(number)) {
+        throw new FilterError(`${column.column} is a number, "${token.text}" is not`, token.at);
+      }
+      return number;
+    }
+    if (column.type === "COLUMN_TYPE_DATE" && Number.isNaN(Date.parse(token.text))) {
+      throw new FilterError(`"${token.text}" is not a date such as 2026-01-31`, token.at);
+    }
+    return token.text;
+  }
+
+  /** Whether the next token is this word or mark; then it is read. */
+  private take(word: string): boolean {
+    const token = this.tokens[this.next];
+    if (!token || token.kind === "quoted" || token.text.toLowerCase() !== word) return false;
+    this.next++;
+    return true;
+  }
+
+  private wrong(message: string): FilterError {
+    return new FilterError(message, this.tokens[this.next]?.at ?? this.length);
+  }
+}

@@ -1,0 +1,112 @@
+/** What a table shows, as its address says it. Everything has a default; defaults are left out of the address. */
+export interface TableView {
+  /** The filter, as typed. */
+  filter: string;
+  /** A text that names, descriptions or labels contain. */
+  text: string;
+  /** Columns by name, from left to right. */
+  columns: string[];
+  /** How many of them, from the left, stay while the others scroll. */
+  pinned: number;
+  /** Pixels, of those that were resized. */
+  widths: Record<string, number>;
+  sort: Sort[];
+  /** Columns coloured by their values. */
+  heat: string[];
+  showArchived: boolean;
+}
+
+export interface Sort {
+  column: string;
+  isDescending: boolean;
+}
+
+/** Reads a view out of an address; what it does not say is the default's. */
+export function readView(params: URLSearchParams, base: TableView): TableView {
+  const list = (name: string, other: string[]) =>
+    params.get(name)?.split(",").filter(Boolean).map(decodeURIComponent) ?? other;
+  const pinned = Number(params.get("pin") ?? base.pinned);
+  return {
+    filter: params.get("filter") ?? base.filter,
+    text: params.get("q") ?? base.text,
+    columns: list("columns", base.columns),
+    pinned: Number.isInteger(pinned) && pinned >= 0 ? pinned : base.pinned,
+    widths: readWidths(params.get("widths"), base.widths),
+    sort: params.has("sort") ? readSort(params.get("sort") ?? "") : base.sort,
+    heat: list("heat", base.heat),
+    showArchived: params.has("archived") ? params.get("archived") === "yes" : base.showArchived,
+  };
+}
+
+/** Writes a view into an address' parameters, and leaves those that are none of a view as they are. */
+export function writeView(
+  params: URLSearchParams,
+  view: TableView,
+  base: TableView,
+): URLSearchParams {
+  const next = new URLSearchParams(params);
+  const put = (name: string, value: string, normal: string) => {
+    if (value === normal) next.delete(name);
+    else next.set(name, value);
+  };
+  const list = (names: string[]) => names.map(encodeURIComponent).join(",");
+  const widths = (of: TableView) =>
+    Object.entries(of.widths)
+      .map(([name, width]) => `${encodeURIComponent(name)}:${Math.round(width)}`)
+      .join(",");
+  put("filter", view.filter, base.filter);
+  put("q", view.text, base.text);
+  put("columns", list(view.columns), list(base.columns));
+  put("pin", String(view.pinned), String(base.pinned));
+  put("widths", widths(view), widths(base));
+  put("sort", sortText(view.sort), sortText(base.sort));
+  put("heat", list(view.heat), list(base.heat));
+  put("archived", view.showArchived ? "yes" : "no", base.showArchived ? "yes" : "no");
+  return next;
+}
+
+/** The text that the API takes as `sort`: "hp.lr=asc,id=desc". */
+export function sortText(sort: readonly Sort[]): string {
+  return sort.map((by) => `${by.column}=${by.isDescending ? "desc" : "asc"}`).join(",");
+}
+
+/**
+ * What a click on a column's head does: ascending, descending, not at all.
+ *
+ * @param isAdded keeps the other columns that are sorted by (shift-click).
+ */
+export function toggleSort(sort: readonly Sort[], column: string, isAdded: boolean): Sort[] {
+  const now = sort.find((by) => by.column === column);
+  const others = isAdded ? sort.filter((by) => by.column !== column) : [];
+  if (!now) return [...others, { column, isDescending: false }];
+  if (now.isDescending) return others;
+  const next = { column, isDescending: true };
+  return isAdded ? sort.map((by) => (by.column === column ? next : by)) : [next];
+}
+
+/** Moves a column to the place of another. */
+export function moveColumn(columns: readonly string[], column: string, to: string): string[] {
+  const target = columns.indexOf(to);
+  if (target < 0 || column === to) return [...columns];
+  const rest = columns.filter((name) => name !== column);
+  return [...rest.slice(0, target), column, ...rest.slice(target)];
+}
+
+function readSort(text: string): Sort[] {
+  return text
+    .split(",")
+    .map((part) => part.split("="))
+    .filter(([column]) => column)
+    .map(([column, order]) => ({ column: column ?? "", isDescending: order === "desc" }));
+}
+
+function readWidths(text: string | null, other: Record<string, number>): Record<string, number> {
+  if (text === null) return other;
+  const widths: Record<string, number> = {};
+  for (const part of text.split(",")) {
+    const [name, width] = part.split(":");
+    const pixels = Number(width);
+    if (name && pixels >= 40 && pixels <= 2000) widths[decodeURIComponent(name)] = pixels;
+  }
+  return widths;
+}

@@ -1,0 +1,30 @@
+import { useState, type SyntheticEvent } from "react";
+import { useNavigate } from "react-router";
+import { paths } from "@/paths";
+import styles from "./Compare.module.css";
+
+/** Which trials are compared, by their numbers. */
+export function TrialsForm({ ids }: { ids: readonly number[] }) {
+  const [text, setText] = useState(ids.join(", "));
+  const navigate = useNavigate();
+  const apply = (event: SyntheticEvent) => {
+    event.preventDefault();
+    void navigate(
+      paths.compare(
+        text
+          .split(/[\s,]+/)
+          .map(Number)
+          .filter((id) => id > 0),
+      ),
+    );
+  };
+  return (
+    <form className={styles.form} onSubmit={apply}>
+      <label>
+        Trials{" "}
+        <input value={text} onChange={(event) => setText(event.target.value)} placeholder="7, 12" />
+      </label>
+      <button type="submit">Compare</button>
+    </form>
+  );
+}

@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import { differencesOf, leavesOf } from "./differences";
+
+it("finds the leaves of nested objects", () => {
+  expect([...leavesOf({ a: { b: 1, "c.d": [1, 2] }, e: null })]).toEqual([
+    ["a.b", 1],
+    ["a.c.d", [1, 2]],
+    ["e", null],
+  ]);
+});
+
+it("tells where objects differ, and who has nothing there", () => {
+  expect(
+    differencesOf([
+      { lr: 0.1, x: [1], same: "s" },
+      { lr: 0.2, x: [1], same: "s", more: true },
+    ]),
+  ).toEqual([
+    { path: "lr", values: [0.1, 0.2] },
+    { path: "more", values: [undefined, true] },
+  ]);
+  expect(differencesOf([])).toEqual([]);
+});

@@ -1,0 +1,27 @@
+/** A path in some objects, and what each of them has there (undefined: nothing). */
+export interface Difference {
+  path: string;
+  values: unknown[];
+}
+
+/** The leaves of an object by their paths; lists are leaves. */
+export function leavesOf(value: unknown, path = ""): Map<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return new Map(path ? [[path, value]] : []);
+  }
+  const leaves = new Map<string, unknown>();
+  for (const [name, inside] of Object.entries(value)) {
+    for (const [at, leaf] of leavesOf(inside, path ? `${path}.${name}` : name))
+      leaves.set(at, leaf);
+  }
+  return leaves;
+}
+
+/** Where objects differ, by path. */
+export function differencesOf(objects: readonly unknown[]): Difference[] {
+  const leaves = objects.map((object) => leavesOf(object));
+  const paths = [...new Set(leaves.flatMap((each) => [...each.keys()]))].sort();
+  return paths
+    .map((path) => ({ path, values: leaves.map((each) => each.get(path)) }))
+    .filter(({ values }) => new Set(values.map((value) => JSON.stringify(value))).size > 1);
+}

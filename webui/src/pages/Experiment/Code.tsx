@@ -1,0 +1,116 @@
+import { useQuery } from "@tanstack/react-query";
+import { useSearchParams } from "react-router";
+import { api, dataOf } from "@/api/client";
+import type { Experiment } from "@/api/types";
+import { save } from "@/charts/export";
+import { formatBytes } from "@/charts/format";
+import { CodeView } from "@/components/Code/CodeView";
+import { DiffView } from "@/components/Code/DiffView";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Against } from "./Against";
+import styles from "./Experiment.module.css";
+import { textOf, unpack, type TarFile } from "./tar";
+
+function useFiles(id: number | undefined) {
+  return useQuery({
+    queryKey: ["experiment", id, "files"],
+    enabled: id !== undefined,
+    staleTime: Infinity,
+    queryFn: async ({ signal }) => {
+      const { b64Tgz } = await dataOf(
+        api.GET("/api/v1/experiments/{experiment_id}/model_def", {
+          params: { path: { experiment_id: id ?? 0 } },
+          signal,
+        }),
+      );
+      return b64Tgz ? unpack(b64Tgz) : [];
+    },
+  });
+}
+
+/** The files as submitted; with another experiment's number, how they differ from that one's. */
+export function Code({ experiment }: { experiment: Experiment }) {
+  const [params, setParams] = useSearchParams();
+  const other = Number(params.get("against") ?? 0) || undefined;
+  const { data: files, error } = useFiles(experiment.id);
+  const theirs = useFiles(other);
+  const refused = error ?? theirs.error;
+  if (refused) return <ErrorPanel error={refused} />;
+  if (!files) return null;
+  if (files.length === 0) {
+    return (
+      <EmptyState command="det experiment create const.yaml .">
+        It was submitted without files.
+      </EmptyState>
+    );
+  }
+  const names = [...new Set([...files, ...(theirs.data ?? [])].map((file) => file.path))].sort();
+  const path =
+    params.get("file") ?? names.find((name) => /\.(py|cc|cpp)$/.test(name)) ?? names[0] ?? "";
+  const find = (list: TarFile[] | undefined) => list?.find((file) => file.path === path);
+  const choose = (name: string) => {
+    const next = new URLSearchParams(params);
+    next.set("file", name);
+    setParams(next, { replace: true });
+  };
+  return (
+    <div className={styles.split}>
+      <div className={styles.stack}>
+        <Against />
+        <ul className={styles.files}>
+          {names.map((name) => (
+            <li key={name}>
+              <button type="button" aria-current={name === path} onClick={() => choose(name)}>
+                {name}{" "}
+                {other !== undefined &&
+                  theirs.data &&
+                  changeMark(find2(files, name), find2(theirs.data, name))}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </div>
+      <FileView
+        path={path}
+        file={find(files)}
+        theirs={other === undefined ? null : find(theirs.data)}
+      />
+    </div>
+  );
+}
+
+const find2 = (list: readonly TarFile[], name: string) => list.find((file) => file.path === name);
+
+function changeMark(mine: TarFile | undefined, theirs: TarFile | undefined): string {
+  if (!mine) return "(only there)";
+  if (!theirs) return "(only here)";
+  return textOf(mine) === textOf(theirs) ? "" : "(differs)";
+}
+
+interface FileProps {
+  path: string;
+  file: TarFile | undefined;
+  /** Null: it is not compared. */
+  theirs: TarFile | undefined | null;
+}
+
+function FileView({ path, file, theirs }: FileProps) {
+  const text = textOf(file);
+  if (theirs !== null) return <DiffView before={textOf(theirs) ?? ""} after={text ?? ""} />;
+  return (
+    <div className={styles.stack}>
+      <div className={styles.choices}>
+        <h2>{path}</h2>
+        <span>{formatBytes(file?.content.length ?? 0)}</span>
+        <button
+          type="button"
+          onClick={() => file && save(path, new Blob([new Uint8Array(file.content)]))}
+        >
+          Download
+        </button>
+      </div>
+      {text === undefined ? <p>Not a text.</p> : <CodeView text={text} label={path} />}
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+import { Link, NavLink, useParams } from "react-router";
+import type { Experiment as Of } from "@/api/types";
+import { formatNumber } from "@/charts/format";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { useCrumbs } from "@/components/Frame/useCrumbs";
+import { State } from "@/components/State/State";
+import { paths } from "@/paths";
+import { Actions } from "./Actions";
+import { Code } from "./Code";
+import { Configuration } from "./Configuration";
+import styles from "./Experiment.module.css";
+import { Fork } from "./Fork";
+import { Hyperparameters } from "./Hyperparameters";
+import { Logs } from "./Logs";
+import { Notes } from "./Notes";
+import { Overview } from "./Overview";
+import { Search } from "./Search";
+import { Trials } from "./Trials";
+import { useExperiment } from "./useExperiment";
+
+const TABS: [tab: string, label: string, Content: React.ComponentType<{ experiment: Of }>][] = [
+  ["", "Overview", Overview],
+  ["trials", "Trials", Trials],
+  ["hyperparameters", "Hyperparameters", Hyperparameters],
+  ["search", "Search", Search],
+  ["code", "Code", Code],
+  ["configuration", "Configuration", Configuration],
+  ["notes", "Notes", Notes],
+  ["logs", "Logs", Logs],
+];
+
+/** One experiment: its status line, and a tab that the address names. */
+export default function Experiment() {
+  const { id: text = "", tab = "" } = useParams();
+  const id = Number(text);
+  const { experiment, error, refetch } = useExperiment(id);
+  useCrumbs([
+    { label: "Experiments", to: paths.experiments },
+    { label: `${id} ${experiment?.name ?? ""}` },
+  ]);
+  if (error) return <ErrorPanel error={error} onRetry={() => void refetch()} />;
+  if (!experiment) return <p>Reading experiment {text}…</p>;
+  const [, , Content] = TABS.find(([name]) => name === tab) ?? [
+    "",
+    "",
+    tab === "fork" ? Fork : Overview,
+  ];
+  return (
+    <div className={styles.page}>
+      <StatusLine experiment={experiment} />
+      <nav className={styles.tabs} aria-label="Parts of the experiment">
+        {TABS.map(([name, label]) => (
+          <NavLink key={name} to={paths.experiment(id, name)} end>
+            {label}
+            {name === "trials" && <span className={styles.count}> {experiment.numTrials}</span>}
+          </NavLink>
+        ))}
+      </nav>
+      <div className={styles.content}>
+        <Content experiment={experiment} />
+      </div>
+    </div>
+  );
+}
+
+function StatusLine({ experiment: e }: { experiment: Of }) {
+  const percent = Math.floor((e.progress ?? 0) * 100);
+  return (
+    <header className={styles.status}>
+      <h1 className="visually-hidden">
+        Experiment {e.id} {e.name}
+      </h1>
+      <State state={e.state} />
+      <progress aria-label="Progress" value={percent} max={100} />
+      <span>{percent} %</span>
+      {e.bestTrialId ? (
+        <span>
+          best {formatNumber(e.bestTrialSearcherMetric)}{" "}
+          <Link to={paths.trial(e.bestTrialId)}>(trial {e.bestTrialId})</Link>
+        </span>
+      ) : null}
+      {e.stateReason && <span className={styles.reason}>{e.stateReason}</span>}
+      <Actions experiment={e} />
+    </header>
+  );
+}

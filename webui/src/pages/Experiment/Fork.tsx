@@ -1,0 +1,85 @@
+import { useEffect, useState } from "react";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "react-router";
+import { api, dataOf } from "@/api/client";
+import type { Experiment } from "@/api/types";
+import { paths } from "@/paths";
+import styles from "./Experiment.module.css";
+
+// After the last key, so that not every one is a call.
+const PAUSE = 300;
+
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), PAUSE);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
+
+/** A new experiment from this one's files and an edited configuration, which the master checks as one types. */
+export function Fork({ experiment }: { experiment: Experiment }) {
+  const parentId = experiment.id ?? 0;
+  const [config, setConfig] = useState(experiment.originalConfig ?? "");
+  const settled = useSettled(config);
+  const navigate = useNavigate();
+  const check = useQuery({
+    queryKey: ["experiment", parentId, "fork", settled],
+    retry: false,
+    gcTime: 0,
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.POST("/api/v1/experiments", {
+          body: { config: settled, parentId, validateOnly: true },
+          signal,
+        }),
+      ),
+  });
+  const create = useMutation({
+    mutationFn: (requestId: string) =>
+      dataOf(
+        api.POST("/api/v1/experiments", { body: { config, parentId, activate: true, requestId } }),
+      ),
+    onSuccess: ({ experiment: made }) => void navigate(paths.experiment(made?.id ?? 0)),
+  });
+  // The same text never makes two experiments, however often the button is pressed.
+  const [requestId, setRequestId] = useState(() => crypto.randomUUID());
+  const edit = (text: string) => {
+    setConfig(text);
+    setRequestId(crypto.randomUUID());
+  };
+  const problem = create.error ?? check.error;
+  const isChecked = settled === config && check.isSuccess;
+  return (
+    <div className={styles.stack}>
+      <h2>Fork of experiment {parentId}: its files, with this configuration</h2>
+      <textarea
+        className={styles.editor}
+        aria-label="Configuration, in YAML"
+        aria-invalid={problem !== null}
+        aria-describedby="fork-problems"
+        spellCheck={false}
+        value={config}
+        onChange={(event) => edit(event.target.value)}
+      />
+      <div id="fork-problems" role="status">
+        {problem && <pre className={styles.problems}>{problem.message}</pre>}
+        {isChecked && !problem && "The configuration is good."}
+        {check.data?.configWarnings?.map((warning) => (
+          <p key={warning}>{warning}</p>
+        ))}
+      </div>
+      <div>
+        <button
+          type="button"
+          className="primary"
+          disabled={!isChecked || create.isPending}
+          onClick={() => create.mutate(requestId)}
+        >
+          Start
+        </button>
+      </div>
+    </div>
+  );
+}

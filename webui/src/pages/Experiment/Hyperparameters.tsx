@@ -1,0 +1,94 @@
+import { useQuery } from "@tanstack/react-query";
+import { api, dataOf } from "@/api/client";
+import type { Experiment } from "@/api/types";
+import { ParallelCoordinates } from "@/charts/ParallelCoordinates";
+import { ScatterChart } from "@/charts/ScatterChart";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import styles from "./Experiment.module.css";
+import { hparamNames, hparamOf } from "./Trials";
+
+// As many lines as can be told apart at all.
+const MOST = 1000;
+
+/** What the searcher's metric became by what was chosen. */
+export function Hyperparameters({ experiment }: { experiment: Experiment }) {
+  const id = experiment.id ?? 0;
+  const {
+    data: runs = [],
+    error,
+    isLoading,
+  } = useQuery({
+    queryKey: ["experiment-parts", id, "choices"],
+    queryFn: async ({ signal }) => {
+      const children = [
+        { kind: "field", columnName: "experimentId", operator: "=", value: id },
+        { kind: "field", columnName: "searcherMetricsVal", operator: "notEmpty", value: null },
+      ];
+      const filter = JSON.stringify({
+        showArchived: true,
+        filterGroup: { kind: "group", conjunction: "and", children },
+      });
+      const order = isSmallerBetter(experiment) ? "asc" : "desc";
+      const body = { filter, limit: MOST, sort: `searcherMetricsVal=${order}` };
+      return (await dataOf(api.POST("/api/v1/runs", { body, signal }))).runs ?? [];
+    },
+  });
+  if (error) return <ErrorPanel error={error} />;
+  const metric = experiment.searcherMetric ?? "metric";
+  const values = runs.map((run) => run.searcherMetricValue ?? NaN);
+  const axes = hparamNames(experiment)
+    .map((name) => ({
+      name,
+      values: runs.map((run) => hparamOf(run.hyperparameters, name)),
+      isLog: typeOf(experiment, name) === "log",
+    }))
+    .filter((axis) => new Set(axis.values).size > 1);
+  if (!isLoading && (runs.length === 0 || axes.length === 0)) {
+    return (
+      <EmptyState command="det experiment create adaptive.yaml .">
+        {runs.length === 0
+          ? `No trial has reported ${metric} yet.`
+          : "All trials have the same hyperparameters; a search varies them."}
+      </EmptyState>
+    );
+  }
+  return (
+    <div className={styles.stack}>
+      <h2>
+        {runs.length} trials by {metric}; drag along an axis to keep some
+      </h2>
+      <ParallelCoordinates
+        axes={[...axes, { name: metric, values }]}
+        colourBy={values}
+        smallerIsBetter={isSmallerBetter(experiment)}
+      />
+      <h2>{metric} by each</h2>
+      <div className={styles.choices}>
+        {axes.map((axis) => (
+          <ScatterChart
+            key={axis.name}
+            title={axis.name}
+            x={axis.values}
+            y={values}
+            labels={runs.map((run) => `trial ${run.id ?? 0}`)}
+            isLog={axis.isLog}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function isSmallerBetter(experiment: Experiment): boolean {
+  const config = experiment.config as { searcher?: { smaller_is_better?: boolean } } | undefined;
+  return config?.searcher?.smaller_is_better ?? true;
+}
+
+function typeOf(experiment: Experiment, path: string): unknown {
+  let value: unknown = (experiment.config as { hyperparameters?: unknown } | undefined)
+    ?.hyperparameters;
+  for (const name of path.split("."))
+    value = (value as Record<string, unknown> | undefined)?.[name];
+  return (value as { type?: unknown } | undefined)?.type;
+}

@@ -1,0 +1,42 @@
+import { useSearchParams } from "react-router";
+import type { Experiment } from "@/api/types";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { LogView } from "@/components/LogView/LogView";
+import { isTerminal } from "@/components/LogView/filters";
+import styles from "./Experiment.module.css";
+
+/** The log of one of the trials; the first one's unless the address says another. */
+export function Logs({ experiment }: { experiment: Experiment }) {
+  const [params, setParams] = useSearchParams();
+  const ids = experiment.trialIds ?? [];
+  const chosen = Number(params.get("trial") ?? 0) || ids[0];
+  if (chosen === undefined) {
+    return (
+      <EmptyState command={`det experiment describe ${experiment.id ?? 0}`}>
+        No trial has started yet.
+      </EmptyState>
+    );
+  }
+  return (
+    <div className={`${styles.stack} ${styles.full}`}>
+      {ids.length > 1 && (
+        <label>
+          Trial{" "}
+          <select
+            value={chosen}
+            onChange={(event) => {
+              const next = new URLSearchParams(params);
+              next.set("trial", event.target.value);
+              setParams(next, { replace: true });
+            }}
+          >
+            {ids.map((id) => (
+              <option key={id}>{id}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      <LogView key={chosen} trialId={chosen} follow={!isTerminal(experiment.state)} />
+    </div>
+  );
+}

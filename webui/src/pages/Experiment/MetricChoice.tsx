@@ -1,0 +1,26 @@
+import { useSearchParams } from "react-router";
+import type { Metric } from "./useExperiment";
+
+/** Which metric the page shows; the address keeps it. */
+export function MetricChoice({ metrics, metric }: { metrics: readonly Metric[]; metric: Metric }) {
+  const [params, setParams] = useSearchParams();
+  return (
+    <label>
+      Metric{" "}
+      <select
+        value={`${metric.group}.${metric.name}`}
+        onChange={(event) => {
+          const next = new URLSearchParams(params);
+          next.set("metric", event.target.value);
+          setParams(next, { replace: true });
+        }}
+      >
+        {metrics.map(({ group, name }) => (
+          <option key={`${group}.${name}`} value={`${group}.${name}`}>
+            {group} {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,75 @@
+import DOMPurify from "dompurify";
+import { marked } from "marked";
+import { useMemo, useState } from "react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { api } from "@/api/client";
+import type { Experiment } from "@/api/types";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import styles from "./Experiment.module.css";
+
+/** Markdown as HTML that cannot do anything: no script, no style, nothing from another host. */
+export function toHtml(markdown: string): string {
+  return DOMPurify.sanitize(marked.parse(markdown, { async: false }), {
+    FORBID_TAGS: ["style", "img", "form", "input", "video", "audio", "iframe"],
+    FORBID_ATTR: ["style"],
+  });
+}
+
+/** What people wrote about the experiment, in Markdown. */
+export function Notes({ experiment }: { experiment: Experiment }) {
+  const id = experiment.id ?? 0;
+  const client = useQueryClient();
+  const [draft, setDraft] = useState<string>();
+  const keep = useMutation({
+    mutationFn: (notes: string) =>
+      api.PATCH("/api/v1/experiments/{experiment_id}", {
+        params: { path: { experiment_id: id } },
+        body: { notes },
+      }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ["experiment", id] });
+      setDraft(undefined);
+    },
+  });
+  const html = useMemo(() => toHtml(draft ?? experiment.notes ?? ""), [draft, experiment.notes]);
+  return (
+    <div className={styles.stack}>
+      {keep.error && <ErrorPanel error={keep.error} />}
+      {draft === undefined ? (
+        <div>
+          <button type="button" onClick={() => setDraft(experiment.notes ?? "")}>
+            Edit
+          </button>
+        </div>
+      ) : (
+        <>
+          <textarea
+            className={styles.editor}
+            aria-label="Notes, in Markdown"
+            value={draft}
+            onChange={(event) => setDraft(event.target.value)}
+          />
+          <div className={styles.choices}>
+            <button
+              type="button"
+              className="primary"
+              disabled={keep.isPending}
+              onClick={() => keep.mutate(draft)}
+            >
+              Save
+            </button>
+            <button type="button" onClick={() => setDraft(undefined)}>
+              Cancel
+            </button>
+          </div>
+        </>
+      )}
+      {html ? (
+        <div className={styles.prose} dangerouslySetInnerHTML={{ __html: html }} />
+      ) : (
+        <EmptyState command={`det experiment set notes ${id} "…"`}>No notes yet.</EmptyState>
+      )}
+    </div>
+  );
+}

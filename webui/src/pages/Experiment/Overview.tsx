@@ -1,0 +1,84 @@
+import { useMemo } from "react";
+import { Link, useSearchParams } from "react-router";
+import type { Experiment } from "@/api/types";
+import { formatBytes } from "@/charts/format";
+import { duration } from "@/format";
+import { LineChart } from "@/charts/LineChart";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Time } from "@/components/Time/Time";
+import { paths } from "@/paths";
+import { firstMetric, toSeries } from "./curves";
+import styles from "./Experiment.module.css";
+import { MetricChoice } from "./MetricChoice";
+import { useCurves, useMetricNames } from "./useExperiment";
+
+/** The learning curves of all trials, and what the experiment is. */
+export function Overview({ experiment }: { experiment: Experiment }) {
+  const id = experiment.id ?? 0;
+  const [params] = useSearchParams();
+  const { data: metrics = [], isLoading } = useMetricNames(id);
+  const chosen = params.get("metric");
+  const metric =
+    metrics.find((m) => `${m.group}.${m.name}` === chosen) ??
+    firstMetric(metrics, experiment.searcherMetric);
+  const { data: trials, error } = useCurves(id, metric);
+  const name = metric?.name ?? "";
+  const series = useMemo(() => toSeries(trials ?? [], name), [trials, name]);
+  const isSearched = metric?.group === "validation" && name === experiment.searcherMetric;
+  return (
+    <div className={styles.stack}>
+      {error && <ErrorPanel error={error} />}
+      {metric ? (
+        <>
+          <MetricChoice metrics={metrics} metric={metric} />
+          <LineChart
+            title={`${metric.group} ${metric.name}`}
+            series={series}
+            xLabel="batches"
+            height={360}
+            {...(isSearched &&
+              experiment.bestTrialSearcherMetric !== undefined && {
+                best: experiment.bestTrialSearcherMetric,
+              })}
+          />
+        </>
+      ) : (
+        !isLoading && (
+          <EmptyState command={`det experiment logs -f ${id}`}>
+            No trial has reported a metric yet.
+          </EmptyState>
+        )
+      )}
+      <Facts experiment={experiment} />
+    </div>
+  );
+}
+
+function Facts({ experiment: e }: { experiment: Experiment }) {
+  const facts: [string, React.ReactNode][] = [
+    ["Description", e.description || "–"],
+    ["Labels", e.labels?.join(", ") || "–"],
+    ["Started", <Time key="start" at={e.startTime} />],
+    ["Took", duration(e.duration ?? 0)],
+    ["Owner", e.displayName || e.username || "–"],
+    ["Project", `${e.workspaceName ?? ""} / ${e.projectName ?? ""}`],
+    ["Searcher", `${e.searcherType ?? ""} on ${e.searcherMetric ?? ""}`],
+    ["Resource pool", e.resourcePool || "–"],
+    ["Checkpoints", `${e.checkpointCount ?? 0}, ${formatBytes(Number(e.checkpointSize ?? 0))}`],
+    [
+      "Forked from",
+      e.forkedFrom ? <Link to={paths.experiment(e.forkedFrom)}>{e.forkedFrom}</Link> : "–",
+    ],
+  ];
+  return (
+    <dl className={styles.facts}>
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

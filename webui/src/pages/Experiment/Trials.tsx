@@ -1,0 +1,140 @@
+import { useCallback, useMemo, useState } from "react";
+import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
+import { Link, useSearchParams } from "react-router";
+import { api, dataOf } from "@/api/client";
+import type { Experiment, Message } from "@/api/types";
+import { formatNumber } from "@/charts/format";
+import { duration } from "@/format";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { State } from "@/components/State/State";
+import { DataTable, type Cell, type TableColumn } from "@/components/table/DataTable";
+import { Time } from "@/components/Time/Time";
+import { readView, writeView, type TableView } from "@/components/table/view";
+import { paths } from "@/paths";
+import styles from "./Experiment.module.css";
+
+type Run = Message["FlatRun"];
+const PAGE = 100;
+
+const COLUMNS: TableColumn[] = [
+  { name: "id", head: "Trial", isNumber: false, width: 90 },
+  { name: "state", head: "State", isNumber: false, width: 140 },
+  { name: "searcherMetricsVal", head: "Searcher metric", isNumber: true, width: 140 },
+  { name: "checkpointCount", head: "Checkpoints", isNumber: true, width: 110 },
+  { name: "startTime", head: "Started", isNumber: false, width: 120 },
+  { name: "duration", head: "Took", isNumber: true, width: 100 },
+];
+
+/** The trials of the experiment, with their hyperparameters, sorted in the master. */
+export function Trials({ experiment }: { experiment: Experiment }) {
+  const id = experiment.id ?? 0;
+  const [params, setParams] = useSearchParams();
+  const names = hparamNames(experiment);
+  const columns = [
+    ...COLUMNS,
+    ...names.map((name) => ({ name: `hp.${name}`, head: name, isNumber: true, width: 120 })),
+  ];
+  const base: TableView = {
+    ...{ filter: "", text: "", pinned: 1, widths: {}, heat: [], showArchived: true },
+    columns: columns.map((column) => column.name),
+    sort: [{ column: "id", isDescending: false }],
+  };
+  const view = readView(params, base);
+  const [selected, setSelected] = useState<ReadonlySet<number>>(new Set());
+  const [[from, to], setRange] = useState<[number, number]>([0, 50]);
+  const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
+  const sort = view.sort.map((by) => `${by.column}=${by.isDescending ? "desc" : "asc"}`).join(",");
+  const { total, rowAt, error } = useTrials(id, sort, from, to);
+  return (
+    <div className={`${styles.stack} ${styles.full}`}>
+      {error && <ErrorPanel error={error} />}
+      {selected.size > 0 && (
+        <p>
+          {selected.size} selected: <Link to={paths.compare([...selected])}>Compare</Link>
+        </p>
+      )}
+      <DataTable<Run>
+        label="Trials"
+        columns={view.columns.flatMap((name) => columns.filter((column) => column.name === name))}
+        count={total}
+        rowAt={rowAt}
+        idOf={(run) => run.id ?? 0}
+        cellOf={cellOf}
+        onRange={onRange}
+        view={view}
+        onView={(next) => setParams(writeView(params, next, base), { replace: true })}
+        selected={selected}
+        onSelect={setSelected}
+      />
+    </div>
+  );
+}
+
+/** The paths of hyperparameters in a configuration; those that hold others are not ones themselves. */
+export function hparamNames(experiment: Experiment): string[] {
+  const names: string[] = [];
+  const walk = (value: unknown, path: string) => {
+    if (typeof value !== "object" || value === null || "type" in value || Array.isArray(value)) {
+      names.push(path);
+      return;
+    }
+    for (const [name, inside] of Object.entries(value))
+      walk(inside, path ? `${path}.${name}` : name);
+  };
+  const config = experiment.config as { hyperparameters?: Record<string, unknown> } | undefined;
+  for (const [name, value] of Object.entries(config?.hyperparameters ?? {})) walk(value, name);
+  return names.sort();
+}
+
+/** A hyperparameter by its path in what a trial was given. */
+export function hparamOf(hparams: unknown, path: string): string | number | undefined {
+  let value: unknown = hparams;
+  for (const name of path.split("."))
+    value = (value as Record<string, unknown> | undefined)?.[name];
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "number" || typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function cellOf(run: Run, column: string): Cell {
+  const id = run.id ?? 0;
+  if (column === "id") return { content: <Link to={paths.trial(id)}>{id}</Link> };
+  if (column === "state") return { content: <State state={run.state} /> };
+  if (column === "searcherMetricsVal") return { content: formatNumber(run.searcherMetricValue) };
+  if (column === "startTime") return { content: <Time at={run.startTime} /> };
+  if (column === "duration") return { content: duration(run.duration ?? 0) };
+  if (column === "checkpointCount") return { content: run.checkpointCount };
+  const value = hparamOf(run.hyperparameters, column.slice("hp.".length));
+  return { content: typeof value === "number" ? formatNumber(value) : (value ?? "–") };
+}
+
+function useTrials(id: number, sort: string, from: number, to: number) {
+  const filter = useMemo(() => {
+    const children = [{ kind: "field", columnName: "experimentId", operator: "=", value: id }];
+    return JSON.stringify({
+      showArchived: true,
+      filterGroup: { kind: "group", conjunction: "and", children },
+    });
+  }, [id]);
+  const optionsOf = (page: number) => ({
+    queryKey: ["experiment-parts", id, "trials", sort, page],
+    gcTime: 30_000,
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      dataOf(
+        api.POST("/api/v1/runs", {
+          body: { filter, sort, offset: page * PAGE, limit: PAGE },
+          signal,
+        }),
+      ),
+  });
+  const first = useQuery({ ...optionsOf(0), placeholderData: keepPreviousData });
+  const total = first.data?.pagination?.total ?? 0;
+  const last = Math.floor(Math.max(0, Math.min(to, total) - 1) / PAGE);
+  const pages: number[] = [];
+  for (let page = Math.max(1, Math.floor(from / PAGE)); page <= last; page++) pages.push(page);
+  const others = useQueries({ queries: pages.map(optionsOf) });
+  const rowAt = (index: number): Run | undefined => {
+    const page = Math.floor(index / PAGE);
+    return (page === 0 ? first.data : others[pages.indexOf(page)]?.data)?.runs?.[index % PAGE];
+  };
+  return { total, rowAt, error: first.error };
+}

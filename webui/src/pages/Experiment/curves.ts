@@ -1,0 +1,39 @@
+import type { Message } from "@/api/types";
+import type { Series } from "@/charts/series";
+
+type Trial = NonNullable<Message["TrialsSampleResponse"]["trials"]>[number];
+
+/** A trial's choice in few words: "lr 0.1, x 3". */
+export function hparamsText(hparams: Record<string, unknown> | undefined): string {
+  return Object.entries(hparams ?? {})
+    .map(([name, value]) => {
+      const said = typeof value === "number" ? Number(value.toPrecision(3)) : JSON.stringify(value);
+      return `${name} ${said}`;
+    })
+    .join(", ");
+}
+
+/** The sampled trials as curves over batches. */
+export function toSeries(trials: readonly Trial[], metric: string): Series[] {
+  return trials.map((trial, rank) => {
+    const data = trial.data ?? [];
+    const x = Float64Array.from(data, (point) => point.batches ?? 0);
+    const y = Float64Array.from(data, (point) => {
+      const value = (point.values as Record<string, unknown> | undefined)?.[metric];
+      return typeof value === "number" ? value : NaN;
+    });
+    return { id: String(trial.trialId ?? 0), label: `trial ${trial.trialId ?? 0}`, x, y, rank };
+  });
+}
+
+/** The metric that a page shows first: the searcher's of validation, else any. */
+export function firstMetric<M extends { group: string; name: string }>(
+  metrics: readonly M[],
+  searcherMetric: string | undefined,
+): M | undefined {
+  return (
+    metrics.find((m) => m.group === "validation" && m.name === searcherMetric) ??
+    metrics.find((m) => m.group === "validation") ??
+    metrics[0]
+  );
+}

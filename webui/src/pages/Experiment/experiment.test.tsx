@@ -1,0 +1,125 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { gzip } from "pako";
+import { createMemoryRouter, RouterProvider } from "react-router";
+import { describe, expect, it, vi } from "vitest";
+import { verbsFor } from "./Actions";
+import { firstMetric, hparamsText, toSeries } from "./curves";
+import { Fork } from "./Fork";
+import { toHtml } from "./Notes";
+import { readTar, textOf, unpack } from "./tar";
+import { hparamNames, hparamOf } from "./Trials";
+
+/** A tar entry as its format says: a header of 512 bytes, then the content in blocks of 512. */
+function entry(path: string, content: string, type = "0"): Uint8Array {
+  const bytes = new Uint8Array(512 + Math.ceil(content.length / 512) * 512);
+  const put = (at: number, text: string) => bytes.set(new TextEncoder().encode(text), at);
+  put(0, path.slice(0, 100));
+  put(124, content.length.toString(8).padStart(11, "0"));
+  put(156, type);
+  put(257, "ustar");
+  put(512, content);
+  return bytes;
+}
+
+const join = (...parts: Uint8Array[]) => Uint8Array.from(parts.flatMap((part) => [...part]));
+
+describe("a context directory", () => {
+  const long = "a/".repeat(80) + "deep.py";
+  const archive = join(
+    entry("./train.py", "print(1)\n"),
+    entry("model", "", "5"),
+    entry("././@LongLink", long, "L"),
+    entry(long, "deep"),
+    entry("data.bin", "\0\x01"),
+    new Uint8Array(1024),
+  );
+
+  it("is read to its files", () => {
+    const files = readTar(archive);
+    expect(files.map((file) => file.path)).toEqual([long, "data.bin", "train.py"]);
+    expect(files.map(textOf)).toEqual(["deep", undefined, "print(1)\n"]);
+  });
+
+  it("may be followed by zeros when it is packed", () => {
+    const packed = join(gzip(archive), new Uint8Array(700));
+    expect(unpack(btoa(String.fromCharCode(...packed)))).toHaveLength(3);
+  });
+});
+
+it("shows notes without what could do anything", () => {
+  const html = toHtml(
+    "# Head\n<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n[a](javascript:alert(1)) **b**",
+  );
+  expect(html).toContain("<h1>Head</h1>");
+  expect(html).toContain("<strong>b</strong>");
+  expect(html).not.toMatch(/script|onerror|<img/);
+});
+
+it("offers what a state allows", () => {
+  expect(verbsFor("RUNNING", false)).toEqual(["pause", "cancel", "kill"]);
+  expect(verbsFor("PAUSED", false)).toEqual(["activate", "cancel", "kill"]);
+  expect(verbsFor("STOPPING_CANCELED", false)).toEqual(["kill"]);
+  expect(verbsFor("COMPLETED", true)).toEqual(["unarchive"]);
+  expect(verbsFor("DELETING", false)).toEqual([]);
+});
+
+it("makes curves of sampled trials, with gaps where a value is no number", () => {
+  const data = [
+    { batches: 1, values: { loss: 2 } },
+    { batches: 2, values: { loss: "NaN" } },
+  ] as never;
+  const [series] = toSeries([{ trialId: 7, data }], "loss");
+  expect(series).toMatchObject({ id: "7", label: "trial 7", rank: 0 });
+  expect([...(series ? Array.from(series.y) : [])]).toEqual([2, NaN]);
+  expect(hparamsText({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123, opt "sgd"');
+  const metrics = [
+    { group: "training", name: "loss" },
+    { group: "validation", name: "error" },
+  ];
+  expect(firstMetric(metrics, "loss")).toEqual(metrics[1]);
+});
+
+it("knows hyperparameters by their paths", () => {
+  const config = {
+    hyperparameters: { lr: { type: "log" }, net: { depth: { type: "int" }, act: "relu" } },
+  };
+  expect(hparamNames({ config: config as never })).toEqual(["lr", "net.act", "net.depth"]);
+  expect(hparamOf({ net: { depth: 3 } }, "net.depth")).toBe(3);
+  expect(hparamOf({ net: { depth: 3 } }, "net.width")).toBeUndefined();
+});
+
+describe("Fork", () => {
+  const answers = (text: string, status: number) =>
+    vi.stubGlobal(
+      "fetch",
+      vi.fn(() => Promise.resolve(new Response(text, { status }))),
+    );
+  const show = () => {
+    const router = createMemoryRouter([
+      { path: "/", element: <Fork experiment={{ id: 1, originalConfig: "name: a\n" }} /> },
+      { path: "/experiments/:id", element: <p>made</p> },
+    ]);
+    render(
+      <QueryClientProvider client={new QueryClient()}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>,
+    );
+  };
+
+  it("says what the master finds wrong, and does not start", async () => {
+    answers('{"error":{"code":3,"reason":"InvalidArgument","error":"searcher: missing"}}', 400);
+    show();
+    expect(await screen.findByText("searcher: missing")).toBeInTheDocument();
+    expect(screen.getByRole("button", { name: "Start" })).toBeDisabled();
+  });
+
+  it("starts what is good and goes there", async () => {
+    answers('{"experiment":{"id":8}}', 200);
+    show();
+    expect(await screen.findByText("The configuration is good.")).toBeInTheDocument();
+    await userEvent.click(screen.getByRole("button", { name: "Start" }));
+    expect(await screen.findByText("made")).toBeInTheDocument();
+  });
+});

@@ -1,0 +1,109 @@
+import { useEffect, useRef } from "react";
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { api, dataOf } from "@/api/client";
+import { readLines, queryOf } from "@/api/lines";
+import type { Message } from "@/api/types";
+import { useStream, useStreamed } from "@/api/useStream";
+
+type Experiment = Message["Experiment"];
+
+/** An experiment with its configuration, kept up to date by the page's one stream. */
+export function useExperiment(id: number) {
+  const client = useQueryClient();
+  const read = useQuery({
+    queryKey: ["experiment", id],
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET("/api/v1/experiments/{experiment_id}", {
+          params: { path: { experiment_id: id } },
+          signal,
+        }),
+      ),
+  });
+  const { live } = useStream<{ experiment: Experiment }>(`/api/v1/experiments/${id}/watch`, [
+    "experiment-now",
+    id,
+  ]);
+  const now = useStreamed<{ experiment: Experiment }>(["experiment-now", id])?.experiment;
+
+  // News come in bursts: what hangs on them is read again at most once a second.
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => {
+    if (!now || timer.current) return;
+    timer.current = setTimeout(() => {
+      timer.current = undefined;
+      void client.invalidateQueries({ queryKey: ["experiment-parts", id] });
+    }, 1000);
+  }, [client, id, now]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+
+  const experiment: Experiment | undefined = read.data && { ...read.data.experiment, ...now };
+  return { experiment, error: read.error, refetch: read.refetch, isLive: live };
+}
+
+/** A metric by its group and name. */
+export interface Metric {
+  group: string;
+  name: string;
+}
+
+/** The metrics that the experiment's trials report. */
+export function useMetricNames(id: number) {
+  return useQuery({
+    queryKey: ["experiment-parts", id, "metrics"],
+    queryFn: async ({ signal }) => {
+      const path = `/api/v1/experiments/metrics-stream/metric-names?ids=${id}`;
+      const [names] = await readLines<Message["ExpMetricNamesResponse"]>(path, signal);
+      return (names?.metricNames ?? []).map(({ group = "", name = "" }): Metric => ({
+        group,
+        name,
+      }));
+    },
+  });
+}
+
+/** The curves of a metric of the best trials (500 at most), thinned out so that peaks stay. */
+export function useCurves(id: number, metric: Metric | undefined) {
+  return useQuery({
+    queryKey: ["experiment-parts", id, "curves", metric],
+    enabled: metric !== undefined,
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }) => {
+      const query = queryOf({
+        metricName: metric?.name,
+        group: metric?.group,
+        maxTrials: 500,
+        maxDatapoints: 1000,
+      });
+      const path = `/api/v1/experiments/${id}/metrics-stream/trials-sample?${query}`;
+      const [sample] = await readLines<Message["TrialsSampleResponse"]>(path, signal);
+      return sample?.trials ?? [];
+    },
+  });
+}
+
+/** Where the search stands: rungs, best, front. */
+export function useSearch(id: number) {
+  return useQuery({
+    queryKey: ["experiment-parts", id, "search"],
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET("/api/v1/experiments/{experiment_id}/search", {
+          params: { path: { experiment_id: id } },
+          signal,
+        }),
+      ),
+  });
+}
+
+export type Verb = "pause" | "activate" | "cancel" | "kill" | "archive" | "unarchive";
+
+/** Does something to the experiment; its stream shows what became of it. */
+export function useVerb(id: number) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (verb: Verb) =>
+      api.POST(`/api/v1/experiments/{id}/${verb}`, { params: { path: { id } } }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["experiment", id] }),
+  });
+}

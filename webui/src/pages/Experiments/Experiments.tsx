@@ -1,0 +1,139 @@
+import { useCallback, useMemo, useState } from "react";
+import { useSearchParams } from "react-router";
+import { useIsDark } from "@/charts/theme";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { DataTable } from "@/components/table/DataTable";
+import { FilterError } from "@/components/table/filter";
+import { readView, writeView, type TableView } from "@/components/table/view";
+import { BulkBar } from "./BulkBar";
+import { cellOf, tableColumn } from "./cells";
+import { ColumnPicker } from "./ColumnPicker";
+import styles from "./Experiments.module.css";
+import { FilterBar } from "./FilterBar";
+import { rowsBetween, valueOf, type Kind, type Row } from "./rows";
+import { SavedViews } from "./SavedViews";
+import { baseView, searchOf } from "./search";
+import { useColumns } from "./useColumns";
+import { useRows } from "./useRows";
+
+const NOTHING = { filter: '{"showArchived":false}', sort: "" };
+
+/** All experiments, or all runs, as a table that is searched in the master. */
+export default function Experiments() {
+  const [params, setParams] = useSearchParams();
+  const kind: Kind = params.get("of") === "runs" ? "runs" : "experiments";
+  const projectId = Number(params.get("project") ?? 0) || undefined;
+  const base = useMemo(() => baseView(kind), [kind]);
+  const view = useMemo(() => readView(params, base), [params, base]);
+  const setView = (next: TableView) => setParams(writeView(params, next, base), { replace: true });
+  const [selected, setSelected] = useState<ReadonlyMap<number, Row | undefined>>(new Map());
+  const [[from, to], setRange] = useState<[number, number]>([0, 50]);
+  const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
+  const isDark = useIsDark();
+
+  const { data: columns = [], error: columnsError } = useColumns(kind, projectId);
+  const found = useMemo(
+    () => searchOf(view, kind, projectId, columns),
+    [view, kind, projectId, columns],
+  );
+  const wrong = found instanceof FilterError && columns.length > 0 ? found : undefined;
+  const search = found instanceof FilterError ? { ...NOTHING, kind, projectId } : found;
+  const shown = view.columns.map(
+    (name) =>
+      columns.find((column) => column.column === name) ?? {
+        ...{ column: name, displayName: "", location: "LOCATION_TYPE_UNSPECIFIED" as const },
+        type: "COLUMN_TYPE_UNSPECIFIED" as const,
+      },
+  );
+  const needsRuns = shown.some((each) => /^metadata\.|\.(last|min|max|mean)$/.test(each.column));
+  const { total, rowAt, error, isLoading, refetch } = useRows(search, needsRuns, from, to);
+
+  const rangeOf = (name: string): [number, number] | undefined => {
+    if (!view.heat.includes(name)) return undefined;
+    const known = columns.find((column) => column.column === name)?.range;
+    if (known) return known;
+    const values = rowsBetween(rowAt, from, to).map((row) => Number(valueOf(row, name)));
+    const finite = values.filter(Number.isFinite);
+    return finite.length > 0 ? [Math.min(...finite), Math.max(...finite)] : undefined;
+  };
+  const ranges = new Map(view.heat.map((name) => [name, rangeOf(name)]));
+  // Rows that were selected are kept, also once they are out of sight.
+  const select = (ids: ReadonlySet<number>) => {
+    const here = new Map(rowsBetween(rowAt, from, to).map((row) => [row.id, row]));
+    setSelected(new Map([...ids].map((id) => [id, selected.get(id) ?? here.get(id)])));
+  };
+  const switchTo = (of: Kind) => {
+    setSelected(new Map());
+    setParams(of === "runs" ? { of } : {});
+  };
+
+  return (
+    <div className={styles.page}>
+      <div className={styles.tools}>
+        <h1 className="visually-hidden">Experiments</h1>
+        <div role="group" aria-label="Rows are" className={styles.kinds}>
+          {(["experiments", "runs"] as const).map((each) => (
+            <button
+              key={each}
+              type="button"
+              aria-pressed={kind === each}
+              onClick={() => switchTo(each)}
+            >
+              {each === "runs" ? "Runs" : "Experiments"}
+            </button>
+          ))}
+        </div>
+        <FilterBar
+          view={view}
+          onView={setView}
+          error={wrong}
+          columns={columns.map((c) => c.column)}
+        />
+        <label className={styles.check}>
+          <input
+            type="checkbox"
+            checked={view.showArchived}
+            onChange={(event) => setView({ ...view, showArchived: event.target.checked })}
+          />{" "}
+          archived
+        </label>
+        <ColumnPicker columns={columns} view={view} onView={setView} />
+        <SavedViews query={params.toString()} />
+        <span className={styles.count} role="status">
+          {isLoading ? "" : `${total.toLocaleString("en")} ${kind}`}
+        </span>
+      </div>
+      {(error ?? columnsError) && <ErrorPanel error={error ?? columnsError} onRetry={refetch} />}
+      {!isLoading && total === 0 && !error ? (
+        <EmptyState
+          {...(!view.filter && !view.text && { command: "det experiment create const.yaml ." })}
+        >
+          {view.filter || view.text ? `No ${kind} fit the filter.` : `No ${kind} yet.`}
+        </EmptyState>
+      ) : (
+        <DataTable<Row>
+          label={kind === "runs" ? "Runs" : "Experiments"}
+          columns={shown.map(tableColumn)}
+          count={isLoading ? 20 : total}
+          rowAt={rowAt}
+          idOf={(row) => row.id}
+          cellOf={(row, name) => cellOf(row, name, ranges.get(name), isDark)}
+          onRange={onRange}
+          view={view}
+          onView={setView}
+          selected={new Set(selected.keys())}
+          onSelect={select}
+        />
+      )}
+      {selected.size > 0 && (
+        <BulkBar
+          selected={new Set(selected.keys())}
+          rows={[...selected.values()].filter((row) => row !== undefined)}
+          isRuns={kind === "runs"}
+          onClear={() => setSelected(new Map())}
+        />
+      )}
+    </div>
+  );
+}

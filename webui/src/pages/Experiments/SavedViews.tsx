@@ -1,0 +1,46 @@
+import { useState, type SyntheticEvent } from "react";
+import { Link } from "react-router";
+import styles from "./Experiments.module.css";
+import { useSavedViews } from "./useSavedViews";
+
+/** The user's own views: an address each; saving one under a name that is taken replaces it. */
+export function SavedViews({ query }: { query: string }) {
+  const { views, keep, error } = useSavedViews();
+  const [name, setName] = useState("");
+  const save = (event: SyntheticEvent) => {
+    event.preventDefault();
+    if (!name.trim()) return;
+    keep([...views.filter((view) => view.name !== name.trim()), { name: name.trim(), query }]);
+    setName("");
+  };
+  return (
+    <details className={styles.picker}>
+      <summary>Views{views.length > 0 && ` ${views.length}`}</summary>
+      <div className={styles.pickerBody}>
+        {views.map((view) => (
+          <div key={view.name} className={styles.view}>
+            <Link to={`?${view.query}`}>{view.name}</Link>
+            <button
+              type="button"
+              className="plain"
+              aria-label={`Forget ${view.name}`}
+              onClick={() => keep(views.filter((each) => each.name !== view.name))}
+            >
+              ✕
+            </button>
+          </div>
+        ))}
+        <form onSubmit={save} className={styles.view}>
+          <input
+            placeholder="Name of this view"
+            aria-label="Name of this view"
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+          <button type="submit">Save</button>
+        </form>
+        {error && <p role="alert">{error.message}</p>}
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,65 @@
+import { Link } from "react-router";
+import { viridis, wantsDarkText } from "@/charts/colours";
+import { formatBytes, formatNumber } from "@/charts/format";
+import { duration } from "@/format";
+import { State } from "@/components/State/State";
+import type { Cell, TableColumn } from "@/components/table/DataTable";
+import { Time } from "@/components/Time/Time";
+import { paths } from "@/paths";
+import { valueOf, type Row, type Value } from "./rows";
+import type { Column } from "./useColumns";
+
+const WIDTHS: Record<string, number> = {
+  ...{ id: 72, name: 240, experimentName: 240, description: 280, progress: 90, numTrials: 80 },
+  ...{ state: 130, startTime: 140, endTime: 140, tags: 160 },
+};
+
+/** How a column is shown by the table. */
+export function tableColumn(column: Column): TableColumn {
+  const isNumber = column.type === "COLUMN_TYPE_NUMBER" && column.column !== "id";
+  return {
+    name: column.column,
+    head: column.displayName || column.column.replace(/^hp\./, ""),
+    isNumber,
+    width: WIDTHS[column.column] ?? (isNumber ? 120 : 140),
+  };
+}
+
+/** What a row shows in a column; coloured by its place between the column's ends if that is asked for. */
+export function cellOf(
+  row: Row,
+  column: string,
+  range: readonly [number, number] | undefined,
+  isDark: boolean,
+): Cell {
+  const value = valueOf(row, column);
+  const content = contentOf(row, column, value);
+  if (!range || typeof value !== "number") return { content };
+  const share = range[1] > range[0] ? (value - range[0]) / (range[1] - range[0]) : 0.5;
+  const colour = wantsDarkText(share, isDark) ? "#000000" : "#ffffff";
+  return { content, background: viridis(share, isDark), colour };
+}
+
+function contentOf(row: Row, column: string, value: Value): Cell["content"] {
+  if (column === "state") return <State state={value as string | undefined} />;
+  if (value === undefined || value === "") return <span aria-label="none">–</span>;
+  const to = addressOf(row, column);
+  if (to) return <Link to={to}>{String(value)}</Link>;
+  if (column === "startTime" || column === "endTime") return <Time at={String(value)} />;
+  if (column === "duration") return duration(Number(value));
+  if (column === "checkpointSize") return formatBytes(Number(value));
+  if (column === "progress" || column === "experimentProgress")
+    return `${Math.floor(Number(value) * 100)} %`;
+  if (typeof value === "number") return formatNumber(value);
+  if (Array.isArray(value)) return value.join(", ") || "–";
+  return <span title={String(value)}>{String(value)}</span>;
+}
+
+function addressOf(row: Row, column: string): string | undefined {
+  if (row.kind === "experiments") {
+    return column === "id" || column === "name" ? paths.experiment(row.id) : undefined;
+  }
+  if (column === "id" || column === "localId") return paths.trial(row.id);
+  const isExperiment = column === "experimentId" || column === "experimentName";
+  return isExperiment ? paths.experiment(row.run?.experiment?.id ?? 0) : undefined;
+}

@@ -1,0 +1,135 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { render, screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { createMemoryRouter, RouterProvider } from "react-router";
+import { describe, expect, it, vi } from "vitest";
+import { FilterError } from "@/components/table/filter";
+import golden from "./answers.golden.json";
+import Experiments from "./Experiments";
+import { valueOf, type Row } from "./rows";
+import { baseView, searchOf } from "./search";
+
+// What a master answered, word for word.
+const run = golden.runs.runs[0] as never;
+const found = golden.experiments.experiments[0] as unknown as {
+  experiment: never;
+  bestTrial: never;
+};
+const row: Row = { kind: "experiments", id: 1, ...found, run };
+
+describe("a row", () => {
+  it.each([
+    ["name", "mnist-random"],
+    ["tags", ["vision", "baseline"]],
+    ["user", "admin"],
+    ["checkpointSize", 0],
+    ["forkedFrom", undefined],
+    ["searcherMetricsVal", 0.032666637908522533],
+    ["hp.optimizer", "adamw"],
+    ["hp.nowhere", undefined],
+    ["validation.loss.min", 0.032666637908522533],
+    ["system.cpu_util.max", 87.48533516156348],
+    ["metadata.data.version", "v2"],
+  ])("of an experiment says its %s", (column, value) => {
+    expect(valueOf(row, column)).toEqual(value);
+  });
+
+  it("of a run says its own and its experiment's", () => {
+    const own: Row = { kind: "runs", id: 11, run };
+    expect(
+      ["id", "experimentId", "experimentName", "state"].map((name) => valueOf(own, name)),
+    ).toEqual([11, 1, "mnist-random", "STATE_COMPLETED"]);
+  });
+});
+
+it("asks for what is typed, and tells what cannot be read", () => {
+  const view = { ...baseView("experiments"), filter: "lr < 1", text: "mnist" };
+  const columns = [{ column: "hp.lr", type: "COLUMN_TYPE_NUMBER" as const, displayName: "" }];
+  const search = searchOf(view, "experiments", undefined, columns);
+  if (search instanceof FilterError) throw search;
+  expect(search.sort).toBe("id=desc");
+  expect(JSON.parse(search.filter)).toMatchObject({
+    filterGroup: {
+      conjunction: "and",
+      children: [{ children: [{ columnName: "hp.lr" }] }, { conjunction: "or" }],
+    },
+  });
+  expect(searchOf({ ...view, filter: "lr <" }, "experiments", undefined, columns)).toBeInstanceOf(
+    FilterError,
+  );
+});
+
+describe("the page", () => {
+  const asked: { path: string; body: string }[] = [];
+  const show = (address: string) => {
+    asked.length = 0;
+    vi.stubGlobal(
+      "fetch",
+      vi.fn(async (request: Request) => {
+        const path = new URL(request.url).pathname;
+        asked.push({ path, body: request.method === "POST" ? await request.text() : "" });
+        const answers = Object.entries({
+          "/api/v1/experiments-search": golden.experiments,
+          "/api/v1/runs": golden.runs,
+          "/api/v1/workspaces/0/projects": { projects: [{ id: 1 }] },
+          "/api/v1/projects/1/columns": golden.columns,
+          "/api/v1/projects/1/experiments/metric-ranges": golden.ranges,
+        });
+        return Response.json(answers.find(([known]) => known === path)?.[1] ?? {});
+      }),
+    );
+    // The size that a browser would have measured: without it no row is visible.
+    vi.spyOn(Element.prototype, "clientHeight", "get").mockReturnValue(600);
+    vi.spyOn(Element.prototype, "clientWidth", "get").mockReturnValue(1000);
+    const router = createMemoryRouter([{ path: "/experiments", element: <Experiments /> }], {
+      initialEntries: [address],
+    });
+    render(
+      <QueryClientProvider client={new QueryClient()}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>,
+    );
+    return router;
+  };
+
+  it("shows what the address says", async () => {
+    show("/experiments?columns=id,name,validation.loss.min&heat=validation.loss.min");
+    const table = await screen.findByRole("table", { name: "Experiments" });
+    expect(await within(table).findByRole("link", { name: "mnist-random" })).toHaveAttribute(
+      "href",
+      "/experiments/1",
+    );
+    const cell = within(table).getByText("0.03267");
+    expect(cell.closest("[role=cell]")).toHaveStyle({ color: "rgb(0, 0, 0)" });
+  });
+
+  it("keeps the sort in the address, and asks the master for it", async () => {
+    const router = show("/experiments");
+    await userEvent.click(await screen.findByRole("button", { name: "Name" }));
+    expect(router.state.location.search).toBe("?sort=name%3Dasc");
+    await vi.waitFor(() =>
+      expect(asked.some(({ body }) => body.includes('"sort":"name=asc"'))).toBe(true),
+    );
+  });
+
+  it("says where a filter is wrong", async () => {
+    show("/experiments");
+    await screen.findByRole("link", { name: "mnist-random" });
+    await userEvent.type(screen.getByRole("combobox", { name: "Filter" }), "colour is red{Enter}");
+    expect(
+      await screen.findByText('there is no column "colour" (character 1)'),
+    ).toBeInTheDocument();
+  });
+
+  it("does to the selected rows what is asked, and tells how many", async () => {
+    show("/experiments");
+    await userEvent.click(await screen.findByRole("checkbox", { name: "Select 1" }));
+    await userEvent.click(screen.getByRole("button", { name: "Archive" }));
+    expect(await screen.findByText("1 archived")).toBeInTheDocument();
+    expect(asked.map(({ path }) => path)).toContain("/api/v1/experiments/1/archive");
+    expect(screen.getByRole("link", { name: "Compare 1 trials" })).toHaveAttribute(
+      "href",
+      "/compare?trials=11",
+    );
+  });
+});

@@ -1,0 +1,110 @@
+import type { Message } from "@/api/types";
+
+/** What the table lists: experiments, or the runs (trials) of all of them. */
+export type Kind = "experiments" | "runs";
+
+/** A row of either kind; `run` of an experiment is its best, where the answer of a search of runs has it. */
+export interface Row {
+  kind: Kind;
+  id: number;
+  experiment?: Message["Experiment"];
+  bestTrial?: Message["Trial"] | undefined;
+  run?: Message["FlatRun"] | undefined;
+}
+
+export type Value = string | number | boolean | string[] | undefined;
+
+const GROUPS: Record<string, string> = {
+  training: "avg_metrics",
+  validation: "validation_metrics",
+};
+
+/** What a row says in a column of the API's list of columns; undefined: nothing. */
+export function valueOf(row: Row, column: string): Value {
+  if (column.startsWith("hp.")) {
+    return leaf(row.run?.hyperparameters ?? row.bestTrial?.hparams, column.slice("hp.".length));
+  }
+  if (column.startsWith("metadata."))
+    return leaf(row.run?.metadata, column.slice("metadata.".length));
+  const metric = /^([^.]+)\.(.+)\.(last|min|max|mean)$/.exec(column);
+  if (metric) {
+    const [, group = "", name = "", statistic = ""] = metric;
+    const groups = row.run?.summaryMetrics as Summaries | undefined;
+    return groups?.[GROUPS[group] ?? group]?.[name]?.[statistic];
+  }
+  return row.kind === "runs" ? ofRun(row, column) : ofExperiment(row, column);
+}
+
+/** The rows of a window that are here already. */
+export function rowsBetween(
+  rowAt: (index: number) => Row | undefined,
+  from: number,
+  to: number,
+): Row[] {
+  const rows: Row[] = [];
+  for (let i = from; i < to; i++) {
+    const row = rowAt(i);
+    if (row) rows.push(row);
+  }
+  return rows;
+}
+
+type Summaries = Record<string, Record<string, Record<string, number>>>;
+
+// A path of nested objects: "optimizer.lr"; a name may hold dots itself.
+function leaf(value: unknown, path: string): Value {
+  if (typeof value !== "object" || value === null) return undefined;
+  const fields = value as Record<string, unknown>;
+  if (path in fields) return shown(fields[path]);
+  for (const [name, inside] of Object.entries(fields)) {
+    if (!path.startsWith(name + ".")) continue;
+    const found = leaf(inside, path.slice(name.length + 1));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function shown(value: unknown): Value {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
+    return value;
+  }
+  return JSON.stringify(value);
+}
+
+function ofExperiment({ experiment, bestTrial }: Row, column: string): Value {
+  if (!experiment) return undefined;
+  switch (column) {
+    case "tags":
+      return experiment.labels;
+    case "user":
+      return experiment.displayName || experiment.username;
+    case "searcherMetricsVal":
+      return experiment.bestTrialSearcherMetric ?? bestTrial?.searcherMetricValue;
+    case "checkpointSize":
+      return Number(experiment.checkpointSize ?? 0);
+    case "forkedFrom":
+      return experiment.forkedFrom || undefined;
+    default:
+      return shown((experiment as Record<string, unknown>)[column]);
+  }
+}
+
+function ofRun({ run }: Row, column: string): Value {
+  if (!run) return undefined;
+  const of: Record<string, Value> = {
+    tags: run.labels,
+    searcherMetricsVal: run.searcherMetricValue,
+    checkpointSize: Number(run.checkpointSize ?? 0),
+    experimentId: run.experiment?.id,
+    experimentName: run.experiment?.name,
+    experimentDescription: run.experiment?.description,
+    experimentProgress: run.experiment?.progress,
+    isExpMultitrial: run.experiment?.isMultitrial,
+    searcherType: run.experiment?.searcherType,
+    searcherMetric: run.experiment?.searcherMetric,
+    resourcePool: run.experiment?.resourcePool,
+    forkedFrom: run.experiment?.forkedFrom,
+  };
+  return column in of ? of[column] : shown((run as Record<string, unknown>)[column]);
+}

@@ -1,0 +1,67 @@
+import {
+  FilterError,
+  filterText,
+  parseFilter,
+  type FilterColumn,
+  type FilterNode,
+} from "@/components/table/filter";
+import { sortText, type TableView } from "@/components/table/view";
+import type { Kind } from "./rows";
+import type { Search } from "./useRows";
+
+/** The table as it is when its address says nothing more. */
+export function baseView(kind: Kind): TableView {
+  const columns =
+    kind === "runs"
+      ? ["id", "experimentName", "state", "searcherMetricsVal", "startTime", "duration", "user"]
+      : [
+          "id",
+          "name",
+          "state",
+          "progress",
+          "numTrials",
+          "searcherMetricsVal",
+          "startTime",
+          "duration",
+          "user",
+        ];
+  return {
+    ...{ filter: "", text: "", columns, pinned: 2, widths: {}, heat: [], showArchived: false },
+    sort: [{ column: "id", isDescending: true }],
+  };
+}
+
+/** What a view asks of the API, or what is wrong with its filter. */
+export function searchOf(
+  view: TableView,
+  kind: Kind,
+  projectId: number | undefined,
+  columns: readonly FilterColumn[],
+): Search | FilterError {
+  try {
+    const group = parseFilter(view.filter, columns);
+    const children: FilterNode[] = [
+      ...(group.children.length > 0 ? [group] : []),
+      ...textIn(view.text, kind),
+    ];
+    const filter = filterText({ kind: "group", conjunction: "and", children }, view.showArchived);
+    return { kind, projectId, filter, sort: sortText(view.sort) };
+  } catch (error) {
+    if (error instanceof FilterError) return error;
+    throw error;
+  }
+}
+
+// A name, a description or a label contains the text.
+function textIn(text: string, kind: Kind): FilterNode[] {
+  if (!text.trim()) return [];
+  const names =
+    kind === "runs"
+      ? ["experimentName", "experimentDescription", "tags"]
+      : ["name", "description", "tags"];
+  const children = names.map((columnName): FilterNode => {
+    const type = columnName === "tags" ? "COLUMN_TYPE_ARRAY" : "COLUMN_TYPE_TEXT";
+    return { kind: "field", columnName, type, operator: "contains", value: text.trim() };
+  });
+  return [{ kind: "group", conjunction: "or", children }];
+}

@@ -1,0 +1,106 @@
+import {
+  keepPreviousData,
+  useQueries,
+  useQuery,
+  type UseQueryOptions,
+} from "@tanstack/react-query";
+import { api, dataOf } from "@/api/client";
+import type { Kind, Row } from "./rows";
+
+/** A search as the API takes it. */
+export interface Search {
+  kind: Kind;
+  projectId: number | undefined;
+  filter: string;
+  sort: string;
+}
+
+interface Page {
+  rows: Row[];
+  total: number;
+}
+
+// As many as a filter has conditions at most, so that the best runs of a page are found by one.
+export const PAGE = 100;
+
+async function readExperiments(
+  body: object,
+  needsRuns: boolean,
+  signal: AbortSignal,
+): Promise<Page> {
+  const { experiments = [], pagination } = await dataOf(
+    api.POST("/api/v1/experiments-search", { body, signal }),
+  );
+  const rows = experiments.map(({ experiment, bestTrial }): Row => {
+    return {
+      kind: "experiments",
+      id: experiment?.id ?? 0,
+      experiment: experiment ?? {},
+      bestTrial,
+    };
+  });
+  const best = rows.map((row) => row.bestTrial?.id ?? 0).filter((id) => id > 0);
+  if (needsRuns && best.length > 0) {
+    const byId = new Map((await readRunsById(best, signal)).map((run) => [run.id, run]));
+    for (const row of rows) row.run = byId.get(row.bestTrial?.id);
+  }
+  return { rows, total: pagination?.total ?? 0 };
+}
+
+async function readRunsById(ids: number[], signal: AbortSignal) {
+  const children = ids.map((value) => ({ kind: "field", columnName: "id", operator: "=", value }));
+  const filterGroup = { kind: "group", conjunction: "or", children };
+  const filter = JSON.stringify({ showArchived: true, filterGroup });
+  const { runs = [] } = await dataOf(
+    api.POST("/api/v1/runs", { body: { filter, limit: ids.length }, signal }),
+  );
+  return runs;
+}
+
+async function readRuns(body: object, signal: AbortSignal): Promise<Page> {
+  const { runs = [], pagination } = await dataOf(api.POST("/api/v1/runs", { body, signal }));
+  const rows = runs.map((run): Row => ({ kind: "runs", id: run.id ?? 0, run }));
+  return { rows, total: pagination?.total ?? 0 };
+}
+
+/**
+ * A window of a search's rows. Pages near the ones that are shown are fetched as they are needed, and
+ * forgotten soon after.
+ *
+ * @param needsRuns also reads the best runs of experiments: their metrics and metadata are columns.
+ */
+export function useRows(search: Search, needsRuns: boolean, from: number, to: number) {
+  const optionsOf = (page: number): UseQueryOptions<Page> => ({
+    queryKey: ["experiments", "rows", search, needsRuns, page],
+    gcTime: 30_000,
+    staleTime: 10_000,
+    queryFn: ({ signal }) => {
+      const { filter, sort, projectId } = search;
+      const body = {
+        filter,
+        offset: page * PAGE,
+        limit: PAGE,
+        ...(sort && { sort }),
+        ...(projectId && { projectId }),
+      };
+      return search.kind === "runs"
+        ? readRuns(body, signal)
+        : readExperiments(body, needsRuns, signal);
+    },
+  });
+  // The first page says how many there are; while another search is read, the last one's stays.
+  const first = useQuery({ ...optionsOf(0), placeholderData: keepPreviousData });
+  const total = first.data?.total ?? 0;
+  const pages: number[] = [];
+  const last = Math.floor(Math.max(0, Math.min(to, total) - 1) / PAGE);
+  for (let page = Math.floor(Math.max(0, from) / PAGE); page <= last; page++)
+    if (page > 0) pages.push(page);
+  const others = useQueries({ queries: pages.map(optionsOf) });
+  const rowAt = (index: number): Row | undefined => {
+    const page = Math.floor(index / PAGE);
+    const data = page === 0 ? first.data : others[pages.indexOf(page)]?.data;
+    return data?.rows[index % PAGE];
+  };
+  const error = first.error ?? others.find((each) => each.error)?.error ?? null;
+  return { total, rowAt, error, isLoading: first.isLoading, refetch: () => void first.refetch() };
+}

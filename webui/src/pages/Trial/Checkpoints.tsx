@@ -1,0 +1,118 @@
+import { useState, type SyntheticEvent } from "react";
+import { useMutation } from "@tanstack/react-query";
+import { api, dataOf } from "@/api/client";
+import type { Message } from "@/api/types";
+import { save } from "@/charts/export";
+import { formatBytes, formatNumber } from "@/charts/format";
+import { CopyText } from "@/components/CopyText/CopyText";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { State } from "@/components/State/State";
+import { Time } from "@/components/Time/Time";
+import styles from "./Trial.module.css";
+import { readFile, useCheckpoints } from "./useTrial";
+
+type Checkpoint = Message["Checkpoint"];
+
+/** What the trial saved: when, how large, its files, and how to keep it as a model's version. */
+export function Checkpoints({ trial }: { trial: Message["Trial"] }) {
+  const { data: checkpoints, error } = useCheckpoints(trial.id ?? 0);
+  if (error) return <ErrorPanel error={error} />;
+  if (checkpoints?.length === 0) {
+    return (
+      <EmptyState command={`det trial describe ${trial.id ?? 0}`}>
+        The trial has saved no checkpoint.
+      </EmptyState>
+    );
+  }
+  return (
+    <div className={styles.stack}>
+      {checkpoints?.map((checkpoint) => (
+        <One key={checkpoint.uuid} checkpoint={checkpoint} />
+      ))}
+    </div>
+  );
+}
+
+function One({ checkpoint }: { checkpoint: Checkpoint }) {
+  const uuid = checkpoint.uuid ?? "";
+  const files = Object.entries(checkpoint.resources ?? {}).filter(([path]) => !path.endsWith("/"));
+  const length = (checkpoint.metadata as { steps_completed?: number } | undefined)?.steps_completed;
+  const isThere = checkpoint.state === "STATE_COMPLETED";
+  const download = useMutation({
+    mutationFn: async (path: string) =>
+      save(path.split("/").pop() ?? path, await readFile(uuid, path)),
+  });
+  return (
+    <section className={styles.card} aria-label={`Checkpoint ${uuid}`}>
+      <div className={styles.line}>
+        <CopyText text={uuid} label={uuid.slice(0, 8)} />
+        <State state={checkpoint.state} />
+        {length !== undefined && <span>at {length} batches</span>}
+        <span>{formatBytes(Number(checkpoint.size ?? 0))}</span>
+        <Time at={checkpoint.reportTime} />
+        {checkpoint.training?.searcherMetric !== undefined && (
+          <span>metric {formatNumber(checkpoint.training.searcherMetric)}</span>
+        )}
+      </div>
+      {isThere && <Register uuid={uuid} />}
+      {download.error && <ErrorPanel error={download.error} />}
+      <details>
+        <summary>
+          {files.length} files in <code>{checkpoint.storagePath}</code>
+        </summary>
+        <ul className={styles.files}>
+          {files.map(([path, bytes]) => (
+            <li key={path}>
+              {isThere ? (
+                <button
+                  type="button"
+                  className="plain"
+                  disabled={download.isPending}
+                  onClick={() => download.mutate(path)}
+                >
+                  {path}
+                </button>
+              ) : (
+                path
+              )}{" "}
+              {formatBytes(Number(bytes))}
+            </li>
+          ))}
+        </ul>
+      </details>
+    </section>
+  );
+}
+
+function Register({ uuid }: { uuid: string }) {
+  const [model, setModel] = useState("");
+  const register = useMutation({
+    mutationFn: (name: string) =>
+      dataOf(
+        api.POST("/api/v1/models/{model_name}/versions", {
+          params: { path: { model_name: name } },
+          body: { checkpointUuid: uuid },
+        }),
+      ),
+  });
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    if (model.trim()) register.mutate(model.trim());
+  };
+  return (
+    <form className={styles.line} onSubmit={submit}>
+      <label>
+        Register as a version of model{" "}
+        <input value={model} onChange={(event) => setModel(event.target.value)} />
+      </label>
+      <button type="submit" disabled={register.isPending}>
+        Register
+      </button>
+      <span role="status">
+        {register.data && `version ${register.data.modelVersion?.version ?? ""} of ${model}`}
+      </span>
+      {register.error && <ErrorPanel error={register.error} />}
+    </form>
+  );
+}

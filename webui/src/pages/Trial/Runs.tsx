@@ -1,0 +1,88 @@
+import type { Message } from "@/api/types";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { Lasted, Time } from "@/components/Time/Time";
+import styles from "./Trial.module.css";
+
+type Run = NonNullable<Message["Trial"]["runs"]>[number];
+
+/** Each time that the trial's processes were started, where, and why they ended: on one line of time, and as a table. */
+export function Runs({ trial }: { trial: Message["Trial"] }) {
+  const runs = trial.runs ?? [];
+  if (runs.length === 0) {
+    return (
+      <EmptyState command="det job list">
+        It has not run yet; the queue says what it waits for.
+      </EmptyState>
+    );
+  }
+  return (
+    <div className={styles.stack}>
+      <Timeline trial={trial} runs={runs} />
+      <table>
+        <thead>
+          <tr>
+            <th className="number">Run</th>
+            <th>Started</th>
+            <th>Took</th>
+            <th className="number">Slots</th>
+            <th>Agents</th>
+            <th>Ended with</th>
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <tr key={run.allocationId}>
+              <td className="number">{run.runId}</td>
+              <td>
+                <Time at={run.startTime} />
+              </td>
+              <td>
+                <Lasted from={run.startTime} to={run.endTime} />
+              </td>
+              <td className="number">{run.slots}</td>
+              <td>{run.agentIds?.join(", ")}</td>
+              <td className={isBad(run) ? styles.bad : undefined}>{endOf(run)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+// Who was told to stop ends by a signal; that is no failure.
+const isBad = (run: Run) =>
+  run.exitCode !== undefined && run.exitCode !== 0 && run.exitReason !== "STOPPED";
+
+function endOf(run: Run): string {
+  if (!run.endTime) return "runs";
+  const code = run.exitCode === undefined ? "" : ` (exit code ${run.exitCode})`;
+  return `${(run.exitReason ?? "").toLowerCase().replaceAll("_", " ")}${code}`;
+}
+
+function Timeline({ trial, runs }: { trial: Message["Trial"]; runs: readonly Run[] }) {
+  const from = Date.parse(trial.startTime ?? "");
+  const to = trial.endTime ? Date.parse(trial.endTime) : Date.now();
+  const share = (time: string | undefined) =>
+    (((time ? Date.parse(time) : to) - from) / Math.max(1, to - from)) * 100;
+  return (
+    <div
+      className={styles.timeline}
+      role="img"
+      aria-label={`${runs.length} runs over time; between them it waited`}
+    >
+      {runs.map((run) => {
+        const left = share(run.startTime);
+        const width = Math.max(0.3, share(run.endTime) - left);
+        return (
+          <span
+            key={run.allocationId}
+            title={`run ${run.runId ?? 0}: ${endOf(run)}`}
+            className={isBad(run) ? styles.failedRun : styles.run}
+            style={{ left: `${left}%`, width: `${width}%` }}
+          />
+        );
+      })}
+    </div>
+  );
+}

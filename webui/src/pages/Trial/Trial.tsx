@@ -1,0 +1,139 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link, NavLink, useParams } from "react-router";
+import { api } from "@/api/client";
+import type { Message } from "@/api/types";
+import { formatNumber } from "@/charts/format";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { useCrumbs } from "@/components/Frame/useCrumbs";
+import { isTerminal } from "@/components/LogView/filters";
+import { LogView } from "@/components/LogView/LogView";
+import { State } from "@/components/State/State";
+import { paths } from "@/paths";
+import { Checkpoints } from "./Checkpoints";
+import { Metrics, System } from "./Metrics";
+import { Runs } from "./Runs";
+import styles from "./Trial.module.css";
+import { useNews, useTrial } from "./useTrial";
+
+type Of = Message["Trial"];
+
+const TABS: [tab: string, label: string, Content: React.ComponentType<{ trial: Of }>][] = [
+  ["", "Metrics", Metrics],
+  ["checkpoints", "Checkpoints", Checkpoints],
+  [
+    "logs",
+    "Logs",
+    ({ trial }) => <LogView trialId={trial.id ?? 0} follow={!isTerminal(trial.state)} />,
+  ],
+  ["hyperparameters", "Hyperparameters", Hyperparameters],
+  ["runs", "Runs", Runs],
+  ["system", "System", System],
+];
+
+/** One trial: its status line, and a tab that the address names. */
+export default function Trial() {
+  const { id: text = "", tab = "" } = useParams();
+  const { data: trial, error, refetch } = useTrial(Number(text));
+  if (error) return <ErrorPanel error={error} onRetry={() => void refetch()} />;
+  if (!trial) return <p>Reading trial {text}…</p>;
+  return <Known trial={trial} tab={tab} />;
+}
+
+function Known({ trial, tab }: { trial: Of; tab: string }) {
+  const id = trial.id ?? 0;
+  const experimentId = trial.experimentId ?? 0;
+  const experiment = useNews(id, experimentId);
+  useCrumbs([
+    { label: "Experiments", to: paths.experiments },
+    { label: `${experimentId} ${experiment?.name ?? ""}`, to: paths.experiment(experimentId) },
+    { label: `Trial ${id}` },
+  ]);
+  const [, , Content] = TABS.find(([name]) => name === tab) ?? ["", "", Metrics];
+  return (
+    <div className={styles.page}>
+      <StatusLine trial={trial} metric={experiment?.searcherMetric} />
+      <nav className={styles.tabs} aria-label="Parts of the trial">
+        {TABS.map(([name, label]) => (
+          <NavLink key={name} to={paths.trial(id, name)} end>
+            {label}
+            {name === "checkpoints" && (
+              <span className={styles.count}> {trial.checkpointCount}</span>
+            )}
+          </NavLink>
+        ))}
+      </nav>
+      <div className={styles.content}>
+        <Content trial={trial} />
+      </div>
+    </div>
+  );
+}
+
+function StatusLine({ trial, metric }: { trial: Of; metric: string | undefined }) {
+  const id = trial.id ?? 0;
+  const client = useQueryClient();
+  const kill = useMutation({
+    mutationFn: () => api.POST("/api/v1/trials/{id}/kill", { params: { path: { id } } }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["trial", id] }),
+  });
+  return (
+    <header className={styles.status}>
+      <h1 className="visually-hidden">Trial {id}</h1>
+      <State state={trial.state} />
+      {trial.searcherMetricValue !== undefined && (
+        <span>
+          best {metric} {formatNumber(trial.searcherMetricValue)}
+        </span>
+      )}
+      <span>{trial.restarts ?? 0} restarts</span>
+      {trial.stateReason && <span className={styles.reason}>{trial.stateReason}</span>}
+      <span className={styles.actions}>
+        {kill.error && <span role="alert">{kill.error.message}</span>}
+        {!isTerminal(trial.state) && (
+          <button
+            type="button"
+            disabled={kill.isPending}
+            onClick={() =>
+              confirm(`Kill trial ${id}? It ends at once, without a last checkpoint.`) &&
+              kill.mutate()
+            }
+          >
+            Kill
+          </button>
+        )}
+        <Link to={paths.compare([id])}>Compare</Link>
+      </span>
+    </header>
+  );
+}
+
+function Hyperparameters({ trial }: { trial: Of }) {
+  const rows = flatten(trial.hparams, "");
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>Hyperparameter</th>
+          <th>Value</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(([name, value]) => (
+          <tr key={name}>
+            <td>
+              <code>{name}</code>
+            </td>
+            <td>{typeof value === "number" ? formatNumber(value) : JSON.stringify(value)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function flatten(value: unknown, path: string): [string, unknown][] {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [[path, value]];
+  return Object.entries(value).flatMap(([name, inside]) =>
+    flatten(inside, path ? `${path}.${name}` : name),
+  );
+}

@@ -1,0 +1,86 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it, vi } from "vitest";
+import { columnsOf } from "@/charts/points";
+import { Checkpoints } from "./Checkpoints";
+import { Runs } from "./Runs";
+import { readFile } from "./useTrial";
+
+it("puts points on the axis that is asked for", () => {
+  const points = [
+    { batches: 10, epoch: 0.5, time: "2026-01-01T00:00:00Z", values: { loss: 2 } },
+    { batches: 20, epoch: 1, time: "2026-01-01T00:01:00Z", values: { loss: "inf" } },
+  ];
+  expect([...columnsOf(points, "loss", "batches").x]).toEqual([10, 20]);
+  expect([...columnsOf(points, "loss", "epochs").x]).toEqual([0.5, 1]);
+  expect([...columnsOf(points, "loss", "time").x]).toEqual([0, 60]);
+  expect([...columnsOf(points, "loss", "time").y]).toEqual([2, NaN]);
+  expect(columnsOf([{ batches: 1, values: { loss: 1 } }], "loss", "epochs").x).toHaveLength(0);
+});
+
+it("tells why each run ended", () => {
+  const runs = [
+    {
+      runId: 0,
+      allocationId: "1.1.0",
+      exitReason: "FAILED",
+      exitCode: 7,
+      agentIds: ["a"],
+      slots: 1,
+    },
+    { runId: 1, allocationId: "1.1.1", agentIds: ["b"], slots: 1 },
+  ].map((run, i) => ({ ...run, startTime: `2026-01-01T00:0${i}:00Z` }));
+  const [first, second] = runs;
+  render(<Runs trial={{ runs: [{ ...first, endTime: "2026-01-01T00:00:30Z" }, { ...second }] }} />);
+  expect(screen.getByText("failed (exit code 7)")).toBeInTheDocument();
+  expect(screen.getByText("runs")).toBeInTheDocument();
+});
+
+const uuid = "0b5d1d1a-0000-4000-8000-000000000001";
+
+function showCheckpoints() {
+  const asked: string[] = [];
+  const checkpoint = {
+    uuid,
+    state: "STATE_COMPLETED",
+    size: "1500",
+    resources: { "model.pt": "1500", "dir/": "0" },
+    metadata: { steps_completed: 40 },
+  };
+  vi.stubGlobal(
+    "fetch",
+    vi.fn(async (request: Request) => {
+      const path = new URL(request.url).pathname;
+      asked.push(
+        `${request.method} ${path} ${request.method === "POST" ? await request.text() : ""}`,
+      );
+      if (path.endsWith("/checkpoints")) return Response.json({ checkpoints: [checkpoint] });
+      return Response.json({ modelVersion: { version: 3 } });
+    }),
+  );
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <Checkpoints trial={{ id: 5 }} />
+    </QueryClientProvider>,
+  );
+  return asked;
+}
+
+it("shows a checkpoint's files, and registers it as a model's version", async () => {
+  const asked = showCheckpoints();
+  expect(await screen.findByText("at 40 batches")).toBeInTheDocument();
+  expect(screen.getByText("model.pt")).toBeInTheDocument();
+  expect(screen.queryByText("dir/")).not.toBeInTheDocument();
+  await userEvent.type(screen.getByRole("textbox"), "bert");
+  await userEvent.click(screen.getByRole("button", { name: "Register" }));
+  expect(await screen.findByText("version 3 of bert")).toBeInTheDocument();
+  expect(asked.at(-1)).toBe(`POST /api/v1/models/bert/versions {"checkpointUuid":"${uuid}"}`);
+});
+
+it("puts a file together from its chunks", async () => {
+  const lines = ["ab", "c"].map((text) => JSON.stringify({ result: { chunk: btoa(text) } }));
+  vi.stubGlobal("fetch", vi.fn().mockResolvedValue(new Response(lines.join("\n") + "\n")));
+  const file = await readFile(uuid, "dir/a b.pt");
+  expect(file.size).toBe(3);
+});

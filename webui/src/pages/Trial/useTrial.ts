@@ -1,0 +1,101 @@
+import { useEffect, useRef } from "react";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { api, dataOf } from "@/api/client";
+import { queryOf, readLines } from "@/api/lines";
+import type { Experiment, Message } from "@/api/types";
+import { useStream, useStreamed } from "@/api/useStream";
+import type { Point } from "@/charts/points";
+
+/** A trial, read again when its experiment changes: the page's one stream tells. */
+export function useTrial(id: number) {
+  return useQuery({
+    queryKey: ["trial", id],
+    queryFn: async ({ signal }) => {
+      const { trial } = await dataOf(
+        api.GET("/api/v1/trials/{trial_id}", { params: { path: { trial_id: id } }, signal }),
+      );
+      return trial ?? {};
+    },
+  });
+}
+
+/** Follows the trial's experiment; with its news the trial and its metrics are read again, once a second at most. */
+export function useNews(trialId: number, experimentId: number): Experiment | undefined {
+  const client = useQueryClient();
+  const key = ["experiment-now", experimentId];
+  useStream<{ experiment: Experiment }>(`/api/v1/experiments/${experimentId}/watch`, key);
+  const now = useStreamed<{ experiment: Experiment }>(key)?.experiment;
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => {
+    if (!now || timer.current) return;
+    timer.current = setTimeout(() => {
+      timer.current = undefined;
+      void client.invalidateQueries({ queryKey: ["trial", trialId] });
+    }, 1000);
+  }, [client, trialId, now]);
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current);
+      timer.current = undefined;
+    },
+    [],
+  );
+  return now;
+}
+
+export interface Metric {
+  group: string;
+  name: string;
+}
+
+/** What the trials of the experiment report. */
+export function useMetricNames(trialId: number, experimentId: number) {
+  return useQuery({
+    queryKey: ["trial", trialId, "names"],
+    queryFn: async ({ signal }) => {
+      const path = `/api/v1/experiments/metrics-stream/metric-names?ids=${experimentId}`;
+      const [names] = await readLines<Message["ExpMetricNamesResponse"]>(path, signal);
+      return (names?.metricNames ?? []).map(({ group = "", name = "" }): Metric => ({
+        group,
+        name,
+      }));
+    },
+  });
+}
+
+/** One metric's points, thinned out by the master so that its peaks stay. */
+export function usePoints(trialId: number, { group, name }: Metric) {
+  return useQuery({
+    queryKey: ["trial", trialId, "points", group, name],
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }): Promise<Point[]> => {
+      const query = { trialIds: [trialId], metricIds: [`${group}.${name}`], maxDatapoints: 2000 };
+      const { trials = [] } = await dataOf(
+        api.GET("/api/v1/trials/time-series", { params: { query }, signal }),
+      );
+      return trials[0]?.metrics?.[0]?.data ?? [];
+    },
+  });
+}
+
+/** The trial's checkpoints, the newest first. */
+export function useCheckpoints(trialId: number) {
+  return useQuery({
+    queryKey: ["trial", trialId, "checkpoints"],
+    queryFn: async ({ signal }) => {
+      const params = { path: { id: trialId }, query: { orderBy: "ORDER_BY_DESC" as const } };
+      const answer = await dataOf(api.GET("/api/v1/trials/{id}/checkpoints", { params, signal }));
+      return answer.checkpoints ?? [];
+    },
+  });
+}
+
+/** The bytes of a checkpoint's file. */
+export async function readFile(uuid: string, path: string): Promise<Blob> {
+  const name = path.split("/").map(encodeURIComponent).join("/");
+  const address = `/api/v1/checkpoints/${uuid}/files/${name}?${queryOf({})}`;
+  const chunks = await readLines<{ chunk: string }>(address, new AbortController().signal);
+  return new Blob(
+    chunks.map(({ chunk }) => Uint8Array.from(atob(chunk), (letter) => letter.charCodeAt(0))),
+  );
+}
