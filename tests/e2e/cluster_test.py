@@ -130,8 +130,8 @@ class LocalClusterTest(unittest.TestCase):
             said = self.home.det("deploy", "local", "up", "--master-config", file, code=1).stderr
             self.assertIn(words, said)
             self.assertFalse(os.path.exists(os.path.join(self.home.data, "log/master.log")))
-        said = self.home.det("deploy", "local", "up", "--tls", code=1,
-                             env={"DET_MASTER_CERT_FILE": file}).stderr
+        self.home.env["DET_MASTER_CERT_FILE"] = file
+        said = self.home.det("deploy", "local", "up", "--tls", code=1).stderr
         self.assertIn("is not of this cluster", said)
         self.assertFalse(os.path.exists(os.path.join(self.home.data, "log/master.log")))
 
