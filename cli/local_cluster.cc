@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -115,6 +116,20 @@ absl::Status CheckNoPasswords(const std::string& data_dir, const ClusterState& s
                    "change-password`, or stop it first with `det deploy local down`"));
 }
 
+// What the environment says of certificates goes before what is remembered of this cluster: where
+// it names others', this det could not talk to it.
+absl::Status CheckTrust(const std::string& authority, const std::string& path) {
+  const std::string file = FromEnvironment("DET_MASTER_CERT_FILE");
+  if (file.empty() || file == "noverify") return absl::OkStatus();
+  DET_ASSIGN_OR_RETURN(const Trust trust, TrustFor("https://localhost"));
+  if (absl::StrContains(trust.certificates, absl::StripAsciiWhitespace(authority))) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat("DET_MASTER_CERT_FILE names ", file,
+                                                    ", which is not of this cluster; unset it, ",
+                                                    "or set it to ", path));
+}
+
 // No process at all where there is no master.
 Process MasterOf(const ClusterState& state) {
   const ClusterMember* master = state.Find("master");
@@ -205,6 +220,7 @@ absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progre
   std::optional<LocalTls> tls;
   if (state.tls) {
     DET_ASSIGN_OR_RETURN(tls, LocalTls::Open(Path("tls")));
+    DET_RETURN_IF_ERROR(CheckTrust(tls->authority(), Path("tls/ca.crt")));
   }
   if (!state.Lives("master")) {
     DET_RETURN_IF_ERROR(CheckPortIsFree(port));

@@ -73,6 +73,9 @@ class LocalCluster {
   // `tls`: nullptr without.
   absl::Status StartMaster(const std::string& program, int port, const ClusterOptions& options,
                            LocalTls* tls, UpResult* up);
+  // FAILED_PRECONDITION for a --master-config that is wrong, or asks for what `up` cannot do.
+  absl::Status CheckConfig(const std::string& program, std::vector<std::string> flags,
+                           const ClusterState& state) const;
   absl::Status StartMember(const std::string& name, const std::string& program,
                            std::vector<std::string> flags,
                            const std::vector<std::string>& variables, UpResult* up);

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -47,7 +48,49 @@ std::string LastWords(const std::string& log) {
   return absl::StrJoin(last, "\n");
 }
 
+// What `up` cannot do as the configuration says, before anything is started. `said`: the master's
+// own words about its port, "https://127.0.0.1:8443".
+absl::Status CheckAddress(const std::string& said, bool tls, const std::string& file) {
+  if (absl::StartsWith(said, "https://") && !tls) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        file,
+        ": security.tls: agents and `det` would not know these certificates; give --tls, "
+        "which makes a cluster's own, or start resolute-master and resolute-agent yourself"));
+  }
+  absl::string_view host = said;
+  host.remove_prefix(std::min(host.size(), host.find("://") + 3));
+  host = host.substr(0, host.rfind(':'));
+  for (const char* good : {"127.0.0.1", "0.0.0.0", "::1", "::", "localhost"}) {
+    if (host == good) return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(file, ": bind: ", host,
+                   ": a cluster by `deploy local` is reached at 127.0.0.1; "
+                   "remove it, or say 0.0.0.0 for all addresses of this machine"));
+}
+
 }  // namespace
+
+absl::Status LocalCluster::CheckConfig(const std::string& program, std::vector<std::string> flags,
+                                       const ClusterState& state) const {
+  if (state.master_config.empty()) return absl::OkStatus();
+  flags.insert(flags.begin(), program);
+  flags.push_back("--check");
+  const std::string log = Path("log/check.log");
+  base::SpawnOptions spawn;
+  spawn.argv = std::move(flags);
+  spawn.cwd = data_dir_;
+  spawn.out = base::Redirect::File(log);
+  spawn.err = base::Redirect::File(log);
+  std::error_code error;
+  fs::remove(log, error);
+  DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(spawn));
+  DET_ASSIGN_OR_RETURN(const base::ProcessExit exit, base::WaitForExit(child.pid));
+  const std::string words = LastWords(log);
+  fs::remove(log, error);
+  if (!exit.ok()) return absl::FailedPreconditionError(words);
+  return CheckAddress(words, state.tls, state.master_config);
+}
 
 absl::Status LocalCluster::StartMaster(const std::string& program, int port,
                                        const ClusterOptions& options, LocalTls* tls, UpResult* up) {
@@ -56,6 +99,7 @@ absl::Status LocalCluster::StartMaster(const std::string& program, int port,
     flags.insert(flags.end(), {"--config", up->state.master_config});
   }
   if (tls != nullptr) DET_RETURN_IF_ERROR(tls->AddMasterFlags(&flags));
+  DET_RETURN_IF_ERROR(CheckConfig(program, flags, up->state));
   flags.push_back(options.allow_blank_passwords ? "--allow-blank-passwords" : "--make-passwords");
   // Not as flags: everybody may list those.
   std::vector<std::string> passwords;

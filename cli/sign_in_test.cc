@@ -6,6 +6,8 @@
 
 #include <fstream>
 #include <sstream>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/api_client.h"
@@ -100,6 +102,37 @@ TEST_F(SignInTest, CertificatesAreKeptByAddressAndTheEnvironmentWins) {
   unsetenv("DET_MASTER_CERT_NAME");
   ASSERT_TRUE(RememberCertificates(url, "").ok());
   EXPECT_EQ(TrustFor(url)->certificates, "");
+}
+
+TEST_F(SignInTest, CertificatesThatAreKeptAtOneTimeAreAllKept) {
+  constexpr int kEach = 50;
+  const auto url = [](int by, int i) { return absl::StrCat("https://host-", by, ":", 1000 + i); };
+  std::vector<std::thread> dets;
+  for (int by = 0; by < 4; ++by) {
+    dets.emplace_back([&, by] {
+      for (int i = 0; i < kEach; ++i) EXPECT_TRUE(RememberCertificates(url(by, i), "PEM").ok());
+    });
+  }
+  for (std::thread& det : dets) det.join();
+  for (int by = 0; by < 4; ++by) {
+    for (int i = 0; i < kEach; ++i) ASSERT_EQ(TrustFor(url(by, i))->certificates, "PEM");
+  }
+}
+
+TEST_F(SignInTest, ADamagedFileOfCertificatesIsNamedAndLeftAlone) {
+  const std::string url = "https://127.0.0.1:1";
+  ASSERT_TRUE(RememberCertificates(url, "PEM").ok());
+  const std::string auth = TokenCachePath();
+  const std::string path = auth.substr(0, auth.rfind('/')) + "/certs.json";
+  std::ofstream(path) << R"({"https://other:1": "PEM)";
+  for (const absl::Status& refused :
+       {TrustFor(url).status(), RememberCertificates(url, "NEW"), RememberCertificates(url, "")}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("certs.json: is damaged"));
+  }
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text.str(), R"({"https://other:1": "PEM)");
 }
 
 TEST_F(SignInTest, ACacheThatIsNoneIsAsGoodAsEmpty) {

@@ -1,6 +1,13 @@
 #include "cli/trust.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/token_cache.h"
@@ -16,11 +23,27 @@ std::string StorePath() {
   return absl::StrCat(beside.substr(0, beside.rfind('/')), "/certs.json");
 }
 
-// {"https://host:port": "-----BEGIN ..."}; a file that cannot be read is as good as none.
-Json Load() {
+// {"https://host:port": "-----BEGIN ..."}; nothing where there is no file.
+absl::StatusOr<Json> Load() {
   const auto text = base::ReadFile(StorePath());
-  Json store = text.ok() ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
-  return store.is_object() ? store : Json::object();
+  if (absl::IsNotFound(text.status())) return Json::object();
+  Json store = text.ok() ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json(nullptr);
+  if (store.is_object()) return store;
+  return absl::InvalidArgumentError(absl::StrCat(
+      StorePath(), ": ", text.ok() ? "is damaged, it is no JSON object" : text.status().message(),
+      "; it has the certificates that `det` was told to trust: mend it, or remove it and trust "
+      "them again (det -m URL master trust)"));
+}
+
+// Held while the file is read and written again; waits for another det.
+absl::StatusOr<base::Fd> Lock() {
+  const std::string path = StorePath() + ".lock";
+  base::Fd fd(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+  int locked = -1;
+  while (fd.valid() && (locked = ::flock(fd.get(), LOCK_EX)) != 0 && errno == EINTR) {
+  }
+  if (locked == 0) return fd;
+  return absl::PermissionDeniedError(absl::StrCat(path, ": ", strerror(errno)));
 }
 
 }  // namespace
@@ -42,21 +65,22 @@ absl::StatusOr<Trust> TrustFor(const std::string& url) {
     trust.certificates = *text;
     return trust;
   }
-  const Json store = Load();
+  DET_ASSIGN_OR_RETURN(const Json store, Load());
   const auto kept = store.find(url);
   if (kept != store.end() && kept->is_string()) trust.certificates = kept->get<std::string>();
   return trust;
 }
 
 absl::Status RememberCertificates(const std::string& url, const std::string& certificates) {
-  Json store = Load();
+  const std::string path = StorePath();
+  DET_RETURN_IF_ERROR(base::MakeDirs(path.substr(0, path.rfind('/'))));
+  DET_ASSIGN_OR_RETURN(const base::Fd lock, Lock());
+  DET_ASSIGN_OR_RETURN(Json store, Load());
   if (certificates.empty()) {
     if (store.erase(url) == 0) return absl::OkStatus();
   } else {
     store[url] = certificates;
   }
-  const std::string path = StorePath();
-  DET_RETURN_IF_ERROR(base::MakeDirs(path.substr(0, path.rfind('/'))));
   const std::string text = store.dump(2, ' ', false, Json::error_handler_t::replace);
   return base::WriteFileAtomically(path, text + "\n", 0600);
 }

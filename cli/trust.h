@@ -19,10 +19,11 @@ struct Trust {
 
 // By $DET_MASTER_CERT_FILE (a file, or "noverify") with $DET_MASTER_CERT_NAME, else by what is
 // remembered of `url` (as by CanonicalUrl), else by the system's authorities. INVALID_ARGUMENT for
-// a file that cannot be read.
+// a file that cannot be read, certs.json too.
 absl::StatusOr<Trust> TrustFor(const std::string& url);
 
 // In certs.json beside auth.json (token_cache.h). With an empty `certificates` it is forgotten.
+// Of several at a time none is lost; a damaged file is left alone, and named.
 absl::Status RememberCertificates(const std::string& url, const std::string& certificates);
 
 }  // namespace det::cli

@@ -39,6 +39,7 @@ struct Files {
   std::string admin_password;
   std::string user_password;
   std::optional<BackupOrder> backup;
+  bool check = false;
 };
 
 void AddBackupCommands(CLI::App& app, BackupOrder* order) {
@@ -186,6 +187,9 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
       "--standby", config->standby,
       "Do not lead: wait until the master that does gives no more signs of life, then take "
       "over; needs --db-url");
+  app.add_flag("--check", files->check,
+               "Say what is wrong with flags and file, or print where the port would be, as "
+               "http://ADDRESS:PORT or https://, and end");
   app.add_flag("--log-json", config->log_json, "Log lines as JSON");
   app.add_option("--log-level", config->log_level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
@@ -226,6 +230,11 @@ std::variant<Config, BackupOrder, Exit> ParseFlags(int argc, char** argv) {
   if (status.ok()) status = CheckTls(config);
   if (config.port == kNoPort) config.port = config.tls_cert.empty() ? kPort : kTlsPort;
   if (status.ok()) status = FindPasswords(files, configured_password, &config);
+  if (status.ok() && files.check) {
+    std::cout << (config.tls_cert.empty() ? "http://" : "https://") << config.bind << ":"
+              << config.port << "\n";
+    return Exit{0};
+  }
   if (status.ok()) return config;
   std::cerr << "resolute-master: " << status.message() << "\n";
   return Exit{2};

@@ -44,6 +44,21 @@ TEST(ConfigTest, TheAdministratorsPasswordComesFromAFile) {
   EXPECT_TRUE(IsRefused({"--admin-password-file", file}));
 }
 
+TEST(ConfigTest, ACheckSaysWhereThePortWouldBeAndStartsNothing) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/master.yaml";
+  ASSERT_TRUE(base::WriteFileAtomically(file,
+                                        "bind: 10.0.0.7\n"
+                                        "security: {tls: {cert: c, key: k}}\n")
+                  .ok());
+  testing::internal::CaptureStdout();
+  const auto parsed = Parse({"--config", file, "--check"});
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "https://10.0.0.7:8443\n");
+  ASSERT_TRUE(std::holds_alternative<Exit>(parsed));
+  EXPECT_EQ(std::get<Exit>(parsed).code, 0);
+  EXPECT_TRUE(IsRefused({"--check", "--tls-cert", "c"}));
+}
+
 TEST(ConfigTest, TlsIsACertificateWithItsKey) {
   const Config config = Good({"--tls-cert", "c", "--tls-key", "k", "--tls-client-ca", "a"});
   EXPECT_EQ(config.tls_cert + config.tls_key + config.tls_client_ca, "cka");

@@ -87,6 +87,20 @@ class HooksRoadTest : public RoadTest {
   std::unique_ptr<Stub> hooks_ = api::WebhookService::NewStub(world_.channel());
 };
 
+TEST_F(HooksRoadTest, AWorkspaceHasALimitedNumberOfPatterns) {
+  const auto many = [&](const std::string& name, int workspace, int count) {
+    api::Webhook webhook = Wanted(name, "http://127.0.0.1:1/", workspace);
+    for (int i = 0; i < count; ++i) Add(api::TRIGGER_TYPE_TASK_LOG, "regex", "oops", &webhook);
+    return Make(webhook);
+  };
+  EXPECT_TRUE(many("a", 1, 60).ok());
+  const grpc::Status refused = many("b", 1, 41);
+  EXPECT_EQ(refused.error_code(), FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("101 patterns for log lines; at most 100"));
+  EXPECT_TRUE(many("b", 1, 40).ok());
+  EXPECT_TRUE(many("of all", 0, 100).ok());
+}
+
 TEST_F(HooksRoadTest, AChangeOfStateArrivesSigned) {
   webhooks::Receiver receiver;
   ASSERT_TRUE(Make(OnState(receiver.url(), {"STATE_ACTIVE", "CANCELED", "ERROR"})).ok());

@@ -1,5 +1,7 @@
 // Policies for configurations through the whole master: laid over what users give, and limits.
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "det/api/v1/config_policy.grpc.pb.h"
 #include "det/api/v1/job.grpc.pb.h"
@@ -50,6 +52,28 @@ class PoliciesRoadTest : public RoadTest {
                            const std::string& inner) {
     const auto& fields = config.fields().at(outer).struct_value().fields();
     return fields.at(inner).ShortDebugString();
+  }
+
+  // In a workspace of its own.
+  store::ProjectRecord MakeProject(const std::string& name) {
+    store::WorkspaceRecord workspace;
+    workspace.name = name;
+    workspace.owner = model::UserId(1);
+    store::ProjectRecord project;
+    project.name = name;
+    project.owner = workspace.owner;
+    project.workspace = world_.store().workspaces().AddWorkspace(workspace)->id;
+    return *world_.store().projects().AddProject(project);
+  }
+  // With the token "ann".
+  void AddAnn(const std::vector<std::pair<int32_t, model::Role>>& roles) {
+    store::UserRecord ann;
+    ann.username.append("ann");
+    const model::UserId id = world_.store().people().AddUser(ann)->id;
+    for (const auto& [workspace, role] : roles) {
+      ASSERT_TRUE(world_.store().access().AddRole({id, workspace, role}).ok());
+    }
+    world_.Session("ann", store::SessionRecord::Kind::kUser, id);
   }
 
   std::unique_ptr<api::ConfigPolicyService::Stub> policies_ =
@@ -141,6 +165,78 @@ TEST_F(PoliciesRoadTest, AQueuedJobDoesNotLeaveWhatWasSaid) {
   EXPECT_THAT(patch([](auto& r) { r.set_max_slots(0); }).error_message(),
               HasSubstr("without a limit"));
   EXPECT_TRUE(patch([](auto& r) { r.set_max_slots(1); }).ok());
+}
+
+TEST_F(PoliciesRoadTest, AConfigurationHasALimitedSize) {
+  const std::string much(3 << 20, 'x');
+  api::CreateExperimentResponse response;
+  const grpc::Status given = CreateWith("data: {much: " + much + "}\n", &response);
+  EXPECT_EQ(given.error_code(), INVALID_ARGUMENT);
+  EXPECT_THAT(given.error_message(), HasSubstr("at most 2097152 are allowed"));
+  // Small as it is given, large as it is kept.
+  std::string lines = "data:\n  a: &a " + much.substr(0, 1 << 20) + "\n";
+  for (const char* name : {"b", "c", "d", "e"}) lines += std::string("  ") + name + ": *a\n";
+  const grpc::Status whole = CreateWith(lines, &response);
+  EXPECT_EQ(whole.error_code(), INVALID_ARGUMENT) << whole.error_message();
+}
+
+TEST_F(PoliciesRoadTest, AJobBeyondTheLimitIsNotMovedInTheQueue) {
+  std::vector<std::string> jobs;
+  for (int i = 0; i < 3; ++i) {
+    api::CreateExperimentResponse made;
+    ASSERT_TRUE(CreateWith("resources: {priority: 30}", &made).ok());
+    jobs.push_back(made.experiment().job_id());
+  }
+  const auto service = api::JobService::NewStub(world_.channel());
+  const auto move = [&](const std::string& job, auto set) {
+    As context("user");
+    api::UpdateJobQueueRequest request;
+    request.add_updates()->set_job_id(job);
+    set(*request.mutable_updates(0));
+    api::UpdateJobQueueResponse response;
+    return service->UpdateJobQueue(&context, request, &response);
+  };
+  const auto ahead = [&](auto& to) { to.set_ahead_of(jobs[0]); };
+  const auto behind = [&](auto& to) { to.set_behind_of(jobs[0]); };
+  EXPECT_TRUE(move(jobs[2], ahead).ok());
+  ASSERT_TRUE(PutGlobal("constraints: {priority_limit: 40}\n").ok());
+  EXPECT_EQ(move(jobs[1], ahead).error_code(), PERMISSION_DENIED);
+  EXPECT_THAT(move(jobs[1], behind).error_message(),
+              HasSubstr("behind_of: priority: 30 goes before 40, the first that the policy of"));
+  ASSERT_TRUE(PutGlobal("constraints: {priority_limit: 30}\n").ok());
+  EXPECT_TRUE(move(jobs[1], ahead).ok());
+}
+
+// What they may not read, they may not have used for them.
+TEST_F(PoliciesRoadTest, AViewerOfTheParentDoesNotForkItsSecrets) {
+  const store::ProjectRecord theirs = MakeProject("theirs");
+  const store::ProjectRecord own = MakeProject("own");
+  const auto make = [&](const std::string& more) {
+    api::CreateExperimentRequest request = Request(kConfig + more);
+    request.set_project_id(theirs.id);
+    api::CreateExperimentResponse made;
+    const grpc::Status status = Create(request, &made);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return made.experiment().id();
+  };
+  const int secret = make("data: {secrets: {key: hush}}\n");
+  const int plain = make("data: {key: known}\n");
+  AddAnn({{theirs.workspace, model::Role::kViewer}, {own.workspace, model::Role::kEditor}});
+  const auto fork = [&](int parent, const std::string& text) {
+    As context("ann");
+    api::CreateExperimentRequest request;
+    request.set_parent_id(parent);
+    request.set_project_id(own.id);
+    request.set_config(text);
+    request.set_validate_only(true);
+    api::CreateExperimentResponse response;
+    return experiments_->CreateExperiment(&context, request, &response);
+  };
+  const grpc::Status refused = fork(secret, "");
+  EXPECT_EQ(refused.error_code(), PERMISSION_DENIED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("has secrets"));
+  EXPECT_TRUE(fork(secret, kConfig).ok()) << "with a configuration of their own";
+  EXPECT_TRUE(fork(plain, "").ok()) << fork(plain, "").error_message();
 }
 
 TEST_F(PoliciesRoadTest, HoldForChangesForksAndContinuations) {

@@ -211,11 +211,13 @@ class GrpcMasterLink final : public MasterLink {
         loop_(loop),
         listener_(listener),
         completions_(loop),
-        stubs_(MakeStubs(options)),
+        tls_(options.tls),
+        stubs_(MakeStubs(options.masters, options.tls)),
         backoff_(options.seed) {}
 
   void Connect() override {
     DET_CHECK(loop_->RunsHere());
+    UseNewCertificates();
     auto stream = std::make_shared<ControlStream>(
         calls_, [this](const v1::MasterMessage& message) { OnMessage(message); },
         [this](const absl::Status& why) { OnEnd(why); });
@@ -224,7 +226,7 @@ class GrpcMasterLink final : public MasterLink {
     v1::AgentMessage first;
     *first.mutable_register_() = ToProto(listener_->OnConnecting());
     stream_ = std::move(stream);
-    stream_->Start(stub(), completions_.queue(), std::move(first));
+    stream_->Start(*stub(), completions_.queue(), std::move(first));
   }
 
   void Send(const Report& report) override {
@@ -249,7 +251,7 @@ class GrpcMasterLink final : public MasterLink {
     call->done = std::move(done);
     Authorize(*call->context);
     call->context->set_deadline(absl::ToChronoTime(absl::Now() + kPostDeadline));
-    call->reader = stub().AsyncPostLogs(
+    call->reader = stub()->AsyncPostLogs(
         &*call->context, ToProto(options_.agent_id, allocation, *lines), completions_.queue());
     call->reader->Finish(&call->response, &call->status,
                          Completions::Tag([call](bool) { call->done(ToStatus(call->status)); }));
@@ -262,7 +264,7 @@ class GrpcMasterLink final : public MasterLink {
     const std::stop_callback cancel(stop, [&] { context->TryCancel(); });
     v1::GetContextRequest request;
     request.set_hash(hash);
-    const auto reader = stub().GetContext(&*context, request);
+    const auto reader = stub()->GetContext(&*context, request);
     v1::GetContextResponse response;
     absl::Status sunk;
     while (sunk.ok() && reader->Read(&response)) sunk = sink(response.chunk());
@@ -277,18 +279,31 @@ class GrpcMasterLink final : public MasterLink {
   }
 
  private:
-  using Stubs = std::vector<std::unique_ptr<v1::AgentHub::Stub>>;
+  using Stubs = std::vector<std::shared_ptr<v1::AgentHub::Stub>>;
 
-  static Stubs MakeStubs(const LinkOptions& options) {
+  static Stubs MakeStubs(const std::vector<MasterAddress>& masters, const TlsOptions& tls) {
     Stubs stubs;
-    for (const MasterAddress& master : options.masters) {
-      stubs.push_back(v1::AgentHub::NewStub(MakeChannel(master, options.tls)));
+    for (const MasterAddress& master : masters) {
+      stubs.push_back(v1::AgentHub::NewStub(MakeChannel(master, tls)));
     }
     return stubs;
   }
 
-  // Logs and contexts follow the control stream. Any thread.
-  v1::AgentHub::Stub& stub() { return *stubs_[at_]; }
+  // Logs and contexts follow the control stream. Any thread; a call holds its channel.
+  std::shared_ptr<v1::AgentHub::Stub> stub() {
+    std::lock_guard lock(stubs_mutex_);
+    return stubs_[at_];
+  }
+
+  // A connection that stands goes on as it began.
+  void UseNewCertificates() {
+    std::optional<TlsOptions> renewed = RenewedTlsOptions(tls_);
+    if (!renewed) return;
+    tls_ = *std::move(renewed);
+    Stubs stubs = MakeStubs(options_.masters, tls_);
+    std::lock_guard lock(stubs_mutex_);
+    stubs_ = std::move(stubs);
+  }
 
   // One that refuses this agent is no reason to ask another.
   static bool AsksTheNext(const absl::Status& why) {
@@ -338,7 +353,7 @@ class GrpcMasterLink final : public MasterLink {
     if (heartbeat_timer_.has_value()) loop_->Cancel(*heartbeat_timer_);
     heartbeat_timer_.reset();
     const std::string advice = TlsAdvice(why.message(), options_.masters[at_].tls);
-    if (AsksTheNext(why)) at_ = (at_ + 1) % stubs_.size();
+    if (AsksTheNext(why)) at_ = (at_ + 1) % options_.masters.size();
     // All of them are asked before a pause.
     const bool pause = at_ == 0 || !AsksTheNext(why);
     loop_->PostAfter(pause ? backoff_.Next() : absl::ZeroDuration(), [this] { Connect(); });
@@ -363,7 +378,9 @@ class GrpcMasterLink final : public MasterLink {
   LinkListener* const listener_;
   const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
   Completions completions_;
-  const Stubs stubs_;           // of options_.masters
+  TlsOptions tls_;  // as the stubs have it; on the loop
+  std::mutex stubs_mutex_;
+  Stubs stubs_;                 // of options_.masters
   std::atomic<size_t> at_ = 0;  // the one in use; changed on the loop
   // On the loop.
   Backoff backoff_;

@@ -1,12 +1,18 @@
 // The pieces of the link that need no master; with one it is tested in agent_test.
 #include "agent/link/master_link.h"
 
+#include <chrono>
+#include <future>
 #include <limits>
+#include <utility>
 
 #include "absl/time/clock.h"
 #include "agent/link/messages.h"
 #include "base/authority.h"
+#include "base/event_loop.h"
 #include "base/file.h"
+#include "det/agent/v1/agent.grpc.pb.h"
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 namespace det::agent {
@@ -101,6 +107,96 @@ TEST(TlsOptions, AreFilesThatFitTogether) {
     const absl::Status refused = ReadTlsOptions(each.ca, each.cert, each.key).status();
     EXPECT_NE(refused.message().find(each.says), std::string::npos) << refused;
   }
+}
+
+// Takes agents that show a certificate by its authority, and greets them.
+class TlsHub final : public v1::AgentHub::CallbackService {
+ public:
+  TlsHub(const base::KeyedCertificate& authority, const base::KeyedCertificate& own) {
+    grpc::SslServerCredentialsOptions options(
+        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    options.pem_root_certs = authority.certificate;
+    options.pem_key_cert_pairs.push_back({own.key, own.certificate});
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(options), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~TlsHub() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  grpc::ServerBidiReactor<v1::AgentMessage, v1::MasterMessage>* Connect(
+      grpc::CallbackServerContext*) override {
+    struct Greeting final : grpc::ServerBidiReactor<v1::AgentMessage, v1::MasterMessage> {
+      Greeting() {
+        message.mutable_registered()->set_cluster_id("c");
+        StartWrite(&message);
+      }
+      void OnCancel() override { Finish(grpc::Status::CANCELLED); }
+      void OnDone() override { delete this; }
+      v1::MasterMessage message;
+    };
+    return new Greeting();
+  }
+  int port() const { return port_; }
+
+ private:
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+class Listener final : public LinkListener {
+ public:
+  Registration OnConnecting() override { return {.agent_id = "a1"}; }
+  void OnRegistered(const Registered&) override { registered.set_value(); }
+  void OnOrder(const Event&) override {}
+  void OnShutdown(const std::string&) override {}
+  void OnDisconnected(const absl::Status&) override {
+    if (!std::exchange(refused_, true)) refused.set_value();
+  }
+  std::promise<void> refused, registered;
+
+ private:
+  bool refused_ = false;
+};
+
+// No start of the agent, which would be no harm to its tasks, but is one more thing to do.
+TEST(TlsLink, ConnectsByACertificateThatIsRenewed) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const absl::Time now = absl::Now();
+  const auto make = [&] {
+    return *base::MakeAuthority("t", now - absl::Hours(1), now + absl::Hours(1));
+  };
+  const auto sign = [&](const base::KeyedCertificate& by, base::CertificateUse use) {
+    return *base::Sign(by, {.name = "a1",
+                            .hosts = {"127.0.0.1"},
+                            .use = use,
+                            .from = now - absl::Hours(1),
+                            .until = now + absl::Hours(1)});
+  };
+  const std::string path = dir.path();
+  const auto keep = [&](const base::KeyedCertificate& own) {
+    EXPECT_TRUE(base::WriteFileAtomically(path + "/key", own.key).ok());
+    EXPECT_TRUE(base::WriteFileAtomically(path + "/cert", own.certificate).ok());
+  };
+  const base::KeyedCertificate authority = make();
+  EXPECT_TRUE(base::WriteFileAtomically(path + "/ca", authority.certificate).ok());
+  TlsHub hub(authority, sign(authority, base::CertificateUse::kServer));
+  // By an authority that the master does not know.
+  keep(sign(make(), base::CertificateUse::kClient));
+
+  const auto loop = base::MakeAsioEventLoop("link");
+  Listener listener;
+  LinkOptions options;
+  options.masters = {{.host = "127.0.0.1", .port = hub.port(), .tls = true}};
+  options.tls = *ReadTlsOptions(path + "/ca", path + "/cert", path + "/key");
+  options.agent_id.append("a1");
+  const auto link = MakeMasterLink(options, loop.get(), &listener);
+  loop->Post([&] { link->Connect(); });
+  listener.refused.get_future().wait();
+  keep(sign(authority, base::CertificateUse::kClient));
+  listener.registered.get_future().wait();
+  loop->Stop();
+  link->Close();
 }
 
 TEST(MasterAddress, OurAddressOnTheWay) {

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/status_macros.h"
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -50,6 +51,9 @@ absl::StatusOr<TlsOptions> ReadTlsOptions(const std::string& authority_file,
                                           const std::string& certificate_file,
                                           const std::string& key_file) {
   TlsOptions options;
+  options.authority_file = authority_file;
+  options.certificate_file = certificate_file;
+  options.key_file = key_file;
   if (!authority_file.empty()) {
     DET_ASSIGN_OR_RETURN(options.authority, Read("--tls-ca", authority_file));
     if (CertificateOf(options.authority) == nullptr) {
@@ -74,6 +78,21 @@ absl::StatusOr<TlsOptions> ReadTlsOptions(const std::string& authority_file,
   if (::X509_check_private_key(certificate.get(), key.get()) == 1) return options;
   return Bad("--tls-key", key_file,
              absl::StrCat("does not belong to the certificate ", certificate_file));
+}
+
+std::optional<TlsOptions> RenewedTlsOptions(const TlsOptions& options) {
+  if (options.authority_file.empty() && options.certificate_file.empty()) return std::nullopt;
+  absl::StatusOr<TlsOptions> now =
+      ReadTlsOptions(options.authority_file, options.certificate_file, options.key_file);
+  if (!now.ok()) {
+    DET_LOG(WARNING) << "the files for TLS are no good; those read before are used on"
+                     << base::Field("reason", now.status().message());
+    return std::nullopt;
+  }
+  now->master_name = options.master_name;
+  if (*now == options) return std::nullopt;
+  DET_LOG(INFO) << "the files for TLS have changed and are used from here on";
+  return *std::move(now);
 }
 
 std::string TlsAdvice(absl::string_view why, bool tls) {

@@ -1,10 +1,16 @@
 #include "master/service/audit_trail.h"
 
+#include <chrono>
 #include <utility>
 
 #include "base/log.h"
 
 namespace det::service {
+namespace {
+
+constexpr std::chrono::milliseconds kPause{500};  // where the store is away
+
+}  // namespace
 
 AuditTrail::AuditTrail(store::Audit* store, std::function<void(int64_t)> on_lost, size_t most)
     : store_(*store), on_lost_(std::move(on_lost)), most_(most), thread_([this] { Run(); }) {}
@@ -46,17 +52,29 @@ void AuditTrail::Run() {
     const std::vector<store::AuditRecord> batch = std::exchange(queue_, {});
     writing_ = true;
     lock.unlock();
-    const absl::Status written = store_.AddAudit(batch);
-    if (!written.ok()) {
-      DET_LOG(WARNING) << "audit records are in the log alone"
-                       << base::Field("records", batch.size())
-                       << base::Field("error", written.message());
-      Lose(batch.size());
-    }
+    Write(batch);
     lock.lock();
     writing_ = false;
     if (queue_.empty()) done_.notify_all();
   }
+}
+
+void AuditTrail::Write(const std::vector<store::AuditRecord>& records) {
+  absl::Status written = store_.AddAudit(records);
+  while (absl::IsUnavailable(written) && Pause()) written = store_.AddAudit(records);
+  if (written.ok()) return;
+  if (!absl::IsUnavailable(written) && records.size() > 1) {
+    for (const store::AuditRecord& each : records) Write({each});
+    return;
+  }
+  DET_LOG(WARNING) << "audit records are in the log alone" << base::Field("records", records.size())
+                   << base::Field("error", written.message());
+  Lose(records.size());
+}
+
+bool AuditTrail::Pause() {
+  std::unique_lock lock(mutex_);
+  return !wake_.wait_for(lock, kPause, [this] { return stopped_; });
 }
 
 void AuditTrail::Lose(size_t count) {

@@ -18,8 +18,9 @@ namespace det::service {
 
 class AuditTrail {
  public:
-  // `on_lost` hears how many records were given up, as the queue was full or the store did not take
-  // them; any thread; may be null. The store must outlive it. At most `most` records wait.
+  // `on_lost` hears how many records were given up, as the queue was full or the store refused
+  // them, or was away to the end; any thread; may be null. The store must outlive it. At most
+  // `most` records wait.
   AuditTrail(store::Audit* store, std::function<void(int64_t)> on_lost, size_t most = 10'000);
   // As Stop().
   ~AuditTrail();
@@ -35,6 +36,10 @@ class AuditTrail {
 
  private:
   void Run();
+  // Until the store takes them, each for itself where it refuses them together.
+  void Write(const std::vector<store::AuditRecord>& records);
+  // Before another try; false: it stops, there is none.
+  bool Pause();
   void Lose(size_t count);
 
   store::Audit& store_;

@@ -175,6 +175,16 @@ absl::Status CheckInvariant(const ConfigPolicy& policy, std::string_view member,
   return absl::OkStatus();
 }
 
+// A job that was there before the limit keeps its priority, but gains no place by it.
+absl::Status CheckMove(const ConfigPolicy& policy, const cluster::UpdateQueue::Update& update,
+                       const experiment::Experiment& e) {
+  if (!update.ahead_of && !update.behind_of) return absl::OkStatus();
+  // The pool's own is nobody's choice.
+  if (update.priority || !e.config->resources.priority) return absl::OkStatus();
+  const char* const field = update.ahead_of ? "ahead_of: priority" : "behind_of: priority";
+  return CheckPriority(policy, field, e.queue.priority);
+}
+
 absl::Status CheckUpdate(const ConfigPolicy& policy, const cluster::UpdateQueue::Update& update) {
   if (update.priority) {
     DET_RETURN_IF_ERROR(CheckPriority(policy, "priority", *update.priority));
@@ -196,7 +206,6 @@ absl::Status CheckUpdate(const ConfigPolicy& policy, const cluster::UpdateQueue:
 
 absl::Status CheckQueueUpdate(store::Store& store, const cluster::UpdateQueue& update) {
   for (const cluster::UpdateQueue::Update& each : update.updates) {
-    if (!each.priority && !each.max_slots && !each.weight && !each.resource_pool) continue;
     const std::optional<model::ExperimentId> id = model::ExperimentOf(each.job);
     if (!id) continue;
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(*id));
@@ -204,6 +213,7 @@ absl::Status CheckQueueUpdate(store::Store& store, const cluster::UpdateQueue& u
     DET_ASSIGN_OR_RETURN(const ConfigPolicy policy,
                          FindConfigPolicy(store, e.workspace, e.config->workspace));
     DET_RETURN_IF_ERROR(CheckUpdate(policy, each));
+    DET_RETURN_IF_ERROR(CheckMove(policy, each, e));
   }
   return absl::OkStatus();
 }

@@ -80,6 +80,19 @@ absl::StatusOr<std::optional<experiment::Experiment>> FindParent(
   return std::move(record.experiment);
 }
 
+// Of a parent whose configuration is taken over: who may not read its secrets, Viewers where it
+// lies, does not get them into an experiment of theirs either.
+absl::Status CheckSecrets(const experiment::Experiment& parent, const auth::Principal& principal) {
+  if (principal.RoleIn(parent.workspace) >= model::Role::kEditor) return absl::OkStatus();
+  if (model::ToShownValue(*parent.config) == model::ToValue(*parent.config)) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat("the configuration of experiment ", parent.id.value(),
+                   " has secrets, which Editors of workspace ", parent.config->workspace,
+                   " alone may use; fork it with a configuration of your own, or ask one of them"));
+}
+
 // Where the experiment goes: the project that the request gives by its number, then the one that
 // the configuration names, then its parent's.
 absl::StatusOr<FoundSpace> FindSpaceOf(store::Store& store,
@@ -143,6 +156,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
   DET_ASSIGN_OR_RETURN(const std::optional<experiment::Experiment> parent,
                        FindParent(*edge.store, request));
   if (parent && given.yaml.empty()) {
+    DET_RETURN_IF_ERROR(CheckSecrets(*parent, principal));
     given.yaml = parent->original_config;
     given.path = absl::StrCat("experiment ", parent->id.value());
   }
@@ -210,6 +224,7 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
   DET_ASSIGN_OR_RETURN(model::ExperimentConfig config,
                        model::ParseExperimentConfig(request.override_config(), "override_config",
                                                     overrides, defaults));
+  DET_RETURN_IF_ERROR(CheckSize("configuration", model::ToValue(config).ToJson().size()));
   DET_RETURN_IF_ERROR(ApplyLimits(policy, config));
   DET_RETURN_IF_ERROR(CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage));
   if (config.workspace != now.workspace || config.project != now.project) {

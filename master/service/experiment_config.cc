@@ -6,7 +6,17 @@
 
 namespace det::service {
 
+absl::Status CheckSize(const std::string& what, size_t bytes) {
+  if (bytes <= kConfigBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, ": ", bytes, " bytes; at most ", kConfigBytes,
+                   " are allowed: put data into files of the context directory"));
+}
+
 absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& given) {
+  size_t bytes = given.yaml.size();
+  for (const std::string& each : given.overrides) bytes += each.size();
+  DET_RETURN_IF_ERROR(CheckSize(given.path.empty() ? "configuration" : given.path, bytes));
   model::ConfigDefaults defaults;
   defaults.checkpoint_host_path = edge.checkpoint_places.own;
   defaults.experiment_seed = given.seed;
@@ -27,6 +37,8 @@ absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& give
   DET_ASSIGN_OR_RETURN(
       ready.config, model::ParseExperimentConfig(given.yaml, given.path, given.overrides, defaults,
                                                  &ready.warnings));
+  DET_RETURN_IF_ERROR(
+      CheckSize("the complete configuration", model::ToValue(ready.config).ToJson().size()));
   DET_ASSIGN_OR_RETURN(ready.text, model::TextToKeep(given.yaml, own, given.overrides));
   return ready;
 }

@@ -4,10 +4,12 @@
 #ifndef MASTER_SERVICE_EXPERIMENT_CONFIG_H_
 #define MASTER_SERVICE_EXPERIMENT_CONFIG_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "master/model/experiment_config.h"
 #include "master/model/parse/parse.h"
@@ -31,6 +33,12 @@ struct ReadyConfig {
   std::string text;                   // as it was given, with template and overrides
   std::vector<std::string> warnings;  // what is kept, but without effect on this cluster
 };
+
+// A configuration is stored with its experiment, and sent with each of its trials, several times in
+// one message: more than this, as given or complete, is refused.
+inline constexpr size_t kConfigBytes = size_t{2} << 20;
+// INVALID_ARGUMENT for more; `what` has them.
+absl::Status CheckSize(const std::string& what, size_t bytes);
 
 // INVALID_ARGUMENT with every problem; NOT_FOUND for the template.
 absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& given);

@@ -24,6 +24,7 @@ namespace api = det::api::v1;
 
 constexpr size_t kNameLimit = 128;
 constexpr int kMostTriggers = 100;
+constexpr int kMostPatterns = 100;  // TASK_LOG, of a workspace, and of none
 constexpr int kShownDeliveries = 100;
 constexpr size_t kTextLimit = 64 << 10;  // of an alert
 
@@ -195,6 +196,7 @@ class WebhookService final : public Service {
         [this, request, response](const auth::Principal& principal) -> absl::Status {
           DET_RETURN_IF_ERROR(CheckMayChange(principal, request->webhook().workspace_id()));
           DET_ASSIGN_OR_RETURN(const auto wanted, FromProto(request->webhook()));
+          DET_RETURN_IF_ERROR(CheckPatterns(wanted));
           DET_ASSIGN_OR_RETURN(const auto made, hooks().AddWebhook(wanted));
           edge_.webhooks->Changed();
           *response->mutable_webhook() = ToProto(made);
@@ -256,6 +258,28 @@ class WebhookService final : public Service {
 
  private:
   store::Webhooks& hooks() { return edge_.store->webhooks(); }
+
+  // Every line of a log is held against all patterns of its workspace.
+  absl::Status CheckPatterns(const store::WebhookRecord& wanted) {
+    const auto patterns = [](const store::WebhookRecord& webhook) {
+      return std::count_if(webhook.triggers.begin(), webhook.triggers.end(), [](const auto& each) {
+        return each.type == model::WebhookTrigger::kTaskLog;
+      });
+    };
+    if (patterns(wanted) == 0) return absl::OkStatus();
+    DET_ASSIGN_OR_RETURN(const auto all, hooks().ListWebhooks());
+    int64_t sum = patterns(wanted);
+    for (const store::WebhookRecord& each : all) {
+      if (each.workspace == wanted.workspace) sum += patterns(each);
+    }
+    if (sum <= kMostPatterns) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("triggers: with these ",
+                     wanted.workspace == 0 ? std::string("the webhooks of no workspace")
+                                           : absl::StrCat("workspace ", wanted.workspace),
+                     " would have ", sum, " patterns for log lines; at most ", kMostPatterns,
+                     " are allowed: delete webhooks, or join patterns by |"));
+  }
 
   absl::StatusOr<store::WebhookRecord> ReadToChange(int32_t id, const auth::Principal& principal) {
     DET_ASSIGN_OR_RETURN(store::WebhookRecord record, hooks().GetWebhook(id));

@@ -61,6 +61,12 @@ class Deliverer::Impl {
   // One that does not answer holds a thread for long: the longer it fails, the more others go
   // first.
   void NoteTurn(int32_t webhook, bool ok, absl::Time now);
+  // How many of those that failed last are being sent something. REQUIRES the mutex.
+  int BusyFailing() const {
+    return static_cast<int>(std::count_if(failing_.begin(), failing_.end(), [this](const auto& e) {
+      return busy_.contains(e.first);
+    }));
+  }
   // Until it is done, or this stops: a row that still says PENDING would be sent again at once.
   void Record(int64_t delivery, const AttemptRecord& attempt);
   // Waits, at most as long, unless this stops; whether it does not.
@@ -128,7 +134,10 @@ absl::Duration Deliverer::Impl::Pass() {
       std::lock_guard lock(mutex_);
       if (stopping_ || static_cast<int>(busy_.size()) >= options_.at_once) return kLookEvery;
       others.assign(busy_.begin(), busy_.end());
+      // One thread is for those that answer, however many do not.
+      const bool kept = BusyFailing() >= options_.at_once - 1;
       for (const auto& [webhook, failing] : failing_) {
+        if (kept) others.push_back(webhook);
         if (failing.until <= now) continue;
         others.push_back(webhook);
         again = std::min(again, failing.until);
@@ -166,7 +175,7 @@ absl::Status Deliverer::Impl::Attempt(const store::WebhookRecord& webhook,
                                       const DeliveryRecord& delivery) const {
   const std::string body = MakeBody(webhook.type, delivery, options_.base_url);
   return Post(webhook.url, MakeHeaders(body, clock_->Now(), options_.signing_key), body,
-              options_.addresses, stopping_);
+              options_.addresses, options_.timeout, stopping_);
 }
 
 AttemptRecord Deliverer::Impl::After(const DeliveryRecord& delivery, const absl::Status& sent) {

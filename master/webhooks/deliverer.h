@@ -16,6 +16,7 @@
 #include "master/engine/sinks.h"
 #include "master/store/webhooks.h"
 #include "master/webhooks/addresses.h"
+#include "master/webhooks/post.h"
 
 namespace det::webhooks {
 
@@ -23,7 +24,8 @@ struct DelivererOptions {
   std::string signing_key;
   std::string base_url;  // where people open this cluster; may be empty
   AddressRules addresses;
-  int at_once = 4;
+  int at_once = 4;  // at least 2
+  absl::Duration timeout = kPostTimeout;
 };
 
 class Deliverer final : public engine::WebhookSink {

@@ -1,8 +1,11 @@
 // Deliveries to a receiver on the loopback interface: sent, signed, tried again, given up.
 #include "master/webhooks/deliverer.h"
 
+#include <algorithm>
 #include <atomic>
+#include <deque>
 #include <future>
+#include <memory>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -45,12 +48,18 @@ class DelivererTest : public testing::Test {
     event.at = clock_.Now();
     EXPECT_TRUE(store_.webhooks().Raise(event).ok());
   }
-  void Start(AddressRules rules = kLoopback) {
+  void Start(AddressRules rules = kLoopback, absl::Duration timeout = kPostTimeout) {
     DelivererOptions options;
     options.signing_key = "key";
     options.addresses = std::move(rules);
-    deliverer_.Start(std::move(options), &store_.webhooks(), &clock_,
-                     [this] { return leads_.load(); });
+    options.timeout = timeout;
+    deliverer_.Start(std::move(options), &store_.webhooks(), &clock_, [this] {
+      const bool leads = leads_;
+      return (++asked_ == 1 && once_) || leads;
+    });
+  }
+  void AwaitAsked(int times) {
+    while (asked_ < times) std::this_thread::yield();
   }
   // The newest of the webhook, once `holds` of it.
   DeliveryRecord Await(int32_t webhook, const std::function<bool(const DeliveryRecord&)>& holds) {
@@ -64,6 +73,8 @@ class DelivererTest : public testing::Test {
   store::FakeStore store_;
   base::FakeClock clock_;
   std::atomic<bool> leads_ = true;
+  std::atomic<bool> once_ = false;  // leads when it is asked first
+  std::atomic<int> asked_ = 0;
   Deliverer deliverer_;
 };
 
@@ -148,13 +159,63 @@ TEST_F(DelivererTest, OneThatIsSilentHoldsUpNoOther) {
   deliverer_.Stop();  // breaks it off
 }
 
+TEST_F(DelivererTest, MoreThatAreSilentThanThreadsHoldUpNoOther) {
+  std::vector<std::unique_ptr<Receiver>> silent;
+  for (int i = 0; i < 7; ++i) {
+    silent.push_back(std::make_unique<Receiver>(std::deque<std::string>(1000, "")));
+    Webhook(silent.back()->url(), "silent " + std::to_string(i));
+  }
+  Receiver receiver;
+  const int32_t id = Webhook(receiver.url(), "a");
+  Raise();
+  // Each of them holds a thread until it is given up.
+  Start(kLoopback, absl::Seconds(2));
+  Await(id, [](const auto& row) { return row.state == State::kDelivered; });
+  for (const auto& each : silent) each->Await(1);
+}
+
+// One thread is left to those that answer.
+TEST_F(DelivererTest, ThoseThatFailedDoNotHaveAllThreads) {
+  std::vector<std::unique_ptr<Receiver>> bad;
+  std::vector<int32_t> ids;
+  for (int i = 0; i < 4; ++i) {
+    // Fails, then is silent.
+    bad.push_back(std::make_unique<Receiver>(std::deque<std::string>{"500 No", "", ""}));
+    ids.push_back(Webhook(bad.back()->url(), "bad " + std::to_string(i)));
+  }
+  Raise();
+  Start();
+  absl::Time next;
+  for (const int32_t each : ids) {
+    const auto row = Await(each, [](const auto& tried) { return tried.attempts == 1; });
+    next = std::max(next, row.next_at);
+  }
+  clock_.Set(next);
+  deliverer_.Soon();
+  const auto hanging = [&] {
+    return std::count_if(bad.begin(), bad.end(), [](const auto& e) { return e->count() == 2; });
+  };
+  while (hanging() < 3) std::this_thread::yield();
+  Receiver receiver;
+  const int32_t id = Webhook(receiver.url(), "a");
+  Raise();
+  deliverer_.Soon();
+  Await(id, [](const auto& row) { return row.state == State::kDelivered; });
+  EXPECT_EQ(hanging(), 3);
+  deliverer_.Stop();  // breaks it off
+}
+
 TEST_F(DelivererTest, OnlyTheLeaderSends) {
   Receiver receiver;
   const int32_t id = Webhook(receiver.url(), "a");
+  // Its time is over between the look and the sending.
   leads_ = false;
+  once_ = true;
   Raise();
   Start();
-  deliverer_.Soon();
+  // For the look, the sending, and the look after that: all that came of the second is done.
+  AwaitAsked(3);
+  EXPECT_EQ(receiver.count(), 0u);
   EXPECT_EQ(store_.webhooks().ListDeliveries(id, 1)->front().attempts, 0);
   leads_ = true;
   deliverer_.Soon();

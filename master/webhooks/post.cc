@@ -63,14 +63,14 @@ void InitCurl() {
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
 }
 
-void SetUp(CURL* curl, Exchange& exchange) {
+void SetUp(CURL* curl, absl::Duration timeout, Exchange& exchange) {
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
   // None of the environment's: it would be asked to connect in our place.
   curl_easy_setopt(curl, CURLOPT_PROXY, "");
   curl_easy_setopt(curl, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
-  const auto ms = static_cast<long>(absl::ToInt64Milliseconds(kPostTimeout));
+  const auto ms = static_cast<long>(absl::ToInt64Milliseconds(timeout));
   curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, ms);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, ms / 2);
   curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, OpenSocket);
@@ -117,14 +117,14 @@ absl::Status CheckUrl(const std::string& url) {
 }
 
 absl::Status Post(const std::string& url, const std::vector<std::string>& headers,
-                  const std::string& body, const AddressRules& rules,
+                  const std::string& body, const AddressRules& rules, absl::Duration timeout,
                   const std::atomic<bool>& stopping) {
   InitCurl();
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
                                                                  curl_easy_cleanup);
   if (curl == nullptr) return absl::UnavailableError("out of memory");
   Exchange exchange{.rules = rules, .stopping = stopping, .refused = {}};
-  SetUp(curl.get(), exchange);
+  SetUp(curl.get(), timeout, exchange);
   // "Expect:" waits for an answer that few give.
   curl_slist* list = curl_slist_append(nullptr, "Expect:");
   for (const std::string& header : headers) list = curl_slist_append(list, header.c_str());

@@ -1,7 +1,7 @@
 // One HTTP POST to a stranger: bounded in time and in what is read, to addresses that are allowed,
 // following nobody elsewhere.
 //
-// Called by Deliverer on its threads; blocks for kPostTimeout at most. Logs nothing: a URL may hold
+// Called by Deliverer on its threads; blocks for `timeout` at most. Logs nothing: a URL may hold
 // a secret.
 #ifndef MASTER_WEBHOOKS_POST_H_
 #define MASTER_WEBHOOKS_POST_H_
@@ -24,7 +24,7 @@ absl::Status CheckUrl(const std::string& url);
 // OK for an answer 2xx. PERMISSION_DENIED for an address that `rules` refuse; UNAVAILABLE says what
 // went wrong otherwise, without the URL; CANCELLED once `stopping` is set.
 absl::Status Post(const std::string& url, const std::vector<std::string>& headers,
-                  const std::string& body, const AddressRules& rules,
+                  const std::string& body, const AddressRules& rules, absl::Duration timeout,
                   const std::atomic<bool>& stopping);
 
 }  // namespace det::webhooks

@@ -5,10 +5,9 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "master/experiment/facts.h"
-#include "master/model/extras_config.h"
 #include "master/model/id_text.h"
 #include "master/webhooks/conditions.h"
-#include <re2/re2.h>
+#include "master/webhooks/pattern_set.h"
 
 namespace det::webhooks {
 namespace {
@@ -17,6 +16,7 @@ using model::Value;
 using model::WebhookTrigger;
 
 constexpr size_t kMostTold = 100'000;
+constexpr size_t kMostPlaces = 10'000;
 constexpr absl::Duration kUnheard = absl::Seconds(30);
 constexpr size_t kShownBytes = 2000;  // of a line
 
@@ -34,23 +34,17 @@ struct TriggerWatch::Watched {
     int32_t trigger = 0;
     Value condition;
   };
-  struct Log {
-    int32_t trigger = 0;
-    std::unique_ptr<const RE2> pattern;
-  };
   std::vector<Metric> metrics;
-  std::vector<Log> logs;
+  std::map<int32_t, PatternSet> logs;  // by workspace; 0: of all
 
-  void Add(const store::TriggerRecord& trigger) {
+  void Add(int32_t workspace, const store::TriggerRecord& trigger) {
     if (trigger.type == WebhookTrigger::kMetricThresholdExceeded) {
       metrics.push_back({trigger.id, trigger.condition});
     }
     if (trigger.type != WebhookTrigger::kTaskLog) return;
     const Value* regex = trigger.condition.Find("regex");
     if (regex == nullptr || regex->AsString() == nullptr) return;
-    RE2::Options options(RE2::Quiet);
-    options.set_max_mem(model::kLogPatternMemory);
-    logs.push_back({trigger.id, std::make_unique<const RE2>(*regex->AsString(), options)});
+    logs[workspace].Add(trigger.id, *regex->AsString());
   }
 };
 
@@ -77,8 +71,11 @@ absl::StatusOr<std::shared_ptr<const TriggerWatch::Watched>> TriggerWatch::Read(
   DET_ASSIGN_OR_RETURN(const auto webhooks, store_.webhooks().ListWebhooks());
   auto read = std::make_shared<Watched>();
   for (const store::WebhookRecord& webhook : webhooks) {
-    for (const store::TriggerRecord& trigger : webhook.triggers) read->Add(trigger);
+    for (const store::TriggerRecord& trigger : webhook.triggers) {
+      read->Add(webhook.workspace, trigger);
+    }
   }
+  for (auto& [workspace, patterns] : read->logs) patterns.Compile();
   std::shared_ptr<const Watched> result = std::move(read);
   std::lock_guard lock(mutex_);
   if (version == version_) watched_ = result;
@@ -125,22 +122,52 @@ absl::Status TriggerWatch::LookAt(const std::vector<model::MetricReport>& report
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::optional<int32_t>> TriggerWatch::WorkspaceOf(model::ExperimentId id) {
+  {
+    std::lock_guard lock(mutex_);
+    const absl::Time now = clock_.Now();
+    if (now - places_since_ > kUnheard || places_.size() >= kMostPlaces) {
+      places_.clear();
+      places_since_ = now;
+    }
+    if (const auto it = places_.find(id); it != places_.end()) return it->second;
+  }
+  const absl::StatusOr<int32_t> found = store_.projects().WorkspaceOf(id);
+  if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
+  const auto place = found.ok() ? std::optional<int32_t>(*found) : std::nullopt;
+  std::lock_guard lock(mutex_);
+  places_.insert_or_assign(id, place);
+  return place;
+}
+
 absl::Status TriggerWatch::LookAt(const std::vector<model::LogLine>& lines) {
   DET_ASSIGN_OR_RETURN(const std::shared_ptr<const Watched> watched, Read());
-  for (const Watched::Log& log : watched->logs) {
-    for (const model::LogLine& line : lines) {
-      const std::optional<model::RunName> run = model::RunOf(line.allocation);
-      if (!run || IsTold(run->trial, log.trigger)) continue;
-      if (!RE2::PartialMatch(line.text, *log.pattern)) continue;
-      Value::Object facts = {{"task_id", run->task.value()},
-                             {"trial_id", int64_t{run->trial.value()}},
-                             {"node_name", line.agent},
-                             {"triggering_log", line.text.substr(0, kShownBytes)}};
-      DET_RETURN_IF_ERROR(Fire(WebhookTrigger::kTaskLog, log.trigger, run->experiment, run->trial,
-                               {{"task_log", std::move(facts)}}));
+  if (watched->logs.empty()) return absl::OkStatus();
+  for (const model::LogLine& line : lines) {
+    const std::optional<model::RunName> run = model::RunOf(line.allocation);
+    if (!run) continue;
+    DET_ASSIGN_OR_RETURN(const std::optional<int32_t> workspace, WorkspaceOf(run->experiment));
+    if (!workspace) continue;
+    for (const int32_t scope : {0, *workspace}) {
+      const auto patterns = watched->logs.find(scope);
+      if (patterns == watched->logs.end()) continue;
+      for (const int32_t trigger : patterns->second.Match(line.text)) {
+        DET_RETURN_IF_ERROR(FireFor(line, *run, trigger));
+      }
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status TriggerWatch::FireFor(const model::LogLine& line, const model::RunName& run,
+                                   int32_t trigger) {
+  if (IsTold(run.trial, trigger)) return absl::OkStatus();
+  Value::Object facts = {{"task_id", run.task.value()},
+                         {"trial_id", int64_t{run.trial.value()}},
+                         {"node_name", line.agent},
+                         {"triggering_log", line.text.substr(0, kShownBytes)}};
+  return Fire(WebhookTrigger::kTaskLog, trigger, run.experiment, run.trial,
+              {{"task_log", std::move(facts)}});
 }
 
 absl::Status TriggerWatch::Tell(model::ExperimentId experiment, Value::Object data) {

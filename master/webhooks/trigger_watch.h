@@ -9,8 +9,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "master/model/id_text.h"
 #include "master/model/reports.h"
 #include "master/model/webhook.h"
 #include "master/store/store.h"
@@ -49,6 +52,9 @@ class TriggerWatch {
   absl::StatusOr<std::shared_ptr<const Watched>> Read();
   absl::Status LookAt(const std::vector<model::MetricReport>& reports);
   absl::Status LookAt(const std::vector<model::LogLine>& lines);
+  // Where the experiment lies, remembered for a while; nullopt: it is not there.
+  absl::StatusOr<std::optional<int32_t>> WorkspaceOf(model::ExperimentId id);
+  absl::Status FireFor(const model::LogLine& line, const model::RunName& run, int32_t trigger);
   bool IsTold(model::TrialId trial, int32_t trigger);
   absl::Status Fire(model::WebhookTrigger type, int32_t trigger, model::ExperimentId experiment,
                     model::TrialId trial, model::Value::Object data);
@@ -65,6 +71,8 @@ class TriggerWatch {
   std::set<std::pair<model::TrialId, int32_t>> told_;     // the rows know better
   std::set<std::pair<model::TrialId, int32_t>> unheard_;  // by nobody, since then
   absl::Time unheard_since_ = absl::InfinitePast();
+  std::map<model::ExperimentId, std::optional<int32_t>> places_;  // of experiments, since then
+  absl::Time places_since_ = absl::InfinitePast();
 };
 
 }  // namespace det::webhooks

@@ -7,6 +7,7 @@
 #include "master/store/fake_store.h"
 #include "master/store/testing/make.h"
 #include "master/webhooks/conditions.h"
+#include "master/webhooks/pattern_set.h"
 
 namespace det::webhooks {
 namespace {
@@ -69,6 +70,51 @@ TEST_F(TriggerWatchTest, AMetricTellsOfATrialOnce) {
             R"({"group":"validation","name":"accuracy","steps_completed":30,)"
             R"("trial_id":3,"value":0.95})");
   EXPECT_EQ(row.data.Find("experiment")->Find("name")->ToJson(), "\"experiment 1\"");
+}
+
+// Nobody's line is held against what others look for.
+TEST_F(TriggerWatchTest, PatternsAreOfTheirWorkspaceAlone) {
+  store::WorkspaceRecord other;
+  other.name = "other";
+  const int32_t elsewhere = store_.workspaces().AddWorkspace(other)->id;
+  const auto add = [&](const char* name, int32_t workspace) {
+    store::WebhookRecord webhook;
+    webhook.name = name;
+    webhook.workspace = workspace;
+    webhook.triggers.push_back(
+        {.id = 0, .type = WebhookTrigger::kTaskLog, .condition = Value::Object{{"regex", "oops"}}});
+    return store_.webhooks().AddWebhook(webhook)->id;
+  };
+  const int32_t theirs = add("theirs", elsewhere);
+  const int32_t own = add("own", store::kUncategorized);
+  const int32_t all = add("all", 0);
+  watch_.Changed();
+  EXPECT_TRUE(watch_.Look({store::MakeLine("1.3", 1, "oops")}).ok());
+  EXPECT_EQ(raised_, 2);
+  EXPECT_THAT(*store_.webhooks().ListDeliveries(theirs, 10), SizeIs(0));
+  EXPECT_THAT(*store_.webhooks().ListDeliveries(own, 10), SizeIs(1));
+  EXPECT_THAT(*store_.webhooks().ListDeliveries(all, 10), SizeIs(1));
+}
+
+TEST(PatternSetTest, FindsAllThatMatch) {
+  PatternSet set;
+  set.Add(1, "out of (memory|space)");
+  set.Add(2, "(");
+  set.Add(3, "memory$");
+  set.Add(4, "disk");
+  set.Compile();
+  EXPECT_THAT(set.Match("out of memory"), ::testing::ElementsAre(1, 3));
+  EXPECT_THAT(set.Match("nothing"), ::testing::IsEmpty());
+}
+
+// More than the memory of the set: each for itself finds what it looks for.
+TEST(PatternSetTest, ManyThatAreLargeAreLookedForOneByOne) {
+  PatternSet set;
+  for (int i = 0; i < 60; ++i) {
+    set.Add(i, "(a|b|c)*" + std::to_string(i) + "[a-z]{200}(x|y)*z{1,100}" + std::to_string(i));
+  }
+  set.Compile();
+  EXPECT_THAT(set.Match("ab7" + std::string(200, 'q') + "z7"), ::testing::ElementsAre(7));
 }
 
 TEST_F(TriggerWatchTest, ALogLineTellsOfATrialOnce) {

@@ -120,6 +120,21 @@ class LocalClusterTest(unittest.TestCase):
         self.assertEqual(1, len(said.strip().splitlines()), said)
         self.assertEqual([], harness.processes_below(self.home.folder))
 
+    def test_what_a_configuration_asks_for_in_vain_is_said_before_anything_starts(self):
+        file = os.path.join(self.home.folder, "master.yaml")
+        tls = "security: {tls: {cert: c.crt, key: c.key}}\n"
+        for text, words in ((tls, "give --tls"), ("bind: 192.0.2.1\n", "bind: 192.0.2.1"),
+                            ("prot: 1\n", "prot")):
+            with open(file, "w", encoding="utf-8") as f:
+                f.write(text)
+            said = self.home.det("deploy", "local", "up", "--master-config", file, code=1).stderr
+            self.assertIn(words, said)
+            self.assertFalse(os.path.exists(os.path.join(self.home.data, "log/master.log")))
+        self.home.env["DET_MASTER_CERT_FILE"] = file
+        said = self.home.det("deploy", "local", "up", "--tls", code=1).stderr
+        self.assertIn("is not of this cluster", said)
+        self.assertFalse(os.path.exists(os.path.join(self.home.data, "log/master.log")))
+
     def test_a_data_directory_that_cannot_be_written_is_said_in_one_line(self):
         # Even root cannot make a folder below a file.
         path = os.path.join(self.home.write("file", "x"), "data")

@@ -18,6 +18,9 @@ namespace {
 // Answers are read after so many statements of a pipeline: if both sides only wrote, both would
 // wait for ever once the socket is full.
 constexpr size_t kPipelineDepth = 200;
+constexpr char kTransaction[] = "SELECT pg_current_xact_id()::text";
+// How often a transaction whose connection is gone is asked for before it has ended: for a second.
+constexpr int kEndAsked = 20;
 
 struct ClearResult {
   void operator()(PGresult* result) const { ::PQclear(result); }
@@ -219,7 +222,7 @@ absl::Status Connection::Send(const Statement& statement) {
   return sent == 1 ? absl::OkStatus() : ErrorOf(nullptr);
 }
 
-absl::Status Connection::Receive(size_t count) {
+absl::Status Connection::Receive(size_t count, std::string* value) {
   absl::Status first;
   for (size_t i = 0; i < count && alive(); ++i) {
     // Each statement's results end with a null.
@@ -228,6 +231,9 @@ absl::Status Connection::Receive(size_t count) {
       const bool fine = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK ||
                         status == PGRES_PIPELINE_ABORTED;
       if (!fine && first.ok()) first = ErrorOf(result.get());
+      if (value != nullptr && value->empty() && ::PQntuples(result.get()) > 0) {
+        *value = ::PQgetvalue(result.get(), 0, 0);
+      }
     }
   }
   if (!alive() && first.ok()) first = ErrorOf(nullptr);
@@ -248,32 +254,57 @@ absl::Status Connection::Sync() {
   return first.ok() ? ErrorOf(nullptr) : first;
 }
 
-absl::Status Connection::ExecAll(const std::vector<Statement>& statements) {
+absl::Status Connection::SendAll(const Statement* first, const Statement* last) {
+  absl::Status sent;
+  for (; first != last && sent.ok(); ++first) sent = Send(*first);
+  if (sent.ok() && ::PQsendFlushRequest(connection_.get()) != 1) sent = ErrorOf(nullptr);
+  // A sync would commit what was sent so far.
+  if (!sent.ok()) Drop();
+  return sent;
+}
+
+absl::Status Connection::ExecAll(const std::vector<Statement>& statements, std::string* in_doubt) {
+  const Statement number = {kTransaction, {}};
+  if (in_doubt != nullptr) DET_RETURN_IF_ERROR(Prepare(number.sql).status());
   for (const Statement& statement : statements) {
     DET_RETURN_IF_ERROR(Prepare(statement.sql).status());
   }
   if (::PQenterPipelineMode(connection_.get()) != 1) return ErrorOf(nullptr);
+  std::string transaction;
   absl::Status refused;
+  if (in_doubt != nullptr) {
+    DET_RETURN_IF_ERROR(SendAll(&number, &number + 1));
+    refused = Receive(1, &transaction);
+  }
   for (size_t begin = 0; begin < statements.size() && refused.ok(); begin += kPipelineDepth) {
     const size_t end = std::min(begin + kPipelineDepth, statements.size());
-    absl::Status sent;
-    for (size_t i = begin; i < end && sent.ok(); ++i) sent = Send(statements[i]);
-    if (sent.ok() && ::PQsendFlushRequest(connection_.get()) != 1) sent = ErrorOf(nullptr);
-    if (!sent.ok()) {
-      // A sync would commit what was sent so far.
-      Drop();
-      return sent;
-    }
-    refused = Receive(end - begin);
+    DET_RETURN_IF_ERROR(SendAll(statements.data() + begin, statements.data() + end));
+    refused = Receive(end - begin, nullptr);
   }
   if (!alive()) return refused;
   // The transaction ends here: with a commit, or with a rollback if a statement was refused.
   const std::string sqlstate = sqlstate_;
   const absl::Status synced = Sync();
+  if (!alive() && refused.ok() && in_doubt != nullptr) *in_doubt = transaction;
   if (!alive() || ::PQexitPipelineMode(connection_.get()) != 1) Drop();
   if (refused.ok()) return synced;
   sqlstate_ = sqlstate;
   return refused;
+}
+
+absl::StatusOr<bool> WasCommitted(Connection& connection, const std::string& transaction) {
+  for (int i = 0; i < kEndAsked; ++i) {
+    const absl::StatusOr<Result> asked =
+        connection.Exec("SELECT pg_xact_status($1::xid8)", {{transaction}});
+    if (!asked.ok() && !connection.alive()) return asked.status();
+    if (!asked.ok() || asked->IsNull(0, 0)) break;
+    const std::string_view status = asked->Text(0, 0);
+    if (status != "in progress") return status == "committed";
+    DET_RETURN_IF_ERROR(connection.ExecScript("SELECT pg_sleep(0.05)"));
+  }
+  return absl::UnavailableError(absl::StrCat(
+      "the database was lost at the end of transaction ", transaction,
+      ", and does not say whether it was committed; look whether it was before asking again"));
 }
 
 }  // namespace det::store

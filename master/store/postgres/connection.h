@@ -81,8 +81,9 @@ class Connection {
     Params params;
   };
   // All of them in one transaction, sent without waiting in between; their rows are dropped. After
-  // UNAVAILABLE it is not known whether they were committed.
-  absl::Status ExecAll(const std::vector<Statement>& statements);
+  // UNAVAILABLE it is not known whether they were committed; with `in_doubt` it is: unless it holds
+  // the number of the transaction then (WasCommitted), they were not.
+  absl::Status ExecAll(const std::vector<Statement>& statements, std::string* in_doubt = nullptr);
 
   // Whether it can still be used.
   bool alive() const;
@@ -99,8 +100,10 @@ class Connection {
   absl::StatusOr<Result> Exec(std::string_view sql, const Params& params, bool binary);
   absl::StatusOr<std::string> Prepare(std::string_view sql);
   absl::Status Send(const Statement& statement);
-  // Reads the answers of `count` statements of a pipeline; the first error.
-  absl::Status Receive(size_t count);
+  absl::Status SendAll(const Statement* first, const Statement* last);
+  // Reads the answers of `count` statements of a pipeline; the first error. `value`: the first that
+  // came, if it is still empty.
+  absl::Status Receive(size_t count, std::string* value);
   absl::Status Sync();
   // Ends the connection, and with it a transaction that must not go on.
   void Drop() { connection_.reset(); }
@@ -110,6 +113,10 @@ class Connection {
   std::map<std::string, std::string, std::less<>> prepared_;  // by text: the name
   std::string sqlstate_;
 };
+
+// Of a transaction of which it is in doubt: another connection broke before its end was heard of.
+// Waits for one that is still under way. UNAVAILABLE when the database cannot say.
+absl::StatusOr<bool> WasCommitted(Connection& connection, const std::string& transaction);
 
 }  // namespace det::store
 

@@ -7,6 +7,7 @@ namespace det::store {
 namespace {
 
 constexpr char kHoldEpoch[] = "SELECT hold_epoch($1)";
+constexpr char kTransaction[] = "SELECT pg_current_xact_id()::text";
 constexpr char kOver[] = "another master has taken over this database";
 
 }  // namespace
@@ -33,19 +34,30 @@ absl::Status Fence::Judge(const Connection& connection, absl::Status status) {
   return absl::UnavailableError(absl::StrCat(kOver, "; ask that one"));
 }
 
-absl::Status Fence::Write(Connection& connection, std::vector<Connection::Statement> statements) {
+absl::Status Fence::Write(Pool& pool, std::vector<Connection::Statement> statements) {
   if (epoch() != 0) {
     statements.insert(statements.begin(), {kHoldEpoch, MakeParams(epoch())});
   }
-  return Judge(connection, connection.ExecAll(statements));
+  std::string in_doubt;
+  return RunOnce(pool, in_doubt, [&](Connection& connection) -> absl::Status {
+    if (!in_doubt.empty()) {
+      DET_ASSIGN_OR_RETURN(const bool committed, WasCommitted(connection, in_doubt));
+      in_doubt.clear();
+      if (committed) return absl::OkStatus();
+    }
+    return Judge(connection, connection.ExecAll(statements, &in_doubt));
+  });
 }
 
-absl::Status Fence::Begin(Connection& connection, const char* hold) {
+absl::StatusOr<std::string> Fence::Begin(Connection& connection, const char* hold) {
   DET_RETURN_IF_ERROR(connection.ExecScript("BEGIN"));
-  if (epoch() == 0) return absl::OkStatus();
-  const absl::Status held = connection.Exec(hold, MakeParams(epoch())).status();
-  if (held.ok()) return held;
-  absl::Status judged = Judge(connection, held);
+  if (epoch() == 0) {
+    DET_ASSIGN_OR_RETURN(const Result begun, connection.Exec(kTransaction));
+    return std::string(begun.Text(0, 0));
+  }
+  const absl::StatusOr<Result> held = connection.Exec(hold, MakeParams(epoch()));
+  if (held.ok()) return std::string(held->Text(0, 1));
+  absl::Status judged = Judge(connection, held.status());
   if (connection.alive()) (void)connection.ExecScript("ROLLBACK");
   return judged;
 }

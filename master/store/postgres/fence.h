@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,35 +35,56 @@ class Fence {
   // ABORTED; tells whoever listens.
   absl::Status Over();
 
-  // The statements in one transaction that holds the epoch. UNAVAILABLE when it is over: the caller
-  // may ask again, and will find the master that leads.
-  absl::Status Write(Connection& connection, std::vector<Connection::Statement> statements);
+  // The statements in one transaction that holds the epoch, made once, also when the answer to its
+  // commit is lost: then the database is asked what became of it. UNAVAILABLE when the epoch is
+  // over: the caller may ask again, and will find the master that leads.
+  absl::Status Write(Pool& pool, std::vector<Connection::Statement> statements);
 
   // The same for a `work(Connection&)` that looks at the answers of its statements.
   template <class Work>
   auto Run(Pool& pool, const Work& work) -> decltype(work(std::declval<Connection&>())) {
-    return Run(pool, work, "SELECT hold_epoch($1)");
+    return Run(pool, work, "SELECT hold_epoch($1), pg_current_xact_id()::text");
   }
   // The same between two batches: sees all that those before it changed, those after it see it.
   // They wait for it, so it must be short.
   template <class Work>
   auto RunBetweenBatches(Pool& pool, const Work& work)
       -> decltype(work(std::declval<Connection&>())) {
-    return Run(pool, work, "SELECT hold_batches($1)");
+    return Run(pool, work, "SELECT hold_batches($1), pg_current_xact_id()::text");
   }
 
  private:
   template <class Work>
   auto Run(Pool& pool, const Work& work, const char* hold)
       -> decltype(work(std::declval<Connection&>())) {
-    return pool.Run([&](Connection& connection) -> decltype(work(connection)) {
-      DET_RETURN_IF_ERROR(Begin(connection, hold));
-      auto result = work(connection);
-      DET_RETURN_IF_ERROR(End(connection, result.ok()));
-      return result;
+    using Answer = decltype(work(std::declval<Connection&>()));
+    std::string in_doubt;
+    std::optional<Answer> answer;  // of what is in doubt
+    return RunOnce(pool, in_doubt, [&](Connection& connection) -> Answer {
+      if (!in_doubt.empty()) {
+        DET_ASSIGN_OR_RETURN(const bool committed, WasCommitted(connection, in_doubt));
+        in_doubt.clear();
+        if (committed) return *std::move(answer);
+      }
+      DET_ASSIGN_OR_RETURN(std::string transaction, Begin(connection, hold));
+      answer.emplace(work(connection));
+      const bool good = answer->ok();
+      const absl::Status ended = End(connection, good);
+      if (good && !ended.ok() && !connection.alive()) in_doubt = std::move(transaction);
+      DET_RETURN_IF_ERROR(ended);
+      return *std::move(answer);
     });
   }
-  absl::Status Begin(Connection& connection, const char* hold);
+  // As the pool does, and once more where the commit was sent to a connection that broke: whether
+  // it was made is found out, so that nothing is done twice.
+  template <class Attempt>
+  static auto RunOnce(Pool& pool, const std::string& in_doubt, const Attempt& attempt)
+      -> decltype(attempt(std::declval<Connection&>())) {
+    auto result = pool.Run(attempt);
+    return in_doubt.empty() ? result : pool.Run(attempt);
+  }
+  // The number of the transaction.
+  absl::StatusOr<std::string> Begin(Connection& connection, const char* hold);
   absl::Status End(Connection& connection, bool commit);
   // `status`, unless the epoch is over.
   absl::Status Judge(const Connection& connection, absl::Status status);

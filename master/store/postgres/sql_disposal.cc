@@ -95,6 +95,8 @@ constexpr const char* kRest[] = {
     "DELETE FROM webhook_fired f USING trials t WHERE t.experiment = $1 AND f.trial = t.id",
     "DELETE FROM run_values v USING trials t WHERE t.experiment = $1 AND v.trial = t.id",
     "DELETE FROM run_metadata d USING trials t WHERE t.experiment = $1 AND d.trial = t.id",
+    // First: summaries of theirs that are being made are waited for.
+    "DELETE FROM unsummarized u USING trials t WHERE t.experiment = $1 AND u.trial = t.id",
     "DELETE FROM metric_summaries s USING trials t WHERE t.experiment = $1 AND s.trial = t.id",
     "DELETE FROM trials t WHERE t.experiment = $1 "
     "AND NOT EXISTS (SELECT FROM checkpoints c WHERE c.trial = t.id)",

@@ -105,9 +105,7 @@ absl::Status SqlAudit::AddAudit(const std::vector<AuditRecord>& records) {
                          std::move(callers).Finish(), std::move(peers).Finish(),
                          std::move(methods).Finish(), std::move(targets).Finish(),
                          std::move(ids).Finish(),     std::move(codes).Finish()};
-  return writer_.Run([&](Connection& connection) {
-    return fence_.Write(connection, {{kAddAudit, params}});
-  });
+  return fence_.Write(writer_, {{kAddAudit, params}});
 }
 
 absl::StatusOr<std::vector<AuditRecord>> SqlAudit::ListAudit(const AuditQuery& query) {
@@ -146,10 +144,8 @@ absl::Status SqlAnswers::PutAnswer(const AnswerRecord& answer, absl::Time since)
   Params params = MakeParams(answer.user, answer.key, answer.method, answer.request, answer.at,
                              answer.code, answer.message);
   params.push_back(Binary(answer.response));
-  return pool_.Run([&](Connection& connection) {
-    return fence_.Write(connection, {{"DELETE FROM answers WHERE at < $1", MakeParams(since)},
-                                     {kPutAnswer, params}});
-  });
+  return fence_.Write(
+      pool_, {{"DELETE FROM answers WHERE at < $1", MakeParams(since)}, {kPutAnswer, params}});
 }
 
 absl::StatusOr<std::optional<MessageRecord>> SqlClusterMessage::GetMessage() {
@@ -171,15 +167,11 @@ absl::StatusOr<std::optional<MessageRecord>> SqlClusterMessage::GetMessage() {
 absl::Status SqlClusterMessage::SetMessage(const MessageRecord& message) {
   const Params params =
       MakeParams(message.text, message.starts_at, message.ends_at, message.created_at);
-  return pool_.Run([&](Connection& connection) {
-    return fence_.Write(connection, {{kSetMessage, params}});
-  });
+  return fence_.Write(pool_, {{kSetMessage, params}});
 }
 
 absl::Status SqlClusterMessage::ClearMessage() {
-  return pool_.Run([&](Connection& connection) {
-    return fence_.Write(connection, {{"DELETE FROM cluster_message", {}}});
-  });
+  return fence_.Write(pool_, {{"DELETE FROM cluster_message", {}}});
 }
 
 absl::StatusOr<std::vector<UsageRecord>> SqlUsage::ListUsage(absl::Time from, absl::Time until) {

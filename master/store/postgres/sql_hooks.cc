@@ -199,9 +199,7 @@ absl::StatusOr<std::optional<DeliveryRecord>> SqlWebhooks::NextDelivery(
 absl::Status SqlWebhooks::RecordAttempt(int64_t delivery, const AttemptRecord& attempt) {
   const Params params = MakeParams(delivery, std::string(model::TextOf(kStates, attempt.state)),
                                    attempt.at, attempt.next_at, attempt.error);
-  return pool_.Run([&](Connection& connection) {
-    return fence_.Write(connection, {{kAttempt, params}});
-  });
+  return fence_.Write(pool_, {{kAttempt, params}});
 }
 
 absl::StatusOr<std::vector<DeliveryRecord>> SqlWebhooks::ListDeliveries(int32_t webhook,
@@ -221,11 +219,9 @@ absl::StatusOr<std::vector<DeliveryRecord>> SqlWebhooks::ListDeliveries(int32_t 
 }
 
 absl::Status SqlWebhooks::DropDeliveries(absl::Time before) {
-  return pool_.Run([&](Connection& connection) {
-    return fence_.Write(
-        connection, {{"DELETE FROM webhook_deliveries WHERE state <> 'PENDING' AND ended_at < $1",
-                      MakeParams(before)}});
-  });
+  return fence_.Write(pool_,
+                      {{"DELETE FROM webhook_deliveries WHERE state <> 'PENDING' AND ended_at < $1",
+                        MakeParams(before)}});
 }
 
 absl::StatusOr<model::Value> SqlConfigPolicies::GetPolicies(int32_t workspace,

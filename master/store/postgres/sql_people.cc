@@ -204,7 +204,7 @@ absl::Status SqlPeople::PutSettings(model::UserId id, const std::vector<UserSett
       statements.push_back({kPutSetting, MakeParams(id, each.storage_path, each.key, each.value)});
     }
   }
-  return pool_.Run([&](Connection& connection) { return fence_.Write(connection, statements); });
+  return fence_.Write(pool_, statements);
 }
 
 absl::Status SqlPeople::DropSettings(model::UserId id) {

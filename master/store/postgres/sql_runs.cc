@@ -31,7 +31,9 @@ WHERE t.id = ANY($1::int[]))sql";
 
 constexpr char kSummaries[] =
     "SELECT s.trial, s.group_name, s.metric, s.count, s.sum, s.min, s.max, s.last "
-    "FROM metric_summaries s WHERE s.trial = ANY($1::int[])";
+    "FROM metric_summaries s WHERE s.trial = ANY($1::int[]) UNION ALL "
+    "SELECT s.trial, s.group_name, s.metric, s.count, s.sum, s.min, s.max, s.last "
+    "FROM summaries_of(ARRAY(SELECT trial FROM unsummarized WHERE trial = ANY($1::int[]))) s";
 
 // From one name to the next by the index, not through all rows.
 constexpr char kValueColumns[] = R"sql(

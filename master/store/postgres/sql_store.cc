@@ -92,14 +92,10 @@ SqlStore::SqlStore(const std::string& connection_string)
       lease_(connection_string, 1),
       metrics_(kMostRows,
                [this](const WriteGroup<model::MetricReport>::Rows& reports) {
-                 return writer_.Run([&](Connection& connection) {
-                   return fence_.Write(connection, {InsertMetrics(reports)});
-                 });
+                 return fence_.Write(writer_, {InsertMetrics(reports)});
                }),
       logs_(kMostRows, [this](const WriteGroup<model::LogLine>::Rows& lines) {
-        return writer_.Run([&](Connection& connection) {
-          return fence_.Write(connection, {LockLog(), InsertLogLines(lines)});
-        });
+        return fence_.Write(writer_, {LockLog(), InsertLogLines(lines)});
       }) {}
 
 absl::Status SqlStore::Prepare() {
@@ -128,6 +124,7 @@ absl::StatusOr<cluster::Image> SqlStore::Load() {
     absl::StatusOr<cluster::Image> image = LoadFrom(connection);
     const absl::Status ended = connection.ExecScript(image.ok() ? "COMMIT" : "ROLLBACK");
     if (image.ok() && !ended.ok()) return ended;
+    if (image.ok()) sums_.Start();
     return image;
   });
 }

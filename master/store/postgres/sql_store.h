@@ -25,6 +25,7 @@
 #include "master/store/postgres/sql_runs.h"
 #include "master/store/postgres/sql_templates.h"
 #include "master/store/postgres/sql_workspaces.h"
+#include "master/store/postgres/sums.h"
 #include "master/store/postgres/write_group.h"
 #include "master/store/store.h"
 
@@ -119,6 +120,7 @@ class SqlStore final : public Store {
   SqlUsage usage_{&readers_};
   SqlWebhooks webhooks_{&readers_, &fence_};
   SqlConfigPolicies config_policies_{&readers_, &fence_};
+  Sums sums_{&disposers_, &fence_};  // from the first Load on
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 

@@ -72,14 +72,7 @@ $$;
 INSERT INTO run_values (trial, key, project, number, text)
   SELECT t.id, l.key, t.project, l.number, l.text
   FROM trials t CROSS JOIN LATERAL leaves('hp', t.hparams) l WHERE t.project <> 0;
-INSERT INTO metric_summaries (trial, group_name, metric, project, count, sum, min, max, last, last_run,
-    last_steps)
-  SELECT m.trial, m.group_name, n.metric, min(t.project), count(*), sum(n.number), min(n.number),
-    max(n.number), (array_agg(n.number ORDER BY m.run_id DESC, m.steps DESC))[1],
-    max(m.run_id), (array_agg(m.steps ORDER BY m.run_id DESC, m.steps DESC))[1]
-  FROM metrics m JOIN trials t ON t.id = m.trial AND t.project <> 0
-  CROSS JOIN LATERAL numbers_of(m.metrics) n
-  GROUP BY m.trial, m.group_name, n.metric;
+-- What was reported before is summed up later, while the cluster works: migration 015.
 
 CREATE INDEX run_values_number ON run_values (project, key, number, trial);
 CREATE INDEX run_values_text ON run_values (project, key, text, trial) WHERE text IS NOT NULL;

@@ -1,0 +1,86 @@
+// A write whose commit went through, but not the answer to it, is made once.
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "master/store/postgres/postgres_store.h"
+#include "master/store/postgres/testing/cutting_proxy.h"
+#include "master/store/postgres/testing/test_server.h"
+#include "master/store/testing/make.h"
+#include <gtest/gtest.h>
+
+namespace det::store {
+namespace {
+
+class LostAnswerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(store_->Load().ok());
+    ASSERT_TRUE(store_->Commit(1, {cluster::PutExperiment{MakeExperiment(1)}}).ok());
+  }
+  static AuditRecord Record(const std::string& request) {
+    AuditRecord record;
+    record.at = TimeAt(1);
+    record.request_id = request;
+    record.code = "OK";
+    return record;
+  }
+  static WorkspaceRecord Named(const std::string& name) {
+    WorkspaceRecord wanted;
+    wanted.name = name;
+    wanted.owner = model::UserId(1);
+    return wanted;
+  }
+
+  CuttingProxy proxy_{TestServer::Get().MakeDatabase()};
+  const std::unique_ptr<Store> store_ = *OpenPostgresStore(proxy_.database());
+};
+
+// Statements in one go: a pipeline.
+TEST_F(LostAnswerTest, RecordsAreAddedOnce) {
+  ASSERT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
+  proxy_.Cut();
+  EXPECT_TRUE(store_->audit().AddAudit({Record("two")}).ok());
+  EXPECT_TRUE(proxy_.cut());
+  EXPECT_TRUE(store_->audit().AddAudit({Record("three")}).ok());
+  EXPECT_EQ(store_->audit().ListAudit({.limit = 10})->size(), 3u);
+}
+
+TEST_F(LostAnswerTest, RecordsAreAddedOnceOnAConnectionJustMade) {
+  proxy_.Cut();
+  EXPECT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
+  EXPECT_TRUE(proxy_.cut());
+  EXPECT_EQ(store_->audit().ListAudit({.limit = 10})->size(), 1u);
+}
+
+TEST_F(LostAnswerTest, LinesWithoutANumberAreAddedOnce) {
+  proxy_.Cut();
+  EXPECT_TRUE(store_->AddLogLines({MakeLine("1.1", 0, "once")}).ok());
+  EXPECT_TRUE(proxy_.cut());
+  EXPECT_EQ(store_->ListLogs({.task = model::TaskId("1.1")})->size(), 1u);
+}
+
+// A transaction that looks at its answers. The second would be told that the name is taken.
+TEST_F(LostAnswerTest, WhatWasMadeIsAnswered) {
+  for (const char* name : {"on a new connection", "on an old one"}) {
+    proxy_.Cut();
+    const auto made = store_->workspaces().AddWorkspace(Named(name));
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_TRUE(proxy_.cut());
+    EXPECT_EQ(made->name, name);
+    EXPECT_EQ(store_->workspaces().GetWorkspace(made->id, {})->name, name);
+  }
+  EXPECT_EQ(store_->workspaces().ListWorkspaces({})->total, 3);
+}
+
+TEST_F(LostAnswerTest, ABatchIsMadeOnce) {
+  proxy_.Cut();
+  const std::vector<cluster::Change> batch = {
+      cluster::AddLogLine{MakeLine("1.1", 0, "of the master")}};
+  EXPECT_TRUE(store_->Commit(2, batch).ok());
+  EXPECT_TRUE(proxy_.cut());
+  EXPECT_EQ(store_->ListLogs({.task = model::TaskId("1.1")})->size(), 1u);
+}
+
+}  // namespace
+}  // namespace det::store

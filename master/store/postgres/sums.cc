@@ -1,0 +1,60 @@
+#include "master/store/postgres/sums.h"
+
+#include "absl/time/time.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "master/store/postgres/params.h"
+
+namespace det::store {
+namespace {
+
+constexpr int kTrialsAtOnce = 20;
+// As long as a portion takes: half of a connection's time is left to others.
+constexpr absl::Duration kBetween = absl::Milliseconds(50);
+constexpr absl::Duration kAgainAfter = absl::Seconds(5);  // where the database was away
+
+}  // namespace
+
+absl::StatusOr<bool> SumUpSome(Pool& pool, Fence& fence, int limit) {
+  return fence.Run(pool, [&](Connection& connection) -> absl::StatusOr<bool> {
+    DET_ASSIGN_OR_RETURN(const Result done,
+                         connection.Exec("SELECT sum_up($1)", MakeParams(limit)));
+    return done.Int(0, 0) < limit;
+  });
+}
+
+Sums::~Sums() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stop_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Sums::Start() {
+  std::lock_guard lock(mutex_);
+  if (!stopping_ && !thread_.joinable()) thread_ = std::thread([this] { Run(); });
+}
+
+void Sums::Run() {
+  bool said = false;
+  while (true) {
+    const absl::StatusOr<bool> all = SumUpSome(pool_, fence_, kTrialsAtOnce);
+    if (all.ok() && *all) break;
+    if (!said) {
+      said = true;
+      DET_LOG(INFO) << "metrics of older trials are summed up; until then searches do not find them"
+                    << base::Field("status", all.status().message());
+    }
+    if (!Pause(all.ok() ? kBetween : kAgainAfter)) return;
+  }
+  if (said) DET_LOG(INFO) << "metrics of all trials are summed up";
+}
+
+bool Sums::Pause(absl::Duration length) {
+  std::unique_lock lock(mutex_);
+  return !stop_.wait_for(lock, absl::ToChronoMilliseconds(length), [this] { return stopping_; });
+}
+
+}  // namespace det::store
