@@ -132,8 +132,8 @@ void HttpExchange::KeepSession(const std::string& method, Response& response) co
     const std::optional<std::string> token = TakeToken(&response.body());
     if (!token) return;
     response.set(http::field::set_cookie, SetSessionCookie(*token, session.lifetime, Secure()));
-  } else if (method == session.end || response.result() == http::status::unauthorized) {
-    // Over, also where the master had forgotten it before the browser did.
+  } else if (method == session.end && good) {
+    // Nothing else ends it: a cookie is of the host, so it may be another master's on another port.
     response.set(http::field::set_cookie, EndSessionCookie(Secure()));
   }
   response.set(http::field::cache_control, "no-store");

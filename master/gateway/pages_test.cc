@@ -210,11 +210,12 @@ TEST_F(PagesTest, SigningOutEndsTheSessionAndTheCookie) {
             "det_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict");
 }
 
-TEST_F(PagesTest, ACookieThatIsOverIsTakenBackAndInNobodysWay) {
+// It may be that of another master on this host.
+TEST_F(PagesTest, ACookieThatIsOverStaysAndIsInNobodysWay) {
   const std::string over = "Cookie: det_session=old\r\n";
   const Answer refused = Ask("GET /api/v1/me", kOwn + over);
   EXPECT_EQ(refused.status, 401);
-  EXPECT_EQ(refused.headers.at("Set-Cookie").substr(0, 13), "det_session=;");
+  EXPECT_EQ(refused.headers.count("Set-Cookie"), 0u);
   const Answer login = Ask("POST /api/v1/auth/login", kOwn + over);
   EXPECT_EQ(login.status, 200);
   EXPECT_NE(login.body.find("nobody"), std::string::npos) << login.body;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "master/store/in_doubt.h"
 
 namespace det::service {
 namespace {
@@ -61,7 +62,9 @@ void AuditTrail::Run() {
 
 void AuditTrail::Write(const std::vector<store::AuditRecord>& records) {
   absl::Status written = store_.AddAudit(records);
-  while (absl::IsUnavailable(written) && Pause()) written = store_.AddAudit(records);
+  while (absl::IsUnavailable(written) && !store::IsInDoubt(written) && Pause()) {
+    written = store_.AddAudit(records);
+  }
   if (written.ok()) return;
   if (!absl::IsUnavailable(written) && records.size() > 1) {
     for (const store::AuditRecord& each : records) Write({each});

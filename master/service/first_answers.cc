@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "master/auth/tokens.h"
+#include "master/store/in_doubt.h"
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -97,14 +98,15 @@ absl::StatusOr<std::optional<absl::Status>> FirstAnswers::Begin(const Ask& ask, 
 }
 
 void FirstAnswers::End(const Ask& ask, const absl::Status& status, const Message& response) {
-  if (IsForGood(status.code())) {
+  const bool doubt = store::IsInDoubt(status);  // asked again it might be done twice
+  if (doubt || IsForGood(status.code())) {
     store::AnswerRecord answer;
     answer.user = ask.user;
     answer.key = ask.key;
     answer.method = ask.method;
     answer.request = ask.request;
     answer.at = clock_.Now();
-    answer.code = static_cast<int>(status.code());
+    answer.code = static_cast<int>(doubt ? absl::StatusCode::kDataLoss : status.code());
     answer.message = std::string(status.message());
     if (status.ok() && HoldsSecret(response)) {
       answer.code = static_cast<int>(absl::StatusCode::kAlreadyExists);

@@ -28,9 +28,9 @@ absl::StatusOr<LogCursor::Portion> LogCursor::Next() {
         "search_text \"", question_.pattern, "\" is no regular expression: ", pattern_->error()));
   }
   Portion portion;
-  // Newest first has no end that could be awaited. Else looked at before the lines: what is stored
-  // by the time a trial is over is all there will be.
-  bool over = !question_.follow || question_.query.descending;
+  // Newest first has no end that could be awaited, and nothing new comes before a line. Else looked
+  // at before the lines: what is stored by the time a trial is over is all there will be.
+  bool over = !question_.follow || question_.query.descending || question_.query.before_id > 0;
   if (!over) {
     DET_ASSIGN_OR_RETURN(const store::TrialRecord record, edge_.store->GetTrial(question_.trial));
     over = model::IsTerminal(record.trial.state);

@@ -84,11 +84,17 @@ void OverviewBoard::Look(bool again) {
   };
   edge_.engine->Query([cluster](const cluster::Cluster& now) { CountSlots(now, cluster.get()); },
                       [self = shared_from_this(), cluster, then](const absl::Status& status) {
-                        // A master that cannot answer now may do so later.
-                        if (!status.ok()) return then();
+                        if (!status.ok()) {
+                          self->Refuse(status);
+                          return then();
+                        }
                         ReadLive(self->edge_, std::nullopt,
                                  [self, cluster, then](const absl::StatusOr<LiveTrials>& live) {
-                                   if (live.ok()) self->Show(*cluster, *live);
+                                   if (live.ok()) {
+                                     self->Show(*cluster, *live);
+                                   } else {
+                                     self->Refuse(live.status());
+                                   }
                                    then();
                                  });
                       });
@@ -115,7 +121,7 @@ void OverviewBoard::Show(const Response& cluster, const LiveTrials& live) {
   }
   for (const Visible& visible : all) {
     absl::StatusOr<Response> made = Make(cluster, live, visible);
-    if (!made.ok()) continue;
+    if (!made.ok()) return Refuse(made.status());
     std::lock_guard lock(mutex_);
     const auto it = audiences_.find(visible);
     if (it == audiences_.end()) continue;
@@ -127,6 +133,20 @@ void OverviewBoard::Show(const Response& cluster, const LiveTrials& live) {
       if (const auto stream = weak.lock()) stream->Wake();
     }
   }
+}
+
+void OverviewBoard::Refuse(const absl::Status& why) {
+  std::vector<std::shared_ptr<Stream<Response>>> waiting;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [visible, audience] : audiences_) {
+      if (audience.newest != nullptr) continue;
+      for (const auto& [id, weak] : audience.streams) {
+        if (auto stream = weak.lock()) waiting.push_back(std::move(stream));
+      }
+    }
+  }
+  for (const auto& stream : waiting) stream->Close(why);
 }
 
 absl::StatusOr<OverviewBoard::Response> OverviewBoard::Make(const Response& cluster,

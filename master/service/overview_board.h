@@ -42,6 +42,8 @@ class OverviewBoard final : public std::enable_shared_from_this<OverviewBoard> {
   // Looks, now and, with `again`, every second while there is anybody to show it to.
   void Look(bool again);
   void Show(const Response& cluster, const LiveTrials& live);
+  // A look has failed: those who have seen nothing yet are told why. The others see it later.
+  void Refuse(const absl::Status& why);
   absl::StatusOr<Response> Make(const Response& cluster, const LiveTrials& live,
                                 const Visible& visible) const;
   void LookLater();

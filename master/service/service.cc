@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "master/service/call.h"
 #include "master/service/outgoing.h"
 #include "master/service/stream_writer.h"
 #include <google/protobuf/descriptor.h>
@@ -17,9 +18,12 @@ namespace {
 
 using google::protobuf::Message;
 
-// Null: what came is no such message.
-std::unique_ptr<Message> Parse(grpc::ByteBuffer bytes, const Message& prototype) {
+// Null: what came is no such message. gRPC keeps the bytes until the call is over, but nobody reads
+// them again: they are let go of here.
+std::unique_ptr<Message> Parse(const grpc::ByteBuffer* kept, const Message& prototype) {
   std::unique_ptr<Message> message(prototype.New());
+  grpc::ByteBuffer bytes;
+  bytes.Swap(const_cast<grpc::ByteBuffer*>(kept));
   const grpc::Status status =
       grpc::GenericDeserialize<grpc::ProtoBufferReader, google::protobuf::MessageLite>(
           &bytes, message.get());
@@ -30,6 +34,19 @@ grpc::Status NotA(const Message& prototype) {
   return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
                       absl::StrCat("the body is not a ", prototype.GetTypeName(),
                                    "; is the client's interface of this version?"));
+}
+
+// What the description says of a method that a service serves must be what the service takes.
+void CheckMethod(const std::string& service, const char* name, const Message& request,
+                 const Message* response) {
+  const auto* described =
+      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(service);
+  const auto* method = described->FindMethodByName(name);
+  DET_CHECK(method != nullptr) << service << " has no " << name;
+  DET_CHECK(method->input_type() == request.GetDescriptor()) << method->full_name();
+  DET_CHECK(method->server_streaming() == (response == nullptr)) << method->full_name();
+  DET_CHECK(response == nullptr || method->output_type() == response->GetDescriptor())
+      << method->full_name();
 }
 
 // Ends the stream at once.
@@ -50,6 +67,8 @@ class Service::Registered final : public grpc::Service {
     MarkMethodRawCallback(static_cast<int>(paths_.size()) - 1, handler);
   }
 
+  int count() const { return static_cast<int>(paths_.size()); }
+
  private:
   std::list<std::string> paths_;
 };
@@ -61,16 +80,23 @@ Service::Service(const char* name) : name_(name), registered_(std::make_unique<R
 
 Service::~Service() = default;
 
-grpc::Service* Service::registered() { return registered_.get(); }
+grpc::Service* Service::registered() {
+  const auto* described =
+      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name_);
+  DET_CHECK(described->method_count() == registered_->count()) << name_ << " leaves out methods";
+  return registered_.get();
+}
 
 void Service::AddUnary(const char* method, const Message& request, const Message& response,
                        UnaryCall call) {
+  CheckMethod(name_, method, request, &response);
   auto handler = [&request, &response, call = std::move(call)](
                      grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes,
                      Outgoing* answer) -> grpc::ServerUnaryReactor* {
     answer->message.reset(response.New());
-    answer->request = Parse(*bytes, request);
+    answer->request = Parse(bytes, request);
     if (answer->request) return call(context, *answer->request, answer->message.get());
+    HeadOf(*context);  // also this answer has its request's id
     grpc::ServerUnaryReactor* refused = context->DefaultReactor();
     refused->Finish(NotA(request));
     return refused;
@@ -81,11 +107,15 @@ void Service::AddUnary(const char* method, const Message& request, const Message
 }
 
 void Service::AddStream(const char* method, const Message& request, StreamCall call) {
+  CheckMethod(name_, method, request, nullptr);
   auto handler = [&request, call = std::move(call)](
                      grpc::CallbackServerContext* context,
                      const grpc::ByteBuffer* bytes) -> grpc::ServerWriteReactor<Outgoing>* {
-    const std::unique_ptr<Message> asked = Parse(*bytes, request);
-    if (!asked) return new RefusedStream(NotA(request));
+    const std::unique_ptr<Message> asked = Parse(bytes, request);
+    if (!asked) {
+      HeadOf(*context);
+      return new RefusedStream(NotA(request));
+    }
     return &call(context, *asked)->writer();
   };
   registered_->Add(absl::StrCat("/", name_, "/", method),

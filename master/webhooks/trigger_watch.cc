@@ -57,6 +57,7 @@ void TriggerWatch::Changed() {
   std::lock_guard lock(mutex_);
   ++version_;
   watched_ = nullptr;
+  places_.clear();
   told_.clear();
   unheard_.clear();
 }

@@ -1,5 +1,7 @@
 #include "tests/sim/world.h"
 
+#include <string>
+#include <typeinfo>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -236,7 +238,9 @@ void World::Meddle() {
     }
   };
   const cluster::Event event = wish();
-  stage_.Note(absl::StrCat("user: request ", event.index(), " on experiment ", id.value()));
+  const std::string kind =
+      event.Visit<std::string>([](const auto& asked) { return std::string(typeid(asked).name()); });
+  stage_.Note(absl::StrCat("user: ", kind, " on experiment ", id.value()));
   // A refusal is an answer too.
   Ask(event, [](const absl::StatusOr<engine::Applied>&) {});
 }

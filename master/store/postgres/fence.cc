@@ -1,6 +1,7 @@
 #include "master/store/postgres/fence.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "master/store/postgres/params.h"
 
 namespace det::store {
@@ -48,6 +49,8 @@ absl::Status Fence::Write(Pool& pool, std::vector<Connection::Statement> stateme
     return Judge(connection, connection.ExecAll(statements, &in_doubt));
   });
 }
+
+void Fence::Pause() { absl::SleepFor(absl::Milliseconds(250)); }
 
 absl::StatusOr<std::string> Fence::Begin(Connection& connection, const char* hold) {
   DET_RETURN_IF_ERROR(connection.ExecScript("BEGIN"));

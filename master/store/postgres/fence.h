@@ -15,7 +15,9 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/status_macros.h"
+#include "master/store/in_doubt.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/pool.h"
 
@@ -75,13 +77,26 @@ class Fence {
       return *std::move(answer);
     });
   }
-  // As the pool does, and once more where the commit was sent to a connection that broke: whether
-  // it was made is found out, so that nothing is done twice.
+  // As the pool does, and again where the commit was sent to a connection that broke: whether it
+  // was made is found out, so that nothing is done twice. A server that restarts is waited for, as
+  // long as a restart takes; past that the status says that it is in doubt (store/in_doubt.h).
   template <class Attempt>
   static auto RunOnce(Pool& pool, const std::string& in_doubt, const Attempt& attempt)
       -> decltype(attempt(std::declval<Connection&>())) {
     auto result = pool.Run(attempt);
-    return in_doubt.empty() ? result : pool.Run(attempt);
+    for (int tries = 0; !in_doubt.empty(); ++tries) {
+      if (tries == kTries) return InDoubt(StatusOf(result));
+      if (tries > 0) Pause();
+      result = pool.Run(attempt);
+    }
+    return result;
+  }
+  static constexpr int kTries = 40;  // Pauses of a quarter of a second lie between them.
+  static void Pause();
+  static const absl::Status& StatusOf(const absl::Status& status) { return status; }
+  template <class Value>
+  static const absl::Status& StatusOf(const absl::StatusOr<Value>& result) {
+    return result.status();
   }
   // The number of the transaction.
   absl::StatusOr<std::string> Begin(Connection& connection, const char* hold);

@@ -82,5 +82,25 @@ TEST_F(LostAnswerTest, ABatchIsMadeOnce) {
   EXPECT_EQ(store_->ListLogs({.task = model::TaskId("1.1")})->size(), 1u);
 }
 
+TEST_F(LostAnswerTest, WhatTheServerNeverHeardOfIsMadeNow) {
+  proxy_.Cut(CuttingProxy::Moment::kBefore);
+  EXPECT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
+  EXPECT_TRUE(proxy_.cut());
+  EXPECT_EQ(store_->audit().ListAudit({.limit = 10})->size(), 1u);
+  proxy_.Cut(CuttingProxy::Moment::kBefore);
+  EXPECT_TRUE(store_->workspaces().AddWorkspace(Named("made now")).ok());
+  EXPECT_TRUE(proxy_.cut());
+  EXPECT_EQ(store_->workspaces().ListWorkspaces({})->total, 2);
+}
+
+TEST_F(LostAnswerTest, AServerThatIsAwayIsWaitedFor) {
+  for (const auto moment : {CuttingProxy::Moment::kBefore, CuttingProxy::Moment::kAfter}) {
+    proxy_.Cut(moment, /*away=*/3);
+    EXPECT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
+    EXPECT_TRUE(proxy_.cut());
+  }
+  EXPECT_EQ(store_->audit().ListAudit({.limit = 10})->size(), 2u);
+}
+
 }  // namespace
 }  // namespace det::store

@@ -1,5 +1,7 @@
 #include "master/store/postgres/sums.h"
 
+#include <utility>
+
 #include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -8,9 +10,9 @@
 namespace det::store {
 namespace {
 
-constexpr int kTrialsAtOnce = 20;
-// As long as a portion takes: half of a connection's time is left to others.
-constexpr absl::Duration kBetween = absl::Milliseconds(50);
+// Reports of a trial wait while it is summed up, and others behind them.
+constexpr int kTrialsAtOnce = 1;
+constexpr absl::Duration kBetween = absl::Milliseconds(10);
 constexpr absl::Duration kAgainAfter = absl::Seconds(5);  // where the database was away
 
 }  // namespace
@@ -42,10 +44,13 @@ void Sums::Run() {
   while (true) {
     const absl::StatusOr<bool> all = SumUpSome(pool_, fence_, kTrialsAtOnce);
     if (all.ok() && *all) break;
-    if (!said) {
-      said = true;
-      DET_LOG(INFO) << "metrics of older trials are summed up; until then searches do not find them"
-                    << base::Field("status", all.status().message());
+    if (!std::exchange(said, true)) {
+      DET_LOG(INFO)
+          << "metrics of older trials are summed up; until then searches do not find them";
+    }
+    if (!all.ok()) {
+      DET_LOG(WARNING) << "older metrics are not summed up now, and later tried again"
+                       << base::Field("error", all.status().message());
     }
     if (!Pause(all.ok() ? kBetween : kAgainAfter)) return;
   }

@@ -1,5 +1,6 @@
 // Makes the summaries of metrics that a database of an older version lacks (migration 015), beside
-// everything else: a few trials at a time, the newest first, until there are none left.
+// everything else: a trial at a time, those that run last, else the newest first, until there are
+// none left.
 //
 // Start once, by any thread; ends with its owner. A thread of its own, gone when nothing is left.
 #ifndef MASTER_STORE_POSTGRES_SUMS_H_

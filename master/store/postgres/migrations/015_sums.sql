@@ -19,7 +19,7 @@ RETURNS TABLE (trial int, group_name text, metric text, count bigint, sum double
   ORDER BY m.trial, m.group_name, n.metric COLLATE "C", m.run_id DESC, m.steps DESC
 $$;
 
--- Sums up at most so many trials, the newest first, and says how many. Who reports of one of them
+-- Sums up at most so many trials, those that run last, else the newest first, and says how many. Who reports of one of them
 -- meanwhile waits, and adds to its summaries then; who did so before is waited for.
 CREATE FUNCTION sum_up(most int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
@@ -28,8 +28,9 @@ BEGIN
   PERFORM pg_advisory_xact_lock_shared(7241900303);
   -- Locked in the order in which add_summaries() does.
   SELECT array_agg(u.trial) INTO chosen FROM (
-    SELECT trial FROM unsummarized WHERE trial >= (SELECT min(n.trial) FROM
-      (SELECT trial FROM unsummarized ORDER BY trial DESC LIMIT most) n)
+    SELECT trial FROM unsummarized WHERE trial IN (
+      SELECT n.trial FROM unsummarized n LEFT JOIN trials t ON t.id = n.trial
+      ORDER BY t.state IN ('COMPLETED', 'CANCELED', 'ERROR') DESC, n.trial DESC LIMIT most)
     ORDER BY trial FOR UPDATE) u;
   INSERT INTO metric_summaries (trial, group_name, metric, project, count, sum, min, max, last,
       last_run, last_steps)

@@ -71,6 +71,10 @@ void CuttingProxy::Accept() {
   while (!stopping_) {
     base::Fd client(::accept(listener_.get(), nullptr, nullptr));
     if (!client.valid()) continue;
+    if (!armed_ && away_ > 0) {
+      --away_;
+      continue;
+    }
     connections_.emplace_back([this, fd = std::move(client)]() mutable { Pass(std::move(fd)); });
   }
 }
@@ -86,8 +90,11 @@ void CuttingProxy::Pass(base::Fd client) {
     if (::poll(both, 2, -1) < 0) return;
     if (both[0].revents != 0) {
       const std::string said = Read(client);
-      if (said.empty() || !Write(server, said)) return;
-      if (EndsTransaction(said) && armed_.exchange(false)) {
+      if (said.empty()) return;
+      const bool cut = EndsTransaction(said) && armed_.exchange(false);
+      if (cut && moment_ == Moment::kBefore) return;
+      if (!Write(server, said)) return;
+      if (cut) {
         // The server has done it when it says so; nobody hears that.
         Read(server);
         return;

@@ -1,6 +1,5 @@
-// Stands between a client and a PostgreSQL server on a Unix socket, and loses an answer when it is
-// told to: the one to the end of a transaction that changes something, after the server has made
-// it.
+// Stands between a client and a PostgreSQL server on a Unix socket, and when it is told to loses
+// the end of a transaction that changes something, or the answer to it.
 //
 // Threads of its own; Cut on any thread. Never changes what is said.
 #ifndef MASTER_STORE_POSTGRES_TESTING_CUTTING_PROXY_H_
@@ -25,8 +24,14 @@ class CuttingProxy {
   // The database by this way.
   const std::string& database() const { return database_; }
 
-  // The connection on which a transaction ends next breaks when the server has answered that.
-  void Cut() { armed_ = true; }
+  // The connection on which a transaction ends next breaks: before the server hears of it, or when
+  // it has answered. With `away`, so many connections after it break at once.
+  enum class Moment { kBefore, kAfter };
+  void Cut(Moment moment = Moment::kAfter, int away = 0) {
+    moment_ = moment;
+    away_ = away;
+    armed_ = true;
+  }
   // Whether it has happened.
   bool cut() const { return !armed_; }
 
@@ -39,6 +44,8 @@ class CuttingProxy {
   std::string database_;
   base::Fd listener_;
   std::atomic<bool> armed_ = false;
+  std::atomic<Moment> moment_ = Moment::kAfter;
+  std::atomic<int> away_ = 0;
   std::atomic<bool> stopping_ = false;
   std::vector<std::thread> connections_;  // of accepter_
   std::thread accepter_;
