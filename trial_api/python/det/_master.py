@@ -153,7 +153,11 @@ class Master:
             status, text = self._try_until_answered(method, path, data, sent, timeout)
         if status != 200:
             raise self._refusal(method, path, status, text)
-        return dict(json.loads(text or b"{}"))
+        try:
+            return dict(json.loads(text or b"{}"))
+        except (ValueError, TypeError) as error:  # Of something between us and the master.
+            where = f"{method} {path.partition('?')[0]}"
+            raise MasterError(f"{self._address()} answered {where} with no JSON object") from error
 
     def lines(self, path: str, timeout: float = 600.0) -> Iterator[Dict[str, Any]]:
         """What a stream answers, one object a line."""
@@ -171,7 +175,7 @@ class Master:
                     if "error" in told and "result" not in told:
                         raise self._refusal("GET", path, 500, line)
                     yield told.get("result", told)
-            except (OSError, http.client.HTTPException) as error:
+            except (OSError, http.client.HTTPException, ValueError) as error:
                 raise MasterError(f"the master at {self._address()} broke off: {error}") from error
             finally:
                 self._drop()
