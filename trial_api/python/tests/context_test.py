@@ -149,8 +149,13 @@ class ClusterTest(unittest.TestCase):
             with det.core.init():
                 raise det.InvalidHP("no such rate")
         self.assertEqual(0, ended.exception.code)
-        self.assertEqual([{"allocationId": "3.7.1", "reason": "INVALID_HP"}],
+        self.assertEqual([{"allocationId": "3.7.1", "reason": "INVALID_HP",
+                           "message": "no such rate"}],
                          self.master.bodies(SERVICE + "ReportEarlyExit"))
+        with self.assertRaises(SystemExit), det.core.init():
+            raise det.InvalidHP
+        self.assertEqual("invalid hyperparameters",
+                         self.master.bodies(SERVICE + "ReportEarlyExit")[-1]["message"])
 
     def test_another_error_goes_on_its_way(self):
         with self.assertRaisesRegex(KeyError, "mine"):

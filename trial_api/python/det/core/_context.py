@@ -97,7 +97,7 @@ class Context:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if isinstance(error, InvalidHP):
             print(f"ERROR: invalid hyperparameters: {error}", file=sys.stderr, flush=True)
-            self.train.report_early_exit(EarlyExitReason.INVALID_HP)
+            self.train.report_early_exit(EarlyExitReason.INVALID_HP, str(error))
         clean = error is None or isinstance(error, InvalidHP)
         clean = clean or (isinstance(error, SystemExit) and not error.code)
         if clean:
@@ -144,7 +144,7 @@ def init(
     info = get_cluster_info()
     distributed = distributed or _ranks(info)
     if info is None or info.trial is None:
-        return _off_cluster(info, distributed, checkpoint_storage, preempt_mode, tensorboard_mode)
+        return off_cluster(info, distributed, checkpoint_storage, preempt_mode, tensorboard_mode)
     faulthandler.register(signal.SIGUSR1, chain=False)
     return _on_cluster(info, distributed, checkpoint_storage, preempt_mode, tensorboard_mode)
 
@@ -174,13 +174,14 @@ def storage_folder(config: Union[str, Mapping[str, Any]]) -> pathlib.Path:
     return pathlib.Path(config[key], config.get("storage_path") or "")
 
 
-def _off_cluster(
+def off_cluster(
     info: Optional[ClusterInfo],
     distributed: DistributedContext,
     checkpoint_storage: Optional[Union[str, Mapping[str, Any]]],
     preempt_mode: PreemptMode,
     tensorboard_mode: TensorboardMode,
 ) -> Context:
+    """The twin that speaks with no master. See init()."""
     base = storage_folder(checkpoint_storage or _DEFAULT_CHECKPOINTS)
     train = PrintedTrain(distributed.is_chief, distributed.rank)
     return Context(
