@@ -194,4 +194,14 @@ def write_origin(folder: pathlib.Path, context: PyTorchTrialContext, trial: Any)
     info = context._core.info
     source = pathlib.Path(info.run_dir, "determined", "train", "model") if info else None
     if source is not None and info.run_dir and source.is_dir():
-        shutil.copytree(source, folder / "code", symlinks=True)
+        shutil.copytree(source, folder / "code", ignore=_no_files)
+
+
+def _no_files(folder: str, names: List[str]) -> List[str]:
+    """Links, which lead nowhere elsewhere (to data, as a rule), and what a checkpoint cannot hold
+    either."""
+    return [name for name in names if not _is_plain(pathlib.Path(folder, name))]
+
+
+def _is_plain(path: pathlib.Path) -> bool:
+    return not path.is_symlink() and (path.is_file() or path.is_dir())
