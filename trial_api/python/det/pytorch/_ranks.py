@@ -17,11 +17,12 @@ class Ranks:
     Its operations are collective: every rank calls them, in the same order, on the training thread.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, alone: bool = False) -> None:
+        """alone: whoever else there is."""
         self._group: Any = None
         self.rank = 0
         self.size = 1
-        if dist.is_available() and dist.is_initialized():
+        if not alone and dist.is_available() and dist.is_initialized():
             self.rank = dist.get_rank()
             self.size = dist.get_world_size()
         # Small things are on the host, and must not wait for what a GPU computes.
