@@ -23,6 +23,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # Seconds between tries.
 SILENCE = 5.0  # Seconds: an outage that is worth a line.
 _COMPRESS_FROM = 1024
 _TRANSIENT = {429, 502, 503, 504}
+_CLOSED = "this connection to the master is closed"
 _FAILED_PRECONDITION = 9  # As gRPC numbers it.
 
 
@@ -186,7 +187,7 @@ class Master:
         start, pause = time.monotonic(), FIRST_PAUSE
         while True:
             if self._closing.is_set():
-                raise MasterError("this connection to the master is closed")
+                raise MasterError(_CLOSED)
             reused = self._connection is not None
             try:
                 status, text = self._try(method, path, data, headers, timeout)
@@ -231,6 +232,9 @@ class Master:
         self._connection.timeout = timeout  # Of a connection that is still to be made,
         if self._connection.sock is None:
             self._connection.connect()
+            if self._closing.is_set():  # Too early for close() to see this connection.
+                self._drop()
+                raise MasterError(_CLOSED)
         self._connection.sock.settimeout(timeout)  # and of one that is.
         return self._connection
 
