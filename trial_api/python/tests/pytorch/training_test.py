@@ -281,6 +281,21 @@ class ComputationTest(unittest.TestCase):
                 result = run(Scheduled, frequency=2)
                 self.assertEqual(result.trial.schedule.last_epoch, expected)
 
+    def test_a_resumed_schedule_goes_on_counting_steps(self):
+        class Scheduled(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                schedule = torch.optim.lr_scheduler.LambdaLR(self.sgd, lambda n: 1 / (1 + n))
+                mode = dp.LRScheduler.StepMode.STEP_EVERY_OPTIMIZER_STEP
+                self.schedule = context.wrap_lr_scheduler(schedule, mode, 3)
+
+        options = dict(max_length=dp.Batch(21))
+        first = run(Scheduled, preempt_at=4, **options)
+        second = run(
+            Scheduled, storage=first.storage, latest_checkpoint=first.last_uuid, **options
+        )
+        self.assertEqual(second.trial.schedule.last_epoch, 7)
+
     def test_mixed_precision_needs_one_call(self):
         kinds = set()
 
