@@ -10,6 +10,7 @@ import torch
 
 import det
 from det import pytorch as dp
+from det.pytorch import _legacy
 from trials import NetTrial, run
 
 
@@ -55,14 +56,23 @@ class LoadTest(unittest.TestCase):
         (folder / "state.json").unlink()
         state = {"models_state_dict": [weights], "optimizers_state_dict": []}
         torch.save(state, folder / "state_dict.pth")
-        loaded = dp.load_trial_from_checkpoint_path(folder)
+        with mock.patch.dict(os.environ, DET_TRUST_PICKLE="1"):
+            loaded = dp.load_trial_from_checkpoint_path(folder)
         for name, tensor in loaded.net.state_dict().items():
             self.assertTrue(torch.equal(tensor, result.weights[name] + 1))
+
+    def test_which_torch_reads_pickle_safely(self):
+        versions = ("1.13.0a0+gitunknown", "2.5.1+cu124", "2.6.0", "2.10.0+cpu", "3.0.0")
+        safe = []
+        for version in versions:
+            with mock.patch("torch.__version__", version):
+                safe.append(_legacy._weights_only_is_safe())
+        self.assertEqual(safe, [False, False, True, True, True])
 
     def test_pickle_needs_leave(self):
         result = run(NetTrial)
         folder = pathlib.Path(result.storage, result.last_uuid)
         (folder / "state.json").unlink()
-        torch.save({"models_state_dict": [], "other": pathlib.Path("x")}, folder / "state_dict.pth")
-        with self.assertRaisesRegex(det.CheckpointError, "DET_TRUST_PICKLE"):
+        torch.save({"models_state_dict": []}, folder / "state_dict.pth")
+        with self.assertRaisesRegex(det.CheckpointError, "DET_TRUST_PICKLE.*torch 2.6"):
             dp.load_trial_from_checkpoint_path(folder)
