@@ -56,6 +56,27 @@ class FileTest(unittest.TestCase):
             with self.assertRaisesRegex(_safetensors.DamagedFile, "x.safetensors"):
                 _safetensors.read(self.path)
 
+    def test_a_header_that_makes_no_sense_is_refused(self):
+        entry = {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}
+        for header in (
+            {"t": 1},
+            {"t": {}},
+            {"t": {**entry, "data_offsets": [0]}},
+            {"t": {**entry, "data_offsets": [0, "2"]}},
+            {"t": {**entry, "data_offsets": [0, 10**18]}},
+            {"t": {**entry, "data_offsets": [-2, 0]}},
+            {"t": {**entry, "shape": [-1, -2]}},
+            {"t": {**entry, "shape": 2}},
+            {"t": {**entry, "dtype": []}},
+            {"__metadata__": 1},
+            [1],
+        ):
+            text = json.dumps(header).encode()
+            self.path.write_bytes(len(text).to_bytes(8, "little") + text + b"\1\2")
+            with self.subTest(header=header):
+                with self.assertRaisesRegex(_safetensors.DamagedFile, "x.safetensors"):
+                    _safetensors.read(self.path)
+
     def test_trees(self):
         value = {
             "plain": [1, 2.5, "x", None, True],
