@@ -94,6 +94,25 @@ class FileTest(unittest.TestCase):
         self.assertEqual([type(v) for v in back.values()], [type(v) for v in value.values()])
         self.assertEqual(_tree.split({"f": len, "n": 1}, "root")[0], {"n": 1})
 
+    def test_each_tensor_of_a_tree_has_a_name_of_its_own(self):
+        import numpy
+
+        numbers = iter(range(100))
+
+        def tensor():
+            return torch.tensor([next(numbers)])
+
+        value = [
+            {"a.b": tensor(), "a": {"b": tensor()}},
+            {1: tensor(), "1": tensor(), "key": numpy.array([next(numbers)])},
+            {(tensor(),): tensor(), "key": [tensor()]},
+        ]
+        node, tensors = _tree.split(value, "root")
+        self.assertEqual(len(tensors), next(numbers))
+        back = _tree.decode(json.loads(json.dumps(node)), tensors)
+        self.assertEqual(back[0]["a.b"].item(), 0)
+        self.assertEqual([part.item() for part in back[1].values()], [2, 3, 4])
+
     def test_a_snapshot_keeps_what_was(self):
         shared = torch.ones(3)
         snapshot = Snapshot()
