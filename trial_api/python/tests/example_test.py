@@ -46,7 +46,8 @@ class ExampleTest(unittest.TestCase):
         told = [path for path, _ in self.train() if path in ("ReportMetrics", "ReportCheckpoint")]
         self.assertEqual("ReportCheckpoint", told[-1])
         reports = self.master.reports()
-        self.assertEqual([10, 20, 30, 40, 50], [s for _, group, s in reports if group == "training"])
+        self.assertEqual([10, 20, 30, 40, 50],
+                         [s for _, group, s in reports if group == "training"])
         self.assertEqual([50], [s for _, group, s in reports if group == "validation"])
 
     def test_a_restart_goes_on_and_a_warm_start_counts_from_0(self):

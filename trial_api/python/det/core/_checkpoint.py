@@ -233,8 +233,8 @@ class CheckpointContext:
 
 
 def _told(does: bool, broadcast: Callable[[Any], Any], step: Callable[[], Any]) -> Any:
-    """What step() gave on the rank that does it, on all of them. What it raised is raised there, and
-    on the others, which would wait for ever, as a CheckpointError."""
+    """What step() gave on the rank that does it, on all of them. What it raised is raised there,
+    and on the others, which would wait for ever, as a CheckpointError."""
     value: Any = None
     failure: Optional[Exception] = None
     words: Optional[str] = None

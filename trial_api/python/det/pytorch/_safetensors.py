@@ -101,7 +101,7 @@ def _read(path: Union[str, pathlib.Path]) -> Tuple[Dict[str, torch.Tensor], Dict
         entries = dict(json.loads(file.read(length)))
         metadata = {str(name): str(text) for name, text in entries.pop("__metadata__", {}).items()}
         size = max((int(e["data_offsets"][1]) for e in entries.values()), default=0)
-        short = size > os.fstat(file.fileno()).st_size - 8 - length  # Before there is memory for it.
+        short = size > os.fstat(file.fileno()).st_size - 8 - length  # Before memory is taken.
         data = bytearray(0 if short else size)
         if short or file.readinto(data) != size:
             raise DamagedFile(f"{path} is shorter than its header says")
