@@ -32,12 +32,13 @@ def main(context):
     seed = info.trial.trial_seed if info else 0
     weights, first = [0.0, 0.0], 0
 
-    # 2. Go on where the run before has stopped.
+    # 2. Go on where the run before has stopped; with another trial's weights, begin at 0.
     latest = context.checkpoint.newest_whole()
     if latest:
         with context.checkpoint.restore_path(latest) as path:
             weights = json.loads((path / "weights.json").read_text())
-        first = context.checkpoint.get_metadata(latest)["steps_completed"]
+        if not info.trial.warm_start:
+            first = context.checkpoint.get_metadata(latest)["steps_completed"]
 
     for step in range(first + 1, hparams["batches"] + 1):
         # 3. The ranks' gradients, averaged.
@@ -51,15 +52,17 @@ def main(context):
             context.train.report_training_metrics(step, {"error": error})
             context.train.report_progress(step / hparams["batches"])
 
-        # 5. Save now and then, at the end, and when the cluster wants the slots: then go.
-        preempted = context.preempt.should_preempt()
+        # 5. What a run that goes on from the last checkpoint would not tell comes before it.
         last = step == hparams["batches"]
-        if ranks.is_chief and (step % SAVE_EVERY == 0 or last or preempted):
-            with context.checkpoint.store_path({"steps_completed": step}) as (path, _):
-                (path / "weights.json").write_text(json.dumps(weights))
         if last:
             miss = abs(weights[0] - 3) + abs(weights[1] - 1)
             context.train.report_validation_metrics(step, {"error": miss})
+
+        # 6. Save now and then, at the end, and when the cluster wants the slots: then go.
+        preempted = context.preempt.should_preempt()
+        if ranks.is_chief and (step % SAVE_EVERY == 0 or last or preempted):
+            with context.checkpoint.store_path({"steps_completed": step}) as (path, _):
+                (path / "weights.json").write_text(json.dumps(weights))
         if preempted:
             return
 

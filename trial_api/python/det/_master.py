@@ -23,6 +23,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # Seconds between tries.
 SILENCE = 5.0  # Seconds: an outage that is worth a line.
 _COMPRESS_FROM = 1024
 _TRANSIENT = {429, 502, 503, 504}
+_CLOSED = "this connection to the master is closed"
 _FAILED_PRECONDITION = 9  # As gRPC numbers it.
 
 
@@ -153,7 +154,11 @@ class Master:
             status, text = self._try_until_answered(method, path, data, sent, timeout)
         if status != 200:
             raise self._refusal(method, path, status, text)
-        return dict(json.loads(text or b"{}"))
+        try:
+            return dict(json.loads(text or b"{}"))
+        except (ValueError, TypeError) as error:  # Of something between us and the master.
+            where = f"{method} {path.partition('?')[0]}"
+            raise MasterError(f"{self._address()} answered {where} with no JSON object") from error
 
     def lines(self, path: str, timeout: float = 600.0) -> Iterator[Dict[str, Any]]:
         """What a stream answers, one object a line."""
@@ -171,7 +176,7 @@ class Master:
                     if "error" in told and "result" not in told:
                         raise self._refusal("GET", path, 500, line)
                     yield told.get("result", told)
-            except (OSError, http.client.HTTPException) as error:
+            except (OSError, http.client.HTTPException, ValueError) as error:
                 raise MasterError(f"the master at {self._address()} broke off: {error}") from error
             finally:
                 self._drop()
@@ -182,7 +187,7 @@ class Master:
         start, pause = time.monotonic(), FIRST_PAUSE
         while True:
             if self._closing.is_set():
-                raise MasterError("this connection to the master is closed")
+                raise MasterError(_CLOSED)
             reused = self._connection is not None
             try:
                 status, text = self._try(method, path, data, headers, timeout)
@@ -227,6 +232,9 @@ class Master:
         self._connection.timeout = timeout  # Of a connection that is still to be made,
         if self._connection.sock is None:
             self._connection.connect()
+            if self._closing.is_set():  # Too early for close() to see this connection.
+                self._drop()
+                raise MasterError(_CLOSED)
         self._connection.sock.settimeout(timeout)  # and of one that is.
         return self._connection
 

@@ -118,6 +118,33 @@ class CheckpointTest(unittest.TestCase):
             self.context(latest=third).newest_whole()  # Another trial's: nothing may replace it.
         self.assertIsNone(self.context().newest_whole())
 
+    def test_what_cannot_be_read_is_damaged(self):
+        first, second = (self.save(steps) for steps in (1, 2))
+        whole = (self.base / second / "manifest.json").read_text()
+        for broken in ("{", "[]", '{"files": 1}', '{"files": [1]}', '{"files": [{"path": 1}]}',
+                       '{"files": [{"path": "sub/state"}]}'):
+            (self.base / second / "manifest.json").write_text(broken)
+            with self.subTest(broken), self.assertRaisesRegex(CheckpointError, "manifest.json is"):
+                with self.context().restore_path(second):
+                    pass
+            self.assertEqual(first, self.newest(second))
+        (self.base / second / "manifest.json").write_text(whole)
+        read, path = open, self.base / second / "sub" / "state"
+
+        def fails(name, *options, **more):
+            if name == path:
+                raise OSError(errno.EIO, "broken")
+            return read(name, *options, **more)
+
+        with mock.patch("builtins.open", fails):
+            with self.assertRaisesRegex(CheckpointError, "broken.*another checkpoint"):
+                with self.context().restore_path(second):
+                    pass
+            self.assertEqual(first, self.newest(second))
+
+    def newest(self, latest):
+        return self.context(latest=latest, latest_steps=2).newest_whole()
+
     def test_each_rank_adds_its_files(self):
         def body(ranks):
             context = self.context(ranks)
@@ -200,6 +227,20 @@ class CheckpointTest(unittest.TestCase):
             with self.assertRaisesRegex(CheckpointError, "damaged"):
                 with self.context(ranks).restore_path(uuid):
                     pass
+
+        run_ranks(body, 2)
+
+    def test_whatever_fails_on_one_rank_of_a_node_the_others_hear(self):
+        uuid = self.save(1)
+
+        def body(ranks):
+            expected = ZeroDivisionError if ranks.rank == 0 else CheckpointError
+            with self.assertRaisesRegex(expected, "division"):
+                self.context(ranks).download(uuid, self.base.parent / "x", selector=lambda _: 1 / 0)
+            context = self.context(ranks, latest=uuid)
+            with mock.patch.object(context, "_find_whole", lambda _: 1 / 0):
+                with self.assertRaisesRegex(expected, "division"):
+                    context.newest_whole()
 
         run_ranks(body, 2)
 

@@ -137,6 +137,15 @@ class ClientTest(unittest.TestCase):
         with self.assertRaisesRegex(CheckpointError, "state is not what was saved"):
             checkpoint.download(f"{self.folder}/again")
 
+    def test_a_file_that_would_lie_elsewhere_is_refused(self):
+        self.master.answers["/api/v1/checkpoints/u/files/a"] = lambda *_: (200, b"{}")
+        for name in ("../x", "/tmp/x", "a/../../x", ".."):
+            self.master.answers["/api/v1/checkpoints/u"] = {"checkpoint": {
+                "uuid": "u", "state": "STATE_COMPLETED", "resources": {"a": "1", name: "1"}}}
+            with self.assertRaisesRegex(CheckpointError, "outside"):
+                self.signed_in().get_checkpoint("u").download(f"{self.folder}/down")
+        self.assertFalse(os.path.exists(f"{self.folder}/down"))
+
     def test_an_experiment_is_made_once_whatever_is_lost(self):
         self.master.answers["/api/v1/experiments"] = {"experiment": {"id": 3}}
         self.master.answers["/api/v1/experiments/3"] = {"experiment": {"id": 3, "name": "n"}}

@@ -2,6 +2,8 @@ import io
 import json
 import math
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 from contextlib import redirect_stderr
@@ -149,8 +151,13 @@ class ClusterTest(unittest.TestCase):
             with det.core.init():
                 raise det.InvalidHP("no such rate")
         self.assertEqual(0, ended.exception.code)
-        self.assertEqual([{"allocationId": "3.7.1", "reason": "INVALID_HP"}],
+        self.assertEqual([{"allocationId": "3.7.1", "reason": "INVALID_HP",
+                           "message": "no such rate"}],
                          self.master.bodies(SERVICE + "ReportEarlyExit"))
+        with self.assertRaises(SystemExit), det.core.init():
+            raise det.InvalidHP
+        self.assertEqual("invalid hyperparameters",
+                         self.master.bodies(SERVICE + "ReportEarlyExit")[-1]["message"])
 
     def test_another_error_goes_on_its_way(self):
         with self.assertRaisesRegex(KeyError, "mine"):
@@ -169,6 +176,45 @@ class ClusterTest(unittest.TestCase):
             self.assertTrue(context.preempt.should_preempt())
             self.assertTrue(context.preempt.should_preempt())
         self.assertEqual([{"allocationId": "3.7.1"}], self.master.bodies(SERVICE + "AckPreemption"))
+
+    def test_a_poll_that_was_refused_is_followed_by_another(self):
+        answer, refusals = self.master.answer, [(400, {"error": {"code": 3, "error": "not now"}})]
+
+        def refuse_first(method, path, body):
+            if path.endswith("/signals/preemption") and refusals:
+                return refusals.pop()
+            return answer(method, path, body)
+
+        self.master.answer = refuse_first
+        self.master.preempt.set()
+        with det.core.init() as context:
+            context.preempt._watch._thread.join(30)
+            self.assertEqual([], refusals)
+            self.assertTrue(context.preempt.should_preempt())
+
+    def test_the_end_does_not_wait_for_a_poll_that_cannot_be_broken_off(self):
+        with det.core.init() as context:
+            context.preempt._watch._master.close = lambda: None
+            thread = context.preempt._watch._thread
+        self.assertTrue(thread.is_alive())
+        self.master.preempt.set()
+        thread.join(30)
+
+    def test_a_context_that_nobody_closes_is_closed_at_the_exit(self):
+        script = ("import det; context = det.core.init(); "
+                  "context.train.report_training_metrics(1, {'loss': 1})")
+        subprocess.run([sys.executable, "-B", "-c", script], check=True, timeout=60)
+        self.assertEqual([(1, "training", 1)], self.master.reports())
+        self.master.answers[SERVICE + "ReportMetrics"] = refusal(400, 3, "steps are negative")
+        ended = subprocess.run([sys.executable, "-B", "-c", script], timeout=60,
+                               stderr=subprocess.PIPE, encoding="utf-8")
+        self.assertEqual(1, ended.returncode)
+        self.assertIn("steps are negative", ended.stderr)
+
+    def test_closing_twice_is_as_once(self):
+        with det.core.init() as context:
+            context.close()
+        context.close()
 
     def test_one_context_at_a_time(self):
         with det.core.init():

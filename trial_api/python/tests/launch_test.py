@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import signal
@@ -12,7 +13,7 @@ from unittest import mock
 
 import wheel_backend
 from det.exec import harness as exec_harness
-from det.launch import _engine, _layout, _run, horovod, mpi
+from det.launch import _engine, _layout, _run, _supervisor, horovod, mpi
 from fake_master import SERVICE, as_task, fake_master, task_environment
 
 NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "DET_CHIEF_IP",
@@ -101,6 +102,33 @@ class LaunchTest(unittest.TestCase):
             launcher.terminate()
             self.assertIn("[rank=0] saved", launcher.communicate(timeout=60)[1])
         self.assertEqual(128 + signal.SIGTERM, launcher.returncode)
+
+    def test_after_a_stop_each_rank_has_the_time_that_the_agent_gives(self):
+        slow, quick = ("import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: ("
+                       f"time.sleep({pause}), sys.exit({word!r}))); print('ready', flush=True)\n"
+                       "while True: signal.pause()"
+                       for pause, word in ((1, "saved"), (0, "quick")))
+        program = ("import os, sys; from det.launch import _supervisor as s; "
+                   "ranks = [s.Rank(i, [sys.executable, '-c', code], dict(os.environ)) "
+                   "for i, code in enumerate(sys.argv[1:])]; sys.exit(s.run(ranks, 0.1).code)")
+        with subprocess.Popen([sys.executable, "-B", "-c", program, slow, quick],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              encoding="utf-8") as launcher:
+            for _ in range(2):
+                launcher.stdout.readline()
+            launcher.terminate()
+            self.assertEqual("[rank=1] quick\n[rank=0] saved\n",
+                             launcher.communicate(timeout=60)[1])
+        self.assertEqual(128 + signal.SIGTERM, launcher.returncode)
+
+    def test_a_rank_that_never_stops_writing_hides_no_other(self):
+        reader, writer = os.pipe()
+        with open(reader, "rb") as source, open(writer, "wb"):
+            pipe = _supervisor._Pipe(source, io.BytesIO(), 0)
+            with mock.patch("os.read", return_value=b"x\n") as read:
+                self.assertTrue(pipe.copy())
+                self.assertEqual(1, read.call_count)
+                pipe.finish()
 
     def test_lines_stay_whole_and_unfinished_ones_are_not_lost(self):
         script = self.script("""

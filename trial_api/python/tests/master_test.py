@@ -1,9 +1,12 @@
+import http.client
 import os
 import socket
 import ssl
 import subprocess
 import tempfile
+import threading
 import unittest
+from unittest import mock
 
 from det._errors import MasterError, RunIsOver
 from det._master import Master
@@ -56,6 +59,33 @@ class MasterTest(unittest.TestCase):
             self.assertEqual([{"n": 1}, {"n": 2}], list(master.lines("/s")))
             with self.assertRaisesRegex(MasterError, "broken"):
                 list(master.lines("/e"))
+
+    def test_closing_ends_a_call_that_is_just_connecting(self):
+        connecting, go_on = threading.Event(), threading.Event()
+        connect = http.client.HTTPConnection.connect
+
+        def slowly(connection):
+            connecting.set()
+            go_on.wait(30)
+            connect(connection)
+
+        master = Master([self.master.url], {})
+        ended = []
+
+        def call():
+            try:
+                master.get("/signals/preemption")  # Answered when there is a preemption.
+            except MasterError as error:
+                ended.append(error)
+
+        with mock.patch("http.client.HTTPConnection.connect", slowly):
+            thread = threading.Thread(target=call)
+            thread.start()
+            connecting.wait(30)
+            master.close()
+            go_on.set()
+            thread.join(5)
+        self.assertEqual(1, len(ended))
 
     def test_wrong_addresses(self):
         for url in ("ftp://x", "http://"):

@@ -83,6 +83,16 @@ class OutboxTest(unittest.TestCase):
         self.assertTrue(box.add(b"4"))
         self.assertEqual([b"4"], box.front(10, 1000))
 
+    def test_a_disk_that_refuses_the_mark_of_what_was_sent_stops_nothing(self):
+        box = Outbox(self.folder)
+        box.add(b"1")
+        box.add(b"2")
+        with mock.patch("os.pwrite", side_effect=OSError(errno.EIO, "broken")):
+            box.remove_front(1)
+        self.assertEqual([b"2"], box.front(10, 1000))
+        box.close()
+        self.assertEqual([b"1", b"2"], self.left().front(10, 1000))  # The master drops the first.
+
     def test_one_process_at_a_time(self):
         self.left()
         with self.assertRaises(BlockingIOError):

@@ -3,6 +3,7 @@ import os
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import harness
 from det._errors import MasterError, RunIsOver
@@ -103,6 +104,24 @@ class ReportQueueTest(unittest.TestCase):
             queue.flush()
         with self.assertRaisesRegex(MasterError, "steps are negative"):
             queue.add(METRICS, report(2))
+        with self.assertRaises(MasterError):
+            queue.close(wait=True)
+
+    def test_whatever_ends_the_sending_is_raised_and_nobody_waits_for_ever(self):
+        queue = self.queue()
+        with mock.patch.object(queue._outbox, "remove_front", side_effect=OSError(9, "broken")):
+            queue.add(METRICS, report(1))
+            with self.assertRaisesRegex(MasterError, "reports cannot be sent: OSError.*broken"):
+                queue.flush(30)
+        with self.assertRaises(MasterError):
+            queue.close(wait=True)
+
+    def test_an_answer_that_is_no_json_is_a_refusal(self):
+        self.master.answers[SERVICE + "ReportMetrics"] = lambda *_: (200, b"<html>")
+        queue = self.queue()
+        queue.add(METRICS, report(1))
+        with self.assertRaisesRegex(MasterError, "no JSON"):
+            queue.flush(30)
         with self.assertRaises(MasterError):
             queue.close(wait=True)
 

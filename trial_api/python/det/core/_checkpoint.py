@@ -147,16 +147,9 @@ class CheckpointContext:
         fresh start. Collective. Raises CheckpointError where none is whole."""
         if self._latest is None:
             return None
-        found: Any = None
-        if self._distributed.is_chief:
-            try:
-                found = self._find_whole(self._latest)
-            except CheckpointError as error:
-                found = error
-        found = self._distributed.broadcast(found)
-        if isinstance(found, CheckpointError):
-            raise found
-        return str(found)
+        latest: str = self._latest
+        ranks = self._distributed
+        return str(_told(ranks.is_chief, ranks.broadcast, lambda: self._find_whole(latest)))
 
     def _find_whole(self, latest: str) -> str:
         damage: Dict[str, str] = {}
@@ -223,16 +216,7 @@ class CheckpointContext:
         ranks = self._distributed
         if mode is DownloadMode.NoSharedDownload or ranks.local_size == 1:
             return step()
-        result: Any = None
-        if ranks.is_local_chief:
-            try:
-                result = (step(), None)
-            except CheckpointError as error:
-                result = (None, error)
-        value, failure = ranks.broadcast_local(result)
-        if failure is not None:
-            raise failure
-        return value
+        return _told(ranks.is_local_chief, ranks.broadcast_local, step)
 
     def _begin(
         self, metadata: Optional[Mapping[str, Any]], shard: bool, ranks: DistributedContext
@@ -246,6 +230,27 @@ class CheckpointContext:
         return _Saving(
             self._storage, ranks, self._registry, dict(metadata or {}), self._distributed
         )
+
+
+def _told(does: bool, broadcast: Callable[[Any], Any], step: Callable[[], Any]) -> Any:
+    """What step() gave on the rank that does it, on all of them. What it raised is raised there,
+    and on the others, which would wait for ever, as a CheckpointError."""
+    value: Any = None
+    failure: Optional[Exception] = None
+    words: Optional[str] = None
+    if does:
+        try:
+            value = step()
+        except Exception as error:
+            failure = error
+            kind = "" if isinstance(error, CheckpointError) else f"{type(error).__name__}: "
+            words = f"{kind}{error}"
+    value, words = broadcast((value, words))
+    if failure is not None:
+        raise failure
+    if words is not None:
+        raise CheckpointError(words)
+    return value
 
 
 class _Saving:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import enum
 import faulthandler
@@ -9,6 +10,7 @@ import os
 import pathlib
 import signal
 import sys
+import traceback
 from typing import Any, List, Mapping, Optional, Union
 
 from det._errors import InvalidHP, MasterError, RunIsOver
@@ -36,7 +38,8 @@ class TensorboardMode(enum.Enum):
 
 
 class Context:
-    """What a training process knows and says; made by init(), used as `with init() as context:`.
+    """What a training process knows and says; made by init(), used as `with init() as context:`,
+    else closed by close() or at the exit of the process.
 
     At the end of the block the master has every report and checkpoint. A block that raises
     InvalidHP tells the master so and exits with 0; one that raises anything else leaves what was
@@ -64,6 +67,8 @@ class Context:
         self.profiler = ProfilerContext(train, enabled=queue is not None)
         self._tensorboard_mode = tensorboard_mode
         self._master, self._queue = master, queue
+        self._process = os.getpid()
+        self._closed = False
 
     def alert(
         self,
@@ -94,10 +99,10 @@ class Context:
     def __enter__(self) -> Context:
         return self
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+    def __exit__(self, kind: Any, error: Any, _: Any) -> None:
         if isinstance(error, InvalidHP):
             print(f"ERROR: invalid hyperparameters: {error}", file=sys.stderr, flush=True)
-            self.train.report_early_exit(EarlyExitReason.INVALID_HP)
+            self.train.report_early_exit(EarlyExitReason.INVALID_HP, str(error))
         clean = error is None or isinstance(error, InvalidHP)
         clean = clean or (isinstance(error, SystemExit) and not error.code)
         if clean:
@@ -109,10 +114,24 @@ class Context:
             sys.exit(0)
 
     def close(self) -> None:
-        """As the end of the block: waits until the master has everything."""
+        """As the end of the block: waits until the master has everything. Once."""
         self._close(wait=True)
 
+    def _close_at_exit(self) -> None:
+        if os.getpid() != self._process:  # A copy of the process has none of its threads.
+            return
+        try:
+            self._close(wait=not hasattr(sys, "last_value"))  # The exception that ends the process.
+        except BaseException:
+            traceback.print_exc()
+            sys.stdout.flush()
+            os._exit(1)  # Of an exception at the exit nobody would hear.
+
     def _close(self, wait: bool) -> None:
+        atexit.unregister(self._close_at_exit)
+        if self._closed:
+            return
+        self._closed = True
         self.profiler.off()
         try:
             if wait:
@@ -143,10 +162,14 @@ def init(
     """
     info = get_cluster_info()
     distributed = distributed or _ranks(info)
+    modes = (preempt_mode, tensorboard_mode)
     if info is None or info.trial is None:
-        return _off_cluster(info, distributed, checkpoint_storage, preempt_mode, tensorboard_mode)
-    faulthandler.register(signal.SIGUSR1, chain=False)
-    return _on_cluster(info, distributed, checkpoint_storage, preempt_mode, tensorboard_mode)
+        context = off_cluster(info, distributed, checkpoint_storage, *modes)
+    else:
+        faulthandler.register(signal.SIGUSR1, chain=False)
+        context = _on_cluster(info, distributed, checkpoint_storage, *modes)
+    atexit.register(context._close_at_exit)
+    return context
 
 
 def _ranks(info: Optional[ClusterInfo]) -> DistributedContext:
@@ -174,13 +197,14 @@ def storage_folder(config: Union[str, Mapping[str, Any]]) -> pathlib.Path:
     return pathlib.Path(config[key], config.get("storage_path") or "")
 
 
-def _off_cluster(
+def off_cluster(
     info: Optional[ClusterInfo],
     distributed: DistributedContext,
     checkpoint_storage: Optional[Union[str, Mapping[str, Any]]],
     preempt_mode: PreemptMode,
     tensorboard_mode: TensorboardMode,
 ) -> Context:
+    """The twin that speaks with no master. See init()."""
     base = storage_folder(checkpoint_storage or _DEFAULT_CHECKPOINTS)
     train = PrintedTrain(distributed.is_chief, distributed.rank)
     return Context(

@@ -87,7 +87,8 @@ class Outbox:
         return found
 
     def remove_front(self, count: int) -> None:
-        """They are sent. REQUIRES that there are as many."""
+        """They are sent. REQUIRES that there are as many. Where the disk does not take that, the
+        next run sends some once more, which the master drops."""
         place: Optional[Tuple[int, int]] = None
         for _ in range(count):
             record, where = self._records.popleft()
@@ -96,10 +97,16 @@ class Outbox:
             else:
                 place = where
                 self._bytes -= len(record) + _FRAME.size
-        if place is not None:
+        if place is None:
+            return
+        first = self._records[0][1] if self._records else None
+        try:
             os.pwrite(self._acknowledged, _PLACE.pack(*place), 0)
-            first = self._records[0][1] if self._records else None
             self._remove_segments_before(first[0] if first else place[0])
+        except OSError as error:
+            if error.errno not in _DISK_REFUSES:
+                raise
+            self._complain(error, "reports that were sent are kept")
 
     def close(self) -> None:
         """The folder stays, unless nothing waits in it."""
@@ -136,7 +143,7 @@ class Outbox:
         except OSError as error:
             if error.errno not in _DISK_REFUSES:
                 raise
-            self._complain(error)
+            self._complain(error, "reports are held in memory")
             return False
         self._end += len(frame)
         self._bytes += len(frame)
@@ -150,11 +157,11 @@ class Outbox:
             os.close(self._out)
         self._out, self._number, self._end = out, number, 0
 
-    def _complain(self, error: OSError) -> None:
+    def _complain(self, error: OSError, consequence: str) -> None:
         if not self._complained:
             self._complained = True
             print(
-                f"WARNING: {self.folder}: {error.strerror}; reports are held in memory",
+                f"WARNING: {self.folder}: {error.strerror}; {consequence}",
                 file=sys.stderr,
                 flush=True,
             )
@@ -183,7 +190,7 @@ class Outbox:
     def _remove_segments_before(self, number: int) -> None:
         if number == getattr(self, "_kept_from", None):
             return
-        self._kept_from = number
         for old in self._numbers():
             if old < number:
                 os.unlink(self._path(old))
+        self._kept_from = number

@@ -8,11 +8,12 @@ import threading
 from typing import Callable, Optional
 
 from det._errors import MasterError, RunIsOver
-from det._master import Master
+from det._master import FIRST_PAUSE, LONGEST_PAUSE, Master
 from det.core._distributed import DistributedContext
 from det.core._report_queue import SERVICE
 
 _POLL_SECONDS = 60
+_LAST_WAIT = 1.0
 
 
 class PreemptMode(enum.Enum):
@@ -36,7 +37,7 @@ class PreemptionWatch:
         self.requested = False
         self._master, self._allocation = master, allocation_id
         self._on_over = on_over
-        self._closed = False
+        self._closed = threading.Event()
         self._thread = threading.Thread(target=self._listen, name="det-preempt", daemon=True)
         self._thread.start()
 
@@ -44,26 +45,30 @@ class PreemptionWatch:
         master.post(SERVICE + "AckPreemption", {"allocationId": self._allocation})
 
     def close(self) -> None:
-        self._closed = True
+        self._closed.set()
         self._master.close()
-        self._thread.join()
+        self._thread.join(_LAST_WAIT)  # It may be asking for the address of a master, say.
 
     def _listen(self) -> None:
         path = (
             f"/api/v1/allocations/{self._allocation}/signals/preemption"
             f"?timeout_seconds={_POLL_SECONDS}"
         )
-        while not self._closed and not self.requested:
+        pause, said = FIRST_PAUSE, False
+        while not self._closed.is_set() and not self.requested:
             try:
                 self.requested = bool(self._master.get(path, _POLL_SECONDS + 30).get("preempt"))
+                pause, said = FIRST_PAUSE, False
             except RunIsOver as error:
-                if not self._closed and self._on_over:
+                if not self._closed.is_set() and self._on_over:
                     self._on_over(error)
                 return
             except MasterError as error:
-                if not self._closed:
-                    print(f"WARNING: preemption is not heard of: {error}", file=sys.stderr)
-                return
+                if not said and not self._closed.is_set():
+                    said = True
+                    print(f"WARNING: preemption is not heard of for now: {error}", file=sys.stderr)
+                self._closed.wait(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
 
 
 class PreemptContext:

@@ -156,6 +156,8 @@ class ReportQueue:
         except MasterError as error:
             if not self._stopping:
                 self._fail(error)
+        except Exception as error:  # Any: whoever waits for this thread would wait for ever.
+            self._fail(MasterError(f"reports cannot be sent: {error!r}"))
 
     def _fail(self, error: MasterError) -> None:
         with self._changed:

@@ -93,11 +93,17 @@ class Storage:
         if not (folder / MANIFEST).exists():
             self.metadata(uuid)
             return folder
-        files = _json(folder / MANIFEST).get("files")
-        if not isinstance(files, list):
-            raise CheckpointError(f"{folder / MANIFEST} is damaged; use another checkpoint")
-        for file in files:
-            _verify(uuid, folder, file)
+        try:
+            for file in _json(folder / MANIFEST)["files"]:
+                _verify(uuid, folder, file)
+        except (KeyError, TypeError, ValueError):
+            raise CheckpointError(
+                f"{folder / MANIFEST} is damaged; use another checkpoint"
+            ) from None
+        except OSError as error:
+            raise CheckpointError(
+                f"checkpoint {uuid} cannot be read: {error}; use another checkpoint"
+            ) from error
         return folder
 
     def _aside(self, uuid: str) -> pathlib.Path:

@@ -82,7 +82,7 @@ class TrainContext:
         """How much of the training is done, 0 to 1."""
         raise NotImplementedError
 
-    def report_early_exit(self, reason: EarlyExitReason) -> None:
+    def report_early_exit(self, reason: EarlyExitReason, message: str = "") -> None:
         """The trial is about to end and another start would be useless. Any rank."""
         raise NotImplementedError
 
@@ -172,11 +172,16 @@ class ClusterTrain(TrainContext):
         if self._queue:
             self._queue.set_progress(float(progress))
 
-    def report_early_exit(self, reason: EarlyExitReason) -> None:
+    def report_early_exit(self, reason: EarlyExitReason, message: str = "") -> None:
         if reason is EarlyExitReason.INVALID_HP:
             self._master.post(
                 SERVICE + "ReportEarlyExit",
-                {"allocationId": self._allocation, "reason": "INVALID_HP"},
+                {
+                    "allocationId": self._allocation,
+                    "reason": "INVALID_HP",
+                    # The master takes a later report, the launcher's say, for one without words.
+                    "message": message or "invalid hyperparameters",
+                },
             )
 
     def set_status(self, status: str) -> None:
@@ -247,8 +252,8 @@ class PrintedTrain(TrainContext):
     def report_progress(self, progress: float) -> None:
         _check_progress(progress)
 
-    def report_early_exit(self, reason: EarlyExitReason) -> None:
-        print(f"early exit: {reason.name}", file=sys.stderr)
+    def report_early_exit(self, reason: EarlyExitReason, message: str = "") -> None:
+        print(f"early exit: {reason.name} {message}".rstrip(), file=sys.stderr)
 
     def set_status(self, status: str) -> None:
         pass

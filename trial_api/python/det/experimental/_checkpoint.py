@@ -57,6 +57,8 @@ class Checkpoint:
         compared with what was saved."""
         if mode not in ("auto", "direct", "master"):
             raise ValueError(f"mode is {mode!r}, and auto, direct and master are known")
+        for name in self.resources:
+            _check_inside(name)
         target = pathlib.Path(path or pathlib.Path("checkpoints", self.uuid))
         direct = mode == "direct" or (mode == "auto" and os.path.isdir(self.storage_path))
         for name in sorted(self.resources):
@@ -100,6 +102,13 @@ class Checkpoint:
 
     def __repr__(self) -> str:
         return f"Checkpoint(uuid={self.uuid})"
+
+
+def _check_inside(name: str) -> None:
+    """Names are of whoever reported the checkpoint."""
+    path = pathlib.PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise CheckpointError(f"checkpoint file {name!r} would lie outside of the folder")
 
 
 def best_of(

@@ -1,7 +1,8 @@
 """Runs the ranks of a node together and passes on what they write, each line with its rank.
 
 One that fails takes the others down: what it wrote is passed on first, then the others get SIGTERM,
-and SIGKILL after a grace period. SIGTERM and SIGINT to the launcher are passed on as SIGTERM.
+and SIGKILL after a grace period. SIGTERM and SIGINT to the launcher are passed on as SIGTERM; after
+that nobody is killed here.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import IO, Any, Dict, List, Optional
 GRACE = 2.0  # Seconds between SIGTERM and SIGKILL.
 _BLOCK = 1 << 16
 _LONGEST_LINE = 1 << 20
+_LAST_BLOCKS = 64  # More than a pipe holds: what a rank has left behind.
 
 
 @dataclasses.dataclass
@@ -49,8 +51,12 @@ class _Pipe:
         os.set_blocking(source.fileno(), False)
 
     def copy(self) -> bool:
-        """What there is; False at its end."""
-        while True:
+        """A block of what there is, so that no rank's output keeps us from the others; False at
+        its end."""
+        return self._copy(1)
+
+    def _copy(self, blocks: int) -> bool:
+        for _ in range(blocks):
             try:
                 block = os.read(self.source.fileno(), _BLOCK)
             except BlockingIOError:
@@ -58,6 +64,7 @@ class _Pipe:
             self._write(block)
             if not block:
                 return False
+        return True
 
     def _write(self, block: bytes) -> None:
         lines = (self._rest + block).split(b"\n")
@@ -72,6 +79,8 @@ class _Pipe:
             self.last = next((line for line in reversed(lines) if line.strip()), self.last)
 
     def finish(self) -> None:
+        """What is left of a rank that has ended; its children may go on writing for ever."""
+        self._copy(_LAST_BLOCKS)
         self._write(b"")
 
 
@@ -97,7 +106,6 @@ class _Running:
         """It has ended: the rest of its output, and its exit code."""
         code = self.process.wait()
         for pipe in self.pipes:
-            pipe.copy()
             pipe.finish()
         os.close(self.pidfd)
         self.alive = False
@@ -125,7 +133,7 @@ def run(ranks: List[Rank], grace: float = GRACE) -> Outcome:
             running.append(_Running(rank))
         if stopped:  # One that has come meanwhile missed those that were not there yet.
             stop(stopped[0], None)
-        outcome = _watch(running, grace)
+        outcome = _watch(running, grace, stopped)
     finally:
         for one in running:
             one.signal(signal.SIGKILL)
@@ -136,7 +144,8 @@ def run(ranks: List[Rank], grace: float = GRACE) -> Outcome:
     return outcome
 
 
-def _watch(running: List[_Running], grace: float) -> Outcome:
+def _watch(running: List[_Running], grace: float, stopped: List[int]) -> Outcome:
+    """stopped: gets the signal that we pass on, when it comes."""
     outcome = Outcome()
     deadline: Optional[float] = None
     with selectors.DefaultSelector() as selector:
@@ -157,6 +166,8 @@ def _watch(running: List[_Running], grace: float) -> Outcome:
                     code = key.data.end()
                     if code != 0 and not outcome.failure:
                         outcome = Outcome(code if code > 0 else 128 - code, key.data.words(code))
+                        if stopped:  # The others are saving, for as long as the agent lets us.
+                            continue
                         deadline = time.monotonic() + grace
                         for other in running:
                             other.signal(signal.SIGTERM)

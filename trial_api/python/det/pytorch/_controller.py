@@ -135,7 +135,19 @@ class Controller:
             )
         elif self._ranks.is_chief:
             self._validation = self._trial.build_validation_data_loader()
-        self._context._batches_per_epoch = self._training.batches_per_epoch()
+        self._context._batches_per_epoch = self._agreed_length(self._training)
+
+    def _agreed_length(self, training: ShardedData) -> Optional[int]:
+        """Batches of an epoch. Ranks that have more would wait for the others for ever."""
+        told = self._ranks.broadcast(self._ranks.gather(training.batches_per_epoch()))
+        for rank, length in enumerate(told):
+            if length != told[0]:
+                raise ValueError(
+                    f"the training data has {told[0]} batches an epoch on rank 0 and {length} on "
+                    f"rank {rank}: let build_training_data_loader() give all ranks equally many"
+                )
+        agreed: Optional[int] = told[0]
+        return agreed
 
     def _shard(self, given: Any, what: str, training: bool) -> ShardedData:
         context = self._context
@@ -192,18 +204,21 @@ class Controller:
         while ahead is not _NONE:
             batch, ahead = ahead, next(data, _NONE)
             yield batch, ahead is _NONE
+            if self._progress.batch == 0:  # The data of another rank has ended.
+                return
 
     def _train_batch(self, batch: Any, last: bool) -> Stop:
         context, progress = self._context, self._progress
         if progress.batch == 0:
             self._callbacks.call("on_training_epoch_start", progress.epoch)
-        self._stop.begin(self._wants_to_stop())
+        self._stop.begin(self._wants_to_stop(), last)
         if context.experimental.auto_to_device:
             batch = context.to_device(batch)
         with _parallel.without_averaging(context.models, not context.steps_now):
             with context.experimental.autocast():
                 metrics = self._trial.train_batch(batch, progress.epoch, progress.steps_completed)
         self._unreported.append(_metrics.detach(metrics, "train_batch"))
+        last = self._stop.last()
         self._step_schedules(last)
         if context._profiler is not None:
             context._profiler.step()

@@ -39,8 +39,8 @@ def _load(path: pathlib.Path) -> Any:
     if os.environ.get(_TRUST) == "1":
         trusting = {"weights_only": False} if _knows_weights_only() else {}
         return torch.load(path, map_location="cpu", **trusting)
-    why = "this torch knows no weights_only"
-    if _knows_weights_only():
+    why = "weights_only is safe from torch 2.6 on: CVE-2025-32434"
+    if _weights_only_is_safe():
         try:
             return torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:  # Torch says it in many ways.
@@ -52,6 +52,12 @@ def _load(path: pathlib.Path) -> Any:
 
 def _knows_weights_only() -> bool:
     return "weights_only" in inspect.signature(torch.load).parameters
+
+
+def _weights_only_is_safe() -> bool:
+    """Before, a file could run code in spite of it."""
+    major, minor = torch.__version__.split(".")[:2]
+    return (int(major), int(minor)) >= (2, 6)
 
 
 def without_prefix(state: Dict[str, Any]) -> Dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterator, Optional, Type, Union
 
 from det import core
 from det._errors import CheckpointError
+from det.core._context import off_cluster
 from det.pytorch import _ranks, _state
 from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._trial import PyTorchTrial
@@ -41,11 +42,18 @@ def load_trial_from_checkpoint_path(
     if trial_class is None:
         trial_class = _find_class(folder, str(told["trial_cls_spec"]))
     context = PyTorchTrialContext(
-        core.init(distributed=core.DistributedContext.single()),
+        # In a task, too: its own context is open beside this one, and saves checkpoints.
+        off_cluster(
+            None,
+            core.DistributedContext.single(),
+            None,
+            core.PreemptMode.ChiefOnly,
+            core.TensorboardMode.MANUAL,
+        ),
         hparams=told["hparams"],
         exp_conf=told["experiment_config"] or {},
         trial_seed=0,
-        ranks=_ranks.Ranks(),
+        ranks=_ranks.Ranks(alone=True),
         device=_ranks.choose_device(),
     )
     trial = trial_class(context, **(trial_kwargs or {}))

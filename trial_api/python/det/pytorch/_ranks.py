@@ -17,11 +17,12 @@ class Ranks:
     Its operations are collective: every rank calls them, in the same order, on the training thread.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, alone: bool = False) -> None:
+        """alone: whoever else there is."""
         self._group: Any = None
         self.rank = 0
         self.size = 1
-        if dist.is_available() and dist.is_initialized():
+        if not alone and dist.is_available() and dist.is_initialized():
             self.rank = dist.get_rank()
             self.size = dist.get_world_size()
         # Small things are on the host, and must not wait for what a GPU computes.
@@ -71,25 +72,30 @@ class StopAgreement:
     """Makes all ranks stop after the same batch, without waiting for each other.
 
     begin() goes before a batch and starts to tell the others what this rank knows; the answer has
-    come when the batch is trained, so end() need not wait for it.
+    come when the batch is trained, so what follows need not wait for it.
     """
 
     def __init__(self, ranks: Ranks) -> None:
         self._ranks = ranks
-        self._told = torch.zeros(1, dtype=torch.int32)
+        self._told = torch.zeros(2, dtype=torch.int32)
         self._work: Any = None
 
-    def begin(self, stop: Stop) -> None:
+    def begin(self, stop: Stop, last: bool) -> None:
+        """last: this rank has no batch behind this one."""
+        self._told[0], self._told[1] = int(stop), int(last)
         if self._ranks.size > 1:
-            self._told[0] = int(stop)
             self._work = self._ranks.start_max(self._told)
 
+    def last(self) -> bool:
+        """Whether the epoch ends: some rank has no further batch."""
+        if self._ranks.size > 1:
+            self._work.wait()
+        return bool(self._told[1].item())
+
     def end(self, stop: Stop) -> Stop:
-        """What holds for all; `stop`: what this rank knows by now, enough where it is alone."""
-        if self._ranks.size == 1:
-            return stop
-        self._work.wait()
-        return Stop(int(self._told.item()))
+        """What holds for all, after last(); `stop`: what this rank knows by now, enough where it is
+        alone."""
+        return stop if self._ranks.size == 1 else Stop(int(self._told[0].item()))
 
 
 def join(device: torch.device) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import pathlib
 from typing import Any, Dict, Mapping, Tuple, Union
 
@@ -83,17 +84,26 @@ def read(path: Union[str, pathlib.Path]) -> Tuple[Dict[str, torch.Tensor], Dict[
     Raises:
         DamagedFile: it is none of write()'s, or not whole.
     """
+    try:
+        return _read(path)
+    except DamagedFile:
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, RuntimeError) as error:
+        raise DamagedFile(f"{path}: its header is damaged: {error!r}") from error
+
+
+def _read(path: Union[str, pathlib.Path]) -> Tuple[Dict[str, torch.Tensor], Dict[str, str]]:
+    """Fails in many ways where the header makes no sense."""
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if not 2 <= length <= _MAX_HEADER:
             raise DamagedFile(f"{path} is no safetensors file")
-        try:
-            entries = json.loads(file.read(length))
-            metadata = entries.pop("__metadata__", {})
-        except (ValueError, AttributeError) as error:
-            raise DamagedFile(f"{path}: its header is damaged: {error}") from error
-        data = bytearray(max((e["data_offsets"][1] for e in entries.values()), default=0))
-        if file.readinto(data) != len(data):
+        entries = dict(json.loads(file.read(length)))
+        metadata = {str(name): str(text) for name, text in entries.pop("__metadata__", {}).items()}
+        size = max((int(e["data_offsets"][1]) for e in entries.values()), default=0)
+        short = size > os.fstat(file.fileno()).st_size - 8 - length  # Before memory is taken.
+        data = bytearray(0 if short else size)
+        if short or file.readinto(data) != size:
             raise DamagedFile(f"{path} is shorter than its header says")
     return {name: _tensor(path, data, name, entry) for name, entry in entries.items()}, metadata
 
@@ -105,8 +115,10 @@ def _tensor(path: Any, data: bytearray, name: str, entry: Dict[str, Any]) -> tor
         raise DamagedFile(f"{path}: tensor {name} is of {entry['dtype']}, unknown to this torch")
     count = 1
     for dimension in entry["shape"]:
+        if dimension < 0:
+            raise DamagedFile(f"{path}: tensor {name} has a negative dimension")
         count *= dimension
-    if end - begin != count * torch.empty((), dtype=dtype).element_size():
+    if begin < 0 or end - begin != count * torch.empty((), dtype=dtype).element_size():
         raise DamagedFile(f"{path}: tensor {name} has not as many bytes as its shape needs")
     if count == 0:
         return torch.empty(entry["shape"], dtype=dtype)

@@ -73,7 +73,7 @@ class ShardedData:
         if not self._ours:
             return itertools.islice(iter(self.loader), first, None)
         if self.loader.iterable:
-            return self._read_iterable(first)
+            return self._read_iterable(epoch, first)
         self._position = (epoch, first)
         if self.loader.workers.num_workers > 0:
             return self._read_with_workers(epoch)
@@ -98,11 +98,15 @@ class ShardedData:
             )
         return iter(self._torch_loader)
 
-    def _read_iterable(self, first: int) -> Iterator[Any]:
-        batches = _IterableShard(self.loader, self._rank, self._size, self._training, first)
+    def _read_iterable(self, epoch: int, first: int) -> Iterator[Any]:
+        batches = _IterableShard(
+            self.loader, self._rank, self._size, self._training, self._seed, epoch, first
+        )
         generator = torch.Generator()
-        generator.manual_seed(_random.derive(self._seed, first, self._rank))
+        generator.manual_seed(_random.derive(self._seed, epoch, self._rank))
         arguments = self.loader.workers.arguments()
+        # Each would read all records, and a data set that looks at its worker only some of them.
+        arguments["num_workers"] = min(arguments["num_workers"], 1)
         return iter(
             TorchDataLoader(
                 batches, batch_size=None, collate_fn=_as_it_is, generator=generator, **arguments
@@ -192,31 +196,44 @@ class _Fetch:
 
 
 class _IterableShard(IterableDataset):  # type: ignore[type-arg]
-    """This rank's parts of the batches of a data set that every rank reads whole."""
+    """This rank's parts of the batches of a data set that every rank reads whole. What the data set
+    draws follows from the seed and the epoch, so that all ranks read the same."""
 
     def __init__(
-        self, loader: DataLoader, rank: int, size: int, training: bool, first: int
+        self,
+        loader: DataLoader,
+        rank: int,
+        size: int,
+        training: bool,
+        seed: int,
+        epoch: int,
+        first: int,
     ) -> None:
         self._loader = loader
         self._rank = rank
         self._size = size
         self._training = training
+        self._seed = seed
+        self._epoch = epoch
         self._first = first
 
     def __iter__(self) -> Iterator[Any]:
-        # Torch takes batches from its workers in turns: with each reading every n-th, in order.
-        worker = get_worker_info()
-        index, workers = (worker.id, worker.num_workers) if worker else (0, 1)
-        records = iter(self._loader.dataset)
+        of_data = _random.Apart(_random.derive(self._seed, self._epoch))
+        with of_data:
+            records = iter(self._loader.dataset)
         collate = self._loader.collate_fn or default_collate
         wanted = self._loader.batch_size * self._size
         for batch in itertools.count():
-            block: List[Any] = list(itertools.islice(records, wanted))
+            with of_data:
+                block: List[Any] = list(itertools.islice(records, wanted))
             part = self._part(block, wanted)
             if part is None:
                 return
-            if batch >= self._first and (batch - self._first) % workers == index and part:
-                yield collate(part)
+            if batch < self._first or not part:
+                continue
+            if get_worker_info() is not None:  # In this process collate() draws as training does.
+                _random.seed_all(_random.derive(self._seed, self._epoch, batch, self._rank))
+            yield collate(part)
 
     def _part(self, block: List[Any], wanted: int) -> Optional[List[Any]]:
         """None at the end of the data."""

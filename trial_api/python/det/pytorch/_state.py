@@ -25,6 +25,8 @@ def collect(context: PyTorchTrialContext, callbacks: Callbacks) -> Dict[str, Any
     state: Dict[str, Any] = {
         **_tensors(context),
         "lr_schedulers_state_dict": [s.state_dict() for s in context.lr_schedulers],
+        # What schedules with a frequency count.
+        "optimizer_steps": [context._optimizer_steps.get(id(o), 0) for o in context.optimizers],
         "callbacks": callbacks.state_dict(),
     }
     scaler = context.experimental.scaler or context._scaler
@@ -125,6 +127,8 @@ def restore(
     _check_count(len(schedules), len(context.lr_schedulers), "learning-rate schedules", where)
     for scheduler, part in zip(context.lr_schedulers, schedules):
         scheduler.load_state_dict(part)
+    for optimizer, count in zip(context.optimizers, state.get("optimizer_steps", [])):
+        context._optimizer_steps[id(optimizer)] = count
     scaler = context.experimental.scaler or context._scaler
     if scaler is not None and "scaler_state_dict" in state:
         scaler.load_state_dict(state["scaler_state_dict"])
@@ -194,4 +198,14 @@ def write_origin(folder: pathlib.Path, context: PyTorchTrialContext, trial: Any)
     info = context._core.info
     source = pathlib.Path(info.run_dir, "determined", "train", "model") if info else None
     if source is not None and info.run_dir and source.is_dir():
-        shutil.copytree(source, folder / "code", symlinks=True)
+        shutil.copytree(source, folder / "code", ignore=_no_files)
+
+
+def _no_files(folder: str, names: List[str]) -> List[str]:
+    """Links, which lead nowhere elsewhere (to data, as a rule), and what a checkpoint cannot hold
+    either."""
+    return [name for name in names if not _is_plain(pathlib.Path(folder, name))]
+
+
+def _is_plain(path: pathlib.Path) -> bool:
+    return not path.is_symlink() and (path.is_file() or path.is_dir())

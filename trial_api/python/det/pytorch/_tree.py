@@ -54,7 +54,8 @@ class NotSavable(TypeError):
 
 
 def encode(value: Any, place: str, tensors: Dict[str, torch.Tensor]) -> Any:
-    """JSON for `value`, which is found at `place`; its tensors go into `tensors` by their places.
+    """JSON for `value`, which is found at `place`; its tensors go into `tensors`, named by
+    their places.
 
     Raises:
         NotSavable: for an object of another kind.
@@ -65,8 +66,7 @@ def encode(value: Any, place: str, tensors: Dict[str, torch.Tensor]) -> Any:
     if kind is float:
         return value if math.isfinite(value) else {"$": "float", "value": repr(value)}
     if isinstance(value, torch.Tensor):
-        tensors[place] = value.detach()
-        return {"$": "tensor", "name": place}
+        return {"$": "tensor", "name": _put(value.detach(), place, tensors)}
     if kind is list:
         return [encode(item, f"{place}.{i}", tensors) for i, item in enumerate(value)]
     if kind in _SEQUENCE_NAMES:
@@ -75,6 +75,16 @@ def encode(value: Any, place: str, tensors: Dict[str, torch.Tensor]) -> Any:
     if kind in _MAPPING_NAMES:
         return _encode_mapping(value, _MAPPING_NAMES[kind], place, tensors)
     return _encode_other(value, place, tensors)
+
+
+def _put(tensor: torch.Tensor, place: str, tensors: Dict[str, torch.Tensor]) -> str:
+    """Its name: the place, and a number where another's has the same words (1 and "1" are keys)."""
+    name, number = place, 1
+    while name in tensors:
+        number += 1
+        name = f"{place}~{number}"
+    tensors[name] = tensor
+    return name
 
 
 def _encode_mapping(
@@ -103,8 +113,7 @@ def _encode_other(value: Any, place: str, tensors: Dict[str, torch.Tensor]) -> A
     if numpy is not None and isinstance(value, numpy.generic):  # type: ignore[attr-defined]
         return encode(value.item(), place, tensors)
     if numpy is not None and isinstance(value, numpy.ndarray):  # type: ignore[attr-defined]
-        tensors[place] = torch.from_numpy(value)
-        return {"$": "array", "name": place}
+        return {"$": "array", "name": _put(torch.from_numpy(value), place, tensors)}
     # Numbers and strings of a class of their own: enumerations, say.
     for plain in (bool, int, float, str):
         if isinstance(value, plain):

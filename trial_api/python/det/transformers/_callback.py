@@ -5,6 +5,7 @@ Needs the package transformers, which the training script has.
 
 from __future__ import annotations
 
+import json
 import pathlib
 import tempfile
 from typing import Any, Dict, List, Optional
@@ -14,13 +15,28 @@ import transformers  # type: ignore[import]
 _EVALUATION = "eval_"
 # Of the summary at the end of train(), which is no report of training.
 _SUMMARY = "train_runtime"
+# Files of a checkpoint that are of its training, and what a Trainer's state says at its beginning.
+_NO_WEIGHTS = ("optimizer.*", "scheduler.pt", "scaler.pt", "rng_state*.pth")
+_AT_FIRST: Dict[str, Any] = {
+    "global_step": 0,
+    "epoch": 0.0,
+    "log_history": [],
+    "best_metric": None,
+    "best_global_step": None,
+    "best_model_checkpoint": None,
+    "stateful_callbacks": {},
+    "total_flos": 0,
+    "num_input_tokens_seen": 0,
+    "train_batch_size": None,
+}
 
 
 class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
     """For `callbacks=` of a Trainer.
 
     Where the trial has a checkpoint, args.resume_from_checkpoint becomes a folder with it: call
-    trainer.train(resume_from_checkpoint=args.resume_from_checkpoint).
+    trainer.train(resume_from_checkpoint=args.resume_from_checkpoint). Of another trial's (a warm
+    start) its weights are there, and training counts from 0.
 
     Args:
         core_context: of det.core.init(), with the default preempt_mode.
@@ -54,7 +70,13 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         folder = self.core_context.distributed.broadcast_local(own)
         self.core_context.checkpoint.download(latest, folder)
         found = sorted(pathlib.Path(folder).glob("checkpoint-*"), key=_step)
-        args.resume_from_checkpoint = str(found[-1] if found else folder)
+        taken = found[-1] if found else pathlib.Path(folder)
+        info = self.core_context.info
+        if info is not None and info.trial is not None and info.trial.warm_start:
+            if self.core_context.distributed.is_local_chief:
+                _keep_weights(taken)
+            self.core_context.distributed.broadcast_local(None)  # Before anybody reads it.
+        args.resume_from_checkpoint = str(taken)
 
     def on_log(
         self,
@@ -121,6 +143,18 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         )
         if self._preempted and distributed.is_chief:
             self.core_context.preempt.acknowledge_preemption_signal()
+
+
+def _keep_weights(folder: pathlib.Path) -> None:
+    """Of another trial's checkpoint: training counts from 0, with an optimizer of its own."""
+    for pattern in _NO_WEIGHTS:
+        for path in folder.glob(pattern):
+            path.unlink()
+    state = folder / "trainer_state.json"
+    if state.exists():  # The Trainer wants the file; what is said of the progress is taken out.
+        told = json.loads(state.read_text(encoding="utf-8"))
+        told.update({name: value for name, value in _AT_FIRST.items() if name in told})
+        state.write_text(json.dumps(told, indent=2), encoding="utf-8")
 
 
 def _step(path: pathlib.Path) -> int:

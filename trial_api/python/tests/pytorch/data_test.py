@@ -34,6 +34,15 @@ class Stream(IterableDataset):
         return iter(range(self.count))
 
 
+class CoinStream(Stream):
+    """In an order that is drawn, as it goes, too."""
+
+    def __iter__(self):
+        left = list(range(self.count))
+        while left:
+            yield left.pop(random.randrange(len(left)))
+
+
 class CoinSampler:
     """Draws its order from the generators of the process."""
 
@@ -53,6 +62,15 @@ def shard(loader, rank=0, size=1, training=True, seed=3):
 
 def read(loader, epoch=0, first=0, **options):
     return [batch["number"].tolist() for batch in shard(loader, **options).read(epoch, first)]
+
+
+def draw_between(loader, rank, epoch=0, first=0, **options):
+    """The batches of a rank that draws numbers of its own beside."""
+    batches = []
+    for batch in shard(loader, rank=rank, **options).read(epoch, first):
+        random.seed(rank)
+        batches.append(batch.tolist())
+    return batches
 
 
 class ShardingTest(unittest.TestCase):
@@ -138,6 +156,24 @@ class ShardingTest(unittest.TestCase):
                 for rank in range(2)
             ]
             self.assertEqual(parts, [[[4, 5], [8]], [[6, 7], [9]]])
+
+    def test_ranks_and_workers_draw_one_order_of_a_stream(self):
+        for workers in (0, 1, 2):
+            with self.subTest(workers=workers):
+                loader = dp.DataLoader(CoinStream(20), 2, num_workers=workers)
+                left, right = (draw_between(loader, rank, size=2) for rank in range(2))
+                got = [part[i] for i in range(5) for part in (left, right)]
+                self.assertEqual(sorted(n for batch in got for n in batch), list(range(20)))
+                self.assertNotEqual(left, draw_between(loader, 0, size=2, epoch=1))
+                # Read anew from the middle of the epoch.
+                self.assertEqual(left[2:], draw_between(loader, 0, size=2, first=2))
+
+    def test_what_a_stream_draws_is_not_of_the_training(self):
+        random.seed(1)
+        list(shard(dp.DataLoader(CoinStream(20), 2)).read(0))
+        drawn = random.random()
+        random.seed(1)
+        self.assertEqual(random.random(), drawn)
 
     def test_tensors_come_all_at_once(self):
         dataset = TensorDataset(torch.arange(20), torch.arange(20) * 2)

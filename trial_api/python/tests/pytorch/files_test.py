@@ -56,6 +56,27 @@ class FileTest(unittest.TestCase):
             with self.assertRaisesRegex(_safetensors.DamagedFile, "x.safetensors"):
                 _safetensors.read(self.path)
 
+    def test_a_header_that_makes_no_sense_is_refused(self):
+        entry = {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}
+        for header in (
+            {"t": 1},
+            {"t": {}},
+            {"t": {**entry, "data_offsets": [0]}},
+            {"t": {**entry, "data_offsets": [0, "2"]}},
+            {"t": {**entry, "data_offsets": [0, 10**18]}},
+            {"t": {**entry, "data_offsets": [-2, 0]}},
+            {"t": {**entry, "shape": [-1, -2]}},
+            {"t": {**entry, "shape": 2}},
+            {"t": {**entry, "dtype": []}},
+            {"__metadata__": 1},
+            [1],
+        ):
+            text = json.dumps(header).encode()
+            self.path.write_bytes(len(text).to_bytes(8, "little") + text + b"\1\2")
+            with self.subTest(header=header):
+                with self.assertRaisesRegex(_safetensors.DamagedFile, "x.safetensors"):
+                    _safetensors.read(self.path)
+
     def test_trees(self):
         value = {
             "plain": [1, 2.5, "x", None, True],
@@ -72,6 +93,25 @@ class FileTest(unittest.TestCase):
         self.assertEqual(back, value)
         self.assertEqual([type(v) for v in back.values()], [type(v) for v in value.values()])
         self.assertEqual(_tree.split({"f": len, "n": 1}, "root")[0], {"n": 1})
+
+    def test_each_tensor_of_a_tree_has_a_name_of_its_own(self):
+        import numpy
+
+        numbers = iter(range(100))
+
+        def tensor():
+            return torch.tensor([next(numbers)])
+
+        value = [
+            {"a.b": tensor(), "a": {"b": tensor()}},
+            {1: tensor(), "1": tensor(), "key": numpy.array([next(numbers)])},
+            {(tensor(),): tensor(), "key": [tensor()]},
+        ]
+        node, tensors = _tree.split(value, "root")
+        self.assertEqual(len(tensors), next(numbers))
+        back = _tree.decode(json.loads(json.dumps(node)), tensors)
+        self.assertEqual(back[0]["a.b"].item(), 0)
+        self.assertEqual([part.item() for part in back[1].values()], [2, 3, 4])
 
     def test_a_snapshot_keeps_what_was(self):
         shared = torch.ones(3)

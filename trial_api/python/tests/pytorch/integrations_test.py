@@ -1,5 +1,6 @@
 """Callbacks for other libraries' trainers, which are not here: called as those call them."""
 
+import json
 import os
 import pathlib
 import sys
@@ -88,6 +89,33 @@ class IntegrationTest(unittest.TestCase):
         resumed = pathlib.Path(self.args.resume_from_checkpoint)
         self.assertEqual(resumed.name, "checkpoint-5")
         self.assertEqual(resumed.joinpath("weights").read_text(), "w")
+
+    def test_transformers_of_another_trial_s_checkpoint_the_weights_are_taken(self):
+        folder = pathlib.Path("out", "checkpoint-5")
+        folder.mkdir(parents=True)
+        for name in ("weights", "optimizer.pt", "scheduler.pt", "rng_state_0.pth"):
+            folder.joinpath(name).write_text("w")
+        told = {"global_step": 5, "epoch": 0.5, "log_history": [{"loss": 1}], "best_metric": 2,
+                "max_steps": 10, "train_batch_size": 3}
+        folder.joinpath("trainer_state.json").write_text(json.dumps(told))
+        uuid = self.context.checkpoint.upload("out", {"steps_completed": 5})
+        self.context.checkpoint.newest_whole = lambda: uuid
+        for warm in (False, True):
+            trial = types.SimpleNamespace(warm_start=warm)
+            self.context.info = types.SimpleNamespace(trial=trial)
+            self.callback()
+            taken = pathlib.Path(self.args.resume_from_checkpoint)
+            state = json.loads(taken.joinpath("trainer_state.json").read_text())
+            if not warm:
+                self.assertEqual(state, told)
+                self.assertEqual(len(list(taken.iterdir())), 5)
+        self.assertEqual(
+            (state["global_step"], state["epoch"], state["log_history"], state["best_metric"]),
+            (0, 0.0, [], None),
+        )
+        self.assertEqual(
+            sorted(path.name for path in taken.iterdir()), ["trainer_state.json", "weights"]
+        )
 
     def test_lightning(self):
         logger = DetLogger(self.context)

@@ -117,6 +117,15 @@ class TwoRanksTest(unittest.TestCase):
         [metrics, _] = self.two["reduced"]
         self.assertEqual(metrics, {"training": 100, "validation": 37, "full": 37})
 
+    def test_ranks_with_unequal_numbers_of_batches_are_refused(self):
+        for said in self.two["uneven"]:
+            self.assertIn("5 batches an epoch on rank 0 and 7 on rank 1", said)
+
+    def test_an_epoch_of_unknown_length_ends_with_the_first_rank_s_data(self):
+        left, right = self.two["uneven_and_unknown"]
+        self.assertEqual((left["steps"], right["steps"]), (10, 10))
+        self.assertEqual(left["weights"], right["weights"])
+
     def test_aggregated_batches_are_as_one(self):
         one = scenarios.aggregated_as_one()
         for two in self.two["aggregated"]:

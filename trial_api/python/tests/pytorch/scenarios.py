@@ -42,6 +42,43 @@ def stream(_storage=None):
     return of(run(StreamTrial, max_length=dp.Epoch(3)))
 
 
+class _Batches:
+    """So many, which nobody knows before."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __iter__(self):
+        return iter([records(8, seed=i) for i in range(self.count)])
+
+
+class OwnBatches(NetTrial):
+    """Of each rank's own, and not equally many."""
+
+    known = True
+
+    def build_training_data_loader(self):
+        self.context.experimental.disable_dataset_reproducibility_checks()
+        batches = _Batches(5 + 2 * self.context.distributed.rank)
+        return list(batches) if self.known else batches
+
+
+class UnknownBatches(OwnBatches):
+    known = False
+
+
+def uneven(_storage):
+    try:
+        run(OwnBatches)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def uneven_and_unknown(_storage):
+    return of(run(UnknownBatches, max_length=dp.Epoch(2)))
+
+
 # 1 rank saves after 10 batches, 2 go on to 20, 1 ends at 30.
 
 
@@ -173,6 +210,8 @@ SCENARIOS = {
         stopped_by_the_second,
         reduced,
         aggregated,
+        uneven,
+        uneven_and_unknown,
     )
 }
 

@@ -281,6 +281,21 @@ class ComputationTest(unittest.TestCase):
                 result = run(Scheduled, frequency=2)
                 self.assertEqual(result.trial.schedule.last_epoch, expected)
 
+    def test_a_resumed_schedule_goes_on_counting_steps(self):
+        class Scheduled(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                schedule = torch.optim.lr_scheduler.LambdaLR(self.sgd, lambda n: 1 / (1 + n))
+                mode = dp.LRScheduler.StepMode.STEP_EVERY_OPTIMIZER_STEP
+                self.schedule = context.wrap_lr_scheduler(schedule, mode, 3)
+
+        options = dict(max_length=dp.Batch(21))
+        first = run(Scheduled, preempt_at=4, **options)
+        second = run(
+            Scheduled, storage=first.storage, latest_checkpoint=first.last_uuid, **options
+        )
+        self.assertEqual(second.trial.schedule.last_epoch, 7)
+
     def test_mixed_precision_needs_one_call(self):
         kinds = set()
 
@@ -315,11 +330,11 @@ class ComputationTest(unittest.TestCase):
 
         exits = []
         train = RecordingTrain()
-        train.report_early_exit = exits.append
+        train.report_early_exit = lambda *told: exits.append(told)
         with self.assertRaises(SystemExit) as raised:
             run(Invalid, train=train)
         self.assertEqual(raised.exception.code or 0, 0)
-        self.assertEqual(exits, [core.EarlyExitReason.INVALID_HP])
+        self.assertEqual(exits, [(core.EarlyExitReason.INVALID_HP, "no")])
 
 
 class EvaluationTest(unittest.TestCase):
@@ -372,39 +387,3 @@ class EvaluationTest(unittest.TestCase):
 
         with self.assertRaisesRegex(TypeError, "overrides neither"):
             run(Neither)
-
-
-class LoadTest(unittest.TestCase):
-    def test_a_trial_from_its_checkpoint(self):
-        result = run(NetTrial)
-        loaded = dp.load_trial_from_checkpoint_path(f"{result.storage}/{result.last_uuid}")
-        self.assertIs(type(loaded), NetTrial)
-        x = torch.ones(1, 4)
-        result.trial.net.eval()
-        loaded.net.eval()
-        self.assertTrue(torch.equal(loaded.net(x), result.trial.net(x)))
-
-    def test_a_folder_that_is_none_is_refused(self):
-        with self.assertRaisesRegex(det.CheckpointError, "load_data.json"):
-            dp.load_trial_from_checkpoint_path(".")
-
-    def test_determineds_own_files(self):
-        result = run(NetTrial)
-        folder = pathlib.Path(result.storage, result.last_uuid)
-        weights = {"module." + name: tensor + 1 for name, tensor in result.weights.items()}
-        for path in folder.glob("*.safetensors"):
-            path.unlink()
-        (folder / "state.json").unlink()
-        state = {"models_state_dict": [weights], "optimizers_state_dict": []}
-        torch.save(state, folder / "state_dict.pth")
-        loaded = dp.load_trial_from_checkpoint_path(folder)
-        for name, tensor in loaded.net.state_dict().items():
-            self.assertTrue(torch.equal(tensor, result.weights[name] + 1))
-
-    def test_pickle_needs_leave(self):
-        result = run(NetTrial)
-        folder = pathlib.Path(result.storage, result.last_uuid)
-        (folder / "state.json").unlink()
-        torch.save({"models_state_dict": [], "other": pathlib.Path("x")}, folder / "state_dict.pth")
-        with self.assertRaisesRegex(det.CheckpointError, "DET_TRUST_PICKLE"):
-            dp.load_trial_from_checkpoint_path(folder)
