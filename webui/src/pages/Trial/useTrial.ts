@@ -1,9 +1,9 @@
-import { useEffect, useRef } from "react";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
 import { queryOf, readLines } from "@/api/lines";
 import type { Experiment, Message } from "@/api/types";
-import { useStream, useStreamed } from "@/api/useStream";
+import { useRenewal } from "@/api/useRenewal";
+import { useMessages, useStreamed } from "@/api/useStream";
 import type { Point } from "@/charts/points";
 
 /** A trial, read again when its experiment changes: the page's one stream tells. */
@@ -23,24 +23,15 @@ export function useTrial(id: number) {
 export function useNews(trialId: number, experimentId: number): Experiment | undefined {
   const client = useQueryClient();
   const key = ["experiment-now", experimentId];
-  useStream<{ experiment: Experiment }>(`/api/v1/experiments/${experimentId}/watch`, key);
-  const now = useStreamed<{ experiment: Experiment }>(key)?.experiment;
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => {
-    if (!now || timer.current) return;
-    timer.current = setTimeout(() => {
-      timer.current = undefined;
-      void client.invalidateQueries({ queryKey: ["trial", trialId] });
-    }, 1000);
-  }, [client, trialId, now]);
-  useEffect(
-    () => () => {
-      clearTimeout(timer.current);
-      timer.current = undefined;
+  const renew = useRenewal({ queryKey: ["trial", trialId] }, 1000);
+  useMessages<{ experiment: Experiment }>(
+    `/api/v1/experiments/${experimentId}/watch`,
+    (message) => {
+      client.setQueryData(key, message);
+      renew();
     },
-    [],
   );
-  return now;
+  return useStreamed<{ experiment: Experiment }>(key)?.experiment;
 }
 
 export interface Metric {
