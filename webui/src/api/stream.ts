@@ -1,4 +1,5 @@
 import { ApiError, request } from "./client";
+import { linesOf } from "./lines";
 
 const firstPause = 500; // ms
 const longestPause = 15_000; // ms
@@ -17,19 +18,6 @@ export interface Watcher<T> {
 }
 
 type Line<T> = { result: T } | { error: { reason: string; error: string } };
-
-async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
-  }
-}
 
 /** Reads one connection to its end: true if the stream is over, false if it was cut off. */
 async function readOnce<T>(path: string, signal: AbortSignal, watcher: Watcher<T>) {

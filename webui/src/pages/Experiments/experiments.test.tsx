@@ -5,6 +5,7 @@ import { createMemoryRouter, RouterProvider } from "react-router";
 import { describe, expect, it, vi } from "vitest";
 import { FilterError } from "@/components/table/filter";
 import golden from "./answers.golden.json";
+import { cellOf } from "./cells";
 import Experiments from "./Experiments";
 import { valueOf, type Row } from "./rows";
 import { baseView, searchOf } from "./search";
@@ -32,6 +33,16 @@ describe("a row", () => {
     ["metadata.data.version", "v2"],
   ])("of an experiment says its %s", (column, value) => {
     expect(valueOf(row, column)).toEqual(value);
+  });
+
+  it("shows what was chosen exactly, and what was measured shortly", () => {
+    const chosen: Row = {
+      ...{ kind: "runs", id: 1 },
+      run: { hyperparameters: { lr: 0.000123456 }, searcherMetricValue: "Infinity" } as never,
+    };
+    render(<>{cellOf(chosen, "hp.lr", undefined, false).content}</>);
+    expect(screen.getByText("0.000123456")).toBeInTheDocument();
+    expect(cellOf(chosen, "searcherMetricsVal", undefined, false).content).toBe("∞");
   });
 
   it("of a run says its own and its experiment's", () => {
