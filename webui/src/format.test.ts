@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { duration, percent, relative } from "./format";
+import { duration, isoLocal, percent, relative } from "./format";
 
 test.each([
   [0, "0 s"],
@@ -23,4 +23,16 @@ test.each([
 
 test("a percentage is full only at the end", () => {
   expect([0, 0.999, 1, 2].map(percent)).toEqual(["0 %", "99 %", "100 %", "100 %"]);
+});
+
+test.each([
+  ["America/St_Johns", "2026-01-31T20:30:00.123-03:30"],
+  ["Asia/Tokyo", "2026-02-01T09:00:00.123+09:00"],
+  ["UTC", "2026-02-01T00:00:00.123+00:00"],
+])("a time as it is in %s", (zone, said) => {
+  const before = process.env.TZ;
+  process.env.TZ = zone;
+  expect(isoLocal("2026-02-01T00:00:00.123456789Z")).toBe(said);
+  expect(isoLocal("soon")).toBe("");
+  process.env.TZ = before;
 });

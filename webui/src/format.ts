@@ -34,3 +34,15 @@ export function relative(at: number, now: number): string {
 export function percent(share: number): string {
   return `${Math.floor(Math.min(1, Math.max(0, share)) * 100)} %`;
 }
+
+const two = (count: number) => String(count).padStart(2, "0");
+
+/** A time of the API by this computer's clock, with its offset: "2026-01-31T13:00:00.000+01:00"; "" of none. */
+export function isoLocal(at: string | undefined): string {
+  const time = new Date(at ?? "");
+  if (Number.isNaN(time.getTime())) return "";
+  const offset = -time.getTimezoneOffset();
+  const local = new Date(time.getTime() + offset * 60_000).toISOString().slice(0, -1);
+  const size = Math.abs(offset);
+  return `${local}${offset < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+}

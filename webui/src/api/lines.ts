@@ -2,25 +2,51 @@ import { ApiError, request } from "./client";
 
 type Line<T> = { result: T } | { error: { reason: string; error: string } };
 
+/** The lines of a body as they come. */
+export async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      yield* lines;
+    }
+    if (rest) yield rest;
+  } finally {
+    // One who reads no further holds no connection; a body that has failed has none.
+    reader.cancel().catch(() => undefined);
+  }
+}
+
 /**
- * All messages of a stream of the API that ends by itself. `path` is its address with its query.
+ * The messages of a stream of the API that ends by itself, as they come: none is kept. `path` is its
+ * address with its query.
  *
  * @throws ApiError, also for one that comes after some messages.
  */
-export async function readLines<T>(path: string, signal: AbortSignal): Promise<T[]> {
+export async function* messagesOf<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
   const headers = { Accept: "application/x-ndjson" };
   const response = await request(new Request(new URL(path, location.origin), { headers, signal }));
-  const text = await response.text();
-  const messages: T[] = [];
-  for (const line of text.split("\n")) {
+  if (response.body === null) return;
+  for await (const line of linesOf(response.body)) {
     if (!line) continue;
     const message = JSON.parse(line) as Line<T>;
     if ("error" in message) {
       const requestId = response.headers.get("X-Request-Id") ?? "";
       throw new ApiError(message.error.error, response.status, message.error.reason, requestId);
     }
-    messages.push(message.result);
+    yield message.result;
   }
+}
+
+/** All of messagesOf. */
+export async function readLines<T>(path: string, signal: AbortSignal): Promise<T[]> {
+  const messages: T[] = [];
+  for await (const message of messagesOf<T>(path, signal)) messages.push(message);
   return messages;
 }
 

@@ -101,3 +101,18 @@ test("a page that is not seen holds no connection", async () => {
   await over;
   expect(seen).toEqual([1]);
 });
+
+test("each connection asks by what the last one brought", async () => {
+  const fetch = answers(
+    events(['data: {"result":7}\n\n'], false),
+    events(['data: {"result":8}\n\n']),
+  );
+  let newest = 0;
+  const over = watch<number>(() => `/api/v1/x?after=${newest}`, aborter.now.signal, {
+    onMessage: (n) => (newest = n),
+  });
+  await vi.runAllTimersAsync();
+  await over;
+  const asked = fetch.mock.calls as unknown as [Request][];
+  expect(asked.map(([request]) => new URL(request.url).search)).toEqual(["?after=0", "?after=7"]);
+});

@@ -1,8 +1,9 @@
 import { ApiError, request } from "./client";
+import { linesOf } from "./lines";
 
 const firstPause = 500; // ms
 const longestPause = 15_000; // ms
-const longestUnseen = 30_000; // ms that a page which is not seen keeps its connection
+const longestUnseen = 3_000; // ms that a page which is not seen keeps its connection
 
 /** What becomes of a stream; all are called from the event loop, in order. */
 export interface Watcher<T> {
@@ -17,19 +18,6 @@ export interface Watcher<T> {
 }
 
 type Line<T> = { result: T } | { error: { reason: string; error: string } };
-
-async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
-  }
-}
 
 /** Reads one connection to its end: true if the stream is over, false if it was cut off. */
 async function readOnce<T>(path: string, signal: AbortSignal, watcher: Watcher<T>) {
@@ -90,12 +78,13 @@ function whileSeen(signal: AbortSignal): AbortController {
 
 /**
  * Follows a server stream of the API, and follows it again when the connection is lost, ever more
- * patiently. `path` is an address of the API with its query: "/api/v1/experiments/7/watch". A stream
+ * patiently. `path` is an address of the API with its query: "/api/v1/experiments/7/watch", or what says
+ * it for each connection, where one goes on after what the last one brought. A stream
  * that the master ends is not asked for again. While the page is not seen there is no connection.
  * Ends when `signal` is aborted.
  */
 export async function watch<T>(
-  path: string,
+  path: string | (() => string),
   signal: AbortSignal,
   watcher: Watcher<T>,
 ): Promise<void> {
@@ -108,7 +97,8 @@ export async function watch<T>(
     const unseen = () => connection.signal.aborted;
     const began = Date.now();
     try {
-      if (await readOnce(path, connection.signal, watcher)) {
+      const now = typeof path === "string" ? path : path();
+      if (await readOnce(now, connection.signal, watcher)) {
         watcher.onEnd?.();
         return;
       }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { skipToken, useQuery, useQueryClient, type QueryKey } from "@tanstack/react-query";
 import type { ApiError } from "./client";
 import { watch } from "./stream";
@@ -9,18 +9,17 @@ export interface StreamState {
   error: ApiError | null;
 }
 
-/**
- * Follows the stream at `path` while the component is shown and keeps its newest message in the
- * query cache under `key`: components read it by `useStreamed(key)`. One stream per page.
- */
-export function useStream<T>(path: string, key: QueryKey): StreamState {
+/** Follows the stream at `path` while the component is shown. One stream per page. */
+export function useMessages<T>(path: string, onMessage: (message: T) => void): StreamState {
   const client = useQueryClient();
   const [state, setState] = useState<StreamState>({ live: false, error: null });
-  const name = JSON.stringify(key);
+  const current = useRef(onMessage);
+  current.current = onMessage;
   useEffect(() => {
     const aborter = new AbortController();
     void watch<T>(path, aborter.signal, {
-      onMessage: (message) => client.setQueryData(JSON.parse(name) as QueryKey, message),
+      // What is left of a stream that is over belongs to another address.
+      onMessage: (message) => aborter.signal.aborted || current.current(message),
       onLive: (live) => setState({ live, error: null }),
       onError: (error) => {
         setState({ live: false, error });
@@ -29,8 +28,14 @@ export function useStream<T>(path: string, key: QueryKey): StreamState {
       },
     });
     return () => aborter.abort();
-  }, [client, path, name]);
+  }, [client, path]);
   return state;
+}
+
+/** As useMessages; the newest message is kept in the query cache: components read it by `useStreamed(key)`. */
+export function useStream<T>(path: string, key: QueryKey): StreamState {
+  const client = useQueryClient();
+  return useMessages<T>(path, (message) => client.setQueryData(key, message));
 }
 
 /** The newest message that a page's useStream left under `key`; undefined before the first. */

@@ -43,6 +43,8 @@ export function LineChart(props: Props) {
   const curves = useMemo(() => curvesOf(series, hidden, weight), [series, hidden, weight]);
   const current = useRef(curves);
   current.current = curves;
+  const currentBest = useRef(best);
+  currentBest.current = best;
 
   useLayoutEffect(() => {
     const element = place.current;
@@ -50,11 +52,11 @@ export function LineChart(props: Props) {
     const made = createPlot(element, {
       ...{ width: Math.max(200, element.clientWidth), height, isLog, xLabel, formatX },
       ...(syncKey !== undefined && { syncKey }),
-      ...(best !== undefined && { best }),
       onNear: (found, at) => setNear(at && found.length > 0 ? { near: found, at } : undefined),
       onZoom: setZoomed,
     });
     plot.current = made;
+    made.setBest(currentBest.current);
     made.setCurves(current.current);
     const observer = new ResizeObserver(() => made.setSize(element.clientWidth, height));
     observer.observe(element);
@@ -63,9 +65,11 @@ export function LineChart(props: Props) {
       made.destroy();
       plot.current = undefined;
     };
-  }, [isLog, isDark, height, xLabel, formatX, syncKey, best]);
+  }, [isLog, isDark, height, xLabel, formatX, syncKey]);
 
   useEffect(() => plot.current?.setCurves(curves), [curves]);
+  // A new plot would forget what is zoomed into.
+  useEffect(() => plot.current?.setBest(best), [best]);
 
   const savePng = () =>
     plot.current?.canvas().toBlob((blob) => blob && save(`${title}.png`, blob), "image/png");

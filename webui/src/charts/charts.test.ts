@@ -151,7 +151,7 @@ describe("axes", () => {
 });
 
 it("says numbers shortly", () => {
-  const cases: [number | undefined, string][] = [
+  const cases: [number | string | undefined, string][] = [
     [undefined, "–"],
     [0, "0"],
     [42, "42"],
@@ -160,6 +160,8 @@ it("says numbers shortly", () => {
     [123456.789, "123500"],
     [12345678, "1.235e7"],
     [-Infinity, "-∞"],
+    ["NaN", "NaN"],
+    ["Infinity", "∞"],
     [NaN, "NaN"],
   ];
   for (const [value, said] of cases) expect(formatNumber(value)).toBe(said);

@@ -1,6 +1,18 @@
-/** A number as short as it can be said: four significant digits, powers of ten where it is far from 1. */
-export function formatNumber(value: number | undefined | null): string {
-  if (value === undefined || value === null) return "–";
+/** A number of the API: where its type says number it may be the text "NaN" or "Infinity", for which JSON has no number. */
+export function numberOf(said: number | string | undefined): number {
+  return Number(said ?? NaN);
+}
+
+/**
+ * A number as short as it can be said: four significant digits, powers of ten where it is far from 1. Of
+ * what was measured alone: what someone chose is shown as it is.
+ *
+ * @param said may be a text, as of numberOf.
+ */
+export function formatNumber(said: number | string | undefined | null): string {
+  if (said === undefined || said === null) return "–";
+  const value = Number(said);
+  if (typeof said === "string" && Number.isNaN(value)) return said;
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "-∞";
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e7) return String(value);

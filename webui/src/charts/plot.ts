@@ -13,8 +13,6 @@ export interface PlotOptions {
   syncKey?: string;
   xLabel: string;
   formatX: (x: number) => string;
-  /** A value that is worth a dotted line. */
-  best?: number;
   /** The curves near the pointer, and where that is in pixels of the plot; nothing: it has left. */
   onNear: (near: Near[], at?: { left: number; top: number }) => void;
   onZoom: (isZoomed: boolean) => void;
@@ -23,6 +21,8 @@ export interface PlotOptions {
 /** A plot on the page; `destroy` when it goes. */
 export interface Plot {
   setCurves: (curves: readonly Curve[]) => void;
+  /** A value that is worth a dotted line. */
+  setBest: (best: number | undefined) => void;
   setSize: (width: number, height: number) => void;
   /** The canvas, with all that is drawn now. */
   canvas: () => HTMLCanvasElement;
@@ -41,6 +41,7 @@ const MANY = 50;
 /** Draws curves into `element` by uPlot: its axes, crosshair and zoom, and our own fast painting. */
 export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   let curves: readonly Curve[] = [];
+  let best: number | undefined;
   let full: [number, number] = [0, 1];
   let picture: { image: HTMLCanvasElement; area: Area } | undefined;
   let isMoving = false;
@@ -63,7 +64,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     }
     paint(u.ctx, curves, area, devicePixelRatio);
     picture = curves.length >= MANY ? { image: copyOf(u.ctx.canvas, area), area } : undefined;
-    if (options.best !== undefined) drawBest(u.ctx, area, options.best);
+    if (best !== undefined) drawBest(u.ctx, area, best);
   };
 
   const fitHeight = (u: uPlot) => {
@@ -129,6 +130,10 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
         plot.redraw(false);
       });
       isSetting = false;
+    },
+    setBest(next) {
+      best = next;
+      plot.redraw(false);
     },
     setSize: (width, height) => plot.setSize({ width, height }),
     canvas: () => plot.ctx.canvas,

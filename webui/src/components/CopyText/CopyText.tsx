@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { copyText } from "./copy";
 import styles from "./CopyText.module.css";
 
 interface Props {
@@ -9,10 +10,9 @@ interface Props {
 
 /** An id or a command that one click copies. */
 export function CopyText({ text, label }: Props) {
-  const [copied, setCopied] = useState(false);
+  const [said, setSaid] = useState("");
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
+    setSaid((await copyText(text)) ? "copied" : "could not be copied");
   };
   return (
     <button
@@ -20,11 +20,11 @@ export function CopyText({ text, label }: Props) {
       className={styles.copy}
       title={`Copy ${text}`}
       onClick={() => void copy()}
-      onBlur={() => setCopied(false)}
+      onBlur={() => setSaid("")}
     >
       <code>{label ?? text}</code>
       <span className={styles.mark} aria-live="polite">
-        {copied ? "copied" : <span aria-hidden>⧉</span>}
+        {said || <span aria-hidden>⧉</span>}
       </span>
     </button>
   );

@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useSearchParams } from "react-router";
+import { isoLocal } from "@/format";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
 import { EmptyState } from "../EmptyState/EmptyState";
 import { FilterForm } from "./FilterForm";
@@ -135,7 +136,15 @@ export function LogView({ trialId, follow }: Props) {
           {visible.map(({ index, start }) => {
             const line = lines[index];
             return (
-              line && <Line key={line.id} line={line} top={start} isMarked={line.id === marked} />
+              line && (
+                <Line
+                  key={line.id}
+                  line={line}
+                  previous={lines[index - 1]}
+                  top={start}
+                  isMarked={line.id === marked}
+                />
+              )
             );
           })}
         </div>
@@ -144,7 +153,18 @@ export function LogView({ trialId, follow }: Props) {
   );
 }
 
-function Line({ line, top, isMarked }: { line: LogLine; top: number; isMarked: boolean }) {
+interface LineProps {
+  line: LogLine;
+  previous: LogLine | undefined;
+  top: number;
+  isMarked: boolean;
+}
+
+function Line({ line, previous, top, isMarked }: LineProps) {
+  const time = isoLocal(line.timestamp);
+  const date = time.slice(0, 10);
+  // Where the date is another than the line's before.
+  const day = date === isoLocal(previous?.timestamp).slice(0, 10) ? "" : `${date} `;
   const level = (line.level ?? "").replace("LOG_LEVEL_", "");
   const kind =
     level === "ERROR" || level === "CRITICAL"
@@ -157,8 +177,8 @@ function Line({ line, top, isMarked }: { line: LogLine; top: number; isMarked: b
       className={`${styles.line} ${kind} ${isMarked ? styles.marked : ""}`}
       style={{ transform: `translateY(${top}px)` }}
     >
-      <span className={styles.time} title={line.timestamp}>
-        {line.timestamp?.slice(11, 23)}
+      <span className={styles.time} title={time}>
+        {day + time.slice(11, 23)}
       </span>
       <span className={styles.rank}>{line.rankId ?? ""}</span>
       <span>{line.log ?? line.message}</span>

@@ -26,6 +26,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean): L
   const [shown, setShown] = useState<LogWindow>(EMPTY);
   const [error, setError] = useState<Error | null>(null);
   const [isReading, setReading] = useState(false);
+  const [isOver, setOver] = useState(false);
   const aborter = useRef<AbortController>(undefined);
   const isBusy = useRef(false);
   const name = JSON.stringify(filters);
@@ -80,6 +81,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean): L
     aborter.current = mine;
     isBusy.current = false;
     setShown(EMPTY);
+    setOver(false);
     void toEnd();
     return () => mine.abort();
   }, [toEnd]);
@@ -87,7 +89,8 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean): L
   const lastId = shown.lines[shown.lines.length - 1]?.id;
   const current = useRef(lastId);
   current.current = lastId;
-  const follows = follow && shown.hasEnd;
+  // The last lines come after the state of the trial says that it ended: the master ends the stream then.
+  const follows = shown.hasEnd && (follow || !isOver);
   useEffect(() => {
     if (!follows) return;
     const ender = new AbortController();
@@ -99,17 +102,25 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean): L
       waiting = [];
       setShown((now) => (now.hasEnd ? append(now, lines, true) : now));
     };
-    const place = { follow: true, ...(current.current && { afterId: current.current }) };
-    void watch<LogLine>(logPath(trialId, JSON.parse(name) as LogFilters, place), ender.signal, {
+    // A connection goes on where the last one ended: a log may be long.
+    let newest = current.current;
+    const path = () => {
+      const place = { follow: true, ...(newest !== undefined && { afterId: newest }) };
+      return logPath(trialId, JSON.parse(name) as LogFilters, place);
+    };
+    void watch<LogLine>(path, ender.signal, {
       onMessage: (line) => {
+        newest = line.id ?? newest;
         waiting.push(line);
         timer ??= setTimeout(flush, FRAME);
       },
       onError: setError,
+      onEnd: () => setOver(true),
     });
     return () => {
       ender.abort();
       clearTimeout(timer);
+      if (waiting.length > 0) flush();
     };
   }, [follows, trialId, name]);
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { duration, relative } from "@/format";
+import { duration, isoLocal, relative } from "@/format";
 
 const tick = 10_000; // ms
 
@@ -18,7 +18,7 @@ export function Time({ at }: { at: string | null | undefined }) {
   const now = useNow();
   if (!at) return <>–</>;
   return (
-    <time dateTime={at} title={new Date(at).toString()}>
+    <time dateTime={at} title={isoLocal(at)}>
       {relative(Date.parse(at), now)}
     </time>
   );

@@ -71,8 +71,16 @@ export function DataTable<Row>(props: Props<Row>) {
     if (!next.delete(id)) next.add(id);
     onSelect(next);
   };
-  const here = shown.map(({ index }) => rowAt(index)).filter((row) => row !== undefined);
-  const areAll = here.length > 0 && here.every((row) => selected.has(idOf(row)));
+  // Those that are seen: neither the spare ones around them nor those that only the head leaves no room.
+  const seen = () => {
+    const top = lines.scrollOffset ?? 0;
+    const bottom = top + (lines.scrollRect?.height ?? 0) - ROW;
+    return shown
+      .filter(({ start, end }) => end > top && start < bottom)
+      .map(({ index }) => rowAt(index))
+      .filter((row) => row !== undefined);
+  };
+  const areAll = seen().length > 0 && seen().every((row) => selected.has(idOf(row)));
 
   return (
     <div
@@ -89,7 +97,7 @@ export function DataTable<Row>(props: Props<Row>) {
             type="checkbox"
             aria-label="Select the rows that are shown"
             checked={areAll}
-            onChange={() => onSelect(new Set(areAll ? [] : [...selected, ...here.map(idOf)]))}
+            onChange={() => onSelect(new Set(areAll ? [] : [...selected, ...seen().map(idOf)]))}
           />
         </div>
         {columns.map((column, i) => (

@@ -81,6 +81,7 @@ describe("parseFilter", () => {
     ["lr < abc", 'hp.lr is a number, "abc" is not', 5],
     ["startTime > soon", '"soon" is not a date such as 2026-01-31', 12],
     ["state is", "expected a value", 8],
+    ["lr < Infinity", 'hp.lr is a number, "Infinity" is not', 5],
     ["(state is x", 'expected ")"', 11],
     ["state is x lr < 1", 'expected "and" or "or" before lr', 11],
     ["state ! x", "cannot read ! x", 6],

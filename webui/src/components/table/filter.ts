@@ -168,7 +168,7 @@ class Parser {
     const isText = operator === "contains" || operator === "notContains";
     if (column.type === "COLUMN_TYPE_NUMBER" && !isText) {
       const number = Number(token.text);
-      if (token.text.trim() === "" || Number.isNaN(number)) {
+      if (token.text.trim() === "" || !Number.isFinite(number)) {
         throw new FilterError(`${column.column} is a number, "${token.text}" is not`, token.at);
       }
       return number;

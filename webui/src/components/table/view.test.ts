@@ -64,3 +64,8 @@ it("moves a column to the place of another", () => {
   expect(moveColumn(["a", "b", "c"], "c", "a")).toEqual(["c", "a", "b"]);
   expect(moveColumn(["a"], "a", "x")).toEqual(["a"]);
 });
+
+it("reads an address with a stray %", () => {
+  const view = readView(new URLSearchParams("columns=a%25,b&widths=c%25:80"), BASE);
+  expect(view).toMatchObject({ columns: ["a%", "b"], widths: { "c%": 80 } });
+});

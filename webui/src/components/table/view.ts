@@ -24,7 +24,7 @@ export interface Sort {
 /** Reads a view out of an address; what it does not say is the default's. */
 export function readView(params: URLSearchParams, base: TableView): TableView {
   const list = (name: string, other: string[]) =>
-    params.get(name)?.split(",").filter(Boolean).map(decodeURIComponent) ?? other;
+    params.get(name)?.split(",").filter(Boolean).map(decoded) ?? other;
   const pinned = Number(params.get("pin") ?? base.pinned);
   return {
     filter: params.get("filter") ?? base.filter,
@@ -100,13 +100,22 @@ function readSort(text: string): Sort[] {
     .map(([column, order]) => ({ column: column ?? "", isDescending: order === "desc" }));
 }
 
+// An address is typed by people as well: a stray % is one.
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function readWidths(text: string | null, other: Record<string, number>): Record<string, number> {
   if (text === null) return other;
   const widths: Record<string, number> = {};
   for (const part of text.split(",")) {
     const [name, width] = part.split(":");
     const pixels = Number(width);
-    if (name && pixels >= 40 && pixels <= 2000) widths[decodeURIComponent(name)] = pixels;
+    if (name && pixels >= 40 && pixels <= 2000) widths[decoded(name)] = pixels;
   }
   return widths;
 }

@@ -116,8 +116,7 @@ function Curves({ ids, metricId }: { ids: readonly number[]; metricId: string })
 }
 
 function shown(value: unknown): string {
-  if (value === undefined) return "–";
-  return typeof value === "number" ? formatNumber(value) : JSON.stringify(value);
+  return value === undefined ? "–" : JSON.stringify(value);
 }
 
 interface DifferencesProps {

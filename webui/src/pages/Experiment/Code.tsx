@@ -82,10 +82,15 @@ export function Code({ experiment }: { experiment: Experiment }) {
 
 const find2 = (list: readonly TarFile[], name: string) => list.find((file) => file.path === name);
 
-function changeMark(mine: TarFile | undefined, theirs: TarFile | undefined): string {
+/** How a file differs, by its bytes: it need be no text. */
+export function changeMark(mine: TarFile | undefined, theirs: TarFile | undefined): string {
   if (!mine) return "(only there)";
   if (!theirs) return "(only here)";
-  return textOf(mine) === textOf(theirs) ? "" : "(differs)";
+  return isSame(mine, theirs) ? "" : "(differs)";
+}
+
+function isSame({ content: a }: TarFile, { content: b }: TarFile): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 interface FileProps {
@@ -97,6 +102,9 @@ interface FileProps {
 
 function FileView({ path, file, theirs }: FileProps) {
   const text = textOf(file);
+  const isText = (each: TarFile | undefined) => !each || textOf(each) !== undefined;
+  if (theirs !== null && !(isText(file) && isText(theirs)))
+    return <p>Not a text {changeMark(file, theirs) || "(no difference)"}.</p>;
   if (theirs !== null) return <DiffView before={textOf(theirs) ?? ""} after={text ?? ""} />;
   return (
     <div className={styles.stack}>

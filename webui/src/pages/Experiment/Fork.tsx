@@ -4,6 +4,7 @@ import { useNavigate } from "react-router";
 import { api, dataOf } from "@/api/client";
 import type { Experiment } from "@/api/types";
 import { paths } from "@/paths";
+import { randomId } from "@/randomId";
 import styles from "./Experiment.module.css";
 
 // After the last key, so that not every one is a call.
@@ -44,10 +45,10 @@ export function Fork({ experiment }: { experiment: Experiment }) {
     onSuccess: ({ experiment: made }) => void navigate(paths.experiment(made?.id ?? 0)),
   });
   // The same text never makes two experiments, however often the button is pressed.
-  const [requestId, setRequestId] = useState(() => crypto.randomUUID());
+  const [requestId, setRequestId] = useState(randomId);
   const edit = (text: string) => {
     setConfig(text);
-    setRequestId(crypto.randomUUID());
+    setRequestId(randomId());
   };
   const problem = create.error ?? check.error;
   const isChecked = settled === config && check.isSuccess;

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
 import type { Experiment } from "@/api/types";
+import { numberOf } from "@/charts/format";
 import { ParallelCoordinates } from "@/charts/ParallelCoordinates";
 import { ScatterChart } from "@/charts/ScatterChart";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
@@ -36,7 +37,7 @@ export function Hyperparameters({ experiment }: { experiment: Experiment }) {
   });
   if (error) return <ErrorPanel error={error} />;
   const metric = experiment.searcherMetric ?? "metric";
-  const values = runs.map((run) => run.searcherMetricValue ?? NaN);
+  const values = runs.map((run) => numberOf(run.searcherMetricValue));
   const axes = hparamNames(experiment)
     .map((name) => ({
       name,

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 import type { Experiment } from "@/api/types";
-import { formatBytes } from "@/charts/format";
+import { formatBytes, numberOf } from "@/charts/format";
 import { duration } from "@/format";
 import { LineChart } from "@/charts/LineChart";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
@@ -39,7 +39,7 @@ export function Overview({ experiment }: { experiment: Experiment }) {
             height={360}
             {...(isSearched &&
               experiment.bestTrialSearcherMetric !== undefined && {
-                best: experiment.bestTrialSearcherMetric,
+                best: numberOf(experiment.bestTrialSearcherMetric),
               })}
           />
         </>

@@ -103,8 +103,7 @@ function cellOf(run: Run, column: string): Cell {
   if (column === "startTime") return { content: <Time at={run.startTime} /> };
   if (column === "duration") return { content: duration(run.duration ?? 0) };
   if (column === "checkpointCount") return { content: run.checkpointCount };
-  const value = hparamOf(run.hyperparameters, column.slice("hp.".length));
-  return { content: typeof value === "number" ? formatNumber(value) : (value ?? "–") };
+  return { content: hparamOf(run.hyperparameters, column.slice("hp.".length)) ?? "–" };
 }
 
 function useTrials(id: number, sort: string, from: number, to: number) {
@@ -136,5 +135,5 @@ function useTrials(id: number, sort: string, from: number, to: number) {
     const page = Math.floor(index / PAGE);
     return (page === 0 ? first.data : others[pages.indexOf(page)]?.data)?.runs?.[index % PAGE];
   };
-  return { total, rowAt, error: first.error };
+  return { total, rowAt, error: first.error ?? others.find((each) => each.error)?.error };
 }

@@ -3,13 +3,10 @@ import type { Series } from "@/charts/series";
 
 type Trial = NonNullable<Message["TrialsSampleResponse"]["trials"]>[number];
 
-/** A trial's choice in few words: "lr 0.1, x 3". */
+/** A trial's choice in a line: "lr 0.1, x 3". */
 export function hparamsText(hparams: Record<string, unknown> | undefined): string {
   return Object.entries(hparams ?? {})
-    .map(([name, value]) => {
-      const said = typeof value === "number" ? Number(value.toPrecision(3)) : JSON.stringify(value);
-      return `${name} ${said}`;
-    })
+    .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
     .join(", ");
 }
 

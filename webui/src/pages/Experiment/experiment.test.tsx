@@ -5,6 +5,7 @@ import { gzip } from "pako";
 import { createMemoryRouter, RouterProvider } from "react-router";
 import { describe, expect, it, vi } from "vitest";
 import { verbsFor } from "./Actions";
+import { changeMark } from "./Code";
 import { firstMetric, hparamsText, toSeries } from "./curves";
 import { Fork } from "./Fork";
 import { toHtml } from "./Notes";
@@ -42,6 +43,13 @@ describe("a context directory", () => {
     expect(files.map(textOf)).toEqual(["deep", undefined, "print(1)\n"]);
   });
 
+  it("says which files differ, also of those that are no text", () => {
+    const file = (...content: number[]) => ({ path: "a", content: Uint8Array.from(content) });
+    expect(changeMark(file(0, 1), file(0, 1))).toBe("");
+    expect(changeMark(file(0, 1), file(0, 2))).toBe("(differs)");
+    expect(changeMark(file(0), undefined)).toBe("(only here)");
+  });
+
   it("may be followed by zeros when it is packed", () => {
     const packed = join(gzip(archive), new Uint8Array(700));
     expect(unpack(btoa(String.fromCharCode(...packed)))).toHaveLength(3);
@@ -50,11 +58,12 @@ describe("a context directory", () => {
 
 it("shows notes without what could do anything", () => {
   const html = toHtml(
-    "# Head\n<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n[a](javascript:alert(1)) **b**",
+    "# Head\n<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n[a](javascript:alert(1)) **b**\n\n" +
+      '<table background="//x"><tr><td>c</td></tr></table><svg><image href="//x"/></svg>',
   );
   expect(html).toContain("<h1>Head</h1>");
   expect(html).toContain("<strong>b</strong>");
-  expect(html).not.toMatch(/script|onerror|<img/);
+  expect(html).not.toMatch(/script|onerror|<img|background|svg|image/);
 });
 
 it("offers what a state allows", () => {
@@ -73,7 +82,7 @@ it("makes curves of sampled trials, with gaps where a value is no number", () =>
   const [series] = toSeries([{ trialId: 7, data }], "loss");
   expect(series).toMatchObject({ id: "7", label: "trial 7", rank: 0 });
   expect([...(series ? Array.from(series.y) : [])]).toEqual([2, NaN]);
-  expect(hparamsText({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123, opt "sgd"');
+  expect(hparamsText({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123456, opt "sgd"');
   const metrics = [
     { group: "training", name: "loss" },
     { group: "validation", name: "error" },

@@ -1,9 +1,9 @@
-import { useEffect, useRef } from "react";
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
 import { readLines, queryOf } from "@/api/lines";
 import type { Message } from "@/api/types";
-import { useStream, useStreamed } from "@/api/useStream";
+import { useRenewal } from "@/api/useRenewal";
+import { useMessages } from "@/api/useStream";
 
 type Experiment = Message["Experiment"];
 
@@ -20,24 +20,21 @@ export function useExperiment(id: number) {
         }),
       ),
   });
-  const { live } = useStream<{ experiment: Experiment }>(`/api/v1/experiments/${id}/watch`, [
-    "experiment-now",
-    id,
-  ]);
-  const now = useStreamed<{ experiment: Experiment }>(["experiment-now", id])?.experiment;
-
   // News come in bursts: what hangs on them is read again at most once a second.
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => {
-    if (!now || timer.current) return;
-    timer.current = setTimeout(() => {
-      timer.current = undefined;
-      void client.invalidateQueries({ queryKey: ["experiment-parts", id] });
-    }, 1000);
-  }, [client, id, now]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-
-  const experiment: Experiment | undefined = read.data && { ...read.data.experiment, ...now };
+  const renewParts = useRenewal({ queryKey: ["experiment-parts", id] }, 1000);
+  const own = { queryKey: ["experiment", id], exact: true };
+  const renew = useRenewal(own, 1000);
+  const { live } = useMessages<{ experiment: Experiment }>(
+    `/api/v1/experiments/${id}/watch`,
+    ({ experiment }) => {
+      // One copy alone: a second one would hide what is read after it, as the notes that were saved.
+      client.setQueryData<typeof read.data>(own.queryKey, (old) => old && { ...old, experiment });
+      // A read that is under way may bring what was before this message.
+      if (client.isFetching(own) > 0) renew();
+      renewParts();
+    },
+  );
+  const experiment: Experiment | undefined = read.data?.experiment;
   return { experiment, error: read.error, refetch: read.refetch, isLive: live };
 }
 

@@ -4,20 +4,33 @@ import { Link } from "react-router";
 import { api } from "@/api/client";
 import { paths } from "@/paths";
 import type { Row } from "./rows";
+import { ROWS_KEY } from "./useRows";
 import styles from "./Experiments.module.css";
 
 interface Action {
   label: string;
   /** In the past, for what is said after it. */
   done: string;
+  /** What is lost by it: it is asked for before. */
+  loss?: string;
   path: `/api/v1/experiments/{id}/${"pause" | "activate" | "cancel" | "kill" | "archive" | "unarchive"}`;
 }
 
 const ACTIONS: Action[] = [
   { label: "Pause", done: "paused", path: "/api/v1/experiments/{id}/pause" },
   { label: "Activate", done: "activated", path: "/api/v1/experiments/{id}/activate" },
-  { label: "Cancel", done: "canceled", path: "/api/v1/experiments/{id}/cancel" },
-  { label: "Kill", done: "killed", path: "/api/v1/experiments/{id}/kill" },
+  {
+    label: "Cancel",
+    done: "canceled",
+    loss: "Trials end after a last checkpoint, and what they have not done yet is not done.",
+    path: "/api/v1/experiments/{id}/cancel",
+  },
+  {
+    label: "Kill",
+    done: "killed",
+    loss: "Trials end at once, without a last checkpoint.",
+    path: "/api/v1/experiments/{id}/kill",
+  },
   { label: "Archive", done: "archived", path: "/api/v1/experiments/{id}/archive" },
   { label: "Unarchive", done: "unarchived", path: "/api/v1/experiments/{id}/unarchive" },
 ];
@@ -53,10 +66,12 @@ export function BulkBar({ selected, rows, isRuns, onClear }: Props) {
     ? ids
     : rows.map((row) => row.experiment?.bestTrialId ?? 0).filter((id) => id > 0);
   const act = async (action: Action) => {
+    const what = `${ids.length} ${ids.length === 1 ? "experiment" : "experiments"}`;
+    if (action.loss && !confirm(`${action.label} ${what}? ${action.loss}`)) return;
     setBusy(true);
     setSaid(await doAll(ids, action));
     setBusy(false);
-    await client.invalidateQueries({ queryKey: ["experiments", "rows"] });
+    await client.invalidateQueries({ queryKey: ROWS_KEY });
   };
   return (
     <div className={styles.bulk} role="toolbar" aria-label="Selected rows">

@@ -1,5 +1,7 @@
-import { useCallback, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
+import { useOverview } from "@/api/useOverview";
+import { useRenewal } from "@/api/useRenewal";
 import { useIsDark } from "@/charts/theme";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
@@ -15,9 +17,10 @@ import { rowsBetween, valueOf, type Kind, type Row } from "./rows";
 import { SavedViews } from "./SavedViews";
 import { baseView, searchOf } from "./search";
 import { useColumns } from "./useColumns";
-import { useRows } from "./useRows";
+import { ROWS_KEY, useRows, type Search } from "./useRows";
 
-const NOTHING = { filter: '{"showArchived":false}', sort: "" };
+const NONE: ReadonlyMap<number, Row | undefined> = new Map();
+const RENEWAL = 5000; // ms
 
 /** All experiments, or all runs, as a table that is searched in the master. */
 export default function Experiments() {
@@ -27,18 +30,28 @@ export default function Experiments() {
   const base = useMemo(() => baseView(kind), [kind]);
   const view = useMemo(() => readView(params, base), [params, base]);
   const setView = (next: TableView) => setParams(writeView(params, next, base), { replace: true });
-  const [selected, setSelected] = useState<ReadonlyMap<number, Row | undefined>>(new Map());
+  // Numbers of runs and of experiments mean different things: what is selected is of one listing alone.
+  const listing = `${kind}/${projectId ?? ""}`;
+  const [selection, setSelection] = useState({ listing, rows: NONE });
+  const selected = selection.listing === listing ? selection.rows : NONE;
+  const setSelected = (rows: ReadonlyMap<number, Row | undefined>) =>
+    setSelection({ listing, rows });
   const [[from, to], setRange] = useState<[number, number]>([0, 50]);
   const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
   const isDark = useIsDark();
 
-  const { data: columns = [], error: columnsError } = useColumns(kind, projectId);
+  const { data: known, error: columnsError, refetch: refetchColumns } = useColumns(kind, projectId);
+  const columns = useMemo(() => known ?? [], [known]);
   const found = useMemo(
     () => searchOf(view, kind, projectId, columns),
     [view, kind, projectId, columns],
   );
-  const wrong = found instanceof FilterError && columns.length > 0 ? found : undefined;
-  const search = found instanceof FilterError ? { ...NOTHING, kind, projectId } : found;
+  const wrong = found instanceof FilterError && known ? found : undefined;
+  // A filter that cannot be read (yet) must not show what it would have kept out.
+  const good = useRef<Search>(undefined);
+  if (!(found instanceof FilterError)) good.current = found;
+  const isHere = good.current?.kind === kind && good.current.projectId === projectId;
+  const search = isHere ? good.current : undefined;
   const shown = view.columns.map(
     (name) =>
       columns.find((column) => column.column === name) ?? {
@@ -47,7 +60,14 @@ export default function Experiments() {
       },
   );
   const needsRuns = shown.some((each) => /^metadata\.|\.(last|min|max|mean)$/.test(each.column));
-  const { total, rowAt, error, isLoading, refetch } = useRows(search, needsRuns, from, to);
+  const rows = useRows(search, needsRuns, from, to);
+  const { total, rowAt, error, refetch } = rows;
+  const isLoading = search ? rows.isLoading : !wrong && !columnsError;
+  const overview = useOverview();
+  const renew = useRenewal({ queryKey: ROWS_KEY }, RENEWAL);
+  useEffect(() => {
+    if (overview) renew();
+  }, [overview, renew]);
 
   const rangeOf = (name: string): [number, number] | undefined => {
     if (!view.heat.includes(name)) return undefined;
@@ -63,8 +83,12 @@ export default function Experiments() {
     const here = new Map(rowsBetween(rowAt, from, to).map((row) => [row.id, row]));
     setSelected(new Map([...ids].map((id) => [id, selected.get(id) ?? here.get(id)])));
   };
+  const retry = () => {
+    if (columnsError) void refetchColumns();
+    if (error) refetch();
+  };
   const switchTo = (of: Kind) => {
-    setSelected(new Map());
+    setSelected(NONE);
     setParams(of === "runs" ? { of } : {});
   };
 
@@ -101,18 +125,23 @@ export default function Experiments() {
         <ColumnPicker columns={columns} view={view} onView={setView} />
         <SavedViews query={params.toString()} />
         <span className={styles.count} role="status">
-          {isLoading ? "" : `${total.toLocaleString("en")} ${kind}`}
+          {isLoading || !search ? "" : `${total.toLocaleString("en")} ${kind}`}
         </span>
       </div>
-      {(error ?? columnsError) && <ErrorPanel error={error ?? columnsError} onRetry={refetch} />}
+      {(error ?? columnsError) && <ErrorPanel error={error ?? columnsError} onRetry={retry} />}
       {!isLoading && total === 0 && !error ? (
         <EmptyState
           {...(!view.filter && !view.text && { command: "det experiment create const.yaml ." })}
         >
-          {view.filter || view.text ? `No ${kind} fit the filter.` : `No ${kind} yet.`}
+          {!search
+            ? `The ${kind} are shown once the filter can be read.`
+            : view.filter || view.text
+              ? `No ${kind} fit the filter.`
+              : `No ${kind} yet.`}
         </EmptyState>
       ) : (
         <DataTable<Row>
+          key={listing}
           label={kind === "runs" ? "Runs" : "Experiments"}
           columns={shown.map(tableColumn)}
           count={isLoading ? 20 : total}
@@ -128,10 +157,11 @@ export default function Experiments() {
       )}
       {selected.size > 0 && (
         <BulkBar
+          key={`selected ${listing}`}
           selected={new Set(selected.keys())}
           rows={[...selected.values()].filter((row) => row !== undefined)}
           isRuns={kind === "runs"}
-          onClear={() => setSelected(new Map())}
+          onClear={() => setSelected(NONE)}
         />
       )}
     </div>

@@ -5,26 +5,32 @@ import { useSavedViews } from "./useSavedViews";
 
 /** The user's own views: an address each; saving one under a name that is taken replaces it. */
 export function SavedViews({ query }: { query: string }) {
-  const { views, keep, error } = useSavedViews();
+  const { views, change, error } = useSavedViews();
   const [name, setName] = useState("");
   const save = (event: SyntheticEvent) => {
     event.preventDefault();
-    if (!name.trim()) return;
-    keep([...views.filter((view) => view.name !== name.trim()), { name: name.trim(), query }]);
-    setName("");
+    const view = { name: name.trim(), query };
+    if (!view.name) return;
+    change((now) => [...now.filter((each) => each.name !== view.name), view], {
+      onSuccess: () => setName(""),
+    });
+  };
+  const forget = (gone: string) => {
+    if (confirm(`Forget the view ${gone}?`))
+      change((now) => now.filter((each) => each.name !== gone));
   };
   return (
     <details className={styles.picker}>
-      <summary>Views{views.length > 0 && ` ${views.length}`}</summary>
+      <summary>Views{views && views.length > 0 && ` ${views.length}`}</summary>
       <div className={styles.pickerBody}>
-        {views.map((view) => (
+        {views?.map((view) => (
           <div key={view.name} className={styles.view}>
             <Link to={`?${view.query}`}>{view.name}</Link>
             <button
               type="button"
               className="plain"
               aria-label={`Forget ${view.name}`}
-              onClick={() => keep(views.filter((each) => each.name !== view.name))}
+              onClick={() => forget(view.name)}
             >
               ✕
             </button>
@@ -37,7 +43,9 @@ export function SavedViews({ query }: { query: string }) {
             value={name}
             onChange={(event) => setName(event.target.value)}
           />
-          <button type="submit">Save</button>
+          <button type="submit" disabled={!views}>
+            Save
+          </button>
         </form>
         {error && <p role="alert">{error.message}</p>}
       </div>

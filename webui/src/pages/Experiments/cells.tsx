@@ -50,9 +50,17 @@ function contentOf(row: Row, column: string, value: Value): Cell["content"] {
   if (column === "checkpointSize") return formatBytes(Number(value));
   if (column === "progress" || column === "experimentProgress")
     return `${Math.floor(Number(value) * 100)} %`;
-  if (typeof value === "number") return formatNumber(value);
   if (Array.isArray(value)) return value.join(", ") || "–";
+  if (isMetric(column)) return formatNumber(typeof value === "boolean" ? String(value) : value);
   return <span title={String(value)}>{String(value)}</span>;
+}
+
+/** Whether a column shows what was measured. */
+function isMetric(column: string): boolean {
+  return (
+    column === "searcherMetricsVal" ||
+    (/\.(last|min|max|mean)$/.test(column) && !/^(hp|metadata)\./.test(column))
+  );
 }
 
 function addressOf(row: Row, column: string): string | undefined {

@@ -1,10 +1,11 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { render, screen, within } from "@testing-library/react";
+import { act, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { createMemoryRouter, RouterProvider } from "react-router";
 import { describe, expect, it, vi } from "vitest";
 import { FilterError } from "@/components/table/filter";
 import golden from "./answers.golden.json";
+import { cellOf } from "./cells";
 import Experiments from "./Experiments";
 import { valueOf, type Row } from "./rows";
 import { baseView, searchOf } from "./search";
@@ -34,6 +35,16 @@ describe("a row", () => {
     expect(valueOf(row, column)).toEqual(value);
   });
 
+  it("shows what was chosen exactly, and what was measured shortly", () => {
+    const chosen: Row = {
+      ...{ kind: "runs", id: 1 },
+      run: { hyperparameters: { lr: 0.000123456 }, searcherMetricValue: "Infinity" } as never,
+    };
+    render(<>{cellOf(chosen, "hp.lr", undefined, false).content}</>);
+    expect(screen.getByText("0.000123456")).toBeInTheDocument();
+    expect(cellOf(chosen, "searcherMetricsVal", undefined, false).content).toBe("∞");
+  });
+
   it("of a run says its own and its experiment's", () => {
     const own: Row = { kind: "runs", id: 11, run };
     expect(
@@ -61,7 +72,7 @@ it("asks for what is typed, and tells what cannot be read", () => {
 
 describe("the page", () => {
   const asked: { path: string; body: string }[] = [];
-  const show = (address: string) => {
+  const show = (addresses: string | string[], experiments: object = golden.experiments) => {
     asked.length = 0;
     vi.stubGlobal(
       "fetch",
@@ -69,7 +80,7 @@ describe("the page", () => {
         const path = new URL(request.url).pathname;
         asked.push({ path, body: request.method === "POST" ? await request.text() : "" });
         const answers = Object.entries({
-          "/api/v1/experiments-search": golden.experiments,
+          "/api/v1/experiments-search": experiments,
           "/api/v1/runs": golden.runs,
           "/api/v1/workspaces/0/projects": { projects: [{ id: 1 }] },
           "/api/v1/projects/1/columns": golden.columns,
@@ -82,7 +93,7 @@ describe("the page", () => {
     vi.spyOn(Element.prototype, "clientHeight", "get").mockReturnValue(600);
     vi.spyOn(Element.prototype, "clientWidth", "get").mockReturnValue(1000);
     const router = createMemoryRouter([{ path: "/experiments", element: <Experiments /> }], {
-      initialEntries: [address],
+      initialEntries: [addresses].flat(),
     });
     render(
       <QueryClientProvider client={new QueryClient()}>
@@ -119,6 +130,49 @@ describe("the page", () => {
     expect(
       await screen.findByText('there is no column "colour" (character 1)'),
     ).toBeInTheDocument();
+    expect(screen.getByRole("link", { name: "mnist-random" })).toBeInTheDocument();
+    const bodies = asked.filter(({ path }) => path.endsWith("/experiments-search"));
+    expect(bodies).toHaveLength(1);
+  });
+
+  it("asks for no rows by a filter that it cannot read", async () => {
+    show("/experiments?filter=colour+is+red");
+    expect(
+      await screen.findByText("The experiments are shown once the filter can be read."),
+    ).toBeInTheDocument();
+    expect(asked.map(({ path }) => path)).not.toContain("/api/v1/experiments-search");
+  });
+
+  it("forgets runs that were selected where experiments are listed", async () => {
+    // An experiment that has a run's number.
+    const experiments = [{ experiment: { id: 11, name: "precious" } }];
+    const router = show(["/experiments", "/experiments?of=runs"], {
+      experiments,
+      pagination: { total: 1 },
+    });
+    await userEvent.click(await screen.findByRole("checkbox", { name: "Select 11" }));
+    expect(screen.getByText("1 selected")).toBeInTheDocument();
+    await act(() => router.navigate(-1));
+    expect(await screen.findByRole("link", { name: "precious" })).toBeInTheDocument();
+    expect(screen.queryByText("1 selected")).not.toBeInTheDocument();
+    expect(screen.getByRole("checkbox", { name: "Select 11" })).not.toBeChecked();
+  });
+
+  it("selects the rows that are seen, and kills them once that is confirmed", async () => {
+    const many = Array.from({ length: 100 }, (_, i) => ({ experiment: { id: i + 1, name: "a" } }));
+    show("/experiments", { experiments: many, pagination: { total: 1000 } });
+    await screen.findByRole("checkbox", { name: "Select 1" });
+    await userEvent.click(screen.getByRole("checkbox", { name: "Select the rows that are shown" }));
+    // 600 pixels, of which the head takes 32; the last one is seen in part.
+    expect(screen.getByText("18 selected")).toBeInTheDocument();
+    const confirm = vi.fn().mockReturnValue(false);
+    vi.stubGlobal("confirm", confirm);
+    await userEvent.click(screen.getByRole("button", { name: "Kill" }));
+    expect(confirm).toHaveBeenCalledWith(expect.stringContaining("Kill 18 experiments?"));
+    expect(asked.filter(({ path }) => path.endsWith("/kill"))).toHaveLength(0);
+    confirm.mockReturnValue(true);
+    await userEvent.click(screen.getByRole("button", { name: "Kill" }));
+    expect(await screen.findByText("18 killed")).toBeInTheDocument();
   });
 
   it("does to the selected rows what is asked, and tells how many", async () => {

@@ -13,7 +13,7 @@ import type { Search } from "./useRows";
 export function baseView(kind: Kind): TableView {
   const columns =
     kind === "runs"
-      ? ["id", "experimentName", "state", "searcherMetricsVal", "startTime", "duration", "user"]
+      ? ["id", "experimentName", "state", "searcherMetricsVal", "startTime", "duration"]
       : [
           "id",
           "name",

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
+import { numberOf } from "@/charts/format";
 import type { Message } from "@/api/types";
 import type { FilterColumn } from "@/components/table/filter";
 import type { Kind } from "./rows";
@@ -43,7 +44,7 @@ async function readColumns(kind: Kind, id: number, signal: AbortSignal): Promise
       type: column.type ?? "COLUMN_TYPE_UNSPECIFIED",
       displayName: column.displayName ?? "",
       location: column.location ?? "LOCATION_TYPE_UNSPECIFIED",
-      ...(range && { range: [range.min ?? 0, range.max ?? 0] }),
+      ...(range && { range: [numberOf(range.min ?? 0), numberOf(range.max ?? 0)] }),
     };
   });
 }

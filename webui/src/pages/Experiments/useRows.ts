@@ -1,7 +1,8 @@
 import {
-  keepPreviousData,
+  skipToken,
   useQueries,
   useQuery,
+  type QueryFunctionContext,
   type UseQueryOptions,
 } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
@@ -19,6 +20,9 @@ interface Page {
   rows: Row[];
   total: number;
 }
+
+/** What the keys of all rows begin with. */
+export const ROWS_KEY = ["experiments", "rows"] as const;
 
 // As many as a filter has conditions at most, so that the best runs of a page are found by one.
 export const PAGE = 100;
@@ -63,33 +67,42 @@ async function readRuns(body: object, signal: AbortSignal): Promise<Page> {
   return { rows, total: pagination?.total ?? 0 };
 }
 
+function readPage(search: Search, needsRuns: boolean, page: number, signal: AbortSignal) {
+  const { kind, filter, sort, projectId } = search;
+  const body = {
+    filter,
+    offset: page * PAGE,
+    limit: PAGE,
+    ...(sort && { sort }),
+    ...(projectId && { projectId }),
+  };
+  return kind === "runs" ? readRuns(body, signal) : readExperiments(body, needsRuns, signal);
+}
+
 /**
  * A window of a search's rows. Pages near the ones that are shown are fetched as they are needed, and
  * forgotten soon after.
  *
+ * @param search without it there are no rows.
  * @param needsRuns also reads the best runs of experiments: their metrics and metadata are columns.
  */
-export function useRows(search: Search, needsRuns: boolean, from: number, to: number) {
+export function useRows(search: Search | undefined, needsRuns: boolean, from: number, to: number) {
+  const { kind, projectId } = search ?? {};
   const optionsOf = (page: number): UseQueryOptions<Page> => ({
-    queryKey: ["experiments", "rows", search, needsRuns, page],
+    queryKey: [...ROWS_KEY, kind, projectId, search, needsRuns, page],
     gcTime: 30_000,
     staleTime: 10_000,
-    queryFn: ({ signal }) => {
-      const { filter, sort, projectId } = search;
-      const body = {
-        filter,
-        offset: page * PAGE,
-        limit: PAGE,
-        ...(sort && { sort }),
-        ...(projectId && { projectId }),
-      };
-      return search.kind === "runs"
-        ? readRuns(body, signal)
-        : readExperiments(body, needsRuns, signal);
-    },
+    queryFn: search
+      ? ({ signal }: QueryFunctionContext) => readPage(search, needsRuns, page, signal)
+      : skipToken,
   });
-  // The first page says how many there are; while another search is read, the last one's stays.
-  const first = useQuery({ ...optionsOf(0), placeholderData: keepPreviousData });
+  // The first page says how many there are; while another search is read, the last one's stays, unless
+  // that was of other things: its rows would be taken for these.
+  const first = useQuery({
+    ...optionsOf(0),
+    placeholderData: (last, query) =>
+      query?.queryKey[2] === kind && query?.queryKey[3] === projectId ? last : undefined,
+  });
   const total = first.data?.total ?? 0;
   const pages: number[] = [];
   const last = Math.floor(Math.max(0, Math.min(to, total) - 1) / PAGE);

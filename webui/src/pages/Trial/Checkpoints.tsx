@@ -1,4 +1,4 @@
-import { useState, type SyntheticEvent } from "react";
+import { useEffect, useRef, useState, type SyntheticEvent } from "react";
 import { useMutation } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
 import type { Message } from "@/api/types";
@@ -39,10 +39,15 @@ function One({ checkpoint }: { checkpoint: Checkpoint }) {
   const files = Object.entries(checkpoint.resources ?? {}).filter(([path]) => !path.endsWith("/"));
   const length = (checkpoint.metadata as { steps_completed?: number } | undefined)?.steps_completed;
   const isThere = checkpoint.state === "STATE_COMPLETED";
+  const aborter = useRef<AbortController>(undefined);
   const download = useMutation({
-    mutationFn: async (path: string) =>
-      save(path.split("/").pop() ?? path, await readFile(uuid, path)),
+    mutationFn: async (path: string) => {
+      aborter.current = new AbortController();
+      const file = await readFile(uuid, path, aborter.current.signal);
+      save(path.split("/").pop() ?? path, file);
+    },
   });
+  useEffect(() => () => aborter.current?.abort(), []);
   return (
     <section className={styles.card} aria-label={`Checkpoint ${uuid}`}>
       <div className={styles.line}>

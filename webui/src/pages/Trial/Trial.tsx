@@ -123,7 +123,7 @@ function Hyperparameters({ trial }: { trial: Of }) {
             <td>
               <code>{name}</code>
             </td>
-            <td>{typeof value === "number" ? formatNumber(value) : JSON.stringify(value)}</td>
+            <td>{JSON.stringify(value)}</td>
           </tr>
         ))}
       </tbody>

@@ -81,6 +81,31 @@ it("shows a checkpoint's files, and registers it as a model's version", async ()
 it("puts a file together from its chunks", async () => {
   const lines = ["ab", "c"].map((text) => JSON.stringify({ result: { chunk: btoa(text) } }));
   vi.stubGlobal("fetch", vi.fn().mockResolvedValue(new Response(lines.join("\n") + "\n")));
-  const file = await readFile(uuid, "dir/a b.pt");
+  const file = await readFile(uuid, "dir/a b.pt", new AbortController().signal);
   expect(file.size).toBe(3);
+});
+
+it("stops a download when one leaves", async () => {
+  let asked: Request | undefined;
+  const resources = { "model.pt": "1500" };
+  vi.stubGlobal(
+    "fetch",
+    vi.fn((request: Request) => {
+      if (!request.url.includes("/files/")) {
+        const checkpoints = [{ uuid, state: "STATE_COMPLETED", resources }];
+        return Promise.resolve(Response.json({ checkpoints }));
+      }
+      asked = request;
+      return new Promise(() => undefined);
+    }),
+  );
+  const { unmount } = render(
+    <QueryClientProvider client={new QueryClient()}>
+      <Checkpoints trial={{ id: 5 }} />
+    </QueryClientProvider>,
+  );
+  await userEvent.click(await screen.findByText("model.pt"));
+  await vi.waitFor(() => expect(asked).toBeDefined());
+  unmount();
+  expect(asked?.signal.aborted).toBe(true);
 });

@@ -1,9 +1,9 @@
-import { useEffect, useRef } from "react";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
-import { queryOf, readLines } from "@/api/lines";
+import { messagesOf, readLines } from "@/api/lines";
 import type { Experiment, Message } from "@/api/types";
-import { useStream, useStreamed } from "@/api/useStream";
+import { useRenewal } from "@/api/useRenewal";
+import { useMessages, useStreamed } from "@/api/useStream";
 import type { Point } from "@/charts/points";
 
 /** A trial, read again when its experiment changes: the page's one stream tells. */
@@ -23,24 +23,15 @@ export function useTrial(id: number) {
 export function useNews(trialId: number, experimentId: number): Experiment | undefined {
   const client = useQueryClient();
   const key = ["experiment-now", experimentId];
-  useStream<{ experiment: Experiment }>(`/api/v1/experiments/${experimentId}/watch`, key);
-  const now = useStreamed<{ experiment: Experiment }>(key)?.experiment;
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => {
-    if (!now || timer.current) return;
-    timer.current = setTimeout(() => {
-      timer.current = undefined;
-      void client.invalidateQueries({ queryKey: ["trial", trialId] });
-    }, 1000);
-  }, [client, trialId, now]);
-  useEffect(
-    () => () => {
-      clearTimeout(timer.current);
-      timer.current = undefined;
+  const renew = useRenewal({ queryKey: ["trial", trialId] }, 1000);
+  useMessages<{ experiment: Experiment }>(
+    `/api/v1/experiments/${experimentId}/watch`,
+    (message) => {
+      client.setQueryData(key, message);
+      renew();
     },
-    [],
   );
-  return now;
+  return useStreamed<{ experiment: Experiment }>(key)?.experiment;
 }
 
 export interface Metric {
@@ -90,12 +81,13 @@ export function useCheckpoints(trialId: number) {
   });
 }
 
-/** The bytes of a checkpoint's file. */
-export async function readFile(uuid: string, path: string): Promise<Blob> {
+/** The bytes of a checkpoint's file, which may be larger than what the page may hold: the browser keeps them. */
+export async function readFile(uuid: string, path: string, signal: AbortSignal): Promise<Blob> {
   const name = path.split("/").map(encodeURIComponent).join("/");
-  const address = `/api/v1/checkpoints/${uuid}/files/${name}?${queryOf({})}`;
-  const chunks = await readLines<{ chunk: string }>(address, new AbortController().signal);
-  return new Blob(
-    chunks.map(({ chunk }) => Uint8Array.from(atob(chunk), (letter) => letter.charCodeAt(0))),
-  );
+  const address = `/api/v1/checkpoints/${uuid}/files/${name}`;
+  const parts: Blob[] = [];
+  for await (const { chunk } of messagesOf<{ chunk: string }>(address, signal)) {
+    parts.push(new Blob([Uint8Array.from(atob(chunk), (letter) => letter.charCodeAt(0))]));
+  }
+  return new Blob(parts);
 }

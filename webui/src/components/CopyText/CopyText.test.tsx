@@ -1,0 +1,20 @@
+import { fireEvent, render, screen } from "@testing-library/react";
+import { expect, it } from "vitest";
+import { CopyText } from "./CopyText";
+
+it("copies also where the browser has no clipboard: without TLS", async () => {
+  let copied = "";
+  const execCommand = () => {
+    copied = (document.activeElement as HTMLTextAreaElement).value;
+    return true;
+  };
+  // jsdom has neither it nor a clipboard.
+  Object.assign(document, { execCommand });
+  render(<CopyText text="det experiment list" label="list" />);
+  const button = screen.getByRole("button");
+  button.focus();
+  fireEvent.click(button);
+  expect(await screen.findByText("copied")).toBeInTheDocument();
+  expect(copied).toBe("det experiment list");
+  expect(button).toHaveFocus();
+});
