@@ -101,7 +101,7 @@ LIBRARIES = (
     (r"nlohmann/", ("master/gateway",), None),
     (r"yaml-cpp/", (), ("master/model/parse", "cli", "cli/commands", "trial_api/cpp/core",
                         "trial_api/cpp/launch")),
-    (r"re2/", (), ("master/model/parse", "master/agents", "master/webhooks")),
+    (r"re2/", (), ("master/model/parse", "master/agents", "master/service", "master/webhooks")),
     (r"(spdlog|fmt)/", (), ("base",)),
     (r"(libpq-fe|libpq)", (), ("master/store/postgres",)),
     (r"(torch|ATen|c10)/", ("trial_api/cpp/torch",), ("trial_api/cpp/torch",)),

@@ -23,7 +23,11 @@ function Row({ experiment, ended }: { experiment: Experiment; ended: boolean }) 
     <tr>
       <td className="number">{id}</td>
       <td>
-        <Link to={paths.experiment(id)} title={stateReason}>
+        <Link
+          to={paths.experiment(id)}
+          title={stateReason}
+          className={stateReason ? styles.named : undefined}
+        >
           {name}
         </Link>
         {stateReason && <span className={styles.reason}>{stateReason}</span>}
