@@ -45,7 +45,6 @@ void OverviewBoard::Join(Visible visible, bool follow, std::shared_ptr<Stream<Re
     std::lock_guard lock(mutex_);
     id = ++last_;
     Audience& audience = audiences_[visible];
-    audience.visible = visible;
     audience.streams.emplace(id, stream);
     fresh = audience.newest == nullptr;
     idle = !std::exchange(looking_, true);
@@ -60,15 +59,17 @@ void OverviewBoard::Join(Visible visible, bool follow, std::shared_ptr<Stream<Re
         if (!follow) out.Close(absl::OkStatus());
       },
       [self = shared_from_this(), visible, id] { self->Leave(visible, id); });
-  if (fresh || idle) Look(/*again=*/idle);
+  if (idle) {
+    Look({}, /*again=*/true);
+  } else if (fresh) {
+    Look({visible}, /*again=*/false);
+  }
 }
 
 void OverviewBoard::Leave(const Visible& visible, int64_t id) {
   std::lock_guard lock(mutex_);
   const auto it = audiences_.find(visible);
-  if (it == audiences_.end()) return;
-  it->second.streams.erase(id);
-  if (it->second.streams.empty()) audiences_.erase(it);
+  if (it != audiences_.end()) it->second.streams.erase(id);
 }
 
 OverviewBoard::Shown OverviewBoard::Newest(const Visible& visible) {
@@ -77,49 +78,50 @@ OverviewBoard::Shown OverviewBoard::Newest(const Visible& visible) {
   return it == audiences_.end() ? nullptr : it->second.newest;
 }
 
-void OverviewBoard::Look(bool again) {
+void OverviewBoard::Look(std::vector<Visible> of, bool again) {
   auto cluster = std::make_shared<Response>();
   const auto then = [self = shared_from_this(), again] {
     if (again) self->LookLater();
   };
-  edge_.engine->Query([cluster](const cluster::Cluster& now) { CountSlots(now, cluster.get()); },
-                      [self = shared_from_this(), cluster, then](const absl::Status& status) {
-                        if (!status.ok()) {
-                          self->Refuse(status);
-                          return then();
-                        }
-                        ReadLive(self->edge_, std::nullopt,
-                                 [self, cluster, then](const absl::StatusOr<LiveTrials>& live) {
-                                   if (live.ok()) {
-                                     self->Show(*cluster, *live);
-                                   } else {
-                                     self->Refuse(live.status());
-                                   }
-                                   then();
-                                 });
-                      });
+  edge_.engine->Query(
+      [cluster](const cluster::Cluster& now) { CountSlots(now, cluster.get()); },
+      [self = shared_from_this(), cluster, of = std::move(of), then](const absl::Status& status) {
+        if (!status.ok()) {
+          self->Refuse(status);
+          return then();
+        }
+        ReadLive(self->edge_, std::nullopt,
+                 [self, cluster, of, then](const absl::StatusOr<LiveTrials>& live) {
+                   if (live.ok()) {
+                     self->Show(*cluster, *live, of);
+                   } else {
+                     self->Refuse(live.status());
+                   }
+                   then();
+                 });
+      });
 }
 
 void OverviewBoard::LookLater() {
   edge_.loop->PostAfter(kPause, [self = shared_from_this()] {
     {
       std::lock_guard lock(self->mutex_);
+      std::erase_if(self->audiences_, [](const auto& each) { return each.second.streams.empty(); });
       if (self->audiences_.empty()) {
         self->looking_ = false;
         return;
       }
     }
-    self->Look(/*again=*/true);
+    self->Look({}, /*again=*/true);
   });
 }
 
-void OverviewBoard::Show(const Response& cluster, const LiveTrials& live) {
-  std::vector<Visible> all;
-  {
+void OverviewBoard::Show(const Response& cluster, const LiveTrials& live, std::vector<Visible> of) {
+  if (of.empty()) {
     std::lock_guard lock(mutex_);
-    for (const auto& [visible, audience] : audiences_) all.push_back(visible);
+    for (const auto& [visible, audience] : audiences_) of.push_back(visible);
   }
-  for (const Visible& visible : all) {
+  for (const Visible& visible : of) {
     absl::StatusOr<Response> made = Make(cluster, live, visible);
     if (!made.ok()) return Refuse(made.status());
     std::lock_guard lock(mutex_);

@@ -33,15 +33,16 @@ class OverviewBoard final : public std::enable_shared_from_this<OverviewBoard> {
  private:
   // Those who see the same.
   struct Audience {
-    Visible visible;
     std::shared_ptr<const Response> newest;
     std::map<int64_t, std::weak_ptr<Stream<Response>>> streams;
   };
   using Shown = std::shared_ptr<const Response>;
 
-  // Looks, now and, with `again`, every second while there is anybody to show it to.
-  void Look(bool again);
-  void Show(const Response& cluster, const LiveTrials& live);
+  // Looks for these audiences, of none for all; with `again` once more after each second while
+  // there is anybody to show it to. An audience that all have left is kept until then: who asks
+  // again and again sees what was made.
+  void Look(std::vector<Visible> of, bool again);
+  void Show(const Response& cluster, const LiveTrials& live, std::vector<Visible> of);
   // A look has failed: those who have seen nothing yet are told why. The others see it later.
   void Refuse(const absl::Status& why);
   absl::StatusOr<Response> Make(const Response& cluster, const LiveTrials& live,

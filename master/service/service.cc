@@ -36,12 +36,17 @@ grpc::Status NotA(const Message& prototype) {
                                    "; is the client's interface of this version?"));
 }
 
+const google::protobuf::ServiceDescriptor& DescriptionOf(const std::string& service) {
+  const auto* found =
+      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(service);
+  DET_CHECK(found != nullptr) << service;
+  return *found;
+}
+
 // What the description says of a method that a service serves must be what the service takes.
 void CheckMethod(const std::string& service, const char* name, const Message& request,
                  const Message* response) {
-  const auto* described =
-      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(service);
-  const auto* method = described->FindMethodByName(name);
+  const auto* method = DescriptionOf(service).FindMethodByName(name);
   DET_CHECK(method != nullptr) << service << " has no " << name;
   DET_CHECK(method->input_type() == request.GetDescriptor()) << method->full_name();
   DET_CHECK(method->server_streaming() == (response == nullptr)) << method->full_name();
@@ -74,16 +79,14 @@ class Service::Registered final : public grpc::Service {
 };
 
 Service::Service(const char* name) : name_(name), registered_(std::make_unique<Registered>()) {
-  DET_CHECK(google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name_) != nullptr)
-      << name_;
+  DescriptionOf(name_);
 }
 
 Service::~Service() = default;
 
 grpc::Service* Service::registered() {
-  const auto* described =
-      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name_);
-  DET_CHECK(described->method_count() == registered_->count()) << name_ << " leaves out methods";
+  DET_CHECK(DescriptionOf(name_).method_count() == registered_->count())
+      << name_ << " leaves out methods";
   return registered_.get();
 }
 

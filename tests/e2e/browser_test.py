@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""The dashboard in Chromium: each test is a script of browser/, with a cluster of its own.
+"""The dashboard in Chromium: each test is a script of browser/, all with one cluster.
 
 Pictures of the pages are kept among the test's outputs (bazel-testlogs/.../test.outputs).
 """
@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import tempfile
-import unittest
 
 import harness
 
@@ -33,22 +32,8 @@ for step in range(1, 10_000):
 """
 
 
-class BrowserTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.home = harness.Home()
-        try:
-            cls.home.det("deploy", "local", "up", "--port", cls.home.port, "--agents", 1,
-                         "--slots", 2, "--admin-password", PASSWORD)
-        except BaseException:
-            cls.home.close()
-            raise
-
-    @classmethod
-    def tearDownClass(cls):
-        left = cls.home.close()
-        if left:
-            raise AssertionError(f"still running after `down`: {left}")
+class BrowserTest(harness.ClusterTestCase):
+    options = ("--admin-password", PASSWORD)
 
     def run_script(self, name, **more):
         webui = os.path.dirname(os.path.realpath(os.path.join(harness.ROOT, "webui/package.json")))

@@ -112,9 +112,9 @@ class Home:
     def json(self, *args, code=0):
         return json.loads(self.det(*args, "--json", code=code).stdout)
 
-    def up(self, agents=1, slots=2, code=0):
+    def up(self, agents=1, slots=2, *options, code=0):
         return self.det("deploy", "local", "up", "--port", self.port, "--agents", agents,
-                        "--slots", slots, code=code)
+                        "--slots", slots, *options, code=code)
 
     def members(self):
         return self.json("deploy", "local", "status", code=None)["members"]
@@ -187,12 +187,13 @@ class Home:
 
 class ClusterTestCase(unittest.TestCase):
     agents, slots = 1, 2
+    options = ()  # of `deploy local up`
 
     @classmethod
     def setUpClass(cls):
         cls.home = Home()
         try:
-            cls.home.up(cls.agents, cls.slots)
+            cls.home.up(cls.agents, cls.slots, *cls.options)
         except BaseException:
             cls.home.close()
             raise
