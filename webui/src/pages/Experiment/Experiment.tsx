@@ -1,9 +1,10 @@
-import { Link, NavLink, useParams } from "react-router";
+import { Link, useParams } from "react-router";
 import type { Experiment as Of } from "@/api/types";
 import { formatNumber } from "@/charts/format";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { State } from "@/components/State/State";
+import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
 import { Actions } from "./Actions";
 import { Code } from "./Code";
@@ -48,14 +49,15 @@ export default function Experiment() {
   return (
     <div className={styles.page}>
       <StatusLine experiment={experiment} />
-      <nav className={styles.tabs} aria-label="Parts of the experiment">
-        {TABS.map(([name, label]) => (
-          <NavLink key={name} to={paths.experiment(id, name)} end>
-            {label}
-            {name === "trials" && <span className={styles.count}> {experiment.numTrials}</span>}
-          </NavLink>
-        ))}
-      </nav>
+      <Tabs
+        label="Parts of the experiment"
+        tabs={TABS.map(([name, label]) => ({
+          name,
+          label,
+          count: name === "trials" ? experiment.numTrials : undefined,
+        }))}
+        to={(name) => paths.experiment(id, name)}
+      />
       <div className={styles.content}>
         <Content experiment={experiment} />
       </div>

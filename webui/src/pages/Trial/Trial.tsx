@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Link, NavLink, useParams } from "react-router";
+import { Link, useParams } from "react-router";
 import { api } from "@/api/client";
 import type { Message } from "@/api/types";
 import { formatNumber } from "@/charts/format";
@@ -8,6 +8,7 @@ import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { isTerminal } from "@/components/LogView/filters";
 import { LogView } from "@/components/LogView/LogView";
 import { State } from "@/components/State/State";
+import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
 import { Checkpoints } from "./Checkpoints";
 import { Metrics, System } from "./Metrics";
@@ -52,16 +53,15 @@ function Known({ trial, tab }: { trial: Of; tab: string }) {
   return (
     <div className={styles.page}>
       <StatusLine trial={trial} metric={experiment?.searcherMetric} />
-      <nav className={styles.tabs} aria-label="Parts of the trial">
-        {TABS.map(([name, label]) => (
-          <NavLink key={name} to={paths.trial(id, name)} end>
-            {label}
-            {name === "checkpoints" && (
-              <span className={styles.count}> {trial.checkpointCount}</span>
-            )}
-          </NavLink>
-        ))}
-      </nav>
+      <Tabs
+        label="Parts of the trial"
+        tabs={TABS.map(([name, label]) => ({
+          name,
+          label,
+          count: name === "checkpoints" ? trial.checkpointCount : undefined,
+        }))}
+        to={(name) => paths.trial(id, name)}
+      />
       <div className={styles.content}>
         <Content trial={trial} />
       </div>
