@@ -22,8 +22,10 @@
 #include "master/auth/first_start.h"
 #include "master/auth/password_queue.h"
 #include "master/auth/session.h"
+#include "master/auth/tokens.h"
 #include "master/config_fields.h"
 #include "master/data_dir.h"
+#include "master/deliverer_options.h"
 #include "master/engine/engine.h"
 #include "master/gateway/http_server.h"
 #include "master/gateway/tls_keys.h"
@@ -260,19 +262,8 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
 }
 
 absl::Status Master::Impl::StartDeliverer(const Config& config) {
-  webhooks::DelivererOptions options;
-  options.signing_key = config.webhook_signing_key;
-  options.base_url = config.webhook_base_url;
-  options.addresses.allow_private = config.webhook_allow_private;
-  for (const std::string& text : config.webhook_networks) {
-    DET_ASSIGN_OR_RETURN(options.addresses.allowed.emplace_back(), webhooks::ParseNetwork(text));
-  }
-  if (options.signing_key.empty()) {
-    DET_ASSIGN_OR_RETURN(options.signing_key,
-                         store_->GetOrSetProperty("webhook_signing_key", auth::NewToken()));
-    DET_RETURN_IF_ERROR(base::WriteFileAtomically(data_dir_->path() + "/webhook.key",
-                                                  absl::StrCat(options.signing_key, "\n"), 0600));
-  }
+  DET_ASSIGN_OR_RETURN(webhooks::DelivererOptions options,
+                       ReadDelivererOptions(config, *store_, data_dir_->path()));
   deliverer_.Start(std::move(options), &store_->webhooks(), &clock_,
                    [this] { return lease_ == nullptr || lease_->Leads(); });
   return absl::OkStatus();
