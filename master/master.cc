@@ -179,6 +179,7 @@ absl::Status Master::Impl::FillFacts(const Config& config) {
   facts.database = config.db_url.empty() ? "embedded" : "external";
   facts.started_at = clock_.Now();
   facts.config = ShownConfig(config);
+  edge_.task_defaults = config.task_defaults;
   service::CheckpointPlaces& places = edge_.checkpoint_places;
   places.own =
       config.checkpoint_dir.empty() ? data_dir_->path() + "/checkpoints" : config.checkpoint_dir;
