@@ -14,7 +14,7 @@ CREATE TABLE metric_peaks (
   PRIMARY KEY (trial, group_name, metric, place)
 ) WITH (fillfactor = 70);  -- each report changes a row; no index has what it changes
 
--- Of what was reported so far, with some 256 reports in a portion. Who reports of it meanwhile waits.
+-- Of what was reported so far, with some 64 reports in a portion. Who reports of it meanwhile waits.
 CREATE FUNCTION make_peaks(of_trial int, of_group text, of_metric text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -24,7 +24,7 @@ BEGIN
   SELECT * INTO known FROM metric_summaries s
     WHERE s.trial = of_trial AND s.group_name = of_group AND s.metric = of_metric FOR UPDATE;
   IF NOT FOUND OR known.portion > 0 THEN RETURN; END IF;
-  SELECT greatest(1, ((max(m.steps) - min(m.steps)) * 256.0 / known.count)::bigint) INTO width
+  SELECT greatest(1, ((max(m.steps) - min(m.steps)) * 64.0 / known.count)::bigint) INTO width
     FROM metrics m WHERE m.trial = of_trial AND m.group_name = of_group;
   INSERT INTO metric_peaks (trial, group_name, metric, place, low, low_steps, high, high_steps)
     SELECT of_trial, of_group, of_metric, n.steps / width,
