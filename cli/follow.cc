@@ -48,6 +48,7 @@ absl::Status Watch(const ApiClient& api, int id, Screen* screen,
   while (true) {
     absl::Status watched = api.Stream("ExperimentService.WatchExperiment", request, &update, [&] {
       patience.Answered();
+      if (!update.has_experiment()) return true;
       enough = !more(update.experiment());
       return !enough;
     });

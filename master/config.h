@@ -12,6 +12,7 @@
 #include "master/agents/topology.h"
 #include "master/lease_times.h"
 #include "master/model/resource_pool.h"
+#include "master/model/task_defaults.h"
 
 namespace det::master {
 
@@ -52,6 +53,7 @@ struct Config {
   std::string default_compute_pool = "default";
   std::string default_aux_pool = "default";
   std::vector<model::Quota> quotas;
+  model::TaskDefaults task_defaults;
   agents::Topology topology;
   std::vector<std::string> warnings;  // of the file; to be logged
 };

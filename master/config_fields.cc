@@ -343,7 +343,12 @@ constexpr Field kFields[] = {
     Gone("resource_pools[].provider",
          "this master starts no machines; remove it, and start agents "
          "with --pool"),
-    Gone("resource_pools[].task_container_defaults", kNotYet),
+    {.path = "resource_pools[].task_container_defaults",
+     .description =
+         "As task_container_defaults, over those, for what runs in this pool. Is of this "
+         "file alone, also where the pool was changed at run time.",
+     .target = DET_TARGET(&c.pool_task_defaults[i]),
+     .default_json = "{}"},
     Gone("resource_pools[].agent_reconnect_wait",
          "is the same for all agents; write agent_reconnect_wait beside resource_pools"),
     WithoutEffect("resource_pools[].kubernetes_namespace", "tasks run on this cluster's agents"),
@@ -397,7 +402,11 @@ constexpr Field kFields[] = {
      .max = kMaxInt},
 
     Gone("additional_resource_managers", "there is one, of this cluster's agents; remove it"),
-    Gone("task_container_defaults", kNotYet),
+    {.path = "task_container_defaults",
+     .description = "What every experiment is given, below its template and its own configuration, "
+                    "in the keys that stand at the end of this page.",
+     .target = DET_TARGET(&c.task_defaults),
+     .default_json = "{}"},
     Gone("logging", "logs of tasks are kept in the database; remove it"),
     Gone("root", "the master answers at the root of its address; let a proxy map the path"),
     Gone("saml", kLogin),

@@ -3,7 +3,9 @@
 #ifndef MASTER_CONFIG_FIELDS_H_
 #define MASTER_CONFIG_FIELDS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,8 @@ struct FileConfig {
   std::string storage_type = "shared_fs";
   std::string password_file;
   model::ResourcePool scheduler;  // what pools inherit
+  model::Value task_defaults;
+  std::map<size_t, model::Value> pool_task_defaults;  // by the pool's place in the file
   std::vector<TopologyItem> topology;
 };
 

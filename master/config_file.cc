@@ -15,6 +15,7 @@
 #include "master/model/parse/config_node.h"
 #include "master/model/parse/problems.h"
 #include "master/model/parse/read.h"
+#include "master/model/parse/task_defaults.h"
 #include "master/webhooks/addresses.h"
 
 namespace det::master {
@@ -27,11 +28,13 @@ using model::Problem;
 // Rules between fields, and what follows from them.
 class Rules {
  public:
-  Rules(const ConfigNode& root, FileConfig& file, std::vector<Problem>& problems)
-      : root_(root), file_(file), problems_(problems) {}
+  Rules(const ConfigNode& root, FileConfig& file, std::vector<Problem>& problems,
+        std::vector<Problem>& warnings)
+      : root_(root), file_(file), problems_(problems), warnings_(warnings) {}
 
   void Check() {
     CheckPaths();
+    CheckTaskDefaults();
     CheckDatabase();
     CheckLease();
     CheckPassword();
@@ -192,6 +195,25 @@ class Rules {
     }
   }
 
+  void CheckTaskDefaults() {
+    constexpr char kKey[] = "task_container_defaults";
+    if (const ConfigNode* node = root_.Find(kKey); node != nullptr && node->is_map()) {
+      file_.config.task_defaults.cluster = Layer(*node, kKey);
+    }
+    const std::vector<model::ResourcePool>& pools = file_.config.resource_pools;
+    for (size_t i = 0; i < pools.size(); ++i) {
+      const ConfigNode* node = root_.Find("resource_pools")->items.at(i).Find(kKey);
+      if (node == nullptr || !node->is_map()) continue;
+      std::string layer = Layer(*node, absl::StrCat("resource_pools[", i, "].", kKey));
+      if (!layer.empty()) file_.config.task_defaults.pools[pools[i].name] = std::move(layer);
+    }
+  }
+
+  std::string Layer(const ConfigNode& node, const std::string& path) {
+    const model::Value layer = model::ReadTaskDefaults(node, path, problems_, warnings_);
+    return layer.is_null() ? std::string() : layer.ToJson();
+  }
+
   void CheckTopology() {
     for (size_t i = 0; i < file_.topology.size(); ++i) {
       const FileConfig::TopologyItem& item = file_.topology[i];
@@ -228,6 +250,7 @@ class Rules {
   const ConfigNode& root_;
   FileConfig& file_;
   std::vector<Problem>& problems_;
+  std::vector<Problem>& warnings_;
 };
 
 // What of resource_manager.scheduler a pool does not say itself, it inherits. Without pools there
@@ -259,8 +282,7 @@ void SpreadScheduler(ConfigNode& root) {
   }
 }
 
-std::vector<std::string> Warnings(const ConfigNode& root) {
-  std::vector<Problem> warnings;
+std::vector<std::string> Warnings(const ConfigNode& root, std::vector<Problem> warnings) {
   for (const model::Field& field : ConfigFields().fields()) {
     const std::string path = field.path;
     if (field.warning == nullptr) continue;
@@ -308,10 +330,11 @@ absl::Status ReadConfigText(std::string_view yaml, const std::string& path, Conf
   file.config = *config;
   std::vector<Problem> repeated;
   ReadFields(ConfigFields(), root, &file, repeated);
-  Rules(root, file, problems).Check();
+  std::vector<Problem> warnings;
+  Rules(root, file, problems, warnings).Check();
   DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));
   *config = std::move(file.config);
-  config->warnings = Warnings(root);
+  config->warnings = Warnings(root, std::move(warnings));
   return absl::OkStatus();
 }
 

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "master/config_fields.h"
 #include "master/model/fields_page.h"
+#include "master/model/parse/task_defaults.h"
 
 namespace det::master {
 namespace {
@@ -38,11 +39,19 @@ topology:
 ```
 )";
 
+constexpr char kTaskDefaults[] = R"(
+## task_container_defaults
+
+Of the cluster or of a pool. The pool's go over the cluster's, the experiment's template and its own
+configuration over both, as layers of an [experiment's configuration](experiment-config.md) merge.
+)";
+
 }  // namespace
 
 std::string MasterConfigPage() {
   return absl::StrCat(kHead, "\n## General\n", model::GeneralTable(ConfigFields()),
-                      model::SectionTables(ConfigFields()));
+                      model::SectionTables(ConfigFields()), kTaskDefaults,
+                      model::TaskDefaultsTable());
 }
 
 }  // namespace det::master

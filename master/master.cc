@@ -179,6 +179,7 @@ absl::Status Master::Impl::FillFacts(const Config& config) {
   facts.database = config.db_url.empty() ? "embedded" : "external";
   facts.started_at = clock_.Now();
   facts.config = ShownConfig(config);
+  edge_.task_defaults = config.task_defaults;
   service::CheckpointPlaces& places = edge_.checkpoint_places;
   places.own =
       config.checkpoint_dir.empty() ? data_dir_->path() + "/checkpoints" : config.checkpoint_dir;
@@ -364,6 +365,9 @@ void Master::Impl::Stop() {
   if (gateway_ != nullptr) gateway_->StopAccepting();
   if (hub_ != nullptr) hub_->Stop();
   allocation_watch_.Stop();
+  // Whoever waits for a commit is answered, also while the database is away; the servers wait for
+  // them.
+  if (engine_ != nullptr) engine_->Stop();
   for (grpc::Server* server : {server_.get(), agents_server_.get()}) {
     if (server == nullptr) continue;
     server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
@@ -371,7 +375,6 @@ void Master::Impl::Stop() {
   if (gateway_ != nullptr) gateway_->Stop();
   deliverer_.Stop();
   sweep_.Stop();
-  if (engine_ != nullptr) engine_->Stop();
   if (pool_ != nullptr) pool_->Stop();
   if (passwords_ != nullptr) passwords_->Stop();
   if (audit_ != nullptr) audit_->Stop();

@@ -66,6 +66,41 @@ TEST_F(RoadTest, ATrialReportsAndPeopleReadIt) {
             grpc::StatusCode::FAILED_PRECONDITION);
 }
 
+// Also of one that changes nothing about the experiment.
+TEST_F(RoadTest, AWatcherOfTheExperimentHearsOfMetrics) {
+  PlayedAgent agent(world_, "a1", 1);
+  int id = 0;
+  const std::string allocation = Run(agent, &id);
+  As watching("user");
+  api::WatchExperimentRequest watch;
+  watch.set_experiment_id(id);
+  const auto stream = experiments_->WatchExperiment(&watching, watch);
+  api::WatchExperimentResponse news;
+  ASSERT_TRUE(stream->Read(&news));
+  EXPECT_TRUE(news.has_experiment());
+  trial::ReportMetricsRequest request;
+  request.set_allocation_id(allocation);
+  request.set_trial_id(Get(id).trial_ids(0));
+  for (int i = 1; i <= 2; ++i) {
+    request.clear_reports();
+    auto* report = request.add_reports();
+    report->set_group("training");
+    report->set_steps_completed(i);
+    (*report->mutable_metrics()->mutable_fields())["loss"].set_number_value(0.25);
+    As context(token_);
+    trial::ReportMetricsResponse response;
+    ASSERT_TRUE(runtime_->ReportMetrics(&context, request, &response).ok());
+    do {
+      ASSERT_TRUE(stream->Read(&news));
+    } while (news.has_experiment());
+    EXPECT_EQ(news.reports(), i);
+  }
+  agent.Exited(allocation, 0);
+  while (stream->Read(&news)) {
+  }
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
 TEST_F(RoadTest, ADamagedCheckpointIsShownAsSuch) {
   PlayedAgent agent(world_, "a1", 1);
   int id = 0;

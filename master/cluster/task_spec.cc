@@ -100,13 +100,14 @@ std::optional<Value> MakeRendezvous(const Cluster::State& s, const experiment::A
 }
 
 // Ports for programs that must agree on them beforehand, below those that the system gives out.
-// Those of one experiment that start together differ; two others on one machine may meet, and the
-// next run of the one that then fails has others.
-void AddPorts(std::map<std::string, std::string>& env, const Trial& t,
-              const experiment::Allocation& a) {
+// Those of one experiment that start together differ, and clusters on one machine begin elsewhere;
+// two others may meet, and the next run of the one that then fails has others.
+void AddPorts(std::map<std::string, std::string>& env, const std::string& cluster_id,
+              const Trial& t, const experiment::Allocation& a) {
   constexpr int64_t kPorts = 3000;
   constexpr int64_t kNextRun = 997;
-  const int64_t offset = (t.id.value() - 1 + a.run_id * kNextRun) % kPorts;
+  int64_t offset = t.id.value() - 1 + a.run_id * kNextRun;
+  for (const char letter : cluster_id) offset = (offset * 31 + letter) % kPorts;
   env["DET_UNIQUE_PORT_OFFSET"] = absl::StrCat(offset);
   env.emplace("DTRAIN_SSH_PORT", absl::StrCat(17000 + offset));
   env.emplace("INTER_TRAIN_PROCESS_COMM_PORT_1", absl::StrCat(20000 + offset));
@@ -123,8 +124,8 @@ void AddUnlessLong(std::map<std::string, std::string>& env, const std::string& n
 }
 
 // What programs look for that use the existing library for tasks, besides what is ours.
-void AddLibraryVariables(std::map<std::string, std::string>& env, const experiment::Experiment& e,
-                         const Trial& t, const experiment::Allocation& a) {
+void AddLibraryVariables(std::map<std::string, std::string>& env, const std::string& cluster_id,
+                         const experiment::Experiment& e, const Trial& t, const experiment::Allocation& a) {
   env["DET_USER"] = experiment::OwnerName(e);
   AddUnlessLong(env, "DET_HPARAMS", t.hparams);
   AddUnlessLong(env, "DET_EXPERIMENT_CONFIG", model::ToValue(*e.config));
@@ -137,7 +138,7 @@ void AddLibraryVariables(std::map<std::string, std::string>& env, const experime
   if (e.config->checkpoint_storage.type == "shared_fs") {
     env["DET_SHARED_FS_HOST_PATH"] = e.config->checkpoint_storage.host_path;
   }
-  AddPorts(env, t, a);
+  AddPorts(env, cluster_id, t, a);
 }
 
 // DET_ names are ours, but for those that are the user's to set (docs/task_environment.md).
@@ -175,7 +176,7 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
     env["DET_LATEST_CHECKPOINT"] = checkpoint->value();
   }
   env["DET_STEPS_COMPLETED"] = absl::StrCat(t.steps_completed);
-  AddLibraryVariables(env, e, t, a);
+  AddLibraryVariables(env, s.settings.cluster_id, e, t, a);
   return env;
 }
 

@@ -164,18 +164,20 @@ void HttpServer::Impl::Leave(const std::shared_ptr<tcp_stream>& stream) {
   if (open_.empty()) empty_.notify_all();
 }
 
+// What is posted may never run: if it held this, this would hold it.
 void HttpServer::Impl::StopAccepting() {
-  asio::post(acceptor_.get_executor(), [self = shared_from_this()] {
+  context_->lending.End();
+  asio::post(acceptor_.get_executor(), [this] {
     boost::system::error_code ignored;
-    self->acceptor_.close(ignored);
+    acceptor_.close(ignored);
   });
 }
 
 void HttpServer::Impl::Stop() {
-  StopAccepting();
   {
     std::unique_lock lock(mutex_);
     if (std::exchange(stopped_, true)) return;
+    StopAccepting();
     for (const std::shared_ptr<tcp_stream>& stream : open_) {
       asio::post(stream->get_executor(), [stream] { stream->close(); });
     }

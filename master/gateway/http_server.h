@@ -84,7 +84,8 @@ class HttpServer {
 
   int port() const;
 
-  // Accepts no more connections; those that are open go on.
+  // Accepts no more connections, and lends none to gRPC from now on: to be called before the gRPC
+  // server's Shutdown. Those that are open go on.
   void StopAccepting();
   // Ends all connections. To be called after the gRPC server's Shutdown, which ends the calls that
   // they wait for.

@@ -91,7 +91,8 @@ std::optional<HangUp> WatchForHangUp(int fd) {
 }
 
 // gRPC tells nobody when a connection ends, but it shuts each down before it closes its descriptor.
-asio::awaitable<void> LendToGrpc(grpc::Server* server, beast::tcp_stream& stream) {
+asio::awaitable<void> LendToGrpc(Lending& lending, grpc::Server* server,
+                                 beast::tcp_stream& stream) {
   error_code error;
   stream.socket().set_option(asio::ip::tcp::no_delay(true), error);
   const auto executor = stream.get_executor();
@@ -101,7 +102,8 @@ asio::awaitable<void> LendToGrpc(grpc::Server* server, beast::tcp_stream& stream
   if (!watch) co_return;
   asio::posix::stream_descriptor hang_up(executor, watch->epoll.Release());
   ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
-  grpc::AddInsecureChannelFromFd(server, fd.Release());
+  const bool lent = lending.Try([&] { grpc::AddInsecureChannelFromFd(server, fd.Release()); });
+  if (!lent) co_return;
   co_await hang_up.async_wait(asio::posix::stream_descriptor::wait_read, Catch(error));
 }
 
@@ -133,7 +135,7 @@ asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> context,
 asio::awaitable<void> ServeClear(std::shared_ptr<HttpContext> context,
                                  std::shared_ptr<beast::tcp_stream> stream, Caller caller) {
   const Speech speech = co_await FindSpeech(stream);
-  if (speech == Speech::kHttp2) co_await LendToGrpc(caller.server, *stream);
+  if (speech == Speech::kHttp2) co_await LendToGrpc(context->lending, caller.server, *stream);
   if (speech != Speech::kHttp1) co_return;
   error_code error;
   stream->socket().set_option(asio::ip::tcp::no_delay(true), error);

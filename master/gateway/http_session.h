@@ -5,8 +5,10 @@
 #define MASTER_GATEWAY_HTTP_SESSION_H_
 
 #include <memory>
+#include <mutex>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "master/gateway/http_server.h"
 #include "master/gateway/openapi.h"
 #include "master/gateway/rpc.h"
@@ -16,6 +18,26 @@
 
 namespace det::gateway {
 
+// Whether connections may still be lent to gRPC: a server that shuts down must be given none.
+class Lending {
+ public:
+  // Calls `lend`, which does not wait, unless it is over; says whether.
+  bool Try(absl::FunctionRef<void()> lend) {
+    std::lock_guard lock(mutex_);
+    if (!over_) lend();
+    return !over_;
+  }
+  // Once it has returned, no connection is being lent, and none will be.
+  void End() {
+    std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+
+ private:
+  std::mutex mutex_;
+  bool over_ = false;
+};
+
 // What all connections share; outlives them.
 struct HttpContext {
   HttpOptions options;
@@ -24,6 +46,7 @@ struct HttpContext {
   Transcoder transcoder;
   Rpc rpc;
   OpenApi openapi;
+  Lending lending = {};
 };
 
 // Of a connection, whatever it speaks.

@@ -111,9 +111,18 @@ absl::StatusOr<FoundSpace> FindSpaceOf(store::Store& store,
                    found.status().message()));
 }
 
+// Of who names no pool: the workspace's; empty where that has none either.
+std::string PoolOf(const model::ResourcesConfig& resources,
+                   const store::WorkspaceRecord& workspace) {
+  if (!resources.resource_pool.empty()) return resources.resource_pool;
+  return resources.slots_per_trial > 0 ? workspace.default_compute_pool
+                                       : workspace.default_aux_pool;
+}
+
 // The configuration with the layers of where the experiment goes.
 absl::StatusOr<ReadyConfig> ReadPlaced(const Edge& edge, GivenConfig given,
                                        const det::api::v1::CreateExperimentRequest& request,
+                                       const DefaultPools& default_pools,
                                        const std::optional<experiment::Experiment>& parent,
                                        cluster::Space* space) {
   DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
@@ -126,14 +135,17 @@ absl::StatusOr<ReadyConfig> ReadPlaced(const Edge& edge, GivenConfig given,
     given.policies = policy.layers;
     DET_ASSIGN_OR_RETURN(ready, ReadConfig(edge, given));
   }
+  const std::string pool = PoolOf(ready.config.resources, workspace);
+  given.resource_pool = !pool.empty()                                ? pool
+                        : ready.config.resources.slots_per_trial > 0 ? default_pools.compute
+                                                                     : default_pools.aux;
+  if (edge.task_defaults.pools.contains(given.resource_pool)) {
+    DET_ASSIGN_OR_RETURN(ready, ReadConfig(edge, given));
+  }
   DET_RETURN_IF_ERROR(ApplyLimits(policy, ready.config));
+  ready.config.resources.resource_pool = pool;
   ready.config.workspace = found.space.workspace_name;
   ready.config.project = found.space.project_name;
-  model::ResourcesConfig& resources = ready.config.resources;
-  if (resources.resource_pool.empty()) {
-    resources.resource_pool =
-        resources.slots_per_trial > 0 ? workspace.default_compute_pool : workspace.default_aux_pool;
-  }
   *space = std::move(found.space);
   return ready;
 }
@@ -142,6 +154,7 @@ absl::StatusOr<ReadyConfig> ReadPlaced(const Edge& edge, GivenConfig given,
 
 absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                              const det::api::v1::CreateExperimentRequest& request,
+                                             const DefaultPools& default_pools,
                                              const auth::Principal& principal) {
   if (request.request_id().size() > kRequestIdLimit) {
     return absl::InvalidArgumentError(absl::StrCat("request_id: ", request.request_id().size(),
@@ -162,7 +175,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
   }
   cluster::Space space;
   DET_ASSIGN_OR_RETURN(ReadyConfig ready,
-                       ReadPlaced(edge, std::move(given), request, parent, &space));
+                       ReadPlaced(edge, std::move(given), request, default_pools, parent, &space));
   DET_RETURN_IF_ERROR(auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
                                         model::Role::kEditor, space.workspace,
                                         auth::Where::kWorkspace, space.workspace_name));

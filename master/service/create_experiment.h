@@ -22,12 +22,18 @@ struct Submission {
   std::vector<std::string> warnings;  // of the configuration, each with its line
 };
 
+// Pools of those who name none, as the cluster has them.
+struct DefaultPools {
+  std::string compute, aux;
+};
+
 // PERMISSION_DENIED for what a policy does not leave to users (config_policy.h).
 // INVALID_ARGUMENT with every problem of the configuration, or the first of the context directory;
 // NOT_FOUND and FAILED_PRECONDITION of its project (spaces.h), PERMISSION_DENIED for one in which
 // the caller, who will own it, may not create. Stores nothing.
 absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                              const det::api::v1::CreateExperimentRequest& request,
+                                             const DefaultPools& default_pools,
                                              const auth::Principal& principal);
 
 // What ContinueExperiment submits. NOT_FOUND for the experiment, INVALID_ARGUMENT for the changes.

@@ -14,6 +14,7 @@
 #include "master/auth/authenticator.h"
 #include "master/auth/password_queue.h"
 #include "master/engine/engine.h"
+#include "master/model/task_defaults.h"
 #include "master/model/value.h"
 #include "master/service/checkpoint_place.h"
 #include "master/service/experiment_watch.h"
@@ -57,6 +58,7 @@ struct Edge {
   webhooks::TriggerWatch* webhooks = nullptr;
   webhooks::Deliverer* deliverer = nullptr;
   MasterFacts facts;
+  model::TaskDefaults task_defaults;
   CheckpointPlaces checkpoint_places;  // `own` is the default of checkpoint_storage.host_path
   std::function<void(absl::StatusCode)> on_call;  // after each unary call; any thread; may be null
 };

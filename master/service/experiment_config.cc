@@ -13,6 +13,18 @@ absl::Status CheckSize(const std::string& what, size_t bytes) {
                    " are allowed: put data into files of the context directory"));
 }
 
+namespace {
+
+void AddTaskDefaults(const model::TaskDefaults& defaults, const std::string& pool,
+                     std::vector<model::ConfigLayer>& layers) {
+  if (!defaults.cluster.empty()) layers.push_back({"task_container_defaults", defaults.cluster});
+  const auto own = defaults.pools.find(pool);
+  if (own == defaults.pools.end()) return;
+  layers.push_back({absl::StrCat("task_container_defaults of pool ", pool), own->second});
+}
+
+}  // namespace
+
 absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& given) {
   size_t bytes = given.yaml.size();
   for (const std::string& each : given.overrides) bytes += each.size();
@@ -25,6 +37,7 @@ absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& give
     defaults.below.push_back(
         {"workspace", absl::StrCat("{\"checkpoint_storage\": ", given.checkpoint_storage, "}")});
   }
+  AddTaskDefaults(edge.task_defaults, given.resource_pool, defaults.below);
   std::vector<model::ConfigLayer> own;  // what is kept of the submission; the rest is looked up
   if (!given.template_name.empty()) {
     DET_ASSIGN_OR_RETURN(const store::TemplateRecord record,

@@ -23,6 +23,7 @@ struct GivenConfig {
   std::vector<std::string> overrides;        // "a.b.c=<yaml>"
   std::string template_name;                 // may be empty
   std::string checkpoint_storage;            // of the workspace, as JSON; may be empty
+  std::string resource_pool;                 // whose task defaults it has; may be empty
   std::vector<model::ConfigLayer> policies;  // config_policy.h, the lowest first
   std::string name = "Experiment";           // where the configuration says none
   uint32_t seed = 0;                         // the same

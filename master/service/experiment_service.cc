@@ -284,7 +284,25 @@ class ExperimentService final : public Service {
 
   void Create(const api::CreateExperimentRequest& request, api::CreateExperimentResponse* response,
               const auth::Principal& principal, Done done) {
-    absl::StatusOr<Submission> submission = PrepareSubmission(edge_, request, principal);
+    const auto pools = std::make_shared<DefaultPools>();
+    edge_.engine->Query(
+        [pools](const cluster::Cluster& cluster) {
+          *pools = {.compute = cluster.default_compute(), .aux = cluster.default_aux()};
+        },
+        [this, &request, response, principal, pools,
+         done = std::move(done)](absl::Status status) mutable {
+          if (!status.ok()) return done(std::move(status));
+          edge_.pool->Post(
+              [this, &request, response, principal, pools, done = std::move(done)]() mutable {
+                CreateIn(*pools, request, response, principal, std::move(done));
+              });
+        });
+  }
+
+  void CreateIn(const DefaultPools& pools, const api::CreateExperimentRequest& request,
+                api::CreateExperimentResponse* response, const auth::Principal& principal,
+                Done done) {
+    absl::StatusOr<Submission> submission = PrepareSubmission(edge_, request, pools, principal);
     if (!submission.ok()) return done(submission.status());
     for (const std::string& warning : submission->warnings) response->add_config_warnings(warning);
     if (request.validate_only()) {

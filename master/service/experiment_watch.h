@@ -1,13 +1,15 @@
-// Those who watch experiments, the queue, and logs.
+// Those who watch experiments, their metrics, the queue, and logs.
 //
 // The engine reports changes on its loop, the queue's at most once a second; the agent hub reports
-// lines on its threads; streams subscribe on any thread. Never reads anything: a subscriber looks
+// lines, and services metrics, on their threads; streams subscribe on any thread. Never reads anything: a subscriber looks
 // for itself.
 #ifndef MASTER_SERVICE_EXPERIMENT_WATCH_H_
 #define MASTER_SERVICE_EXPERIMENT_WATCH_H_
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <variant>
 
 #include "absl/time/time.h"
@@ -37,20 +39,46 @@ class ExperimentWatch final : public engine::ExperimentSink {
     });
   }
 
+  // Metrics of this experiment's trials were stored. Passed on within kMetricsPause, all that come
+  // until then as one.
+  void MetricsArrived(model::ExperimentId id) {
+    if (!metrics_.IsHeard(id)) return;
+    if (loop_ == nullptr) return metrics_.Notify(id);
+    {
+      std::lock_guard lock(mutex_);
+      if (!due_.insert(id).second) return;
+    }
+    loop_->Post([this, id] {
+      loop_->PostAt(loop_->Now() + kMetricsPause, [this, id] {
+        {
+          std::lock_guard lock(mutex_);
+          due_.erase(id);
+        }
+        metrics_.Notify(id);
+      });
+    });
+  }
+
   // Lines of this task were stored.
   void LogsArrived(const model::TaskId& task) { logs_.Notify(task); }
 
   Topic<model::ExperimentId>& experiments() { return experiments_; }
+  Topic<model::ExperimentId>& metrics() { return metrics_; }
   // Who waits, or why: of interest to those who show somebody that waits.
   Topic<std::monostate>& queue() { return queue_; }
   Topic<model::TaskId>& logs() { return logs_; }
 
  private:
   static constexpr absl::Duration kPause = absl::Seconds(1);
+  static constexpr absl::Duration kMetricsPause = absl::Milliseconds(300);
 
   Topic<model::ExperimentId> experiments_;
+  Topic<model::ExperimentId> metrics_;
   Topic<std::monostate> queue_;
   Topic<model::TaskId> logs_;
+
+  std::mutex mutex_;
+  std::set<model::ExperimentId> due_;  // metrics whose news are on their way
 
   // Touched on the loop alone.
   base::EventLoop* loop_ = nullptr;

@@ -45,7 +45,11 @@ struct Watched {
   std::optional<api::Experiment> last;
   bool looking = false;
   bool again = false;
-  std::atomic<bool> waits = false;  // as of the last look: the queue's news are its own
+  std::atomic<bool> waits = false;   // as of the last look: the queue's news are its own
+  std::atomic<bool> changed = true;  // so that another look is due
+  std::atomic<bool> began = false;   // the first message is out
+  std::atomic<int64_t> reports = 0;  // heard of
+  std::atomic<int64_t> told = 0;     // of those
 
   bool BeginLook() {
     std::lock_guard lock(mutex);
@@ -86,34 +90,51 @@ void SendIfNew(Watched& watched, api::Experiment experiment,
   if (over) out.Close(absl::OkStatus());
 }
 
+void SendReports(Watched& watched, Stream<api::WatchExperimentResponse>& out) {
+  const int64_t reports = watched.reports;
+  if (!watched.began || watched.told.exchange(reports) >= reports) return;
+  api::WatchExperimentResponse response;
+  response.set_reports(reports);
+  out.Send(std::move(response));
+}
+
 }  // namespace
 
 void WatchExperiment(const Edge& edge, model::ExperimentId id,
                      std::shared_ptr<Stream<api::WatchExperimentResponse>> stream) {
   const std::weak_ptr<Stream<api::WatchExperimentResponse>> weak = stream;
   // Before the first look, so that nothing falls between the two.
-  const int64_t subscription = edge.watch->experiments().Subscribe(id, [weak] {
-    if (const auto held = weak.lock()) held->Wake();
-  });
   auto watched = std::make_shared<Watched>();
-  const int64_t queue = edge.watch->queue().Subscribe({}, [weak, watched] {
-    if (!watched->waits) return;
+  const auto look = [weak, watched] {
+    watched->changed = true;
+    if (const auto held = weak.lock()) held->Wake();
+  };
+  const int64_t subscription = edge.watch->experiments().Subscribe(id, look);
+  const int64_t queue = edge.watch->queue().Subscribe({}, [look, watched] {
+    if (watched->waits) look();
+  });
+  const int64_t metrics = edge.watch->metrics().Subscribe(id, [weak, watched] {
+    ++watched->reports;
     if (const auto held = weak.lock()) held->Wake();
   });
   stream->Start(
       [&edge, id, watched](Stream<api::WatchExperimentResponse>& out) {
-        if (!watched->BeginLook()) return;
+        SendReports(*watched, out);
+        if (!watched->changed.exchange(false) || !watched->BeginLook()) return;
         ReadFull(
             edge, id,
             [watched, held = out.shared_from_this()](absl::StatusOr<api::Experiment> experiment) {
               if (!experiment.ok()) return held->Close(experiment.status());
               SendIfNew(*watched, *std::move(experiment), *held);
-              if (watched->EndLook()) held->Wake();
+              watched->began = true;
+              if (watched->EndLook()) watched->changed = true;
+              held->Wake();
             });
       },
-      [&edge, id, subscription, queue] {
+      [&edge, id, subscription, queue, metrics] {
         edge.watch->experiments().Unsubscribe(id, subscription);
         edge.watch->queue().Unsubscribe({}, queue);
+        edge.watch->metrics().Unsubscribe(id, metrics);
       });
 }
 

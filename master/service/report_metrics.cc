@@ -88,9 +88,13 @@ absl::StatusOr<std::vector<model::MetricReport>> ToReports(
   return reports;
 }
 
-void AddMetrics(const Edge& edge, const model::AllocationId& allocation,
-                std::vector<model::MetricReport> reports, std::function<void(bool)> best_so_far,
-                Done done) {
+void AddMetrics(const Edge& edge, model::ExperimentId experiment,
+                const model::AllocationId& allocation, std::vector<model::MetricReport> reports,
+                std::function<void(bool)> best_so_far, Done done) {
+  done = [&edge, experiment, done = std::move(done)](absl::Status stored) mutable {
+    if (stored.ok()) edge.watch->MetricsArrived(experiment);
+    done(std::move(stored));
+  };
   if (edge.webhooks != nullptr && edge.webhooks->WantsMetrics()) {
     done = LookAfterwards(edge, reports, std::move(done));
   }

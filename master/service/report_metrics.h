@@ -24,9 +24,10 @@ absl::StatusOr<std::vector<model::MetricReport>> ToReports(
 // Validations go through the cluster, because the searcher reads them; the rest straight to the
 // store. `done` when all are durable; before, `best_so_far` says whether one of the validations is
 // the best that the experiment has seen. May be null.
-void AddMetrics(const Edge& edge, const model::AllocationId& allocation,
-                std::vector<model::MetricReport> reports, std::function<void(bool)> best_so_far,
-                Done done);
+// Who watches `experiment`, the trial's, hears of it.
+void AddMetrics(const Edge& edge, model::ExperimentId experiment,
+                const model::AllocationId& allocation, std::vector<model::MetricReport> reports,
+                std::function<void(bool)> best_so_far, Done done);
 
 }  // namespace det::service
 

@@ -81,6 +81,19 @@ std::vector<api::DataPoint> ToCurve(const Reports& reports, const Names& names, 
   return curve;
 }
 
+// Of what ToCurve needs no more than it will show, where there is very much of it.
+template <class Request>
+absl::StatusOr<Reports> ReadCurve(store::Store& store, model::TrialId trial,
+                                  const std::string& group, const Names& names,
+                                  const Request& request) {
+  store::CurveQuery query{.trial = trial, .group = group};
+  if (!names.empty()) query.metric = names.front();
+  query.first_steps = request.start_batches();
+  if (request.end_batches() > 0) query.last_steps = request.end_batches();
+  query.most = request.max_datapoints() > 0 ? request.max_datapoints() : kPoints;
+  return store.runs().ReadCurve(query);
+}
+
 absl::StatusOr<store::TrialPage> TrialsOf(store::Store& store, int experiment) {
   const model::ExperimentId id(experiment);
   return store.ListTrials({.experiment = id});
@@ -167,11 +180,13 @@ absl::StatusOr<api::TrialsSampleResponse> ReadSample(store::Store& store,
   DET_ASSIGN_OR_RETURN(const store::TrialPage page, store.ListTrials(query));
   api::TrialsSampleResponse response;
   for (const store::TrialRecord& each : page.trials) {
-    DET_ASSIGN_OR_RETURN(const Reports reports, store.ListMetrics({each.trial.id}, group));
+    const Names names = {request.metric_name()};
+    DET_ASSIGN_OR_RETURN(const Reports reports,
+                         ReadCurve(store, each.trial.id, group, names, request));
     auto& trial = *response.add_trials();
     trial.set_trial_id(each.trial.id.value());
     *trial.mutable_hparams() = ToStruct(each.trial.hparams);
-    for (api::DataPoint& point : ToCurve(reports, {request.metric_name()}, request.start_batches(),
+    for (api::DataPoint& point : ToCurve(reports, names, request.start_batches(),
                                          request.end_batches(), request.max_datapoints())) {
       *trial.add_data() = std::move(point);
     }
@@ -195,7 +210,8 @@ absl::Status Compare(store::Store& store, const api::CompareTrialsRequest& reque
     api::ComparableTrial& out = *response->add_trials();
     *out.mutable_trial() = ToProto(record, LiveTrials(), {}, now);
     for (const auto& [group, names] : asked) {
-      DET_ASSIGN_OR_RETURN(const Reports reports, store.ListMetrics({record.trial.id}, group));
+      DET_ASSIGN_OR_RETURN(const Reports reports,
+                           ReadCurve(store, record.trial.id, group, names, request));
       api::DownsampledMetrics& metrics = *out.add_metrics();
       metrics.set_group(group);
       metrics.set_type(TypeOf(group));

@@ -39,6 +39,7 @@ Standing StandingOf(const cluster::Cluster& cluster, const model::AllocationId& 
   standing.trial = allocation->trial;
   standing.run_id = allocation->run_id;
   if (const experiment::Trial* trial = cluster.FindTrial(allocation->trial)) {
+    standing.experiment = trial->experiment;
     standing.progress = trial->progress;
     standing.runner_state = trial->runner_state;
   }

@@ -24,6 +24,7 @@ namespace det::service {
 struct Standing {
   bool live = false;
   model::TrialId trial;
+  model::ExperimentId experiment;
   int run_id = 0;
   // Of the trial, as it told last.
   double progress = 0;

@@ -253,13 +253,14 @@ class TaskRuntimeService final : public Service {
 
   Reactor* ReportTrialMetrics(Context* context, const api::ReportTrialMetricsRequest* request,
                               api::ReportTrialMetricsResponse*) {
-    return OfTrial(
-        context, DET_METHOD("ReportTrialMetrics"), request, request->metrics().trial_id(),
-        [this, request](const Caller& caller, Done done) {
-          auto reports = ToReports(ToReport(*request, caller.standing.run_id), edge_.clock->Now());
-          if (!reports.ok()) return done(reports.status());
-          AddMetrics(edge_, caller.allocation, *std::move(reports), nullptr, std::move(done));
-        });
+    return OfTrial(context, DET_METHOD("ReportTrialMetrics"), request,
+                   request->metrics().trial_id(), [this, request](const Caller& caller, Done done) {
+                     auto reports =
+                         ToReports(ToReport(*request, caller.standing.run_id), edge_.clock->Now());
+                     if (!reports.ok()) return done(reports.status());
+                     AddMetrics(edge_, caller.standing.experiment, caller.allocation,
+                                *std::move(reports), nullptr, std::move(done));
+                   });
   }
 
   Reactor* ReportCheckpoint(Context* context, const api::ReportCheckpointRequest* request,

@@ -30,6 +30,12 @@ class Topic {
     if (it->second.empty()) callbacks_.erase(it);
   }
 
+  // Whether anybody would hear of it.
+  bool IsHeard(const Key& key) {
+    std::lock_guard lock(mutex_);
+    return callbacks_.contains(key);
+  }
+
   void Notify(const Key& key) {
     std::lock_guard lock(mutex_);
     const auto it = callbacks_.find(key);

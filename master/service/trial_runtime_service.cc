@@ -88,12 +88,12 @@ class TrialRuntimeService final : public Service {
                                           trial::ReportMetricsResponse* response) {
     return OfOwnTrial(
         context, "det.trial.v1.TrialRuntime.ReportMetrics", request,
-        [this, request, response](Done done) {
+        [this, request, response](const Standing& standing, Done done) {
           const absl::Time now = edge_.clock->Now();
           absl::StatusOr<std::vector<model::MetricReport>> reports = ToReports(*request, now);
           if (!reports.ok()) return done(reports.status());
           AddMetrics(
-              edge_, Id(*request), *std::move(reports),
+              edge_, standing.experiment, Id(*request), *std::move(reports),
               [response](bool best) { response->set_best_so_far(best); }, std::move(done));
         });
   }
@@ -101,22 +101,23 @@ class TrialRuntimeService final : public Service {
   grpc::ServerUnaryReactor* ReportProgress(grpc::CallbackServerContext* context,
                                            const trial::ReportProgressRequest* request,
                                            trial::ReportProgressResponse*) {
-    return OfOwnTrial(
-        context, "det.trial.v1.TrialRuntime.ReportProgress", request, [this, request](Done done) {
-          SubmitAndFinish(edge_,
-                          cluster::ProgressReported{.allocation = Id(*request),
-                                                    .trial = model::TrialId(request->trial_id()),
-                                                    .progress = request->progress(),
-                                                    .runner_state = request->runner_state()},
-                          std::move(done));
-        });
+    return OfOwnTrial(context, "det.trial.v1.TrialRuntime.ReportProgress", request,
+                      [this, request](const Standing&, Done done) {
+                        SubmitAndFinish(
+                            edge_,
+                            cluster::ProgressReported{.allocation = Id(*request),
+                                                      .trial = model::TrialId(request->trial_id()),
+                                                      .progress = request->progress(),
+                                                      .runner_state = request->runner_state()},
+                            std::move(done));
+                      });
   }
 
   grpc::ServerUnaryReactor* ReportCheckpoint(grpc::CallbackServerContext* context,
                                              const trial::ReportCheckpointRequest* request,
                                              trial::ReportCheckpointResponse*) {
     return OfOwnTrial(context, "det.trial.v1.TrialRuntime.ReportCheckpoint", request,
-                      [this, request](Done done) {
+                      [this, request](const Standing&, Done done) {
                         auto event = ToEvent(*request, Id(*request), edge_.clock->Now());
                         if (!event.ok()) return done(event.status());
                         SubmitAndFinish(edge_, *std::move(event), std::move(done));
@@ -173,7 +174,7 @@ class TrialRuntimeService final : public Service {
   template <class Request>
   grpc::ServerUnaryReactor* OfOwnTrial(grpc::CallbackServerContext* context,
                                        std::string_view method, const Request* request,
-                                       absl::AnyInvocable<void(Done)> work) {
+                                       absl::AnyInvocable<void(const Standing&, Done)> work) {
     return OfOwn(
         context, method, request, [this, request, work = std::move(work)](Done done) mutable {
           WithStanding(edge_, Id(*request),
@@ -185,7 +186,7 @@ class TrialRuntimeService final : public Service {
                                absl::StrCat("allocation ", request->allocation_id(),
                                             " is not of trial ", request->trial_id())));
                          }
-                         work(std::move(done));
+                         work(*standing, std::move(done));
                        });
         });
   }

@@ -364,6 +364,16 @@ absl::Status FakeRuns::PutMetadata(model::TrialId id, const model::Value& metada
   return absl::OkStatus();
 }
 
+// Always all of it.
+absl::StatusOr<std::vector<model::MetricReport>> FakeRuns::ReadCurve(const CurveQuery& query) {
+  std::lock_guard lock(db_.mutex);
+  std::vector<model::MetricReport> curve = db_.Metrics(query.trial, query.group);
+  std::erase_if(curve, [&](const model::MetricReport& report) {
+    return report.steps_completed < query.first_steps || report.steps_completed > query.last_steps;
+  });
+  return curve;
+}
+
 absl::StatusOr<model::Value> FakeRuns::GetMetadata(model::TrialId id) {
   std::lock_guard lock(db_.mutex);
   if (!db_.trials.contains(id)) return NoSuchRun(id);

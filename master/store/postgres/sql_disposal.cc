@@ -98,6 +98,7 @@ constexpr const char* kRest[] = {
     // First: summaries of theirs that are being made are waited for.
     "DELETE FROM unsummarized u USING trials t WHERE t.experiment = $1 AND u.trial = t.id",
     "DELETE FROM metric_summaries s USING trials t WHERE t.experiment = $1 AND s.trial = t.id",
+    "DELETE FROM metric_peaks p USING trials t WHERE t.experiment = $1 AND p.trial = t.id",
     "DELETE FROM trials t WHERE t.experiment = $1 "
     "AND NOT EXISTS (SELECT FROM checkpoints c WHERE c.trial = t.id)",
     "UPDATE trials SET project = 0 WHERE experiment = $1",

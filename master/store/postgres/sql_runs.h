@@ -22,6 +22,7 @@ class SqlRuns final : public Runs {
   absl::StatusOr<std::vector<MetricName>> ListMetricNames(
       const std::vector<model::ExperimentId>& experiments) override;
   absl::StatusOr<std::vector<MetricRange>> MetricRanges(int32_t project) override;
+  absl::StatusOr<std::vector<model::MetricReport>> ReadCurve(const CurveQuery& query) override;
   absl::Status PutMetadata(model::TrialId id, const model::Value& metadata) override;
   absl::StatusOr<model::Value> GetMetadata(model::TrialId id) override;
   absl::StatusOr<std::vector<std::string>> ListMetadataValues(int32_t project,

@@ -144,6 +144,8 @@ class Experiment:
         while not self.reload().state.is_over:
             try:
                 for told in self._session.lines(f"/api/v1/experiments/{self.id}/watch"):
+                    if "experiment" not in told:
+                        continue  # news of metrics alone
                     state = ExperimentState.of(told["experiment"].get("state", ""))
                     if state.is_over:
                         break

@@ -20,18 +20,21 @@ export function useExperiment(id: number) {
         }),
       ),
   });
-  // News come in bursts: what hangs on them is read again at most once a second.
-  const renewParts = useRenewal({ queryKey: ["experiment-parts", id] }, 1000);
+  // News come in bursts: what hangs on them is read again twice a second at most, and with the 300 ms
+  // for which the master gathers metrics a report is on the page within a second.
+  const renewParts = useRenewal({ queryKey: ["experiment-parts", id] }, 500);
   const own = { queryKey: ["experiment", id], exact: true };
   const renew = useRenewal(own, 1000);
-  const { live } = useMessages<{ experiment: Experiment }>(
+  const { live } = useMessages<{ experiment?: Experiment }>(
     `/api/v1/experiments/${id}/watch`,
     ({ experiment }) => {
+      renewParts();
+      // News of metrics alone.
+      if (!experiment) return;
       // One copy alone: a second one would hide what is read after it, as the notes that were saved.
       client.setQueryData<typeof read.data>(own.queryKey, (old) => old && { ...old, experiment });
       // A read that is under way may bring what was before this message.
       if (client.isFetching(own) > 0) renew();
-      renewParts();
     },
   );
   const experiment: Experiment | undefined = read.data?.experiment;

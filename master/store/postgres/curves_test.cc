@@ -1,0 +1,94 @@
+// Curves of more reports than anybody can see.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "master/store/postgres/connection.h"
+#include "master/store/postgres/postgres_store.h"
+#include "master/store/postgres/testing/test_server.h"
+#include "master/store/testing/make.h"
+#include <gtest/gtest.h>
+
+namespace det::store {
+namespace {
+
+constexpr int kReports = 40000;  // at steps 10, 20, ...
+constexpr int64_t kHigh = 123450, kLow = 371230;
+
+class CurvesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto store = OpenPostgresStore(database_);
+    ASSERT_TRUE(store.ok()) << store.status();
+    store_ = *std::move(store);
+    ASSERT_TRUE(store_->Load().ok());
+    // Peaks are made in between, and kept up after that.
+    for (int first = 1; first <= kReports; first += 4000) {
+      std::vector<model::MetricReport> reports;
+      for (int i = first; i < first + 4000; ++i) {
+        const int64_t steps = i * 10;
+        const double value = steps == kHigh ? 100 : steps == kLow ? -100 : i % 7;
+        reports.push_back(MakeReport(1, "training", steps, value));
+      }
+      ASSERT_TRUE(store_->AddMetrics(reports).ok());
+    }
+  }
+  std::vector<int64_t> Steps(const CurveQuery& query) {
+    const auto curve = store_->runs().ReadCurve(query);
+    EXPECT_TRUE(curve.ok()) << curve.status();
+    std::vector<int64_t> steps;
+    if (!curve.ok()) return steps;
+    for (const model::MetricReport& report : *curve) steps.push_back(report.steps_completed);
+    EXPECT_TRUE(std::is_sorted(steps.begin(), steps.end()));
+    return steps;
+  }
+  void CheckWhole(const std::vector<int64_t>& steps) {
+    EXPECT_LE(steps.size(), 1000u);
+    EXPECT_GE(steps.size(), 300u);
+    EXPECT_EQ(steps.front(), 10);
+    EXPECT_EQ(steps.back(), kReports * 10);
+    for (const int64_t peak : {kHigh, kLow}) {
+      EXPECT_TRUE(std::binary_search(steps.begin(), steps.end(), peak)) << peak;
+    }
+  }
+  const CurveQuery whole_{.trial = model::TrialId(1), .group = "training", .most = 1000};
+  const std::string database_ = TestServer::Get().MakeDatabase();
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(CurvesTest, ItsEndsAndPeaksStay) {
+  CheckWhole(Steps(whole_));
+  CurveQuery few = whole_;
+  few.most = 20;
+  const std::vector<int64_t> steps = Steps(few);
+  EXPECT_LE(steps.size(), 20u);
+  for (const int64_t peak : {kHigh, kLow}) {
+    EXPECT_TRUE(std::binary_search(steps.begin(), steps.end(), peak)) << peak;
+  }
+}
+
+TEST_F(CurvesTest, APartThatIsShortEnoughIsWhole) {
+  CurveQuery part = whole_;
+  part.first_steps = 5000;
+  part.last_steps = 5990;
+  EXPECT_EQ(Steps(part).size(), 100u);
+  part.last_steps = 390000;
+  const std::vector<int64_t> steps = Steps(part);
+  EXPECT_LE(steps.size(), 1000u);
+  EXPECT_EQ(steps.front(), 5000);
+  EXPECT_EQ(steps.back(), 390000);
+}
+
+TEST_F(CurvesTest, OfAnOlderTrialPeaksAreMadeWhenSomebodyLooks) {
+  const auto connection = Connection::Open(database_);
+  ASSERT_TRUE(connection.ok());
+  ASSERT_TRUE((*connection)
+                  ->ExecScript("DELETE FROM metric_peaks; UPDATE metric_summaries SET portion = 0")
+                  .ok());
+  CheckWhole(Steps(whole_));
+  CheckWhole(Steps(whole_));
+}
+
+}  // namespace
+}  // namespace det::store
