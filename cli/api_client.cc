@@ -179,10 +179,12 @@ absl::Status ApiClient::AskSignedIn(absl::FunctionRef<absl::Status()> ask) const
 }
 
 absl::Status ApiClient::CallOnce(const std::string& url, absl::string_view method,
-                                 const Message& request, Message* response) const {
+                                 const Message& request, Message* response,
+                                 absl::Duration after_interrupt) const {
   DET_ASSIGN_OR_RETURN(HttpCall call, MakeCall(method, request));
   call.url = url;
   call.token = token();
+  call.after_interrupt = after_interrupt;
   if (urls_.size() > 1) call.timeout = kSilenceOfOneOfMany;
   std::string body;
   const absl::StatusOr<int> http = CallHttp(call, [&](int, absl::string_view piece) {
@@ -194,19 +196,22 @@ absl::Status ApiClient::CallOnce(const std::string& url, absl::string_view metho
   return proto::FromJson(body, response);
 }
 
-absl::Status ApiClient::Call(absl::string_view method, const Message& request,
-                             Message* response) const {
+absl::Status ApiClient::Call(absl::string_view method, const Message& request, Message* response,
+                             absl::Duration after_interrupt) const {
   absl::Duration pause = absl::Milliseconds(100);
   bool reached = false;
   while (true) {
     absl::Status status = AskSignedIn([&] {
-      return AskEach(
-          [&](const std::string& url) { return CallOnce(url, method, request, response); });
+      return AskEach([&](const std::string& url) {
+        return CallOnce(url, method, request, response, after_interrupt);
+      });
     });
     const bool passing = absl::IsUnavailable(status) || absl::IsAborted(status);
     reached = reached || !NobodyAnswered(status);
     if (!passing || !reached || pause > absl::Seconds(4)) return status;
-    if (const absl::Status waited = WaitFor(-1, 0, pause); absl::IsCancelled(waited)) return waited;
+    if (const absl::Status waited = WaitFor(-1, 0, pause); absl::IsCancelled(waited)) {
+      return after_interrupt > absl::ZeroDuration() ? status : waited;
+    }
     pause *= 2;
   }
 }

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "cli/credential.h"
 #include "cli/http_client.h"
 
@@ -42,9 +43,12 @@ class ApiClient {
   // `method` as "ExperimentService.GetExperiment". The refusal of the master comes back with its
   // code and its words; what keeps det from reaching it is UNAVAILABLE and says what to do. Calls
   // again, for a few seconds, while a master that was reached cannot answer: every method may be
-  // repeated.
+  // repeated. With `after_interrupt` an interrupt does not end the wait for an answer (HttpCall):
+  // DEADLINE_EXCEEDED and ABORTED then say that the request may have been granted, CANCELLED that
+  // it was never sent.
   absl::Status Call(absl::string_view method, const google::protobuf::Message& request,
-                    google::protobuf::Message* response) const;
+                    google::protobuf::Message* response,
+                    absl::Duration after_interrupt = absl::ZeroDuration()) const;
 
   // A method that streams. `message` is filled again for each element, then `each` is called; false
   // ends the stream, which is OK. ABORTED when the connection or the master ended it.
@@ -64,7 +68,7 @@ class ApiClient {
   absl::Status AskEach(absl::FunctionRef<absl::Status(const std::string& url)> ask) const;
   absl::Status CallOnce(const std::string& url, absl::string_view method,
                         const google::protobuf::Message& request,
-                        google::protobuf::Message* response) const;
+                        google::protobuf::Message* response, absl::Duration after_interrupt) const;
   // `ask` again where the refused token could be replaced.
   absl::Status AskSignedIn(absl::FunctionRef<absl::Status()> ask) const;
   std::string token() const { return credential_ == nullptr ? "" : credential_->token(); }

@@ -35,8 +35,9 @@ std::string ReadRequest(int fd) {
 
 }  // namespace
 
-FakeServer::FakeServer(std::vector<std::string> answers)
-    : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+FakeServer::FakeServer(std::vector<std::string> answers, std::function<void(int fd)> before_answer)
+    : before_answer_(std::move(before_answer)),
+      listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -60,6 +61,7 @@ void FakeServer::Serve(const std::vector<std::string>& answers) {
     const base::Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!fd.valid()) return;
     requests.push_back(ReadRequest(fd.get()));
+    if (before_answer_) before_answer_(fd.get());
     EXPECT_EQ(write(fd.get(), answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
   }
   // Whoever comes now is refused.

@@ -4,6 +4,7 @@
 #ifndef CLI_FAKE_SERVER_H_
 #define CLI_FAKE_SERVER_H_
 
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,7 +15,9 @@ namespace det::cli {
 
 class FakeServer {
  public:
-  explicit FakeServer(std::vector<std::string> answers);
+  // `before_answer` is called on the server's thread with the socket of whoever has asked.
+  explicit FakeServer(std::vector<std::string> answers,
+                      std::function<void(int fd)> before_answer = nullptr);
   // Those that nobody asked for by then are left.
   ~FakeServer();
 
@@ -26,6 +29,7 @@ class FakeServer {
  private:
   void Serve(const std::vector<std::string>& answers);
 
+  const std::function<void(int fd)> before_answer_;
   base::Fd listener_;
   int port_ = 0;
   std::thread thread_;

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
 #include "base/fd.h"
 #include "base/status_macros.h"
 #include "boost/asio/buffer.hpp"
@@ -72,6 +73,9 @@ class InterruptibleStream {
     }
   }
 
+  // From now on an interrupt ends no wait before it has lasted so long.
+  void OutlastInterrupt(absl::Duration patience) { after_interrupt_ = patience; }
+
   absl::Status Failure(const ErrorCode& error) const {
     if (!failure_.ok()) return failure_;
     return absl::AbortedError(error.message());
@@ -90,6 +94,10 @@ class InterruptibleStream {
       return false;
     }
     failure_ = WaitFor(fd_, events, timeout_);
+    if (absl::IsCancelled(failure_) && after_interrupt_ > absl::ZeroDuration()) {
+      if (last_ == absl::InfiniteFuture()) last_ = absl::Now() + after_interrupt_;
+      failure_ = WaitAnyway(fd_, events, last_ - absl::Now());
+    }
     if (!failure_.ok()) error = boost::asio::error::operation_aborted;
     return failure_.ok();
   }
@@ -97,6 +105,8 @@ class InterruptibleStream {
   const int fd_;
   TlsStream* const tls_;
   const absl::Duration timeout_;
+  absl::Duration after_interrupt_;
+  absl::Time last_ = absl::InfiniteFuture();  // of all waits, since an interrupt
   absl::Status failure_;
 };
 
@@ -180,6 +190,7 @@ absl::StatusOr<int> CallHttp(const HttpCall& call, BodySink sink) {
       error != boost::asio::error::connection_reset) {
     return stream.Failure(error);
   }
+  stream.OutlastInterrupt(call.after_interrupt);
   return ReadResponse(stream, sink);
 }
 

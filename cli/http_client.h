@@ -21,6 +21,9 @@ struct HttpCall {
   std::string body;    // JSON
   // Longest silence; a stream may be silent as long as it likes.
   absl::Duration timeout = absl::Minutes(1);
+  // How much longer the answer is awaited when det is interrupted after all was sent: for what
+  // must not be done without being known. Then DEADLINE_EXCEEDED, not CANCELLED.
+  absl::Duration after_interrupt = absl::ZeroDuration();
 };
 
 // Receives a body as it comes. An error ends the call and becomes its result.

@@ -29,6 +29,27 @@ void OnSignal(int signal) {
   Wake();
 }
 
+absl::Status Wait(int fd, short events, absl::Duration timeout, bool anyway) {
+  const absl::Time end = absl::Now() + timeout;
+  while (true) {
+    if (absl::Status status = CheckInterrupt(); !status.ok() && !anyway) return status;
+    pollfd fds[] = {{fd, events, 0}, {anyway ? -1 : wake_pipe[0], POLLIN, 0}};
+    int milliseconds = -1;
+    if (timeout != absl::InfiniteDuration()) {
+      const absl::Duration left =
+          std::clamp(end - absl::Now(), absl::ZeroDuration(), absl::Hours(1));
+      milliseconds =
+          static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1))));
+    }
+    const int ready = poll(fds, 2, milliseconds);
+    if (ready < 0 && errno != EINTR) {
+      return absl::InternalError(absl::StrCat("poll: ", strerror(errno)));
+    }
+    if (ready > 0 && fds[0].revents != 0) return absl::OkStatus();
+    if (ready == 0 && absl::Now() >= end) return absl::DeadlineExceededError("timed out");
+  }
+}
+
 }  // namespace
 
 void InstallInterrupt() {
@@ -58,24 +79,11 @@ absl::Status CheckInterrupt() {
 }
 
 absl::Status WaitFor(int fd, short events, absl::Duration timeout) {
-  const absl::Time end = absl::Now() + timeout;
-  while (true) {
-    if (absl::Status status = CheckInterrupt(); !status.ok()) return status;
-    pollfd fds[] = {{fd, events, 0}, {wake_pipe[0], POLLIN, 0}};
-    int milliseconds = -1;
-    if (timeout != absl::InfiniteDuration()) {
-      const absl::Duration left =
-          std::clamp(end - absl::Now(), absl::ZeroDuration(), absl::Hours(1));
-      milliseconds =
-          static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1))));
-    }
-    const int ready = poll(fds, 2, milliseconds);
-    if (ready < 0 && errno != EINTR) {
-      return absl::InternalError(absl::StrCat("poll: ", strerror(errno)));
-    }
-    if (ready > 0 && fds[0].revents != 0) return absl::OkStatus();
-    if (ready == 0 && absl::Now() >= end) return absl::DeadlineExceededError("timed out");
-  }
+  return Wait(fd, events, timeout, /*anyway=*/false);
+}
+
+absl::Status WaitAnyway(int fd, short events, absl::Duration timeout) {
+  return Wait(fd, events, timeout, /*anyway=*/true);
 }
 
 }  // namespace det::cli

@@ -28,6 +28,9 @@ absl::Status CheckInterrupt();
 // interrupted. A negative `fd` only waits.
 absl::Status WaitFor(int fd, short events, absl::Duration timeout);
 
+// The same, but goes on when interrupted: for an answer that has to be known. Never CANCELLED.
+absl::Status WaitAnyway(int fd, short events, absl::Duration timeout);
+
 }  // namespace det::cli
 
 #endif  // CLI_INTERRUPT_H_

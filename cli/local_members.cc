@@ -30,8 +30,8 @@ constexpr absl::Duration kStartLimit = absl::Seconds(60);
 constexpr absl::Duration kLook = absl::Milliseconds(5);
 
 // The last thing that a program wrote, without its name and the log's prefix; all lines of what it
-// said as itself.
-std::string LastWords(const std::string& log) {
+// said as itself, with `between` between them.
+std::string LastWords(const std::string& log, absl::string_view between) {
   const auto text = base::ReadFile(log);
   if (!text.ok()) return "";
   std::vector<std::string> last;
@@ -45,7 +45,7 @@ std::string LastWords(const std::string& log) {
     said = said || begins;
     last.emplace_back(line);
   }
-  return absl::StrJoin(last, "\n");
+  return absl::StrJoin(last, between);
 }
 
 // What `up` cannot do as the configuration says, before anything is started. `said`: the master's
@@ -86,7 +86,7 @@ absl::Status LocalCluster::CheckConfig(const std::string& program, std::vector<s
   fs::remove(log, error);
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(spawn));
   DET_ASSIGN_OR_RETURN(const base::ProcessExit exit, base::WaitForExit(child.pid));
-  const std::string words = LastWords(log);
+  const std::string words = LastWords(log, "\n");  // a problem in each
   fs::remove(log, error);
   if (!exit.ok()) return absl::FailedPreconditionError(words);
   return CheckAddress(words, state.tls, state.master_config);
@@ -141,7 +141,7 @@ absl::Status LocalCluster::StartMember(const std::string& name, const std::strin
 absl::Status LocalCluster::CheckMember(const ClusterMember& member) const {
   DET_RETURN_IF_ERROR(CheckInterrupt());
   if (IsAlive(member.process)) return absl::OkStatus();
-  const std::string words = LastWords(member.log);
+  const std::string words = LastWords(member.log, " | ");
   return absl::FailedPreconditionError(
       absl::StrCat("the ", member.name == "master" ? "master" : absl::StrCat("agent ", member.name),
                    " ended at its start: ", words.empty() ? "without a word" : words,
@@ -161,9 +161,9 @@ absl::Status LocalCluster::AwaitMaster(ClusterState* state) {
     DET_RETURN_IF_ERROR(CheckMember(master));
     WaitFor(-1, 0, kLook).IgnoreError();
   }
-  return absl::DeadlineExceededError(absl::StrCat("the master did not answer within ",
-                                                  absl::FormatDuration(kStartLimit), "; see ",
-                                                  master.log));
+  return absl::DeadlineExceededError(absl::StrCat(
+      "the master did not answer within ", absl::FormatDuration(kStartLimit),
+      "; what it waits for is said in ", master.log, "; mend that and say `up` again"));
 }
 
 absl::Status LocalCluster::AwaitAgents(const ClusterState& state) {
@@ -181,9 +181,9 @@ absl::Status LocalCluster::AwaitAgents(const ClusterState& state) {
     for (const ClusterMember& member : state.members) DET_RETURN_IF_ERROR(CheckMember(member));
     WaitFor(-1, 0, kLook).IgnoreError();
   }
-  return absl::DeadlineExceededError(absl::StrCat("the agents did not register within ",
-                                                  absl::FormatDuration(kStartLimit), "; see ",
-                                                  Path("log")));
+  return absl::DeadlineExceededError(absl::StrCat(
+      "the agents did not register within ", absl::FormatDuration(kStartLimit),
+      "; what they wait for is said in ", Path("log"), "; mend that and say `up` again"));
 }
 
 }  // namespace det::cli

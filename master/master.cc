@@ -160,7 +160,12 @@ absl::Status Master::Impl::OpenStore(const Config& config) {
                          store::EmbeddedPostgres::Start({.data_dir = data_dir_->path()}));
     connection = postgres_->connection_string();
   }
-  DET_ASSIGN_OR_RETURN(store_, store::OpenPostgresStore(connection));
+  absl::StatusOr<std::unique_ptr<store::Store>> opened = store::OpenPostgresStore(connection);
+  if (absl::IsUnavailable(opened.status()) && !config.db_url.empty()) {
+    return absl::UnavailableError(absl::StrCat(
+        opened.status().message(), "; start that server, or name the right one with --db-url"));
+  }
+  DET_ASSIGN_OR_RETURN(store_, std::move(opened));
   store_->OnFenced([this](const absl::Status& status) { Fail(status); });
   return auth::EnsureUsersAndTokens(*store_, data_dir_->path(),
                                     {.admin = config.admin_password,

@@ -1,5 +1,6 @@
 // det experiment create
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
 #include "cli/command.h"
@@ -7,6 +8,7 @@
 #include "cli/config_file.h"
 #include "cli/context_dir.h"
 #include "cli/follow.h"
+#include "cli/interrupt.h"
 #include "det/api/v1/common.pb.h"
 #include "det/api/v1/experiment.pb.h"
 
@@ -51,6 +53,25 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
   return request;
 }
 
+// Ctrl-C does not unmake what the master has been asked for: its id is waited for.
+constexpr absl::Duration kForTheId = absl::Seconds(5);
+
+// The call's result; after an interrupt with a word about what there may be now.
+absl::Status SayWhatIsLeft(Invocation& run, const absl::Status& called, int id) {
+  if (!Interrupted()) return called;
+  if (called.ok()) {
+    run.screen->Note(absl::StrCat("det: experiment ", id,
+                                  " was created; end it with `det experiment kill ", id, "`"));
+    return CheckInterrupt();
+  }
+  // The others say that there is none.
+  if (!absl::IsDeadlineExceeded(called) && !absl::IsAborted(called)) return called;
+  run.screen->Note(absl::StrCat("det: ", called.message(),
+                                "; whether the experiment was created, "
+                                "`det experiment list` will tell"));
+  return CheckInterrupt();
+}
+
 absl::StatusOr<int> RunCreate(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const api::v1::CreateExperimentRequest request, MakeRequest(run));
   return Create(run, request);
@@ -74,7 +95,10 @@ absl::StatusOr<int> FollowToEnd(Invocation& run, const ApiClient& api, int id) {
 absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentRequest& request) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::CreateExperimentResponse response;
-  DET_RETURN_IF_ERROR(api->Call("ExperimentService.CreateExperiment", request, &response));
+  const absl::Status called = api->Call("ExperimentService.CreateExperiment", request, &response,
+                                        request.validate_only() ? absl::ZeroDuration() : kForTheId);
+  DET_RETURN_IF_ERROR(
+      request.validate_only() ? called : SayWhatIsLeft(run, called, response.experiment().id()));
   for (const std::string& warning : response.config_warnings()) {
     run.screen->Note(absl::StrCat("warning: ", warning));
   }
@@ -116,7 +140,7 @@ Command ExperimentCreateCommand() {
       "Left out of the directory: .git, __pycache__, *.pyc, .DS_Store, .ipynb_checkpoints, "
       "bazel-*, and\nwhat a .detignore file names, in the manner of .gitignore. Limit: 95 MiB.\n"
       "With -f the exit code is 0 only if the experiment is COMPLETED; Ctrl-C leaves it running "
-      "(exit code 3)."};
+      "(exit code 3)\nand says how to end it."};
 }
 
 }  // namespace det::cli

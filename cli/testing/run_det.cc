@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -26,12 +27,13 @@ std::string Short(const std::string& request) {
 
 }  // namespace
 
-Said Det(const std::string& words, std::vector<std::string> answers) {
+Said Det(const std::string& words, std::vector<std::string> answers,
+         std::function<void(int fd)> before_answer) {
   std::vector<std::string> texts;
   for (const std::string& answer : answers) {
     texts.push_back(absl::StartsWith(answer, "HTTP") ? answer : Answer("200 OK", answer));
   }
-  FakeServer server(texts);
+  FakeServer server(texts, std::move(before_answer));
   std::vector<std::string> argv = absl::StrSplit(words, ' ', absl::SkipEmpty());
   for (std::string& word : argv) std::replace(word.begin(), word.end(), '~', ' ');
   static const auto& commands = *new std::vector<Command>(AllCommands());

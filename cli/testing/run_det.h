@@ -3,6 +3,7 @@
 #ifndef CLI_TESTING_RUN_DET_H_
 #define CLI_TESTING_RUN_DET_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,9 @@ struct Said {
 };
 
 // Runs det with the words (a "~" is a space); each answer, a body or a whole response, serves one
-// call. All have to be asked for.
-Said Det(const std::string& words, std::vector<std::string> answers);
+// call. All have to be asked for. `before_answer` as by FakeServer.
+Said Det(const std::string& words, std::vector<std::string> answers,
+         std::function<void(int fd)> before_answer = nullptr);
 
 // While it lives, the environment names no user and no token, and the cache of tokens is empty.
 class Nobody {

@@ -56,7 +56,7 @@ class BadInputTest(harness.ClusterTestCase):
         self.assertEqual(5, config["max_restarts"])
 
     def test_yaml_that_does_not_parse(self):
-        self.refused("name: x\nsearcher: {name: single\n", "bad.yaml:")
+        self.refused("name: x\nsearcher: {name: single\n", "bad.yaml:3: ")
 
     def test_an_unknown_key(self):
         self.refused(GOOD + "  slots_per_trail: 2\n", "bad.yaml:8", "slots_per_trail",
@@ -67,7 +67,7 @@ class BadInputTest(harness.ClusterTestCase):
                      "resources.slots_per_trial", "two")
 
     def test_a_missing_field(self):
-        self.refused(GOOD.replace("  metric: loss\n", ""), "bad.yaml", "searcher.metric")
+        self.refused(GOOD.replace("  metric: loss\n", ""), "bad.yaml:4: ", "searcher.metric")
 
     def test_every_problem_at_once(self):
         said = self.refused(GOOD.replace("slots_per_trial: 1", "slots_per_trial: -1") +

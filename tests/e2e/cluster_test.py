@@ -144,6 +144,23 @@ class LocalClusterTest(unittest.TestCase):
         self.assertIn("--data-dir", said)
         self.assertEqual(1, len(said.strip().splitlines()), said)
 
+    def test_a_database_that_does_not_start_is_said_in_one_line(self):
+        self.home.up()
+        self.home.det("deploy", "local", "down")
+        settings = os.path.join(self.home.data, "postgres/postgresql.conf")
+        with open(settings, encoding="utf-8") as f:
+            good = f.read()
+        with open(settings, "a", encoding="utf-8") as f:
+            f.write("no_such_setting = 1\n")
+        said = self.home.up(code=1).stderr
+        for words in ("PostgreSQL does not start", "no_such_setting", "mend that", settings):
+            self.assertIn(words, said)
+        self.assertEqual(1, len(said.strip().splitlines()), said)
+        self.assertEqual([], harness.processes_below(self.home.folder))
+        with open(settings, "w", encoding="utf-8") as f:
+            f.write(good)
+        self.home.up()
+
     def test_an_interrupt_during_up_leaves_nothing(self):
         with self.home.popen("deploy", "local", "up", "--port", self.home.port) as up:
             harness.eventually(lambda: harness.processes_below(self.home.data) or

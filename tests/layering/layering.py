@@ -1,4 +1,5 @@
-"""Checks every #include of the source tree against one table: who may include whom.
+"""Checks every #include of the source tree against one table: who may include whom; and that each
+folder with more than five files has a README.
 
 docs/architecture.md says why. A new folder needs a line in FOLDERS: the architecture is reviewed
 where it changes. Usage: layering.py ROOT (checks), layering.py --self-test DIR (checks itself).
@@ -116,6 +117,16 @@ LIBRARIES = (
     (r"(gtest|gmock|rapidcheck|benchmark)[/.]", (), ()),
 )
 
+# Folders with more than so many files say in a README what these are.
+MAX_UNEXPLAINED = 5
+README_TOPS = TOPS + ("deploy", "docs", "examples", "tests", "third_party", "tools", "webui")
+# Folder and all below it: why it needs none.
+NO_README = {
+    "tests/fuzz/corpus": "inputs of the fuzzers; a README would be one",
+}
+# What is made or installed, and not in the repository.
+NOT_SOURCES = ("__pycache__", "dist", "generated", "node_modules")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 MAX_LINES = {".h": 150, ".cc": 400}
 
@@ -228,6 +239,35 @@ def check_tree(root):
     return files, problems, warnings
 
 
+def needs_readme(folder, names):
+    """Whether these files in the folder ask for a README that is not among them."""
+    if any(folder == each or folder.startswith(each + "/") for each in NO_README):
+        return False
+    return len(names) > MAX_UNEXPLAINED and "README.md" not in names
+
+
+def unexplained(root):
+    for top in README_TOPS:
+        for directory, subdirectories, names in os.walk(os.path.join(root, top)):
+            subdirectories[:] = sorted(d for d in subdirectories if d not in NOT_SOURCES)
+            names = [name for name in names if not name.startswith(".")]
+            folder = os.path.relpath(directory, root)
+            if needs_readme(folder, names):
+                yield f"{folder}: {len(names)} files and no README.md, which says what they are"
+
+
+def self_test_readmes():
+    """How many of these cases come out wrong."""
+    six = [f"{i}.cc" for i in range(6)]
+    cases = (("base", six, True), ("base", six[1:], False), ("base", six + ["README.md"], False),
+             ("tests/fuzz/corpus/archive", six, False), ("tests/fuzz/corpus2", six, True))
+    wrong = [case for case in cases if needs_readme(*case[:2]) != case[2]]
+    for folder, names, needed in wrong:
+        print(f"self-test: {folder} with {len(names)} files: a README is "
+              f"{'' if needed else 'not '}needed, but the rule says otherwise")
+    return len(wrong)
+
+
 def self_test(fixtures):
     """Each line of a fixture: `good|bad  file  include`."""
     failures, cases = 0, 0
@@ -245,7 +285,7 @@ def self_test(fixtures):
                     print(f"{name}:{number}: {path} including {include} is {verdict}, "
                           f"but the table says: {why or 'good'}")
     print(f"self-test: {cases} cases, {failures} wrong")
-    return 0 if failures == 0 and cases > 0 else 1
+    return 0 if failures + self_test_readmes() == 0 and cases > 0 else 1
 
 
 def main(arguments):
@@ -257,11 +297,13 @@ def main(arguments):
     files, problems, warnings = check_tree(arguments[0])
     for warning in warnings:
         print("warning:", warning)
-    for problem in problems:
+    silent = list(unexplained(arguments[0]))
+    for problem in problems + silent:
         print(problem)
-    print(f"{files} files, {len(problems)} forbidden includes, {len(warnings)} long files")
+    print(f"{files} files, {len(problems)} forbidden includes, {len(warnings)} long files, "
+          f"{len(silent)} folders without README")
     # No files: looked in the wrong place.
-    return 1 if problems or files == 0 else 0
+    return 1 if problems or silent or files == 0 else 0
 
 
 if __name__ == "__main__":

@@ -161,8 +161,9 @@ absl::Status MakeCluster(const Layout& layout) {
                                     "--no-locale", "--no-sync", "--no-instructions"})));
   DET_ASSIGN_OR_RETURN(const base::ProcessExit exit, base::WaitForExit(child.pid));
   if (!exit.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("initdb failed in ", layout.cluster, ": ", LastWords(layout.log_path)));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "PostgreSQL's initdb fails in ", layout.cluster, ": ", LastWords(layout.log_path),
+        "; mend that and start the master again (log: ", layout.log_path, ")"));
   }
   // PG_VERSION last: it says that the rest is there.
   std::vector<fs::path> entries;
@@ -281,8 +282,10 @@ absl::Status EmbeddedPostgres::Impl::AwaitReady() {
     if (!ended) Shutdown(process_);
     (void)base::WaitForExit(pid_);
     pid_ = 0;
-    return absl::UnavailableError(absl::StrCat(
-        "PostgreSQL does not start: ", LastWords(layout_.log_path), "; see ", layout_.log_path));
+    return absl::UnavailableError(
+        absl::StrCat("PostgreSQL does not start: ", LastWords(layout_.log_path),
+                     "; mend that and start the master again (log: ", layout_.log_path,
+                     ", settings: ", layout_.cluster, "/postgresql.conf)"));
   }
   return absl::OkStatus();
 }

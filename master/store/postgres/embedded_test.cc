@@ -177,6 +177,8 @@ TEST(EmbeddedPostgresTest, SaysWhyItDoesNotStart) {
   ASSERT_FALSE(server.ok());
   EXPECT_THAT(std::string(server.status().message()), HasSubstr("no_such_setting"));
   EXPECT_THAT(std::string(server.status().message()), HasSubstr("postgres.log"));
+  EXPECT_THAT(std::string(server.status().message()), HasSubstr("start the master again"));
+  EXPECT_THAT(std::string(server.status().message()), HasSubstr("/postgres/postgresql.conf"));
 }
 
 TEST(EmbeddedPostgresTest, SaysWhenTheDirectoryCannotBeMade) {

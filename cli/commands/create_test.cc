@@ -1,0 +1,95 @@
+// det experiment create, interrupted while the master is asked. An interrupt stays for the life of
+// a process, so each case has one of its own.
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/interrupt.h"
+#include "cli/testing/run_det.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace det::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kCreated[] = R"({"experiment":{"id":7}})";
+
+// Whoever waits for an answer is interrupted, and the answer comes only after a while, in which he
+// who does not wait for it would hang up.
+void InterruptFirst(int fd) {
+  Interrupt();
+  pollfd client = {fd, POLLRDHUP, 0};
+  EXPECT_EQ(poll(&client, 1, /*ms=*/200), 0) << "det did not wait for the answer";
+}
+
+struct Ended {
+  int code = 0;
+  std::string said;
+};
+
+// Runs `create` in a process of its own, interrupted while the master is asked.
+Ended CreateInterrupted(const std::string& options, std::vector<std::string> answers) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    InstallInterrupt();
+    const std::string folder = ::testing::TempDir() + "create_test";
+    std::filesystem::create_directories(folder + "/context");
+    std::ofstream(folder + "/job.yaml") << "name: x\n";
+    const Said said =
+        Det("experiment create " + folder + "/job.yaml " + folder + "/context" + options,
+            std::move(answers), InterruptFirst);
+    const std::string text = said.err + said.out + said.code.status().ToString();
+    const bool whole = write(ends[1], text.data(), text.size()) == std::ssize(text);
+    const bool interrupted = absl::IsCancelled(said.code.status());
+    _exit(!whole || ::testing::Test::HasFailure() ? 9 : interrupted ? 3 : said.code.value_or(1));
+  }
+  close(ends[1]);
+  Ended ended;
+  char buffer[4096];
+  for (ssize_t got; (got = read(ends[0], buffer, sizeof(buffer))) > 0;) {
+    ended.said.append(buffer, static_cast<size_t>(got));
+  }
+  close(ends[0]);
+  int status = 0;
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ended;
+}
+
+TEST(CreateTest, AnInterruptWaitsForTheIdAndSaysIt) {
+  for (const char* options : {"", " -f", " --json"}) {
+    const Ended ended = CreateInterrupted(options, {kCreated});
+    EXPECT_EQ(ended.code, 3) << ended.said;
+    EXPECT_THAT(ended.said,
+                HasSubstr("experiment 7 was created; end it with `det experiment kill 7`"));
+  }
+}
+
+TEST(CreateTest, AnInterruptWithoutAnAnswerSaysThatItIsNotKnown) {
+  const Ended ended = CreateInterrupted("", {"HTTP"});
+  EXPECT_EQ(ended.code, 3) << ended.said;
+  EXPECT_THAT(ended.said, AllOf(HasSubstr("broke"), HasSubstr("`det experiment list` will tell")));
+}
+
+TEST(CreateTest, ARefusalIsSaidDespiteAnInterrupt) {
+  const Ended ended =
+      CreateInterrupted("", {"HTTP/1.1 400 Bad Request\r\nContent-Length: 36\r\n\r\n"
+                             R"({"error":{"error":"no name for it"}})"});
+  EXPECT_EQ(ended.code, 1) << ended.said;
+  EXPECT_THAT(ended.said, HasSubstr("no name for it"));
+}
+
+}  // namespace
+}  // namespace det::cli
