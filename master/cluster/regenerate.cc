@@ -46,7 +46,8 @@ std::vector<Effect> EffectsOf(const Cluster::State& state, const Allocation& a,
 
 absl::Time DeadlineOf(const Cluster::State& state, const Allocation& a) {
   if (a.state == AllocationState::kPreempting) return *a.deadline;
-  return a.state == AllocationState::kStopping ? absl::InfiniteFuture() : EndOfTime(state, a);
+  if (a.state == AllocationState::kStopping || !a.started_at) return absl::InfiniteFuture();
+  return *a.started_at + WorkLeft(state, state.trials.at(a.trial));
 }
 
 std::vector<Effect> Cluster::Regenerate() const {

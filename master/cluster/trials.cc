@@ -24,7 +24,7 @@ constexpr absl::Duration kKillGrace = absl::Seconds(1);
 void NewRun(Step& step, Trial& trial) {
   const Entry& entry = step.EntryOf(trial);
   const model::ResourcesConfig& resources = entry.experiment.config->resources;
-  if (TimeLeft(*entry.experiment.config, trial) <= absl::ZeroDuration()) {
+  if (WorkLeft(step.s, trial) <= absl::ZeroDuration()) {
     return Do(step, trial, experiment::TimeOver(trial, TimeIsOver(entry), step.now));
   }
   experiment::Allocation allocation;
@@ -74,7 +74,7 @@ void OnEnded(Step& step, Trial& trial) {
   Entry& entry = step.EntryOf(trial);
   const bool timed = trial.state == TrialState::kCanceled &&
                      trial.run_time > absl::ZeroDuration() &&
-                     TimeLeft(*entry.experiment.config, trial) <= absl::ZeroDuration();
+                     WorkLeft(step.s, trial) <= absl::ZeroDuration();
   if (bad || timed)
     entry.experiment.reason = absl::StrCat("trial ", trial.id.value(), ": ", trial.reason);
   Tell(step, entry, searcher::TrialExited{trial.request, EndOf(step, trial)});
