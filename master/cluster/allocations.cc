@@ -35,15 +35,6 @@ void StartShares(Step& step, const Allocation& a) {
   if (due != absl::InfiniteFuture()) step.Effect(SetDeadline{a.id, due});
 }
 
-// When it is stopped at the latest, so that the grace of a stop ends with its max_run_time.
-absl::Time StopAt(const Cluster::State& s, const Allocation& a) {
-  const absl::Time end = EndOfTime(s, a);
-  if (end == absl::InfiniteFuture()) return end;
-  const experiment::Trial& trial = s.trials.at(a.trial);
-  const auto& config = *s.experiments.at(trial.experiment).experiment.config;
-  return end - std::min(s.settings.stop_grace, TimeToLeave(s, config) / 2);
-}
-
 const std::string& WhyEnded(const Allocation& a) {
   return a.exit_message.empty() ? a.preemption_reason : a.exit_message;
 }
@@ -114,9 +105,7 @@ void Do(Step& step, Allocation& a, const AllocationActions& actions) {
 
 void Preempt(Step& step, Allocation& a, const std::string& reason) {
   experiment::Trial& trial = step.s.trials.at(a.trial);
-  const auto timeout = std::min(
-      absl::Seconds(step.EntryOf(trial).experiment.config->preemption_timeout_seconds),
-      std::max(StopAt(step.s, a) - step.now, absl::ZeroDuration()));
+  const absl::Duration timeout = TimeToSave(step.s, a, step.now);
   const AllocationActions actions = experiment::Preempt(a, reason, timeout, step.now);
   if (!actions.notify_preempt) return;
   step.Log(trial, a.id, model::LogLevel::kInfo,
@@ -139,9 +128,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event) {
     Do(step, trial, experiment::TimeOver(trial, TimeIsOver(step.EntryOf(trial)), step.now));
     // One that was on its way out already keeps to its own deadline.
   }
-  const absl::Duration grace =
-      std::clamp(EndOfTime(step.s, it->second) - step.now, absl::ZeroDuration(),
-                 step.s.settings.stop_grace);
+  const absl::Duration grace = std::clamp(EndOfTime(step.s, it->second) - step.now,
+                                          absl::ZeroDuration(), step.s.settings.stop_grace);
   const AllocationActions actions = experiment::OnDeadline(it->second, grace, step.now);
   if (actions.stop.empty()) return step.Finish();
   step.Log(trial, event.id, model::LogLevel::kWarning,

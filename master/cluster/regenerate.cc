@@ -50,6 +50,15 @@ absl::Time DeadlineOf(const Cluster::State& state, const Allocation& a) {
   return *a.started_at + WorkLeft(state, state.trials.at(a.trial));
 }
 
+absl::Duration TimeToSave(const Cluster::State& s, const Allocation& a, absl::Time now) {
+  const model::ExperimentConfig& config =
+      *s.experiments.at(s.trials.at(a.trial).experiment).experiment.config;
+  const absl::Time stop_at =
+      EndOfTime(s, a) - std::min(s.settings.stop_grace, TimeToLeave(s, config) / 2);
+  return std::min(absl::Seconds(config.preemption_timeout_seconds),
+                  std::max(stop_at - now, absl::ZeroDuration()));
+}
+
 std::vector<Effect> Cluster::Regenerate() const {
   std::vector<Effect> effects;
   for (const auto& [id, allocation] : state_->allocations) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "master/cluster/mirror.h"
 #include "master/cluster/parts.h"
+#include "master/cluster/regenerate.h"
 
 namespace det::cluster {
 namespace {
@@ -183,8 +184,7 @@ void Do(Step& step, Trial& trial, const TrialActions& actions) {
     const auto it = step.s.allocations.find(*trial.allocation);
     if (it != step.s.allocations.end()) {
       experiment::Allocation& allocation = it->second;
-      const auto timeout =
-          absl::Seconds(step.EntryOf(trial).experiment.config->preemption_timeout_seconds);
+      const absl::Duration timeout = TimeToSave(step.s, allocation, step.now);
       Do(step, allocation,
          actions.release == TrialActions::Release::kPreempt
              ? experiment::Preempt(allocation,
