@@ -219,10 +219,10 @@ bool WouldTake(const ClaimState& claim, const GangState& leaving) {
     const auto fits = [&](int slot) {
       return c.Matches(hold.node->slots[static_cast<size_t>(slot)].device);
     };
-    const bool matches = (c.shape.cpus > 0 && given.cpus > 0) ||
-                         (c.shape.memory > 0 && given.memory > 0) ||
-                         (c.shape.slots == 0 ? given.slots == 0
-                                             : std::any_of(hold.slots.begin(), hold.slots.end(), fits));
+    const bool matches =
+        (c.shape.cpus > 0 && given.cpus > 0) || (c.shape.memory > 0 && given.memory > 0) ||
+        (c.shape.slots == 0 ? given.slots == 0
+                            : std::any_of(hold.slots.begin(), hold.slots.end(), fits));
     return matches && CanHoldPart(*hold.node, c) && MayRunOn(*c.pool, c, *hold.node);
   });
 }
