@@ -74,6 +74,14 @@ constexpr char kLogin[] = "people log in with names and passwords of this master
         "it needs.",                                                                              \
     .target = DET_TARGET(DurationOf(pool.hold_after)), .default_json = "3", .min = 0,             \
     .max = kMaxInt                                                                                \
+  },                                                                                              \
+  {                                                                                               \
+    .path = prefix ".maintenance_lead",                                                           \
+    .description =                                                                                \
+        "How long before an announced maintenance of an agent no trial without "                  \
+        "max_run_time starts there any more.",                                                    \
+    .target = DET_TARGET(DurationOf(pool.maintenance_lead)), .default_json = "3600", .min = 0,    \
+    .max = kMaxInt                                                                                \
   }
 
 #define DET_DATABASE(name, words) \

@@ -135,6 +135,7 @@ resource_pools:
     allow_heterogeneous_fits: false
     backfill: false
     hold_after: 10m
+    maintenance_lead: 20m
 - pool_name: small
   max_aux_containers_per_agent: 7
   shared_devices: true
@@ -157,7 +158,8 @@ topology:
                                               .heterogeneous = false,
                                               .backfill = false,
                                               .hold_after = absl::Minutes(10),
-                                              .default_priority = 50},
+                                              .default_priority = 50,
+                                              .maintenance_lead = absl::Minutes(20)},
                           model::ResourcePool{.name = "small",
                                               .max_aux_per_agent = 7,
                                               .shared_devices = true,

@@ -194,6 +194,7 @@ TEST_F(QueueRoadTest, APoolKeepsWhatARequestLeavesOut) {
   request.set_name("night");
   request.set_policy("fair_share");
   request.set_hold_after_seconds(90);
+  request.set_maintenance_lead_seconds(600);
   api::ResourcePool pool;
   ASSERT_TRUE(Put(request, &pool).ok());
   EXPECT_EQ(pool.scheduler_type(), api::ResourcePool::SCHEDULER_TYPE_FAIR_SHARE);
@@ -205,6 +206,7 @@ TEST_F(QueueRoadTest, APoolKeepsWhatARequestLeavesOut) {
   ASSERT_TRUE(Put(request, &pool).ok());
   EXPECT_EQ(pool.scheduler_type(), api::ResourcePool::SCHEDULER_TYPE_FAIR_SHARE);
   EXPECT_EQ(pool.hold_after_seconds(), 90);
+  EXPECT_EQ(pool.maintenance_lead_seconds(), 600);
   EXPECT_TRUE(pool.preemption());
   request.set_policy("lottery");
   const grpc::Status status = Put(request, &pool);
@@ -214,6 +216,10 @@ TEST_F(QueueRoadTest, APoolKeepsWhatARequestLeavesOut) {
   request.clear_policy();
   request.set_hold_after_seconds(-1);
   EXPECT_EQ(Put(request, &pool).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  request.clear_hold_after_seconds();
+  request.set_maintenance_lead_seconds(1e12);
+  EXPECT_EQ(Put(request, &pool).error_message(),
+            "maintenance_lead_seconds: expected a number from 0 to 1e9, found 1e+12");
 
   api::BindRPToWorkspaceRequest bind;
   bind.set_resource_pool_name("night");

@@ -96,6 +96,7 @@ std::string Description(const ResourcePool& pool, const Style& style) {
        {"heterogeneous", flag(pool.heterogeneous())},
        {"backfill", flag(pool.backfill())},
        {"hold_after", Span(absl::Seconds(pool.hold_after_seconds()))},
+       {"maintenance_lead", Span(absl::Seconds(pool.maintenance_lead_seconds()))},
        {"default_priority", absl::StrCat(pool.default_priority())},
        {"max_aux_per_agent", absl::StrCat(pool.aux_container_capacity_per_agent())},
        {"shared_devices", flag(pool.shared_devices())}},
@@ -128,13 +129,15 @@ absl::StatusOr<int> RunDescribe(Invocation& run) {
   return kExitOk;
 }
 
-// The keys are the request's own fields; hold_after has a unit instead of a name with one.
+constexpr char kSeconds[] = "_seconds";
+
+// The keys are the request's own fields; a time has a unit instead of a name with one.
 std::vector<std::string> Keys() {
   std::vector<std::string> keys;
   const auto& descriptor = *PutResourcePoolRequest::descriptor();
   for (int i = 0; i < descriptor.field_count(); ++i) {
     const std::string& name = descriptor.field(i)->name();
-    if (name != "name") keys.push_back(name == "hold_after_seconds" ? "hold_after" : name);
+    if (name != "name") keys.emplace_back(absl::StripSuffix(name, kSeconds));
   }
   return keys;
 }
@@ -159,16 +162,17 @@ absl::Status SetFlag(const FieldDescriptor& field, const std::string& key, const
   return absl::OkStatus();
 }
 
-absl::Status SetHold(const std::string& value, PutResourcePoolRequest* request) {
+absl::Status SetTime(const FieldDescriptor& field, const std::string& key, const std::string& value,
+                     PutResourcePoolRequest* request) {
   double seconds = 0;
   absl::Duration span;
   if (absl::SimpleAtod(value, &seconds)) {
     span = absl::Seconds(seconds);
   } else if (!absl::ParseDuration(value, &span)) {
     return UsageError(
-        absl::StrCat("hold_after: expected a time such as 5m or 90s, found \"", value, "\""));
+        absl::StrCat(key, ": expected a time such as 5m or 90s, found \"", value, "\""));
   }
-  request->set_hold_after_seconds(absl::ToDoubleSeconds(span));
+  request->GetReflection()->SetDouble(request, &field, absl::ToDoubleSeconds(span));
   return absl::OkStatus();
 }
 
@@ -180,8 +184,9 @@ absl::Status SetKey(const std::string& word, PutResourcePoolRequest* request) {
   std::string key = word.substr(0, equals);
   std::replace(key.begin(), key.end(), '-', '_');
   const std::string value = word.substr(equals + 1);
-  if (key == "hold_after" || key == "hold_after_seconds") return SetHold(value, request);
-  const FieldDescriptor* field = PutResourcePoolRequest::descriptor()->FindFieldByName(key);
+  const auto& descriptor = *PutResourcePoolRequest::descriptor();
+  const FieldDescriptor* field = descriptor.FindFieldByName(key);
+  if (field == nullptr) field = descriptor.FindFieldByName(absl::StrCat(key, kSeconds));
   if (field == nullptr || key == "name") {
     const std::optional<std::string> near = Nearest(key, Keys());
     return UsageError(absl::StrCat("unknown setting \"", key, "\"; ",
@@ -191,6 +196,8 @@ absl::Status SetKey(const std::string& word, PutResourcePoolRequest* request) {
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return SetFlag(*field, key, value, request);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return SetTime(*field, key, value, request);
     case FieldDescriptor::CPPTYPE_INT32:
       return SetNumber(*field, key, value, request);
     default:

@@ -205,15 +205,20 @@ TEST(ResourcePoolTest, CreateAndSetAreToldApart) {
   const Said gone = Det("resource-pool set gpu policy=fifo", {kPools});
   EXPECT_THAT(std::string(gone.code.status().message()),
               HasSubstr("resource pool \"gpu\" does not exist; there are: default"));
-  const Said made = Det("resource-pool create gpu policy=fair_share preemption=true hold-after=90s",
-                        {kPools, R"({"resourcePool":{"name":"gpu"}})"});
+  const Said made =
+      Det("resource-pool create gpu policy=fair_share preemption=true hold-after=90s "
+          "maintenance-lead=2h",
+          {kPools, R"({"resourcePool":{"name":"gpu"}})"});
   ASSERT_TRUE(made.code.ok()) << made.code.status();
   EXPECT_THAT(made.requests[1], HasSubstr("PUT /api/v1/resource-pools/gpu"));
-  for (const char* part :
-       {R"("policy":"fair_share")", R"("preemption":true)", R"("holdAfterSeconds":90)"}) {
+  for (const char* part : {R"("policy":"fair_share")", R"("preemption":true)",
+                           R"("holdAfterSeconds":90)", R"("maintenanceLeadSeconds":7200)"}) {
     EXPECT_THAT(made.requests[1], HasSubstr(part));
   }
   EXPECT_THAT(made.requests[1], Not(HasSubstr("backfill")));
+  const Said wrong = Det("resource-pool set default maintenance-lead=soon", {kPools});
+  EXPECT_THAT(std::string(wrong.code.status().message()),
+              HasSubstr("maintenance_lead: expected a time such as 5m or 90s, found \"soon\""));
 }
 
 TEST(QuotaTest, WhatIsNotNamedStays) {

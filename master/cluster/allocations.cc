@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -30,8 +31,8 @@ void StartShares(Step& step, const Allocation& a) {
   const experiment::Experiment& e = step.EntryOf(trial).experiment;
   step.s.slot_time.Begin(a.id, experiment::OwnerName(e), e.config->workspace, HeldBy(a),
                          *a.started_at);
-  const absl::Time end = EndOfTime(step.s, a);
-  if (end != absl::InfiniteFuture()) step.Effect(SetDeadline{a.id, end});
+  const absl::Time due = DeadlineOf(step.s, a);
+  if (due != absl::InfiniteFuture()) step.Effect(SetDeadline{a.id, due});
 }
 
 const std::string& WhyEnded(const Allocation& a) {
@@ -104,8 +105,7 @@ void Do(Step& step, Allocation& a, const AllocationActions& actions) {
 
 void Preempt(Step& step, Allocation& a, const std::string& reason) {
   experiment::Trial& trial = step.s.trials.at(a.trial);
-  const auto timeout =
-      absl::Seconds(step.EntryOf(trial).experiment.config->preemption_timeout_seconds);
+  const absl::Duration timeout = TimeToSave(step.s, a, step.now);
   const AllocationActions actions = experiment::Preempt(a, reason, timeout, step.now);
   if (!actions.notify_preempt) return;
   step.Log(trial, a.id, model::LogLevel::kInfo,
@@ -123,15 +123,16 @@ absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event) {
     step.Effect(SetDeadline{event.id, due});
     return step.Finish();
   }
-  if (EndOfTime(step.s, it->second) <= step.now) {
-    experiment::Trial& trial = step.s.trials.at(it->second.trial);
+  experiment::Trial& trial = step.s.trials.at(it->second.trial);
+  if (it->second.started_at && *it->second.started_at + WorkLeft(step.s, trial) <= step.now) {
     Do(step, trial, experiment::TimeOver(trial, TimeIsOver(step.EntryOf(trial)), step.now));
     // One that was on its way out already keeps to its own deadline.
   }
-  const AllocationActions actions =
-      experiment::OnDeadline(it->second, step.s.settings.stop_grace, step.now);
+  const absl::Duration grace = std::clamp(EndOfTime(step.s, it->second) - step.now,
+                                          absl::ZeroDuration(), step.s.settings.stop_grace);
+  const AllocationActions actions = experiment::OnDeadline(it->second, grace, step.now);
   if (actions.stop.empty()) return step.Finish();
-  step.Log(step.s.trials.at(it->second.trial), event.id, model::LogLevel::kWarning,
+  step.Log(trial, event.id, model::LogLevel::kWarning,
            "the trial did not save and exit in time after it was preempted; stopping it");
   Do(step, it->second, actions);
   return step.Finish();

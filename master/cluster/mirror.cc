@@ -182,6 +182,17 @@ absl::Duration TimeLeft(const model::ExperimentConfig& config, const experiment:
                   absl::ZeroDuration());
 }
 
+absl::Duration TimeToLeave(const Cluster::State& s, const model::ExperimentConfig& config) {
+  if (!config.resources.max_run_time) return absl::ZeroDuration();
+  return std::min(absl::Seconds(config.preemption_timeout_seconds) + s.settings.stop_grace,
+                  absl::Seconds(*config.resources.max_run_time) / 8);
+}
+
+absl::Duration WorkLeft(const Cluster::State& s, const experiment::Trial& trial) {
+  const model::ExperimentConfig& config = *s.experiments.at(trial.experiment).experiment.config;
+  return TimeLeft(config, trial) - TimeToLeave(s, config);
+}
+
 absl::Time EndOfTime(const Cluster::State& s, const experiment::Allocation& a) {
   if (!a.started_at) return absl::InfiniteFuture();
   const experiment::Trial& trial = s.trials.at(a.trial);

@@ -40,8 +40,13 @@ absl::Status CanEverRun(const Cluster::State& s, const model::ExperimentConfig& 
                         const std::string& pool);
 // What the run may still take; infinite without max_run_time.
 absl::Duration TimeLeft(const model::ExperimentConfig& config, const experiment::Trial& trial);
-// When the run must end by its max_run_time; infinite without, or while it is queued.
+// When the run must have ended by its max_run_time; infinite without, or while it is queued.
 absl::Time EndOfTime(const Cluster::State& s, const experiment::Allocation& a);
+// How long before that it is asked to save and leave: the end is one, for whom it makes room too.
+// Its preemption_timeout and the grace of a stop, but at most an eighth of max_run_time.
+absl::Duration TimeToLeave(const Cluster::State& s, const model::ExperimentConfig& config);
+// What the trial may still work, before it has to leave; infinite without max_run_time.
+absl::Duration WorkLeft(const Cluster::State& s, const experiment::Trial& trial);
 
 }  // namespace det::cluster
 

@@ -46,7 +46,17 @@ std::vector<Effect> EffectsOf(const Cluster::State& state, const Allocation& a,
 
 absl::Time DeadlineOf(const Cluster::State& state, const Allocation& a) {
   if (a.state == AllocationState::kPreempting) return *a.deadline;
-  return a.state == AllocationState::kStopping ? absl::InfiniteFuture() : EndOfTime(state, a);
+  if (a.state == AllocationState::kStopping || !a.started_at) return absl::InfiniteFuture();
+  return *a.started_at + WorkLeft(state, state.trials.at(a.trial));
+}
+
+absl::Duration TimeToSave(const Cluster::State& s, const Allocation& a, absl::Time now) {
+  const model::ExperimentConfig& config =
+      *s.experiments.at(s.trials.at(a.trial).experiment).experiment.config;
+  const absl::Time stop_at =
+      EndOfTime(s, a) - std::min(s.settings.stop_grace, TimeToLeave(s, config) / 2);
+  return std::min(absl::Seconds(config.preemption_timeout_seconds),
+                  std::max(stop_at - now, absl::ZeroDuration()));
 }
 
 std::vector<Effect> Cluster::Regenerate() const {

@@ -16,6 +16,11 @@ std::vector<Effect> EffectsOf(const Cluster::State& state, const experiment::All
 // When its AllocationDeadline is due; InfiniteFuture: never.
 absl::Time DeadlineOf(const Cluster::State& state, const experiment::Allocation& allocation);
 
+// How long it has to save and leave when it is asked to now: its preemption_timeout, but no longer
+// than leaves the grace of a stop before the end of its max_run_time.
+absl::Duration TimeToSave(const Cluster::State& state, const experiment::Allocation& allocation,
+                          absl::Time now);
+
 }  // namespace det::cluster
 
 #endif  // MASTER_CLUSTER_REGENERATE_H_

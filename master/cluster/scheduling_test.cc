@@ -198,7 +198,7 @@ TEST_F(SchedulingTest, ATrialSavesAndEndsWhenItsTimeIsOver) {
   Apply(CreateExperiment{.config = config});
   const auto deadlines = Of<SetDeadline>(Tick());
   ASSERT_THAT(deadlines, SizeIs(1));
-  EXPECT_EQ(deadlines[0].at, now_ + absl::Hours(2));
+  EXPECT_EQ(deadlines[0].at, now_ + absl::Minutes(105)) << "an eighth is for leaving";
   Start("1.1.0");
   EXPECT_THAT(Apply(AllocationDeadline{AllocationId("1.1.0")}).changes, IsEmpty()) << "early";
   now_ = deadlines[0].at;
@@ -229,7 +229,7 @@ TEST_F(SchedulingTest, TimeIsCountedOverAllRuns) {
   AddAgent("a", 1);
   const auto deadlines = Of<SetDeadline>(Tick());
   ASSERT_THAT(deadlines, SizeIs(1));
-  EXPECT_EQ(deadlines[0].at, now_ + absl::Seconds(100) - used);
+  EXPECT_EQ(deadlines[0].at, now_ + absl::Seconds(87.5) - used);
   // A restarted master watches the time too.
   Restart();
   Outcome again;
@@ -240,6 +240,71 @@ TEST_F(SchedulingTest, TimeIsCountedOverAllRuns) {
   Exit("1.1.1", 1);
   EXPECT_EQ(trial(1).state, TrialState::kCanceled) << "no third run: its time is over";
   EXPECT_THAT(trial(1).reason, HasSubstr("max_run_time of 1m40s is over"));
+}
+
+TEST_F(SchedulingTest, WhoDoesNotListenIsGoneWhenItsTimeIsOver) {
+  AddAgent("a", 2);
+  auto config = MakeConfig();
+  config->resources.max_run_time = 800;
+  Create(config);
+  Start("1.1.0");
+  const absl::Time end = *allocation("1.1.0").started_at + absl::Seconds(800);
+  now_ = end - absl::Seconds(100);
+  const auto asked = Of<AnnouncePreemption>(Apply(AllocationDeadline{AllocationId("1.1.0")}));
+  ASSERT_THAT(asked, SizeIs(1));
+  EXPECT_EQ(asked[0].deadline, end - absl::Seconds(15)) << "a stop takes up to 15 s";
+  now_ = asked[0].deadline;
+  const auto stops = Of<StopTask>(Apply(AllocationDeadline{AllocationId("1.1.0")}));
+  ASSERT_THAT(stops, SizeIs(1));
+  EXPECT_EQ(now_ + stops[0].grace, end);
+}
+
+TEST_F(SchedulingTest, WhoIsAskedShortlyBeforeItsEndHasNoLongerThanThat) {
+  AddAgent("a", 1);
+  auto config = MakeConfig();
+  config->resources.max_run_time = 800;
+  Create(config);
+  Start("1.1.0");
+  const absl::Time end = *allocation("1.1.0").started_at + absl::Seconds(800);
+  now_ = end - absl::Seconds(200);
+  const auto asked = Of<AnnouncePreemption>(Apply(PauseExperiment{ExperimentId(1)}));
+  ASSERT_THAT(asked, SizeIs(1));
+  EXPECT_EQ(asked[0].deadline, end - absl::Seconds(15));
+}
+
+// The scheduler lends what a more important one waits for to who is gone before it is whole.
+TEST_F(SchedulingTest, ADeafBackfillerDelaysNobody) {
+  AddAgent("a", 2);
+  auto longer = MakeConfig();
+  longer->resources.max_run_time = 8000;
+  Create(longer);
+  Start("1.1.0");
+  const absl::Time whole_at = *allocation("1.1.0").started_at + absl::Seconds(8000);
+  auto both = MakeConfig();
+  both->resources.slots_per_trial = 2;
+  both->resources.is_single_node = true;
+  both->resources.priority = 10;
+  Create(both);
+  now_ += absl::Seconds(10);
+  auto deaf = MakeConfig();
+  deaf->resources.max_run_time = 7000;
+  Create(deaf);
+  Start("3.3.0");
+  ASSERT_EQ(allocation("3.3.0").state, model::AllocationState::kRunning);
+  EXPECT_TRUE(cluster_.IsBackfilled(AllocationId("3.3.0")));
+  absl::Time gone = absl::InfinitePast();
+  for (int timers = 0; timers < 3 && gone == absl::InfinitePast(); ++timers) {
+    Outcome due;
+    due.effects = cluster_.Regenerate();
+    for (const SetDeadline& deadline : Of<SetDeadline>(due)) {
+      if (deadline.allocation == AllocationId("3.3.0")) now_ = std::max(now_, deadline.at);
+    }
+    for (const StopTask& stop : Of<StopTask>(Apply(AllocationDeadline{AllocationId("3.3.0")}))) {
+      gone = now_ + stop.grace;
+    }
+  }
+  EXPECT_GT(gone, absl::InfinitePast()) << "it is stopped";
+  EXPECT_LE(gone, whole_at);
 }
 
 // ---- plans ----

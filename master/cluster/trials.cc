@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "master/cluster/mirror.h"
 #include "master/cluster/parts.h"
+#include "master/cluster/regenerate.h"
 
 namespace det::cluster {
 namespace {
@@ -24,7 +25,7 @@ constexpr absl::Duration kKillGrace = absl::Seconds(1);
 void NewRun(Step& step, Trial& trial) {
   const Entry& entry = step.EntryOf(trial);
   const model::ResourcesConfig& resources = entry.experiment.config->resources;
-  if (TimeLeft(*entry.experiment.config, trial) <= absl::ZeroDuration()) {
+  if (WorkLeft(step.s, trial) <= absl::ZeroDuration()) {
     return Do(step, trial, experiment::TimeOver(trial, TimeIsOver(entry), step.now));
   }
   experiment::Allocation allocation;
@@ -74,7 +75,7 @@ void OnEnded(Step& step, Trial& trial) {
   Entry& entry = step.EntryOf(trial);
   const bool timed = trial.state == TrialState::kCanceled &&
                      trial.run_time > absl::ZeroDuration() &&
-                     TimeLeft(*entry.experiment.config, trial) <= absl::ZeroDuration();
+                     WorkLeft(step.s, trial) <= absl::ZeroDuration();
   if (bad || timed)
     entry.experiment.reason = absl::StrCat("trial ", trial.id.value(), ": ", trial.reason);
   Tell(step, entry, searcher::TrialExited{trial.request, EndOf(step, trial)});
@@ -183,8 +184,7 @@ void Do(Step& step, Trial& trial, const TrialActions& actions) {
     const auto it = step.s.allocations.find(*trial.allocation);
     if (it != step.s.allocations.end()) {
       experiment::Allocation& allocation = it->second;
-      const auto timeout =
-          absl::Seconds(step.EntryOf(trial).experiment.config->preemption_timeout_seconds);
+      const absl::Duration timeout = TimeToSave(step.s, allocation, step.now);
       Do(step, allocation,
          actions.release == TrialActions::Release::kPreempt
              ? experiment::Preempt(allocation,

@@ -53,8 +53,10 @@ constexpr Field kFields[] = {
      .target = DET_AT(resources.device),
      .default_json = "\"\""},
     {.path = "resources.max_run_time",
-     .description = "How long a trial may run, over all its runs; then it saves a checkpoint and "
-                    "ends. Lets it fill holes that are too short for others.",
+     .description = "How long a trial may run, over all its runs. Before it is over, by "
+                    "preemption_timeout but at most by an eighth of it, the trial is asked to save "
+                    "and leave; at its end it is gone. Lets it fill holes that are too short for "
+                    "others.",
      .target = DET_TARGET(DurationOf(c.resources.max_run_time)),
      .default_json = "null",
      .min = 1,

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "master/scheduler/feasible.h"
 #include "master/scheduler/holdings.h"
 
@@ -102,21 +104,43 @@ ClaimState ClaimOneNode(const PoolState& pool, GangState& gang) {
   return claim;
 }
 
-// All that it can use: any slot that somebody else got would be one more to wait for.
+// Nodes with free slots, those with the most first, until `take` answers that it is enough.
+void ByFreeSlots(const View& view, absl::FunctionRef<bool(int rank)> take) {
+  for (int free = view.LargestFree(1 << 30); free > 0; free = view.LargestFree(free - 1)) {
+    for (int r = view.NextWithFree(free, 0); r >= 0; r = view.NextWithFree(free, r + 1)) {
+      if (take(r)) return;
+    }
+  }
+}
+
+// All that it can use: any slot that somebody else got would be one more to wait for. First those
+// that it could have now, then those that lack only cpus or memory, which it waits for there.
 ClaimState ClaimAllNodes(const PoolState& pool, GangState& gang) {
   const GangClass& c = *gang.gang_class;
   const View& view = c.view(kNow);
-  ClaimState claim{.gang = &gang, .holds = {}};
   int missing = c.shape.slots;
-  for (int free = view.LargestFree(1 << 30); free > 0 && missing > 0;
-       free = view.LargestFree(free - 1)) {
-    for (int r = view.NextWithFree(free, 0); r >= 0 && missing > 0;
-         r = view.NextWithFree(free, r + 1)) {
-      const int slots = std::min(missing, Usable(pool, c, r, kNow));
-      if (slots == 0) continue;
-      claim.holds.push_back(PickSlots(c, {pool.nodes[static_cast<size_t>(r)], slots}, kNow));
-      missing -= slots;
-    }
+  std::map<int, int> shares;  // slots by rank
+  ByFreeSlots(view, [&](int r) {
+    const int slots = std::min(missing, Usable(pool, c, r, kNow));
+    if (slots > 0) shares[r] = slots;
+    missing -= slots;
+    return missing == 0;
+  });
+  if (missing > 0 && !c.plain()) {
+    ByFreeSlots(view, [&](int r) {
+      const NodeState& node = *pool.nodes[static_cast<size_t>(r)];
+      if (!MayRunOn(pool, c, node)) return false;
+      const int most = std::min(view.free(r), MostOn(node, c));
+      const auto has = shares.find(r);
+      const int more = std::min(missing, most - (has == shares.end() ? 0 : has->second));
+      if (more > 0) shares[r] += more;
+      missing -= std::max(0, more);
+      return missing == 0;
+    });
+  }
+  ClaimState claim{.gang = &gang, .holds = {}};
+  for (const auto& [r, slots] : shares) {
+    claim.holds.push_back(PickSlots(c, {pool.nodes[static_cast<size_t>(r)], slots}, kNow));
   }
   if (c.plain() && !claim.holds.empty()) {
     const absl::Time whole = WholeInPool(pool, c, missing);
@@ -125,7 +149,7 @@ ClaimState ClaimAllNodes(const PoolState& pool, GangState& gang) {
   return claim;
 }
 
-// The slot that is shared already and has the most room.
+// The slot that is shared already and has the most room; else one that nobody has.
 ClaimState ClaimSharedSlot(const PoolState& pool, GangState& gang) {
   ClaimState claim{.gang = &gang, .holds = {}};
   const auto& shared = pool.index[kNow].shared;
@@ -133,10 +157,40 @@ ClaimState ClaimSharedSlot(const PoolState& pool, GangState& gang) {
     NodeState* node = pool.nodes[static_cast<size_t>(std::get<1>(*it))];
     const int slot = std::get<2>(*it);
     if (!gang.gang_class->Matches(node->slots[static_cast<size_t>(slot)].device)) continue;
-    if (!MayRunOn(pool, *gang.gang_class, *node)) continue;
+    if (!MayRunOn(pool, *gang.gang_class, *node) || !CanHold(*node, *gang.gang_class)) continue;
     claim.holds.push_back({.node = node, .slots = {slot}});
-    break;
+    return claim;
   }
+  NodeState* node = MostFree(pool, *gang.gang_class);
+  if (node != nullptr) claim.holds.push_back(PickSlots(*gang.gang_class, {node, 1}, kNow));
+  return claim;
+}
+
+// The part that is missing of what is asked for.
+double Missing(const Counted& counted, int64_t asked) {
+  if (asked <= 0) return 0;
+  const auto wanted = static_cast<double>(asked);
+  return std::max(0.0, 1 - static_cast<double>(FreeOf(counted, kNow)) / wanted);
+}
+
+// Cpus and memory for a gang without slots, on the node where the least of either is missing.
+// One that asks for neither waits for a place alone, and the first place that falls free is its.
+ClaimState ClaimWithoutSlots(const PoolState& pool, GangState& gang) {
+  const GangClass& c = *gang.gang_class;
+  ClaimState claim{.gang = &gang, .holds = {}};
+  if (c.shape.cpus == 0 && c.shape.memory == 0) return claim;
+  NodeState* best = nullptr;
+  double least = 0;
+  for (NodeState* node : pool.nodes) {
+    if (!pool.IsOpen(*node) || !MayRunOn(pool, c, *node) || !CanHold(*node, c)) continue;
+    const double missing =
+        std::max({Missing(node->cpus, c.shape.cpus), Missing(node->memory, c.shape.memory),
+                  Missing(node->places, 1)});
+    if (best != nullptr && missing >= least) continue;
+    best = node;
+    least = missing;
+  }
+  if (best != nullptr) claim.holds.push_back(PickSlots(c, {best, 0}, kNow));
   return claim;
 }
 
@@ -144,7 +198,7 @@ ClaimState ClaimSharedSlot(const PoolState& pool, GangState& gang) {
 
 ClaimState ChooseClaim(const PoolState& pool, GangState& gang) {
   const Shape& shape = gang.gang_class->shape;
-  if (shape.slots == 0) return {.gang = &gang, .holds = {}};
+  if (shape.slots == 0) return ClaimWithoutSlots(pool, gang);
   if (shape.fraction < kWhole) return ClaimSharedSlot(pool, gang);
   if (shape.single_node) return ClaimOneNode(pool, gang);
   return ClaimAllNodes(pool, gang);
@@ -161,9 +215,14 @@ bool WouldTake(const ClaimState& claim, const GangState& leaving) {
   const GangClass& c = *claim.gang->gang_class;
   return std::any_of(leaving.holds.begin(), leaving.holds.end(), [&](const Hold& hold) {
     if (hold.node->pool != c.pool || !c.pool->IsOpen(*hold.node)) return false;
-    const bool matches = std::any_of(hold.slots.begin(), hold.slots.end(), [&](int slot) {
+    const Shape& given = leaving.gang_class->shape;
+    const auto fits = [&](int slot) {
       return c.Matches(hold.node->slots[static_cast<size_t>(slot)].device);
-    });
+    };
+    const bool matches =
+        (c.shape.cpus > 0 && given.cpus > 0) || (c.shape.memory > 0 && given.memory > 0) ||
+        (c.shape.slots == 0 ? given.slots == 0
+                            : std::any_of(hold.slots.begin(), hold.slots.end(), fits));
     return matches && CanHoldPart(*hold.node, c) && MayRunOn(*c.pool, c, *hold.node);
   });
 }

@@ -24,13 +24,14 @@ struct ClaimState {
 
 // What a gang that fits nowhere should hold of what is free: all that it can use if it may run on
 // several nodes; otherwise of one node, that which has all it needs first, as far as that is known,
-// then that with the most free. May be nothing. Takes nothing yet.
+// then that with the most free. Without slots: cpus and memory of the node that lacks the least.
+// May be nothing. Takes nothing yet.
 ClaimState ChooseClaim(const PoolState& pool, GangState& gang);
 
 // The holds of a fitting.
 std::vector<Hold> HoldsOf(const GangClass& gang_class, const Fitting& fitting, Horizon horizon);
 
-// Whether a claim that lacks slots would have some of what the gang holds, were it to leave.
+// Whether a claim that lacks something would have some of what the gang holds, were it to leave.
 bool WouldTake(const ClaimState& claim, const GangState& leaving);
 
 void Apply(const ClaimState& claim);

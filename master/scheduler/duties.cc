@@ -67,7 +67,8 @@ bool AnybodyWaits(const PoolState& pool) {
     if (shape.slots == 0 || !gang_class->feasible) continue;
     for (const JobQueue* queue : gang_class->queues) {
       for (const GangState* gang : queue->gangs) {
-        if (!gang->fresh) return true;
+        // Whom a limit holds back would not start if others stayed as they are.
+        if (!gang->fresh && !RefusedBy(*gang)) return true;
       }
     }
   }

@@ -108,6 +108,10 @@ bool CanHold(const NodeState& node, const GangClass& c) {
   return c.shape.slots == 0 ? room.place : room.slots >= c.shape.slots;
 }
 
+int MostOn(const NodeState& node, const GangClass& c) {
+  return RoomOn(node, c, /*all_nodes=*/false).slots;
+}
+
 bool CanHoldPart(const NodeState& node, const GangClass& c) {
   if (c.shape.slots == 0 || c.shape.single_node) return CanHold(node, c);
   return RoomOn(node, c, /*all_nodes=*/false).slots > 0;

@@ -21,6 +21,9 @@ bool CanHold(const NodeState& node, const GangClass& gang_class);
 // Whether it has that, when it is empty, of a part of one: all of it where the gang needs one node.
 bool CanHoldPart(const NodeState& node, const GangClass& gang_class);
 
+// The most slots that one gang of the class could have of the empty node.
+int MostOn(const NodeState& node, const GangClass& gang_class);
+
 // Why no gang of the class ever fits, and the largest of its kind that does.
 std::string WhyInfeasible(const PoolState& pool, const GangClass& gang_class);
 

@@ -76,11 +76,17 @@ bool PoolPass::Run() {
 // Less important ones come now: what the more important ones wait for is theirs.
 void PoolPass::EnterLevel(int level) {
   level_ = level;
-  for (GangState* gang : soft_) AddClaim(*gang);
+  for (GangState* gang : soft_) {
+    if (!AddClaim(*gang)) --unsatisfied_[gang->gang_class->shape.slots == 0];
+  }
   soft_.clear();
   for (const auto& [shape, gang_class] : pool_.classes) {
     GangClass& c = *gang_class;
     if (!c.unclaimed || c.nothing_to_claim) continue;
+    if (c.shape.slots == 0) {
+      barred_without_slots_ = true;
+      continue;
+    }
     for (size_t device = 0; device < barred_.size(); ++device) {
       if (c.Matches(static_cast<int>(device))) barred_[device] = true;
     }
@@ -107,7 +113,7 @@ void PoolPass::Refuse(GangState& gang, const Refusal& refusal) {
 
 void PoolPass::Consider(GangState& gang) {
   GangClass& c = *gang.gang_class;
-  if (c.shape.slots > 0 && (strict_ != nullptr || IsBarred(c))) {
+  if ((c.shape.slots > 0 && strict_ != nullptr) || IsBarred(c)) {
     if (!c.failed) NoteFailure(gang);
     c.failed = c.done = true;
     return;
@@ -255,19 +261,28 @@ bool PoolPass::HoldsAtOnce(const GangState& gang) {
 
 void PoolPass::ClaimOrPass(GangState& gang) {
   GangClass& c = *gang.gang_class;
-  if (c.shape.slots > 0 && !pool_.config.backfill && strict_ == nullptr) strict_ = &gang;
-  if (c.nothing_to_claim || c.shape.slots == 0 || strict_ != nullptr) {
+  const bool only_slots = c.shape.slots > 0 && c.shape.cpus == 0 && c.shape.memory == 0;
+  if (c.shape.slots > 0 && !pool_.config.backfill && strict_ == nullptr) {
+    strict_ = &gang;
+    // Against those without slots, who go on.
+    if (!only_slots) AddClaim(gang);
+  }
+  const bool only_a_place = c.shape.slots == 0 && c.shape.cpus == 0 && c.shape.memory == 0;
+  if (c.nothing_to_claim || only_a_place || (c.shape.slots > 0 && strict_ != nullptr)) {
     c.done = true;
     return;
   }
-  if (unsatisfied_ + soft_.size() >= kMostClaims) {
+  size_t& unsatisfied = unsatisfied_[c.shape.slots == 0];
+  if (unsatisfied >= kMostClaims) {
     c.done = true;
     c.unclaimed = true;
-    if (barred_by_ == nullptr) barred_by_ = &gang;
-  } else if (HoldsAtOnce(gang)) {
-    AddClaim(gang);
-  } else {
+    const GangState*& barred_by = barred_by_[c.shape.slots == 0];
+    if (barred_by == nullptr) barred_by = &gang;
+  } else if (!HoldsAtOnce(gang)) {
     soft_.push_back(&gang);
+    ++unsatisfied;
+  } else if (AddClaim(gang)) {
+    ++unsatisfied;
   }
 }
 
@@ -278,7 +293,6 @@ bool PoolPass::AddClaim(GangState& gang) {
   ClaimState claim = ChooseClaim(pool_, gang);
   claim.lacks = true;
   c.nothing_to_claim = claim.holds.empty();
-  if (!c.nothing_to_claim) ++unsatisfied_;
   Apply(claim);
   // Also one of nothing: what falls free goes to it, so that nobody behind it asks for that.
   claims_.push_back(std::move(claim));
@@ -286,6 +300,7 @@ bool PoolPass::AddClaim(GangState& gang) {
 }
 
 bool PoolPass::IsBarred(const GangClass& c) const {
+  if (c.shape.slots == 0) return barred_without_slots_;
   for (size_t device = 0; device < barred_.size(); ++device) {
     if (barred_[device] && c.Matches(static_cast<int>(device))) return true;
   }

@@ -74,11 +74,12 @@ class PoolPass {
   int level_ = 0;
   std::vector<ClaimState> claims_;     // in order; some of nothing yet
   std::vector<GangState*> soft_;       // will claim when their equals are served
-  size_t unsatisfied_ = 0;             // claims of something, that nobody leaves for
+  size_t unsatisfied_[2] = {0, 0};     // claims that nobody leaves for: with slots, without
   int64_t soon_version_ = 0;           // counts what makes more slots free soon
   const GangState* strict_ = nullptr;  // without backfill: the first that waits for slots
   std::vector<bool> barred_;           // devices for which there are too many claims
-  const GangState* barred_by_ = nullptr;
+  bool barred_without_slots_ = false;  // too many claims of gangs without slots
+  const GangState* barred_by_[2] = {nullptr, nullptr};  // with slots, without
   std::vector<JobState*> closed_jobs_;
   std::vector<Owner*> closed_owners_;
   std::vector<GangState*> promised_;  // what others are leaving

@@ -23,7 +23,10 @@ void PoolPass::NoteFailure(GangState& gang) {
   c.note.emplace().at = pool_.notes->order->PlaceOf(gang);
   if (c.shape.slots > 0) {
     if (strict_ != nullptr) return NoteBehind(gang, *strict_);
-    if (barred_by_ != nullptr && IsBarred(c)) return NoteBehind(gang, *barred_by_);
+  }
+  const GangState* barred_by = barred_by_[c.shape.slots == 0];
+  if (barred_by != nullptr && IsBarred(c)) return NoteBehind(gang, *barred_by);
+  if (c.shape.slots > 0) {
     if (const GangState* ahead = WhoseClaimIsInTheWay(c)) return NoteBehind(gang, *ahead);
   }
   const bool by_slots = c.plain() && c.shape.slots > 0;

@@ -1,4 +1,5 @@
 // Rounds under each policy, and what no gang may suffer under any.
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -238,6 +239,28 @@ TEST(LimitsTest, HoldBackTheirOwnAndNobodyElse) {
         {.end = {"x"}, .starts = "y=a:0", .waits = "spent:OVER_QUOTA z:OVER_QUOTA"}});
 }
 
+// The example of Ghodsi et al. (NSDI 2011), with slots for memory: 9 cpus and 18 slots; ann's gangs
+// take a cpu and four slots, bob's three cpus and one slot. Shares after k and l of them: 4k/18,
+// 3l/9.
+TEST(FairShareTest, ComparesWhatEachHoldsMostOf) {
+  Node node = MakeNode("a", 18);
+  node.cpus = 9;
+  Snapshot snapshot = Cluster({node}, SchedulingPolicy::kFairShare);
+  for (int i = 0; i < 5; ++i) {
+    Submission ann = Of(OfJob(MakeGang(absl::StrCat("ann", i), 4), "of-ann"), "w", "ann");
+    ann.gang.cpus = 0.25;
+    Add(ann, snapshot);
+    Submission bob = Of(OfJob(MakeGang(absl::StrCat("bob", i), 1), "of-bob"), "w", "bob");
+    bob.gang.cpus = 3;
+    Add(bob, snapshot);
+  }
+  std::vector<std::string> order;
+  for (const Assignment& assignment : Schedule(snapshot).plan.assign) {
+    order.push_back(assignment.gang.value());
+  }
+  EXPECT_EQ(absl::StrJoin(order, " "), "ann0 bob0 ann1 bob1 ann2");
+}
+
 TEST(FitTest, TakesOneIslandAndOneSwitch) {
   Node node = MakeNode("a", 8);
   for (Slot& slot : node.slots) slot.island = slot.id % 2;
@@ -275,6 +298,21 @@ TEST(FitTest, StartsAnElasticGangWithWhatThereIsAndLetsItGrow) {
         {.end = {"e-"}, .starts = "e=a:0,1,2,3,4,5,6,7"}});
 }
 
+TEST(FitTest, WhoIsHeldBackByALimitDoesNotKeepAnElasticGangSmall) {
+  const Submission run = MakeGang("run", 4);
+  Submission over = OfJob(MakeGang("over", 2), "limited");
+  over.job.max_slots = 2;
+  Submission held = OfJob(MakeGang("held", 2), "limited");
+  held.job.max_slots = 2;
+  Submission elastic = MakeGang("e", 2);
+  elastic.gang.max_slots = 8;
+  Play(Cluster({MakeNode("a", 8)}),
+       {{.submit = {run, over, elastic, held},
+         .starts = "e=a:6,7 over=a:4,5 run=a:0,1,2,3",
+         .waits = "held:OVER_MAX_SLOTS"},
+        {.later = absl::Minutes(11), .end = {"run"}, .waits = "held:OVER_MAX_SLOTS", .asks = "e"}});
+}
+
 TEST(FitTest, KeepsClearOfMaintenance) {
   Snapshot snapshot = Cluster({MakeNode("a", 2)});
   const absl::Time begin = snapshot.now + absl::Minutes(50);
@@ -297,33 +335,82 @@ TEST(SchedulerTest, RefusesWhatCanNeverRunWithTheLargestThatCould) {
             "needs 5 slots on one agent; the largest agent of pool default has 4");
 }
 
-// Small gangs come for ever, as many as there is room for; a large one waits among them.
-class Starvation : public ::testing::TestWithParam<SchedulingPolicy> {};
+// Small gangs come for ever, as many as there is room for; large ones wait among them.
+class Starvation : public ::testing::TestWithParam<SchedulingPolicy> {
+ protected:
+  static constexpr int kMinutes = 120;
 
-TEST_P(Starvation, ALargeGangStartsThoughSmallOnesNeverCease) {
-  Snapshot snapshot = Cluster({MakeNode("a", 4), MakeNode("b", 4)}, GetParam());
-  Submission large = OnOne(MakeGang("large", 4));
-  int next = 0;
-  absl::Time started = absl::InfiniteFuture();
-  for (int minute = 0; minute < 60 && started == absl::InfiniteFuture(); ++minute) {
-    snapshot.now += absl::Minutes(1);
-    std::erase_if(snapshot.gangs, [&](const Gang& gang) {
-      return !gang.running_on.empty() && snapshot.now - gang.started_at >= absl::Minutes(10);
-    });
-    for (int i = 0; i < 4; ++i) {
-      Add(MakeGang(absl::StrCat("s", next++), 1), snapshot);
-      snapshot.gangs.back().queued_at = snapshot.now;
-    }
-    if (minute == 20) {
-      Add(large, snapshot);
-      snapshot.gangs.back().queued_at = snapshot.now;
-    }
-    Apply(Schedule(snapshot).plan, snapshot);
-    for (const Gang& gang : snapshot.gangs) {
-      if (gang.id == large.gang.id && !gang.running_on.empty()) started = snapshot.now;
-    }
+  static void Submit(Submission made, Snapshot& snapshot) {
+    Add(made, snapshot);
+    snapshot.gangs.back().queued_at = snapshot.now;
   }
-  EXPECT_NE(started, absl::InfiniteFuture());
+
+  // Whether all of `large`, who come after 20 minutes, have started when two hours are over. Small
+  // ones run for ten minutes, large ones for one.
+  static bool AllStart(Snapshot snapshot, const Submission& small, int each_minute,
+                       const std::vector<Submission>& large) {
+    std::set<std::string> missing;
+    for (const Submission& made : large) missing.insert(made.gang.id.value());
+    for (int minute = 0; minute < kMinutes && !missing.empty(); ++minute) {
+      snapshot.now += absl::Minutes(1);
+      std::erase_if(snapshot.gangs, [&](const Gang& gang) {
+        const bool is_small = gang.id.value().starts_with("small");
+        return !gang.running_on.empty() &&
+               snapshot.now - gang.started_at >= absl::Minutes(is_small ? 10 : 1);
+      });
+      for (int i = 0; i < each_minute; ++i) {
+        Submission made = MakeGang(absl::StrCat("small-", minute, "-", i), small.gang.slots);
+        made.gang.cpus = small.gang.cpus;
+        Submit(made, snapshot);
+      }
+      for (size_t i = 0; i < large.size() && minute == 20; ++i) Submit(large[i], snapshot);
+      const Plan plan = Schedule(snapshot).plan;
+      Apply(plan, snapshot);
+      for (const Assignment& assignment : plan.assign) missing.erase(assignment.gang.value());
+    }
+    return missing.empty();
+  }
+
+  static Node WithCpus(Node node, double cpus) {
+    node.cpus = cpus;
+    return node;
+  }
+  static Submission AsksCpus(Submission made, double cpus) {
+    made.gang.cpus = cpus;
+    return made;
+  }
+};
+
+TEST_P(Starvation, OneThatNeedsAWholeNodeStarts) {
+  EXPECT_TRUE(AllStart(Cluster({MakeNode("a", 4), MakeNode("b", 4)}, GetParam()), MakeGang("s", 1),
+                       4, {OnOne(MakeGang("large", 4))}));
+}
+
+TEST_P(Starvation, OneThatNeedsAllNodesStarts) {
+  EXPECT_TRUE(AllStart(Cluster({MakeNode("a", 4), MakeNode("b", 4)}, GetParam()), MakeGang("s", 1),
+                       4, {MakeGang("large", 8)}));
+}
+
+TEST_P(Starvation, OneWithoutSlotsThatNeedsManyCpusStarts) {
+  const Snapshot cluster =
+      Cluster({WithCpus(MakeNode("a", 1), 8), WithCpus(MakeNode("b", 1), 8)}, GetParam());
+  EXPECT_TRUE(
+      AllStart(cluster, AsksCpus(MakeGang("s", 0), 1), 4, {AsksCpus(MakeGang("large", 0), 8)}));
+}
+
+TEST_P(Starvation, OneWithASlotThatNeedsManyCpusStarts) {
+  const Snapshot cluster = Cluster({WithCpus(MakeNode("a", 2), 8)}, GetParam());
+  const Submission large = AsksCpus(MakeGang("large", 1), 8);
+  EXPECT_TRUE(AllStart(cluster, AsksCpus(MakeGang("s", 0), 1), 4, {large})) << "several nodes";
+  EXPECT_TRUE(AllStart(cluster, AsksCpus(MakeGang("s", 0), 1), 4, {OnOne(large)})) << "one node";
+}
+
+TEST_P(Starvation, MoreThanThereAreClaimsForStart) {
+  std::vector<Submission> large;
+  for (int i = 0; i < 70; ++i) large.push_back(OnOne(MakeGang(absl::StrCat("large", i), 4)));
+  std::vector<Node> nodes;
+  for (int i = 0; i < 4; ++i) nodes.push_back(MakeNode(absl::StrCat("n", i), 4));
+  EXPECT_TRUE(AllStart(Cluster(nodes, GetParam()), MakeGang("s", 1), 4, large));
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, Starvation,

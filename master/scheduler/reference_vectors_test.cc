@@ -1,6 +1,6 @@
 // The predecessor's own cases (scheduling, sections 4.2 to 4.4 of what is known of it), with what
-// it does and what this scheduler does. Where the two differ, docs/scheduling.md says why:
-// kDifferent and its table there are the same list.
+// it does and what this scheduler does. Where the two differ, the table of docs/scheduling.md,
+// Against the predecessor, says how; nothing compares that table with the cases here.
 #include <set>
 #include <string>
 #include <utility>

@@ -28,32 +28,120 @@ bool StartsIn(const Plan& plan, const Gang& gang) {
 
 const auto kNobody = [](const Gang&) { return false; };
 
-// Whether somebody of the same pool waits for slots whose claim may hold against the gang.
-bool WaitsBehind(const Snapshot& after, const Gang& gang) {
-  const auto place = [&](const Gang& g) {
-    const Job& job = JobOf(after, g.job);
-    return std::tuple(job.priority, job.position, g.submitted, g.id);
+// Where it stands in the queue of a policy with a fixed order.
+auto PlaceOf(const Snapshot& snapshot, const Gang& gang) {
+  const Job& job = JobOf(snapshot, gang.job);
+  const bool by_priority =
+      PoolOf(snapshot, gang.resource_pool).policy == SchedulingPolicy::kPriority;
+  return std::tuple(by_priority ? job.priority : 0, job.position, gang.submitted, gang.id);
+}
+
+// Those of its pool that wait ahead of the gang, and may hold what falls free.
+std::vector<Gang> WaitingAheadOf(const Snapshot& after, const Scheduled& scheduled,
+                                 const Gang& gang) {
+  std::vector<Gang> ahead;
+  for (const Gang& other : after.gangs) {
+    const auto waiting = scheduled.waiting.find(other.id);
+    if (other.resource_pool != gang.resource_pool || waiting == scheduled.waiting.end()) continue;
+    const Kind kind = waiting->second.kind;
+    const bool holds = kind == Kind::kNoCapacity || kind == Kind::kBehindOthers ||
+                       kind == Kind::kAwaitingPreemption || kind == Kind::kMaintenance;
+    if (holds && PlaceOf(after, other) < PlaceOf(after, gang)) ahead.push_back(other);
+  }
+  return ahead;
+}
+
+bool RunsWhere(const Snapshot& after, const Gang& other, const Gang& waiting) {
+  for (const model::Placement& placement : other.running_on) {
+    for (const Node& node : after.nodes) {
+      if (node.id != placement.agent) continue;
+      for (const Slot& slot : node.slots) {
+        const bool has = std::find(placement.slots.begin(), placement.slots.end(), slot.id) !=
+                         placement.slots.end();
+        if (has && CouldUse(after, waiting, node, slot)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// When all those up to `waiting` can have what they need together, as if they were one: no claim
+// of any of them is whole later. Nobody may know.
+std::optional<absl::Time> AllFitAt(const Snapshot& after, const Scheduled& scheduled,
+                                   Gang waiting) {
+  const auto behind = [&](const Gang& other) {
+    return StartsIn(scheduled.plan, other) && PlaceOf(after, waiting) < PlaceOf(after, other);
   };
-  return std::any_of(after.gangs.begin(), after.gangs.end(), [&](const Gang& other) {
-    return other.resource_pool == gang.resource_pool && other.running_on.empty() &&
-           other.slots > 0 && place(other) < place(gang);
+  if (!FitsAt(after, waiting, behind)) return std::nullopt;
+  for (const Gang& other : WaitingAheadOf(after, scheduled, waiting)) waiting.slots += other.slots;
+  return FitsAt(after, waiting, behind).value_or(absl::InfiniteFuture());
+}
+
+// Whether the other may have started on what somebody ahead of the gang waits for: it is over
+// before that one has all it needs. Or on what the gang waits for.
+bool LentTo(const Snapshot& after, const Scheduled& scheduled, const Gang& gang, const Gang& other,
+            bool by_itself = false) {
+  if (other.slots == 0 || other.max_run_time == absl::InfiniteDuration()) return false;
+  if (!PoolOf(after, gang.resource_pool).backfill) return false;
+  std::vector<Gang> ahead = WaitingAheadOf(after, scheduled, gang);
+  if (by_itself) ahead.push_back(gang);
+  return std::any_of(ahead.begin(), ahead.end(), [&](const Gang& waiting) {
+    if (waiting.slots == 0 || waiting.fraction < 1 || waiting.cpus > 0 || waiting.memory > 0) {
+      return false;
+    }
+    if (!RunsWhere(after, other, waiting)) return false;
+    const auto whole = AllFitAt(after, scheduled, waiting);
+    return whole && after.now + other.max_run_time <= *whole;
   });
 }
 
-// Nothing of a worse priority starts ahead of what would fit without it. But where somebody ahead
-// of both claims slots, with their cpus and memory: what ends by itself may use them; and a gang
-// that lacks such cpus or memory keeps nobody from the places for gangs without slots.
-void CheckOrder(const Snapshot& after, const Plan& plan, const Gang& gang) {
+bool IsBehind(const Snapshot& after, const Gang& gang, const Gang& other) {
   const model::ResourcePool& pool = PoolOf(after, gang.resource_pool);
-  if (pool.policy != SchedulingPolicy::kPriority) return;
-  const int priority = JobOf(after, gang.job).priority;
-  const bool others_claim = WaitsBehind(after, gang);
-  if (others_claim && gang.slots == 0 && (gang.cpus > 0 || gang.memory > 0)) return;
-  const auto less_important = [&](const Gang& other) {
-    const bool lent = others_claim && other.max_run_time != absl::InfiniteDuration();
-    return StartsIn(plan, other) && !lent && JobOf(after, other.job).priority > priority;
+  const auto own = PlaceOf(after, gang);
+  const auto its = PlaceOf(after, other);
+  const bool holds = gang.queued_at + pool.hold_after <= after.now;
+  return holds ? own < its : std::get<0>(own) < std::get<0>(its);
+}
+
+// A gang that may have slots of several nodes holds all that are free, until it has enough: nothing
+// behind it starts on one of them.
+void CheckClaim(const Snapshot& after, const Scheduled& scheduled, const Gang& gang) {
+  const model::ResourcePool& pool = PoolOf(after, gang.resource_pool);
+  const bool anywhere = !gang.single_node && pool.heterogeneous && gang.fraction == 1;
+  const bool only_slots = gang.slots > 0 && gang.cpus == 0 && gang.memory == 0;
+  const bool maintained = std::any_of(after.nodes.begin(), after.nodes.end(),
+                                      [](const Node& node) { return !node.maintenance.empty(); });
+  if (pool.policy == SchedulingPolicy::kFairShare || !anywhere || !only_slots || maintained) return;
+  // Who could not run in the empty pool holds nothing.
+  if (!FitsLeftover(after, gang, [](const Gang&) { return true; })) return;
+  for (const Gang& other : after.gangs) {
+    if (!StartsIn(scheduled.plan, other) || other.resource_pool != gang.resource_pool) continue;
+    if (other.fraction < 1 || !IsBehind(after, gang, other)) continue;
+    if (LentTo(after, scheduled, gang, other, /*by_itself=*/true)) continue;
+    EXPECT_FALSE(RunsWhere(after, other, gang))
+        << other.id << " has slots that are " << gang.id << "'s";
+  }
+}
+
+// Nothing that stands behind the gang starts where the gang would fit without it: nothing of a
+// worse priority, and none of its equals either once it has waited for hold_after. What those ahead
+// of it wait for is theirs, and lent to others.
+void CheckOrder(const Snapshot& after, const Scheduled& scheduled, const Gang& gang, Kind kind) {
+  const model::ResourcePool& pool = PoolOf(after, gang.resource_pool);
+  if (pool.policy == SchedulingPolicy::kFairShare) return;
+  const auto behind = [&](const Gang& other) {
+    return StartsIn(scheduled.plan, other) && other.resource_pool == gang.resource_pool &&
+           IsBehind(after, gang, other) && !LentTo(after, scheduled, gang, other);
   };
-  EXPECT_FALSE(FitsLeftover(after, gang, less_important))
+  Snapshot left = after;
+  if (kind == Kind::kBehindOthers) {
+    const std::vector<Gang> ahead = WaitingAheadOf(after, scheduled, gang);
+    const bool slots =
+        std::any_of(ahead.begin(), ahead.end(), [](const Gang& other) { return other.slots > 0; });
+    if (!pool.backfill && slots && gang.slots > 0) return;
+    left = WithoutWhatTheyWaitFor(after, ahead);
+  }
+  EXPECT_FALSE(FitsLeftover(left, gang, behind))
       << gang.id << " would fit without what started behind it";
 }
 
@@ -65,42 +153,79 @@ void CheckWaiting(const Snapshot& after, const Scheduled& scheduled) {
     const Kind kind = waiting->second.kind;
     EXPECT_FALSE(waiting->second.text.empty());
     EXPECT_EQ(kind == Kind::kBehindOthers, waiting->second.behind.has_value());
-    if (kind != Kind::kNoCapacity) continue;
-    EXPECT_FALSE(FitsLeftover(after, gang, kNobody)) << gang.id << " fits what was left over";
-    CheckOrder(after, scheduled.plan, gang);
+    if (kind == Kind::kNoCapacity) {
+      EXPECT_FALSE(FitsLeftover(after, gang, kNobody)) << gang.id << " fits what was left over";
+    }
+    if (kind == Kind::kNoCapacity || kind == Kind::kBehindOthers) {
+      CheckOrder(after, scheduled, gang, kind);
+      CheckClaim(after, scheduled, gang);
+    }
   }
 }
 
-// Where one gang alone asks others away: without any of them it would not fit.
-void CheckVictims(const Snapshot& before, const Scheduled& scheduled) {
-  const Plan& plan = scheduled.plan;
-  std::set<std::string> favoured;
-  for (const Preemption& p : plan.preempt) {
+bool AwaitsOthers(const Scheduled& scheduled, const Gang& gang) {
+  const auto waiting = scheduled.waiting.find(gang.id);
+  return waiting != scheduled.waiting.end() && waiting->second.kind == Kind::kAwaitingPreemption;
+}
+
+// Those of the pool for whom others leave, alone with what runs; but without those that are leaving
+// or were asked up to `last`, of whom `spared` stays, and without what the others hold that wait.
+Snapshot WithSpared(const Snapshot& after, const Scheduled& scheduled, size_t last, size_t spared) {
+  const std::vector<Preemption>& asked = scheduled.plan.preempt;
+  const auto asked_at = [&](const auto& matches) {
+    return static_cast<size_t>(std::find_if(asked.begin(), asked.end(), matches) - asked.begin());
+  };
+  std::string pool;
+  for (const Gang& gang : after.gangs) {
+    if (gang.id == *asked[last].in_favour_of) pool = gang.resource_pool;
+  }
+  Snapshot left = after;
+  std::vector<Gang> waiting;
+  for (const Gang& gang : after.gangs) {
+    if (gang.running_on.empty() && gang.resource_pool == pool && !AwaitsOthers(scheduled, gang)) {
+      waiting.push_back(gang);
+    }
+  }
+  std::erase_if(left.gangs, [&](const Gang& gang) {
+    if (gang.running_on.empty()) {
+      const size_t at = asked_at([&](const Preemption& p) { return p.in_favour_of == gang.id; });
+      const bool served = at == asked.size() || at <= last;
+      return gang.resource_pool != pool || !AwaitsOthers(scheduled, gang) || !served;
+    }
+    const size_t at = asked_at([&](const Preemption& p) { return p.victim == gang.id; });
+    return gang.leaving && at != spared && (at == asked.size() || at <= last);
+  });
+  for (Gang& gang : left.gangs) {
+    if (gang.running_on.empty()) gang.max_slots = 0;
+    gang.leaving = false;
+  }
+  return WithoutWhatTheyWaitFor(std::move(left), waiting);
+}
+
+// Each that is asked to go is needed when it is asked: were it to stay, and all others gone that
+// were asked so far, not all of those would start for whom they go.
+void CheckVictims(const Snapshot& before, const Snapshot& after, const Scheduled& scheduled) {
+  const std::vector<Preemption>& asked = scheduled.plan.preempt;
+  for (const Preemption& p : asked) {
     EXPECT_FALSE(p.reason.empty());
-    if (p.in_favour_of) favoured.insert(p.in_favour_of->value());
     for (const Gang& gang : before.gangs) {
       if (gang.id != p.victim) continue;
       EXPECT_TRUE(gang.preemptible && !gang.leaving && !gang.running_on.empty()) << gang.id;
     }
   }
-  const bool others_leave = std::any_of(before.gangs.begin(), before.gangs.end(),
-                                        [](const Gang& g) { return g.leaving; });
-  if (favoured.size() != 1 || others_leave) return;
-  for (const Preemption& p : plan.preempt) {
-    if (!p.in_favour_of) return;
-  }
-  for (const Gang& gang : before.gangs) {
-    if (gang.id.value() != *favoured.begin()) continue;
-    for (const Preemption& spared : plan.preempt) {
-      const auto gone = [&](const Gang& other) {
-        return other.id != spared.victim &&
-               std::any_of(plan.preempt.begin(), plan.preempt.end(),
-                           [&](const Preemption& p) { return p.victim == other.id; });
-      };
-      Snapshot after = before;
-      Apply(plan, after);
-      EXPECT_FALSE(FitsLeftover(after, gang, gone)) << spared.victim << " goes for nothing";
+  // What goes for nobody's sake gives room that nobody knew of.
+  const bool duties =
+      std::any_of(asked.begin(), asked.end(), [](const Preemption& p) { return !p.in_favour_of; });
+  for (size_t spared = 0; spared < asked.size() && !duties; ++spared) {
+    size_t last = spared;
+    while (last + 1 < asked.size() && asked[last + 1].in_favour_of == asked[spared].in_favour_of) {
+      ++last;
     }
+    const Snapshot without = WithSpared(after, scheduled, last, spared);
+    const auto waiting = std::count_if(without.gangs.begin(), without.gangs.end(),
+                                       [](const Gang& g) { return g.running_on.empty(); });
+    EXPECT_LT(Schedule(without).plan.assign.size(), static_cast<size_t>(waiting))
+        << asked[spared].victim << " goes for nothing";
   }
 }
 
@@ -113,7 +238,7 @@ void CheckPlan(const Snapshot& before, const Scheduled& scheduled) {
   }
   EXPECT_EQ(OverLimit(after, scheduled.plan), "");
   CheckWaiting(after, scheduled);
-  CheckVictims(before, scheduled);
+  CheckVictims(before, after, scheduled);
 }
 
 void CheckDeterminism(base::Rng& rng, const Snapshot& snapshot, const Scheduled& scheduled) {

@@ -78,6 +78,15 @@ api::ResourcePool::SchedulerType ToProto(model::SchedulingPolicy policy) {
   return api::ResourcePool::SCHEDULER_TYPE_UNSPECIFIED;
 }
 
+absl::StatusOr<absl::Duration> ToSpan(const char* field, double seconds) {
+  // Not a NaN either, and no overflow of what counts in nanoseconds.
+  if (!(seconds >= 0 && seconds < 1e9)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, ": expected a number from 0 to 1e9, found ", seconds));
+  }
+  return absl::Seconds(seconds);
+}
+
 void AddPolicy(const model::ResourcePool& pool, api::ResourcePool* out) {
   out->set_scheduler_type(ToProto(pool.policy));
   out->set_scheduler_fitting_policy(pool.fitting == model::FittingPolicy::kBest
@@ -87,6 +96,7 @@ void AddPolicy(const model::ResourcePool& pool, api::ResourcePool* out) {
   out->set_heterogeneous(pool.heterogeneous);
   out->set_backfill(pool.backfill);
   out->set_hold_after_seconds(absl::ToDoubleSeconds(pool.hold_after));
+  out->set_maintenance_lead_seconds(absl::ToDoubleSeconds(pool.maintenance_lead));
   out->set_default_priority(pool.default_priority);
   out->set_shared_devices(pool.shared_devices);
   out->set_aux_container_capacity_per_agent(pool.max_aux_per_agent);
@@ -205,13 +215,12 @@ absl::Status Apply(const api::PutResourcePoolRequest& request, model::ResourcePo
     pool->fitting = *fitting;
   }
   if (request.has_hold_after_seconds()) {
-    // Not a NaN either, and no overflow of what counts in nanoseconds.
-    if (!(request.hold_after_seconds() >= 0 && request.hold_after_seconds() < 1e9)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("hold_after_seconds: expected a number from 0 to 1e9, found ",
-                       request.hold_after_seconds()));
-    }
-    pool->hold_after = absl::Seconds(request.hold_after_seconds());
+    DET_ASSIGN_OR_RETURN(pool->hold_after,
+                         ToSpan("hold_after_seconds", request.hold_after_seconds()));
+  }
+  if (request.has_maintenance_lead_seconds()) {
+    DET_ASSIGN_OR_RETURN(pool->maintenance_lead,
+                         ToSpan("maintenance_lead_seconds", request.maintenance_lead_seconds()));
   }
   if (request.has_description()) pool->description = request.description();
   if (request.has_preemption()) pool->preemption = request.preemption();

@@ -60,11 +60,13 @@ class AgentTest(SchedulingTestCase):
 
 class PoolTest(SchedulingTestCase):
     def test_pools_are_made_changed_and_removed_while_it_runs(self):
-        self.home.det("resource-pool", "create", "night", "policy=fair_share", "hold-after=1h")
+        self.home.det("resource-pool", "create", "night", "policy=fair_share", "hold-after=1h",
+                      "maintenance-lead=20m")
         self.addCleanup(self.home.det, "resource-pool", "delete", "night", code=None)
         made = self.home.json("resource-pool", "describe", "night")
         self.assertEqual("SCHEDULER_TYPE_FAIR_SHARE", made["schedulerType"])
         self.assertEqual(3600, made["holdAfterSeconds"])
+        self.assertEqual(1200, made["maintenanceLeadSeconds"])
         self.assertEqual("runtime", made["source"])
         self.home.det("resource-pool", "set", "night", "policy=fifo")
         described = self.home.det("resource-pool", "describe", "night").stdout

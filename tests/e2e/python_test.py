@@ -166,6 +166,21 @@ class OneAgentTest(ScriptTestCase):
         self.assertEqual(1, described["restarts"])
         self.assertIn("rank 1 failed", described["runs"][0]["exitReason"])
 
+    def test_an_elastic_trial_starts_with_the_slots_that_are_free(self):
+        holder = self.home.create(
+            job(entrypoint="echo begun; sleep 600", resources={"slots_per_trial": 1}),
+            self.home.context())
+        self.says(self.home.first_trial(holder)["id"], "begun")
+        experiment = self.create(resources={"slots_per_trial": {"min": 1, "max": 2}})
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        trial = self.home.first_trial(experiment)["id"]
+        log = self.home.trial_log(trial)
+        self.assertIn("[rank=0] begins at 0 of run 0", log)
+        self.assertNotIn("[rank=1]", log)
+        self.assertEqual([1, 2, 3, 4], self.steps(trial, "training"))
+        self.home.det("experiment", "kill", holder)
+        self.home.finish(holder)
+
     def test_invalid_hyperparameters_are_not_tried_again(self):
         experiment = self.create(text=INVALID, max_restarts=3, hyperparameters={"lr": 2})
         self.home.finish(experiment)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -138,6 +139,44 @@ bool FitsLeftover(const Snapshot& snapshot, const Gang& gang,
     return entry.first > 0 && gang.slots % entry.first == 0 &&
            gang.slots / entry.first <= entry.second;
   });
+}
+
+bool CouldUse(const Snapshot& snapshot, const Gang& gang, const Node& node, const Slot& slot) {
+  return Open(snapshot, node, gang) && RightDevice(gang, slot);
+}
+
+Snapshot WithoutWhatTheyWaitFor(Snapshot snapshot, const std::vector<Gang>& waiting) {
+  const Snapshot before = snapshot;
+  for (const Gang& gang : waiting) {
+    for (size_t i = 0; i < snapshot.nodes.size(); ++i) {
+      Node& node = snapshot.nodes[i];
+      const Node& of = before.nodes[i];
+      if (!Open(before, of, gang)) continue;
+      for (size_t slot = 0; slot < of.slots.size() && gang.slots > 0; ++slot) {
+        if (CouldUse(before, gang, of, of.slots[slot])) node.slots[slot].enabled = false;
+      }
+      if (gang.cpus > 0) node.cpus = 0;
+      if (gang.memory > 0) node.memory = 0;
+      if (gang.slots == 0 && (gang.cpus > 0 || gang.memory > 0)) node.aux = 0;
+    }
+  }
+  return snapshot;
+}
+
+std::optional<absl::Time> FitsAt(const Snapshot& snapshot, const Gang& gang,
+                                 const std::function<bool(const Gang&)>& ignored) {
+  std::set<absl::Time> ends = {snapshot.now};
+  for (const Gang& other : snapshot.gangs) {
+    if (other.running_on.empty() || other.max_run_time == absl::InfiniteDuration()) continue;
+    ends.insert(other.started_at + other.max_run_time);
+  }
+  for (const absl::Time end : ends) {
+    const auto gone = [&](const Gang& other) {
+      return ignored(other) || other.leaving || other.started_at + other.max_run_time <= end;
+    };
+    if (FitsLeftover(snapshot, gang, gone)) return end;
+  }
+  return std::nullopt;
 }
 
 std::string WrongPlacement(const Snapshot& after, const Gang& gang) {

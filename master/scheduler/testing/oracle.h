@@ -3,7 +3,9 @@
 #define MASTER_SCHEDULER_TESTING_ORACLE_H_
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "master/scheduler/plan.h"
 #include "master/scheduler/snapshot.h"
@@ -14,6 +16,18 @@ namespace det::scheduler {
 // `ignored` holds: as if they were not there.
 bool FitsLeftover(const Snapshot& snapshot, const Gang& gang,
                   const std::function<bool(const Gang&)>& ignored);
+
+// Whether the gang could have the slot, were it free.
+bool CouldUse(const Snapshot& snapshot, const Gang& gang, const Node& node, const Slot& slot);
+
+// Without anything that one of the gangs could use and holds while it waits: slots, and cpus,
+// memory and places where they ask for those.
+Snapshot WithoutWhatTheyWaitFor(Snapshot snapshot, const std::vector<Gang>& waiting);
+
+// When the gang fits at the latest, as far as max_run_time tells, and those that are leaving go;
+// nullopt: nobody knows. Those for whom `ignored` holds are not there.
+std::optional<absl::Time> FitsAt(const Snapshot& snapshot, const Gang& gang,
+                                 const std::function<bool(const Gang&)>& ignored);
 
 // What is wrong with where the plan starts a gang: "" when nothing is. `after` is the snapshot with
 // the plan applied.

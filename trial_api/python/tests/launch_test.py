@@ -178,6 +178,19 @@ class LaunchTest(unittest.TestCase):
                          [env[name] for name in NAMES])
         self.assertEqual(("29444", "1"), (env["MASTER_PORT"], env["GROUP_RANK"]))
 
+    def test_an_elastic_trial_has_the_slots_that_it_got(self):
+        config = json.dumps({"resources": {"slots_per_trial": {"min": 1, "max": 4}}})
+        with fake_master() as master, as_task(
+                master, self.folder, DET_SLOT_IDS="[0, 1]", DET_EXPERIMENT_CONFIG=config):
+            path = "/api/v1/allocations/3.7.1/resources/agent-0/rendezvous"
+            for slots, size in (([2], 2), ([2, 1], 3)):
+                addresses = ["10.0.0.1", "10.0.0.2"][:len(slots)]
+                master.answers[path] = {
+                    "rendezvousInfo": {"addresses": addresses, "rank": 0, "slots": slots}}
+                layout = _layout.find_layout()
+                self.assertEqual((slots, size, 0), (layout.slots, layout.size, layout.node))
+                os.environ.pop("DET_RENDEZVOUS", None)
+
     def test_engines_that_start_ranks_themselves(self):
         one, two = (_layout.Layout(["a"] * n, [2] * n, 0) for n in (1, 2))
         with mock.patch("shutil.which", return_value="/bin/mpirun"):

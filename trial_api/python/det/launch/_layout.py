@@ -92,7 +92,10 @@ def common_environment(layout: Layout) -> Dict[str, str]:
 def _is_one_node(info: ClusterInfo) -> bool:
     resources = (info.trial.config.get("resources") or {}) if info.trial else {}
     wanted = resources.get("slots_per_trial")
-    return wanted is not None and int(wanted) <= max(len(info.slot_ids), 1)
+    # Of an elastic trial ({"min": 1, "max": 8}) only the rendezvous knows how many it got.
+    if not isinstance(wanted, (int, float)):
+        return False
+    return int(wanted) <= max(len(info.slot_ids), 1)
 
 
 def _free_ports(count: int) -> List[int]:
