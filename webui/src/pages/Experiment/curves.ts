@@ -6,6 +6,7 @@ type Trial = NonNullable<Message["TrialsSampleResponse"]["trials"]>[number];
 /** A trial's choice in a line: "lr 0.1, x 3". */
 export function hparamsText(hparams: Record<string, unknown> | undefined): string {
   return Object.entries(hparams ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
     .join(", ");
 }

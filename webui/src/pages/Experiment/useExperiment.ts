@@ -4,6 +4,7 @@ import { readLines, queryOf } from "@/api/lines";
 import type { Message } from "@/api/types";
 import { useRenewal } from "@/api/useRenewal";
 import { useMessages } from "@/api/useStream";
+import type { Origin } from "./propose";
 
 type Experiment = Message["Experiment"];
 
@@ -90,6 +91,40 @@ export function useSearch(id: number) {
           signal,
         }),
       ),
+  });
+}
+
+/** The trial that a new experiment starts from. */
+export function useOrigin(trialId: number | undefined) {
+  return useQuery({
+    queryKey: ["experiment-origin", trialId],
+    enabled: trialId !== undefined,
+    queryFn: async ({ signal }): Promise<Origin> => {
+      const params = { path: { trial_id: trialId ?? 0 } };
+      const { trial } = await dataOf(api.GET("/api/v1/trials/{trial_id}", { params, signal }));
+      return {
+        trialId: trialId ?? 0,
+        hparams: trial?.hparams ?? {},
+        length: trial?.totalBatchesProcessed ?? 0,
+      };
+    },
+  });
+}
+
+/** How far each trial has come, the best first (1,000 at most). */
+export function useLengths(id: number) {
+  return useQuery({
+    queryKey: ["experiment-parts", id, "lengths"],
+    queryFn: async ({ signal }) => {
+      const params = {
+        path: { experiment_id: id },
+        query: { limit: 1000, sortBy: "SORT_BY_BEST_VALIDATION_METRIC" as const },
+      };
+      const { trials = [] } = await dataOf(
+        api.GET("/api/v1/experiments/{experiment_id}/trials", { params, signal }),
+      );
+      return trials;
+    },
   });
 }
 
