@@ -25,6 +25,15 @@ export function columnsOf(points: readonly Point[], metric: string, axis: XAxis)
   return x.every(Number.isFinite) ? { x, y } : { x: new Float64Array(), y: new Float64Array() };
 }
 
+/** The points in the order of the axis: a machine counts its reports anew with each run, time goes on. */
+export function inOrder(points: readonly Point[], axis: XAxis): readonly Point[] {
+  if (axis !== "time") return points;
+  return points
+    .map((point) => ({ point, at: Date.parse(point.time ?? "") }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ point }) => point);
+}
+
 /** The first point at or after each time (milliseconds) on the axis; times after which there is none are left out. */
 export function placesOf(
   points: readonly Point[],
@@ -52,14 +61,18 @@ export function withGaps(
   return { x: Float64Array.from(out.x), y: Float64Array.from(out.y) };
 }
 
-/** Batches a second between neighbouring points, on the axis: how fast training was. */
-export function throughputOf(points: readonly Point[], axis: XAxis) {
+/** Batches a second between neighbouring points, on the axis: how fast training was. Not across the indices in `breaks`. */
+export function throughputOf(
+  points: readonly Point[],
+  axis: XAxis,
+  breaks: readonly number[] = [],
+) {
   const { x } = columnsOf(points, "", axis);
   const y = Float64Array.from(x, (_, i) => {
     const [before, now] = [points[i - 1], points[i]];
     const batches = (now?.batches ?? 0) - (before?.batches ?? 0);
     const seconds = (Date.parse(now?.time ?? "") - Date.parse(before?.time ?? "")) / 1000;
-    return before && batches > 0 && seconds > 0 ? batches / seconds : NaN;
+    return before && !breaks.includes(i) && batches > 0 && seconds > 0 ? batches / seconds : NaN;
   });
   return { x, y };
 }

@@ -51,6 +51,7 @@ export function useNames(experimentIds: readonly number[]) {
 export function useCurves(trialIds: readonly number[], metricId: string) {
   return useQuery({
     queryKey: ["compare", "curves", trialIds, metricId],
+    structuralSharing: false,
     enabled: trialIds.length > 0,
     queryFn: async ({ signal }) => {
       const query = { trialIds: [...trialIds], metricIds: [metricId], maxDatapoints: 1000 };

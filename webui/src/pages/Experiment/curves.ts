@@ -15,11 +15,13 @@ export function hparamsText(hparams: Record<string, unknown> | undefined): strin
 export function toSeries(trials: readonly Trial[], metric: string): Series[] {
   return trials.map((trial, rank) => {
     const data = trial.data ?? [];
-    const x = Float64Array.from(data, (point) => point.batches ?? 0);
-    const y = Float64Array.from(data, (point) => {
+    const x = new Float64Array(data.length);
+    const y = new Float64Array(data.length);
+    for (const [i, point] of data.entries()) {
       const value = (point.values as Record<string, unknown> | undefined)?.[metric];
-      return typeof value === "number" ? value : NaN;
-    });
+      x[i] = point.batches ?? 0;
+      y[i] = typeof value === "number" ? value : NaN;
+    }
     return { id: String(trial.trialId ?? 0), label: `trial ${trial.trialId ?? 0}`, x, y, rank };
   });
 }

@@ -4,6 +4,7 @@ import type { Message } from "@/api/types";
 import { LineChart } from "@/charts/LineChart";
 import {
   columnsOf,
+  inOrder,
   placesOf,
   throughputOf,
   withGaps,
@@ -14,7 +15,7 @@ import {
 import type { Series } from "@/charts/series";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
-import { duration } from "@/format";
+import { seconds } from "@/charts/format";
 import styles from "./Trial.module.css";
 import { metricsIn, unitOf } from "./system";
 import { useCheckpoints, useMetricNames, usePoints, type Metric } from "./useTrial";
@@ -162,7 +163,7 @@ function MetricChart({ trial, metric, axis, checkpoints, isThroughput = false }:
       series={series}
       xLabel={axis}
       syncKey="trial"
-      {...(axis === "time" && { formatX: duration })}
+      {...(axis === "time" && { formatX: seconds })}
     />
   );
 }
@@ -175,13 +176,14 @@ function seriesOf(
   starts: readonly number[],
   isThroughput: boolean,
 ): Series[] {
-  const columns = isThroughput ? throughputOf(points, axis) : columnsOf(points, name, axis);
+  const ordered = inOrder(points, axis);
+  const places = placesOf(ordered, starts, axis);
+  const breaks = places.map(({ index }) => index);
+  const columns = isThroughput
+    ? throughputOf(ordered, axis, breaks)
+    : columnsOf(ordered, name, axis);
   if (columns.x.length === 0) return [];
-  const places = placesOf(points, starts, axis);
-  const drawn = withGaps(
-    columns,
-    places.map(({ index }) => index),
-  );
+  const drawn = withGaps(columns, breaks);
   const restarts = places.map(({ at }) => at);
   return [{ id: name, label: name, rank: 0, ...drawn, checkpoints, restarts }];
 }

@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
-import { columnsOf, placesOf, throughputOf, withGaps } from "@/charts/points";
+import { columnsOf, inOrder, placesOf, throughputOf, withGaps } from "@/charts/points";
 import { Checkpoints } from "./Checkpoints";
 import { Runs } from "./Runs";
 import { metricsIn, unitOf } from "./system";
@@ -29,6 +29,14 @@ it("finds where a trial was started anew, and leaves a gap there", () => {
   expect([...gapped.x]).toEqual([10, 20, 25, 30]);
   expect([...gapped.y]).toEqual([0, 1, NaN, 2]);
   expect([...throughputOf(points, "time").y]).toEqual([NaN, 5, 5]);
+  expect([...throughputOf(points, "time", [2]).y]).toEqual([NaN, 5, NaN]);
+  const counted = [
+    { batches: 1, time: at(1) },
+    { batches: 1, time: at(5) },
+    { batches: 2, time: at(2) },
+  ];
+  expect(inOrder(counted, "time").map(({ time }) => time)).toEqual([at(1), at(2), at(5)]);
+  expect(inOrder(counted, "batches")).toBe(counted);
 });
 
 it("tells the machine's metrics from the training's", () => {
