@@ -40,7 +40,7 @@ export const routes: RouteObject[] = [
     hydrateFallbackElement: <></>,
     children: [
       page(paths.home, "Home", () => import("./pages/Home/Home")),
-      page(paths.cluster, "Cluster", () => import("./pages/Cluster/Cluster")),
+      page(`${paths.cluster}/:tab?`, "Cluster", () => import("./pages/Cluster/Cluster")),
       page(paths.experiments, "Experiments", () => import("./pages/Experiments/Experiments")),
       page("/experiments/:id/:tab?", "Experiment", () => import("./pages/Experiment/Experiment")),
       page("/trials/:id/:tab?", "Trial", () => import("./pages/Trial/Trial")),

@@ -25,8 +25,9 @@ await inBrowser(async (page, watch) => {
   const before = await best();
   await page.waitForFunction((was) => !document.body.innerText.includes(was), before);
   await inspect(page, "experiment");
+  const parts = page.getByRole("navigation", { name: "Parts of the experiment" });
   for (const tab of tabs) {
-    await page.getByRole("link", { name: new RegExp(`^${tab}`) }).click();
+    await parts.getByRole("link", { name: new RegExp(`^${tab}`) }).click();
     await inspect(page, `experiment-${tab.toLowerCase()}`);
   }
   await page.getByText("step 1 ").first().waitFor();

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { queryOf, readLines } from "./lines";
+import { linesOf, queryOf, readLines } from "./lines";
 
 const answer = (text: string) =>
   vi.stubGlobal(
@@ -13,6 +13,20 @@ it("reads each message of a stream", async () => {
     { id: "1" },
     { id: "2" },
   ]);
+});
+
+it("puts lines together however they are cut", async () => {
+  const pieces = ["a", "b\n", "\nc", "d\ne\nf", "g"].map((each) => new TextEncoder().encode(each));
+  const body = new ReadableStream<Uint8Array>({
+    pull: (to) => {
+      const next = pieces.shift();
+      if (next) to.enqueue(next);
+      else to.close();
+    },
+  });
+  const lines: string[] = [];
+  for await (const line of linesOf(body)) lines.push(line);
+  expect(lines).toEqual(["ab", "", "cd", "e", "fg"]);
 });
 
 it("tells an error that comes after messages", async () => {

@@ -6,16 +6,22 @@ type Line<T> = { result: T } | { error: { reason: string; error: string } };
 export async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  let rest = "";
+  // A line may come in a thousand pieces: they are looked at once, and put together at its end.
+  let pieces: string[] = [];
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
+      const [first = "", ...lines] = decoder.decode(value, { stream: true }).split("\n");
+      pieces.push(first);
+      if (lines.length === 0) continue;
+      const rest = lines.pop() ?? "";
+      yield pieces.join("");
+      pieces = [rest];
       yield* lines;
     }
-    if (rest) yield rest;
+    const last = pieces.join("");
+    if (last) yield last;
   } finally {
     // One who reads no further holds no connection; a body that has failed has none.
     reader.cancel().catch(() => undefined);

@@ -1,3 +1,5 @@
+import { duration } from "@/format";
+
 /** A number of the API: where its type says number it may be the text "NaN" or "Infinity", for which JSON has no number. */
 export function numberOf(said: number | string | undefined): number {
   return Number(said ?? NaN);
@@ -43,6 +45,11 @@ export function decimalsOf(values: readonly number[]): number {
     if (dot >= 0 && !text.includes("e")) most = Math.max(most, text.length - dot - 1);
   }
   return Math.min(4, most);
+}
+
+/** Seconds from a start: "2.5 s", "4 min 10 s". */
+export function seconds(value: number): string {
+  return Math.abs(value) < 60 ? `${formatNumber(value)} s` : duration(value);
 }
 
 /** Bytes with a unit: "14 GB" (powers of 1,000). */

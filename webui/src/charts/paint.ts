@@ -84,6 +84,7 @@ export function paint(
     strokeCurve(context, series.x, y, plane, width);
   }
   context.setLineDash([]);
+  paintRestarts(context, curves, area, plane, ratio);
   paintCheckpoints(context, curves, area, plane, ratio);
   context.restore();
 }
@@ -124,6 +125,35 @@ function paintCheckpoints(
       context.fill();
     }
   }
+}
+
+/** A dashed line across the plot, with a mark above, where a curve was started anew. */
+function paintRestarts(
+  context: CanvasRenderingContext2D,
+  curves: readonly Curve[],
+  area: Area,
+  plane: Plane,
+  ratio: number,
+) {
+  const places = new Set(curves.flatMap(({ series }) => series.restarts ?? []));
+  if (places.size === 0) return;
+  const colour = colourOf("--failed");
+  context.strokeStyle = context.fillStyle = colour;
+  context.lineWidth = ratio;
+  context.setLineDash([3 * ratio, 3 * ratio]);
+  for (const at of places) {
+    const x = Math.round(plane.toX(at)) + 0.5;
+    context.beginPath();
+    context.moveTo(x, area.top);
+    context.lineTo(x, area.top + area.height);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(x - 4 * ratio, area.top);
+    context.lineTo(x + 4 * ratio, area.top);
+    context.lineTo(x, area.top + 6 * ratio);
+    context.fill();
+  }
+  context.setLineDash([]);
 }
 
 /** The least and greatest value that is shown between two x, with a little room; [0, 1] of nothing. */

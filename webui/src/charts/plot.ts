@@ -38,12 +38,15 @@ const LOGARITHMIC: uPlot.Scale.Distr.Logarithmic = 3;
 // With so many curves a picture of them is moved while the pointer drags, and they are drawn after it.
 const MANY = 50;
 
+const SEEN = 50; // ms after which what was drawn is on the screen
+
 /** Draws curves into `element` by uPlot: its axes, crosshair and zoom, and our own fast painting. */
 export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   let curves: readonly Curve[] = [];
   let best: number | undefined;
   let full: [number, number] = [0, 1];
   let picture: { image: HTMLCanvasElement; area: Area } | undefined;
+  let copying: ReturnType<typeof setTimeout> | undefined;
   let isMoving = false;
   // Curves come with their height: each more would draw them all once more.
   let isSetting = false;
@@ -63,8 +66,18 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       return;
     }
     paint(u.ctx, curves, area, devicePixelRatio);
-    picture = curves.length >= MANY ? { image: copyOf(u.ctx.canvas, area), area } : undefined;
+    keepPicture(u, area);
     if (best !== undefined) drawBest(u.ctx, area, best);
+  };
+
+  // The picture is copied once it is seen: a copy waits for all that is drawn.
+  const keepPicture = (u: uPlot, area: Area) => {
+    picture = undefined;
+    clearTimeout(copying);
+    if (curves.length < MANY) return;
+    copying = setTimeout(() => {
+      picture = { image: copyOf(u.ctx.canvas, area), area };
+    }, SEEN);
   };
 
   const fitHeight = (u: uPlot) => {
@@ -139,6 +152,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     canvas: () => plot.ctx.canvas,
     destroy() {
       stopPanning();
+      clearTimeout(copying);
       plot.destroy();
     },
   };

@@ -24,3 +24,55 @@ export function columnsOf(points: readonly Point[], metric: string, axis: XAxis)
   });
   return x.every(Number.isFinite) ? { x, y } : { x: new Float64Array(), y: new Float64Array() };
 }
+
+/** The points in the order of the axis: a machine counts its reports anew with each run, time goes on. */
+export function inOrder(points: readonly Point[], axis: XAxis): readonly Point[] {
+  if (axis !== "time") return points;
+  return points
+    .map((point) => ({ point, at: Date.parse(point.time ?? "") }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ point }) => point);
+}
+
+/** The first point at or after each time (milliseconds) on the axis; times after which there is none are left out. */
+export function placesOf(
+  points: readonly Point[],
+  times: readonly number[],
+  axis: XAxis,
+): { at: number; index: number }[] {
+  const { x } = columnsOf(points, "", axis);
+  return times.flatMap((time) => {
+    const index = points.findIndex((point) => Date.parse(point.time ?? "") >= time);
+    return index < 0 || index >= x.length ? [] : { at: x[index] ?? 0, index };
+  });
+}
+
+/** The columns with a gap before each of the indices (ascending, above 0). */
+export function withGaps(
+  { x, y }: { x: Float64Array; y: Float64Array },
+  indices: readonly number[],
+): { x: Float64Array; y: Float64Array } {
+  const out = { x: [...x], y: [...y] };
+  for (const index of [...new Set(indices)].reverse()) {
+    if (index < 1) continue;
+    out.x.splice(index, 0, ((x[index - 1] ?? 0) + (x[index] ?? 0)) / 2);
+    out.y.splice(index, 0, NaN);
+  }
+  return { x: Float64Array.from(out.x), y: Float64Array.from(out.y) };
+}
+
+/** Batches a second between neighbouring points, on the axis: how fast training was. Not across the indices in `breaks`. */
+export function throughputOf(
+  points: readonly Point[],
+  axis: XAxis,
+  breaks: readonly number[] = [],
+) {
+  const { x } = columnsOf(points, "", axis);
+  const y = Float64Array.from(x, (_, i) => {
+    const [before, now] = [points[i - 1], points[i]];
+    const batches = (now?.batches ?? 0) - (before?.batches ?? 0);
+    const seconds = (Date.parse(now?.time ?? "") - Date.parse(before?.time ?? "")) / 1000;
+    return before && !breaks.includes(i) && batches > 0 && seconds > 0 ? batches / seconds : NaN;
+  });
+  return { x, y };
+}

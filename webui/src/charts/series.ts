@@ -9,6 +9,8 @@ export interface Series {
   rank: number;
   /** Lengths at which a checkpoint was saved: ticks on the x axis. */
   checkpoints?: readonly number[];
+  /** Where it was started anew: lines across the plot. */
+  restarts?: readonly number[];
 }
 
 /** The index of the element of ascending `x` that lies nearest to `at`; -1 of none. */

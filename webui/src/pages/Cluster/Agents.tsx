@@ -1,57 +1,140 @@
-import type { Message } from "@/api/types";
+import { useState } from "react";
+import { Link } from "react-router";
+import type { Job, Message } from "@/api/types";
+import { formatBytes } from "@/charts/format";
+import { strokeOf } from "@/charts/colours";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { paths } from "@/paths";
+import { AgentActions, SlotActions } from "./AgentActions";
 import styles from "./Cluster.module.css";
+import {
+  describe,
+  holdersOf,
+  isClosing,
+  kindOf,
+  rankOf,
+  type ColourBy,
+  type Kind,
+} from "./holders";
 
 type Agent = Message["Agent"];
 type Slot = Message["Slot"];
 
-type Kind = "used" | "free" | "off";
+const marks: Record<Exclude<Kind, "used">, string> = {
+  ...{ free: "", draining: "◔", disabled: "✕", quarantined: "!", away: "–" },
+};
 
-function kindOf(agent: Agent, slot: Slot): Kind {
-  if (slot.container?.id) return "used";
-  return agent.enabled && slot.enabled && !slot.draining ? "free" : "off";
+interface Shown {
+  jobs: ReadonlyMap<string, Job>;
+  colourBy: ColourBy;
+  /** Whether the user may take agents and slots out of use. */
+  mayChange: boolean;
 }
 
-const marks: Record<Kind, string> = { used: "●", free: "", off: "✕" };
-
-function describe(kind: Kind, slot: Slot): string {
-  const what = `slot ${slot.id ?? ""}${slot.device?.brand ? `, ${slot.device.brand}` : ""}`;
-  if (kind === "used") return `${what}: ${slot.container?.id ?? ""}`;
-  return `${what}: ${kind === "free" ? "free" : slot.reason || "takes no work"}`;
+interface CellProps extends Shown {
+  agent: Agent;
+  slot: Slot;
+  isChosen: boolean;
+  onChoose: () => void;
 }
 
-function AgentCard({ agent }: { agent: Agent }) {
+function SlotCell({ agent, slot, jobs, colourBy, isChosen, onChoose }: CellProps) {
+  const holders = holdersOf(slot, jobs);
+  const [first, ...others] = holders;
+  const kind = kindOf(agent, slot);
+  const words = describe(agent, slot, holders);
+  const { colour, dash } = strokeOf(first ? rankOf(first, colourBy) : 0);
+  const text =
+    colourBy === "user" ? (first?.username.slice(0, 3) ?? "") : String(first?.experimentId ?? "");
+  const used = first && {
+    borderColor: colour,
+    borderStyle: dash.length > 0 ? "dashed" : "solid",
+    background: `color-mix(in srgb, ${colour} 22%, var(--page))`,
+  };
+  const kindClass = `${styles.slot} ${styles[kind]} ${first && isClosing(agent, slot) ? styles.closing : ""}`;
+  return (
+    <li title={words}>
+      <button
+        type="button"
+        className={kindClass}
+        style={used}
+        aria-pressed={isChosen}
+        onClick={onChoose}
+      >
+        <span aria-hidden>
+          {kind === "used" ? `${text}${others.length > 0 ? "+" : ""}` : marks[kind]}
+        </span>
+        <span className="visually-hidden">{words}</span>
+      </button>
+    </li>
+  );
+}
+
+function factsOf(agent: Agent): string {
+  const now = Date.now();
+  const next = agent.maintenance?.find(({ end }) => Date.parse(end ?? "") > now);
+  const state = !agent.connected
+    ? "away"
+    : agent.draining
+      ? "draining"
+      : agent.enabled
+        ? ""
+        : "disabled";
+  return [
+    agent.resourcePools?.join(", "),
+    agent.memory ? formatBytes(Number(agent.memory)) : "",
+    next && `maintenance ${next.begin ?? ""}`,
+    state,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+function AgentCard({ agent, ...shown }: { agent: Agent } & Shown) {
+  const [chosen, setChosen] = useState<string>();
   const slots = Object.values(agent.slots ?? {});
-  const kinds = slots.map((slot) => kindOf(agent, slot));
-  const used = kinds.filter((kind) => kind === "used").length;
-  const state = !agent.connected ? "away" : agent.enabled ? "" : "disabled";
+  const used = slots.filter((slot) => kindOf(agent, slot) === "used").length;
+  const slot = slots.find(({ id }) => id === chosen);
+  const [holder] = slot ? holdersOf(slot, shown.jobs) : [];
   return (
     <li className={styles.agent}>
       <div className={styles.agentHead}>
         <h3>{agent.id}</h3>
-        <span>{[agent.resourcePools?.join(", "), state].filter(Boolean).join(" · ")}</span>
+        <span>{factsOf(agent)}</span>
         <span className="number">
           {used} / {slots.length}
         </span>
       </div>
       <ul className={styles.slots} aria-label={`Slots of ${agent.id ?? ""}`}>
-        {slots.map((slot, i) => {
-          const kind = kinds[i] ?? "off";
-          const words = describe(kind, slot);
-          return (
-            <li key={slot.id} className={`${styles.slot} ${styles[kind]}`} title={words}>
-              <span aria-hidden>{marks[kind]}</span>
-              <span className="visually-hidden">{words}</span>
-            </li>
-          );
-        })}
+        {slots.map((each) => (
+          <SlotCell
+            key={each.id}
+            {...shown}
+            agent={agent}
+            slot={each}
+            isChosen={each.id === chosen}
+            onChoose={() => setChosen(each.id === chosen ? undefined : (each.id ?? ""))}
+          />
+        ))}
       </ul>
+      {slot && (
+        <p className={styles.chosen}>
+          {holder && holder.experimentId > 0 && (
+            <Link to={paths.trial(holder.trialId)}>
+              Trial {holder.trialId} of {holder.experimentId} {holder.name}
+            </Link>
+          )}{" "}
+          {describe(agent, slot, holdersOf(slot, shown.jobs))}
+        </p>
+      )}
+      {shown.mayChange &&
+        (slot ? <SlotActions agent={agent} slot={slot} /> : <AgentActions agent={agent} />)}
     </li>
   );
 }
 
-/** Agents and their slots as a picture of what is used, free, and takes no work. */
-export function Agents({ agents }: { agents: Agent[] }) {
+/** Agents and their slots as a picture of who uses what; a slot that is chosen says more. */
+export function Agents({ agents, ...shown }: { agents: readonly Agent[] } & Shown) {
   if (agents.length === 0) {
     return (
       <EmptyState command="resolute-agent --master http://this-master:8080 --token-file agent.token">
@@ -62,7 +145,7 @@ export function Agents({ agents }: { agents: Agent[] }) {
   return (
     <ul className={styles.agents}>
       {agents.map((agent) => (
-        <AgentCard key={agent.id} agent={agent} />
+        <AgentCard key={agent.id} agent={agent} {...shown} />
       ))}
     </ul>
   );

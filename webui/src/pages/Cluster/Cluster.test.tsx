@@ -1,49 +1,146 @@
-import { render, screen, within } from "@testing-library/react";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { fireEvent, render, screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
 import { MemoryRouter } from "react-router";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import type { Job, Message } from "@/api/types";
 import { Agents } from "./Agents";
+import { sharesOf } from "./holders";
+import { moveBy, moveTo } from "./order";
 import { Queue } from "./Queue";
+import { usedBy, utilisationOf } from "./usage";
 
 const slot = (id: string, more = {}) => ({ id, enabled: true, device: { brand: "A100" }, ...more });
+const job = (id: string, more: Job = {}): Job => ({
+  ...{ jobId: `exp-${id}`, entityId: id, name: `n${id}`, username: "ann", userId: 2 },
+  ...{ requestedSlots: 8, allocatedSlots: 0, resourcePool: "gpu", priority: 42 },
+  ...more,
+});
+const jobs = new Map([["7", job("7", { name: "bert" })]]);
 
-test("each slot says what it does", () => {
+function show(page: React.ReactNode) {
+  const sent: string[] = [];
+  vi.stubGlobal(
+    "fetch",
+    vi.fn(async (request: Request) => {
+      sent.push(`${new URL(request.url).pathname} ${await request.text()}`.trim());
+      return Response.json({});
+    }),
+  );
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <MemoryRouter>{page}</MemoryRouter>
+    </QueryClientProvider>,
+  );
+  return sent;
+}
+
+const showAgents = (agents: Message["Agent"][], mayChange = false) =>
+  show(<Agents agents={agents} jobs={jobs} colourBy="experiment" mayChange={mayChange} />);
+
+test("each slot says what it does, and whose it is", () => {
   const slots = {
     "0": slot("0", { container: { id: "7.9.1" } }),
     "1": slot("1"),
     "2": slot("2", { enabled: false, reason: "too hot" }),
+    "3": slot("3", { quarantined: true, reason: "failed 3 tasks" }),
+    "4": slot("4", { draining: true, enabled: false, container: { id: "7.9.1" } }),
+    "5": slot("5", { containers: [{ id: "7.9.1" }, { id: "8.11.0" }], container: { id: "7.9.1" } }),
   };
-  render(<Agents agents={[{ id: "node-1", connected: true, enabled: true, slots }]} />);
+  showAgents([{ id: "node-1", connected: true, enabled: true, slots }]);
   const list = within(screen.getByRole("list", { name: "Slots of node-1" }));
   expect(list.getAllByRole("listitem").map((item) => item.title)).toEqual([
-    "slot 0, A100: 7.9.1",
+    "slot 0, A100: experiment 7 (bert), trial 9, by ann",
     "slot 1, A100: free",
-    "slot 2, A100: too hot",
+    "slot 2, A100: disabled: too hot",
+    "slot 3, A100: quarantined: failed 3 tasks",
+    "slot 4, A100: experiment 7 (bert), trial 9, by ann; takes nothing after it",
+    "slot 5, A100: experiment 7 (bert), trial 9, by ann; experiment 8, trial 11",
   ]);
-  expect(screen.getByText("1 / 3")).toBeVisible();
+  expect(screen.getByText("3 / 6")).toBeVisible();
 });
 
 test("an agent that is away says so", () => {
-  render(<Agents agents={[{ id: "n", connected: false, resourcePools: ["gpu"], slots: {} }]} />);
+  showAgents([{ id: "n", connected: false, resourcePools: ["gpu"], slots: {} }]);
   expect(screen.getByText("gpu · away")).toBeVisible();
+  expect(screen.queryByRole("button", { name: /Drain/ })).toBeNull();
+});
+
+test("who may takes agents and slots out of use", async () => {
+  const agent = { id: "n", connected: true, enabled: true, slots: { "0": slot("0") } };
+  const sent = showAgents([agent], true);
+  await userEvent.click(screen.getByRole("button", { name: "Drain n" }));
+  await userEvent.click(screen.getByRole("button", { name: "slot 0, A100: free" }));
+  await userEvent.click(screen.getByRole("button", { name: "Disable slot 0 of n" }));
+  expect(sent).toEqual([
+    '/api/v1/agents/n/disable {"drain":true}',
+    '/api/v1/agents/n/slots/0/disable {"drain":false}',
+  ]);
+});
+
+test("the legend counts slots", () => {
+  const held = { container: { id: "7.9.1" } };
+  const agents = [{ id: "n", slots: { "0": slot("0", held), "1": slot("1", held) } }];
+  expect(sharesOf(agents, jobs, "experiment")).toEqual([
+    { rank: 7, label: "7 bert", experimentId: 7, slots: 2 },
+  ]);
+  expect(sharesOf(agents, jobs, "user")).toMatchObject([{ rank: 2, label: "ann", slots: 2 }]);
 });
 
 test("who waits says for what", () => {
-  const job = { jobId: "j", entityId: "7", name: "big", requestedSlots: 8, allocatedSlots: 0 };
-  render(
-    <MemoryRouter>
-      <Queue
-        jobs={[{ ...job, summary: { state: "STATE_QUEUED" }, reason: "needs 8, 2 are free" }]}
-      />
-    </MemoryRouter>,
-  );
-  expect(screen.getByRole("link", { name: "7 big" })).toHaveAttribute("href", "/experiments/7");
+  const waits = { summary: { state: "STATE_QUEUED" as const }, reason: "needs 8, 2 are free" };
+  show(<Queue jobs={[job("7", waits)]} pools={[]} />);
+  expect(screen.getByRole("link", { name: "7 n7" })).toHaveAttribute("href", "/experiments/7");
   expect(screen.getByText("needs 8, 2 are free")).toBeVisible();
   expect(screen.getByText("Queued")).toBeVisible();
 });
 
+test("a job changes places with those of its pool and priority alone", () => {
+  const list = [job("1"), job("2", { priority: 50 }), job("3"), job("4")];
+  expect(moveTo(list, "exp-4", "exp-1")).toEqual({ jobId: "exp-4", aheadOf: "exp-1" });
+  expect(moveTo(list, "exp-1", "exp-3")).toEqual({ jobId: "exp-1", behindOf: "exp-3" });
+  expect(moveTo(list, "exp-1", "exp-2")).toBeUndefined();
+  expect(moveBy(list, "exp-3", -1)).toEqual({ jobId: "exp-3", aheadOf: "exp-1" });
+  expect(moveBy(list, "exp-1", -1)).toBeUndefined();
+});
+
+test("the queue is put in another order by mouse and by keyboard, where its policy has one", async () => {
+  const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
+  const list = [job("1"), job("2"), job("3", { resourcePool: "fair" })];
+  const sent = show(<Queue jobs={list} pools={pools} />);
+  expect(screen.getAllByRole("button", { name: /^Move/ })).toHaveLength(2);
+  screen.getByRole("button", { name: /^Move 2/ }).focus();
+  await userEvent.keyboard("{ArrowUp}");
+  await vi.waitFor(() =>
+    expect(sent).toEqual(['/api/v1/job-queues {"updates":[{"jobId":"exp-2","aheadOf":"exp-1"}]}']),
+  );
+  const dataTransfer = { setData: vi.fn(), getData: () => "exp-1", effectAllowed: "" };
+  fireEvent.dragStart(screen.getByRole("button", { name: /^Move 1/ }), { dataTransfer });
+  fireEvent.drop(screen.getByRole("row", { name: /2 n2/ }), { dataTransfer });
+  await vi.waitFor(() =>
+    expect(sent[1]).toBe('/api/v1/job-queues {"updates":[{"jobId":"exp-1","behindOf":"exp-2"}]}'),
+  );
+});
+
+test("usage is summed, and drawn as steps", () => {
+  const at = (minutes: number) => new Date(minutes * 60_000).toISOString();
+  const common = { resourcePool: "gpu", username: "ann", seconds: 1800, slots: 2 };
+  const entries = [
+    { ...common, startTime: at(-30), endTime: at(30) },
+    { ...common, username: "bob", slots: 4, startTime: at(20) },
+  ];
+  expect(usedBy(entries, "username")).toEqual([
+    { name: "bob", slotHours: 2 },
+    { name: "ann", slotHours: 1 },
+  ]);
+  const [series] = utilisationOf(entries, 0, 60 * 60_000, 60_000);
+  expect(series?.x).toEqual([-60, -60, -60, -40, -40, -30, -30, 0]);
+  expect(series?.y).toEqual([0, 0, 2, 2, 6, 6, 4, 4]);
+});
+
 test("an empty cluster says what to do", () => {
-  render(<Agents agents={[]} />);
-  render(<Queue jobs={[]} />);
+  showAgents([]);
   expect(screen.getByText(/No agent/)).toBeVisible();
+  show(<Queue jobs={[]} pools={[]} />);
   expect(screen.getByText(/Nothing runs/)).toBeVisible();
 });

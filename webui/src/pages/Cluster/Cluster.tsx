@@ -1,26 +1,75 @@
+import { useMemo } from "react";
+import { useParams, useSearchParams } from "react-router";
+import { useMe } from "@/api/useMe";
+import { useOverview } from "@/api/useOverview";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Tabs } from "@/components/Tabs/Tabs";
+import { paths } from "@/paths";
 import { Agents } from "./Agents";
-import { Queue } from "./Queue";
-import { useAgents, useQueues } from "./useCluster";
 import styles from "./Cluster.module.css";
+import { sharesOf, type ColourBy } from "./holders";
+import { Legend } from "./Legend";
+import { Pools } from "./Pools";
+import { Queue } from "./Queue";
+import { Usage } from "./Usage";
+import { useAgents, useQueues } from "./useCluster";
 
-/** Who uses what, and who waits for it. */
+const TABS = [
+  { name: "", label: "Now" },
+  { name: "usage", label: "Usage" },
+];
+
+/** Who uses what, who waits for it, and who has used how much. */
 export default function Cluster() {
-  const agents = useAgents();
-  const queue = useQueues();
+  const { tab = "" } = useParams();
   return (
     <div className={styles.cluster}>
       <h1 className="visually-hidden">Cluster</h1>
+      <Tabs
+        label="Parts of the cluster's page"
+        tabs={TABS}
+        to={(name) => `${paths.cluster}${name && `/${name}`}`}
+      />
+      {tab === "usage" ? <Usage /> : <Now />}
+    </div>
+  );
+}
+
+function Now() {
+  const [params] = useSearchParams();
+  const pools = useOverview()?.pools ?? [];
+  const agents = useAgents();
+  const queue = useQueues();
+  const me = useMe();
+  const colourBy: ColourBy = params.get("colour") === "user" ? "user" : "experiment";
+  const jobs = useMemo(
+    () => new Map(queue.jobs.map((job) => [job.entityId ?? "", job])),
+    [queue.jobs],
+  );
+  const list = agents.data?.agents ?? [];
+  return (
+    <>
+      <section aria-labelledby="pools">
+        <h2 id="pools">Pools</h2>
+        <Pools pools={pools} />
+      </section>
       <section aria-labelledby="agents">
         <h2 id="agents">Agents</h2>
         {agents.isError && <ErrorPanel error={agents.error} />}
-        {agents.data && <Agents agents={agents.data.agents ?? []} />}
+        {agents.data && (
+          <>
+            {list.length > 0 && (
+              <Legend shares={sharesOf(list, jobs, colourBy)} colourBy={colourBy} />
+            )}
+            <Agents agents={list} jobs={jobs} colourBy={colourBy} mayChange={me?.admin ?? false} />
+          </>
+        )}
       </section>
       <section aria-labelledby="queue">
         <h2 id="queue">Queue</h2>
         {queue.error && <ErrorPanel error={queue.error} />}
-        {!queue.loading && !queue.error && <Queue jobs={queue.jobs} />}
+        {!queue.loading && !queue.error && <Queue jobs={queue.jobs} pools={pools} />}
       </section>
-    </div>
+    </>
   );
 }

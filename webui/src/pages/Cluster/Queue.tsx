@@ -1,21 +1,72 @@
-import { Link } from "react-router";
-import type { Job } from "@/api/types";
+import { Fragment, useEffect, useRef, useState } from "react";
+import { Link, useSearchParams } from "react-router";
+import type { Job, Message } from "@/api/types";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
 import styles from "./Cluster.module.css";
+import { Explanation } from "./Explanation";
+import { arePeers, hasOrder, moveBy, moveTo, type Move } from "./order";
+import { useMove } from "./useCluster";
 
-function Row({ job, place }: { job: Job; place: number }) {
+interface HandleProps {
+  job: Job;
+  onMove: (by: -1 | 1) => void;
+  onDrag: () => void;
+}
+
+/** Drags the row; by keyboard, the arrow keys move it. */
+function Handle({ job, onMove, onDrag }: HandleProps) {
+  return (
+    <button
+      type="button"
+      id={`move-${job.jobId ?? ""}`}
+      className={`plain ${styles.handle}`}
+      draggable
+      aria-label={`Move ${job.entityId ?? ""} ${job.name ?? ""}: arrow keys up and down`}
+      title="Drag, or press the arrow keys"
+      onDragStart={(event) => {
+        event.dataTransfer.effectAllowed = "move";
+        event.dataTransfer.setData("text/plain", job.jobId ?? "");
+        onDrag();
+      }}
+      onKeyDown={(event) => {
+        const by = event.key === "ArrowUp" ? -1 : event.key === "ArrowDown" ? 1 : undefined;
+        if (by === undefined) return;
+        event.preventDefault();
+        onMove(by);
+      }}
+    >
+      ⠿
+    </button>
+  );
+}
+
+interface RowProps {
+  job: Job;
+  place: number;
+  handle: React.ReactNode;
+  isOpen: boolean;
+  onOpen: () => void;
+}
+
+function Cells({ job, place, handle, isOpen, onOpen }: RowProps) {
   const waits = job.summary?.state === "STATE_QUEUED";
   return (
-    <tr>
+    <>
+      <td className={styles.handleCell}>{handle}</td>
       <td className="number">{place}</td>
       <td>
         <Link to={paths.experiment(Number(job.entityId))}>
           {job.entityId} {job.name}
         </Link>
         {job.reason && <span className={styles.reason}>{job.reason}</span>}
+        {waits && (
+          <button type="button" className="plain" aria-expanded={isOpen} onClick={onOpen}>
+            {isOpen ? "Less" : "Why, and until when?"}
+          </button>
+        )}
       </td>
       <td>
         <State state={waits ? "STATE_QUEUED" : "STATE_RUNNING"} />
@@ -29,12 +80,27 @@ function Row({ job, place }: { job: Job; place: number }) {
       <td>
         <Time at={job.submissionTime} />
       </td>
-    </tr>
+    </>
   );
 }
 
-/** Who holds slots and who waits, and for what, in the order in which pools serve them. */
-export function Queue({ jobs }: { jobs: Job[] }) {
+interface Props {
+  jobs: readonly Job[];
+  pools: readonly Message["ResourcePool"][];
+}
+
+/** Who holds slots and who waits, and for what, in the order in which pools serve them, which can be changed. */
+export function Queue({ jobs, pools }: Props) {
+  const [params, setParams] = useSearchParams();
+  const open = params.get("why");
+  const [dragged, setDragged] = useState<Job>();
+  const moved = useRef<string>(undefined);
+  const { mutate, error } = useMove();
+  const order = jobs.map((job) => job.jobId).join();
+  useEffect(() => {
+    // A row that was moved down is put into the page anew, which would lose the keyboard.
+    if (moved.current) document.getElementById(`move-${moved.current}`)?.focus();
+  }, [order]);
   if (jobs.length === 0) {
     return (
       <EmptyState command="det experiment create const.yaml .">
@@ -42,11 +108,28 @@ export function Queue({ jobs }: { jobs: Job[] }) {
       </EmptyState>
     );
   }
+  const send = (move: Move | undefined) => {
+    moved.current = move?.jobId;
+    if (move) mutate(move);
+  };
+  const toggle = (id: string) => {
+    const next = new URLSearchParams(params);
+    if (open === id) next.delete("why");
+    else next.set("why", id);
+    setParams(next, { replace: true });
+  };
+  const canMove = (job: Job) =>
+    hasOrder(pools.find((pool) => pool.name === job.resourcePool)) &&
+    jobs.filter((each) => arePeers(each, job)).length > 1;
   return (
     <div className={styles.scroll} tabIndex={0} role="group" aria-label="Queue">
+      {error && <p role="alert">{error.message}</p>}
       <table>
         <thead>
           <tr>
+            <th className={styles.handleCell}>
+              <span className="visually-hidden">Move</span>
+            </th>
             <th className="number">#</th>
             <th>Experiment</th>
             <th>State</th>
@@ -58,9 +141,44 @@ export function Queue({ jobs }: { jobs: Job[] }) {
           </tr>
         </thead>
         <tbody>
-          {jobs.map((job, i) => (
-            <Row key={job.jobId} job={job} place={i + 1} />
-          ))}
+          {jobs.map((job, i) => {
+            const id = job.jobId ?? "";
+            const before = jobs
+              .slice(0, i)
+              .filter((each) => each.resourcePool === job.resourcePool);
+            const isTarget = dragged && dragged.jobId !== id && arePeers(dragged, job);
+            return (
+              <Fragment key={id}>
+                <tr
+                  className={isTarget ? styles.target : undefined}
+                  onDragOver={(event) => isTarget && event.preventDefault()}
+                  onDragEnd={() => setDragged(undefined)}
+                  onDrop={(event) => {
+                    event.preventDefault();
+                    setDragged(undefined);
+                    send(moveTo(jobs, event.dataTransfer.getData("text/plain"), id));
+                  }}
+                >
+                  <Cells
+                    job={job}
+                    place={before.length + 1}
+                    isOpen={open === id}
+                    onOpen={() => toggle(id)}
+                    handle={
+                      canMove(job) && (
+                        <Handle
+                          job={job}
+                          onMove={(by) => send(moveBy(jobs, id, by))}
+                          onDrag={() => setDragged(job)}
+                        />
+                      )
+                    }
+                  />
+                </tr>
+                {open === id && <Explanation jobId={id} />}
+              </Fragment>
+            );
+          })}
         </tbody>
       </table>
     </div>

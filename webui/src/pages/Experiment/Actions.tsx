@@ -56,6 +56,11 @@ export function Actions({ experiment }: { experiment: Experiment }) {
       <Link className={styles.button} to={paths.experiment(id, "fork")}>
         Fork
       </Link>
+      {(experiment.numTrials ?? 0) > 0 && (
+        <Link className={styles.button} to={paths.startFrom(id, "search")}>
+          Search from this
+        </Link>
+      )}
       {refused && (
         <span role="alert" className={styles.refused}>
           {refused.message}

@@ -1,3 +1,4 @@
+import { lazy, Suspense } from "react";
 import { Link, useParams } from "react-router";
 import type { Experiment as Of } from "@/api/types";
 import { formatNumber } from "@/charts/format";
@@ -7,17 +8,21 @@ import { State } from "@/components/State/State";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
 import { Actions } from "./Actions";
-import { Code } from "./Code";
-import { Configuration } from "./Configuration";
 import styles from "./Experiment.module.css";
-import { Fork } from "./Fork";
 import { Hyperparameters } from "./Hyperparameters";
 import { Logs } from "./Logs";
-import { Notes } from "./Notes";
 import { Overview } from "./Overview";
 import { Search } from "./Search";
 import { Trials } from "./Trials";
 import { useExperiment } from "./useExperiment";
+
+// Tabs that bring libraries of their own.
+const Code = lazy(() => import("./Code").then((tab) => ({ default: tab.Code })));
+const Configuration = lazy(() =>
+  import("./Configuration").then((tab) => ({ default: tab.Configuration })),
+);
+const Fork = lazy(() => import("./Fork").then((tab) => ({ default: tab.Fork })));
+const Notes = lazy(() => import("./Notes").then((tab) => ({ default: tab.Notes })));
 
 const TABS: [tab: string, label: string, Content: React.ComponentType<{ experiment: Of }>][] = [
   ["", "Overview", Overview],
@@ -59,7 +64,9 @@ export default function Experiment() {
         to={(name) => paths.experiment(id, name)}
       />
       <div className={styles.content}>
-        <Content experiment={experiment} />
+        <Suspense>
+          <Content experiment={experiment} />
+        </Suspense>
       </div>
     </div>
   );

@@ -1,11 +1,14 @@
 import { useEffect, useState } from "react";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useNavigate } from "react-router";
+import { useNavigate, useSearchParams } from "react-router";
 import { api, dataOf } from "@/api/client";
 import type { Experiment } from "@/api/types";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { paths } from "@/paths";
 import { randomId } from "@/randomId";
 import styles from "./Experiment.module.css";
+import { propose, type Purpose } from "./propose";
+import { useOrigin } from "./useExperiment";
 
 // After the last key, so that not every one is a call.
 const PAUSE = 300;
@@ -19,10 +22,40 @@ function useSettled(text: string): string {
   return settled;
 }
 
-/** A new experiment from this one's files and an edited configuration, which the master checks as one types. */
+/** A new experiment from this one or one of its trials: forked, searched from or continued, as the address says. */
 export function Fork({ experiment }: { experiment: Experiment }) {
-  const parentId = experiment.id ?? 0;
-  const [config, setConfig] = useState(experiment.originalConfig ?? "");
+  const [params] = useSearchParams();
+  const said = params.get("for");
+  const purpose: Purpose = said === "search" || said === "continue" ? said : "fork";
+  const best = experiment.bestTrialId || experiment.trialIds?.[0];
+  const trialId = purpose === "fork" ? undefined : Number(params.get("trial") ?? 0) || best;
+  const { data: origin, error } = useOrigin(trialId);
+  if (error) return <ErrorPanel error={error} />;
+  if (trialId !== undefined && !origin) return <p>Reading trial {trialId}…</p>;
+  const what: Record<Purpose, string> = {
+    fork: `Fork of experiment ${experiment.id ?? 0}: its files, with this configuration`,
+    search: `A search around the hyperparameters of trial ${trialId ?? ""}: correct the ranges, and how many trials`,
+    continue: `A new experiment that goes on from the checkpoint of trial ${trialId ?? ""}: say how long`,
+  };
+  return (
+    <Editor
+      key={`${purpose} ${trialId ?? ""}`}
+      parentId={experiment.id ?? 0}
+      title={what[purpose]}
+      proposed={propose(experiment.originalConfig ?? "", purpose, origin)}
+    />
+  );
+}
+
+interface EditorProps {
+  parentId: number;
+  title: string;
+  proposed: string;
+}
+
+/** The configuration, which the master checks as one types. */
+function Editor({ parentId, title, proposed }: EditorProps) {
+  const [config, setConfig] = useState(proposed);
   const settled = useSettled(config);
   const navigate = useNavigate();
   const check = useQuery({
@@ -54,7 +87,7 @@ export function Fork({ experiment }: { experiment: Experiment }) {
   const isChecked = settled === config && check.isSuccess;
   return (
     <div className={styles.stack}>
-      <h2>Fork of experiment {parentId}: its files, with this configuration</h2>
+      <h2>{title}</h2>
       <textarea
         className={styles.editor}
         aria-label="Configuration, in YAML"

@@ -1,8 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
+import { useSearchParams } from "react-router";
 import { api, dataOf } from "@/api/client";
 import type { Experiment } from "@/api/types";
 import { numberOf } from "@/charts/format";
-import { ParallelCoordinates } from "@/charts/ParallelCoordinates";
+import { HeatMap } from "@/charts/HeatMap";
+import { ParallelCoordinates, type Axis } from "@/charts/ParallelCoordinates";
 import { ScatterChart } from "@/charts/ScatterChart";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
@@ -64,6 +66,14 @@ export function Hyperparameters({ experiment }: { experiment: Experiment }) {
         colourBy={values}
         smallerIsBetter={isSmallerBetter(experiment)}
       />
+      {axes.length > 1 && (
+        <Pair
+          axes={axes}
+          values={values}
+          metric={metric}
+          smallerIsBetter={isSmallerBetter(experiment)}
+        />
+      )}
       <h2>{metric} by each</h2>
       <div className={styles.choices}>
         {axes.map((axis) => (
@@ -78,6 +88,48 @@ export function Hyperparameters({ experiment }: { experiment: Experiment }) {
         ))}
       </div>
     </div>
+  );
+}
+
+interface PairProps {
+  axes: readonly Axis[];
+  values: readonly number[];
+  metric: string;
+  smallerIsBetter: boolean;
+}
+
+/** The heat map of two hyperparameters; the address keeps which. */
+function Pair({ axes, ...rest }: PairProps) {
+  const [params, setParams] = useSearchParams();
+  const choose = (name: string, value: string) => {
+    const next = new URLSearchParams(params);
+    next.set(name, value);
+    setParams(next, { replace: true });
+  };
+  const find = (name: string, other: number) =>
+    axes.find((axis) => axis.name === params.get(name)) ?? axes[other];
+  const across = find("across", 0);
+  const down = find("down", across === axes[1] ? 0 : 1);
+  if (!across || !down) return null;
+  const choice = (label: string, axis: Axis) => (
+    <label>
+      {label}{" "}
+      <select value={axis.name} onChange={(e) => choose(label, e.target.value)}>
+        {axes.map(({ name }) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <>
+      <div className={styles.choices}>
+        <h2>Two together</h2>
+        {choice("across", across)}
+        {choice("down", down)}
+      </div>
+      <HeatMap across={across} down={down} {...rest} />
+    </>
   );
 }
 

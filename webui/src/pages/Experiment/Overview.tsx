@@ -1,17 +1,19 @@
-import { useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 import type { Experiment } from "@/api/types";
 import { formatBytes, numberOf } from "@/charts/format";
 import { duration } from "@/format";
 import { LineChart } from "@/charts/LineChart";
+import type { Series } from "@/charts/series";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { firstMetric, toSeries } from "./curves";
+import { firstMetric } from "./curves";
 import styles from "./Experiment.module.css";
 import { MetricChoice } from "./MetricChoice";
 import { useCurves, useMetricNames } from "./useExperiment";
+
+const NONE: readonly Series[] = [];
 
 /** The learning curves of all trials, and what the experiment is. */
 export function Overview({ experiment }: { experiment: Experiment }) {
@@ -22,10 +24,8 @@ export function Overview({ experiment }: { experiment: Experiment }) {
   const metric =
     metrics.find((m) => `${m.group}.${m.name}` === chosen) ??
     firstMetric(metrics, experiment.searcherMetric);
-  const { data: trials, error } = useCurves(id, metric);
-  const name = metric?.name ?? "";
-  const series = useMemo(() => toSeries(trials ?? [], name), [trials, name]);
-  const isSearched = metric?.group === "validation" && name === experiment.searcherMetric;
+  const { data: series = NONE, error } = useCurves(id, metric);
+  const isSearched = metric?.group === "validation" && metric.name === experiment.searcherMetric;
   return (
     <div className={styles.stack}>
       {error && <ErrorPanel error={error} />}

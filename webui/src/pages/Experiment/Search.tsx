@@ -6,6 +6,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { paths } from "@/paths";
 import { hparamsText } from "./curves";
 import styles from "./Experiment.module.css";
+import { Ended } from "./Ended";
 import { useSearch } from "./useExperiment";
 
 /** Rungs and brackets of the search: how many trials came to each length, and how many were let go on. */
@@ -76,6 +77,13 @@ export function Search({ experiment }: { experiment: Experiment }) {
           </tbody>
         </table>
       ))}
+      {brackets.length > 0 && (
+        <Ended
+          experimentId={experiment.id ?? 0}
+          unit={search.unit ?? ""}
+          lengths={brackets.flatMap((b) => (b.rungs ?? []).map((rung) => rung.length ?? 0))}
+        />
+      )}
     </div>
   );
 }

@@ -6,6 +6,7 @@ type Trial = NonNullable<Message["TrialsSampleResponse"]["trials"]>[number];
 /** A trial's choice in a line: "lr 0.1, x 3". */
 export function hparamsText(hparams: Record<string, unknown> | undefined): string {
   return Object.entries(hparams ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
     .join(", ");
 }
@@ -14,11 +15,13 @@ export function hparamsText(hparams: Record<string, unknown> | undefined): strin
 export function toSeries(trials: readonly Trial[], metric: string): Series[] {
   return trials.map((trial, rank) => {
     const data = trial.data ?? [];
-    const x = Float64Array.from(data, (point) => point.batches ?? 0);
-    const y = Float64Array.from(data, (point) => {
+    const x = new Float64Array(data.length);
+    const y = new Float64Array(data.length);
+    for (const [i, point] of data.entries()) {
       const value = (point.values as Record<string, unknown> | undefined)?.[metric];
-      return typeof value === "number" ? value : NaN;
-    });
+      x[i] = point.batches ?? 0;
+      y[i] = typeof value === "number" ? value : NaN;
+    }
     return { id: String(trial.trialId ?? 0), label: `trial ${trial.trialId ?? 0}`, x, y, rank };
   });
 }

@@ -4,6 +4,9 @@ import { readLines, queryOf } from "@/api/lines";
 import type { Message } from "@/api/types";
 import { useRenewal } from "@/api/useRenewal";
 import { useMessages } from "@/api/useStream";
+import { isTerminal } from "@/components/LogView/filters";
+import { toSeries } from "./curves";
+import type { Origin } from "./propose";
 
 type Experiment = Message["Experiment"];
 
@@ -28,13 +31,16 @@ export function useExperiment(id: number) {
   const { live } = useMessages<{ experiment?: Experiment }>(
     `/api/v1/experiments/${id}/watch`,
     ({ experiment }) => {
-      renewParts();
       // News of metrics alone.
-      if (!experiment) return;
+      if (!experiment) return renewParts();
+      const known = client.getQueryData<typeof read.data>(own.queryKey)?.experiment;
+      // What had ended when it was read brings no news.
+      const isNews = !(isTerminal(experiment.state) && known?.state === experiment.state);
       // One copy alone: a second one would hide what is read after it, as the notes that were saved.
       client.setQueryData<typeof read.data>(own.queryKey, (old) => old && { ...old, experiment });
       // A read that is under way may bring what was before this message.
       if (client.isFetching(own) > 0) renew();
+      if (isNews) renewParts();
     },
   );
   const experiment: Experiment | undefined = read.data?.experiment;
@@ -62,7 +68,7 @@ export function useMetricNames(id: number) {
   });
 }
 
-/** The curves of a metric of the best trials (500 at most), thinned out so that peaks stay. */
+/** The curves of a metric of the best trials (500 at most), thinned out so that peaks stay. As columns: half a million points are too many to be objects for long. */
 export function useCurves(id: number, metric: Metric | undefined) {
   return useQuery({
     queryKey: ["experiment-parts", id, "curves", metric],
@@ -77,8 +83,10 @@ export function useCurves(id: number, metric: Metric | undefined) {
       });
       const path = `/api/v1/experiments/${id}/metrics-stream/trials-sample?${query}`;
       const [sample] = await readLines<Message["TrialsSampleResponse"]>(path, signal);
-      return sample?.trials ?? [];
+      return toSeries(sample?.trials ?? [], metric?.name ?? "");
     },
+    // What was there is compared by nothing: that would cost more than drawing it.
+    structuralSharing: false,
   });
 }
 
@@ -93,6 +101,40 @@ export function useSearch(id: number) {
           signal,
         }),
       ),
+  });
+}
+
+/** The trial that a new experiment starts from. */
+export function useOrigin(trialId: number | undefined) {
+  return useQuery({
+    queryKey: ["experiment-origin", trialId],
+    enabled: trialId !== undefined,
+    queryFn: async ({ signal }): Promise<Origin> => {
+      const params = { path: { trial_id: trialId ?? 0 } };
+      const { trial } = await dataOf(api.GET("/api/v1/trials/{trial_id}", { params, signal }));
+      return {
+        trialId: trialId ?? 0,
+        hparams: trial?.hparams ?? {},
+        length: trial?.totalBatchesProcessed ?? 0,
+      };
+    },
+  });
+}
+
+/** How far each trial has come, the best first (1,000 at most). */
+export function useLengths(id: number) {
+  return useQuery({
+    queryKey: ["experiment-parts", id, "lengths"],
+    queryFn: async ({ signal }) => {
+      const params = {
+        path: { experiment_id: id },
+        query: { limit: 1000, sortBy: "SORT_BY_BEST_VALIDATION_METRIC" as const },
+      };
+      const { trials = [] } = await dataOf(
+        api.GET("/api/v1/experiments/{experiment_id}/trials", { params, signal }),
+      );
+      return trials;
+    },
   });
 }
 

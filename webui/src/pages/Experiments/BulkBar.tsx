@@ -1,8 +1,6 @@
 import { useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
-import { Link } from "react-router";
 import { api } from "@/api/client";
-import { paths } from "@/paths";
 import type { Row } from "./rows";
 import { ROWS_KEY } from "./useRows";
 import styles from "./Experiments.module.css";
@@ -54,10 +52,12 @@ interface Props {
   rows: readonly Row[];
   isRuns: boolean;
   onClear: () => void;
+  /** Runs themselves, or the best of the experiments. */
+  onCompare: (trials: readonly number[]) => void;
 }
 
 /** What can be done with the selected rows, at the table's foot. */
-export function BulkBar({ selected, rows, isRuns, onClear }: Props) {
+export function BulkBar({ selected, rows, isRuns, onClear, onCompare }: Props) {
   const client = useQueryClient();
   const [said, setSaid] = useState("");
   const [isBusy, setBusy] = useState(false);
@@ -87,7 +87,11 @@ export function BulkBar({ selected, rows, isRuns, onClear }: Props) {
             {action.label}
           </button>
         ))}
-      {trials.length > 0 && <Link to={paths.compare(trials)}>Compare {trials.length} trials</Link>}
+      {trials.length > 0 && (
+        <button type="button" onClick={() => onCompare(trials)}>
+          Compare {trials.length} {trials.length === 1 ? "trial" : "trials"}
+        </button>
+      )}
       <button type="button" className="plain" onClick={onClear}>
         Clear
       </button>

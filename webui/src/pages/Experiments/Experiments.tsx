@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
 import { useOverview } from "@/api/useOverview";
 import { useRenewal } from "@/api/useRenewal";
@@ -18,6 +18,11 @@ import { SavedViews } from "./SavedViews";
 import { baseView, searchOf } from "./search";
 import { useColumns } from "./useColumns";
 import { ROWS_KEY, useRows, type Search } from "./useRows";
+
+// Its charts are needed once something is compared.
+const CompareDrawer = lazy(() =>
+  import("./CompareDrawer").then((part) => ({ default: part.CompareDrawer })),
+);
 
 const NONE: ReadonlyMap<number, Row | undefined> = new Map();
 const RENEWAL = 5000; // ms
@@ -86,6 +91,13 @@ export default function Experiments() {
   const retry = () => {
     if (columnsError) void refetchColumns();
     if (error) refetch();
+  };
+  const compared = params.get("compare");
+  const compare = (trials: string) => {
+    const next = new URLSearchParams(params);
+    if (trials) next.set("compare", trials);
+    else next.delete("compare");
+    setParams(next, { replace: true });
   };
   const switchTo = (of: Kind) => {
     setSelected(NONE);
@@ -161,8 +173,14 @@ export default function Experiments() {
           selected={new Set(selected.keys())}
           rows={[...selected.values()].filter((row) => row !== undefined)}
           isRuns={kind === "runs"}
+          onCompare={(trials) => compare(trials.join(","))}
           onClear={() => setSelected(NONE)}
         />
+      )}
+      {compared && (
+        <Suspense>
+          <CompareDrawer trials={compared} onClose={() => compare("")} />
+        </Suspense>
       )}
     </div>
   );

@@ -5,10 +5,14 @@ import { createMemoryRouter, RouterProvider } from "react-router";
 import { describe, expect, it, vi } from "vitest";
 import { FilterError } from "@/components/table/filter";
 import golden from "./answers.golden.json";
+import "./CompareDrawer";
 import { cellOf } from "./cells";
 import Experiments from "./Experiments";
 import { valueOf, type Row } from "./rows";
 import { baseView, searchOf } from "./search";
+
+// Drawn by a canvas, which there is none of here.
+vi.mock("@/charts/LineChart", () => ({ LineChart: () => null }));
 
 // What a master answered, word for word.
 const run = golden.runs.runs[0] as never;
@@ -181,9 +185,13 @@ describe("the page", () => {
     await userEvent.click(screen.getByRole("button", { name: "Archive" }));
     expect(await screen.findByText("1 archived")).toBeInTheDocument();
     expect(asked.map(({ path }) => path)).toContain("/api/v1/experiments/1/archive");
-    expect(screen.getByRole("link", { name: "Compare 1 trials" })).toHaveAttribute(
+    await userEvent.click(screen.getByRole("button", { name: "Compare 1 trial" }));
+    const drawer = within(await screen.findByRole("complementary", { name: "Compared trials" }));
+    expect(drawer.getByRole("link", { name: "Open as a page" })).toHaveAttribute(
       "href",
       "/compare?trials=11",
     );
+    await userEvent.click(drawer.getByRole("button", { name: "Close" }));
+    expect(screen.queryByRole("complementary")).toBeNull();
   });
 });

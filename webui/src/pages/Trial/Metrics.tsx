@@ -2,46 +2,61 @@ import { useMemo } from "react";
 import { useSearchParams } from "react-router";
 import type { Message } from "@/api/types";
 import { LineChart } from "@/charts/LineChart";
-import { columnsOf, X_AXES, type XAxis } from "@/charts/points";
+import {
+  columnsOf,
+  inOrder,
+  placesOf,
+  throughputOf,
+  withGaps,
+  X_AXES,
+  type Point,
+  type XAxis,
+} from "@/charts/points";
 import type { Series } from "@/charts/series";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
-import { duration } from "@/format";
+import { seconds } from "@/charts/format";
 import styles from "./Trial.module.css";
+import { metricsIn, unitOf } from "./system";
 import { useCheckpoints, useMetricNames, usePoints, type Metric } from "./useTrial";
 
 type Trial = Message["Trial"];
 
-// What the machine reports of itself, and not the training.
-const isSystem = ({ group }: Metric) => /^(system|cpu|gpu|memory|disk|net|profil)/i.test(group);
-
 /** The trial's metrics, a chart each, by group: training, validation, then its own. */
 export function Metrics({ trial }: { trial: Trial }) {
-  return <Charts trial={trial} accept={(metric) => !isSystem(metric)} empty="No metric yet." />;
+  return <Charts trial={trial} isSystem={false} />;
 }
 
-/** What the machine was doing meanwhile. */
+/** What the machine was doing meanwhile, and how fast the training was. */
 export function System({ trial }: { trial: Trial }) {
-  return <Charts trial={trial} accept={isSystem} empty="No system metric was reported." />;
+  return <Charts trial={trial} isSystem />;
 }
 
 interface Props {
   trial: Trial;
-  accept: (metric: Metric) => boolean;
-  empty: string;
+  isSystem: boolean;
 }
 
-function Charts({ trial, accept, empty }: Props) {
+function Charts({ trial, isSystem }: Props) {
   const id = trial.id ?? 0;
   const [params, setParams] = useSearchParams();
   const { data: names, error } = useMetricNames(id, trial.experimentId ?? 0);
   const { data: checkpoints = [] } = useCheckpoints(id);
-  const axis = X_AXES.find((each) => each === params.get("x")) ?? "batches";
+  // The machine counts its reports, not the batches.
+  const axes: readonly XAxis[] = isSystem ? ["time"] : X_AXES;
+  const axis = axes.find((each) => each === params.get("x")) ?? axes[0] ?? "batches";
   if (error) return <ErrorPanel error={error} />;
   if (!names) return null;
-  const metrics = names.filter(accept);
-  if (metrics.length === 0) {
-    return <EmptyState command={`det trial logs -f ${id}`}>{empty}</EmptyState>;
+  const metrics = metricsIn(names, isSystem);
+  const training = isSystem ? names.find(({ group }) => group === "training") : undefined;
+  if (metrics.length === 0 && !training) {
+    return (
+      <EmptyState {...(!isSystem && { command: `det trial logs -f ${id}` })}>
+        {isSystem
+          ? "No system metric was reported: core.profiler.on() in the training script begins it."
+          : "No metric yet."}
+      </EmptyState>
+    );
   }
   const groups = [...new Set(metrics.map((metric) => metric.group))].sort(
     (a, b) => placeOf(a) - placeOf(b) || a.localeCompare(b),
@@ -51,21 +66,37 @@ function Charts({ trial, accept, empty }: Props) {
   );
   return (
     <div className={styles.stack}>
-      <label>
-        x is{" "}
-        <select
-          value={axis}
-          onChange={(event) => {
-            const next = new URLSearchParams(params);
-            next.set("x", event.target.value);
-            setParams(next, { replace: true });
-          }}
-        >
-          {X_AXES.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
+      {axes.length > 1 && (
+        <label>
+          x is{" "}
+          <select
+            value={axis}
+            onChange={(event) => {
+              const next = new URLSearchParams(params);
+              next.set("x", event.target.value);
+              setParams(next, { replace: true });
+            }}
+          >
+            {axes.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      {training && (
+        <section aria-labelledby="group-throughput">
+          <h2 id="group-throughput">throughput</h2>
+          <div className={styles.charts}>
+            <MetricChart
+              trial={trial}
+              metric={training}
+              axis={axis}
+              checkpoints={[]}
+              isThroughput
+            />
+          </div>
+        </section>
+      )}
       {groups.map((group) => (
         <section key={group} aria-labelledby={`group-${group}`}>
           <h2 id={`group-${group}`}>{group}</h2>
@@ -75,7 +106,7 @@ function Charts({ trial, accept, empty }: Props) {
               .map((metric) => (
                 <MetricChart
                   key={metric.name}
-                  trialId={id}
+                  trial={trial}
                   metric={metric}
                   axis={axis}
                   checkpoints={axis === "batches" ? lengths.filter(Number.isFinite) : []}
@@ -91,29 +122,68 @@ function Charts({ trial, accept, empty }: Props) {
 const placeOf = (group: string) => (group === "training" ? 0 : group === "validation" ? 1 : 2);
 
 interface ChartProps {
-  trialId: number;
+  trial: Trial;
   metric: Metric;
   axis: XAxis;
   checkpoints: readonly number[];
+  /** What is drawn is how fast its points came. */
+  isThroughput?: boolean;
 }
 
-function MetricChart({ trialId, metric, axis, checkpoints }: ChartProps) {
-  const { data: points, error } = usePoints(trialId, metric);
+// When the trial was started anew, in milliseconds, as a text so that it is the same while they are.
+const restartsOf = (trial: Trial) =>
+  (trial.runs ?? [])
+    .slice(1)
+    .map(({ startTime }) => Date.parse(startTime ?? ""))
+    .join();
+
+const numbersOf = (text: string) => (text === "" ? [] : text.split(",").map(Number));
+
+function MetricChart({ trial, metric, axis, checkpoints, isThroughput = false }: ChartProps) {
+  const { data: points, error } = usePoints(trial.id ?? 0, metric);
   const lengths = checkpoints.join();
-  const series = useMemo((): Series[] => {
-    const columns = columnsOf(points ?? [], metric.name, axis);
-    if (columns.x.length === 0) return [];
-    const ticks = lengths === "" ? [] : lengths.split(",").map(Number);
-    return [{ id: metric.name, label: metric.name, rank: 0, ...columns, checkpoints: ticks }];
-  }, [points, metric.name, axis, lengths]);
+  const starts = restartsOf(trial);
+  const title = isThroughput ? "batches / s" : `${metric.name}${unitOf(metric)}`;
+  const series = useMemo(
+    () =>
+      seriesOf(
+        points ?? [],
+        metric.name,
+        axis,
+        numbersOf(lengths),
+        numbersOf(starts),
+        isThroughput,
+      ),
+    [points, metric.name, axis, lengths, starts, isThroughput],
+  );
   if (error) return <ErrorPanel error={error} />;
   return (
     <LineChart
-      title={metric.name}
+      title={title}
       series={series}
       xLabel={axis}
       syncKey="trial"
-      {...(axis === "time" && { formatX: duration })}
+      {...(axis === "time" && { formatX: seconds })}
     />
   );
+}
+
+function seriesOf(
+  points: readonly Point[],
+  name: string,
+  axis: XAxis,
+  checkpoints: readonly number[],
+  starts: readonly number[],
+  isThroughput: boolean,
+): Series[] {
+  const ordered = inOrder(points, axis);
+  const places = placesOf(ordered, starts, axis);
+  const breaks = places.map(({ index }) => index);
+  const columns = isThroughput
+    ? throughputOf(ordered, axis, breaks)
+    : columnsOf(ordered, name, axis);
+  if (columns.x.length === 0) return [];
+  const drawn = withGaps(columns, breaks);
+  const restarts = places.map(({ at }) => at);
+  return [{ id: name, label: name, rank: 0, ...drawn, checkpoints, restarts }];
 }

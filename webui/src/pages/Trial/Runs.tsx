@@ -18,6 +18,10 @@ export function Runs({ trial }: { trial: Message["Trial"] }) {
   return (
     <div className={styles.stack}>
       <Timeline trial={trial} runs={runs} />
+      <p className={styles.reason}>
+        ✕ failed, ✓ ended, ● runs; in between it waited. <Time at={trial.startTime} /> to{" "}
+        {trial.endTime ? <Time at={trial.endTime} /> : "now"}.
+      </p>
       <table>
         <thead>
           <tr>
@@ -56,8 +60,10 @@ const isBad = (run: Run) =>
 
 function endOf(run: Run): string {
   if (!run.endTime) return "runs";
-  const code = run.exitCode === undefined ? "" : ` (exit code ${run.exitCode})`;
-  return `${(run.exitReason ?? "").toLowerCase().replaceAll("_", " ")}${code}`;
+  const reason = run.exitReason ?? "";
+  const words = /^[A-Z_]+$/.test(reason) ? reason.toLowerCase().replaceAll("_", " ") : reason;
+  const isSaid = run.exitCode === undefined || /exit code|signal/.test(reason);
+  return isSaid ? words : `${words} (exit code ${run.exitCode})`;
 }
 
 function Timeline({ trial, runs }: { trial: Message["Trial"]; runs: readonly Run[] }) {
@@ -78,9 +84,11 @@ function Timeline({ trial, runs }: { trial: Message["Trial"]; runs: readonly Run
           <span
             key={run.allocationId}
             title={`run ${run.runId ?? 0}: ${endOf(run)}`}
-            className={isBad(run) ? styles.failedRun : styles.run}
+            className={isBad(run) ? styles.failedRun : run.endTime ? styles.run : styles.nowRun}
             style={{ left: `${left}%`, width: `${width}%` }}
-          />
+          >
+            {isBad(run) ? "✕" : run.endTime ? "✓" : "●"} {run.runId}
+          </span>
         );
       })}
     </div>

@@ -101,6 +101,10 @@ function StatusLine({ trial, metric }: { trial: Of; metric: string | undefined }
             Kill
           </button>
         )}
+        {trial.latestCheckpointUuid && (
+          <Link to={paths.startFrom(trial.experimentId ?? 0, "continue", id)}>Continue</Link>
+        )}
+        <Link to={paths.startFrom(trial.experimentId ?? 0, "search", id)}>Search from this</Link>
         <Link to={paths.compare([id])}>Compare</Link>
       </span>
     </header>

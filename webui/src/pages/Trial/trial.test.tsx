@@ -2,9 +2,10 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
-import { columnsOf } from "@/charts/points";
+import { columnsOf, inOrder, placesOf, throughputOf, withGaps } from "@/charts/points";
 import { Checkpoints } from "./Checkpoints";
 import { Runs } from "./Runs";
+import { metricsIn, unitOf } from "./system";
 import { readFile } from "./useTrial";
 
 it("puts points on the axis that is asked for", () => {
@@ -17,6 +18,36 @@ it("puts points on the axis that is asked for", () => {
   expect([...columnsOf(points, "loss", "time").x]).toEqual([0, 60]);
   expect([...columnsOf(points, "loss", "time").y]).toEqual([2, NaN]);
   expect(columnsOf([{ batches: 1, values: { loss: 1 } }], "loss", "epochs").x).toHaveLength(0);
+});
+
+it("finds where a trial was started anew, and leaves a gap there", () => {
+  const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
+  const points = [10, 20, 30].map((batches, i) => ({ batches, time: at(2 * i), values: { l: i } }));
+  const places = placesOf(points, [Date.parse(at(3)), Date.parse(at(9))], "batches");
+  expect(places).toEqual([{ at: 30, index: 2 }]);
+  const gapped = withGaps(columnsOf(points, "l", "batches"), [2]);
+  expect([...gapped.x]).toEqual([10, 20, 25, 30]);
+  expect([...gapped.y]).toEqual([0, 1, NaN, 2]);
+  expect([...throughputOf(points, "time").y]).toEqual([NaN, 5, 5]);
+  expect([...throughputOf(points, "time", [2]).y]).toEqual([NaN, 5, NaN]);
+  const counted = [
+    { batches: 1, time: at(1) },
+    { batches: 1, time: at(5) },
+    { batches: 2, time: at(2) },
+  ];
+  expect(inOrder(counted, "time").map(({ time }) => time)).toEqual([at(1), at(2), at(5)]);
+  expect(inOrder(counted, "batches")).toBe(counted);
+});
+
+it("tells the machine's metrics from the training's", () => {
+  const metrics = [
+    { group: "gpu", name: "0/gpu_util" },
+    { group: "network", name: "net_throughput_sent" },
+    { group: "training", name: "loss" },
+    { group: "inference", name: "gpu_util" },
+  ];
+  expect(metricsIn(metrics, true).map(unitOf)).toEqual([" (%)", " (bytes / s)"]);
+  expect(metricsIn(metrics, false).map(unitOf)).toEqual(["", ""]);
 });
 
 it("tells why each run ended", () => {

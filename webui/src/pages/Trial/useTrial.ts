@@ -59,6 +59,7 @@ export function usePoints(trialId: number, { group, name }: Metric) {
   return useQuery({
     queryKey: ["trial", trialId, "points", group, name],
     placeholderData: keepPreviousData,
+    structuralSharing: false,
     queryFn: async ({ signal }): Promise<Point[]> => {
       const query = { trialIds: [trialId], metricIds: [`${group}.${name}`], maxDatapoints: 2000 };
       const { trials = [] } = await dataOf(

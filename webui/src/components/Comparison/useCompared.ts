@@ -33,6 +33,9 @@ export function useTrials(ids: readonly number[]) {
   return { trials: known, experiments: byId, error };
 }
 
+// What is looked at first comes first.
+const placeOf = (group: string) => (group === "validation" ? 0 : group === "training" ? 1 : 2);
+
 /** The metrics that any of the experiments reports, as "group.name". */
 export function useNames(experimentIds: readonly number[]) {
   return useQuery({
@@ -42,7 +45,10 @@ export function useNames(experimentIds: readonly number[]) {
       const query = experimentIds.map((id) => `ids=${id}`).join("&");
       const path = `/api/v1/experiments/metrics-stream/metric-names?${query}`;
       const [names] = await readLines<Message["ExpMetricNamesResponse"]>(path, signal);
-      return (names?.metricNames ?? []).map(({ group = "", name = "" }) => `${group}.${name}`);
+      return (names?.metricNames ?? [])
+        .map(({ group = "", name = "" }) => ({ group, name }))
+        .sort((a, b) => placeOf(a.group) - placeOf(b.group))
+        .map(({ group, name }) => `${group}.${name}`);
     },
   });
 }
@@ -51,6 +57,7 @@ export function useNames(experimentIds: readonly number[]) {
 export function useCurves(trialIds: readonly number[], metricId: string) {
   return useQuery({
     queryKey: ["compare", "curves", trialIds, metricId],
+    structuralSharing: false,
     enabled: trialIds.length > 0,
     queryFn: async ({ signal }) => {
       const query = { trialIds: [...trialIds], metricIds: [metricId], maxDatapoints: 1000 };

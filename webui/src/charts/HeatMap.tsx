@@ -1,0 +1,76 @@
+import { viridis, wantsDarkText } from "./colours";
+import { formatNumber } from "./format";
+import { binsOf, cellsOf } from "./heat";
+import styles from "./HeatMap.module.css";
+import type { Axis } from "./ParallelCoordinates";
+import { useIsDark } from "./theme";
+
+interface Props {
+  across: Axis;
+  down: Axis;
+  /** What colours a cell, one for each value of the axes. */
+  values: readonly number[];
+  /** What the values are: "loss". */
+  metric: string;
+  smallerIsBetter: boolean;
+}
+
+/** The best value for each pair of choices, strongest where it is best; it is a table, so that it can be read, too. */
+export function HeatMap({ across, down, values, metric, smallerIsBetter }: Props) {
+  const isDark = useIsDark();
+  const [columns, rows] = [binsOf(across), binsOf(down)];
+  const cells = cellsOf(columns, rows, values, smallerIsBetter);
+  const all = cells.flat().flatMap((cell) => (cell ? [cell.best] : []));
+  const [least, greatest] = [Math.min(...all), Math.max(...all)];
+  const goodness = (value: number) => {
+    const share = greatest > least ? (value - least) / (greatest - least) : 1;
+    return smallerIsBetter ? 1 - share : share;
+  };
+  return (
+    <div
+      className={styles.scroll}
+      tabIndex={0}
+      role="group"
+      aria-label={`Heat map of ${metric} by ${across.name} and ${down.name}`}
+    >
+      <table className={styles.map}>
+        <caption>
+          Best {metric} by {across.name} (across) and {down.name} (down)
+        </caption>
+        <thead>
+          <tr>
+            <th />
+            {columns.names.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {cells.map((row, i) => (
+            <tr key={rows.names[i]}>
+              <th scope="row">{rows.names[i]}</th>
+              {row.map((cell, j) => {
+                if (!cell) return <td key={j} className={styles.none} />;
+                const share = goodness(cell.best);
+                return (
+                  <td
+                    key={j}
+                    title={`${cell.count} ${cell.count === 1 ? "trial" : "trials"}, best ${formatNumber(cell.best)}`}
+                    style={{
+                      background: viridis(share, isDark),
+                      color: wantsDarkText(share, isDark) ? "#000" : "#fff",
+                    }}
+                  >
+                    {formatNumber(cell.best)}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import type { Axis } from "./ParallelCoordinates";
+import { formatNumber } from "./format";
+
+/** Values of an axis in bins: which one each belongs to (-1: it has no place), and their names in order. */
+export interface Bins {
+  of: number[];
+  names: string[];
+}
+
+const MOST = 8;
+
+/** Texts and few distinct numbers stand for themselves, others are put into equal parts of the axis. */
+export function binsOf({ values, isLog = false }: Axis): Bins {
+  const known = values.filter((value) => value !== undefined);
+  const distinct = [...new Set(known)];
+  if (known.some((value) => typeof value === "string") || distinct.length <= MOST) {
+    const names = distinct
+      .sort((a, b) =>
+        typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : 1,
+      )
+      .map((value) => (typeof value === "number" ? formatNumber(value) : value));
+    const places = new Map(distinct.map((value, i) => [value, i]));
+    return {
+      of: values.map((value) => (value === undefined ? -1 : (places.get(value) ?? -1))),
+      names,
+    };
+  }
+  const numbers = known as number[];
+  const by = isLog && numbers.every((value) => value > 0) ? Math.log10 : Number;
+  const back = by === Math.log10 ? (at: number) => 10 ** at : Number;
+  const least = by(Math.min(...numbers));
+  const size = (by(Math.max(...numbers)) - least) / MOST;
+  const names = Array.from({ length: MOST }, (_, i) => {
+    const [from, to] = [back(least + i * size), back(least + (i + 1) * size)];
+    return `${formatNumber(Number(from.toPrecision(2)))} – ${formatNumber(Number(to.toPrecision(2)))}`;
+  });
+  const of = values.map((value) =>
+    typeof value === "number" ? Math.min(MOST - 1, Math.floor((by(value) - least) / size)) : -1,
+  );
+  return { of, names };
+}
+
+/** A cell: the best of its values, and how many there are. */
+export interface Cell {
+  best: number;
+  count: number;
+}
+
+/** The cells of a heat map by rows (of `down`) and columns (of `across`); undefined: no value fell there. */
+export function cellsOf(
+  across: Bins,
+  down: Bins,
+  values: readonly number[],
+  smallerIsBetter: boolean,
+): (Cell | undefined)[][] {
+  const rows = down.names.map(() => across.names.map((): Cell | undefined => undefined));
+  values.forEach((value, i) => {
+    const row = rows[down.of[i] ?? -1];
+    const column = across.of[i] ?? -1;
+    if (!row || column < 0 || !Number.isFinite(value)) return;
+    const cell = row[column];
+    const best = cell
+      ? smallerIsBetter
+        ? Math.min(cell.best, value)
+        : Math.max(cell.best, value)
+      : value;
+    row[column] = { best, count: (cell?.count ?? 0) + 1 };
+  });
+  return rows;
+}

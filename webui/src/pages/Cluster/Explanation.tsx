@@ -1,0 +1,33 @@
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Time } from "@/components/Time/Time";
+import styles from "./Cluster.module.css";
+import { useExplanation } from "./useCluster";
+
+/** A row of the queue: why each waiting trial of a job waits, for what, and when it may start. */
+export function Explanation({ jobId }: { jobId: string }) {
+  const { data, error } = useExplanation(jobId);
+  return (
+    <tr>
+      <td />
+      <td colSpan={8} className={styles.explanation}>
+        {error && <ErrorPanel error={error} />}
+        {data?.waiting?.length === 0 && "Nothing of it waits any more."}
+        <ul>
+          {data?.waiting?.map((each) => (
+            <li key={each.allocationId}>
+              <strong>Trial {each.trialId}</strong> {each.reason}.
+              {(each.waitsFor?.length ?? 0) > 0 && <> It waits for {each.waitsFor?.join(", ")}.</>}{" "}
+              {each.estimatedStart ? (
+                <>
+                  It may start <Time at={each.estimatedStart} />, {each.estimateBasis}.
+                </>
+              ) : (
+                "When it may start cannot be told: what runs says no max_run_time."
+              )}
+            </li>
+          ))}
+        </ul>
+      </td>
+    </tr>
+  );
+}

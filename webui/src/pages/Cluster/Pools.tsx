@@ -1,0 +1,77 @@
+import type { Message } from "@/api/types";
+import { Meter } from "@/components/Meter/Meter";
+import styles from "./Cluster.module.css";
+
+type Pool = Message["ResourcePool"];
+
+/** "SCHEDULER_TYPE_FAIR_SHARE" is "fair share". */
+export function policyOf(pool: Pool): string {
+  return (pool.schedulerType ?? "")
+    .replace("SCHEDULER_TYPE_", "")
+    .toLowerCase()
+    .replaceAll("_", " ");
+}
+
+function rulesOf(pool: Pool): string {
+  const fitting = pool.schedulerFittingPolicy === "FITTING_POLICY_WORST" ? "spreads" : "packs";
+  return [
+    `${policyOf(pool)}, ${fitting}`,
+    pool.preemption && "preempts",
+    pool.backfill && "backfills",
+    pool.sharedDevices && "shares devices",
+    pool.workspaces?.length && `for ${pool.workspaces.join(", ")}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+const defaultOf = (pool: Pool) =>
+  pool.defaultComputePool ? " (default)" : pool.defaultAuxPool ? " (default without slots)" : "";
+
+/** What each pool has, by which policy it serves, and how long its queue is. */
+export function Pools({ pools }: { pools: readonly Pool[] }) {
+  return (
+    <div className={styles.scroll} tabIndex={0} role="group" aria-label="Pools">
+      <table>
+        <thead>
+          <tr>
+            <th>Pool</th>
+            <th>Slots in use</th>
+            <th className="number">Agents</th>
+            <th>Device</th>
+            <th className="number">Running</th>
+            <th className="number">Waiting</th>
+            <th>Policy</th>
+          </tr>
+        </thead>
+        <tbody>
+          {pools.map((pool) => (
+            <tr key={pool.name}>
+              <td title={pool.description}>
+                {pool.name}
+                <span className={styles.note}>{defaultOf(pool)}</span>
+              </td>
+              <td>
+                <div className={styles.load}>
+                  <Meter
+                    label={`Slots in use of pool ${pool.name ?? ""}`}
+                    value={pool.slotsUsed ?? 0}
+                    all={pool.slotsAvailable ?? 0}
+                  />
+                  <span>
+                    {pool.slotsUsed} / {pool.slotsAvailable}
+                  </span>
+                </div>
+              </td>
+              <td className="number">{pool.numAgents}</td>
+              <td>{pool.accelerator || "–"}</td>
+              <td className="number">{pool.stats?.scheduledCount ?? 0}</td>
+              <td className="number">{pool.stats?.queuedCount ?? 0}</td>
+              <td>{rulesOf(pool)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

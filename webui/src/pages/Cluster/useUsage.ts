@@ -1,0 +1,59 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { api, dataOf } from "@/api/client";
+import { queryOf } from "@/api/lines";
+
+const HOUR = 3_600_000; // ms
+
+/** A span of time up to now, and what its chart counts in. */
+export interface Span {
+  name: string;
+  length: number;
+  unit: number;
+  unitName: string;
+}
+
+export const SPANS: readonly [Span, ...Span[]] = [
+  { name: "day", length: 24 * HOUR, unit: HOUR, unitName: "hours from now" },
+  { name: "week", length: 7 * 24 * HOUR, unit: 24 * HOUR, unitName: "days from now" },
+  { name: "month", length: 30 * 24 * HOUR, unit: 24 * HOUR, unitName: "days from now" },
+];
+
+interface Times {
+  from: number;
+  to: number;
+}
+
+/** Each allocation that held slots in the span. */
+export function useAllocations(span: Span) {
+  return useQuery({
+    queryKey: ["cluster", "usage", span.name],
+    staleTime: 60_000,
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }) => {
+      const to = Date.now();
+      const from = to - span.length;
+      const query = {
+        timestampAfter: new Date(from).toISOString(),
+        timestampBefore: new Date(to).toISOString(),
+      };
+      const { resourceEntries = [] } = await dataOf(
+        api.GET("/api/v1/resources/allocation/raw", { params: { query }, signal }),
+      );
+      return { entries: resourceEntries, from, to };
+    },
+  });
+}
+
+/** The address of a span as a CSV file. */
+export function csvOf(what: "allocations-csv" | "aggregated", { from, to }: Times): string {
+  const [begin, end] = [new Date(from).toISOString(), new Date(to).toISOString()];
+  const query =
+    what === "aggregated"
+      ? queryOf({
+          start_date: begin.slice(0, 10),
+          end_date: end.slice(0, 10),
+          period: "RESOURCE_ALLOCATION_AGGREGATION_PERIOD_DAILY",
+        })
+      : queryOf({ timestamp_after: begin, timestamp_before: end });
+  return `/resources/allocation/${what}?${query}`;
+}

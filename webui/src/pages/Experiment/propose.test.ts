@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { propose, rangeAround } from "./propose";
+
+const config = `name: bert
+# as in the paper
+entrypoint: python3 train.py
+searcher: {name: single, metric: loss, max_length: 600}
+hyperparameters: {lr: 0.003, net: {depth: 4}, act: relu}
+`;
+const hparams = { lr: 0.003, net: { depth: 4 }, act: "relu" };
+const origin = { trialId: 7, hparams, length: 500 };
+const read = (text: string) => parse(text) as Record<string, Record<string, unknown>>;
+
+describe("what a form begins with", () => {
+  it("is the configuration itself for a fork", () => {
+    expect(propose(config, "fork", origin)).toBe(config);
+  });
+
+  it("has ranges around what was fixed, for a search, and keeps comments", () => {
+    const text = propose(config, "search", origin);
+    expect(text).toContain("# as in the paper");
+    expect(read(text)).toMatchObject({
+      name: "bert search",
+      searcher: { name: "adaptive_asha", metric: "loss", max_length: 600, max_trials: 16 },
+      hyperparameters: {
+        lr: { type: "log", base: 10, minval: -3.523, maxval: -1.523 },
+        net: { depth: { type: "int", minval: 2, maxval: 8 } },
+        act: "relu",
+      },
+    });
+  });
+
+  it("narrows what was searched, and fixes the rest as it was", () => {
+    const searched = config
+      .replace("lr: 0.003", "lr: {type: log, base: 10, minval: -4, maxval: -1}")
+      .replace(", max_length: 600", "");
+    const { searcher, hyperparameters } = read(propose(searched, "search", origin));
+    expect(searcher).toMatchObject({ max_length: { batches: 500 } });
+    expect(hyperparameters).toMatchObject({
+      lr: { minval: -3.023, maxval: -2.023 },
+      net: { depth: 4 },
+    });
+  });
+
+  it("goes on from a trial's checkpoint with what the trial had", () => {
+    const random = config.replace("name: single", "name: random, max_trials: 9");
+    const { searcher, hyperparameters } = read(propose(random, "continue", origin));
+    const same = { metric: "loss", max_length: 600 };
+    expect(searcher).toEqual({ ...same, name: "single", source_trial_id: 7 });
+    expect(hyperparameters).toEqual(hparams);
+  });
+
+  it("proposes no range where none can be told", () => {
+    expect(rangeAround("relu")).toBe("relu");
+    expect(rangeAround(0)).toBe(0);
+    expect(rangeAround(-2)).toEqual({ type: "double", minval: -4, maxval: -1 });
+    expect(rangeAround(true)).toEqual({ type: "categorical", vals: [true, false] });
+  });
+});

@@ -1,0 +1,132 @@
+import { isMap, parseDocument, type Document } from "yaml";
+
+/** What a new experiment from a trial is for. */
+export type Purpose = "fork" | "search" | "continue";
+
+/** What is known of the trial that one starts from. */
+export interface Origin {
+  trialId: number;
+  hparams: Record<string, unknown>;
+  /** Batches that it has trained. */
+  length: number;
+}
+
+/** Trials that a search is proposed with: enough for two rungs. */
+const TRIALS = 16;
+
+/**
+ * The configuration that the form begins with, whose comments stay: the experiment's own; for a search
+ * from a trial, with a searcher and ranges around the trial's hyperparameters; to continue a trial, with
+ * its hyperparameters and its checkpoint.
+ */
+export function propose(config: string, purpose: Purpose, origin: Origin | undefined): string {
+  if (purpose === "fork" || !origin) return config;
+  const document = parseDocument(config);
+  if (!isMap(document.contents)) return config;
+  const name = document.get("name");
+  if (typeof name === "string" && purpose === "search") document.set("name", `${name} search`);
+  if (purpose === "search") searchAround(document, origin);
+  else goOn(document, origin);
+  return document.toString();
+}
+
+function goOn(document: Document, { trialId, hparams }: Origin) {
+  document.set("hyperparameters", Object.fromEntries(sorted(hparams)));
+  const searcher = searcherOf(document);
+  document.set("searcher", {
+    ...kept(searcher, LENGTHS),
+    name: "single",
+    source_trial_id: trialId,
+  });
+}
+
+// What a searcher of any name is told: by which metric, and how long trials are.
+const LENGTHS = ["metric", "smaller_is_better", "max_length", "time_metric", "max_time"];
+
+function searchAround(document: Document, { hparams, length }: Origin) {
+  const searcher = searcherOf(document);
+  const known = kept(searcher, LENGTHS);
+  const hasLength = "max_length" in known || "max_time" in known;
+  document.set("searcher", {
+    name: "adaptive_asha",
+    ...known,
+    ...(!hasLength && { max_length: { batches: Math.max(1, length) } }),
+    max_trials: TRIALS,
+  });
+  const said = (document.toJS() as { hyperparameters?: Record<string, unknown> }).hyperparameters;
+  const all = leaves(said);
+  // Where it was searched before, what was fixed then stays so.
+  const isSearched = all.some((each) => isRange(each));
+  document.set("hyperparameters", around(hparams, said ?? {}, isSearched));
+}
+
+function searcherOf(document: Document): Record<string, unknown> {
+  return (document.toJS() as { searcher?: Record<string, unknown> }).searcher ?? {};
+}
+
+const kept = (searcher: Record<string, unknown>, names: readonly string[]) =>
+  Object.fromEntries(Object.entries(searcher).filter(([name]) => names.includes(name)));
+
+// The API's objects come in any order.
+const sorted = (fields: Record<string, unknown>) =>
+  Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isRange = (value: unknown) => isRecord(value) && typeof value["type"] === "string";
+
+function leaves(value: unknown): unknown[] {
+  if (!isRecord(value) || isRange(value)) return [value];
+  return Object.values(value).flatMap(leaves);
+}
+
+function around(
+  hparams: Record<string, unknown>,
+  said: Record<string, unknown>,
+  isSearched: boolean,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    sorted(hparams).map(([name, value]) => {
+      const before = said[name];
+      if (isRecord(value) && !isRange(before))
+        return [name, around(value, isRecord(before) ? before : {}, isSearched)];
+      if (isRange(before)) return [name, narrowed(before as Range, value)];
+      return [name, isSearched ? value : rangeAround(value)];
+    }),
+  );
+}
+
+interface Range {
+  type: string;
+  minval?: number;
+  maxval?: number;
+  base?: number;
+}
+
+const short = (value: number) => Number(value.toPrecision(4));
+
+/** A third of the range that it was chosen from, around the value; of categories all. */
+function narrowed(range: Range, value: unknown): unknown {
+  const { type, minval, maxval, base = 10 } = range;
+  if (typeof value !== "number" || minval === undefined || maxval === undefined) return range;
+  const at = type === "log" ? Math.log(value) / Math.log(base) : value;
+  const reach = (maxval - minval) / 6;
+  const [from, to] = [Math.max(minval, at - reach), Math.min(maxval, at + reach)];
+  const ends: [number, number] =
+    type === "int" ? [Math.floor(from), Math.ceil(to)] : [short(from), short(to)];
+  return { ...range, minval: ends[0], maxval: ends[1] };
+}
+
+/** The range that is proposed around a value that was fixed; of texts there is none. */
+export function rangeAround(value: unknown): unknown {
+  if (typeof value === "boolean") return { type: "categorical", vals: [true, false] };
+  if (typeof value !== "number" || value === 0) return value;
+  if (Number.isInteger(value) && value > 0)
+    return { type: "int", minval: Math.max(1, Math.floor(value / 2)), maxval: value * 2 };
+  if (value > 0) {
+    const at = Math.log10(value);
+    return { type: "log", base: 10, minval: short(at - 1), maxval: short(at + 1) };
+  }
+  return { type: "double", minval: 2 * value, maxval: short(value / 2) };
+}

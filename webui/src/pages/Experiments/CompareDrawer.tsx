@@ -1,0 +1,28 @@
+import { useMemo } from "react";
+import { Link } from "react-router";
+import { Comparison } from "@/components/Comparison/Comparison";
+import { idsIn } from "@/components/Comparison/ids";
+import { paths } from "@/paths";
+import styles from "./Experiments.module.css";
+
+/** The trials that the address names, compared beside the table. */
+export function CompareDrawer({ trials, onClose }: { trials: string; onClose: () => void }) {
+  const ids = useMemo(() => idsIn(trials), [trials]);
+  return (
+    <aside
+      className={styles.drawer}
+      aria-label="Compared trials"
+      tabIndex={-1}
+      onKeyDown={(event) => event.key === "Escape" && onClose()}
+    >
+      <div className={styles.drawerHead}>
+        <h2>{ids.length} trials compared</h2>
+        <Link to={paths.compare(ids)}>Open as a page</Link>
+        <button type="button" autoFocus onClick={onClose}>
+          Close
+        </button>
+      </div>
+      <Comparison ids={ids} />
+    </aside>
+  );
+}
