@@ -96,6 +96,25 @@ class ReportQueueTest(unittest.TestCase):
         self.queue(run=2).close(wait=True)
         self.assertEqual([(1, "training", 1)], self.master.reports())
 
+    def test_a_connect_that_hangs_keeps_nobody_from_closing(self):
+        connecting, hang = threading.Event(), threading.Event()
+
+        def connect(_):
+            connecting.set()
+            hang.wait()
+            raise OSError("timed out")
+
+        with mock.patch("http.client.HTTPConnection.connect", connect):
+            queue = self.queue(last_try=0.01)
+            self.addCleanup(queue._thread.join)
+            self.addCleanup(hang.set)
+            queue.add(METRICS, report(1))
+            self.assertTrue(connecting.wait(30))
+            queue.close(wait=False)
+            self.assertTrue(queue._thread.is_alive())
+        self.queue(run=2).close(wait=True)
+        self.assertEqual([(1, "training", 1)], self.master.reports())
+
     def test_a_refusal_is_raised_at_the_next_call(self):
         self.master.answers[SERVICE + "ReportMetrics"] = refusal(400, 3, "steps are negative")
         queue = self.queue()

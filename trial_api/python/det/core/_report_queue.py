@@ -21,6 +21,7 @@ _LINGER = 0.05  # Seconds in which more reports join a batch.
 _FULL_PAUSE = 0.1
 _WORD = 1.0  # Seconds that a validation waits for the master's word.
 _LAST_TRY = 5.0
+_JOIN = 5.0  # Seconds for a thread whose connection was closed; one that connects does not notice.
 
 
 class ReportQueue:
@@ -123,7 +124,9 @@ class ReportQueue:
             self._stopping = True
             self._master.close()
             self._wake.set()
-            self._thread.join()
+            # A connect that hangs ends by its own timeout, much later; what follows it finds the
+            # connection closed and leaves the outbox alone.
+            self._thread.join(min(self._last_try, _JOIN))
             self._outbox.close()
 
     def _idle(self) -> bool:

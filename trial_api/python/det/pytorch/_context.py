@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Union
 
 import torch
 
-from det.pytorch import _data, _parallel
+from det.pytorch import _compression, _data, _optimizations, _parallel
 from det.pytorch._experimental import PyTorchExperimentalContext
 from det.pytorch._lr_scheduler import LRScheduler
 from det.pytorch._ranks import Ranks
@@ -33,6 +33,7 @@ class PyTorchTrialContext:
     ) -> None:
         if aggregation_frequency < 1:
             raise ValueError(f"aggregation_frequency is {aggregation_frequency}: at least 1")
+        self._optimizations = _optimizations.read(exp_conf)
         self._core = core
         self._hparams = hparams
         self._exp_conf = exp_conf
@@ -156,7 +157,7 @@ class PyTorchTrialContext:
         gradients averaged over the slots. It is saved in checkpoints."""
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"wrap_model() takes a torch.nn.Module, not a {type(model).__name__}")
-        wrapped = _parallel.wrap(model, self._device, self._ranks)
+        wrapped = _parallel.wrap(model, self._device, self._ranks, self._optimizations)
         self.models.append(wrapped)
         return wrapped
 
@@ -180,18 +181,17 @@ class PyTorchTrialContext:
         if backward_passes_per_step < 1:
             raise ValueError(f"backward_passes_per_step is {backward_passes_per_step}: at least 1")
         self.optimizers.append(optimizer)
-        self._averages[id(optimizer)] = average_aggregated_gradients
+        average = self._optimizations.average_aggregated_gradients
+        self._averages[id(optimizer)] = average and average_aggregated_gradients
         if fp16_compression:
             self._compress_gradients()
         return optimizer
 
     def _compress_gradients(self) -> None:
-        from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
-
         for model in self.models:
-            if isinstance(model, _parallel.ParallelModel) and not hasattr(model, "_det_fp16"):
-                model.register_comm_hook(None, default_hooks.fp16_compress_hook)
-                model._det_fp16 = True
+            if isinstance(model, _parallel.ParallelModel) and not hasattr(model, "_det_compressed"):
+                _compression.compress(model, "float16", self._device)
+                model._det_compressed = True
 
     def wrap_lr_scheduler(
         self,

@@ -8,6 +8,8 @@ from typing import Any, Iterator, List
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from det.pytorch._compression import compress
+from det.pytorch._optimizations import Optimizations
 from det.pytorch._ranks import Ranks
 
 
@@ -21,7 +23,9 @@ class ParallelModel(DistributedDataParallel):
             return getattr(super().__getattr__("module"), name)
 
 
-def wrap(model: torch.nn.Module, device: torch.device, ranks: Ranks) -> torch.nn.Module:
+def wrap(
+    model: torch.nn.Module, device: torch.device, ranks: Ranks, told: Optimizations
+) -> torch.nn.Module:
     """The model on the slot's device with the chief's weights; its gradients are averaged over the
     ranks. On one slot the model itself."""
     model = model.to(device)
@@ -31,7 +35,16 @@ def wrap(model: torch.nn.Module, device: torch.device, ranks: Ranks) -> torch.nn
         broadcast_buffers([model], ranks)
         return model  # Nothing is averaged; torch refuses it.
     devices = [device] if device.type == "cuda" else None
-    return ParallelModel(model, device_ids=devices, gradient_as_bucket_view=True)
+    wrapped = ParallelModel(
+        model,
+        device_ids=devices,
+        bucket_cap_mb=max(1, told.tensor_fusion_threshold),
+        gradient_as_bucket_view=True,
+    )
+    if told.compression != "none":
+        compress(wrapped, told.compression, device)
+        wrapped._det_compressed = True
+    return wrapped
 
 
 def unwrap(model: torch.nn.Module) -> torch.nn.Module:

@@ -9,7 +9,7 @@ import torch.distributed
 
 from det import core
 from det._info import get_cluster_info
-from det.pytorch import _memory, _random, _ranks
+from det.pytorch import _memory, _optimizations, _random, _ranks
 from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._controller import Controller
 from det.pytorch._schedule import Schedule, rungs_from_config
@@ -183,8 +183,7 @@ def run_trial_class(cls: Any) -> None:
             "det.pytorch.init() and Trainer"
         )
     config = info.trial.config
-    optimizations = config.get("optimizations") or {}
-    frequency = int(optimizations.get("aggregation_frequency") or 1)
+    frequency = _optimizations.read(config).aggregation_frequency
     with init(aggregation_frequency=frequency) as context:
         trainer = Trainer(cls(context), context)
         size = trainer._global_batch_size()

@@ -81,6 +81,21 @@ class TwoRanksTest(unittest.TestCase):
             for name, value in wanted.items():
                 self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value))
 
+    def test_compressed_gradients_lead_to_nearly_the_same(self):
+        one = scenarios.fifty_steps()["weights"]
+        left, right = self.two["compressed"]
+        for form, told in left.items():
+            if "error" in told:
+                self.assertEqual(form, "bfloat16")
+                self.assertIn("gradient_compression is bfloat16", told["error"])
+                continue
+            self.assertEqual(told["weights"], right[form]["weights"])
+            self.assertNotEqual(told["weights"], self.two["fifty_steps"][0]["weights"])
+            for name, numbers in told["weights"].items():
+                torch.testing.assert_close(
+                    torch.tensor(numbers), torch.tensor(one[name]), rtol=0.02, atol=0.02
+                )
+
     def test_a_stream_too(self):
         one = scenarios.stream()
         for two in self.two["stream"]:

@@ -28,6 +28,18 @@ def fifty_steps(_storage=None):
     return of(run(NetTrial, max_length=dp.Batch(50), **periods))
 
 
+def compressed(_storage=None):
+    """Weights by format; of one that the backend cannot add, what it says."""
+    told = {}
+    for form in ("float16", "int8", "bfloat16"):
+        try:
+            options = {"gradient_compression": form, "tensor_fusion_threshold": 1}
+            told[form] = of(run(NetTrial, max_length=dp.Batch(50), optimizations=options))
+        except ValueError as error:
+            told[form] = {"error": str(error)}
+    return told
+
+
 class _Stream(IterableDataset):
     def __iter__(self):
         return iter(list(zip(*records(100))))
@@ -203,6 +215,7 @@ SCENARIOS = {
     function.__name__: function
     for function in (
         fifty_steps,
+        compressed,
         stream,
         elastic,
         resumed,

@@ -165,6 +165,7 @@ def run(
     callbacks=None,
     prepare=None,
     trial_id=None,
+    optimizations=None,
     **arguments,
 ):
     """Trains by a Trainer. preempt_at: after so many batches the chief hears of a preemption."""
@@ -172,7 +173,7 @@ def run(
     notes = _NotesUuids()
     with dp.init(
         hparams={"global_batch_size": batch_size},
-        exp_conf={"reproducibility": {"experiment_seed": 5}},
+        exp_conf={"reproducibility": {"experiment_seed": 5}, "optimizations": optimizations},
         aggregation_frequency=frequency,
         checkpoint_storage=storage,
     ) as context:

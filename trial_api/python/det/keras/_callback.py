@@ -1,0 +1,107 @@
+"""Reports what Keras' fit() logs, saves the model after epochs, stops when preempted.
+
+Needs Keras, alone or of TensorFlow, which the training script has. One process.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import tempfile
+from typing import Any, Dict, Mapping, Optional
+
+try:
+    import keras  # type: ignore[import]
+except ImportError:
+    from tensorflow import keras  # type: ignore[import]
+
+_VALIDATION = "val_"
+_WEIGHTS, _POSITION = "model.weights.h5", "position.json"
+
+
+class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
+    """For `callbacks=` of fit(), with `initial_epoch=callback.initial_epoch`.
+
+    Where the trial has a checkpoint, the model, which must be built, gets its weights before the
+    first batch. Of another trial's (a warm start) training counts from 0. A preempted run stops
+    after the batch; the next one goes on after the last epoch that was saved. Of the optimizer is
+    saved what Keras' save_weights() writes.
+
+    Args:
+        core_context: of det.core.init().
+        checkpoint_epochs: saved after so many epochs, and at the end; 0: at the end only.
+        user_data: goes into the checkpoints' metadata.
+    """
+
+    def __init__(
+        self,
+        core_context: Any,
+        checkpoint_epochs: int = 1,
+        user_data: Optional[Dict[str, Any]] = None,
+    ) -> None:
+        super().__init__()
+        if core_context.distributed.size > 1:
+            raise ValueError("det.keras trains in one process: set resources.slots_per_trial to 1")
+        if checkpoint_epochs < 0:
+            raise ValueError(f"checkpoint_epochs is {checkpoint_epochs}: must be 0 or more")
+        self._core = core_context
+        self._period, self._user_data = checkpoint_epochs, dict(user_data or {})
+        self._folder = self._restored()
+        self._cut = False  # Preempted within an epoch.
+        self.initial_epoch = self._epochs = self._steps = self._saved_at = 0
+        info = core_context.info
+        warm = info is not None and info.trial is not None and info.trial.warm_start
+        if self._folder is not None and not warm:
+            told = json.loads(self._folder.joinpath(_POSITION).read_text(encoding="utf-8"))
+            self._steps = self._saved_at = int(told["steps"])
+            self.initial_epoch = self._epochs = int(told["epochs"])
+
+    def _restored(self) -> Optional[pathlib.Path]:
+        latest = self._core.checkpoint.newest_whole()
+        if latest is None:
+            return None
+        folder = pathlib.Path(tempfile.mkdtemp(prefix=".restored-", dir="."))
+        self._core.checkpoint.download(latest, str(folder))
+        return folder
+
+    def on_train_begin(self, logs: Optional[Mapping[str, Any]] = None) -> None:
+        if self._folder is not None:
+            self.model.load_weights(str(self._folder / _WEIGHTS))
+
+    def on_train_batch_end(self, batch: int, logs: Optional[Mapping[str, Any]] = None) -> None:
+        self._steps += 1
+        if self._core.preempt.should_preempt():
+            self.model.stop_training = True
+            self._cut = batch + 1 != (self.params or {}).get("steps")
+
+    def on_epoch_end(self, epoch: int, logs: Optional[Mapping[str, Any]] = None) -> None:
+        """Names that begin with "val_" are validation's metrics, the others training's. An epoch
+        that preemption cut short is neither reported nor saved: it is trained again."""
+        if self._cut:
+            return
+        self._epochs = epoch + 1
+        numbers = {name: float(value) for name, value in (logs or {}).items()}
+        validation = {n: v for n, v in numbers.items() if n.startswith(_VALIDATION)}
+        training = {n: v for n, v in numbers.items() if n not in validation}
+        for group, metrics in (("training", training), ("validation", validation)):
+            if metrics:
+                metrics["epochs"] = self._epochs
+                self._core.train.report_metrics(group, self._steps, metrics)
+        if (self.params or {}).get("epochs"):
+            self._core.train.report_progress(min(1.0, self._epochs / self.params["epochs"]))
+        if self._period and self._epochs % self._period == 0:
+            self._save()
+
+    def on_train_end(self, logs: Optional[Mapping[str, Any]] = None) -> None:
+        if not self._cut:
+            self._save()
+
+    def _save(self) -> None:
+        if self._saved_at == self._steps:
+            return
+        self._saved_at = self._steps
+        metadata = {**self._user_data, "steps_completed": self._steps, "framework": "keras"}
+        with self._core.checkpoint.store_path(metadata) as (path, _):
+            self.model.save_weights(str(path / _WEIGHTS))
+            told = {"epochs": self._epochs, "steps": self._steps}
+            path.joinpath(_POSITION).write_text(json.dumps(told), encoding="utf-8")

@@ -1,0 +1,90 @@
+"""Gradients that travel between the ranks in fewer bits: DistributedDataParallel's hooks."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Tuple
+
+import torch
+import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+from torch.nn.parallel import DistributedDataParallel
+
+_LEVELS = 127  # Of a signed byte, on each side of 0.
+_SCALE_BYTES = 4
+
+
+def compress(model: DistributedDataParallel, form: str, device: torch.device) -> None:
+    """Before the first batch, once for a model; `form` is one of _optimizations.FORMATS. Collective.
+    Raises ValueError where the ranks cannot exchange it."""
+    if form == "float16":
+        model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    elif form == "bfloat16":
+        _check_bfloat16(device)
+        model.register_comm_hook(None, default_hooks.bf16_compress_hook)
+    elif form == "int8":
+        model.register_comm_hook(ErrorFeedback(), byte_hook)
+
+
+def _check_bfloat16(device: torch.device) -> None:
+    try:
+        dist.all_reduce(torch.zeros(1, dtype=torch.bfloat16, device=device))
+    except RuntimeError as error:
+        raise ValueError(
+            "optimizations.gradient_compression is bfloat16, which the backend "
+            f"{dist.get_backend()} of this torch cannot add: choose float16 or int8"
+        ) from error
+
+
+class ErrorFeedback:
+    """What this rank's rounding has left out, by parameter; it is added to the next gradient. Never
+    more than half a level, of the bucket's greatest number / 127. Not in checkpoints: a resumed
+    run begins without."""
+
+    def __init__(self) -> None:
+        self._left: Dict[torch.Tensor, torch.Tensor] = {}
+
+    def round(self, bucket: Any) -> Tuple[torch.Tensor, torch.Tensor]:
+        """The bucket's gradients in signed bytes, and the float32 that one of them counts."""
+        gradients, parameters = bucket.buffer(), bucket.parameters()
+        sizes = [parameter.numel() for parameter in parameters]
+        parts = gradients.split(sizes)
+        for parameter, part in zip(parameters, parts):
+            if parameter in self._left:  # By identity, as tensors are keys.
+                part.add_(self._left[parameter])
+        levels, scale = quantize(gradients)
+        left = gradients - dequantize(levels, scale).to(gradients.dtype)
+        # A step with infinite gradients is skipped by whoever scales the loss; it leaves nothing.
+        left = torch.nan_to_num(left, nan=0.0, posinf=0.0, neginf=0.0)
+        for parameter, part in zip(parameters, left.split(sizes)):
+            self._left[parameter] = part
+        return levels, scale
+
+
+def quantize(numbers: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Signed bytes, and the float32 [1] that each of them is to be multiplied with; NaN or infinity
+    among the numbers makes that one of them too."""
+    tiny = torch.finfo(torch.float32).tiny
+    scale = (numbers.abs().max().float() / _LEVELS).clamp(min=tiny).reshape(1)
+    levels = torch.nan_to_num(numbers.float() / scale, nan=0.0).round().clamp(-_LEVELS, _LEVELS)
+    return levels.to(torch.int8), scale
+
+
+def dequantize(levels: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    return levels.float() * scale
+
+
+def byte_hook(state, bucket):  # type: ignore[no-untyped-def]
+    """(ErrorFeedback, GradBucket) -> Future of the mean; torch refuses annotations that are strings.
+    Bytes of different scales cannot be added on the way: each rank gets all and averages."""
+    levels, scale = state.round(bucket)
+    packet = torch.cat([levels, scale.view(torch.int8)])
+    packets = [torch.empty_like(packet) for _ in range(dist.get_world_size())]
+    future = dist.all_gather(packets, packet, async_op=True).get_future()
+
+    def average(_: Any) -> torch.Tensor:
+        total = torch.zeros(len(levels), device=levels.device)
+        for one in packets:  # In the order of the ranks: the same sum on all of them.
+            total += dequantize(one[:-_SCALE_BYTES], one[-_SCALE_BYTES:].clone().view(torch.float32))
+        return bucket.buffer().copy_(total / len(packets))
+
+    return future.then(average)

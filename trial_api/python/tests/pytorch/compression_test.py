@@ -1,0 +1,79 @@
+"""How gradients are rounded, and what a configuration may say of it."""
+
+import unittest
+
+import torch
+
+from det.pytorch import _optimizations
+from det.pytorch._compression import ErrorFeedback, dequantize, quantize
+
+
+class Bucket:
+    def __init__(self, gradients, parameters):
+        self._gradients, self._parameters = gradients.clone(), parameters
+
+    def buffer(self):
+        return self._gradients
+
+    def parameters(self):
+        return self._parameters
+
+
+class CompressionTest(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(1)
+
+    def test_a_byte_is_wrong_by_half_a_level_at_most(self):
+        numbers = torch.randn(1000)
+        levels, scale = quantize(numbers)
+        self.assertEqual(levels.dtype, torch.int8)
+        error = (dequantize(levels, scale) - numbers).abs().max()
+        self.assertLessEqual(float(error), 0.501 * float(numbers.abs().max()) / 127)
+
+    def test_zeros_stay_and_what_is_no_number_is_seen(self):
+        self.assertTrue(torch.equal(dequantize(*quantize(torch.zeros(3))), torch.zeros(3)))
+        for bad in (float("nan"), float("inf")):
+            self.assertFalse(dequantize(*quantize(torch.tensor([bad, 1.0]))).isfinite().all())
+
+    def test_what_was_left_out_is_sent_later_also_in_other_buckets(self):
+        parameters = [torch.nn.Parameter(torch.zeros(3, 2)), torch.nn.Parameter(torch.zeros(4))]
+        feedback, sent, wanted = ErrorFeedback(), torch.zeros(10), torch.zeros(10)
+        greatest = 0.0
+        for step in range(100):
+            gradients = torch.randn(10) * torch.logspace(-5, 0, 10)
+            wanted += gradients
+            buckets = [(0, 10, parameters)]
+            if step % 2:  # As torch arranges them anew.
+                buckets = [(0, 6, parameters[:1]), (6, 10, parameters[1:])]
+            for begin, end, held in buckets:
+                levels, scale = feedback.round(Bucket(gradients[begin:end], held))
+                sent[begin:end] += dequantize(levels, scale)
+                greatest = max(greatest, float(scale))
+        self.assertLessEqual(float((sent - wanted).abs().max()), 0.51 * greatest)
+
+    def test_a_step_that_is_skipped_leaves_nothing(self):
+        feedback, parameter = ErrorFeedback(), torch.nn.Parameter(torch.zeros(2))
+        feedback.round(Bucket(torch.tensor([float("inf"), 1.0]), [parameter]))
+        levels, scale = feedback.round(Bucket(torch.tensor([127.0, 1.0]), [parameter]))
+        self.assertEqual(dequantize(levels, scale).tolist(), [127.0, 1.0])
+
+
+class OptimizationsTest(unittest.TestCase):
+    def read(self, **told):
+        return _optimizations.read({"optimizations": told})
+
+    def test_defaults_and_values(self):
+        self.assertEqual(_optimizations.read({}), self.read(gradient_compression=False))
+        self.assertEqual(self.read(gradient_compression=True).compression, "float16")
+        self.assertEqual(self.read(aggregation_frequency=4).aggregation_frequency, 4)
+        self.assertFalse(self.read(average_aggregated_gradients=False).average_aggregated_gradients)
+
+    def test_what_makes_no_sense_is_named(self):
+        for name, value in (
+            ("strategy", "local_sgd"),
+            ("gradient_compression", "int4"),
+            ("tensor_fusion_threshold", -1),
+            ("aggregation_frequency", 0),
+        ):
+            with self.assertRaisesRegex(ValueError, f"optimizations.{name} is {value!r}"):
+                self.read(**{name: value})
