@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """C++ Trials on the cluster: two slots, checkpoints, killed ranks, sources that do not compile."""
+import json
 import os
 import shutil
 import signal
@@ -74,10 +75,25 @@ class TrainingTest(harness.ClusterTestCase):
         self.assertIn("exists", self.home.det("checkpoint", "download", uuid, "-o", target,
                                               code=1).stderr)
 
+    def first_reports(self, trial):
+        """After how many batches each run of a trial first reported, by run."""
+        said = self.home.det("dev", "curl", "/api/v1/trials/metrics/trial_metrics?group=training"
+                             f"&trial_ids={trial}").stdout
+        first, decoder = {}, json.JSONDecoder()
+        while said.strip():  # one message after the other, each over many lines
+            message, end = decoder.raw_decode(said.lstrip())
+            said = said.lstrip()[end:]
+            for report in message["result"]["metrics"]:
+                run = report.get("trialRunId", 0)
+                first[run] = min(first.get(run, 1 << 30), report["totalBatches"])
+        return first
+
     def test_a_killed_rank_stops_the_other_and_the_trial_restarts_from_its_checkpoint(self):
-        experiment = self.create(300, "min_checkpoint_period={batches: 50}", "max_restarts=2")
-        harness.eventually(lambda: self.home.json("checkpoint", "list", experiment)["checkpoints"],
-                           "a first checkpoint")
+        same = ("reproducibility.experiment_seed=7", "scheduling_unit=10")
+        experiment = self.create(300, "min_checkpoint_period={batches: 50}", "max_restarts=2", *same)
+        saved = harness.eventually(
+            lambda: self.home.json("checkpoint", "list", experiment)["checkpoints"],
+            "a first checkpoint")
         ranks = harness.eventually(lambda: len(ranks_of(self.home)) == 2 and ranks_of(self.home),
                                    "two ranks")
         os.kill(ranks[1], signal.SIGKILL)
@@ -92,6 +108,17 @@ class TrainingTest(harness.ClusterTestCase):
         text = self.home.det("trial", "describe", trial["id"]).stdout
         self.assertIn("restarts", text)
         self.assertIn("SIGKILL", text)
+        # It went on where it had saved, and became what it would have been.
+        self.assertEqual(10, self.first_reports(trial["id"])[0])
+        self.assertGreater(self.first_reports(trial["id"])[1],
+                           int(saved[0]["metadata"]["steps_completed"]))
+        undisturbed = self.create(300, *same)
+        self.assert_state(self.home.finish(undisturbed), "COMPLETED")
+        became, would_have = (
+            each["latestValidation"]["metrics"]["avgMetrics"]
+            for each in (trial, self.home.first_trial(undisturbed)))
+        self.assertAlmostEqual(would_have["accuracy"], became["accuracy"], delta=0.005)
+        self.assertAlmostEqual(would_have["loss"], became["loss"], delta=0.01)
 
     def test_past_max_restarts_it_ends_in_error(self):
         experiment = self.create(100000, "max_restarts=0")
