@@ -504,7 +504,7 @@ TEST(WarningsTest, WhatHasNoEffectIsSaidAndKept) {
       {"resources: {shm_size: 4g}", "resources.shm_size: kept"},
       {"resources: {devices: ['a:b']}", "resources.devices: kept"},
       {"profiling: {enabled: true}", "profiling.enabled: kept"},
-      {"optimizations: {aggregation_frequency: 2}", "optimizations: kept"},
+      {"optimizations: {mixed_precision: O1}", "optimizations.mixed_precision: kept"},
       {"slurm: {gpu_type: x}", "slurm: kept"},
       {"pbs: {slots_per_node: 2}", "pbs: kept"},
       {"integrations: {pachyderm: {pachd: {host: h}}}", "integrations.pachyderm: kept"},

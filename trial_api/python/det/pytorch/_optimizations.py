@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, Mapping, Optional
 
 FORMATS = ("none", "float16", "bfloat16", "int8")
-_FUSION = 64  # Megabytes, the configuration's default.
+_FUSION = 64  # Megabytes, the configuration's default: torch's own way.
 
 
 @dataclasses.dataclass(frozen=True)
 class Optimizations:
     """aggregation_frequency: batches of one step. average_aggregated_gradients: over them; else
     their sum. compression: one of FORMATS. tensor_fusion_threshold: megabytes of gradients that
-    travel together."""
+    travel together; 64, which every configuration has that says nothing, leaves it to torch."""
 
     aggregation_frequency: int = 1
     average_aggregated_gradients: bool = True
     compression: str = "none"
     tensor_fusion_threshold: int = _FUSION
+
+    @property
+    def bucket_megabytes(self) -> Optional[int]:
+        """None: as torch has it."""
+        if self.tensor_fusion_threshold == _FUSION:
+            return None
+        return max(1, self.tensor_fusion_threshold)
 
 
 def read(config: Mapping[str, Any]) -> Optimizations:

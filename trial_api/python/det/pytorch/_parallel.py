@@ -35,12 +35,9 @@ def wrap(
         broadcast_buffers([model], ranks)
         return model  # Nothing is averaged; torch refuses it.
     devices = [device] if device.type == "cuda" else None
-    wrapped = ParallelModel(
-        model,
-        device_ids=devices,
-        bucket_cap_mb=max(1, told.tensor_fusion_threshold),
-        gradient_as_bucket_view=True,
-    )
+    megabytes = told.bucket_megabytes
+    buckets = {} if megabytes is None else {"bucket_cap_mb": megabytes}
+    wrapped = ParallelModel(model, device_ids=devices, gradient_as_bucket_view=True, **buckets)
     if told.compression != "none":
         compress(wrapped, told.compression, device)
         wrapped._det_compressed = True
