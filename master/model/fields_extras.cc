@@ -76,8 +76,9 @@ constexpr Field kFields[] = {
      .max = 32767},
 
     {.path = "optimizations",
-     .description = "How gradients are gathered. PyTorchTrial reads what has no warning; Trials in C++ "
-                    "read none of it yet.",
+     .description =
+         "How gradients are gathered. PyTorchTrial reads what has no warning; Trials in C++ "
+         "read none of it yet.",
      .role = Role::kSection},
     {.path = "optimizations.aggregation_frequency",
      .description = "Batches whose gradients are added before a step.",

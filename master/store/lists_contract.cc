@@ -192,6 +192,15 @@ TEST_P(StoreContractTest, CheckpointsComeWithTheirValidation) {
   EXPECT_EQ(entry.searcher_metric, 0.75);
   EXPECT_EQ(entry.validation_metrics.ToJson(), R"({"accuracy":0.75})");
   EXPECT_EQ(store_->GetCheckpoint(model::CheckpointId("b"))->searcher_metric, std::nullopt);
+  // Of several objectives the first ranks.
+  experiment::Experiment many = MakeExperiment(3);
+  auto config = std::make_shared<model::ExperimentConfig>(*many.config);
+  config->searcher.other_objectives.push_back({.metric = "latency"});
+  many.config = std::move(config);
+  Commit({cluster::PutExperiment{many}, cluster::PutTrial{MakeTrial(4, 3)},
+          cluster::AddCheckpoint{MakeCheckpoint("d", 4, 20)},
+          cluster::AddMetrics{MakeReport(4, "validation", 20, 0.5)}});
+  EXPECT_EQ(store_->GetCheckpoint(model::CheckpointId("d"))->searcher_metric, 0.5);
   EXPECT_TRUE(absl::IsNotFound(store_->GetCheckpoint(model::CheckpointId("x")).status()));
 
   const auto list = [&](const CheckpointQuery& query) {

@@ -20,10 +20,17 @@ bool IsRefused(const Field& field, const Value& value) {
 }
 
 void CheckMounts(const ConfigNode& root, const ExperimentConfig& config,
-                 std::vector<Problem>& problems) {
+                 std::vector<Problem>& problems, std::vector<Problem>& warnings) {
   const ConfigNode* list = root.Find("bind_mounts");
   for (size_t i = 0; i < config.bind_mounts.size(); ++i) {
     const BindMountConfig& mount = config.bind_mounts[i];
+    if (mount.read_only) {
+      warnings.push_back(
+          {list == nullptr ? root.where : list->items.at(i).where,
+           absl::StrCat("bind_mounts[", i, "].read_only"),
+           "kept, but without effect: tasks are processes of the agent's machine, and "
+           "the file system's rights alone keep them from writing"});
+    }
     if (mount.container_path == mount.host_path || list == nullptr) continue;
     problems.push_back(
         {list->items.at(i).where, absl::StrCat("bind_mounts[", i, "].container_path"),
@@ -56,6 +63,15 @@ void CheckLogPolicies(const ConfigNode& root, const ExperimentConfig& config,
   }
 }
 
+// Trials in C++ read less than others.
+void CheckTrialClass(const ConfigNode& root, const ExperimentConfig& config,
+                     std::vector<Problem>& warnings) {
+  if (!ParseTrialEntrypoint(config.entrypoint)) return;
+  if (config.optimizations == OptimizationsConfig()) return;
+  warnings.push_back({WhereIs(root, "optimizations"), "optimizations",
+                      "kept, but without effect: Trials in C++ do not read it yet"});
+}
+
 }  // namespace
 
 void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
@@ -73,7 +89,8 @@ void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
                           absl::StrCat("kept, but without effect: ", field.warning)});
     }
   }
-  CheckMounts(root, config, problems);
+  CheckMounts(root, config, problems, warnings);
+  CheckTrialClass(root, config, warnings);
   CheckLogPolicies(root, config, problems);
   if (config.resources.weight == 0) {
     problems.push_back({WhereIs(root, "resources.weight"), "resources.weight",

@@ -38,6 +38,8 @@ extern const char kAllocationColumns[];  // of allocations as a
 absl::StatusOr<experiment::Allocation> ToAllocation(const Result& result, int row);
 
 extern const char kMetricColumns[];  // of metrics as m
+// Of an experiment as e: the metric that trials are ranked by; of several objectives, the first.
+extern const char kSearcherMetric[];
 absl::StatusOr<model::MetricReport> ToMetricReport(const Result& result, int row);
 
 extern const char kCheckpointColumns[];  // of checkpoints as c

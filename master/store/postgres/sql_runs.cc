@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
 #include "master/store/canonical.h"
 #include "master/store/postgres/params.h"
@@ -19,7 +20,7 @@ constexpr char kProjects[] =
 
 constexpr char kMore[] = R"sql(
 , e.name, e.description, e.labels, e.owner, e.config #>> '{searcher,name}',
-  e.config #>> '{searcher,metric}', e.forked_from, e.resource_pool, e.progress, e.archived,
+  $METRIC, e.forked_from, e.resource_pool, e.progress, e.archived,
   e.project, coalesce(p.name, ''), coalesce(p.key, ''), coalesce(p.workspace, 1),
   coalesce(w.name, ''), coalesce(p.archived OR w.archived, false), k.number, k.size, d.metadata
 FROM trials t JOIN experiments e ON e.id = t.experiment
@@ -179,7 +180,8 @@ absl::StatusOr<RunRecord> ToRun(const Result& result, int row) {
 absl::StatusOr<std::vector<RunRecord>> ReadRuns(Connection& connection,
                                                 const std::vector<int32_t>& ids) {
   const Params these = {ToArray(ids)};
-  static const auto& select = *new std::string(absl::StrCat("SELECT ", kTrialColumns, kMore));
+  static const auto& select = *new std::string(absl::StrCat(
+      "SELECT ", kTrialColumns, absl::StrReplaceAll(kMore, {{"$METRIC", kSearcherMetric}})));
   DET_ASSIGN_OR_RETURN(const Result rows, connection.Exec(select, these));
   std::map<int32_t, RunRecord> by_id;
   for (int row = 0; row < rows.rows(); ++row) {

@@ -84,6 +84,10 @@ TEST_F(OffClusterTest, TrainingConfigIsParsed) {
   EXPECT_TRUE(config.initial_validation);
   EXPECT_EQ(config.searcher_metric, "accuracy");
   EXPECT_FALSE(config.smaller_is_better);
+  const TrainingConfig first = ParseTrainingConfig(
+      R"({"searcher": {"metric": [{"name": "f1", "smaller_is_better": false}, {"name": "ms"}]}})");
+  EXPECT_EQ(first.searcher_metric, "f1");
+  EXPECT_FALSE(first.smaller_is_better);
   EXPECT_NE(ErrorOf([] {
               ParseTrainingConfig(R"({"scheduling_unit": 0})");
             }).find("scheduling_unit is 0"),

@@ -85,7 +85,16 @@ TrainingConfig::CheckpointPolicy PolicyFrom(const Json& value) {
 
 void ParseSearcher(const Json& searcher, TrainingConfig* config) {
   if (!searcher.is_object()) ThrowField("searcher", searcher, "a map");
-  if (const Json* metric = Find(searcher, "metric")) {
+  const Json* metric = Find(searcher, "metric");
+  // Of several objectives trials are ranked by the first.
+  if (metric != nullptr && metric->is_array() && !metric->empty()) {
+    const Json& first = metric->front();
+    if (const Json* smaller = Find(first, "smaller_is_better")) {
+      config->smaller_is_better = BoolFrom("searcher.metric[0].smaller_is_better", *smaller);
+    }
+    metric = first.is_object() ? Find(first, "name") : &first;
+  }
+  if (metric != nullptr) {
     if (!metric->is_string()) ThrowField("searcher.metric", *metric, "a text");
     config->searcher_metric = metric->get<std::string>();
   }
