@@ -22,8 +22,10 @@ interface Props {
 
 /** Buttons, and what was refused. */
 export function Actions({ actions, isInline = false }: Props) {
-  const act = useMutation({ // A run that throws at once has failed, too.
-    mutationFn: (action: Action) => Promise.resolve().then(action.run) });
+  const act = useMutation({
+    // A run that throws at once has failed, too.
+    mutationFn: (action: Action) => Promise.resolve().then(action.run),
+  });
   const press = (action: Action) => {
     if (action.refused || act.isPending) return;
     if (action.confirm === undefined || confirm(action.confirm)) act.mutate(action);

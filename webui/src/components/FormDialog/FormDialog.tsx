@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, useState, type ReactNode, type SyntheticEvent } from "react";
 import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "react-router";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
 import { FieldInput, type Field, type Values } from "./FieldInput";
 import styles from "./FormDialog.module.css";
@@ -11,7 +12,7 @@ interface Props {
   fields: Field[];
   /** Above the fields. */
   children?: ReactNode;
-  /** Sends it; what it throws is shown, and the dialog stays. */
+  /** Sends it; what it throws is shown, and the dialog stays. A text that it gives is the address to go to. */
   onSubmit: (values: Values) => Promise<unknown>;
   onClose: () => void;
 }
@@ -23,7 +24,15 @@ export function FormDialog({ title, verb, fields, children, onSubmit, onClose }:
   const [values, setValues] = useState<Values>(() =>
     Object.fromEntries(fields.map(({ name, value }) => [name, value ?? ""])),
   );
-  const send = useMutation({ mutationFn: onSubmit, onSuccess: onClose });
+  const navigate = useNavigate();
+  const send = useMutation({
+    mutationFn: onSubmit,
+    onSuccess: (next) => {
+      // In place of the dialog's own address: Back leads to where it was opened.
+      if (typeof next === "string") void navigate(next, { replace: true });
+      else onClose();
+    },
+  });
   useEffect(() => {
     if (!dialog.current?.open) dialog.current?.showModal();
   }, []);

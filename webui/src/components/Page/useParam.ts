@@ -1,8 +1,15 @@
 import { useCallback } from "react";
 import { useSearchParams } from "react-router";
 
-/** A part of what the page shows, kept in its address; "" where that does not say it. */
-export function useParam(name: string): [value: string, set: (value: string) => void] {
+/**
+ * A part of what the page shows, kept in its address; "" where that does not say it.
+ *
+ * @param isStep Back undoes it.
+ */
+export function useParam(
+  name: string,
+  isStep = false,
+): [value: string, set: (value: string) => void] {
   const [params, setParams] = useSearchParams();
   const set = useCallback(
     (value: string) =>
@@ -13,9 +20,12 @@ export function useParam(name: string): [value: string, set: (value: string) => 
           else next.delete(name);
           return next;
         },
-        { replace: true },
+        { replace: !isStep || !value },
       ),
-    [setParams, name],
+    [setParams, name, isStep],
   );
   return [params.get(name) ?? "", set];
 }
+
+/** Which dialog is open. */
+export const useDialog = () => useParam("do", true);

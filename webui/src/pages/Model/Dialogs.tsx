@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useNavigate, useSearchParams } from "react-router";
+import { useSearchParams } from "react-router";
 import { api, dataOf } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
@@ -51,7 +51,6 @@ export function Register({ model: { name = "" }, onClose }: Props) {
 /** Its name, description, labels and notes. */
 export function Edit({ model, onClose }: Props) {
   const client = useQueryClient();
-  const navigate = useNavigate();
   const path = { model_name: model.name ?? "" };
   return (
     <FormDialog
@@ -75,8 +74,7 @@ export function Edit({ model, onClose }: Props) {
           }),
         );
         await client.invalidateQueries({ queryKey: ["models"] });
-        if (now?.name !== model.name)
-          await navigate(paths.model(now?.name ?? name), { replace: true });
+        return paths.model(now?.name ?? name);
       }}
     />
   );

@@ -9,10 +9,11 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { Markdown } from "@/components/Markdown/Markdown";
 import { Facts, Labels, Page, Section } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
+import { counted } from "@/words";
 import { Edit, Move, Register } from "./Dialogs";
 import { useModel } from "./useModel";
 
@@ -34,7 +35,7 @@ function Shown({ model, versions }: { model: Message["Model"]; versions: Version
   const { name = "", id = 0, workspaceId = 0, archived: isArchived = false } = model;
   const { may } = useRoles();
   const { data: workspaces } = useWorkspaces();
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const close = () => setDialog("");
   const mayEdit = may("Editor", workspaceId);
   const columns: ListColumn<Version>[] = [
@@ -155,7 +156,7 @@ function ModelActions({
             },
         {
           label: "Delete",
-          confirm: `Delete the model ${name} and its ${numVersions} versions? Their checkpoints stay, but nothing holds them any longer.`,
+          confirm: `Delete the model ${name} and its ${counted(numVersions, "version")}? Their checkpoints stay, but nothing holds them any longer.`,
           run: async () => {
             await api.DELETE("/api/v1/models/{model_name}", params);
             await navigate(paths.models);

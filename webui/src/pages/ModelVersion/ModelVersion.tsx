@@ -10,7 +10,7 @@ import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { Markdown } from "@/components/Markdown/Markdown";
 import { Facts, Labels, Page, Section } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog } from "@/components/Page/useParam";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
@@ -50,7 +50,7 @@ function Shown({ version: of }: { version: Version }) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const { may } = useRoles();
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const name = model?.name ?? "";
   const params = { path: { model_name: name, model_version_num: version } };
   const renew = () => client.invalidateQueries({ queryKey: ["models"] });

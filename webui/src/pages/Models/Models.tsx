@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate } from "react-router";
+import { Link } from "react-router";
 import { api, dataOf } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
@@ -9,7 +9,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Narrow";
 import { Labels, Page } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
@@ -24,7 +24,7 @@ export default function Models() {
   const { mayAnywhere } = useRoles();
   const [query] = useParam("q");
   const [archived] = useParam("archived");
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const { data: workspaces } = useWorkspaces();
   const models = useQuery({
     queryKey: ["models"],
@@ -113,7 +113,6 @@ function Create({
   onClose: () => void;
 }) {
   const client = useQueryClient();
-  const navigate = useNavigate();
   const { may } = useRoles();
   const options = workspaces
     .filter(({ id, archived }) => !archived && may("Editor", id))
@@ -142,7 +141,7 @@ function Create({
           }),
         );
         await client.invalidateQueries({ queryKey: ["models"] });
-        void navigate(paths.model(model?.name ?? name));
+        return paths.model(model?.name ?? name);
       }}
     />
   );

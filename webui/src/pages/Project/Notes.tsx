@@ -6,14 +6,14 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { Markdown } from "@/components/Markdown/Markdown";
 import { Section } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog } from "@/components/Page/useParam";
 
 type Note = Message["Note"];
 
 /** What people wrote about the project, a page each, in Markdown. */
 export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEdit: boolean }) {
   const client = useQueryClient();
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const { id = 0, notes = [] } = project;
   const refused = project.archived && "The project is archived; unarchive it first";
   // "note": a new one; "note-0": the first.

@@ -8,7 +8,7 @@ import { Actions } from "@/components/Actions/Actions";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { Facts, Labels, Page } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog } from "@/components/Page/useParam";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
 import { Notes } from "./Notes";
@@ -18,7 +18,7 @@ type Of = Message["Project"];
 /** One project: what it holds, and what people wrote about it. */
 export default function Project() {
   const id = Number(useParams()["id"]);
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const { may } = useRoles();
   const { data: workspaces } = useWorkspaces();
   const read = useQuery({

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate } from "react-router";
+import { Link } from "react-router";
 import { api, dataOf } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
@@ -8,7 +8,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { Count, hasText, SearchBox } from "@/components/Page/Narrow";
 import { Page } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
 import { counted } from "@/words";
@@ -31,9 +31,8 @@ const columns: ListColumn<Template>[] = [
 export default function Templates() {
   const { mayAnywhere } = useRoles();
   const [query] = useParam("q");
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const client = useQueryClient();
-  const navigate = useNavigate();
   const read = useQuery({
     queryKey: ["templates"],
     queryFn: async ({ signal }) =>
@@ -90,7 +89,7 @@ export default function Templates() {
               body: { name, yaml: "# What experiments share, as in their own configuration.\n" },
             });
             await client.invalidateQueries({ queryKey: ["templates"] });
-            void navigate(paths.template(name));
+            return paths.template(name);
           }}
         />
       )}

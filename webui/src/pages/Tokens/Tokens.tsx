@@ -9,7 +9,7 @@ import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { Count, ParamCheck } from "@/components/Page/Narrow";
 import { Page } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { counted } from "@/words";
@@ -30,7 +30,7 @@ export default function Tokens() {
   const { may, mayAnywhere } = useRoles();
   const client = useQueryClient();
   const { data: users } = useUsers();
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const [old] = useParam("old");
   const [all] = useParam("all");
   // Nowhere but here: neither in the address nor in the cache.

@@ -8,7 +8,7 @@ import { Actions } from "@/components/Actions/Actions";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { Facts, Labels, Page } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog } from "@/components/Page/useParam";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
 import { UserRoles } from "./UserRoles";
@@ -68,7 +68,7 @@ function UserActions({ user, isMine }: { user: Of; isMine: boolean }) {
   const { id = 0, username = "", active, admin, remote } = user;
   const client = useQueryClient();
   const { may } = useRoles();
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const isAdmin = may("ClusterAdmin");
   const close = () => setDialog("");
   const change = async (body: Change) => {

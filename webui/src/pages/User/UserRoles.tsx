@@ -9,7 +9,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { Section } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
 
@@ -34,7 +34,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
   const client = useQueryClient();
   const { may } = useRoles();
   const { data: workspaces } = useWorkspaces();
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const mayChange = may("ClusterAdmin");
   const read = useQuery({
     queryKey: ["users", id, "roles"],

@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate } from "react-router";
+import { Link } from "react-router";
 import { api, dataOf } from "@/api/client";
 import type { User } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
@@ -9,7 +9,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Narrow";
 import { Labels, Page } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
@@ -58,7 +58,7 @@ export default function Users() {
   const { may } = useRoles();
   const [query] = useParam("q");
   const [inactive] = useParam("inactive");
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const { data, error, refetch } = useUsers();
   const shown = data?.filter(
     (user) =>
@@ -94,7 +94,6 @@ export default function Users() {
 
 function Create({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
-  const navigate = useNavigate();
   return (
     <FormDialog
       title="New user"
@@ -119,7 +118,7 @@ function Create({ onClose }: { onClose: () => void }) {
           }),
         );
         await client.invalidateQueries({ queryKey: ["users"] });
-        void navigate(paths.user(user?.id ?? 0));
+        return paths.user(user?.id ?? 0);
       }}
     />
   );

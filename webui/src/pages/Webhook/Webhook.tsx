@@ -9,7 +9,7 @@ import { CopyText } from "@/components/CopyText/CopyText";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { Facts, Page } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog } from "@/components/Page/useParam";
 import { paths } from "@/paths";
 import { hostOf, wordsOf, type Webhook as Of } from "@/webhooks";
 import { Deliveries } from "./Deliveries";
@@ -37,7 +37,7 @@ function Shown({ webhook, name }: { webhook: Of; name: string }) {
   const navigate = useNavigate();
   const { may } = useRoles();
   const { data: workspaces } = useWorkspaces();
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const [said, setSaid] = useState("");
   const params = { params: { path: { id } } };
   const mayChange = may("WorkspaceAdmin", workspaceId || undefined);

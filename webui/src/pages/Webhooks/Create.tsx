@@ -1,5 +1,4 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "react-router";
 import { api, dataOf } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
@@ -64,7 +63,6 @@ export function Create({
   onClose: () => void;
 }) {
   const client = useQueryClient();
-  const navigate = useNavigate();
   const { may } = useRoles();
   const options = workspaces
     .filter(({ id }) => may("WorkspaceAdmin", id))
@@ -119,7 +117,7 @@ export function Create({
           }),
         );
         await client.invalidateQueries({ queryKey: ["webhooks"] });
-        void navigate(paths.webhook(webhook?.id ?? 0));
+        return paths.webhook(webhook?.id ?? 0);
       }}
     />
   );

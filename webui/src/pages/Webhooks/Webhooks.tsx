@@ -7,7 +7,7 @@ import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { Count, hasText, SearchBox } from "@/components/Page/Narrow";
 import { Page } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
 import { hostOf, wordsOf, type Webhook } from "@/webhooks";
@@ -19,7 +19,7 @@ export default function Webhooks() {
   const { mayAnywhere } = useRoles();
   const { data: workspaces } = useWorkspaces();
   const [query] = useParam("q");
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const read = useQuery({
     queryKey: ["webhooks"],
     queryFn: async ({ signal }) =>

@@ -9,7 +9,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { Section } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 
 /** Someone's role in a workspace. */
@@ -26,7 +26,7 @@ export function membersOf(
   const names = new Map(
     answer.usersAssignedDirectly?.map(({ id, username = "", displayName }) => [
       id,
-      displayName ? `${displayName} (${username})` : username,
+      displayName && displayName !== username ? `${displayName} (${username})` : username,
     ]),
   );
   return (answer.assignments ?? [])
@@ -44,7 +44,7 @@ export function membersOf(
 export function Members({ workspace: { id = 0, name = "" } }: { workspace: Workspace }) {
   const client = useQueryClient();
   const { may } = useRoles();
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const mayChange = may("WorkspaceAdmin", id);
   const key = ["workspaces", id, "members"];
   const read = useQuery({

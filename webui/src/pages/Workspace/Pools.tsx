@@ -10,7 +10,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { Meter } from "@/components/Meter/Meter";
 import { Facts, Section } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog } from "@/components/Page/useParam";
 import { ListTable } from "@/components/table/ListTable";
 
 type Quota = Message["Quota"];
@@ -22,7 +22,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
   const { id = 0, name = "" } = workspace;
   const client = useQueryClient();
   const { may } = useRoles();
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const close = () => setDialog("");
   const read = useQuery({
     queryKey: ["workspaces", id, "pools"],

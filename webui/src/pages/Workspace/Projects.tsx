@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate } from "react-router";
+import { Link } from "react-router";
 import { api, dataOf } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
@@ -10,7 +10,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { ParamCheck } from "@/components/Page/Narrow";
 import { Labels, Section } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
@@ -54,7 +54,7 @@ export function Projects({ workspace }: { workspace: Workspace }) {
   const { id = 0, name = "" } = workspace;
   const { may } = useRoles();
   const [archived] = useParam("archived");
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const read = useQuery({
     queryKey: ["workspaces", id, "projects"],
     queryFn: async ({ signal }) => {
@@ -108,7 +108,6 @@ export function Projects({ workspace }: { workspace: Workspace }) {
 
 function Create({ id, onClose }: { id: number; onClose: () => void }) {
   const client = useQueryClient();
-  const navigate = useNavigate();
   return (
     <FormDialog
       title="New project"
@@ -130,7 +129,7 @@ function Create({ id, onClose }: { id: number; onClose: () => void }) {
           }),
         );
         await client.invalidateQueries({ queryKey: ["workspaces"] });
-        void navigate(paths.project(project?.id ?? 0));
+        return paths.project(project?.id ?? 0);
       }}
     />
   );

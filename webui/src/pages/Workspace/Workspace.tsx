@@ -7,7 +7,7 @@ import { Actions } from "@/components/Actions/Actions";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { Labels, Page } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog } from "@/components/Page/useParam";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
 import { counted } from "@/words";
@@ -34,7 +34,7 @@ export default function Workspace() {
   });
   const name = read.data?.name ?? `Workspace ${text}`;
   useCrumbs([{ label: "Workspaces", to: paths.workspaces }, { label: name }]);
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const { may } = useRoles();
   const workspace = read.data;
   if (!workspace)

@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate } from "react-router";
+import { Link } from "react-router";
 import { api, dataOf } from "@/api/client";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, type Workspace } from "@/api/useWorkspaces";
@@ -8,7 +8,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Narrow";
 import { Labels, Page } from "@/components/Page/Page";
-import { useParam } from "@/components/Page/useParam";
+import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
 import { counted } from "@/words";
@@ -43,7 +43,7 @@ export default function Workspaces() {
   const { mayAnywhere } = useRoles();
   const [query] = useParam("q");
   const [archived] = useParam("archived");
-  const [dialog, setDialog] = useParam("do");
+  const [dialog, setDialog] = useDialog();
   const { data, error, refetch } = useWorkspaces();
   const shown = data
     ?.filter((each) => (archived === "yes" || !each.archived) && hasText(query, each.name))
@@ -90,7 +90,6 @@ export default function Workspaces() {
 
 function Create({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
-  const navigate = useNavigate();
   return (
     <FormDialog
       title="New workspace"
@@ -109,7 +108,7 @@ function Create({ onClose }: { onClose: () => void }) {
         // Who creates it is its administrator.
         await client.invalidateQueries({ queryKey: ["roles"] });
         await client.invalidateQueries({ queryKey: ["workspaces"] });
-        void navigate(paths.workspace(workspace?.id ?? 0));
+        return paths.workspace(workspace?.id ?? 0);
       }}
     />
   );
