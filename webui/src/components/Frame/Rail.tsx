@@ -24,7 +24,7 @@ export function Rail({ foot }: { foot?: ReactNode }) {
           className={`${styles.place} ${styles.apart}`}
         >
           <span aria-hidden>⚙</span>
-          <span className={styles.label}>Administration</span>
+          <span className={styles.label}>Admin</span>
         </NavLink>
       </nav>
       <div className={styles.foot}>{foot}</div>
