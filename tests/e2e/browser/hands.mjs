@@ -1,5 +1,4 @@
 // What a person does with a page of the administration.
-import assert from "node:assert/strict";
 import { inspect } from "./browser.mjs";
 
 /** Hands for `page`: what it shows by name, its dialogs, and what its audit tells. */
@@ -27,12 +26,12 @@ export function handsOn(page) {
   const agree = () => page.once("dialog", (question) => question.accept());
   /** That the audit has what the admin did, once each. */
   const expectAudited = async (methods) => {
-    const table = page.getByRole("table", { name: "Audit records" });
+    // Of the head and one record: what was shown before is still there for a moment.
+    const table = page.locator('[role="table"][aria-rowcount="2"]');
     for (const method of methods) {
       await page.getByLabel("Method").fill(method);
       await page.keyboard.press("Enter");
       await table.getByRole("row", { name: new RegExp(`admin ${method}`) }).waitFor();
-      assert.equal(await table.getByRole("row").count(), 2, method);
     }
   };
   return { button, field, head, ask, send, agree, expectAudited };

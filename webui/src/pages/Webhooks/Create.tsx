@@ -47,7 +47,7 @@ const TRIGGER: Field[] = [
     ...{ name: "op", label: "Is", type: "choice", value: ">", when: isMetric },
     options: [">", ">=", "<", "<="].map((op) => [op, op] as const),
   },
-  { name: "value", label: "Value", required: true, pattern: "[-+0-9.eE]+", when: isMetric },
+  { name: "value", label: "Value", required: true, pattern: "[\\-+0-9.eE]+", when: isMetric },
   {
     ...{ name: "regex", label: "Regular expression", required: true, when: isLog },
     hint: "RE2; a part of the line matches it",
