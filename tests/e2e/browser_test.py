@@ -31,9 +31,26 @@ for step in range(1, 10_000):
     time.sleep(0.2)
 """
 
+# Saves one checkpoint.
+SAVES = r"""
+import json, os, pathlib, urllib.request, uuid
+
+info = json.loads(pathlib.Path(os.environ["DET_RUN_DIR"], "info/trial.json").read_text())
+name = str(uuid.uuid4())
+folder = pathlib.Path(info["checkpoint_dir"], name)
+folder.mkdir(parents=True)
+(folder / "model.pt").write_bytes(bytes(1000))
+body = {"allocationId": info["allocation_id"], "trialId": info["trial_id"], "uuid": name,
+        "stepsCompleted": 1, "resources": {"model.pt": 1000}}
+urllib.request.urlopen(urllib.request.Request(
+    os.environ["DET_MASTER"] + "/det.trial.v1.TrialRuntime/ReportCheckpoint",
+    data=json.dumps(body).encode(),
+    headers={"Authorization": "Bearer " + os.environ["DET_SESSION_TOKEN"]}))
+"""
+
 
 class BrowserTest(harness.ClusterTestCase):
-    options = ("--admin-password", PASSWORD)
+    options = ("--admin-password", PASSWORD, "--user-password", PASSWORD)
 
     def run_script(self, name, **more):
         webui = os.path.dirname(os.path.realpath(os.path.join(harness.ROOT, "webui/package.json")))
@@ -75,6 +92,16 @@ class BrowserTest(harness.ClusterTestCase):
             for experiment in self.home.json("experiment", "list")["experiments"]:
                 if experiment["id"] >= made:
                     self.home.det("experiment", "kill", experiment["id"], code=None)
+
+    def test_admin(self):
+        self.run_script("admin.mjs")
+
+    def test_spaces(self):
+        saves = harness.job(name="saves", entrypoint=["python3", "saves.py"])
+        made = self.home.create(saves, self.home.context({"saves.py": SAVES}))
+        self.home.finish(made)
+        [checkpoint] = self.home.json("checkpoint", "list", made)["checkpoints"]
+        self.run_script("spaces.mjs", CHECKPOINT=checkpoint["uuid"])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 import { createBrowserRouter, Navigate, redirect, useParams, type RouteObject } from "react-router";
 import { session } from "@/api/session";
+import { Administration } from "@/components/Frame/Administration";
 import { Frame } from "@/components/Frame/Frame";
 import { RouteError } from "@/components/ErrorPanel/RouteError";
 import { paths } from "./paths";
@@ -45,6 +46,31 @@ export const routes: RouteObject[] = [
       page("/experiments/:id/:tab?", "Experiment", () => import("./pages/Experiment/Experiment")),
       page("/trials/:id/:tab?", "Trial", () => import("./pages/Trial/Trial")),
       page("/compare", "Compare", () => import("./pages/Compare/Compare")),
+      page(paths.models, "Models", () => import("./pages/Models/Models")),
+      page("/models/:name", "Model", () => import("./pages/Model/Model")),
+      page(
+        "/models/:name/versions/:version",
+        "Model version",
+        () => import("./pages/ModelVersion/ModelVersion"),
+      ),
+      page(paths.workspaces, "Workspaces", () => import("./pages/Workspaces/Workspaces")),
+      page("/workspaces/:id/:tab?", "Workspace", () => import("./pages/Workspace/Workspace")),
+      page("/projects/:id", "Project", () => import("./pages/Project/Project")),
+      {
+        path: paths.admin,
+        element: <Administration />,
+        children: [
+          { index: true, element: <Navigate to={paths.users} replace /> },
+          page(paths.users, "Users", () => import("./pages/Users/Users")),
+          page("/admin/users/:id", "User", () => import("./pages/User/User")),
+          page(paths.tokens, "Access tokens", () => import("./pages/Tokens/Tokens")),
+          page(paths.templates, "Templates", () => import("./pages/Templates/Templates")),
+          page("/admin/templates/:name", "Template", () => import("./pages/Template/Template")),
+          page(paths.webhooks, "Webhooks", () => import("./pages/Webhooks/Webhooks")),
+          page("/admin/webhooks/:id", "Webhook", () => import("./pages/Webhook/Webhook")),
+          page(paths.audit, "Audit", () => import("./pages/Audit/Audit")),
+        ],
+      },
       page("*", "Not found", () => import("./pages/NotFound/NotFound")),
     ],
   },

@@ -18,6 +18,14 @@ export function Rail({ foot }: { foot?: ReactNode }) {
             <span className={styles.label}>{label}</span>
           </NavLink>
         ))}
+        <NavLink
+          to={paths.admin}
+          title="Administration"
+          className={`${styles.place} ${styles.apart}`}
+        >
+          <span aria-hidden>⚙</span>
+          <span className={styles.label}>Admin</span>
+        </NavLink>
       </nav>
       <div className={styles.foot}>{foot}</div>
     </div>

@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { createMemoryRouter, RouterProvider } from "react-router";
-import { beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { entriesFor } from "./entries";
 import { Palette } from "./Palette";
 
@@ -10,22 +10,15 @@ const overview = { running: [{ id: 42, name: "mnist-asha" }], ended: [{ id: 41, 
 const labels = (query: string) => entriesFor(query, overview).map(({ label }) => label);
 
 test("what fits is found by its parts, its letters and its number", () => {
-  expect(labels("")).toEqual(["Home", "Experiments", "Cluster", "42 mnist-asha", "41 bert"]);
+  expect(labels("")).toEqual([
+    ...["Home", "Experiments", "Cluster", "Models", "Workspaces"],
+    ...["42 mnist-asha", "41 bert"],
+  ]);
   expect(labels("asha")).toEqual(["42 mnist-asha"]);
   expect(labels("clstr")).toEqual(["Cluster"]);
   expect(labels("41")).toEqual(["41 bert"]);
   expect(labels("7")).toEqual(["Experiment 7"]);
   expect(labels("zzz")).toEqual([]);
-});
-
-// jsdom has no modal dialogs.
-beforeEach(() => {
-  HTMLDialogElement.prototype.showModal = function () {
-    this.open = true;
-  };
-  HTMLDialogElement.prototype.close = function () {
-    this.open = false;
-  };
 });
 
 function show() {

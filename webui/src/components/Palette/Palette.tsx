@@ -1,6 +1,7 @@
 import { useCallback, useId, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { useOverview } from "@/api/useOverview";
+import { usePlaces } from "../Frame/usePlaces";
 import { entriesFor } from "./entries";
 import { useShortcuts } from "./useShortcuts";
 import styles from "./Palette.module.css";
@@ -13,7 +14,7 @@ export function Palette() {
   const overview = useOverview();
   const navigate = useNavigate();
   const list = useId();
-  const entries = entriesFor(query, overview);
+  const entries = entriesFor(query, overview, usePlaces());
   const open = useCallback(() => {
     setQuery("");
     setChosen(0);

@@ -1,5 +1,5 @@
 import type { Overview } from "@/api/useOverview";
-import { places } from "../Frame/places";
+import { places, type Place } from "../Frame/places";
 import { paths } from "@/paths";
 
 /** A line of the palette: a place to go to. */
@@ -20,11 +20,15 @@ function isSubsequence(query: string, text: string): boolean {
 }
 
 /** What fits `query`, best first: pages, known experiments, and any experiment by its number. */
-export function entriesFor(query: string, overview: Overview | undefined): Entry[] {
+export function entriesFor(
+  query: string,
+  overview: Overview | undefined,
+  pages: readonly Place[] = places,
+): Entry[] {
   const wanted = query.trim().toLowerCase();
   const { running = [], ended = [] } = overview ?? {};
   const all = [
-    ...places.map(({ to, label }) => ({ to, label, hint: "page" })),
+    ...pages.map(({ to, label }) => ({ to, label, hint: "page" })),
     ...[...running, ...ended].map(({ id = 0, name = "" }) => ({
       to: paths.experiment(id),
       label: `${id} ${name}`,

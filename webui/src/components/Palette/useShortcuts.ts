@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 import { useNavigate } from "react-router";
-import { places } from "../Frame/places";
+import { adminPlaces, places } from "../Frame/places";
 
 const patience = 1000; // ms between `g` and the key of a place
 
@@ -20,7 +20,8 @@ export function useShortcuts(open: () => void) {
         return;
       }
       if (ctrlKey || metaKey || altKey || isTyping(event.target)) return;
-      const place = timeStamp - went < patience && places.find((each) => each.key === key);
+      const all = [...places, ...adminPlaces];
+      const place = timeStamp - went < patience && all.find((each) => each.key === key);
       went = key === "g" ? timeStamp : -Infinity;
       if (place) void navigate(place.to);
       if (key !== "/") return;

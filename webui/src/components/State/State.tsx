@@ -21,6 +21,9 @@ const kinds: Record<string, Kind> = {
   PAUSED: "paused",
   ERROR: "failed",
   DELETE_FAILED: "failed",
+  PENDING: "waiting",
+  DELIVERED: "done",
+  FAILED: "failed",
 };
 
 /** "STATE_STOPPING_KILLED" is "Stopping (killed)". */

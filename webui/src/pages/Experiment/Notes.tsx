@@ -1,21 +1,11 @@
-import DOMPurify from "dompurify";
-import { marked } from "marked";
 import { useMemo, useState } from "react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api } from "@/api/client";
 import type { Experiment } from "@/api/types";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { toHtml } from "@/components/Markdown/toHtml";
 import styles from "./Experiment.module.css";
-
-/** Markdown as HTML that cannot do anything: no script, no style, nothing from another host. */
-export function toHtml(markdown: string): string {
-  return DOMPurify.sanitize(marked.parse(markdown, { async: false }), {
-    USE_PROFILES: { html: true },
-    FORBID_TAGS: ["style", "img", "form", "input", "video", "audio", "iframe"],
-    FORBID_ATTR: ["style", "background"],
-  });
-}
 
 /** What people wrote about the experiment, in Markdown. */
 export function Notes({ experiment }: { experiment: Experiment }) {

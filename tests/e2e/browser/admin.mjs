@@ -1,0 +1,97 @@
+// Users, access tokens, templates, webhooks: made, changed, and told of by the audit.
+import assert from "node:assert/strict";
+import { inBrowser, inspect, signIn, url } from "./browser.mjs";
+import { handsOn } from "./hands.mjs";
+
+await inBrowser(async (page, watch) => {
+  const { button, ask, agree, expectAudited } = handsOn(page);
+  await page.goto(url);
+  await signIn(page, "admin", process.env.PASSWORD);
+  await page.getByRole("region", { name: "My experiments" }).waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("u");
+  await page.getByRole("table", { name: "Users" }).getByRole("link", { name: "admin" }).waitFor();
+  await inspect(page, "users");
+  await ask("New user", "", { User: "ann", Name: "Ann", Password: "Secret456" }, "Create");
+  await page.getByRole("row", { name: /Editor Uncategorized/ }).waitFor();
+  await inspect(page, "user");
+  agree();
+  await button("Deactivate").click();
+  await button("Activate").waitFor();
+
+  const tabs = page.getByRole("navigation", { name: "Administration" });
+  await tabs.getByRole("link", { name: "Access tokens" }).click();
+  await ask("New token", "token-new", { Description: "nightly" }, "Create");
+  const made = page.getByRole("status", { name: "The new token" });
+  const token = await made.locator("code").first().innerText();
+  const asks = () => fetch(`${url}/api/v1/me`, { headers: { Authorization: `Bearer ${token}` } });
+  assert.equal((await asks()).status, 200);
+  await inspect(page, "tokens");
+  await made.getByRole("button", { name: "Done" }).click();
+  await made.waitFor({ state: "detached" });
+  agree();
+  await page
+    .getByRole("row", { name: /nightly/ })
+    .getByRole("button", { name: "Revoke" })
+    .click();
+  await page.getByRole("row", { name: /nightly/ }).waitFor({ state: "detached" });
+  assert.equal((await asks()).status, 401, "a revoked token is taken");
+  assert.ok(!(await page.content()).includes(token), "the token is still there");
+
+  watch.expected.push(/400/); // what is typed is checked, also when it is wrong
+  await tabs.getByRole("link", { name: "Templates" }).click();
+  await ask("New template", "", { Name: "small" }, "Create");
+  const editor = page.getByLabel("Template, in YAML");
+  await editor.fill("resources:\n  slots_per_trial: two\n");
+  await page.getByText(/slots_per_trial: expected/).waitFor();
+  await inspect(page, "template-bad");
+  await editor.fill("resources:\n  slots_per_trial: 2\nmax_restarts: 1\n");
+  await page.getByText("The template is good.").waitFor();
+  await button("Save").click();
+  await button("Save").and(page.locator('[aria-disabled="true"]')).waitFor();
+  await inspect(page, "template");
+  await tabs.getByRole("link", { name: "Templates" }).click();
+  await page.getByRole("row", { name: /small.*max_restarts/ }).waitFor();
+  await inspect(page, "templates");
+
+  await tabs.getByRole("link", { name: "Webhooks" }).click();
+  const hook = {
+    ...{ Name: "best", URL: "http://127.0.0.1:9/hook?key=secret" },
+    ...{ "Told when": "a metric goes beyond a value", Metric: "accuracy", Value: "0.95" },
+  };
+  await ask("New webhook", "webhook-new", hook, "Create");
+  await page.getByText("validation accuracy > 0.95").waitFor();
+  await button("Test").click(); // it leads into the cluster's own network
+  const refusal = page.getByRole("alert");
+  await refusal.waitFor();
+  assert.match(await refusal.innerText(), /127\.0\.0\.1[^]*request [0-9a-f-]{36}/);
+  await inspect(page, "webhook");
+  await tabs.getByRole("link", { name: "Webhooks" }).click();
+  await page.getByRole("link", { name: "best" }).waitFor();
+  assert.ok(!(await page.content()).includes("key=secret"), "a list shows what may be secret");
+  await inspect(page, "webhooks");
+
+  await tabs.getByRole("link", { name: "Audit" }).click();
+  await expectAudited([
+    ...["UserService.PostUser", "TokenService.PostAccessToken", "TokenService.PatchAccessToken"],
+    ...["TemplateService.PutTemplate", "WebhookService.PostWebhook", "WebhookService.TestWebhook"],
+  ]);
+  assert.match(page.url(), /method=WebhookService.TestWebhook/);
+  await button("Show all").click();
+  await page.getByRole("row", { name: /PostUser/ }).waitFor();
+  await inspect(page, "audit");
+  await page.setViewportSize({ width: 390, height: 800 });
+  await inspect(page, "audit-narrow");
+  await page.setViewportSize({ width: 1280, height: 800 });
+
+  // Who may less is offered less.
+  await page.locator("summary", { hasText: "Signed in as admin" }).click();
+  await button("Sign out").click();
+  await signIn(page, "determined", process.env.PASSWORD);
+  await page.locator("summary", { hasText: "Signed in as determined" }).waitFor();
+  await page.goto(`${url}/admin/users`);
+  await page.getByRole("table", { name: "Users" }).getByRole("link", { name: "admin" }).waitFor();
+  await tabs.getByRole("link", { name: "Webhooks" }).waitFor(); // what may be done is known
+  assert.equal(await button("New user").count(), 0);
+  assert.equal(await tabs.getByRole("link", { name: "Audit" }).count(), 0);
+});

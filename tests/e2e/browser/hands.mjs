@@ -1,0 +1,38 @@
+// What a person does with a page of the administration.
+import { inspect } from "./browser.mjs";
+
+/** Hands for `page`: what it shows by name, its dialogs, and what its audit tells. */
+export function handsOn(page) {
+  const button = (name) => page.getByRole("button", { name, exact: true });
+  const dialog = page.getByRole("dialog");
+  const field = (name) => dialog.getByLabel(name, { exact: true });
+  const head = (name) => page.getByRole("heading", { level: 1, name, exact: true });
+  const send = async (verb) => {
+    await dialog.getByRole("button", { name: verb, exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+  };
+  /** A dialog that the button `open` shows: filled in, looked at under the name `picture`, sent. */
+  const ask = async (open, picture, values, verb) => {
+    await button(open).click();
+    for (const [name, value] of Object.entries(values)) {
+      const input = field(name);
+      const isChoice = await input.evaluate((it) => it.tagName === "SELECT");
+      await (isChoice ? input.selectOption(value) : input.fill(value));
+    }
+    if (picture) await inspect(page, picture);
+    await send(verb);
+  };
+  /** Agrees to the next question of the browser. */
+  const agree = () => page.once("dialog", (question) => question.accept());
+  /** That the audit has what the admin did, once each. */
+  const expectAudited = async (methods) => {
+    // Of the head and one record: what was shown before is still there for a moment.
+    const table = page.locator('[role="table"][aria-rowcount="2"]');
+    for (const method of methods) {
+      await page.getByLabel("Method").fill(method);
+      await page.keyboard.press("Enter");
+      await table.getByRole("row", { name: new RegExp(`admin ${method}`) }).waitFor();
+    }
+  };
+  return { button, field, head, ask, send, agree, expectAudited };
+}

@@ -1,0 +1,83 @@
+import { useId, type HTMLInputTypeAttribute } from "react";
+import styles from "./FormDialog.module.css";
+
+/** What was typed, by the fields' names; of a checkbox "yes" or "". */
+export type Values = Record<string, string>;
+
+/** Something that a dialog asks for. */
+export interface Field {
+  name: string;
+  label: string;
+  /** "text" without. */
+  type?: HTMLInputTypeAttribute | "lines" | "choice" | "check";
+  /** What it starts with. */
+  value?: string | undefined;
+  required?: boolean;
+  hint?: string;
+  /** Of a choice. */
+  options?: readonly (readonly [value: string, label: string])[];
+  /** Asked for only then. */
+  when?: (values: Values) => boolean;
+  /** A regular expression that all of it fits. */
+  pattern?: string;
+}
+
+interface Props {
+  field: Field;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+/** A field with its label and its hint. */
+export function FieldInput({ field, value, onChange }: Props) {
+  const id = useId();
+  const { label, type = "text", required = false, hint, pattern } = field;
+  const common = {
+    id,
+    value,
+    required,
+    ...(hint && { "aria-describedby": `${id}-hint` }),
+    onChange: (event: { target: { value: string } }) => onChange(event.target.value),
+  };
+  if (type === "check") {
+    return (
+      <label className={styles.check}>
+        <input
+          type="checkbox"
+          checked={value === "yes"}
+          onChange={(event) => onChange(event.target.checked ? "yes" : "")}
+        />
+        {label}
+      </label>
+    );
+  }
+  return (
+    <div className={styles.field}>
+      <label htmlFor={id}>{label}</label>
+      {type === "lines" ? (
+        <textarea {...common} />
+      ) : type === "choice" ? (
+        <select {...common}>
+          {field.options?.map(([each, words]) => (
+            <option key={each} value={each}>
+              {words}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          {...common}
+          type={type}
+          {...(pattern && { pattern })}
+          {...(type === "number" && { min: 0, step: "any" })}
+          {...(type === "password" && { autoComplete: "new-password" })}
+        />
+      )}
+      {hint && (
+        <span id={`${id}-hint`} className={styles.hint}>
+          {hint}
+        </span>
+      )}
+    </div>
+  );
+}

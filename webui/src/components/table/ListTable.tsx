@@ -1,0 +1,158 @@
+import { useEffect, useMemo, useRef, type ReactNode } from "react";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useParam } from "../Page/useParam";
+import styles from "./ListTable.module.css";
+
+/** A column of a list. */
+export interface ListColumn<Row> {
+  head: string;
+  cell: (row: Row) => ReactNode;
+  /** Its share of the width (1 without). */
+  share?: number;
+  /** Pixels that it has at least (112 without). */
+  least?: number;
+  isNumber?: boolean;
+  /** What it is sorted by when its head is clicked; without it is not. */
+  sortBy?: (row: Row) => string | number | boolean | undefined;
+}
+
+interface Props<Row> {
+  /** What it lists, for those who hear it. */
+  label: string;
+  columns: readonly ListColumn<Row>[];
+  rows: readonly Row[] | undefined;
+  idOf: (row: Row) => string | number;
+  /** The last row is seen: more may be read. */
+  onEnd?: () => void;
+  /** One of several on a page, which scrolls; else the list does. */
+  isShort?: boolean;
+  /** In place of a list without rows. */
+  children?: ReactNode;
+}
+
+const ROW = 36;
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+/** Sorts by a column; what has no value comes last, in either order. */
+export function sortRows<Row>(
+  rows: readonly Row[],
+  { sortBy }: ListColumn<Row>,
+  isDescending: boolean,
+): Row[] {
+  if (!sortBy) return [...rows];
+  const isNone = (row: Row) => (sortBy(row) ?? "") === "";
+  const by = (a: Row, b: Row) => {
+    if (isNone(a) || isNone(b)) return Number(isNone(a)) - Number(isNone(b));
+    const order = collator.compare(String(sortBy(a)), String(sortBy(b)));
+    return isDescending ? -order : order;
+  };
+  return [...rows].sort(by);
+}
+
+/**
+ * A list of any length of which only the visible rows exist, sorted by the column that the address
+ * names (`sort=Name`, `sort=-Name`). Undefined rows are not here yet.
+ */
+export function ListTable<Row>(props: Props<Row>) {
+  const { label, columns, rows, idOf, onEnd, isShort = false, children } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const [sort, setSort] = useParam("sort");
+  const by = columns.find(({ head }) => head === sort.replace(/^-/, ""));
+  const isDescending = sort.startsWith("-");
+  const sorted = useMemo(
+    () => (rows && by ? sortRows(rows, by, isDescending) : (rows ?? [])),
+    [rows, by, isDescending],
+  );
+  const lines = useVirtualizer({
+    count: sorted.length,
+    getScrollElement: () => place.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+    initialRect: { width: 1000, height: 600 },
+  });
+  const shown = lines.getVirtualItems();
+  const last = shown[shown.length - 1]?.index ?? 0;
+  const isAtEnd = sorted.length > 0 && last === sorted.length - 1;
+  useEffect(() => {
+    if (isAtEnd) onEnd?.();
+  }, [isAtEnd, onEnd, sorted.length]);
+  if (rows === undefined)
+    return <div className={styles.skeleton} role="status" aria-label="Loading" />;
+  if (rows.length === 0) return children;
+
+  const least = columns.reduce((sum, column) => sum + (column.least ?? 112), 0);
+  const grid = {
+    gridTemplateColumns: columns
+      .map((column) => `minmax(${column.least ?? 112}px, ${column.share ?? 1}fr)`)
+      .join(" "),
+    minWidth: least,
+    width: "100%",
+  };
+  const align = (column: ListColumn<Row>) =>
+    `${styles.cell} ${column.isNumber ? styles.number : ""}`;
+  const order = (column: ListColumn<Row>) =>
+    column !== by ? "none" : isDescending ? "descending" : "ascending";
+  const next = { none: "", ascending: "-", descending: undefined };
+  const click = (column: ListColumn<Row>) => {
+    const sign = next[order(column)];
+    setSort(sign === undefined ? "" : sign + column.head);
+  };
+  return (
+    <div
+      ref={place}
+      className={`${styles.place} ${isShort ? styles.short : ""}`}
+      role="table"
+      aria-label={label}
+      aria-rowcount={sorted.length + 1}
+      tabIndex={0}
+    >
+      <div role="rowgroup" className={styles.head} style={grid}>
+        <div role="row" style={{ display: "contents" }}>
+          {columns.map((column) => (
+            <div
+              key={column.head}
+              role="columnheader"
+              className={align(column)}
+              {...(column.sortBy && { "aria-sort": order(column) })}
+            >
+              {column.sortBy ? (
+                <button type="button" onClick={() => click(column)}>
+                  {column.head}
+                  {column === by && <span aria-hidden>{isDescending ? " ↓" : " ↑"}</span>}
+                </button>
+              ) : (
+                column.head
+              )}
+            </div>
+          ))}
+        </div>
+      </div>
+      <div
+        role="rowgroup"
+        className={styles.body}
+        style={{ height: lines.getTotalSize(), minWidth: least }}
+      >
+        {shown.map(({ index, start }) => {
+          const row = sorted[index];
+          if (row === undefined) return null;
+          return (
+            <div
+              key={idOf(row)}
+              role="row"
+              aria-rowindex={index + 2}
+              className={styles.row}
+              style={{ ...grid, transform: `translateY(${start}px)` }}
+            >
+              {columns.map((column) => (
+                <div key={column.head} role="cell" className={align(column)}>
+                  {column.cell(row)}
+                </div>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import { screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test, vi } from "vitest";
+import { showPage } from "@/testing/pages";
+import Audit from "./Audit";
+import { timeOf } from "./useAudit";
+import { pageOf, shortMethod } from "./words";
+
+const list = "GET /api/v1/master/audit";
+const record = (id: number, more = {}) => ({
+  ...{ id: String(id), caller: "ann", userId: 1, code: "OK", requestId: `r-${id}` },
+  ...{ method: "det.api.v1.UserService.PostUser", target: "username bob" },
+  ...more,
+});
+
+test("what was named leads to its page, where it has one", () => {
+  expect(pageOf("experiment 7")).toBe("/experiments/7");
+  expect(pageOf("model classifier")).toBe("/models/classifier");
+  expect(pageOf("workspace vision")).toBeUndefined();
+  expect(pageOf("name vision")).toBeUndefined();
+  expect(pageOf(undefined)).toBeUndefined();
+  expect(shortMethod("det.api.v1.UserService.PostUser")).toBe("UserService.PostUser");
+});
+
+test("the filter is sent, and is the address", async () => {
+  const page = showPage(Audit, "/admin/audit", "/admin/audit?username=ann", {
+    [list]: { records: [record(5)] },
+  });
+  await screen.findByRole("row", { name: /UserService.PostUser/ });
+  await userEvent.type(screen.getByLabelText("Method"), "UserService.{Enter}");
+  await vi.waitFor(() =>
+    expect(page.router.state.location.search).toBe("?username=ann&method=UserService."),
+  );
+  await vi.waitFor(() => {
+    const query = new URLSearchParams(page.calls[page.calls.length - 1]?.query);
+    expect(query.get("method")).toBe("UserService.");
+    expect(query.get("username")).toBe("ann");
+  });
+});
+
+test("what follows is read from where the page ended, to the last", async () => {
+  const page = showPage(Audit, "/admin/audit", "/admin/audit", {
+    [list]: { records: [record(5)], nextBeforeId: "5" },
+  });
+  // The list is short, so that its end is seen at once.
+  await vi.waitFor(() => {
+    const queries = page.calls.filter(({ what }) => what === list).map(({ query }) => query);
+    expect(queries[1]).toContain("beforeId=5");
+  });
+});
+
+test("a call that was refused is told apart", async () => {
+  showPage(Audit, "/admin/audit", "/admin/audit", {
+    [list]: { records: [record(5, { code: "PERMISSION_DENIED" })], nextBeforeId: "0" },
+  });
+  expect(await screen.findByText("✕ PERMISSION_DENIED")).toBeVisible();
+});
+
+test("times are of this computer's clock", () => {
+  expect(timeOf("2026-01-02T03:04")).toBe(new Date(2026, 0, 2, 3, 4).toISOString());
+  expect(timeOf("")).toBeUndefined();
+  expect(timeOf("soon")).toBeUndefined();
+});

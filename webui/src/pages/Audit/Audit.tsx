@@ -1,0 +1,94 @@
+import { useCallback } from "react";
+import { Link, useSearchParams } from "react-router";
+import { useRoles } from "@/api/useRoles";
+import { Actions } from "@/components/Actions/Actions";
+import { CopyText } from "@/components/CopyText/CopyText";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Count } from "@/components/Page/Narrow";
+import { Page } from "@/components/Page/Page";
+import { ListTable, type ListColumn } from "@/components/table/ListTable";
+import { Time } from "@/components/Time/Time";
+import { paths } from "@/paths";
+import { counted } from "@/words";
+import styles from "./Audit.module.css";
+import { Filter } from "./Filter";
+import { useAudit, type AuditFilter, type AuditRecord } from "./useAudit";
+import { pageOf, shortMethod } from "./words";
+
+const columns: ListColumn<AuditRecord>[] = [
+  { ...{ head: "When", least: 112, share: 0.8 }, cell: ({ at }) => <Time at={at} /> },
+  {
+    ...{ head: "Who", least: 120 },
+    cell: ({ caller, userId }) =>
+      userId ? <Link to={paths.user(userId)}>{caller}</Link> : caller || "nobody",
+  },
+  {
+    ...{ head: "Did", share: 2.2, least: 240 },
+    cell: ({ method }) => <code title={method}>{shortMethod(method)}</code>,
+  },
+  {
+    ...{ head: "To", share: 1.6, least: 160 },
+    cell: ({ target }) => {
+      const page = pageOf(target);
+      return page ? <Link to={page}>{target}</Link> : <span title={target}>{target || "–"}</span>;
+    },
+  },
+  {
+    ...{ head: "Ended with", least: 160 },
+    cell: ({ code }) => (code === "OK" ? "OK" : <span className={styles.refused}>✕ {code}</span>),
+  },
+  { head: "From", cell: ({ peer }) => peer },
+  {
+    ...{ head: "Request", least: 128 },
+    cell: ({ requestId = "" }) => <CopyText text={requestId} label={requestId.slice(0, 8)} />,
+  },
+];
+
+/** Who changed what, newest first; calls that were refused, too. */
+export default function Audit() {
+  const [params] = useSearchParams();
+  const { may } = useRoles();
+  const filter: AuditFilter = {
+    username: params.get("username") ?? "",
+    method: params.get("method") ?? "",
+    since: params.get("since") ?? "",
+    until: params.get("until") ?? "",
+  };
+  const read = useAudit(filter);
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetching } = read;
+  const rows = data?.pages.flatMap(({ records = [] }) => records);
+  const onEnd = useCallback(() => {
+    if (hasNextPage && !isFetching) void fetchNextPage();
+  }, [hasNextPage, isFetching, fetchNextPage]);
+  const key = JSON.stringify(filter);
+  return (
+    <Page
+      title="Audit"
+      error={data ? undefined : error}
+      {...(may("ClusterAdmin") && { onRetry: () => void refetch() })}
+      head={
+        <>
+          <Count>
+            {rows && `${counted(rows.length, "record")}${hasNextPage ? " so far" : ""}`}
+          </Count>
+          <Actions actions={[{ label: "Read again", run: () => refetch() }]} />
+        </>
+      }
+    >
+      <Filter key={key} filter={filter} />
+      {error && data && <ErrorPanel error={error} onRetry={() => void fetchNextPage()} />}
+      <ListTable<AuditRecord>
+        label="Audit records"
+        columns={columns}
+        rows={rows}
+        idOf={({ id = "" }) => id}
+        onEnd={onEnd}
+      >
+        <EmptyState command="det master audit">
+          No record fits the filter. Each call that changes something leaves one.
+        </EmptyState>
+      </ListTable>
+    </Page>
+  );
+}

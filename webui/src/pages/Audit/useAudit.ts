@@ -1,0 +1,45 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { api, dataOf } from "@/api/client";
+import type { Message } from "@/api/types";
+
+export type AuditRecord = Message["AuditRecord"];
+
+/** Which records are shown; "": all. Times as an input of type datetime-local has them. */
+export interface AuditFilter {
+  username: string;
+  method: string;
+  since: string;
+  until: string;
+}
+
+const PAGE = 200;
+
+/** A time by this computer's clock as the API takes it; undefined of none. */
+export function timeOf(local: string): string | undefined {
+  const time = new Date(local);
+  return local && !Number.isNaN(time.getTime()) ? time.toISOString() : undefined;
+}
+
+/** Who changed what, newest first, read page by page. */
+export function useAudit(filter: AuditFilter) {
+  return useInfiniteQuery({
+    queryKey: ["audit", filter],
+    initialPageParam: "",
+    queryFn: ({ pageParam, signal }) => {
+      const { username, method } = filter;
+      const since = timeOf(filter.since);
+      const until = timeOf(filter.until);
+      const query = {
+        limit: PAGE,
+        ...(username && { username }),
+        ...(method && { method }),
+        ...(since && { since }),
+        ...(until && { until }),
+        ...(pageParam && { beforeId: pageParam }),
+      };
+      return dataOf(api.GET("/api/v1/master/audit", { params: { query }, signal }));
+    },
+    getNextPageParam: ({ nextBeforeId }) =>
+      nextBeforeId && nextBeforeId !== "0" ? nextBeforeId : undefined,
+  });
+}

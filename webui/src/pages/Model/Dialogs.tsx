@@ -1,0 +1,111 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useSearchParams } from "react-router";
+import { api, dataOf } from "@/api/client";
+import type { Message } from "@/api/types";
+import { useRoles } from "@/api/useRoles";
+import type { Workspace } from "@/api/useWorkspaces";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { paths } from "@/paths";
+import { listOf } from "@/words";
+
+interface Props {
+  model: Message["Model"];
+  onClose: () => void;
+}
+
+/** A new version from a checkpoint, which `checkpoint` of the address may name. */
+export function Register({ model: { name = "" }, onClose }: Props) {
+  const client = useQueryClient();
+  const [params] = useSearchParams();
+  return (
+    <FormDialog
+      title={`New version of ${name}`}
+      verb="Register"
+      onClose={onClose}
+      fields={[
+        {
+          ...{ name: "checkpoint", label: "Checkpoint", required: true },
+          value: params.get("checkpoint") ?? "",
+          hint: "Its UUID, as the trial's checkpoints or det checkpoint list show it",
+        },
+        { name: "name", label: "Name" },
+        { name: "comment", label: "Comment" },
+        { name: "labels", label: "Labels", hint: "With commas between them" },
+        { name: "notes", label: "Notes", type: "lines", hint: "Markdown" },
+      ]}
+      onSubmit={async ({ checkpoint = "", name: versionName = "", labels, comment, notes }) => {
+        await api.POST("/api/v1/models/{model_name}/versions", {
+          params: { path: { model_name: name } },
+          body: {
+            checkpointUuid: checkpoint.trim(),
+            ...{ name: versionName, comment: comment ?? "", notes: notes ?? "" },
+            labels: listOf(labels),
+          },
+        });
+        await client.invalidateQueries({ queryKey: ["models"] });
+      }}
+    />
+  );
+}
+
+/** Its name, description, labels and notes. */
+export function Edit({ model, onClose }: Props) {
+  const client = useQueryClient();
+  const path = { model_name: model.name ?? "" };
+  return (
+    <FormDialog
+      title={`Edit ${model.name ?? ""}`}
+      verb="Save"
+      onClose={onClose}
+      fields={[
+        { name: "name", label: "Name", required: true, value: model.name },
+        { name: "description", label: "Description", value: model.description },
+        {
+          ...{ name: "labels", label: "Labels", value: model.labels?.join(", ") },
+          hint: "With commas between them",
+        },
+        { name: "notes", label: "Notes", type: "lines", value: model.notes, hint: "Markdown" },
+      ]}
+      onSubmit={async ({ name = "", description = "", labels, notes = "" }) => {
+        const { model: now } = await dataOf(
+          api.PATCH("/api/v1/models/{model_name}", {
+            params: { path },
+            body: { name: name.trim(), description, notes, labels: listOf(labels) },
+          }),
+        );
+        await client.invalidateQueries({ queryKey: ["models"] });
+        return paths.model(now?.name ?? name);
+      }}
+    />
+  );
+}
+
+/** To another workspace, of which the caller must be an Editor as well. */
+export function Move({ model, workspaces, onClose }: Props & { workspaces: Workspace[] }) {
+  const client = useQueryClient();
+  const { may } = useRoles();
+  const options = workspaces
+    .filter(({ id, archived }) => id !== model.workspaceId && !archived && may("Editor", id))
+    .map(({ id, name = "" }) => [String(id), name] as const);
+  return (
+    <FormDialog
+      title={`Move ${model.name ?? ""}`}
+      verb="Move"
+      onClose={onClose}
+      fields={[
+        {
+          ...{ name: "workspace", label: "To workspace", type: "choice", required: true, options },
+          value: options[0]?.[0],
+          hint: "Those in which you are an Editor",
+        },
+      ]}
+      onSubmit={async ({ workspace }) => {
+        await api.POST("/api/v1/models/{model_name}/move", {
+          params: { path: { model_name: model.name ?? "" } },
+          body: { destinationWorkspaceId: Number(workspace) },
+        });
+        await client.invalidateQueries({ queryKey: ["models"] });
+      }}
+    />
+  );
+}

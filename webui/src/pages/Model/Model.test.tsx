@@ -1,0 +1,48 @@
+import { screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test, vi } from "vitest";
+import { showPage, viewer } from "@/testing/pages";
+import Model from "./Model";
+
+const model = { id: 1, name: "classifier", workspaceId: 7, notes: "# Why", numVersions: 1 };
+const checkpoint = { uuid: "0123456789", training: { trialId: 5 } };
+const modelVersions = [{ version: 1, comment: "the first", checkpoint }];
+const versions = "GET /api/v1/models/classifier/versions";
+const answers = { [versions]: { model, modelVersions } };
+const show = (at: string, more = {}) =>
+  showPage(Model, "/models/:name", `/models/classifier${at}`, { ...answers, ...more });
+
+test("a version leads to its trial", async () => {
+  show("");
+  expect(await screen.findByRole("link", { name: "trial 5" })).toHaveAttribute("href", "/trials/5");
+  expect(screen.getByRole("heading", { name: "Why" })).toBeInTheDocument();
+});
+
+test("the address names the checkpoint that is registered", async () => {
+  const post = "POST /api/v1/models/classifier/versions";
+  const page = show("?do=register&checkpoint=abc", { [post]: { modelVersion: { version: 2 } } });
+  await userEvent.click(await screen.findByRole("button", { name: "Register" }));
+  await vi.waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  expect(page.bodyOf(post)).toMatchObject({ checkpointUuid: "abc" });
+});
+
+test("an archived one takes no changes and says so", async () => {
+  show("", { [versions]: { model: { ...model, archived: true }, modelVersions } });
+  const button = await screen.findByRole("button", { name: "Register version" });
+  expect(button).toHaveAttribute("aria-disabled", "true");
+  expect(screen.getByRole("button", { name: "Unarchive" })).toBeEnabled();
+});
+
+test("deleting says what is lost, and asks", async () => {
+  const ask = vi.spyOn(window, "confirm").mockReturnValue(false);
+  const page = show("");
+  await userEvent.click(await screen.findByRole("button", { name: "Delete" }));
+  expect(ask.mock.calls[0]?.[0]).toContain("1 version?");
+  expect(page.calls.some(({ what }) => what.startsWith("DELETE"))).toBe(false);
+});
+
+test("a reader is offered nothing", async () => {
+  show("", viewer);
+  await screen.findByRole("link", { name: "trial 5" });
+  expect(screen.queryByRole("button", { name: "Delete" })).toBeNull();
+});

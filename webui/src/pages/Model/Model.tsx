@@ -1,0 +1,170 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "react-router";
+import { api } from "@/api/client";
+import type { Message } from "@/api/types";
+import { useRoles } from "@/api/useRoles";
+import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
+import { Actions } from "@/components/Actions/Actions";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { useCrumbs } from "@/components/Frame/useCrumbs";
+import { Markdown } from "@/components/Markdown/Markdown";
+import { Facts, Labels, Page, Section } from "@/components/Page/Page";
+import { useDialog } from "@/components/Page/useParam";
+import { ListTable, type ListColumn } from "@/components/table/ListTable";
+import { Time } from "@/components/Time/Time";
+import { paths } from "@/paths";
+import { counted } from "@/words";
+import { Edit, Move, Register } from "./Dialogs";
+import { useModel } from "./useModel";
+
+type Version = Message["ModelVersion"];
+
+const ARCHIVED = "The model is archived; unarchive it first";
+
+/** One model: what it is, and its versions. */
+export default function Model() {
+  const { name = "" } = useParams();
+  const read = useModel(name);
+  useCrumbs([{ label: "Models", to: paths.models }, { label: read.data?.model.name ?? name }]);
+  if (!read.data)
+    return <Page title={name} error={read.error} onRetry={() => void read.refetch()} />;
+  return <Shown {...read.data} />;
+}
+
+function Shown({ model, versions }: { model: Message["Model"]; versions: Version[] }) {
+  const { name = "", id = 0, workspaceId = 0, archived: isArchived = false } = model;
+  const { may } = useRoles();
+  const { data: workspaces } = useWorkspaces();
+  const [dialog, setDialog] = useDialog();
+  const close = () => setDialog("");
+  const mayEdit = may("Editor", workspaceId);
+  const columns: ListColumn<Version>[] = [
+    {
+      ...{ head: "Version", least: 88, share: 0.5 },
+      cell: ({ version = 0 }) => <Link to={paths.modelVersion(name, version)}>{version}</Link>,
+      sortBy: ({ version }) => version,
+    },
+    { head: "Name", cell: (each) => each.name, sortBy: (each) => each.name },
+    { head: "Comment", share: 2, cell: ({ comment }) => comment },
+    { head: "Labels", cell: ({ labels }) => <Labels labels={labels} /> },
+    {
+      head: "Trial",
+      cell: ({ checkpoint }) => {
+        const { trialId = 0 } = checkpoint?.training ?? {};
+        return trialId ? <Link to={paths.trial(trialId)}>{`trial ${trialId}`}</Link> : "–";
+      },
+    },
+    {
+      head: "Checkpoint",
+      cell: ({ checkpoint }) => <code>{checkpoint?.uuid?.slice(0, 8)}</code>,
+    },
+    { head: "By", cell: ({ username }) => username, sortBy: ({ username }) => username },
+    {
+      head: "Registered",
+      cell: ({ creationTime }) => <Time at={creationTime} />,
+      sortBy: ({ creationTime }) => creationTime,
+    },
+  ];
+  return (
+    <Page
+      title={name}
+      head={
+        <>
+          <Labels labels={isArchived ? ["archived", ...(model.labels ?? [])] : model.labels} />
+          {mayEdit && <ModelActions model={model} onDialog={setDialog} />}
+        </>
+      }
+    >
+      {model.description && <p>{model.description}</p>}
+      <Facts
+        facts={[
+          [
+            "Workspace",
+            <Link key="" to={paths.workspace(workspaceId)}>
+              {workspaceName(workspaces, workspaceId)}
+            </Link>,
+          ],
+          ["Owner", model.username],
+          ["Created", <Time key="" at={model.creationTime} />],
+          ["Changed", <Time key="" at={model.lastUpdatedTime} />],
+          ["Number", id],
+          ...Object.entries(model.metadata ?? {}).map(([key, value]): [string, string] => [
+            key,
+            typeof value === "string" ? value : JSON.stringify(value),
+          ]),
+        ]}
+      />
+      {model.notes && (
+        <Section title="Notes">
+          <Markdown text={model.notes} />
+        </Section>
+      )}
+      <Section title="Versions">
+        <ListTable<Version>
+          label={`Versions of ${name}`}
+          columns={columns}
+          rows={versions}
+          idOf={({ version = 0 }) => version}
+          isShort
+        >
+          <EmptyState command={`det model register-version ${name} CHECKPOINT_UUID`}>
+            No versions yet. Register a checkpoint here, or where a trial shows its checkpoints.
+          </EmptyState>
+        </ListTable>
+      </Section>
+      {mayEdit && dialog === "register" && <Register model={model} onClose={close} />}
+      {mayEdit && dialog === "edit" && <Edit model={model} onClose={close} />}
+      {mayEdit && dialog === "move" && workspaces && (
+        <Move model={model} workspaces={workspaces} onClose={close} />
+      )}
+    </Page>
+  );
+}
+
+function ModelActions({
+  model,
+  onDialog,
+}: {
+  model: Message["Model"];
+  onDialog: (name: string) => void;
+}) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const { name = "", numVersions = 0, archived: isArchived } = model;
+  const params = { params: { path: { model_name: name } } };
+  const renew = () => client.invalidateQueries({ queryKey: ["models"] });
+  const refused = isArchived && ARCHIVED;
+  return (
+    <Actions
+      actions={[
+        {
+          label: "Register version",
+          isPrimary: true,
+          run: () => onDialog("register"),
+          refused,
+        },
+        { label: "Edit", run: () => onDialog("edit"), refused },
+        { label: "Move", run: () => onDialog("move"), refused },
+        isArchived
+          ? {
+              label: "Unarchive",
+              run: () => api.POST("/api/v1/models/{model_name}/unarchive", params).then(renew),
+            }
+          : {
+              label: "Archive",
+              run: () => api.POST("/api/v1/models/{model_name}/archive", params).then(renew),
+            },
+        {
+          label: "Delete",
+          confirm: `Delete the model ${name} and its ${counted(numVersions, "version")}? Their checkpoints stay, but nothing holds them any longer.`,
+          run: async () => {
+            await api.DELETE("/api/v1/models/{model_name}", params);
+            await navigate(paths.models);
+            client.removeQueries({ queryKey: ["models", name] });
+            await renew();
+          },
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,21 @@
+import { useQuery } from "@tanstack/react-query";
+import { api, dataOf } from "@/api/client";
+
+/** A model by its name or its number, with its versions, the newest first. */
+export function useModel(name: string) {
+  return useQuery({
+    queryKey: ["models", name],
+    queryFn: async ({ signal }) => {
+      const { model, modelVersions = [] } = await dataOf(
+        api.GET("/api/v1/models/{model_name}/versions", {
+          params: {
+            path: { model_name: name },
+            query: { sortBy: "SORT_BY_VERSION", orderBy: "ORDER_BY_DESC" },
+          },
+          signal,
+        }),
+      );
+      return { model: model ?? {}, versions: modelVersions };
+    },
+  });
+}

@@ -1,0 +1,158 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "react-router";
+import { api, dataOf } from "@/api/client";
+import type { Message } from "@/api/types";
+import { useRoles } from "@/api/useRoles";
+import { formatBytes, formatNumber } from "@/charts/format";
+import { Actions } from "@/components/Actions/Actions";
+import { CopyText } from "@/components/CopyText/CopyText";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { useCrumbs } from "@/components/Frame/useCrumbs";
+import { Markdown } from "@/components/Markdown/Markdown";
+import { Facts, Labels, Page, Section } from "@/components/Page/Page";
+import { useDialog } from "@/components/Page/useParam";
+import { State } from "@/components/State/State";
+import { Time } from "@/components/Time/Time";
+import { paths } from "@/paths";
+import { listOf } from "@/words";
+
+type Version = Message["ModelVersion"];
+
+/** One version of a model: the checkpoint that it is, and what people said of it. */
+export default function ModelVersion() {
+  const { name = "", version: text = "" } = useParams();
+  const read = useQuery({
+    queryKey: ["models", name, "versions", text],
+    queryFn: async ({ signal }) => {
+      const path = { model_name: name, model_version_num: Number(text) };
+      const { modelVersion = {} } = await dataOf(
+        api.GET("/api/v1/models/{model_name}/versions/{model_version_num}", {
+          params: { path },
+          signal,
+        }),
+      );
+      return modelVersion;
+    },
+  });
+  const title = `Version ${text}`;
+  useCrumbs([
+    { label: "Models", to: paths.models },
+    { label: read.data?.model?.name ?? name, to: paths.model(name) },
+    { label: title },
+  ]);
+  if (!read.data)
+    return <Page title={title} error={read.error} onRetry={() => void read.refetch()} />;
+  return <Shown version={read.data} />;
+}
+
+function Shown({ version: of }: { version: Version }) {
+  const { model, checkpoint = {}, version = 0 } = of;
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const { may } = useRoles();
+  const [dialog, setDialog] = useDialog();
+  const name = model?.name ?? "";
+  const params = { path: { model_name: name, model_version_num: version } };
+  const renew = () => client.invalidateQueries({ queryKey: ["models"] });
+  const { trialId = 0, experimentId = 0, searcherMetric } = checkpoint.training ?? {};
+  const uuid = checkpoint.uuid ?? "";
+  const refused = model?.archived && "The model is archived; unarchive it first";
+  return (
+    <Page
+      title={`${name}, version ${version}`}
+      head={
+        <>
+          <Labels labels={of.labels} />
+          {may("Editor", model?.workspaceId) && (
+            <Actions
+              actions={[
+                { label: "Edit", run: () => setDialog("edit"), refused },
+                {
+                  label: "Delete",
+                  refused,
+                  confirm: `Delete version ${version} of ${name}? Its number is not given again; its checkpoint stays until it is deleted itself.`,
+                  run: async () => {
+                    await api.DELETE("/api/v1/models/{model_name}/versions/{model_version_num}", {
+                      params,
+                    });
+                    await navigate(paths.model(name));
+                    await renew();
+                  },
+                },
+              ]}
+            />
+          )}
+        </>
+      }
+    >
+      {of.comment && <p>{of.comment}</p>}
+      <Facts
+        facts={[
+          ["Name", of.name],
+          ["Registered by", of.username],
+          ["Registered", <Time key="" at={of.creationTime} />],
+          ["Changed", <Time key="" at={of.lastUpdatedTime} />],
+        ]}
+      />
+      <Section title="Checkpoint">
+        <Facts
+          facts={[
+            ["UUID", <CopyText key="" text={uuid} />],
+            ["State", <State key="" state={checkpoint.state} />],
+            ["Size", formatBytes(Number(checkpoint.size ?? 0))],
+            ["Saved", <Time key="" at={checkpoint.reportTime} />],
+            [
+              "Trial",
+              trialId ? (
+                <Link to={paths.trial(trialId, "checkpoints")}>{`trial ${trialId}`}</Link>
+              ) : (
+                ""
+              ),
+            ],
+            [
+              "Experiment",
+              experimentId ? (
+                <Link to={paths.experiment(experimentId)}>{`experiment ${experimentId}`}</Link>
+              ) : (
+                ""
+              ),
+            ],
+            ["Metric", formatNumber(searcherMetric)],
+            ["Lies in", <code key="">{checkpoint.storagePath}</code>],
+          ]}
+        />
+        <div>
+          <CopyText text={`det checkpoint download ${uuid}`} />
+        </div>
+      </Section>
+      {of.notes && (
+        <Section title="Notes">
+          <Markdown text={of.notes} />
+        </Section>
+      )}
+      {dialog === "edit" && may("Editor", model?.workspaceId) && (
+        <FormDialog
+          title={`Edit version ${version} of ${name}`}
+          verb="Save"
+          onClose={() => setDialog("")}
+          fields={[
+            { name: "name", label: "Name", value: of.name },
+            { name: "comment", label: "Comment", value: of.comment },
+            {
+              ...{ name: "labels", label: "Labels", value: of.labels?.join(", ") },
+              hint: "With commas between them",
+            },
+            { name: "notes", label: "Notes", type: "lines", value: of.notes, hint: "Markdown" },
+          ]}
+          onSubmit={async ({ name: versionName = "", comment = "", labels, notes = "" }) => {
+            await api.PATCH("/api/v1/models/{model_name}/versions/{model_version_num}", {
+              params,
+              body: { name: versionName, comment, notes, labels: listOf(labels) },
+            });
+            await renew();
+          }}
+        />
+      )}
+    </Page>
+  );
+}

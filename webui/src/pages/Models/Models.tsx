@@ -1,0 +1,148 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { api, dataOf } from "@/api/client";
+import type { Message } from "@/api/types";
+import { useRoles } from "@/api/useRoles";
+import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
+import { Actions } from "@/components/Actions/Actions";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Narrow";
+import { Labels, Page } from "@/components/Page/Page";
+import { useDialog, useParam } from "@/components/Page/useParam";
+import { ListTable, type ListColumn } from "@/components/table/ListTable";
+import { Time } from "@/components/Time/Time";
+import { paths } from "@/paths";
+import { counted, listOf } from "@/words";
+
+type Model = Message["Model"];
+
+const RIGHT = "Needs the role Editor in a workspace; ask one of its administrators";
+
+/** Names for what was trained: the model registry. */
+export default function Models() {
+  const { mayAnywhere } = useRoles();
+  const [query] = useParam("q");
+  const [archived] = useParam("archived");
+  const [dialog, setDialog] = useDialog();
+  const { data: workspaces } = useWorkspaces();
+  const models = useQuery({
+    queryKey: ["models"],
+    queryFn: async ({ signal }) =>
+      (await dataOf(api.GET("/api/v1/models", { signal }))).models ?? [],
+  });
+  const shown = models.data?.filter(
+    (model) =>
+      (archived === "yes" || !model.archived) &&
+      hasText(query, model.name, model.description, ...(model.labels ?? [])),
+  );
+  const columns: ListColumn<Model>[] = [
+    {
+      head: "Name",
+      share: 2,
+      least: 160,
+      cell: ({ name = "" }) => <Link to={paths.model(name)}>{name}</Link>,
+      sortBy: ({ name }) => name,
+    },
+    { head: "Description", share: 2, cell: (model) => model.description },
+    { head: "Labels", share: 1, cell: ({ labels }) => <Labels labels={labels} /> },
+    {
+      ...{ head: "Versions", isNumber: true, share: 0.5, least: 80 },
+      cell: ({ numVersions = 0 }) => numVersions,
+      sortBy: ({ numVersions = 0 }) => numVersions,
+    },
+    {
+      head: "Workspace",
+      cell: ({ workspaceId }) => workspaceName(workspaces, workspaceId),
+      sortBy: ({ workspaceId }) => workspaceName(workspaces, workspaceId),
+    },
+    { head: "Owner", cell: ({ username }) => username, sortBy: ({ username }) => username },
+    {
+      head: "Changed",
+      cell: ({ archived: isArchived, lastUpdatedTime }) => (
+        <>
+          <Time at={lastUpdatedTime} />
+          {isArchived && " · archived"}
+        </>
+      ),
+      sortBy: ({ lastUpdatedTime }) => lastUpdatedTime,
+    },
+  ];
+  return (
+    <Page
+      title="Models"
+      error={models.error}
+      onRetry={() => void models.refetch()}
+      head={
+        <>
+          <SearchBox label="Search models" />
+          <ParamCheck name="archived" label="archived" />
+          <Count>{shown && counted(shown.length, "model")}</Count>
+          <Actions
+            actions={[
+              {
+                label: "New model",
+                isPrimary: true,
+                run: () => setDialog("create"),
+                refused: !mayAnywhere("Editor") && RIGHT,
+              },
+            ]}
+          />
+        </>
+      }
+    >
+      <ListTable<Model> label="Models" columns={columns} rows={shown} idOf={({ id = 0 }) => id}>
+        <EmptyState {...(!query && { command: 'det model create NAME --description "…"' })}>
+          {query
+            ? "No model fits the search."
+            : "No models yet. A model is a name for what was trained; each of its versions is a checkpoint."}
+        </EmptyState>
+      </ListTable>
+      {dialog === "create" && mayAnywhere("Editor") && workspaces && (
+        <Create workspaces={workspaces} onClose={() => setDialog("")} />
+      )}
+    </Page>
+  );
+}
+
+function Create({
+  workspaces,
+  onClose,
+}: {
+  workspaces: Message["Workspace"][];
+  onClose: () => void;
+}) {
+  const client = useQueryClient();
+  const { may } = useRoles();
+  const options = workspaces
+    .filter(({ id, archived }) => !archived && may("Editor", id))
+    .map(({ id, name = "" }) => [String(id), name] as const);
+  return (
+    <FormDialog
+      title="New model"
+      verb="Create"
+      onClose={onClose}
+      fields={[
+        { name: "name", label: "Name", required: true, hint: "Unique among all models" },
+        { name: "description", label: "Description" },
+        { name: "labels", label: "Labels", hint: "With commas between them" },
+        {
+          ...{ name: "workspace", label: "Workspace", type: "choice", options },
+          value: options[0]?.[0],
+        },
+      ]}
+      onSubmit={async ({ name = "", description = "", labels, workspace }) => {
+        const { model } = await dataOf(
+          api.POST("/api/v1/models", {
+            body: {
+              ...{ name: name.trim(), description, workspaceId: Number(workspace) },
+              labels: listOf(labels),
+            },
+          }),
+        );
+        await client.invalidateQueries({ queryKey: ["models"] });
+        return paths.model(model?.name ?? name);
+      }}
+    />
+  );
+}

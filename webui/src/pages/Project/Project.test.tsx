@@ -1,0 +1,43 @@
+import { screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test, vi } from "vitest";
+import { showPage } from "@/testing/pages";
+import Project from "./Project";
+
+const notes = [
+  { name: "Plan", contents: "# Try" },
+  { name: "Done", contents: "all" },
+];
+const project = { id: 3, name: "nets", workspaceId: 7, workspaceName: "vision", notes, key: "N" };
+const show = (at: string, more = {}) =>
+  showPage(Project, "/projects/:id", `/projects/3${at}`, {
+    "GET /api/v1/projects/3": { project },
+    ...more,
+  });
+
+test("one note is edited, the others stay", async () => {
+  const put = "PUT /api/v1/projects/3/notes";
+  const page = show("?do=note-1", { [put]: {} });
+  const text = await screen.findByLabelText("Text");
+  await userEvent.clear(text);
+  await userEvent.type(text, "some");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await vi.waitFor(() =>
+    expect(page.bodyOf(put)).toEqual({ notes: [notes[0], { name: "Done", contents: "some" }] }),
+  );
+});
+
+test("what changed alone is sent", async () => {
+  const patch = "PATCH /api/v1/projects/3";
+  const page = show("?do=edit", { [patch]: {} });
+  await userEvent.type(await screen.findByLabelText("Description"), "What sees");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ description: "What sees" }));
+});
+
+test("the one that is always there says so", async () => {
+  show("", { "GET /api/v1/projects/3": { project: { ...project, immutable: true } } });
+  const button = await screen.findByRole("button", { name: "Move" });
+  expect(button).toHaveAttribute("aria-disabled", "true");
+  expect(button.title).toContain("always there");
+});

@@ -1,0 +1,191 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "react-router";
+import { api, dataOf } from "@/api/client";
+import type { Message } from "@/api/types";
+import { useRoles } from "@/api/useRoles";
+import { useWorkspaces, workspaceName, type Workspace } from "@/api/useWorkspaces";
+import { Actions } from "@/components/Actions/Actions";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { useCrumbs } from "@/components/Frame/useCrumbs";
+import { Facts, Labels, Page } from "@/components/Page/Page";
+import { useDialog } from "@/components/Page/useParam";
+import { Time } from "@/components/Time/Time";
+import { paths } from "@/paths";
+import { Notes } from "./Notes";
+
+type Of = Message["Project"];
+
+/** One project: what it holds, and what people wrote about it. */
+export default function Project() {
+  const id = Number(useParams()["id"]);
+  const [dialog, setDialog] = useDialog();
+  const { may } = useRoles();
+  const { data: workspaces } = useWorkspaces();
+  const read = useQuery({
+    queryKey: ["workspaces", "project", id],
+    queryFn: async ({ signal }) => {
+      const call = api.GET("/api/v1/projects/{id}", { params: { path: { id } }, signal });
+      return (await dataOf(call)).project ?? {};
+    },
+  });
+  const project = read.data;
+  const workspaceId = project?.workspaceId ?? 0;
+  const name = project?.name ?? `Project ${id}`;
+  const where = project?.workspaceName || workspaceName(workspaces, workspaceId);
+  useCrumbs([
+    { label: "Workspaces", to: paths.workspaces },
+    ...(project ? [{ label: where, to: paths.workspace(workspaceId) }] : []),
+    { label: name },
+  ]);
+  if (!project) return <Page title={name} error={read.error} onRetry={() => void read.refetch()} />;
+  const close = () => setDialog("");
+  const mayChange = may("WorkspaceAdmin", workspaceId);
+  const { numExperiments = 0, numActiveExperiments = 0, numRuns = 0 } = project;
+  return (
+    <Page
+      title={name}
+      head={
+        <>
+          <Labels labels={project.archived ? ["archived"] : []} />
+          {mayChange && <ProjectActions project={project} onDialog={setDialog} />}
+        </>
+      }
+    >
+      {project.description && <p>{project.description}</p>}
+      <Facts
+        facts={[
+          [
+            "Workspace",
+            <Link key="" to={paths.workspace(workspaceId)}>
+              {where}
+            </Link>,
+          ],
+          [
+            "Experiments",
+            <Link key="" to={paths.experimentsOf(id)}>
+              {`${numExperiments}, ${numActiveExperiments} active`}
+            </Link>,
+          ],
+          [
+            "Runs",
+            <Link key="" to={`${paths.experimentsOf(id)}&of=runs`}>
+              {numRuns}
+            </Link>,
+          ],
+          ["Last started", <Time key="" at={project.lastExperimentStartedAt} />],
+          ["Key", <code key="">{project.key}</code>],
+          ["Owner", project.username],
+        ]}
+      />
+      <Notes project={project} mayEdit={may("Editor", workspaceId)} />
+      {mayChange && dialog === "edit" && <Edit project={project} onClose={close} />}
+      {mayChange && dialog === "move" && workspaces && (
+        <Move project={project} workspaces={workspaces} onClose={close} />
+      )}
+    </Page>
+  );
+}
+
+function ProjectActions({ project, onDialog }: { project: Of; onDialog: (name: string) => void }) {
+  const { id = 0, name = "", workspaceId = 0, archived, immutable } = project;
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const params = { params: { path: { id } } };
+  const renew = () => client.invalidateQueries({ queryKey: ["workspaces"] });
+  const refused = immutable && "It is always there and cannot be changed";
+  return (
+    <Actions
+      actions={[
+        { label: "Edit", run: () => onDialog("edit"), refused },
+        { label: "Move", run: () => onDialog("move"), refused },
+        archived
+          ? {
+              ...{ label: "Unarchive", refused },
+              run: () => api.POST("/api/v1/projects/{id}/unarchive", params).then(renew),
+            }
+          : {
+              ...{ label: "Archive", refused },
+              run: () => api.POST("/api/v1/projects/{id}/archive", params).then(renew),
+            },
+        {
+          ...{ label: "Delete", refused },
+          confirm: `Delete the project ${name} with its notes? Its experiments must be moved or deleted first.`,
+          run: async () => {
+            await api.DELETE("/api/v1/projects/{id}", params);
+            await navigate(paths.workspace(workspaceId));
+            client.removeQueries({ queryKey: ["workspaces", "project", id] });
+            await renew();
+          },
+        },
+      ]}
+    />
+  );
+}
+
+function Edit({ project, onClose }: { project: Of; onClose: () => void }) {
+  const client = useQueryClient();
+  return (
+    <FormDialog
+      title={`Edit ${project.name ?? ""}`}
+      verb="Save"
+      onClose={onClose}
+      fields={[
+        { name: "name", label: "Name", required: true, value: project.name },
+        { name: "description", label: "Description", value: project.description },
+        {
+          ...{ name: "key", label: "Key", value: project.key, pattern: "[A-Za-z0-9]{1,5}" },
+          ...{ required: true, hint: "At most five letters and digits" },
+        },
+      ]}
+      onSubmit={async ({ name = "", description = "", key = "" }) => {
+        await api.PATCH("/api/v1/projects/{id}", {
+          params: { path: { id: project.id ?? 0 } },
+          body: {
+            ...(name.trim() !== project.name && { name: name.trim() }),
+            ...(key !== project.key && { key }),
+            description,
+          },
+        });
+        await client.invalidateQueries({ queryKey: ["workspaces"] });
+      }}
+    />
+  );
+}
+
+function Move({
+  project,
+  workspaces,
+  onClose,
+}: {
+  project: Of;
+  workspaces: Workspace[];
+  onClose: () => void;
+}) {
+  const client = useQueryClient();
+  const { may } = useRoles();
+  const options = workspaces
+    .filter(
+      ({ id, archived }) => id !== project.workspaceId && !archived && may("WorkspaceAdmin", id),
+    )
+    .map(({ id, name = "" }) => [String(id), name] as const);
+  return (
+    <FormDialog
+      title={`Move ${project.name ?? ""}`}
+      verb="Move"
+      onClose={onClose}
+      fields={[
+        {
+          ...{ name: "workspace", label: "To workspace", type: "choice", required: true, options },
+          ...{ value: options[0]?.[0], hint: "Those of which you are a WorkspaceAdmin" },
+        },
+      ]}
+      onSubmit={async ({ workspace }) => {
+        await api.POST("/api/v1/projects/{project_id}/move", {
+          params: { path: { project_id: project.id ?? 0 } },
+          body: { destinationWorkspaceId: Number(workspace) },
+        });
+        await client.invalidateQueries({ queryKey: ["workspaces"] });
+      }}
+    />
+  );
+}

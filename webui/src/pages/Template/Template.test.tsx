@@ -1,0 +1,61 @@
+import { screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test, vi } from "vitest";
+import { showPage, viewer } from "@/testing/pages";
+import { syntaxProblems, withoutMissing } from "./problems";
+import Template from "./Template";
+
+const read = "GET /api/v1/templates/small";
+const check = "POST /api/v1/experiments";
+const show = (more = {}) =>
+  showPage(Template, "/admin/templates/:name", "/admin/templates/small", {
+    [read]: { template: { name: "small", yaml: "max_restarts: 1\n" } },
+    [check]: {},
+    ...more,
+  });
+
+test("what is no YAML is named with its line", () => {
+  expect(syntaxProblems("a: 1\n")).toEqual([]);
+  const [problem] = syntaxProblems("a: 1\nb: [\n");
+  expect(problem).toMatch(/^\d+: /);
+});
+
+test("what is missing may come from the experiment", () => {
+  const said =
+    "template small: searcher: required, but missing\ntemplate small:2: a: unknown field";
+  expect(withoutMissing(said)).toEqual(["template small:2: a: unknown field"]);
+});
+
+test("the master's word on what is typed is shown", async () => {
+  const said = 'template small:1: max_restarts: expected an integer >= 0, found "x"';
+  show({ [check]: new Error(`template small: searcher: required, but missing\n${said}`) });
+  expect(await screen.findByText(said)).toBeVisible();
+  expect(screen.getByLabelText("Template, in YAML")).toHaveAttribute("aria-invalid", "true");
+});
+
+test("what is good is saved as it was typed", async () => {
+  const put = "PUT /api/v1/templates/small";
+  const page = show({ [put]: {} });
+  const editor = await screen.findByLabelText("Template, in YAML");
+  await screen.findByText("The template is good.");
+  await userEvent.type(editor, "# why");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await vi.waitFor(() =>
+    expect(page.bodyOf(put)).toEqual({ name: "small", yaml: "max_restarts: 1\n# why" }),
+  );
+});
+
+test("what is no YAML is not saved", async () => {
+  const page = show();
+  await userEvent.type(await screen.findByLabelText("Template, in YAML"), "b: {{");
+  const save = screen.getByRole("button", { name: "Save" });
+  expect(save).toHaveAttribute("aria-disabled", "true");
+  await userEvent.click(save);
+  expect(page.calls.some(({ what }) => what.startsWith("PUT"))).toBe(false);
+});
+
+test("a reader reads it", async () => {
+  show(viewer);
+  expect(await screen.findByLabelText("Template, in YAML")).toHaveAttribute("readonly");
+  expect(screen.queryByRole("button", { name: "Save" })).toBeNull();
+});

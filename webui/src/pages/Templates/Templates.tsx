@@ -1,0 +1,98 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { api, dataOf } from "@/api/client";
+import type { Message } from "@/api/types";
+import { useRoles } from "@/api/useRoles";
+import { Actions } from "@/components/Actions/Actions";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { Count, hasText, SearchBox } from "@/components/Page/Narrow";
+import { Page } from "@/components/Page/Page";
+import { useDialog, useParam } from "@/components/Page/useParam";
+import { ListTable, type ListColumn } from "@/components/table/ListTable";
+import { paths } from "@/paths";
+import { counted } from "@/words";
+
+type Template = Message["Template"];
+
+const columns: ListColumn<Template>[] = [
+  {
+    ...{ head: "Name", least: 160 },
+    cell: ({ name = "" }) => <Link to={paths.template(name)}>{name}</Link>,
+    sortBy: ({ name }) => name,
+  },
+  {
+    ...{ head: "Says something of", share: 3, least: 240 },
+    cell: ({ config }) => Object.keys(config ?? {}).join(", ") || "nothing yet",
+  },
+];
+
+/** Parts of a configuration that experiments share. */
+export default function Templates() {
+  const { mayAnywhere } = useRoles();
+  const [query] = useParam("q");
+  const [dialog, setDialog] = useDialog();
+  const client = useQueryClient();
+  const read = useQuery({
+    queryKey: ["templates"],
+    queryFn: async ({ signal }) =>
+      (await dataOf(api.GET("/api/v1/templates", { signal }))).templates ?? [],
+  });
+  const shown = read.data?.filter(({ name }) => hasText(query, name));
+  return (
+    <Page
+      title="Templates"
+      error={read.error}
+      onRetry={() => void read.refetch()}
+      head={
+        <>
+          <SearchBox label="Search templates" />
+          <Count>{shown && counted(shown.length, "template")}</Count>
+          <Actions
+            actions={[
+              {
+                ...{ label: "New template", isPrimary: true, run: () => setDialog("create") },
+                refused:
+                  !mayAnywhere("Editor") && "Needs the role Editor; ask an administrator for it",
+              },
+            ]}
+          />
+        </>
+      }
+    >
+      <ListTable<Template>
+        label="Templates"
+        columns={columns}
+        rows={shown}
+        idOf={({ name = "" }) => name}
+      >
+        <EmptyState {...(!query && { command: "det template create NAME template.yaml" })}>
+          {query
+            ? "No template fits the search."
+            : "No templates yet. An experiment stands on one by det experiment create --template NAME."}
+        </EmptyState>
+      </ListTable>
+      {dialog === "create" && mayAnywhere("Editor") && (
+        <FormDialog
+          title="New template"
+          verb="Create"
+          onClose={() => setDialog("")}
+          fields={[
+            {
+              ...{ name: "name", label: "Name", required: true, pattern: "[\\w.\\-]{1,128}" },
+              hint: "Letters, digits, -, _ and .; its text comes next",
+            },
+          ]}
+          onSubmit={async ({ name = "" }) => {
+            await api.POST("/api/v1/templates/{template_name}", {
+              params: { path: { template_name: name } },
+              body: { name, yaml: "# What experiments share, as in their own configuration.\n" },
+            });
+            await client.invalidateQueries({ queryKey: ["templates"] });
+            return paths.template(name);
+          }}
+        />
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,53 @@
+import { screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test, vi } from "vitest";
+import { showPage } from "@/testing/pages";
+import Tokens, { standingOf } from "./Tokens";
+
+const tokenInfo = [{ id: 4, description: "nightly", tokenType: "TOKEN_TYPE_ACCESS_TOKEN" }];
+const answers = {
+  "GET /api/v1/users": { users: [{ id: 1, username: "ann" }] },
+  "GET /api/v1/tokens": { tokenInfo },
+};
+const show = (at: string, more = {}) =>
+  showPage(Tokens, "/admin/tokens", `/admin/tokens${at}`, { ...answers, ...more });
+
+test("a token is shown once, and kept neither in the address nor on the page", async () => {
+  const page = show("?do=create", { "POST /api/v1/tokens": { token: "s3cret", tokenId: 5 } });
+  await userEvent.type(await screen.findByLabelText("Description"), "ci");
+  await userEvent.click(screen.getByRole("button", { name: "Create" }));
+  expect(await screen.findByText("s3cret")).toBeInTheDocument();
+  expect(page.bodyOf("POST /api/v1/tokens")).toEqual({
+    ...{ description: "ci", lifespan: "720h", role: "" },
+  });
+  await vi.waitFor(() => expect(page.router.state.location.search).toBe(""));
+  await userEvent.click(screen.getByRole("button", { name: "Done" }));
+  expect(screen.queryByText("s3cret")).toBeNull();
+});
+
+test("one's own are listed, those of all when an administrator asks", async () => {
+  const page = show("");
+  await screen.findByText("nightly");
+  const queries = () => page.calls.filter(({ what }) => what === "GET /api/v1/tokens");
+  expect(queries()[0]?.query).toContain("username=ann");
+  await userEvent.click(screen.getByLabelText("of all users"));
+  await screen.findByRole("columnheader", { name: "User" });
+  await vi.waitFor(() => expect(queries()[1]?.query).not.toContain("username"));
+});
+
+test("revoking is asked for and sent", async () => {
+  vi.spyOn(window, "confirm").mockReturnValue(true);
+  const page = show("", { "PATCH /api/v1/tokens/4": {} });
+  await userEvent.click(await screen.findByRole("button", { name: "Revoke" }));
+  await vi.waitFor(() =>
+    expect(page.bodyOf("PATCH /api/v1/tokens/4")).toEqual({ setRevoked: true }),
+  );
+});
+
+test("what a token opens", () => {
+  const now = Date.parse("2026-01-02T00:00:00Z");
+  expect(standingOf({ expiry: "2026-01-01T00:00:00Z" }, now)).toBe("expired");
+  expect(standingOf({ expiry: "2026-01-03T00:00:00Z" }, now)).toBe("valid");
+  expect(standingOf({}, now)).toBe("valid");
+  expect(standingOf({ revoked: true }, now)).toBe("revoked");
+});

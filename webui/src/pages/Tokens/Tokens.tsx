@@ -1,0 +1,146 @@
+import { useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { api, dataOf } from "@/api/client";
+import type { Message } from "@/api/types";
+import { useMe } from "@/api/useMe";
+import { useRoles } from "@/api/useRoles";
+import { useUsers } from "@/api/useUsers";
+import { Actions } from "@/components/Actions/Actions";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { Count, ParamCheck } from "@/components/Page/Narrow";
+import { Page } from "@/components/Page/Page";
+import { useDialog, useParam } from "@/components/Page/useParam";
+import { ListTable, type ListColumn } from "@/components/table/ListTable";
+import { Time } from "@/components/Time/Time";
+import { counted } from "@/words";
+import { Create } from "./Create";
+import { Shown } from "./Shown";
+
+export type Token = Message["TokenInfo"];
+
+/** Whether it still opens anything, and why not. */
+export function standingOf({ revoked, expiry }: Token, now: number): string {
+  if (revoked) return "revoked";
+  return expiry && Date.parse(expiry) <= now ? "expired" : "valid";
+}
+
+/** Long-lived access tokens, for programs: the caller's own, and for administrators those of all. */
+export default function Tokens() {
+  const me = useMe();
+  const { may, mayAnywhere } = useRoles();
+  const client = useQueryClient();
+  const { data: users } = useUsers();
+  const [dialog, setDialog] = useDialog();
+  const [old] = useParam("old");
+  const [all] = useParam("all");
+  // Nowhere but here: neither in the address nor in the cache.
+  const [made, setMade] = useState<string>();
+  const isAll = all === "yes" && may("ClusterAdmin");
+  const read = useQuery({
+    queryKey: ["tokens", isAll ? "" : me?.username, old],
+    enabled: me !== undefined,
+    queryFn: async ({ signal }) => {
+      const query = {
+        ...{ showInactive: old === "yes", sortBy: "SORT_BY_CREATED_AT" as const },
+        ...{ orderBy: "ORDER_BY_DESC" as const },
+        ...(!isAll && { username: me?.username ?? "" }),
+      };
+      const call = api.GET("/api/v1/tokens", { params: { query }, signal });
+      return (await dataOf(call)).tokenInfo ?? [];
+    },
+  });
+  const rows = read.data?.filter(({ tokenType }) => tokenType !== "TOKEN_TYPE_USER_SESSION");
+  const now = Date.now();
+  const nameOf = (id: number | undefined) =>
+    users?.find((user) => user.id === id)?.username ?? String(id);
+  const revoke = async (token: Token) => {
+    await api.PATCH("/api/v1/tokens/{token_id}", {
+      params: { path: { token_id: token.id ?? 0 } },
+      body: { setRevoked: true },
+    });
+    await client.invalidateQueries({ queryKey: ["tokens"] });
+  };
+  const columns: ListColumn<Token>[] = [
+    { ...{ head: "Number", least: 80, share: 0.5 }, cell: ({ id }) => id, sortBy: ({ id }) => id },
+    {
+      ...{ head: "Description", share: 2, least: 160 },
+      cell: ({ description }) => description || "–",
+      sortBy: ({ description }) => description,
+    },
+    ...(isAll
+      ? [{ head: "User", cell: ({ userId }: Token) => nameOf(userId) } as ListColumn<Token>]
+      : []),
+    { head: "May", cell: ({ role }) => role || "what its user may" },
+    { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+    {
+      head: "Expires",
+      cell: ({ expiry }) => (expiry ? <Time at={expiry} /> : "never"),
+      sortBy: ({ expiry }) => expiry,
+    },
+    {
+      head: "State",
+      cell: (token) => {
+        const standing = standingOf(token, now);
+        const what = token.description || `number ${token.id ?? 0}`;
+        if (standing !== "valid" || !mayAnywhere("Editor")) return standing;
+        return (
+          <Actions
+            isInline
+            actions={[
+              {
+                label: "Revoke",
+                confirm: `Revoke the token ${what}? What uses it is refused from now on.`,
+                run: () => revoke(token),
+              },
+            ]}
+          />
+        );
+      },
+    },
+  ];
+  return (
+    <Page
+      title="Access tokens"
+      error={read.error}
+      onRetry={() => void read.refetch()}
+      head={
+        <>
+          <ParamCheck name="old" label="revoked and expired" />
+          {may("ClusterAdmin") && <ParamCheck name="all" label="of all users" />}
+          <Count>{rows && counted(rows.length, "token")}</Count>
+          <Actions
+            actions={[
+              {
+                ...{ label: "New token", isPrimary: true, run: () => setDialog("create") },
+                refused:
+                  !mayAnywhere("Editor") && "Needs the role Editor; ask an administrator for it",
+              },
+            ]}
+          />
+        </>
+      }
+    >
+      {made && <Shown token={made} onClose={() => setMade(undefined)} />}
+      <ListTable<Token>
+        label="Access tokens"
+        columns={columns}
+        rows={rows}
+        idOf={({ id = 0 }) => id}
+      >
+        <EmptyState command='det token create --description "…"'>
+          No access tokens. A program signs in with one, without your password.
+        </EmptyState>
+      </ListTable>
+      {dialog === "create" && mayAnywhere("Editor") && (
+        <Create
+          onClose={() => setDialog("")}
+          onMade={async (token) => {
+            setMade(token);
+            await client.invalidateQueries({ queryKey: ["tokens"] });
+          }}
+        />
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,57 @@
+import { screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test, vi } from "vitest";
+import { showPage, viewer } from "@/testing/pages";
+import User from "./User";
+import { heldOf } from "./UserRoles";
+
+const roles = [
+  { role: { name: "ClusterAdmin" }, userRoleAssignments: [{ userId: 2 }] },
+  {
+    role: { name: "Editor" },
+    userRoleAssignments: [{ userId: 2, roleAssignment: { scopeWorkspaceId: 7 } }],
+  },
+];
+const answersOf = (id: number, more = {}) => ({
+  [`GET /api/v1/users/${id}`]: { user: { id, username: "bob", active: true, ...more } },
+  [`GET /api/v1/roles/search/by-user/${id}`]: { roles },
+});
+
+test("a role is for the cluster where it names no workspace", () => {
+  expect(heldOf({ roles })).toEqual([
+    { role: "ClusterAdmin", workspaceId: undefined },
+    { role: "Editor", workspaceId: 7 },
+  ]);
+});
+
+test("a password is typed twice the same, or not sent", async () => {
+  const patch = "PATCH /api/v1/users/2";
+  const page = showPage(User, "/admin/users/:id", "/admin/users/2?do=password", {
+    ...answersOf(2),
+    [patch]: {},
+  });
+  await userEvent.type(await screen.findByLabelText("New password"), "Secret123");
+  await userEvent.type(screen.getByLabelText("The same again"), "Secret12");
+  await userEvent.click(screen.getByRole("button", { name: "Change" }));
+  expect(await screen.findByText(/not the same/)).toBeInTheDocument();
+  expect(page.bodyOf(patch)).toBeUndefined();
+  await userEvent.type(screen.getByLabelText("The same again"), "3");
+  await userEvent.click(screen.getByRole("button", { name: "Change" }));
+  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ password: "Secret123" }));
+});
+
+test("an administrator does not shut himself out", async () => {
+  showPage(User, "/admin/users/:id", "/admin/users/1", answersOf(1, { admin: true }));
+  const button = await screen.findByRole("button", { name: "Deactivate" });
+  await vi.waitFor(() => expect(button).toHaveAttribute("aria-disabled", "true"));
+});
+
+test("of others one sees no roles and changes nothing", async () => {
+  const page = showPage(User, "/admin/users/:id", "/admin/users/2?do=edit", {
+    ...answersOf(2),
+    ...viewer,
+  });
+  await screen.findByText(/Roles of others/);
+  expect(screen.queryByRole("button")).toBeNull();
+  expect(page.calls.some(({ what }) => what.includes("by-user"))).toBe(false);
+});

@@ -1,0 +1,154 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { api, dataOf } from "@/api/client";
+import type { Message, User } from "@/api/types";
+import { ROLES, useRoles } from "@/api/useRoles";
+import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
+import { Actions } from "@/components/Actions/Actions";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { Section } from "@/components/Page/Page";
+import { useDialog } from "@/components/Page/useParam";
+import { ListTable, type ListColumn } from "@/components/table/ListTable";
+import { paths } from "@/paths";
+
+/** A role that someone holds; without a workspace: for the cluster. */
+export interface Held {
+  role: string;
+  workspaceId: number | undefined;
+}
+
+/** What the answer says, a line each. */
+export function heldOf({ roles = [] }: Message["GetRolesAssignedToUserResponse"]): Held[] {
+  return roles.flatMap(({ role, userRoleAssignments = [] }) =>
+    userRoleAssignments.map(({ roleAssignment }) => ({
+      role: role?.name ?? "",
+      workspaceId: roleAssignment?.scopeWorkspaceId || undefined,
+    })),
+  );
+}
+
+/** What a user may, and where. */
+export function UserRoles({ user: { id = 0, username = "", admin } }: { user: User }) {
+  const client = useQueryClient();
+  const { may } = useRoles();
+  const { data: workspaces } = useWorkspaces();
+  const [dialog, setDialog] = useDialog();
+  const mayChange = may("ClusterAdmin");
+  const read = useQuery({
+    queryKey: ["users", id, "roles"],
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET("/api/v1/roles/search/by-user/{user_id}", {
+          params: { path: { user_id: id } },
+          signal,
+        }),
+      ),
+    select: heldOf,
+  });
+  const bodyOf = ({ role, workspaceId }: Held) => ({
+    userRoleAssignments: [
+      {
+        userId: id,
+        roleAssignment: {
+          role: { name: role },
+          ...(workspaceId ? { scopeWorkspaceId: workspaceId } : { scopeCluster: true }),
+        },
+      },
+    ],
+  });
+  const renew = async () => {
+    await client.invalidateQueries({ queryKey: ["users", id] });
+    await client.invalidateQueries({ queryKey: ["roles"] });
+  };
+  const columns: ListColumn<Held>[] = [
+    { head: "Role", cell: ({ role }) => role, sortBy: ({ role }) => role },
+    {
+      head: "Where",
+      cell: ({ workspaceId }) =>
+        workspaceId ? (
+          <Link to={paths.workspace(workspaceId, "members")}>
+            {workspaceName(workspaces, workspaceId)}
+          </Link>
+        ) : (
+          "the cluster"
+        ),
+    },
+  ];
+  if (mayChange)
+    columns.push({
+      head: "Change",
+      cell: (held) =>
+        // That one is `admin`, of the user itself.
+        held.role === "ClusterAdmin" && admin ? (
+          "by the button above"
+        ) : (
+          <Actions
+            isInline
+            actions={[
+              {
+                label: "Remove",
+                confirm: `Take the role ${held.role} from ${username}?`,
+                run: () =>
+                  api.POST("/api/v1/roles/remove-assignments", { body: bodyOf(held) }).then(renew),
+              },
+            ]}
+          />
+        ),
+    });
+  const places = [
+    ["", "the cluster"] as const,
+    ...(workspaces ?? []).map(({ id: each, name = "" }) => [String(each), name] as const),
+  ];
+  return (
+    <Section
+      title="Roles"
+      head={
+        mayChange && (
+          <Actions
+            actions={[{ label: "Give role", isPrimary: true, run: () => setDialog("role") }]}
+          />
+        )
+      }
+    >
+      {read.error ? (
+        <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />
+      ) : (
+        <ListTable<Held>
+          label={`Roles of ${username}`}
+          columns={columns}
+          rows={read.data}
+          idOf={({ role, workspaceId = 0 }) => `${role} ${workspaceId}`}
+          isShort
+        >
+          <EmptyState command={`det rbac assign-role Editor -u ${username} -w WORKSPACE`}>
+            No roles: {username} may sign in, and sees nothing.
+          </EmptyState>
+        </ListTable>
+      )}
+      {dialog === "role" && mayChange && (
+        <FormDialog
+          title={`New role of ${username}`}
+          verb="Give"
+          onClose={() => setDialog("")}
+          fields={[
+            {
+              ...{ name: "role", label: "Role", type: "choice", value: "Editor" },
+              options: ROLES.map((role) => [role, role] as const),
+              hint: "ClusterAdmin is for the cluster alone",
+            },
+            { name: "workspace", label: "In", type: "choice", options: places },
+          ]}
+          onSubmit={async ({ role = "", workspace }) => {
+            const workspaceId = Number(workspace) || undefined;
+            await api.POST("/api/v1/roles/add-assignments", {
+              body: bodyOf({ role, workspaceId }),
+            });
+            await renew();
+          }}
+        />
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,125 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { api, dataOf } from "@/api/client";
+import type { User } from "@/api/types";
+import { useRoles } from "@/api/useRoles";
+import { useUsers } from "@/api/useUsers";
+import { Actions } from "@/components/Actions/Actions";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Narrow";
+import { Labels, Page } from "@/components/Page/Page";
+import { useDialog, useParam } from "@/components/Page/useParam";
+import { ListTable, type ListColumn } from "@/components/table/ListTable";
+import { Time } from "@/components/Time/Time";
+import { paths } from "@/paths";
+import { counted } from "@/words";
+
+const columns: ListColumn<User>[] = [
+  {
+    ...{ head: "User", share: 2, least: 160 },
+    cell: ({ id = 0, username, active }) => (
+      <>
+        <Link to={paths.user(id)}>{username}</Link>{" "}
+        <Labels labels={active ? [] : ["deactivated"]} />
+      </>
+    ),
+    sortBy: ({ username }) => username,
+  },
+  {
+    ...{ head: "Name", share: 2 },
+    cell: ({ displayName }) => displayName || "–",
+    sortBy: ({ displayName }) => displayName,
+  },
+  {
+    head: "Administrator",
+    cell: ({ admin }) => (admin ? "yes" : "no"),
+    sortBy: ({ admin }) => (admin ? "yes" : "no"),
+  },
+  {
+    head: "Signs in",
+    cell: ({ remote }) => (remote ? "elsewhere" : "here"),
+    sortBy: ({ remote }) => (remote ? "elsewhere" : "here"),
+  },
+  {
+    head: "Last seen",
+    cell: ({ lastAuthAt }) => <Time at={lastAuthAt} />,
+    sortBy: ({ lastAuthAt }) => lastAuthAt,
+  },
+  {
+    head: "Changed",
+    cell: ({ modifiedAt }) => <Time at={modifiedAt} />,
+    sortBy: ({ modifiedAt }) => modifiedAt,
+  },
+];
+
+/** Who may sign in. */
+export default function Users() {
+  const { may } = useRoles();
+  const [query] = useParam("q");
+  const [inactive] = useParam("inactive");
+  const [dialog, setDialog] = useDialog();
+  const { data, error, refetch } = useUsers();
+  const shown = data?.filter(
+    (user) =>
+      (inactive === "yes" || user.active) && hasText(query, user.username, user.displayName),
+  );
+  return (
+    <Page
+      title="Users"
+      error={error}
+      onRetry={() => void refetch()}
+      head={
+        <>
+          <SearchBox label="Search users" />
+          <ParamCheck name="inactive" label="deactivated" />
+          <Count>{shown && counted(shown.length, "user")}</Count>
+          {may("ClusterAdmin") && (
+            <Actions
+              actions={[{ label: "New user", isPrimary: true, run: () => setDialog("create") }]}
+            />
+          )}
+        </>
+      }
+    >
+      <ListTable<User> label="Users" columns={columns} rows={shown} idOf={({ id = 0 }) => id}>
+        <EmptyState>
+          {query ? "No user fits the search." : "All users are deactivated; tick the box above."}
+        </EmptyState>
+      </ListTable>
+      {dialog === "create" && may("ClusterAdmin") && <Create onClose={() => setDialog("")} />}
+    </Page>
+  );
+}
+
+function Create({ onClose }: { onClose: () => void }) {
+  const client = useQueryClient();
+  return (
+    <FormDialog
+      title="New user"
+      verb="Create"
+      onClose={onClose}
+      fields={[
+        { name: "username", label: "User", required: true, hint: "The name to sign in with" },
+        { name: "displayName", label: "Name", hint: "As others see it" },
+        { name: "password", label: "Password", type: "password", required: true },
+        { name: "admin", label: "Administrator of the cluster", type: "check" },
+      ]}
+      onSubmit={async ({ username = "", displayName = "", password = "", admin }) => {
+        const { user } = await dataOf(
+          api.POST("/api/v1/users", {
+            body: {
+              user: {
+                ...{ username: username.trim(), displayName: displayName.trim() },
+                ...{ active: true, admin: admin === "yes" },
+              },
+              password,
+            },
+          }),
+        );
+        await client.invalidateQueries({ queryKey: ["users"] });
+        return paths.user(user?.id ?? 0);
+      }}
+    />
+  );
+}

@@ -1,0 +1,107 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { api, dataOf } from "@/api/client";
+import type { Message } from "@/api/types";
+import { Actions } from "@/components/Actions/Actions";
+import { CopyText } from "@/components/CopyText/CopyText";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Section } from "@/components/Page/Page";
+import { State } from "@/components/State/State";
+import { ListTable, type ListColumn } from "@/components/table/ListTable";
+import { Time } from "@/components/Time/Time";
+import { paths } from "@/paths";
+
+type Delivery = Message["WebhookDelivery"];
+
+const WHAT: Partial<Record<Message["TriggerType"], string>> = {
+  TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE: "state",
+  TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED: "metric",
+  TRIGGER_TYPE_TASK_LOG: "log line",
+  TRIGGER_TYPE_CUSTOM: "program",
+};
+
+/** The experiment that a delivery tells of, if it does. */
+export function experimentOf({ eventData }: Delivery): { id: number; name: string } | undefined {
+  const { experiment } = (eventData ?? {}) as { experiment?: { id?: number; name?: string } };
+  return experiment?.id ? { id: experiment.id, name: experiment.name ?? "" } : undefined;
+}
+
+const columns: ListColumn<Delivery>[] = [
+  { head: "State", cell: ({ state }) => <State state={state} />, sortBy: ({ state }) => state },
+  {
+    head: "Of",
+    cell: (delivery) => {
+      const experiment = experimentOf(delivery);
+      return experiment ? (
+        <Link to={paths.experiment(experiment.id)}>
+          {experiment.id} {experiment.name}
+        </Link>
+      ) : (
+        "–"
+      );
+    },
+  },
+  {
+    ...{ head: "Trigger", least: 80, share: 0.6 },
+    cell: ({ triggerType = "TRIGGER_TYPE_UNSPECIFIED" }) => WHAT[triggerType] ?? "–",
+  },
+  {
+    head: "Raised",
+    cell: ({ raisedAt }) => <Time at={raisedAt} />,
+    sortBy: ({ raisedAt }) => raisedAt,
+  },
+  {
+    ...{ head: "Attempts", isNumber: true, least: 80, share: 0.5 },
+    cell: ({ attempts = 0 }) => attempts,
+    sortBy: ({ attempts = 0 }) => attempts,
+  },
+  {
+    ...{ head: "Next or ended", least: 120 },
+    cell: ({ nextAt, endedAt }) => <Time at={endedAt ?? nextAt} />,
+  },
+  {
+    ...{ head: "Error", share: 2, least: 160 },
+    cell: ({ error }) => (error ? <span title={error}>{error}</span> : "–"),
+  },
+  {
+    ...{ head: "Event", least: 128 },
+    cell: ({ eventId = "" }) => <CopyText text={eventId} label={eventId.slice(0, 8)} />,
+  },
+];
+
+/** What a webhook was told lately and is still to be told. */
+export function Deliveries({ id }: { id: number }) {
+  const read = useQuery({
+    queryKey: ["webhooks", id, "deliveries"],
+    queryFn: async ({ signal }) => {
+      const call = api.GET("/api/v1/webhooks/{id}/deliveries", {
+        params: { path: { id } },
+        signal,
+      });
+      return (await dataOf(call)).deliveries ?? [];
+    },
+  });
+  return (
+    <Section
+      title="Deliveries"
+      head={<Actions actions={[{ label: "Read again", run: () => read.refetch() }]} />}
+    >
+      {read.error ? (
+        <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />
+      ) : (
+        <ListTable<Delivery>
+          label="Deliveries"
+          columns={columns}
+          rows={read.data}
+          idOf={({ id: each = "" }) => each}
+          isShort
+        >
+          <EmptyState>
+            It was told nothing yet, or only longer than a week ago. Test sends something to try it.
+          </EmptyState>
+        </ListTable>
+      )}
+    </Section>
+  );
+}

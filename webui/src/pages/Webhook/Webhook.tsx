@@ -1,0 +1,126 @@
+import { useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "react-router";
+import { api, dataOf } from "@/api/client";
+import { useRoles } from "@/api/useRoles";
+import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
+import { Actions } from "@/components/Actions/Actions";
+import { CopyText } from "@/components/CopyText/CopyText";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { useCrumbs } from "@/components/Frame/useCrumbs";
+import { Facts, Page } from "@/components/Page/Page";
+import { useDialog } from "@/components/Page/useParam";
+import { paths } from "@/paths";
+import { hostOf, wordsOf, type Webhook as Of } from "@/webhooks";
+import { Deliveries } from "./Deliveries";
+
+/** One webhook: what it waits for, and what it was told. */
+export default function Webhook() {
+  const id = Number(useParams()["id"]);
+  const read = useQuery({
+    queryKey: ["webhooks", id],
+    queryFn: async ({ signal }) => {
+      const call = api.GET("/api/v1/webhooks/{id}", { params: { path: { id } }, signal });
+      return (await dataOf(call)).webhook ?? {};
+    },
+  });
+  const name = read.data?.name || `Webhook ${id}`;
+  useCrumbs([{ label: "Webhooks", to: paths.webhooks }, { label: name }]);
+  if (!read.data)
+    return <Page title={name} error={read.error} onRetry={() => void read.refetch()} />;
+  return <Shown webhook={read.data} name={name} />;
+}
+
+function Shown({ webhook, name }: { webhook: Of; name: string }) {
+  const { id = 0, url = "", workspaceId = 0, mode, webhookType, triggers } = webhook;
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const { may } = useRoles();
+  const { data: workspaces } = useWorkspaces();
+  const [dialog, setDialog] = useDialog();
+  const [said, setSaid] = useState("");
+  const params = { params: { path: { id } } };
+  const mayChange = may("WorkspaceAdmin", workspaceId || undefined);
+  return (
+    <Page
+      title={name}
+      head={
+        mayChange && (
+          <Actions
+            actions={[
+              {
+                ...{ label: "Test", isPrimary: true },
+                run: async () => {
+                  setSaid("");
+                  await api.POST("/api/v1/webhooks/{id}/test", params);
+                  setSaid(`${hostOf(url)} has received the test.`);
+                },
+              },
+              { label: "Edit", run: () => setDialog("edit") },
+              {
+                label: "Delete",
+                confirm: `Delete the webhook ${name}? What it was not told yet is never sent.`,
+                run: async () => {
+                  await api.DELETE("/api/v1/webhooks/{id}", params);
+                  await navigate(paths.webhooks);
+                  client.removeQueries({ queryKey: ["webhooks", id] });
+                  await client.invalidateQueries({ queryKey: ["webhooks"] });
+                },
+              },
+            ]}
+          />
+        )
+      }
+    >
+      <p role="status">{said}</p>
+      <Facts
+        facts={[
+          ["URL", <CopyText key="" text={url} />],
+          [
+            "Of",
+            workspaceId ? (
+              <Link to={paths.workspace(workspaceId)}>
+                {workspaceName(workspaces, workspaceId)}
+              </Link>
+            ) : (
+              "all workspaces"
+            ),
+          ],
+          [
+            "Hears",
+            mode === "WEBHOOK_MODE_SPECIFIC"
+              ? `experiments whose configuration names it: integrations.webhooks.webhook_id: [${id}]`
+              : "all experiments there",
+          ],
+          ["Is told when", triggers?.map(wordsOf).join("; ")],
+          ["Form", webhookType === "WEBHOOK_TYPE_SLACK" ? "Slack message" : "JSON, signed"],
+        ]}
+      />
+      <Deliveries id={id} />
+      {dialog === "edit" && mayChange && (
+        <FormDialog
+          title={`Edit ${name}`}
+          verb="Save"
+          onClose={() => setDialog("")}
+          fields={[
+            { name: "name", label: "Name", required: true, value: webhook.name },
+            {
+              ...{ name: "url", label: "URL", type: "url", required: true, value: url },
+              hint: "What it has not been told yet goes to the new one",
+            },
+          ]}
+          onSubmit={async ({ name: next = "", url: to = "" }) => {
+            await api.PATCH("/api/v1/webhooks/{id}", {
+              ...params,
+              body: {
+                url: to.trim(),
+                ...(next.trim() !== webhook.name && { name: next.trim() }),
+              },
+            });
+            await client.invalidateQueries({ queryKey: ["webhooks"] });
+          }}
+        />
+      )}
+    </Page>
+  );
+}

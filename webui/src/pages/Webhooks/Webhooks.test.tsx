@@ -1,0 +1,56 @@
+import { screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test, vi } from "vitest";
+import { showPage } from "@/testing/pages";
+import { hostOf, wordsOf } from "@/webhooks";
+import Webhooks from "./Webhooks";
+
+const list = "GET /api/v1/webhooks";
+const post = "POST /api/v1/webhooks";
+
+test("what a trigger waits for is said in words", () => {
+  const of = (kind: string, condition: object) =>
+    wordsOf({ triggerType: `TRIGGER_TYPE_${kind}`, condition } as never);
+  expect(of("EXPERIMENT_STATE_CHANGE", { state: "ERROR" })).toBe("an experiment becomes ERROR");
+  expect(of("METRIC_THRESHOLD_EXCEEDED", { metric: "loss", op: "<", value: 1 })).toBe(
+    "validation loss < 1",
+  );
+  expect(of("TASK_LOG", { regex: "out of memory" })).toBe("a log line matches out of memory");
+  expect(of("CUSTOM", {})).toBe("a program says so");
+});
+
+test("a list shows where a URL leads, and not what may be secret in it", async () => {
+  const url = "https://ci.example.org/hook?key=secret";
+  showPage(Webhooks, "/admin/webhooks", "/admin/webhooks", {
+    [list]: { webhooks: [{ id: 1, name: "ci", url }] },
+  });
+  expect(await screen.findByText("ci.example.org")).toBeVisible();
+  expect(document.body.innerHTML).not.toContain("secret");
+  expect(hostOf("nonsense")).toBe("nonsense");
+});
+
+test("the condition is that of the trigger that was chosen", async () => {
+  const page = showPage(Webhooks, "/admin/webhooks", "/admin/webhooks?do=create", {
+    [list]: { webhooks: [] },
+    [post]: { webhook: { id: 2 } },
+  });
+  await userEvent.type(await screen.findByLabelText("Name"), "best");
+  await userEvent.type(screen.getByLabelText("URL"), "https://example.org/best");
+  expect(screen.getByLabelText("State")).toBeInTheDocument();
+  await userEvent.selectOptions(screen.getByLabelText("Told when"), "a metric goes beyond a value");
+  expect(screen.queryByLabelText("State")).toBeNull();
+  await userEvent.type(screen.getByLabelText("Metric"), "loss");
+  await userEvent.selectOptions(screen.getByLabelText("Is"), "<");
+  await userEvent.type(screen.getByLabelText("Value"), "0.1");
+  await userEvent.click(screen.getByRole("button", { name: "Create" }));
+  await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/admin/webhooks/2"));
+  expect(page.bodyOf(post)).toMatchObject({
+    ...{ name: "best", url: "https://example.org/best", workspaceId: 7 },
+    triggers: [
+      {
+        triggerType: "TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED",
+        condition: { metric: "loss", op: "<", value: 0.1, group: "validation" },
+      },
+    ],
+  });
+});

@@ -1,0 +1,92 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { api, dataOf } from "@/api/client";
+import { useRoles } from "@/api/useRoles";
+import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
+import { Actions } from "@/components/Actions/Actions";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { Count, hasText, SearchBox } from "@/components/Page/Narrow";
+import { Page } from "@/components/Page/Page";
+import { useDialog, useParam } from "@/components/Page/useParam";
+import { ListTable, type ListColumn } from "@/components/table/ListTable";
+import { paths } from "@/paths";
+import { hostOf, wordsOf, type Webhook } from "@/webhooks";
+import { counted } from "@/words";
+import { Create } from "./Create";
+
+/** URLs that are told when something happens to an experiment. */
+export default function Webhooks() {
+  const { mayAnywhere } = useRoles();
+  const { data: workspaces } = useWorkspaces();
+  const [query] = useParam("q");
+  const [dialog, setDialog] = useDialog();
+  const read = useQuery({
+    queryKey: ["webhooks"],
+    queryFn: async ({ signal }) =>
+      (await dataOf(api.GET("/api/v1/webhooks", { signal }))).webhooks ?? [],
+  });
+  const shown = read.data?.filter(({ name, url }) => hasText(query, name, hostOf(url)));
+  const placeOf = ({ workspaceId }: Webhook) =>
+    workspaceId ? workspaceName(workspaces, workspaceId) : "all workspaces";
+  const columns: ListColumn<Webhook>[] = [
+    {
+      ...{ head: "Name", least: 140 },
+      cell: ({ id = 0, name }) => <Link to={paths.webhook(id)}>{name || `webhook ${id}`}</Link>,
+      sortBy: ({ name }) => name,
+    },
+    { head: "Host", cell: ({ url }) => hostOf(url), sortBy: ({ url }) => hostOf(url) },
+    {
+      ...{ head: "Is told when", share: 2, least: 200 },
+      cell: ({ triggers }) => triggers?.map(wordsOf).join("; ") || "never",
+    },
+    { head: "Of", cell: placeOf, sortBy: placeOf },
+    {
+      head: "Hears",
+      cell: ({ mode }) =>
+        mode === "WEBHOOK_MODE_SPECIFIC" ? "those that name it" : "all experiments",
+    },
+    {
+      ...{ head: "Form", least: 80, share: 0.5 },
+      cell: ({ webhookType }) => (webhookType === "WEBHOOK_TYPE_SLACK" ? "Slack" : "JSON"),
+    },
+  ];
+  const refused =
+    !mayAnywhere("WorkspaceAdmin") &&
+    "Needs the role WorkspaceAdmin in a workspace; ask one of its administrators";
+  return (
+    <Page
+      title="Webhooks"
+      error={read.error}
+      onRetry={() => void read.refetch()}
+      head={
+        <>
+          <SearchBox label="Search webhooks" />
+          <Count>{shown && counted(shown.length, "webhook")}</Count>
+          <Actions
+            actions={[
+              {
+                ...{ label: "New webhook", isPrimary: true, refused },
+                run: () => setDialog("create"),
+              },
+            ]}
+          />
+        </>
+      }
+    >
+      <ListTable<Webhook> label="Webhooks" columns={columns} rows={shown} idOf={({ id = 0 }) => id}>
+        <EmptyState
+          {...(!query && {
+            command: "det webhook create NAME https://example.org/hook --state COMPLETED",
+          })}
+        >
+          {query
+            ? "No webhook fits the search."
+            : "No webhooks yet. One tells a chat or a program when an experiment ends, reports or fails."}
+        </EmptyState>
+      </ListTable>
+      {dialog === "create" && !refused && workspaces && (
+        <Create workspaces={workspaces} onClose={() => setDialog("")} />
+      )}
+    </Page>
+  );
+}

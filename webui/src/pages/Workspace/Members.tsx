@@ -1,0 +1,161 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { api, dataOf } from "@/api/client";
+import { ROLES, useRoles, type RoleName } from "@/api/useRoles";
+import { useUsers } from "@/api/useUsers";
+import type { Workspace } from "@/api/useWorkspaces";
+import type { Message } from "@/api/types";
+import { Actions } from "@/components/Actions/Actions";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { Section } from "@/components/Page/Page";
+import { useDialog } from "@/components/Page/useParam";
+import { ListTable, type ListColumn } from "@/components/table/ListTable";
+
+/** Someone's role in a workspace. */
+export interface Member {
+  userId: number;
+  username: string;
+  role: string;
+}
+
+/** Who has which role there, by name. */
+export function membersOf(
+  answer: Message["GetGroupsAndUsersAssignedToWorkspaceResponse"],
+): Member[] {
+  const names = new Map(
+    answer.usersAssignedDirectly?.map(({ id, username = "", displayName }) => [
+      id,
+      displayName && displayName !== username ? `${displayName} (${username})` : username,
+    ]),
+  );
+  return (answer.assignments ?? [])
+    .flatMap(({ role, userRoleAssignments }) =>
+      (userRoleAssignments ?? []).map(({ userId = 0 }) => ({
+        userId,
+        username: names.get(userId) ?? String(userId),
+        role: role?.name ?? "",
+      })),
+    )
+    .sort((a, b) => a.username.localeCompare(b.username));
+}
+
+/** Who may do what in the workspace. */
+export function Members({ workspace: { id = 0, name = "" } }: { workspace: Workspace }) {
+  const client = useQueryClient();
+  const { may } = useRoles();
+  const [dialog, setDialog] = useDialog();
+  const mayChange = may("WorkspaceAdmin", id);
+  const key = ["workspaces", id, "members"];
+  const read = useQuery({
+    queryKey: key,
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET("/api/v1/roles/workspace/{workspace_id}", {
+          params: { path: { workspace_id: id } },
+          signal,
+        }),
+      ),
+    select: membersOf,
+  });
+  const remove = async ({ userId, role }: Member) => {
+    const roleAssignment = { role: { name: role }, scopeWorkspaceId: id };
+    await api.POST("/api/v1/roles/remove-assignments", {
+      body: { userRoleAssignments: [{ userId, roleAssignment }] },
+    });
+    await client.invalidateQueries({ queryKey: key });
+    await client.invalidateQueries({ queryKey: ["roles"] });
+  };
+  const columns: ListColumn<Member>[] = [
+    { head: "User", cell: ({ username }) => username, sortBy: ({ username }) => username },
+    { head: "Role", cell: ({ role }) => role, sortBy: ({ role }) => role },
+  ];
+  if (mayChange)
+    columns.push({
+      head: "Change",
+      cell: (member) => (
+        <Actions
+          isInline
+          actions={[
+            {
+              label: "Remove",
+              confirm: `Take the role ${member.role} in ${name} from ${member.username}?`,
+              run: () => remove(member),
+            },
+          ]}
+        />
+      ),
+    });
+  return (
+    <Section
+      title="Members"
+      head={
+        mayChange && (
+          <Actions
+            actions={[{ label: "Add member", isPrimary: true, run: () => setDialog("member") }]}
+          />
+        )
+      }
+    >
+      <p>Roles for the cluster, which are not listed here, hold in every workspace.</p>
+      {read.error ? (
+        <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />
+      ) : (
+        <ListTable<Member>
+          label={`Members of ${name}`}
+          columns={columns}
+          rows={read.data}
+          idOf={({ userId, role }) => `${userId} ${role}`}
+          isShort
+        >
+          <EmptyState command={`det rbac assign-role Editor -u USER -w '${name}'`}>
+            Nobody has a role in this workspace alone.
+          </EmptyState>
+        </ListTable>
+      )}
+      {dialog === "member" && mayChange && (
+        <Add id={id} name={name} onClose={() => setDialog("")} />
+      )}
+    </Section>
+  );
+}
+
+const MAY: Record<RoleName, string> = {
+  Viewer: "reads",
+  Editor: "and creates and changes experiments and models",
+  WorkspaceAdmin: "and changes the workspace, its projects and members",
+  ClusterAdmin: "",
+};
+
+function Add({ id, name, onClose }: { id: number; name: string; onClose: () => void }) {
+  const client = useQueryClient();
+  const { data: users } = useUsers();
+  if (!users) return null;
+  const options = users
+    .filter(({ active }) => active)
+    .map(({ id: user = 0, username = "" }) => [String(user), username] as const);
+  return (
+    <FormDialog
+      title={`New member of ${name}`}
+      verb="Add"
+      onClose={onClose}
+      fields={[
+        {
+          ...{ name: "user", label: "User", type: "choice", options },
+          value: options[0]?.[0],
+        },
+        {
+          ...{ name: "role", label: "Role", type: "choice", value: "Editor" },
+          options: ROLES.slice(0, 3).map((role) => [role, `${role}: ${MAY[role]}`] as const),
+        },
+      ]}
+      onSubmit={async ({ user, role = "" }) => {
+        const roleAssignment = { role: { name: role }, scopeWorkspaceId: id };
+        await api.POST("/api/v1/roles/add-assignments", {
+          body: { userRoleAssignments: [{ userId: Number(user), roleAssignment }] },
+        });
+        await client.invalidateQueries({ queryKey: ["workspaces", id, "members"] });
+      }}
+    />
+  );
+}

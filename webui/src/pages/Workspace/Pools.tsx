@@ -1,0 +1,220 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { api, dataOf } from "@/api/client";
+import type { Message } from "@/api/types";
+import { useRoles } from "@/api/useRoles";
+import type { Workspace } from "@/api/useWorkspaces";
+import { formatNumber } from "@/charts/format";
+import { Actions } from "@/components/Actions/Actions";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { Meter } from "@/components/Meter/Meter";
+import { Facts, Section } from "@/components/Page/Page";
+import { useDialog } from "@/components/Page/useParam";
+import { ListTable } from "@/components/table/ListTable";
+
+type Quota = Message["Quota"];
+
+const ADMIN = "Needs the role ClusterAdmin; ask an administrator of the cluster";
+
+/** Which pools the workspace may use, and how much of them. */
+export function Pools({ workspace }: { workspace: Workspace }) {
+  const { id = 0, name = "" } = workspace;
+  const client = useQueryClient();
+  const { may } = useRoles();
+  const [dialog, setDialog] = useDialog();
+  const close = () => setDialog("");
+  const read = useQuery({
+    queryKey: ["workspaces", id, "pools"],
+    queryFn: async ({ signal }) => {
+      const path = { workspace_id: id };
+      const [bound, all, quotas] = await Promise.all([
+        dataOf(
+          api.GET("/api/v1/workspaces/{workspace_id}/available-resource-pools", {
+            params: { path },
+            signal,
+          }),
+        ),
+        dataOf(api.GET("/api/v1/resource-pools", { signal })),
+        dataOf(api.GET("/api/v1/quotas", { signal })),
+      ]);
+      const names = bound.resourcePools ?? [];
+      return {
+        pools: (all.resourcePools ?? []).filter((pool) => names.includes(pool.name ?? "")),
+        others: (all.resourcePools ?? []).map((pool) => pool.name ?? ""),
+        quota: quotas.quotas?.find((each) => each.scope === "workspace" && each.name === name),
+      };
+    },
+  });
+  const renew = () => client.invalidateQueries({ queryKey: ["workspaces", id, "pools"] });
+  if (read.error) return <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />;
+  const refused = !may("ClusterAdmin") && ADMIN;
+  const { quota, pools, others = [] } = read.data ?? {};
+  const unbind = async (pool: string) => {
+    await api.DELETE("/api/v1/resource-pools/{resource_pool_name}/workspace-bindings", {
+      params: { path: { resource_pool_name: pool } },
+      body: { workspaceIds: [id] },
+    });
+    await renew();
+  };
+  return (
+    <>
+      <Section
+        title="Quota"
+        head={
+          <Actions
+            actions={[
+              { label: "Set quota", run: () => setDialog("quota"), refused },
+              quota && {
+                ...{ label: "Remove quota", refused },
+                confirm: `Remove the quota of ${name}? It may then use all slots of its pools.`,
+                run: async () => {
+                  const path = { scope: "workspace", name };
+                  await api.DELETE("/api/v1/quotas/{scope}/{name}", { params: { path } });
+                  await renew();
+                },
+              },
+            ]}
+          />
+        }
+      >
+        {quota ? (
+          <QuotaFacts quota={quota} />
+        ) : (
+          read.data && (
+            <EmptyState command={`det quota set workspace '${name}' --max-slots 8`}>
+              No quota: the workspace may use all slots of its pools.
+            </EmptyState>
+          )
+        )}
+      </Section>
+      <Section
+        title="Pools"
+        head={<Actions actions={[{ label: "Bind pool", run: () => setDialog("pool"), refused }]} />}
+      >
+        <p>Those that its members may use: the ones bound to it, and those bound to none.</p>
+        <ListTable
+          label={`Pools of ${name}`}
+          rows={pools}
+          idOf={(pool) => pool.name ?? ""}
+          isShort
+          columns={[
+            { head: "Pool", cell: (pool) => pool.name, sortBy: (pool) => pool.name },
+            { ...{ head: "Description", share: 2 }, cell: (pool) => pool.description },
+            {
+              ...{ head: "Slots in use", isNumber: true },
+              cell: (pool) => `${pool.slotsUsed ?? 0} / ${pool.slotsAvailable ?? 0}`,
+            },
+            {
+              ...{ head: "Bound to", least: 180 },
+              cell: ({ name: pool = "", workspaces = [] }) =>
+                workspaces.includes(name) && !refused ? (
+                  <Actions
+                    isInline
+                    actions={[
+                      {
+                        label: "Unbind",
+                        confirm: `Unbind ${pool} from ${name}? A pool bound to no workspace is open to all.`,
+                        run: () => unbind(pool),
+                      },
+                    ]}
+                  />
+                ) : (
+                  workspaces.join(", ") || "all workspaces"
+                ),
+            },
+          ]}
+        >
+          <EmptyState command={`det resource-pool bindings add POOL '${name}'`}>
+            No pool that this workspace may use.
+          </EmptyState>
+        </ListTable>
+      </Section>
+      {dialog === "quota" && !refused && (
+        <SetQuota name={name} quota={quota} onDone={renew} onClose={close} />
+      )}
+      {dialog === "pool" && !refused && read.data && (
+        <FormDialog
+          title={`Bind a pool to ${name}`}
+          verb="Bind"
+          onClose={close}
+          fields={[
+            {
+              ...{ name: "pool", label: "Pool", type: "choice", value: others[0] },
+              options: others.map((each) => [each, each] as const),
+              hint: "Others may then use it only where it is bound to them as well",
+            },
+          ]}
+          onSubmit={async ({ pool = "" }) => {
+            await api.POST("/api/v1/resource-pools/{resource_pool_name}/workspace-bindings", {
+              params: { path: { resource_pool_name: pool } },
+              body: { workspaceIds: [id] },
+            });
+            await renew();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function QuotaFacts({ quota }: { quota: Quota }) {
+  const { maxSlots, slotHours, slotsUsed = 0, slotHoursUsed = 0 } = quota;
+  const used = (value: number, most: number | undefined, what: string) => (
+    <>
+      {formatNumber(value)} of {most === undefined ? "any number" : formatNumber(most)}
+      {most !== undefined && <Meter label={what} value={value} all={most} />}
+    </>
+  );
+  return (
+    <Facts
+      facts={[
+        ["Slots in use", used(slotsUsed, maxSlots, "Slots in use")],
+        ["Slot-hours this month (UTC)", used(slotHoursUsed, slotHours, "Slot-hours used")],
+      ]}
+    />
+  );
+}
+
+function SetQuota({
+  name,
+  quota,
+  onDone,
+  onClose,
+}: {
+  name: string;
+  quota: Quota | undefined;
+  onDone: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const text = (value: number | undefined) => (value === undefined ? "" : String(value));
+  return (
+    <FormDialog
+      title={`Quota of ${name}`}
+      verb="Save"
+      onClose={onClose}
+      fields={[
+        {
+          ...{ name: "slots", label: "Slots at once", type: "number" },
+          ...{ value: text(quota?.maxSlots), hint: "Empty: any number" },
+        },
+        {
+          ...{ name: "hours", label: "Slot-hours a month", type: "number" },
+          ...{ value: text(quota?.slotHours), hint: "Empty: any number" },
+        },
+      ]}
+      onSubmit={async ({ slots, hours }) => {
+        await api.PUT("/api/v1/quotas", {
+          body: {
+            quota: {
+              ...{ scope: "workspace", name },
+              ...(slots && { maxSlots: Number(slots) }),
+              ...(hours && { slotHours: Number(hours) }),
+            },
+          },
+        });
+        await onDone();
+      }}
+    />
+  );
+}

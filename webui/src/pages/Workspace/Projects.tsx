@@ -1,0 +1,136 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { api, dataOf } from "@/api/client";
+import type { Message } from "@/api/types";
+import { useRoles } from "@/api/useRoles";
+import type { Workspace } from "@/api/useWorkspaces";
+import { Actions } from "@/components/Actions/Actions";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { ParamCheck } from "@/components/Page/Narrow";
+import { Labels, Section } from "@/components/Page/Page";
+import { useDialog, useParam } from "@/components/Page/useParam";
+import { ListTable, type ListColumn } from "@/components/table/ListTable";
+import { Time } from "@/components/Time/Time";
+import { paths } from "@/paths";
+
+type Project = Message["Project"];
+
+const columns: ListColumn<Project>[] = [
+  {
+    ...{ head: "Name", share: 2, least: 160 },
+    cell: ({ id = 0, name, archived }) => (
+      <>
+        <Link to={paths.project(id)}>{name}</Link> <Labels labels={archived ? ["archived"] : []} />
+      </>
+    ),
+    sortBy: ({ name }) => name,
+  },
+  { ...{ head: "Key", share: 0.5, least: 72 }, cell: ({ key }) => <code>{key}</code> },
+  { ...{ head: "Description", share: 2 }, cell: ({ description }) => description },
+  {
+    ...{ head: "Experiments", isNumber: true },
+    cell: ({ id = 0, numExperiments = 0 }) => (
+      <Link to={paths.experimentsOf(id)}>{numExperiments}</Link>
+    ),
+    sortBy: ({ numExperiments = 0 }) => numExperiments,
+  },
+  {
+    ...{ head: "Active", isNumber: true, least: 80 },
+    cell: ({ numActiveExperiments = 0 }) => numActiveExperiments,
+    sortBy: ({ numActiveExperiments = 0 }) => numActiveExperiments,
+  },
+  {
+    head: "Last started",
+    cell: ({ lastExperimentStartedAt }) => <Time at={lastExperimentStartedAt} />,
+    sortBy: ({ lastExperimentStartedAt }) => lastExperimentStartedAt,
+  },
+  { head: "Owner", cell: ({ username }) => username },
+];
+
+/** The projects of a workspace. */
+export function Projects({ workspace }: { workspace: Workspace }) {
+  const { id = 0, name = "" } = workspace;
+  const { may } = useRoles();
+  const [archived] = useParam("archived");
+  const [dialog, setDialog] = useDialog();
+  const read = useQuery({
+    queryKey: ["workspaces", id, "projects"],
+    queryFn: async ({ signal }) => {
+      const call = api.GET("/api/v1/workspaces/{workspace_id}/projects", {
+        params: { path: { workspace_id: id } },
+        signal,
+      });
+      return (await dataOf(call)).projects ?? [];
+    },
+  });
+  const shown = read.data?.filter((each) => archived === "yes" || !each.archived);
+  const refused =
+    (!may("WorkspaceAdmin", id) && `Needs the role WorkspaceAdmin in ${name}`) ||
+    (workspace.archived && "The workspace is archived; unarchive it first");
+  return (
+    <Section
+      title="Projects"
+      head={
+        <>
+          <ParamCheck name="archived" label="archived" />
+          <Actions
+            actions={[
+              {
+                ...{ label: "New project", isPrimary: true, refused },
+                run: () => setDialog("project"),
+              },
+            ]}
+          />
+        </>
+      }
+    >
+      {read.error ? (
+        <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />
+      ) : (
+        <ListTable<Project>
+          label={`Projects of ${name}`}
+          columns={columns}
+          rows={shown}
+          idOf={(each) => each.id ?? 0}
+          isShort
+        >
+          <EmptyState command={`det project create '${name}' NAME`}>
+            No projects yet. A project holds experiments that belong together.
+          </EmptyState>
+        </ListTable>
+      )}
+      {dialog === "project" && !refused && <Create id={id} onClose={() => setDialog("")} />}
+    </Section>
+  );
+}
+
+function Create({ id, onClose }: { id: number; onClose: () => void }) {
+  const client = useQueryClient();
+  return (
+    <FormDialog
+      title="New project"
+      verb="Create"
+      onClose={onClose}
+      fields={[
+        { name: "name", label: "Name", required: true },
+        { name: "description", label: "Description" },
+        {
+          ...{ name: "key", label: "Key", pattern: "[A-Za-z0-9]{0,5}" },
+          hint: "At most five letters and digits, in front of its runs' numbers; made from the name if empty",
+        },
+      ]}
+      onSubmit={async ({ name = "", description = "", key = "" }) => {
+        const { project } = await dataOf(
+          api.POST("/api/v1/workspaces/{workspace_id}/projects", {
+            params: { path: { workspace_id: id } },
+            body: { name: name.trim(), description, key },
+          }),
+        );
+        await client.invalidateQueries({ queryKey: ["workspaces"] });
+        return paths.project(project?.id ?? 0);
+      }}
+    />
+  );
+}

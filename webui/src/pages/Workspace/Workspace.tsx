@@ -1,0 +1,148 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useParams } from "react-router";
+import { api, dataOf } from "@/api/client";
+import { useRoles } from "@/api/useRoles";
+import type { Workspace as Of } from "@/api/useWorkspaces";
+import { Actions } from "@/components/Actions/Actions";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { useCrumbs } from "@/components/Frame/useCrumbs";
+import { Labels, Page } from "@/components/Page/Page";
+import { useDialog } from "@/components/Page/useParam";
+import { Tabs } from "@/components/Tabs/Tabs";
+import { paths } from "@/paths";
+import { counted } from "@/words";
+import { Members } from "./Members";
+import { Pools } from "./Pools";
+import { Projects } from "./Projects";
+
+const TABS: [name: string, label: string, Content: React.ComponentType<{ workspace: Of }>][] = [
+  ["", "Projects", Projects],
+  ["members", "Members", Members],
+  ["pools", "Pools and quota", Pools],
+];
+
+/** One workspace: its projects, who is in it, what it may use. */
+export default function Workspace() {
+  const { id: text = "", tab = "" } = useParams();
+  const read = useQuery({
+    queryKey: ["workspaces", Number(text)],
+    queryFn: async ({ signal }) => {
+      const path = { id: Number(text) };
+      const call = api.GET("/api/v1/workspaces/{id}", { params: { path }, signal });
+      return (await dataOf(call)).workspace ?? {};
+    },
+  });
+  const name = read.data?.name ?? `Workspace ${text}`;
+  useCrumbs([{ label: "Workspaces", to: paths.workspaces }, { label: name }]);
+  const [dialog, setDialog] = useDialog();
+  const { may } = useRoles();
+  const workspace = read.data;
+  if (!workspace)
+    return <Page title={name} error={read.error} onRetry={() => void read.refetch()} />;
+  const { id = 0, archived } = workspace;
+  const [, , Content] = TABS.find(([each]) => each === tab) ?? ["", "", Projects];
+  return (
+    <Page
+      title={name}
+      head={
+        <>
+          <Labels labels={archived ? ["archived"] : []} />
+          <WorkspaceActions workspace={workspace} onEdit={() => setDialog("edit")} />
+        </>
+      }
+    >
+      <Tabs
+        label="Parts of the workspace"
+        tabs={TABS.map(([each, label]) => ({
+          ...{ name: each, label },
+          count: each === "" ? workspace.numProjects : undefined,
+        }))}
+        to={(each) => paths.workspace(id, each)}
+      />
+      <Content workspace={workspace} />
+      {dialog === "edit" && may("WorkspaceAdmin", id) && (
+        <Edit workspace={workspace} onClose={() => setDialog("")} />
+      )}
+    </Page>
+  );
+}
+
+function WorkspaceActions({ workspace, onEdit }: { workspace: Of; onEdit: () => void }) {
+  const { id = 0, name = "", archived, pinned, immutable, numProjects = 0 } = workspace;
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const { may } = useRoles();
+  const params = { params: { path: { id } } };
+  const renew = () => client.invalidateQueries({ queryKey: ["workspaces"] });
+  const mayChange = may("WorkspaceAdmin", id);
+  const refused = immutable && "It is always there and cannot be changed";
+  return (
+    <Actions
+      actions={[
+        pinned
+          ? {
+              label: "Unpin",
+              run: () => api.POST("/api/v1/workspaces/{id}/unpin", params).then(renew),
+            }
+          : {
+              label: "Pin",
+              run: () => api.POST("/api/v1/workspaces/{id}/pin", params).then(renew),
+            },
+        mayChange && { label: "Edit", run: onEdit, refused },
+        mayChange &&
+          (archived
+            ? {
+                ...{ label: "Unarchive", refused },
+                run: () => api.POST("/api/v1/workspaces/{id}/unarchive", params).then(renew),
+              }
+            : {
+                ...{ label: "Archive", refused },
+                confirm: `Archive ${name}? Nothing can be submitted to it until it is unarchived.`,
+                run: () => api.POST("/api/v1/workspaces/{id}/archive", params).then(renew),
+              }),
+        mayChange && {
+          ...{ label: "Delete", refused },
+          confirm: `Delete the workspace ${name} with ${counted(numProjects, "project")}? Experiments and models in it must be moved or deleted first.`,
+          run: async () => {
+            await api.DELETE("/api/v1/workspaces/{id}", params);
+            await navigate(paths.workspaces);
+            await renew();
+          },
+        },
+      ]}
+    />
+  );
+}
+
+function Edit({ workspace, onClose }: { workspace: Of; onClose: () => void }) {
+  const client = useQueryClient();
+  return (
+    <FormDialog
+      title={`Edit ${workspace.name ?? ""}`}
+      verb="Save"
+      onClose={onClose}
+      fields={[
+        { name: "name", label: "Name", required: true, value: workspace.name },
+        {
+          ...{ name: "pool", label: "Default pool", value: workspace.defaultComputePool },
+          hint: "Of experiments that name none",
+        },
+        {
+          ...{ name: "aux", label: "Default pool without slots", value: workspace.defaultAuxPool },
+          hint: "Of tasks that ask for no slots",
+        },
+      ]}
+      onSubmit={async ({ name = "", pool = "", aux = "" }) => {
+        await api.PATCH("/api/v1/workspaces/{id}", {
+          params: { path: { id: workspace.id ?? 0 } },
+          body: {
+            // Its own name is no new one: a workspace that a quota names is not renamed.
+            ...(name.trim() !== workspace.name && { name: name.trim() }),
+            ...{ defaultComputePool: pool.trim(), defaultAuxPool: aux.trim() },
+          },
+        });
+        await client.invalidateQueries({ queryKey: ["workspaces"] });
+      }}
+    />
+  );
+}

@@ -1,0 +1,34 @@
+import { screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test, vi } from "vitest";
+import { showPage } from "@/testing/pages";
+import Workspaces from "./Workspaces";
+
+const workspaces = [
+  { id: 1, name: "Uncategorized" },
+  { id: 7, name: "vision", pinned: true, numProjects: 2 },
+  { id: 8, name: "old", archived: true },
+];
+const answers = { "GET /api/v1/workspaces": { workspaces } };
+
+test("pinned ones come first, archived ones when one asks for them", async () => {
+  showPage(Workspaces, "/workspaces", "/workspaces", answers);
+  await screen.findByRole("link", { name: "vision" });
+  const names = () => screen.getAllByRole("link").map((link) => link.textContent);
+  expect(names()).toEqual(["vision", "Uncategorized"]);
+  await userEvent.click(screen.getByLabelText("archived"));
+  expect(names()).toEqual(["vision", "Uncategorized", "old"]);
+});
+
+test("who makes one is its administrator at once", async () => {
+  const page = showPage(Workspaces, "/workspaces", "/workspaces?do=create", {
+    ...answers,
+    "POST /api/v1/workspaces": { workspace: { id: 9 } },
+  });
+  await userEvent.type(await screen.findByLabelText("Name"), " speech ");
+  await userEvent.click(screen.getByRole("button", { name: "Create" }));
+  await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/workspaces/9"));
+  expect(page.bodyOf("POST /api/v1/workspaces")).toMatchObject({ name: "speech" });
+  const asked = page.calls.filter(({ what }) => what === "GET /api/v1/permissions/summary");
+  expect(asked).toHaveLength(2);
+});

@@ -1,0 +1,70 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { render } from "@testing-library/react";
+import { createMemoryRouter, Outlet, RouterProvider } from "react-router";
+import { vi } from "vitest";
+
+/** What the master answers, by method and address: "GET /api/v1/models". A refusal is an Error. */
+export type Answers = Record<string, object | Error>;
+
+/** A call that the page made. */
+export interface Call {
+  what: string;
+  body: unknown;
+  query: string;
+}
+
+const every = {
+  "GET /api/v1/me": { user: { id: 1, username: "ann" } },
+  "GET /api/v1/permissions/summary": {
+    roles: [{ roleId: 1, name: "ClusterAdmin" }],
+    assignments: [{ roleId: 1, scopeCluster: true }],
+  },
+  "GET /api/v1/workspaces": { workspaces: [{ id: 7, name: "vision" }] },
+};
+
+/** jsdom lays nothing out; a list of no height shows no rows. */
+export function giveSize() {
+  vi.spyOn(Element.prototype, "clientHeight", "get").mockReturnValue(600);
+  vi.spyOn(Element.prototype, "clientWidth", "get").mockReturnValue(1000);
+}
+
+/** Shows a page of an address, to someone who may everything unless `answers` say else. */
+export function showPage(Page: React.ComponentType, route: string, at: string, answers: Answers) {
+  const calls: Call[] = [];
+  giveSize();
+  vi.stubGlobal("fetch", async (made: Request) => {
+    const { pathname, search } = new URL(made.url);
+    const what = `${made.method} ${pathname}`;
+    const text = await made.text();
+    calls.push({ what, query: search, body: text ? (JSON.parse(text) as unknown) : undefined });
+    const answer = { ...every, ...answers }[what];
+    if (answer === undefined || answer instanceof Error) {
+      const error = { reason: "FailedPrecondition", error: answer?.message ?? `no ${what}` };
+      const headers = { "X-Request-Id": "r-1" };
+      return Response.json({ error }, { status: 400, headers });
+    }
+    return Response.json(answer);
+  });
+  const Frame = () => <Outlet context={{ setCrumbs: () => undefined }} />;
+  const children = [
+    { path: route, Component: Page },
+    { path: "*", element: <p>elsewhere</p> },
+  ];
+  const router = createMemoryRouter([{ element: <Frame />, children }], { initialEntries: [at] });
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  render(
+    <QueryClientProvider client={client}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>,
+  );
+  const bodyOf = (what: string) => calls.find((call) => call.what === what)?.body;
+  return { router, calls, bodyOf };
+}
+
+/** As one who may only read in workspace 7. */
+export const viewer: Answers = {
+  "GET /api/v1/permissions/summary": {
+    roles: [{ roleId: 4, name: "Viewer" }],
+    assignments: [{ roleId: 4, scopeWorkspaceIds: [7] }],
+  },
+};
