@@ -39,7 +39,7 @@ absl::StatusOr<experiment::Allocation> ToAllocation(const Result& result, int ro
 
 extern const char kMetricColumns[];  // of metrics as m
 // Of an experiment as e: the metric that trials are ranked by; of several objectives, the first.
-extern const char kSearcherMetric[];
+extern const char kRankingMetric[];
 absl::StatusOr<model::MetricReport> ToMetricReport(const Result& result, int row);
 
 extern const char kCheckpointColumns[];  // of checkpoints as c

@@ -334,7 +334,7 @@ class Writer {
       case Field::kSearcherType:
         return Of(kExperiment, "((e.config #>> '{searcher,name}') COLLATE \"C\")");
       case Field::kSearcherMetric:
-        return Of(kExperiment, absl::StrCat("(", kSearcherMetric, " COLLATE \"C\")"));
+        return Of(kExperiment, absl::StrCat("(", kRankingMetric, " COLLATE \"C\")"));
       case Field::kResourcePool:
         return Of(kExperiment, "(e.resource_pool COLLATE \"C\")");
       case Field::kProgress:

@@ -181,7 +181,7 @@ absl::StatusOr<std::vector<RunRecord>> ReadRuns(Connection& connection,
                                                 const std::vector<int32_t>& ids) {
   const Params these = {ToArray(ids)};
   static const auto& select = *new std::string(absl::StrCat(
-      "SELECT ", kTrialColumns, absl::StrReplaceAll(kMore, {{"$METRIC", kSearcherMetric}})));
+      "SELECT ", kTrialColumns, absl::StrReplaceAll(kMore, {{"$METRIC", kRankingMetric}})));
   DET_ASSIGN_OR_RETURN(const Result rows, connection.Exec(select, these));
   std::map<int32_t, RunRecord> by_id;
   for (int row = 0; row < rows.rows(); ++row) {

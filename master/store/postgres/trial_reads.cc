@@ -52,7 +52,7 @@ GROUP BY w.id)sql";
 
 // Checkpoints with all that an entry holds: the newest run's validation at their step.
 std::string SelectCheckpoints() {
-  return absl::StrCat("SELECT ", kCheckpointColumns, ", t.experiment, t.hparams, ", kSearcherMetric,
+  return absl::StrCat("SELECT ", kCheckpointColumns, ", t.experiment, t.hparams, ", kRankingMetric,
                       ", e.config #>> '{searcher,smaller_is_better}', v.metrics "
                       "FROM checkpoints c JOIN trials t ON t.id = c.trial "
                       "JOIN experiments e ON e.id = t.experiment "
