@@ -8,7 +8,7 @@ import threading
 from fake_master import task_environment
 
 BATCHES, PERIOD, BATCH_SIZE = 8, 4, 4
-PATIENCE = 60  # Seconds: a bound against hanging, not an expectation.
+PATIENCE = 300  # Seconds: a bound against hanging, not an expectation.
 
 
 def config_of(folder, ranks):
