@@ -3,18 +3,20 @@ import json
 
 from fake_master import SERVICE, FakeMaster
 
-TOKEN = "token-of-run-"
+HELD = 300  # Seconds: a bound against hanging, not an expectation.
 
 
 class ScriptedMaster(FakeMaster):
     """One trial, run after run. `heard`: of this run, in order, each report once: "metrics training
-    3 sum=66" ("leftover ..." of an earlier run), "checkpoint 4", "ack", "early_exit FAILED words", "log words".
+    3 sum=66" ("leftover ..." of an earlier run), "checkpoint 4", "ack",
+    "early_exit FAILED words", "log words".
 
     A rule: `when` begins a line of `heard` ("start": before all); then once, `do`:
         preempt             asks the trial to go
         lose_answers: N     takes the next N reports, this one too, and breaks the connection
         be_away: N          to the next N reports, and all that comes meanwhile, nobody is there;
                             `always`: until the run ends
+        hold                lets all reports wait for its next act
         refuse: words       refuses all reports from the next one on
     """
 
@@ -28,6 +30,7 @@ class ScriptedMaster(FakeMaster):
         with self.changed:
             self.run, self.heard, self.rules = run, [], [dict(rule) for rule in rules]
             self.repeats, self.lose, self.absent, self.refusal = 0, 0, 0, None
+            self.held = False
             self.preempt.clear()
             self._obey("start")
 
@@ -53,6 +56,9 @@ class ScriptedMaster(FakeMaster):
             self._do(rule["do"])
 
     def _do(self, act):
+        self.held = act == "hold"
+        if self.held:
+            return
         if act == "preempt":
             self.preempt.set()
             return
@@ -68,6 +74,8 @@ class ScriptedMaster(FakeMaster):
 
     def answer(self, method, path, body):
         with self.changed:
+            if path.startswith(SERVICE):
+                self.changed.wait_for(lambda: not self.held, HELD)
             if self.absent > 0:
                 self.absent -= path.startswith(SERVICE)
                 return 0, None

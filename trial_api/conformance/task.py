@@ -63,7 +63,7 @@ def start_and_wait(command, master, env, cwd):
         with process.stdout:
             for line in process.stdout:
                 # A trigger is the program's own word; which rank's it is, is for the reader.
-                master.hear("log " + re.sub(r"^\[rank=\d+\] (?=holding )", "", line.rstrip("\n")))
+                master.hear("log " + re.sub(r"^\[rank=\d+\] (?=holding |settling )", "", line.rstrip("\n")))
         return process.wait()
     finally:
         bound.cancel()

@@ -34,7 +34,7 @@ class Incidents:
                 while not self._wanted():
                     time.sleep(0.005)
             elif act == "settle":
-                self._settle()
+                self._settle(f"settling {phase} {steps}\n")
             elif act == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
             elif act == "fail":
@@ -47,9 +47,10 @@ class Incidents:
             elif act != "nan":
                 raise ValueError(f"incident {act!r} is not known")
 
-    def _settle(self):
+    def _settle(self, line):
         """Collective: goes on when the master has all that was reported and saved."""
         self._context.checkpoint.wait()
+        os.write(1, line.encode())  # Nothing more is reported until the master has all.
         self._context.train.flush()
         self._context.distributed.allgather(None)
 
