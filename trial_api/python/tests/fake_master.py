@@ -17,7 +17,8 @@ class _Server(http.server.ThreadingHTTPServer):
 
 
 class FakeMaster:
-    """answers: path without its query -> object, or function of (method, body) -> (status, object).
+    """answers: path without its query -> object, or function of (method, body) -> (status, object);
+    status 0: no answer, the connection breaks.
     calls: (method, path, body) in their order."""
 
     def __init__(self):
@@ -77,6 +78,8 @@ class FakeMaster:
                 status, answer = fake.answer(self.command, path, json.loads(data or b"null"))
                 if fake.drop_answers > 0:
                     fake.drop_answers -= 1
+                    status = 0
+                if status == 0:
                     self.close_connection = True
                     return
                 body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()

@@ -87,7 +87,8 @@ def tell_failure(message: str) -> None:
     if info is None:
         return
     with Master.of_task(info) as master:
-        master.patience = _LAST_PATIENCE
+        if master.patience is None or master.patience > _LAST_PATIENCE:
+            master.patience = _LAST_PATIENCE
         try:
             master.post(
                 "/det.trial.v1.TrialRuntime/ReportEarlyExit",

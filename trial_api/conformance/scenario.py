@@ -1,0 +1,130 @@
+"""One scenario: run after run of a trial, and what was to be seen of each."""
+import json
+import os
+import re
+
+import yaml
+
+from harness import free_port
+from task import BATCH_SIZE, PERIOD, environment, start_and_wait
+
+_SCENARIO = {"about", "programs", "runs"}
+_RUN = {"ranks", "environment", "incidents", "master", "sees"}
+_SEES = {"exit", "acknowledged", "metrics", "checkpoints", "values", "says", "never_says",
+         "first_error", "early_exit", "repeated", "leftover", "unregistered"}
+
+
+def load(path):
+    """Raises ValueError for a word that is not known."""
+    with open(path, encoding="utf-8") as file:
+        told = yaml.safe_load(file)
+    _known(path, told, _SCENARIO)
+    for run in told["runs"]:
+        _known(path, run, _RUN)
+        _known(path, run["sees"], _SEES)
+    return told
+
+
+def _known(path, told, words):
+    if set(told) - words:
+        raise ValueError(f"{path}: {sorted(set(told) - words)} are not known; {sorted(words)} are")
+
+
+def play(test, told, master, command, cwd, folder):
+    """Plays it with assertions of `test`. command: the program, as an entrypoint's argv."""
+    for number, run in enumerate(told["runs"]):
+        before = dict(master.checkpoints)
+        master.begin(number, run.get("master", []))
+        env = environment(master, folder, number, run, [free_port(), free_port()])
+        code = start_and_wait(command, master, env, cwd)
+        try:
+            check(test, run["sees"], master, code, before)
+            unregistered = run["sees"].get("unregistered", [])
+            check_storage(test, master, os.path.join(folder, "checkpoints"), unregistered)
+            test.assertEqual([], master.unmet(), "what the master waited for has not come")
+        except AssertionError as error:
+            heard = "\n".join(master.heard)
+            raise AssertionError(f"run {number}: {error}\nthe master heard:\n{heard}") from None
+
+
+def check(test, sees, master, code, before):
+    log = master.of("log")
+    test.assertEqual(sees["exit"], code, "exit code")
+    test.assertEqual(bool(sees.get("acknowledged")), "ack" in master.heard, "acknowledged")
+    check_metrics(test, expanded(sees["metrics"]), sees.get("values", {}), master.of("metrics"))
+    saved = [int(steps) for steps in master.of("checkpoint")]
+    test.assertEqual(sees["checkpoints"], saved, "checkpoints")
+    check_metrics(test, expanded(sees.get("leftover", [])), {}, master.of("leftover"))
+    if "leftover" not in sees:
+        check_order(test, master.heard)
+    test.assertEqual(len(saved), len(master.checkpoints) - len(before), "new checkpoints")
+    for words in sees.get("says", []):
+        test.assertTrue(any(re.search(words, line) for line in log), f"the log does not say {words}")
+    for words in sees.get("never_says", []):
+        test.assertFalse(any(re.search(words, line) for line in log), f"the log says {words}")
+    if "first_error" in sees:
+        first = next((line for line in log if re.search("Traceback|ERROR", line)), "")
+        test.assertRegex(first, sees["first_error"])
+    early = master.of("early_exit")
+    if "early_exit" in sees:
+        test.assertTrue(early, "no early exit")
+        for words in early:
+            test.assertRegex(words, sees["early_exit"])
+    else:
+        test.assertEqual([], early, "early exit")
+    test.assertEqual(bool(sees.get("repeated")), master.repeats > 0, "repeated reports")
+
+
+def expanded(listed):
+    """["training 1..2", "validation 2"] -> ["training 1", "training 2", "validation 2"]."""
+    found = []
+    for words in listed:
+        group, _, steps = words.partition(" ")
+        first, _, last = steps.partition("..")
+        found += [f"{group} {n}" for n in range(int(first), int(last or first) + 1)]
+    return found
+
+
+def check_metrics(test, wanted, values, heard):
+    """In order, each once, and of exactly the records that were trained by then."""
+    test.assertEqual(wanted, [" ".join(line.split(" ")[:2]) for line in heard], "metrics")
+    for line in heard:
+        place, _, value = line.partition(" sum=")
+        records = int(place.split(" ")[1]) * BATCH_SIZE
+        told = values.get(place, records * (records - 1) // 2)
+        test.assertEqual(str(float(told)), str(float(value)), f"sum of {place}")
+
+
+def check_order(test, heard):
+    """A checkpoint comes after the metrics up to it, but for those that it holds itself."""
+    for at, line in enumerate(heard):
+        if line.startswith("checkpoint "):
+            steps = int(line.split(" ")[1])
+            late = [f"metrics training {n} " for n in range(1, steps)]
+            if steps % PERIOD == 0:
+                late.append(f"metrics validation {steps} ")
+            for other in heard[at:]:
+                test.assertFalse(other.startswith(tuple(late)), f"{line} came before {other}")
+
+
+def check_storage(test, master, folder, unregistered):
+    """A checkpoint is complete, or it is invisible. The master knows each, but those of so many
+    steps of which it is still to hear."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    found = {}
+    for name in names:
+        if not name.startswith("."):
+            found[name] = steps_of_whole(test, os.path.join(folder, name))
+    unknown = sorted(found[name] for name in found if name not in master.checkpoints)
+    test.assertEqual(unregistered, unknown, "checkpoints of which the master does not know")
+    known = {name: steps for name, steps in found.items() if name in master.checkpoints}
+    test.assertEqual(master.checkpoints, known, "checkpoints in the storage")
+
+
+def steps_of_whole(test, folder):
+    with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as file:
+        for part in json.load(file)["files"]:
+            size = os.path.getsize(os.path.join(folder, part["path"]))
+            test.assertEqual(part["size"], size, part["path"])
+    with open(os.path.join(folder, "metadata.json"), encoding="utf-8") as file:
+        return json.load(file)["steps_completed"]

@@ -1,0 +1,125 @@
+"""A master that does what a scenario says once it has heard what the scenario names."""
+import json
+
+from fake_master import SERVICE, FakeMaster
+
+HELD = 300  # Seconds: a bound against hanging, not an expectation.
+
+
+class ScriptedMaster(FakeMaster):
+    """One trial, run after run. `heard`: of this run, in order, each report once: "metrics training
+    3 sum=66" ("leftover ..." of an earlier run), "checkpoint 4", "ack",
+    "early_exit FAILED words", "log words".
+
+    A rule: `when` begins a line of `heard` ("start": before all); then once, `do`:
+        preempt             asks the trial to go
+        lose_answers: N     takes the next N reports, this one too, and breaks the connection
+        be_away: N          to the next N reports, and all that comes meanwhile, nobody is there;
+                            `always`: until the run ends
+        hold                lets all reports wait for its next act
+        refuse: words       refuses all reports from the next one on
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.known = set()  # Reports, also of earlier runs: as the real one, drops what it knows.
+        self.checkpoints = {}  # uuid -> steps, whole and registered.
+        self.begin(0, [])
+
+    def begin(self, run, rules):
+        with self.changed:
+            self.run, self.heard, self.rules = run, [], [dict(rule) for rule in rules]
+            self.repeats, self.lose, self.absent, self.refusal = 0, 0, 0, None
+            self.held = False
+            self.preempt.clear()
+            self._obey("start")
+
+    def hear(self, line):
+        with self.changed:
+            self.heard.append(line)
+            self._obey(line)
+            self.changed.notify_all()
+
+    def of(self, kind):
+        """What follows the kind in each line of it."""
+        with self.changed:
+            return [line.partition(" ")[2] for line in self.heard if line.split(" ")[0] == kind]
+
+    def unmet(self):
+        """Rules whose line has not come."""
+        return [rule["when"] for rule in self.rules]
+
+    def _obey(self, line):
+        due = [rule for rule in self.rules if f"{line} ".startswith(rule["when"] + " ")]
+        self.rules = [rule for rule in self.rules if rule not in due]
+        for rule in due:
+            self._do(rule["do"])
+
+    def _do(self, act):
+        self.held = act == "hold"
+        if self.held:
+            return
+        if act == "preempt":
+            self.preempt.set()
+            return
+        [(name, value)] = act.items()
+        if name == "lose_answers":
+            self.lose = value
+        elif name == "be_away":
+            self.absent = float("inf") if value == "always" else value
+        elif name == "refuse":
+            self.refusal = value
+        else:
+            raise ValueError(f"a master cannot {name!r}")
+
+    def answer(self, method, path, body):
+        with self.changed:
+            if path.startswith(SERVICE):
+                self.changed.wait_for(lambda: not self.held, HELD)
+            if self.absent > 0:
+                self.absent -= path.startswith(SERVICE)
+                return 0, None
+        if not path.startswith(SERVICE):
+            return super().answer(method, path, body)
+        if body.get("allocationId") != f"3.7.{self.run}":
+            return 403, {"error": {"code": 7, "error": "another run's token"}}
+        return self._report(path[len(SERVICE):], body)
+
+    def _report(self, call, body):
+        with self.changed:
+            if self.refusal:
+                return 400, {"error": {"code": 3, "error": self.refusal}}
+            for line, key in lines_of(call, body, self.run):
+                if key in self.known:
+                    self.repeats += 1
+                    continue
+                self.known.update({key} if key else ())
+                if call == "ReportCheckpoint":
+                    self.checkpoints[body["uuid"]] = body["stepsCompleted"]
+                self.hear(line)
+            if self.lose > 0:
+                self.lose -= 1
+                return 0, None
+        return 200, {"bestSoFar": True} if call == "ReportMetrics" else {}
+
+
+def lines_of(call, body, run):
+    """(line, what makes it one and the same report; None: each counts)."""
+    if call == "ReportMetrics":
+        for report in body["reports"]:
+            group, steps = report["group"], report["stepsCompleted"]
+            metrics = " ".join(f"{name}={value}" for name, value in sorted(report["metrics"].items())
+                               if name not in ("batches", "epochs", "records"))
+            kind = "metrics" if body["trialRunId"] == run else "leftover"
+            yield f"{kind} {group} {steps} {metrics}", (body["trialRunId"], group, steps)
+    elif call == "ReportCheckpoint":
+        if body.get("damage"):
+            yield f"damaged {body['stepsCompleted']}", (body["uuid"], "damage")
+        else:
+            yield f"checkpoint {body['stepsCompleted']}", (body["uuid"],)
+    elif call == "AckPreemption":
+        yield "ack", None
+    elif call == "ReportEarlyExit":
+        yield f"early_exit {body['reason']} {body['message']}", None
+    elif call != "ReportProgress":
+        raise ValueError(f"{call} {json.dumps(body)}: no such call")
