@@ -15,8 +15,16 @@ from typing import Any, Dict, List
 
 NAMES = "Ada Boris Clara Deniz Elif Farid Greta Hugo Ines Jonas Kira Liam Mina Nils Olga".split()
 FACTS = {
-    "city": ("{0} lives in {1}.", "Where does {0} live?", "Bergen Lyon Oslo Porto Turin Ghent Cork"),
-    "work": ("{0} works as a {1}.", "What is the work of {0}?", "baker pilot nurse tailor judge mason"),
+    "city": (
+        "{0} lives in {1}.",
+        "Where does {0} live?",
+        "Bergen Lyon Oslo Porto Turin Ghent Cork",
+    ),
+    "work": (
+        "{0} works as a {1}.",
+        "What is the work of {0}?",
+        "baker pilot nurse tailor judge mason",
+    ),
     "pet": ("{0} keeps a {1}.", "Which animal does {0} keep?", "cat dog parrot rabbit horse goat"),
     "year": ("{0} was born in {1}.", "When was {0} born?", "1951 1964 1972 1980 1985 1993 1999"),
 }

@@ -1,0 +1,246 @@
+"""Finds the answer to a question in a text: a small encoder in the manner of BERT."""
+
+import argparse
+import pathlib
+import pickle
+from typing import Any, Dict, List, Tuple
+
+import squad
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from det import pytorch
+
+FOLDER = pathlib.Path(__file__).parent
+WEIGHTS, VOCABULARY = "weights.pt", "vocabulary.txt"  # The files of a folder of weights.
+WARM_UP = 100  # Batches.
+
+
+class Encoder(nn.Module):
+    """Numbers and segments of words, [records, words], to [records, words, width]."""
+
+    def __init__(self, words: int, longest: int, width: int, heads: int, layers: int) -> None:
+        super().__init__()
+        self.word = nn.Embedding(words, width)
+        self.position = nn.Embedding(longest, width)
+        self.segment = nn.Embedding(2, width)
+        self.first_norm = nn.LayerNorm(width)
+        # No dropout: each rank draws its own, so the result would depend on the number of slots.
+        layer = nn.TransformerEncoderLayer(
+            width, heads, 4 * width, 0.0, activation="gelu", batch_first=True, norm_first=True
+        )
+        last_norm = nn.LayerNorm(width)
+        self.layers = nn.TransformerEncoder(layer, layers, last_norm, enable_nested_tensor=False)
+        for weight in self.parameters():
+            if weight.dim() > 1:
+                nn.init.normal_(weight, std=width**-0.5)
+        # Learned, but begun as sine waves: "two words before" is soon found.
+        angles = torch.arange(longest)[:, None] * 200 ** -(torch.arange(0, width, 2) / width)
+        waves = torch.cat([angles.sin(), angles.cos()], dim=1) * (2 / width) ** 0.5
+        self.position.weight.data.copy_(waves)
+
+    def forward(self, numbers: torch.Tensor, segments: torch.Tensor) -> torch.Tensor:
+        places = torch.arange(numbers.shape[1], device=numbers.device)
+        x = self.first_norm(self.word(numbers) + self.position(places) + self.segment(segments))
+        encoded: torch.Tensor = self.layers(x, src_key_padding_mask=numbers == squad.PAD)
+        return encoded
+
+
+class Net(nn.Module):
+    """Scores of each word as the first and as the last of the answer: two of [records, words]."""
+
+    def __init__(self, encoder: Encoder, width: int) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.span = nn.Linear(width, 2)
+
+    def forward(
+        self, numbers: torch.Tensor, segments: torch.Tensor
+    ) -> Tuple[torch.Tensor, torch.Tensor]:
+        of_context = (segments == 1) & (numbers != squad.SEPARATOR)
+        scores = self.span(self.encoder(numbers, segments))
+        first, last = scores.masked_fill(~of_context[:, :, None], -1e9).unbind(2)
+        return first, last
+
+
+def best_spans(first: torch.Tensor, last: torch.Tensor, longest: int) -> List[Tuple[int, int]]:
+    """(first, last) word of each record's best span of at most `longest` words."""
+    words = first.shape[1]
+    allowed = torch.ones(words, words, dtype=torch.bool, device=first.device)
+    allowed = allowed.triu().tril(longest - 1)
+    scores = first[:, :, None] + last[:, None, :]
+    best = scores.masked_fill(~allowed, float("-inf")).flatten(1).argmax(1)
+    return [divmod(int(place), words) for place in best]
+
+
+def records(
+    examples: List[squad.Example], vocabulary: squad.Vocabulary, longest: int
+) -> torch.utils.data.TensorDataset:
+    """Of each example (numbers, segments, [first, last] of the answer, its index)."""
+    rows, segments, answers = [], [], []
+    for example in examples:
+        question = [squad.BEGIN, *vocabulary.numbers(example.question), squad.SEPARATOR]
+        context = [*vocabulary.numbers(example.words), squad.SEPARATOR]
+        rows.append(question + context)
+        segments.append([0] * len(question) + [1] * len(context))
+        answers.append([len(question) + example.first, len(question) + example.last])
+    words = max(len(row) for row in rows)
+    if words > longest:
+        raise ValueError(
+            f"a question and its text have {words} words together: set the hyperparameter "
+            f"longest_record, which is {longest}, to at least as many"
+        )
+    padded = [
+        torch.tensor([row + [squad.PAD] * (words - len(row)) for row in part])
+        for part in (rows, segments)
+    ]
+    indices = torch.arange(len(rows))
+    return torch.utils.data.TensorDataset(*padded, torch.tensor(answers), indices)
+
+
+def load_vocabulary(folder: pathlib.Path) -> squad.Vocabulary:
+    for path in (folder / WEIGHTS, folder / VOCABULARY):
+        if not path.exists():
+            raise ValueError(
+                f"cannot open {path}: the hyperparameter weights names a folder of {WEIGHTS}, a "
+                f"state dict, and {VOCABULARY}, a word per line"
+            )
+    return squad.Vocabulary((folder / VOCABULARY).read_text(encoding="utf-8").splitlines())
+
+
+def load_weights(net: nn.Module, path: pathlib.Path) -> None:
+    """Of the encoder, and of the heads where the file has them."""
+    try:
+        loaded = torch.load(path, map_location="cpu", weights_only=True)
+        told = net.load_state_dict(loaded, strict=False)
+    except pickle.UnpicklingError:
+        raise ValueError(f"{path} is no state dict that torch.save() wrote") from None
+    except RuntimeError as error:
+        raise ValueError(f"the weights in {path} do not fit: {error}") from None
+    missing = [name for name in told.missing_keys if not name.startswith("span.")]
+    if missing or told.unexpected_keys:
+        raise ValueError(
+            f"the weights in {path} do not fit: missing {missing}, unknown {told.unexpected_keys}; "
+            "the hyperparameters layers, width and heads must be those they were trained with"
+        )
+
+
+def save_weights(net: nn.Module, vocabulary: squad.Vocabulary, folder: pathlib.Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.save(net.state_dict(), folder / WEIGHTS)
+    text = "".join(word + "\n" for word in vocabulary.words)
+    (folder / VOCABULARY).write_text(text, encoding="utf-8")
+
+
+class SquadScores(pytorch.MetricReducer):
+    """F1 and exact match in percent, over the questions of all ranks."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._scores: List[Tuple[float, float]] = []
+
+    def add(self, predicted: str, answers: List[str]) -> None:
+        self._scores.append(squad.score(predicted, answers))
+
+    def per_slot_reduce(self) -> List[Tuple[float, float]]:
+        return self._scores
+
+    def cross_slot_reduce(self, per_slot_metrics: List[Any]) -> Dict[str, float]:
+        scores = [score for rank in per_slot_metrics for score in rank]
+        f1, exact = (100 * sum(kind) / len(scores) for kind in zip(*scores))
+        return {"f1": f1, "exact_match": exact}
+
+
+class QuestionAnsweringTrial(pytorch.PyTorchTrial):
+    def __init__(self, context: pytorch.PyTorchTrialContext) -> None:
+        self.context = context
+        folder = FOLDER / (context.get_data_config().get("path") or "")
+        self.train = squad.read(folder / "train.json")
+        self.validation = squad.read(folder / "validation.json")
+        weights = context.get_hparam("weights")
+        self.vocabulary = (
+            load_vocabulary(FOLDER / weights) if weights else squad.Vocabulary.of(self.train)
+        )
+        self.longest = context.get_hparam("longest_record")
+        width, heads = context.get_hparam("width"), context.get_hparam("heads")
+        layers = context.get_hparam("layers")
+        encoder = Encoder(len(self.vocabulary.words), self.longest, width, heads, layers)
+        net = Net(encoder, width)
+        if weights:
+            load_weights(net, FOLDER / weights / WEIGHTS)
+        self.net = context.wrap_model(net)
+        rate = context.get_hparam("learning_rate")
+        self.adam = context.wrap_optimizer(torch.optim.AdamW(net.parameters(), rate))
+        steps = context.get_hparam("epochs") * len(self.train) // context.get_global_batch_size()
+        # Rises and falls to zero, both along a line.
+        context.wrap_lr_scheduler(
+            torch.optim.lr_scheduler.LambdaLR(
+                self.adam, lambda step: min((step + 1) / WARM_UP, max(0.0, 1 - step / steps))
+            ),
+            pytorch.LRScheduler.StepMode.STEP_EVERY_BATCH,
+        )
+        self.scores = context.wrap_reducer(SquadScores(), for_training=False)
+
+    def build_training_data_loader(self) -> pytorch.DataLoader:
+        dataset = records(self.train, self.vocabulary, self.longest)
+        return pytorch.DataLoader(dataset, self.context.get_per_slot_batch_size(), shuffle=True)
+
+    def build_validation_data_loader(self) -> pytorch.DataLoader:
+        return pytorch.DataLoader(
+            records(self.validation, self.vocabulary, self.longest), batch_size=64
+        )
+
+    def loss(self, first: torch.Tensor, last: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
+        both = F.cross_entropy(first, answers[:, 0]) + F.cross_entropy(last, answers[:, 1])
+        return both / 2
+
+    def train_batch(self, batch: Any, epoch_idx: int, batch_idx: int) -> torch.Tensor:
+        numbers, segments, answers, _ = batch
+        loss = self.loss(*self.net(numbers, segments), answers)
+        self.context.backward(loss)
+        self.context.step_optimizer(self.adam)
+        return loss
+
+    def evaluate_batch(self, batch: Any, batch_idx: int = 0) -> Dict[str, Any]:
+        numbers, segments, answers, indices = batch
+        first, last = self.net(numbers, segments)
+        spans = best_spans(first, last, self.context.get_hparam("longest_answer"))
+        for index, (begin, end) in zip(indices.tolist(), spans):
+            example = self.validation[index]
+            self.scores.add(squad.text_of(example, begin, end), example.answers)
+        return {"loss": self.loss(first, last, answers)}
+
+
+def main() -> None:
+    """Off the cluster."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--epochs", type=int, default=24)
+    parser.add_argument("--weights", default="", metavar="FOLDER", help="to begin with")
+    parser.add_argument("--save", type=pathlib.Path, metavar="FOLDER", help="for the weights")
+    options = parser.parse_args()
+    hparams = {
+        "global_batch_size": 32,
+        "learning_rate": 0.002,
+        "epochs": options.epochs,
+        "layers": 2,
+        "width": 64,
+        "heads": 4,
+        "longest_record": 64,
+        "longest_answer": 8,
+        "weights": str(pathlib.Path(options.weights).absolute()) if options.weights else "",
+    }
+    with pytorch.init(hparams=hparams) as context:
+        trial = QuestionAnsweringTrial(context)
+        pytorch.Trainer(trial, context).fit(
+            max_length=pytorch.Epoch(options.epochs), validation_period=pytorch.Epoch(1)
+        )
+        if options.save and context.distributed.rank == 0:
+            net = getattr(trial.net, "module", trial.net)  # DistributedDataParallel's inside.
+            save_weights(net, trial.vocabulary, options.save)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Question answering in SQuAD's format: examples, their words, and the two scores of an answer."""
+
+import collections
+import json
+import pathlib
+import re
+import string
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+
+PAD, UNKNOWN, BEGIN, SEPARATOR = range(4)
+MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]  # The words of these numbers.
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+_ARTICLE = re.compile(r"\b(a|an|the)\b")
+
+
+class Word(NamedTuple):
+    """Lower case; what it was is text[start:end]."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Example(NamedTuple):
+    """One question. `first` and `last`: the words of the context that are its first answer."""
+
+    question: List[Word]
+    context: str
+    words: List[Word]  # Of the context.
+    answers: List[str]
+    first: int
+    last: int
+
+
+def split(text: str) -> List[Word]:
+    return [Word(m.group().lower(), *m.span()) for m in _WORD.finditer(text)]
+
+
+def read(path: pathlib.Path) -> List[Example]:
+    """All questions of a file, in order. ValueError: an answer that is not where the file says."""
+    articles = json.loads(path.read_text(encoding="utf-8"))["data"]
+    paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
+    return [_example(p["context"], qa) for p in paragraphs for qa in p["qas"]]
+
+
+def _example(context: str, qa: Dict[str, Any]) -> Example:
+    answers = [answer["text"] for answer in qa["answers"]]
+    if not answers:
+        raise ValueError(f"question {qa['id']} has no answer: SQuAD 1.1 has one for each")
+    start = qa["answers"][0]["answer_start"]
+    end = start + len(answers[0])
+    words = split(context)
+    inside = [i for i, word in enumerate(words) if word.start < end and word.end > start]
+    if context[start:end] != answers[0] or not inside:
+        raise ValueError(
+            f"question {qa['id']}: the context has {context[start:end]!r} at {start}, "
+            f"not the answer {answers[0]!r}"
+        )
+    return Example(split(qa["question"]), context, words, answers, inside[0], inside[-1])
+
+
+def text_of(example: Example, begin: int, end: int) -> str:
+    """The part of the context from one word of the record to another. A record is a mark, the
+    question, a mark, the context."""
+    before = len(example.question) + 2
+    return example.context[example.words[begin - before].start : example.words[end - before].end]
+
+
+class Vocabulary:
+    """Words and their numbers, which begin with those of the marks."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = list(words)
+        self._number = {word: number for number, word in enumerate(self.words)}
+
+    @staticmethod
+    def of(examples: Sequence[Example]) -> "Vocabulary":
+        """Of all words in them, sorted: the same examples give the same numbers."""
+        seen = {word.text for e in examples for word in e.question + e.words}
+        return Vocabulary(MARKS + sorted(seen))
+
+    def numbers(self, words: Sequence[Word]) -> List[int]:
+        return [self._number.get(word.text, UNKNOWN) for word in words]
+
+
+def normal(answer: str) -> List[str]:
+    """The words that count: lower case, without punctuation and articles."""
+    letters = "".join(c for c in answer.lower() if c not in string.punctuation)
+    return _ARTICLE.sub(" ", letters).split()
+
+
+def score(predicted: str, answers: Sequence[str]) -> Tuple[float, float]:
+    """(F1, exact match) of the best of the answers, each in [0, 1]."""
+    given = normal(predicted)
+    pairs = [(_f1(given, normal(a)), float(given == normal(a))) for a in answers]
+    return max(f1 for f1, _ in pairs), max(exact for _, exact in pairs)
+
+
+def _f1(predicted: List[str], answer: List[str]) -> float:
+    common = sum((collections.Counter(predicted) & collections.Counter(answer)).values())
+    if not predicted or not answer:
+        return float(predicted == answer)
+    return 2 * common / (len(predicted) + len(answer))

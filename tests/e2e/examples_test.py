@@ -1,0 +1,45 @@
+#!/usr/bin/env -S python3 -B
+"""The examples in Python that need torch, each for a few batches."""
+import json
+import os
+import shutil
+
+import harness
+
+EXAMPLES = os.path.join(harness.ROOT, "examples")
+
+
+class ExamplesTest(harness.ClusterTestCase):
+    agents, slots = 1, 2
+
+    def validate(self, example, slots, *options):
+        """The metrics of the last validation of an example that ran to its end."""
+        source = os.path.join(EXAMPLES, example)
+        context = self.home.context()
+        for name in os.listdir(source):
+            if name.endswith((".py", ".yaml", ".json")):
+                shutil.copy(os.path.join(source, name), context)
+        options = [f"resources.slots_per_trial={slots}", *options]
+        made = self.home.json("experiment", "create", os.path.join(context, "const.yaml"), context,
+                              *[x for o in options for x in ("--config", o)])
+        described = self.home.finish(made["experiment"]["id"])
+        trial = self.home.first_trial(described["id"])["id"]
+        self.assertEqual("STATE_COMPLETED", described["state"], self.home.trial_log(trial))
+        path = f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}&group=validation"
+        told = json.loads(self.home.det("dev", "curl", path).stdout)
+        return told.get("result", told)["metrics"][-1]["metrics"]
+
+    def test_answers_are_the_same_on_one_slot_and_on_two(self):
+        options = ["searcher.max_length={batches: 48}", "hyperparameters.epochs=1"]
+        one, two = (self.validate("question_answering", n, *options) for n in (1, 2))
+        self.assertGreater(one["f1"], 15, one)  # What a guess among all words would not reach.
+        self.assertLess(abs(one["f1"] - two["f1"]), 1, (one, two))
+        self.assertLess(abs(one["exact_match"] - two["exact_match"]), 1, (one, two))
+
+    def test_clothes_are_told_apart_on_two_slots(self):
+        told = self.validate("fashion_mnist/python", 2, "searcher.max_length={batches: 30}")
+        self.assertGreater(told["accuracy"], 0.4, told)  # A guess has 0.1.
+
+
+if __name__ == "__main__":
+    harness.main()
