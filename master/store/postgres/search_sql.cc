@@ -43,6 +43,11 @@ const char* SqlOf(Join join, Table table) {
   return "";
 }
 
+const char* RankingMetric() {
+  static const auto& sql = *new std::string(absl::StrCat("(", kRankingMetric, " COLLATE \"C\")"));
+  return sql.c_str();
+}
+
 std::string NameOf(Statistic statistic, const char* row) {
   switch (statistic) {
     case Statistic::kLast:
@@ -334,7 +339,7 @@ class Writer {
       case Field::kSearcherType:
         return Of(kExperiment, "((e.config #>> '{searcher,name}') COLLATE \"C\")");
       case Field::kSearcherMetric:
-        return Of(kExperiment, absl::StrCat("(", kRankingMetric, " COLLATE \"C\")"));
+        return Of(kExperiment, RankingMetric());
       case Field::kResourcePool:
         return Of(kExperiment, "(e.resource_pool COLLATE \"C\")");
       case Field::kProgress:
