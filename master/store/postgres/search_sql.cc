@@ -1,10 +1,12 @@
 #include "master/store/postgres/search_sql.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "master/store/postgres/rows.h"
 
 namespace det::store {
 namespace {
