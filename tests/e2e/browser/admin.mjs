@@ -7,9 +7,7 @@ await inBrowser(async (page, watch) => {
   const { button, ask, agree, expectAudited } = handsOn(page);
   await page.goto(url);
   await signIn(page, "admin", process.env.PASSWORD);
-  await page.getByRole("region", { name: "My experiments" }).waitFor();
-  await page.keyboard.press("g");
-  await page.keyboard.press("u");
+  await page.getByRole("link", { name: "Admin" }).click();
   await page.getByRole("table", { name: "Users" }).getByRole("link", { name: "admin" }).waitFor();
   await inspect(page, "users");
   await ask("New user", "", { User: "ann", Name: "Ann", Password: "Secret456" }, "Create");
