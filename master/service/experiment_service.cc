@@ -284,6 +284,9 @@ class ExperimentService final : public Service {
 
   void Create(const api::CreateExperimentRequest& request, api::CreateExperimentResponse* response,
               const auth::Principal& principal, Done done) {
+    if (edge_.task_defaults.pools.empty()) {  // nobody asks which is the default
+      return CreateIn({}, request, response, principal, std::move(done));
+    }
     const auto pools = std::make_shared<DefaultPools>();
     edge_.engine->Query(
         [pools](const cluster::Cluster& cluster) {
