@@ -356,7 +356,7 @@ constexpr Field kFields[] = {
          "As task_container_defaults, over those, for what runs in this pool. Is of this "
          "file alone, also where the pool was changed at run time.",
      .target = DET_TARGET(&c.pool_task_defaults[i]),
-     .default_json = "{}"},
+     .default_json = "null"},
     Gone("resource_pools[].agent_reconnect_wait",
          "is the same for all agents; write agent_reconnect_wait beside resource_pools"),
     WithoutEffect("resource_pools[].kubernetes_namespace", "tasks run on this cluster's agents"),
@@ -414,7 +414,7 @@ constexpr Field kFields[] = {
      .description = "What every experiment is given, below its template and its own configuration, "
                     "in the keys that stand at the end of this page.",
      .target = DET_TARGET(&c.task_defaults),
-     .default_json = "{}"},
+     .default_json = "null"},
     Gone("logging", "logs of tasks are kept in the database; remove it"),
     Gone("root", "the master answers at the root of its address; let a proxy map the path"),
     Gone("saml", kLogin),

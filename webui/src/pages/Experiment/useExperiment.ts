@@ -32,7 +32,10 @@ export function useExperiment(id: number) {
     `/api/v1/experiments/${id}/watch`,
     ({ experiment }) => {
       // News of metrics alone.
-      if (!experiment) return renewParts();
+      if (!experiment) {
+        renewParts();
+        return;
+      }
       const known = client.getQueryData<typeof read.data>(own.queryKey)?.experiment;
       // What had ended when it was read brings no news.
       const isNews = !(isTerminal(experiment.state) && known?.state === experiment.state);
