@@ -109,9 +109,12 @@ CREATE FUNCTION curve_steps(of_trial int, of_group text, of_metric text, from_st
     WHERE s.trial = of_trial AND s.group_name = of_group AND s.metric = of_metric AND s.portion > 0
       AND p.place BETWEEN from_steps / s.portion AND to_steps / s.portion),
   whole AS (SELECT min(place) AS low, max(place) - min(place) + 1 AS size FROM here)
-  SELECT unnest(ARRAY[(array_agg(h.low_steps ORDER BY h.low, h.place))[1],
-                      (array_agg(h.high_steps ORDER BY h.high DESC, h.place))[1]])
-  FROM here h CROSS JOIN whole w GROUP BY (h.place - w.low) * stretches / w.size
+  -- A portion at an edge may be lowest or highest outside.
+  SELECT steps FROM (
+    SELECT unnest(ARRAY[(array_agg(h.low_steps ORDER BY h.low, h.place))[1],
+                        (array_agg(h.high_steps ORDER BY h.high DESC, h.place))[1]]) AS steps
+    FROM here h CROSS JOIN whole w GROUP BY (h.place - w.low) * stretches / w.size) p
+  WHERE steps BETWEEN from_steps AND to_steps
   UNION
   SELECT steps FROM ((SELECT m.steps FROM metrics m WHERE m.trial = of_trial
       AND m.group_name = of_group AND m.steps BETWEEN from_steps AND to_steps ORDER BY m.steps LIMIT 1)
