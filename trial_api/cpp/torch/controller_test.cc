@@ -238,6 +238,23 @@ TEST_F(ControllerTest, AResumedRunContinuesToTheLastBit) {
   }
 }
 
+TEST_F(ControllerTest, AResumedRunKeepsTheGradientsThatWaitForAStep) {
+  for (const int size : {1, 2}) {
+    SCOPED_TRACE(std::to_string(size) + " ranks");
+    FakeContext::Options options = Options({Unit::kEpochs, 2});
+    options.config = R"({"optimizations": {"aggregation_frequency": 4}})";
+    // After two of the four batches that make the second step.
+    options.training.checkpoint_period = {Unit::kBatches, 6};
+    const auto run = [&](Communicator& communicator) {
+      return RunOnce(communicator, options, true).weights;
+    };
+    const auto straight = RunRanks(size, run);
+    options.latest = "steps-6";
+    const auto resumed = RunRanks(size, run);
+    EXPECT_EQ(resumed, straight);
+  }
+}
+
 TEST_F(ControllerTest, AllRanksStopAtTheSameBatch) {
   const auto results = RunRanks(3, [&](Communicator& communicator) {
     FakeContext::Options options = Options({Unit::kEpochs, 2});

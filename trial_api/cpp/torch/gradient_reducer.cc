@@ -178,6 +178,7 @@ void GradientReducer::AddHooks() {
 }
 
 void GradientReducer::Ready(size_t parameter) {
+  if (!prepared_) return;
   std::vector<Bucket>& buckets = shared_->buckets;
   if (--buckets[parameters_[parameter].bucket].pending > 0) return;
   const std::lock_guard lock(shared_->mutex);
@@ -208,9 +209,11 @@ void GradientReducer::Prepare(bool want_stop) {
   for (Bucket& bucket : buckets) bucket.pending = bucket.parameters;
   shared_->ready = 0;
   shared_->done = 0;
+  prepared_ = true;
 }
 
 bool GradientReducer::Finish() {
+  prepared_ = false;
   Bucket& last = shared_->buckets.back();
   {
     std::unique_lock lock(shared_->mutex);
@@ -218,8 +221,8 @@ bool GradientReducer::Finish() {
       shared_->ready = shared_->buckets.size();
       shared_->changed.notify_all();
     }
-    shared_->changed.wait(
-        lock, [&] { return shared_->failure || shared_->done == shared_->early(); });
+    shared_->changed.wait(lock,
+                          [&] { return shared_->failure || shared_->done == shared_->early(); });
     if (shared_->failure) std::rethrow_exception(shared_->failure);
   }
   shared_->Reduce(last);

@@ -4,8 +4,8 @@
 // first), as in S. Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel
 // Training", VLDB 2020. A hook behind each gradient counts down its bucket; full buckets go, always
 // in the same order, to a thread of our own that all-reduces them over a channel of its own; the
-// last bucket, behind which nothing is left to compute, is all-reduced where Finish() is called. One
-// more number in it carries each rank's wish to stop, so agreeing on it costs nothing.
+// last bucket, behind which nothing is left to compute, is all-reduced where Finish() is called.
+// One more number in it carries each rank's wish to stop, so agreeing on it costs nothing.
 //
 // Owned by TrialContext and called on the training thread. Only for two ranks or more.
 #ifndef TRIAL_API_CPP_TORCH_GRADIENT_REDUCER_H_
@@ -41,9 +41,10 @@ class GradientReducer {
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  // Around one backward pass. Finish() returns once every gradient is the average over all ranks: a
-  // parameter that took no part in the pass counts as zero. Its result: whether any rank said
-  // `want_stop`. Throws Error when a peer is gone.
+  // Around one backward pass, or the last of several whose gradients are added: passes outside of
+  // the two add to this rank's gradients and communicate nothing. Finish() returns once every
+  // gradient is the average over all ranks: a parameter that took no part counts as zero. Its
+  // result: whether any rank said `want_stop`. Throws Error when a peer is gone.
   void Prepare(bool want_stop);
   bool Finish();
 
@@ -61,7 +62,8 @@ class GradientReducer {
   std::shared_ptr<Shared> shared_;
   struct Parameter;
   std::vector<Parameter> parameters_;
-  std::thread thread_;  // none with a single bucket
+  bool prepared_ = false;  // between Prepare() and Finish()
+  std::thread thread_;     // none with a single bucket
 };
 
 }  // namespace det::trial

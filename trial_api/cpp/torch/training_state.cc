@@ -59,6 +59,32 @@ void LoadModel(const std::string& path, torch::nn::Module& model) {
   });
 }
 
+// Parameters of all models, numbered: "gradient_0" and so on.
+template <class F>
+void ForEachParameter(const TrialContext& context, const F& visit) {
+  size_t index = 0;
+  for (const auto& model : context.models()) {
+    for (torch::Tensor parameter : model->parameters()) {
+      visit("gradient_" + std::to_string(index++), parameter);
+    }
+  }
+}
+
+void SaveGradients(const TrialContext& context, OutputArchive& archive) {
+  ForEachParameter(context, [&](const std::string& name, const torch::Tensor& parameter) {
+    if (parameter.grad().defined()) archive.write(name, parameter.grad());
+  });
+}
+
+void LoadGradients(const TrialContext& context, torch::serialize::InputArchive& archive) {
+  ForEachParameter(context, [&](const std::string& name, torch::Tensor& parameter) {
+    torch::Tensor gradient;
+    if (archive.try_read(name, gradient)) {
+      parameter.mutable_grad() = gradient.to(parameter.device());
+    }
+  });
+}
+
 void LoadLearned(const std::string& dir, const TrialContext& context, Trial& trial) {
   for (size_t i = 0; i < context.models().size(); ++i) {
     LoadModel(dir + "/" + FileName("model", i), *context.models()[i]);
@@ -121,6 +147,7 @@ void StateSnapshot::Take(const TrialContext& context, const Trial& trial, const 
   OutputArchive own;
   own.write("cpu_generator", at::detail::getDefaultCPUGenerator().get_state());
   own.write("unreported_metrics", c10::IValue(unreported.ToText()));
+  if (context.AmidAggregation()) SaveGradients(context, own);
   Add(FileName("rank", static_cast<size_t>(ranks.rank)), std::move(own));
   if (!ranks.is_chief()) return;
 
@@ -181,6 +208,7 @@ Progress LoadState(const std::string& dir, const TrialContext& context, Trial& t
       c10::IValue metrics;
       archive.read("unreported_metrics", metrics);
       unreported.AddText(metrics.toStringRef());
+      LoadGradients(context, archive);
     });
   }
   std::ifstream file(dir + "/state.json");

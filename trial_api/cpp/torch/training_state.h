@@ -4,7 +4,8 @@
 //   optimizer_<i>.pt  state of the i-th wrapped optimizer (chief), for torch::load
 //   trial.pt          what Trial::save_state wrote (chief)
 //   state.json        Progress (chief)
-//   rank_<r>.pt       random state of rank r, and its metrics since the last report
+//   rank_<r>.pt       random state of rank r, its metrics since the last report, and its gradients
+//                     for which no step has been made yet (optimizations.aggregation_frequency)
 //
 // No pickle: nothing in a checkpoint is code. Called by the controller; not collective.
 #ifndef TRIAL_API_CPP_TORCH_TRAINING_STATE_H_
@@ -68,7 +69,8 @@ class StateSnapshot {
 void LoadWeights(const std::string& dir, const TrialContext& context, Trial& trial);
 
 // Everything that SaveState wrote. A rank that the checkpoint does not know (more slots than
-// before) keeps the random state it has. Throws Error naming the file that does not fit.
+// before) keeps the random state it has, and the waiting gradients of ranks that are no more are
+// lost. Throws Error naming the file that does not fit.
 Progress LoadState(const std::string& dir, const TrialContext& context, Trial& trial,
                    MetricsSum& unreported);
 

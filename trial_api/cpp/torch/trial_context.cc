@@ -3,11 +3,48 @@
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/device.h"
 #include "trial_api/cpp/torch/gradient_reducer.h"
+#include "trial_api/cpp/torch/optimizations.h"
 
 namespace det {
+namespace {
+
+void RequireAboveZero(const char* name, double limit) {
+  // So that NaN is refused, too.
+  if (!(limit > 0.0)) {
+    throw Error("step_optimizer(): Clip::" + std::string(name) + " is " + std::to_string(limit) +
+                ": must be above 0");
+  }
+}
+
+void ClipGradients(torch::optim::Optimizer& optimizer, const Clip& clip) {
+  if (!clip.norm && !clip.value) return;
+  std::vector<torch::Tensor> parameters;
+  for (const auto& group : optimizer.param_groups()) {
+    parameters.insert(parameters.end(), group.params().begin(), group.params().end());
+  }
+  if (clip.value) {
+    RequireAboveZero("value", *clip.value);
+    torch::nn::utils::clip_grad_value_(parameters, *clip.value);
+  }
+  if (clip.norm) {
+    RequireAboveZero("norm", *clip.norm);
+    torch::nn::utils::clip_grad_norm_(parameters, *clip.norm);
+  }
+}
+
+}  // namespace
 
 TrialContext::TrialContext(Context& context)
-    : core_(context), data_(context.data_json()), device_(trial::SlotDevice(context.ranks())) {
+    : TrialContext(context, trial::ParseOptimizations(context.config_json())) {}
+
+TrialContext::TrialContext(Context& context, const trial::Optimizations& optimizations)
+    : core_(context),
+      data_(context.data_json()),
+      device_(trial::SlotDevice(context.ranks())),
+      aggregation_frequency_(optimizations.aggregation_frequency),
+      loss_scale_(optimizations.average_aggregated_gradients
+                      ? 1.0 / static_cast<double>(optimizations.aggregation_frequency)
+                      : 1.0) {
   if (!hparams().Has("global_batch_size")) return;
   global_batch_size_ = hparam<int64_t>("global_batch_size");
   const int size = ranks().size;
@@ -55,8 +92,9 @@ void TrialContext::BroadcastBuffers() {
 }
 
 void TrialContext::backward(const torch::Tensor& loss) {
-  if (ranks().size == 1) {
-    loss.backward();
+  const torch::Tensor scaled = loss_scale_ == 1.0 ? loss : loss * loss_scale_;
+  if (ranks().size == 1 || !StepsNow()) {
+    scaled.backward();
     return;
   }
   if (!reducer_) {
@@ -69,20 +107,14 @@ void TrialContext::backward(const torch::Tensor& loss) {
     reducer_ = std::make_unique<trial::GradientReducer>(core_.communicator(), parameters);
   }
   reducer_->Prepare(core_.preemption().Requested());
-  loss.backward();
+  scaled.backward();
   stop_agreed_ = reducer_->Finish() || stop_agreed_;
   reduced_since_agreement_ = true;
 }
 
-void TrialContext::step_optimizer(torch::optim::Optimizer& optimizer,
-                                  std::optional<double> max_norm) {
-  if (max_norm) {
-    std::vector<torch::Tensor> parameters;
-    for (const auto& group : optimizer.param_groups()) {
-      parameters.insert(parameters.end(), group.params().begin(), group.params().end());
-    }
-    torch::nn::utils::clip_grad_norm_(parameters, *max_norm);
-  }
+void TrialContext::step_optimizer(torch::optim::Optimizer& optimizer, const Clip& clip) {
+  if (!StepsNow()) return;
+  ClipGradients(optimizer, clip);
   optimizer.step();
   torch::NoGradGuard no_grad;
   for (auto& group : optimizer.param_groups()) {
@@ -104,6 +136,7 @@ void TrialContext::SetSteps(int64_t completed, int64_t max) {
 
 bool TrialContext::AgreeToStop() {
   if (ranks().size == 1) return core_.preemption().Requested();
+  if (AmidAggregation()) return false;
   if (!reduced_since_agreement_) {
     float wish = core_.preemption().Requested() ? 1.0F : 0.0F;
     core_.communicator().AllReduceSum(&wish, 1, DType::kFloat32);

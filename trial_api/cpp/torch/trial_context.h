@@ -21,11 +21,19 @@ namespace det {
 
 namespace trial {
 class GradientReducer;
+struct Optimizations;
 }  // namespace trial
+
+// How step_optimizer() limits the gradients, averaged over all ranks; by value before by norm.
+struct Clip {
+  std::optional<double> norm = {};   // of the optimizer's gradients together: scaled down to it
+  std::optional<double> value = {};  // of each element: cut off at plus and minus it
+};
 
 class TrialContext {
  public:
-  // Throws InvalidHp when global_batch_size cannot be divided among the slots.
+  // Throws InvalidHp when global_batch_size cannot be divided among the slots, Error when the
+  // configuration's `optimizations` are wrong.
   explicit TrialContext(Context& context);
   ~TrialContext();
   TrialContext(const TrialContext&) = delete;
@@ -72,12 +80,21 @@ class TrialContext {
   // The gradients of `loss` (a mean over this rank's records), averaged over all ranks. Every rank
   // calls it equally often. A parameter without part in the loss has gradient zero with several
   // ranks, none with one.
+  //
+  // With optimizations.aggregation_frequency n > 1, the gradients of n batches are added, divided
+  // by n unless average_aggregated_gradients is false, and averaged over the ranks with the n-th
+  // alone: the mathematics of a batch n times as large.
   void backward(const torch::Tensor& loss);
-  // Scales the gradients down to the norm `max_norm`, if given; steps; clears the gradients.
-  void step_optimizer(torch::optim::Optimizer& optimizer, std::optional<double> max_norm = {});
+  // Clips the gradients, steps, clears the gradients:
+  //
+  //   context.step_optimizer(adam, {.norm = 1.0});
+  //
+  // Does nothing but with every n-th batch, as above. Throws Error when a limit of `clip` is not
+  // above 0.
+  void step_optimizer(torch::optim::Optimizer& optimizer, const Clip& clip = {});
   template <class O>
-  void step_optimizer(const std::shared_ptr<O>& optimizer, std::optional<double> max_norm = {}) {
-    step_optimizer(*optimizer, max_norm);
+  void step_optimizer(const std::shared_ptr<O>& optimizer, const Clip& clip = {}) {
+    step_optimizer(*optimizer, clip);
   }
 
   // For the controller.
@@ -86,12 +103,16 @@ class TrialContext {
     return optimizers_;
   }
   void SetSteps(int64_t completed, int64_t max);
-  // Collective, after each train_batch(): whether any rank wants to stop.
+  // Whether there are gradients for which no step has been made yet.
+  bool AmidAggregation() const { return steps_completed_ % aggregation_frequency_ != 0; }
+  // Collective, after each train_batch() and SetSteps(): whether any rank wants to stop. Several
+  // ranks hear of it with every n-th batch, where they communicate anyway.
   bool AgreeToStop();
   // Collective: buffers (running means and such) of the chief replace those of the others.
   void BroadcastBuffers();
 
  private:
+  TrialContext(Context& context, const trial::Optimizations& optimizations);
   static std::shared_ptr<torch::nn::Module> Pointer(std::shared_ptr<torch::nn::Module> module) {
     return module;
   }
@@ -101,6 +122,8 @@ class TrialContext {
   }
   void RegisterModel(std::shared_ptr<torch::nn::Module> model);
   void BroadcastTensor(torch::Tensor tensor);
+  // Whether the batch under way is the n-th of those that are aggregated.
+  bool StepsNow() const { return (steps_completed_ + 1) % aggregation_frequency_ == 0; }
 
   Context& core_;
   const Hparams data_;
@@ -108,6 +131,8 @@ class TrialContext {
   int64_t global_batch_size_ = 0;
   int64_t steps_completed_ = 0;
   int64_t max_steps_ = 0;
+  const int64_t aggregation_frequency_;
+  const double loss_scale_;  // of a batch among those that are aggregated
   std::vector<std::shared_ptr<torch::nn::Module>> models_;
   std::vector<std::shared_ptr<torch::optim::Optimizer>> optimizers_;
   std::unique_ptr<trial::GradientReducer> reducer_;  // from the first backward() of several ranks

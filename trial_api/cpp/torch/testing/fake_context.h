@@ -20,6 +20,7 @@ class FakeContext : public Context, private Metrics, private Checkpoints, privat
  public:
   struct Options {
     std::string hparams = R"({"global_batch_size": 8})";
+    std::string config = "{}";
     TrainingConfig training;
     std::string directory;              // of checkpoints
     std::optional<std::string> latest;  // a checkpoint in it
@@ -44,7 +45,7 @@ class FakeContext : public Context, private Metrics, private Checkpoints, privat
   bool warm_start() const override { return options_.warm_start; }
   const Hparams& hparams() const override { return hparams_; }
   const TrainingConfig& training() const override { return options_.training; }
-  std::string config_json() const override { return "{}"; }
+  std::string config_json() const override { return options_.config; }
   std::string data_json() const override { return "{}"; }
   const Ranks& ranks() const override { return communicator_.ranks(); }
   Communicator& communicator() override { return communicator_; }
