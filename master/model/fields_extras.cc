@@ -78,7 +78,7 @@ constexpr Field kFields[] = {
     {.path = "optimizations",
      .description =
          "How gradients are gathered. PyTorchTrial reads what has no warning; Trials in C++ "
-         "read none of it yet.",
+         "read the two of aggregation alone.",
      .role = Role::kSection},
     {.path = "optimizations.aggregation_frequency",
      .description = "Batches whose gradients are added before a step.",

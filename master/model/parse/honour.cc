@@ -67,9 +67,13 @@ void CheckLogPolicies(const ConfigNode& root, const ExperimentConfig& config,
 void CheckTrialClass(const ConfigNode& root, const ExperimentConfig& config,
                      std::vector<Problem>& warnings) {
   if (!ParseTrialEntrypoint(config.entrypoint)) return;
-  if (config.optimizations == OptimizationsConfig()) return;
+  OptimizationsConfig unread = config.optimizations;
+  unread.aggregation_frequency = OptimizationsConfig().aggregation_frequency;
+  unread.average_aggregated_gradients = OptimizationsConfig().average_aggregated_gradients;
+  if (unread == OptimizationsConfig()) return;
   warnings.push_back({WhereIs(root, "optimizations"), "optimizations",
-                      "kept, but without effect: Trials in C++ do not read it yet"});
+                      "kept, but without effect: Trials in C++ read aggregation_frequency and "
+                      "average_aggregated_gradients alone"});
 }
 
 }  // namespace
