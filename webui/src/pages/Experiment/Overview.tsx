@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { Link, useSearchParams } from "react-router";
 import type { Experiment } from "@/api/types";
 import { formatBytes, numberOf } from "@/charts/format";
@@ -6,6 +7,7 @@ import { LineChart } from "@/charts/LineChart";
 import type { Series } from "@/charts/series";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Facts } from "@/components/Page/Page";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
 import { firstMetric } from "./curves";
@@ -50,35 +52,25 @@ export function Overview({ experiment }: { experiment: Experiment }) {
           </EmptyState>
         )
       )}
-      <Facts experiment={experiment} />
+      <Facts facts={factsOf(experiment)} />
     </div>
   );
 }
 
-function Facts({ experiment: e }: { experiment: Experiment }) {
-  const facts: [string, React.ReactNode][] = [
-    ["Description", e.description || "–"],
-    ["Labels", e.labels?.join(", ") || "–"],
+function factsOf(e: Experiment): [string, ReactNode][] {
+  return [
+    ["Description", e.description],
+    ["Labels", e.labels?.join(", ")],
     ["Started", <Time key="start" at={e.startTime} />],
     ["Took", duration(e.duration ?? 0)],
-    ["Owner", e.displayName || e.username || "–"],
+    ["Owner", e.displayName || e.username],
     ["Project", `${e.workspaceName ?? ""} / ${e.projectName ?? ""}`],
     ["Searcher", `${e.searcherType ?? ""} on ${e.searcherMetric ?? ""}`],
-    ["Resource pool", e.resourcePool || "–"],
+    ["Resource pool", e.resourcePool],
     ["Checkpoints", `${e.checkpointCount ?? 0}, ${formatBytes(Number(e.checkpointSize ?? 0))}`],
     [
       "Forked from",
-      e.forkedFrom ? <Link to={paths.experiment(e.forkedFrom)}>{e.forkedFrom}</Link> : "–",
+      e.forkedFrom && <Link to={paths.experiment(e.forkedFrom)}>{e.forkedFrom}</Link>,
     ],
   ];
-  return (
-    <dl className={styles.facts}>
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
 }
