@@ -14,8 +14,11 @@ _SCALE_BYTES = 4
 
 
 def compress(model: DistributedDataParallel, form: str, device: torch.device) -> None:
-    """Before the first batch, once for a model; `form` is one of _optimizations.FORMATS. Collective.
-    Raises ValueError where the ranks cannot exchange it."""
+    """Before the first batch; `form` is one of _optimizations.FORMATS. A model keeps the first that
+    is no "none", as torch takes one hook. Collective. Raises ValueError where the ranks cannot
+    exchange it."""
+    if form == "none" or getattr(model, "_det_compressed", False):
+        return
     if form == "float16":
         model.register_comm_hook(None, default_hooks.fp16_compress_hook)
     elif form == "bfloat16":
@@ -23,6 +26,7 @@ def compress(model: DistributedDataParallel, form: str, device: torch.device) ->
         model.register_comm_hook(None, default_hooks.bf16_compress_hook)
     elif form == "int8":
         model.register_comm_hook(ErrorFeedback(), byte_hook)
+    model._det_compressed = True
 
 
 def _check_bfloat16(device: torch.device) -> None:

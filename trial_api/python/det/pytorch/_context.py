@@ -189,9 +189,8 @@ class PyTorchTrialContext:
 
     def _compress_gradients(self) -> None:
         for model in self.models:
-            if isinstance(model, _parallel.ParallelModel) and not hasattr(model, "_det_compressed"):
+            if isinstance(model, _parallel.ParallelModel):
                 _compression.compress(model, "float16", self._device)
-                model._det_compressed = True
 
     def wrap_lr_scheduler(
         self,

@@ -38,9 +38,7 @@ def wrap(
     megabytes = told.bucket_megabytes
     buckets = {} if megabytes is None else {"bucket_cap_mb": megabytes}
     wrapped = ParallelModel(model, device_ids=devices, gradient_as_bucket_view=True, **buckets)
-    if told.compression != "none":
-        compress(wrapped, told.compression, device)
-        wrapped._det_compressed = True
+    compress(wrapped, told.compression, device)
     return wrapped
 
 
