@@ -67,14 +67,14 @@ constexpr char kLogin[] = "people log in with names and passwords of this master
            "where it cannot delay it.",                                                           \
        .target = DET_TARGET(&pool.backfill),                                                      \
        .default_json = "true"},                                                                   \
-  {                                                                                               \
-    .path = prefix ".hold_after",                                                                 \
-    .description =                                                                                \
-        "How long equals may pass by a trial that does not fit; then it holds what "              \
-        "it needs.",                                                                              \
-    .target = DET_TARGET(DurationOf(pool.hold_after)), .default_json = "3", .min = 0,             \
-    .max = kMaxInt                                                                                \
-  },                                                                                              \
+      {.path = prefix ".hold_after",                                                              \
+       .description =                                                                             \
+           "How long equals may pass by a trial that does not fit; then it holds what "           \
+           "it needs.",                                                                           \
+       .target = DET_TARGET(DurationOf(pool.hold_after)),                                         \
+       .default_json = "3",                                                                       \
+       .min = 0,                                                                                  \
+       .max = kMaxInt},                                                                           \
   {                                                                                               \
     .path = prefix ".maintenance_lead",                                                           \
     .description =                                                                                \

@@ -13,8 +13,8 @@ using Role = Field::Role;
 
 // Not kept as they were written: they are put together with others, or are said otherwise.
 bool IsKept(std::string_view path) {
-  return path != "topology" && !path.ends_with("task_container_defaults") && path != "resource_manager.scheduler" &&
-         path != "security.initial_user_password_file" &&
+  return path != "topology" && !path.ends_with("task_container_defaults") &&
+         path != "resource_manager.scheduler" && path != "security.initial_user_password_file" &&
          (!path.starts_with("db.") || path == "db.url");
 }
 

@@ -124,8 +124,8 @@ void AddUnlessLong(std::map<std::string, std::string>& env, const std::string& n
 }
 
 // What programs look for that use the existing library for tasks, besides what is ours.
-void AddLibraryVariables(std::map<std::string, std::string>& env, const std::string& cluster_id,
-                         const experiment::Experiment& e, const Trial& t, const experiment::Allocation& a) {
+void AddLibraryVariables(std::map<std::string, std::string>& env, const experiment::Experiment& e,
+                         const Trial& t, const experiment::Allocation& a) {
   env["DET_USER"] = experiment::OwnerName(e);
   AddUnlessLong(env, "DET_HPARAMS", t.hparams);
   AddUnlessLong(env, "DET_EXPERIMENT_CONFIG", model::ToValue(*e.config));
@@ -138,7 +138,6 @@ void AddLibraryVariables(std::map<std::string, std::string>& env, const std::str
   if (e.config->checkpoint_storage.type == "shared_fs") {
     env["DET_SHARED_FS_HOST_PATH"] = e.config->checkpoint_storage.host_path;
   }
-  AddPorts(env, cluster_id, t, a);
 }
 
 // DET_ names are ours, but for those that are the user's to set (docs/task_environment.md).
@@ -176,7 +175,8 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
     env["DET_LATEST_CHECKPOINT"] = checkpoint->value();
   }
   env["DET_STEPS_COMPLETED"] = absl::StrCat(t.steps_completed);
-  AddLibraryVariables(env, s.settings.cluster_id, e, t, a);
+  AddLibraryVariables(env, e, t, a);
+  AddPorts(env, s.settings.cluster_id, t, a);
   return env;
 }
 

@@ -1,8 +1,8 @@
 // Those who watch experiments, their metrics, the queue, and logs.
 //
 // The engine reports changes on its loop, the queue's at most once a second; the agent hub reports
-// lines, and services metrics, on their threads; streams subscribe on any thread. Never reads anything: a subscriber looks
-// for itself.
+// lines, and services metrics, on their threads; streams subscribe on any thread. Never reads
+// anything: a subscriber looks for itself.
 #ifndef MASTER_SERVICE_EXPERIMENT_WATCH_H_
 #define MASTER_SERVICE_EXPERIMENT_WATCH_H_
 

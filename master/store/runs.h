@@ -122,9 +122,9 @@ class Runs {
       const std::vector<model::ExperimentId>& experiments) = 0;
   virtual absl::StatusOr<std::vector<MetricRange>> MetricRanges(int32_t project) = 0;
 
-  // By steps, of each the newest run's. All within the steps where they are no more than kWholeCurve;
-  // otherwise the first, the last, and of equal stretches in between those where the metric is lowest
-  // and highest. A value that a later run has replaced may keep its step in.
+  // By steps, of each the newest run's. All within the steps where they are no more than
+  // kWholeCurve; otherwise the first, the last, and of equal stretches in between those where the
+  // metric is lowest and highest. A value that a later run has replaced may keep its step in.
   virtual absl::StatusOr<std::vector<model::MetricReport>> ReadCurve(const CurveQuery& query) = 0;
 
   // An object, which replaces what was there. NOT_FOUND when there is no such trial.
