@@ -21,11 +21,30 @@ namespace fs = std::filesystem;
 
 constexpr int kRounds = 20;  // A task that starts processes faster than they are ended is given up.
 
-// What the process was told as DET_RUN_DIR; empty if nothing, or if it is another user's.
+// How often, and after which pause, an empty environment is read again.
+constexpr int kReads = 50;
+constexpr absl::Duration kExecMoment = absl::Microseconds(200);
+
+// Its environment; empty if it has none, or if it is another user's. While a process calls exec(),
+// the kernel shows none for a moment: a task is not missed for that.
+std::string EnvironmentOf(pid_t pid) {
+  const std::string folder = absl::StrCat("/proc/", pid);
+  for (int attempt = 0; attempt < kReads; ++attempt) {
+    const auto environment = base::ReadFile(folder + "/environ");
+    if (!environment.ok()) return "";
+    if (!environment->empty()) return *environment;
+    std::error_code error;
+    // A thread of the kernel has no program, nor has what is gone.
+    if (fs::read_symlink(folder + "/exe", error).empty()) return "";
+    absl::SleepFor(kExecMoment);
+  }
+  return "";
+}
+
+// What the process was told as DET_RUN_DIR; empty if nothing.
 std::string RunDirOf(pid_t pid) {
-  const auto environment = base::ReadFile(absl::StrCat("/proc/", pid, "/environ"));
-  if (!environment.ok()) return "";
-  for (absl::string_view entry : absl::StrSplit(*environment, '\0')) {
+  const std::string environment = EnvironmentOf(pid);
+  for (absl::string_view entry : absl::StrSplit(environment, '\0')) {
     if (absl::ConsumePrefix(&entry, "DET_RUN_DIR=")) return std::string(entry);
   }
   return "";

@@ -186,6 +186,14 @@ TEST(LeftoversTest, ATaskThatDoesNotListenIsKilled) {
   EXPECT_TRUE(FindTasks(dir.path()).empty()) << "what it had started is gone too";
 }
 
+TEST(LeftoversTest, ATaskIsFoundWhileItBecomesAnotherProgram) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string script = dir.path() + "/again";
+  ASSERT_TRUE(base::WriteFileAtomically(script, "exec sh $0\n", 0755).ok());
+  const Marked task(dir.path() + "/agents/agent-0/tasks/1.1.0/run", "echo; exec sh " + script);
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(FindTasks(dir.path()).size(), 1u) << i;
+}
+
 TEST(LeftoversTest, ATaskOfALivingAgentIsNoLeftover) {
   const base::TempDir dir = *base::TempDir::Create();
   const Marked task(dir.path() + "/agents/agent-0/tasks/1.1.0/run");

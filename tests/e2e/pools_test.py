@@ -130,9 +130,12 @@ class RestartTest(SchedulingTestCase):
 
 class PoolsOfAFileTest(harness.ClusterTestCase):
     CONFIG = """
+task_container_defaults:
+  environment_variables: [SITE=here, POOL=none, OWN=none]
 resource_pools:
 - pool_name: default
   scheduler: {type: priority, preemption: true}
+  task_container_defaults: {environment_variables: [POOL=mine]}
 - pool_name: night
   scheduler: {type: fifo, hold_after: 10m}
 """
@@ -147,6 +150,14 @@ resource_pools:
         except BaseException:
             cls.home.close()
             raise
+
+    def test_tasks_are_given_the_defaults_of_the_cluster_and_of_their_pool(self):
+        path = self.home.write("defaults.yaml", job(
+            entrypoint="echo got $SITE $POOL $OWN",
+            environment={"environment_variables": ["OWN=own"]}))
+        made = self.home.json("experiment", "create", path, self.home.context())["experiment"]["id"]
+        self.assertEqual("STATE_COMPLETED", self.home.finish(made)["state"])
+        self.assertIn("got here mine own", self.home.trial_log(self.home.first_trial(made)["id"]))
 
     def test_pools_of_the_configuration_file(self):
         pools = {p["name"]: p for p in self.home.json("resource-pool", "list")["resourcePools"]}
