@@ -1,0 +1,75 @@
+#!/usr/bin/env -S python3 -B
+"""A database that goes away: what is refused, what waits for it, and a master that is told to stop."""
+import signal
+import unittest
+
+import harness
+import postgres
+from standby_test import Master
+
+HOLDS = "the database is away; holding everything until it answers"
+
+
+class OutageTest(unittest.TestCase):
+    def setUp(self):
+        self.home = harness.Home()
+        self.addCleanup(self.close)
+        self.masters = []
+        self.db = postgres.Postgres(self.home.folder)
+        self.db.start()
+        self.master = self.start()
+        self.home.env["DET_USER_TOKEN"] = self.master.token()
+
+    def start(self):
+        """The master, the same each time."""
+        port = self.masters[-1].port if self.masters else None
+        self.masters.append(Master(self.home, "m", self.db.url, port=port))
+        self.home.env["DET_MASTER"] = self.masters[-1].url
+        return self.masters[-1].leads()
+
+    def close(self):
+        if self.masters and self.masters[-1].process.poll() is None:
+            self.masters[-1].kill().end()
+        self.db.stop("immediate")
+        self.assertEqual([], self.home.close())
+
+    def states(self):
+        return {e["name"]: e["state"] for e in self.home.json("experiment", "list")["experiments"]}
+
+    def held(self):
+        """`waiting` runs, the database is gone, and `det` waits for an answer to what it asked."""
+        made = self.home.create(harness.job(name="waiting"))
+        self.db.stop("immediate")
+        asked = self.home.popen("experiment", "kill", made)
+        self.addCleanup(asked.kill)
+        self.master.await_word(HOLDS)
+        self.assertIsNone(asked.poll(), "nothing is acknowledged before its commit")
+        return asked
+
+    def test_what_was_asked_waits_and_is_done_once_the_database_is_back(self):
+        asked = self.held()
+        refused = self.home.det("experiment", "create", self.home.write("more.yaml", harness.job()),
+                                self.home.context(), code=1)
+        self.assertIn("database", refused.stderr)
+        self.db.start()
+        with asked:
+            said = asked.communicate(timeout=harness.PATIENCE)
+        self.assertEqual(0, asked.returncode, said)
+        self.assertEqual({"waiting": "STATE_CANCELED"}, self.states())
+        self.assertIsNone(self.master.process.poll(), "without a restart of its own")
+
+    def test_a_master_that_is_told_to_stop_meanwhile_ends_in_order(self):
+        asked = self.held()
+        self.assertEqual(0, self.master.kill(signal.SIGTERM).end(), self.master.said())
+        with asked:
+            said = asked.communicate(timeout=harness.PATIENCE)
+        self.assertNotEqual(0, asked.returncode, said)
+        self.db.start()
+        self.start()
+        # What nobody was promised has not been done.
+        self.assertEqual(["waiting"], list(self.states()))
+        self.assertNotIn("CANCELED", self.states()["waiting"])
+
+
+if __name__ == "__main__":
+    harness.main()
