@@ -4,6 +4,7 @@
 #include <string>
 
 #include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/torch/reducers.h"
 
 namespace det::trial {
 
@@ -20,6 +21,7 @@ Controller::Controller(TrialContext& context, Trial& trial)
   if (context.models().empty()) {
     throw Error("the trial wrapped no model: call context.wrap_model() in its constructor");
   }
+  context.SetCallbacks(trial.build_callbacks());
 }
 
 int64_t Controller::BatchSize(const DataLoader& loader) const {
@@ -46,10 +48,12 @@ Sampler Controller::MakeSampler(const DataLoader& loader, bool training) const {
 Controller::End Controller::Run() {
   Restore();
   SetTrainMode(true);
+  Tell(&Callback::on_training_start);
   while (true) {
     DoDueWork();
     if (schedule_.Ended(progress_.steps_completed)) {
       context_.core().checkpoints().FinishSave();
+      Tell(&Callback::on_training_end);
       return End::kFinished;
     }
     const bool stop = TrainBatch();
@@ -96,12 +100,13 @@ void Controller::DoDueWork() {
 }
 
 bool Controller::TrainBatch() {
+  if (progress_.batch == 0) Tell(&Callback::on_training_epoch_start, progress_.epoch);
   const Batch batch = Read(training_loader_, training_sampler_, progress_.epoch, progress_.batch);
   const BatchMetrics metrics = trial_.train_batch(batch, progress_.epoch, progress_.batch);
   unreported_.Add(metrics, batch.size());
   ++progress_.steps_completed;
   if (++progress_.batch == training_sampler_.batches_per_epoch()) {
-    ++progress_.epoch;
+    Tell(&Callback::on_training_epoch_end, progress_.epoch++);
     progress_.batch = 0;
   }
   context_.SetSteps(progress_.steps_completed, schedule_.max_batches);
@@ -111,15 +116,21 @@ bool Controller::TrainBatch() {
 void Controller::ReportTraining() {
   const int64_t steps = progress_.steps_completed;
   Metrics& metrics = context_.core().metrics();
-  metrics.ReportTraining(steps, unreported_.Mean(context_.core().communicator()));
+  Communicator& communicator = context_.core().communicator();
+  MetricMap means = unreported_.Mean(communicator);
+  context_.reducers().ReduceTraining(communicator, means);
+  metrics.ReportTraining(steps, means);
   metrics.ReportProgress(static_cast<double>(steps) / static_cast<double>(schedule_.max_batches));
   unreported_.Clear();
   progress_.reported_at = steps;
+  Tell(&Callback::on_training_report, steps, means);
 }
 
 bool Controller::Validate() {
   context_.BroadcastBuffers();
   SetTrainMode(false);
+  Tell(&Callback::on_validation_start);
+  context_.reducers().StartValidation();
   MetricsSum sums;
   {
     torch::NoGradGuard no_grad;
@@ -129,11 +140,15 @@ bool Controller::Validate() {
     }
   }
   SetTrainMode(true);
-  progress_.validation = sums.Mean(context_.core().communicator());
+  Communicator& communicator = context_.core().communicator();
+  progress_.validation = sums.Mean(communicator);
+  context_.reducers().ReduceValidation(communicator, progress_.validation);
   progress_.validated_at = progress_.steps_completed;
   MetricMap reported = progress_.validation;
   AddLengths(reported);
-  return context_.core().metrics().ReportValidation(progress_.steps_completed, reported);
+  const bool best = context_.core().metrics().ReportValidation(progress_.steps_completed, reported);
+  Tell(&Callback::on_validation_end, progress_.steps_completed, reported);
+  return best;
 }
 
 void Controller::AddLengths(MetricMap& metrics) const {
@@ -163,6 +178,7 @@ bool Controller::BestByPolicy(bool best_on_chief) {
 void Controller::Save() {
   if (saved_at_ == progress_.steps_completed) return;
   context_.BroadcastBuffers();
+  Tell(&Callback::on_checkpoint_start, progress_.steps_completed);
   Checkpoints& checkpoints = context_.core().checkpoints();
   checkpoints.FinishSave();  // It writes the snapshot that is taken anew.
   snapshot_->Take(context_, trial_, progress_, unreported_);

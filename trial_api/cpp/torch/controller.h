@@ -32,6 +32,11 @@ class Controller {
 
  private:
   void Restore();
+  // Calls `method` of each callback.
+  template <class... Parameters, class... Arguments>
+  void Tell(void (Callback::*method)(Parameters...), const Arguments&... arguments) {
+    for (const auto& [name, callback] : context_.callbacks()) ((*callback).*method)(arguments...);
+  }
   // What the present number of batches asks for, and has not been done yet.
   void DoDueWork();
   // Returns whether the ranks agreed to stop.

@@ -1,5 +1,6 @@
 #include "trial_api/cpp/torch/training_state.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 
 #include "base/rng.h"
 #include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/torch/reducers.h"
 #include <ATen/CPUGeneratorImpl.h>
 #include <nlohmann/json.hpp>
 
@@ -98,6 +100,52 @@ void LoadLearned(const std::string& dir, const TrialContext& context, Trial& tri
               [&](torch::serialize::InputArchive& archive) { trial.load_state(archive); });
 }
 
+// Bytes as a tensor: text in an archive has to be text.
+torch::Tensor BytesOf(const std::string& text) {
+  const torch::Tensor bytes = torch::empty({static_cast<int64_t>(text.size())}, torch::kUInt8);
+  std::copy(text.begin(), text.end(), bytes.data_ptr<uint8_t>());
+  return bytes;
+}
+
+OutputArchive ArchiveOf(const Callbacks& callbacks) {
+  OutputArchive archive;
+  for (const auto& [name, callback] : callbacks) {
+    OutputArchive own;
+    callback->save_state(own);
+    archive.write(name, own);
+  }
+  return archive;
+}
+
+void LoadCallbacks(const std::string& dir, const Callbacks& callbacks) {
+  const std::string path = dir + "/callbacks.pt";
+  if (callbacks.empty() || !std::filesystem::exists(path)) return;
+  ReadArchive(path, [&](torch::serialize::InputArchive& archive) {
+    for (const auto& [name, callback] : callbacks) {
+      torch::serialize::InputArchive own;
+      if (archive.try_read(name, own)) callback->load_state(own);
+    }
+  });
+}
+
+void LoadRank(const std::string& path, const TrialContext& context, MetricsSum& unreported) {
+  ReadArchive(path, [&](torch::serialize::InputArchive& archive) {
+    torch::Tensor generator;
+    archive.read("cpu_generator", generator);
+    at::Generator of_process = at::detail::getDefaultCPUGenerator();
+    of_process.set_state(generator);
+    c10::IValue metrics;
+    archive.read("unreported_metrics", metrics);
+    unreported.AddText(metrics.toStringRef());
+    torch::Tensor reducers;
+    if (!context.reducers().empty() && archive.try_read("reducers", reducers)) {
+      const auto* bytes = reinterpret_cast<const char*>(reducers.data_ptr<uint8_t>());
+      context.reducers().AddTrainingText({bytes, static_cast<size_t>(reducers.numel())});
+    }
+    LoadGradients(context, archive);
+  });
+}
+
 }  // namespace
 
 std::string ToJson(const Progress& progress) {
@@ -147,6 +195,9 @@ void StateSnapshot::Take(const TrialContext& context, const Trial& trial, const 
   OutputArchive own;
   own.write("cpu_generator", at::detail::getDefaultCPUGenerator().get_state());
   own.write("unreported_metrics", c10::IValue(unreported.ToText()));
+  if (!context.reducers().empty()) {
+    own.write("reducers", BytesOf(context.reducers().TrainingText()));
+  }
   if (context.AmidAggregation()) SaveGradients(context, own);
   Add(FileName("rank", static_cast<size_t>(ranks.rank)), std::move(own));
   if (!ranks.is_chief()) return;
@@ -160,6 +211,7 @@ void StateSnapshot::Take(const TrialContext& context, const Trial& trial, const 
   OutputArchive state;
   trial.save_state(state);
   Add("trial.pt", std::move(state));
+  if (!context.callbacks().empty()) Add("callbacks.pt", ArchiveOf(context.callbacks()));
   progress_ = ToJson(progress);
 }
 
@@ -199,18 +251,8 @@ Progress LoadState(const std::string& dir, const TrialContext& context, Trial& t
                    MetricsSum& unreported) {
   LoadLearned(dir, context, trial);
   const std::string own = dir + "/" + FileName("rank", static_cast<size_t>(context.ranks().rank));
-  if (std::filesystem::exists(own)) {
-    ReadArchive(own, [&](torch::serialize::InputArchive& archive) {
-      torch::Tensor generator;
-      archive.read("cpu_generator", generator);
-      at::Generator of_process = at::detail::getDefaultCPUGenerator();
-      of_process.set_state(generator);
-      c10::IValue metrics;
-      archive.read("unreported_metrics", metrics);
-      unreported.AddText(metrics.toStringRef());
-      LoadGradients(context, archive);
-    });
-  }
+  if (std::filesystem::exists(own)) LoadRank(own, context, unreported);
+  LoadCallbacks(dir, context.callbacks());
   std::ifstream file(dir + "/state.json");
   std::ostringstream text;
   text << file.rdbuf();

@@ -3,9 +3,11 @@
 //   model_<i>.pt      weights and buffers of the i-th wrapped model (chief), for torch::load
 //   optimizer_<i>.pt  state of the i-th wrapped optimizer (chief), for torch::load
 //   trial.pt          what Trial::save_state wrote (chief)
+//   callbacks.pt      what the callbacks' save_state wrote, by name (chief)
 //   state.json        Progress (chief)
-//   rank_<r>.pt       random state of rank r, its metrics since the last report, and its gradients
-//                     for which no step has been made yet (optimizations.aggregation_frequency)
+//   rank_<r>.pt       random state of rank r, its metrics and parts of reducers since the last
+//                     report, and its gradients for which no step has been made yet
+//                     (optimizations.aggregation_frequency)
 //
 // No pickle: nothing in a checkpoint is code. Called by the controller; not collective.
 #ifndef TRIAL_API_CPP_TORCH_TRAINING_STATE_H_

@@ -20,6 +20,7 @@
 #include <string>
 #include <utility>
 
+#include "trial_api/cpp/torch/callback.h"
 #include "trial_api/cpp/torch/dataset.h"
 #include "trial_api/cpp/torch/trial_context.h"
 #include <torch/torch.h>
@@ -56,6 +57,9 @@ class Trial {
   // metric is the mean over all records of all ranks. It calls no collective operation: ranks may
   // have unequal numbers of batches.
   virtual BatchMetrics evaluate_batch(const Batch& batch) = 0;
+
+  // What hears of each phase of training (callback.h).
+  virtual Callbacks build_callbacks() { return {}; }
 
   // What the Trial itself must remember beyond models and optimizers. The chief's is saved.
   virtual void save_state(torch::serialize::OutputArchive&) const {}

@@ -4,33 +4,13 @@
 #include "trial_api/cpp/torch/device.h"
 #include "trial_api/cpp/torch/gradient_reducer.h"
 #include "trial_api/cpp/torch/optimizations.h"
+#include "trial_api/cpp/torch/reducers.h"
+#include "trial_api/cpp/torch/scheduled_rates.h"
 
 namespace det {
 namespace {
 
-void RequireAboveZero(const char* name, double limit) {
-  // So that NaN is refused, too.
-  if (!(limit > 0.0)) {
-    throw Error("step_optimizer(): Clip::" + std::string(name) + " is " + std::to_string(limit) +
-                ": must be above 0");
-  }
-}
-
-void ClipGradients(torch::optim::Optimizer& optimizer, const Clip& clip) {
-  if (!clip.norm && !clip.value) return;
-  std::vector<torch::Tensor> parameters;
-  for (const auto& group : optimizer.param_groups()) {
-    parameters.insert(parameters.end(), group.params().begin(), group.params().end());
-  }
-  if (clip.value) {
-    RequireAboveZero("value", *clip.value);
-    torch::nn::utils::clip_grad_value_(parameters, *clip.value);
-  }
-  if (clip.norm) {
-    RequireAboveZero("norm", *clip.norm);
-    torch::nn::utils::clip_grad_norm_(parameters, *clip.norm);
-  }
-}
+constexpr char kNameLetters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
 }  // namespace
 
@@ -44,7 +24,9 @@ TrialContext::TrialContext(Context& context, const trial::Optimizations& optimiz
       aggregation_frequency_(optimizations.aggregation_frequency),
       loss_scale_(optimizations.average_aggregated_gradients
                       ? 1.0 / static_cast<double>(optimizations.aggregation_frequency)
-                      : 1.0) {
+                      : 1.0),
+      scheduled_rates_(std::make_unique<trial::ScheduledRates>()),
+      reducers_(std::make_unique<trial::Reducers>()) {
   if (!hparams().Has("global_batch_size")) return;
   global_batch_size_ = hparam<int64_t>("global_batch_size");
   const int size = ranks().size;
@@ -75,6 +57,24 @@ void TrialContext::RegisterModel(std::shared_ptr<torch::nn::Module> model) {
   for (const torch::Tensor& parameter : model->parameters()) BroadcastTensor(parameter);
   for (const torch::Tensor& buffer : model->buffers()) BroadcastTensor(buffer);
   models_.push_back(std::move(model));
+}
+
+void TrialContext::RegisterReducer(std::shared_ptr<MetricReducer> reducer, ReducerUse use) {
+  reducers_->Add(std::move(reducer), use);
+}
+
+void TrialContext::schedule_lr(std::shared_ptr<torch::optim::Optimizer> optimizer,
+                               LrFactor factor) {
+  scheduled_rates_->Add(std::move(optimizer), std::move(factor));
+}
+
+void TrialContext::SetCallbacks(Callbacks callbacks) {
+  for (const auto& [name, callback] : callbacks) {
+    if (name.empty() || name.find_first_not_of(kNameLetters) != std::string::npos) {
+      throw Error("callback \"" + name + "\": a name is made of letters, digits and _");
+    }
+  }
+  callbacks_ = std::move(callbacks);
 }
 
 void TrialContext::BroadcastTensor(torch::Tensor tensor) {
@@ -114,7 +114,7 @@ void TrialContext::backward(const torch::Tensor& loss) {
 
 void TrialContext::step_optimizer(torch::optim::Optimizer& optimizer, const Clip& clip) {
   if (!StepsNow()) return;
-  ClipGradients(optimizer, clip);
+  clip_gradients(optimizer, clip);
   optimizer.step();
   torch::NoGradGuard no_grad;
   for (auto& group : optimizer.param_groups()) {
@@ -132,6 +132,7 @@ void TrialContext::step_optimizer(torch::optim::Optimizer& optimizer, const Clip
 void TrialContext::SetSteps(int64_t completed, int64_t max) {
   steps_completed_ = completed;
   max_steps_ = max;
+  scheduled_rates_->Set(completed, max);
 }
 
 bool TrialContext::AgreeToStop() {

@@ -8,27 +8,26 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "trial_api/cpp/core/context.h"
+#include "trial_api/cpp/torch/callback.h"
+#include "trial_api/cpp/torch/clip.h"
+#include "trial_api/cpp/torch/lr_schedule.h"
+#include "trial_api/cpp/torch/metric_reducer.h"
 #include <torch/torch.h>
 
 namespace det {
 
 namespace trial {
 class GradientReducer;
+class Reducers;
+class ScheduledRates;
 struct Optimizations;
 }  // namespace trial
-
-// How step_optimizer() limits the gradients, averaged over all ranks; by value before by norm.
-struct Clip {
-  std::optional<double> norm = {};   // of the optimizer's gradients together: scaled down to it
-  std::optional<double> value = {};  // of each element: cut off at plus and minus it
-};
 
 class TrialContext {
  public:
@@ -65,9 +64,15 @@ class TrialContext {
   // Moves the model to the slot's device and gives every rank the initial weights of the chief. Its
   // gradients are averaged and its weights saved. `model`: a module holder or shared_ptr.
   template <class M>
-  M wrap_model(M model) {
-    RegisterModel(Pointer(model));
+  std::shared_ptr<M> wrap_model(std::shared_ptr<M> model) {
+    RegisterModel(model);
     return model;
+  }
+  template <class M>
+  requires requires(M model) { model.ptr(); }
+  M wrap_model(M holder) {
+    RegisterModel(holder.ptr());
+    return holder;
   }
   // Its state is saved. REQUIRES that the models whose parameters it has are wrapped.
   template <class O>
@@ -76,6 +81,16 @@ class TrialContext {
     optimizers_.push_back(pointer);
     return pointer;
   }
+  // The metrics of `reducer` are reported beside those that train_batch() and evaluate_batch()
+  // return (metric_reducer.h).
+  template <class R>
+  std::shared_ptr<R> wrap_reducer(std::shared_ptr<R> reducer, ReducerUse use = {}) {
+    RegisterReducer(reducer, use);
+    return reducer;
+  }
+  // Before each batch, the learning rate of each group of the optimizer's parameters becomes what
+  // it is now times `factor` (lr_schedule.h), which counts batches, aggregated or not.
+  void schedule_lr(std::shared_ptr<torch::optim::Optimizer> optimizer, LrFactor factor);
 
   // The gradients of `loss` (a mean over this rank's records), averaged over all ranks. Every rank
   // calls it equally often. A parameter without part in the loss has gradient zero with several
@@ -102,6 +117,11 @@ class TrialContext {
   const std::vector<std::shared_ptr<torch::optim::Optimizer>>& optimizers() const {
     return optimizers_;
   }
+  trial::Reducers& reducers() const { return *reducers_; }
+  const Callbacks& callbacks() const { return callbacks_; }
+  // Throws Error when a name cannot be one in a file.
+  void SetCallbacks(Callbacks callbacks);
+  // Before each batch, and at the end: sets the learning rates too.
   void SetSteps(int64_t completed, int64_t max);
   // Whether there are gradients for which no step has been made yet.
   bool AmidAggregation() const { return steps_completed_ % aggregation_frequency_ != 0; }
@@ -113,14 +133,8 @@ class TrialContext {
 
  private:
   TrialContext(Context& context, const trial::Optimizations& optimizations);
-  static std::shared_ptr<torch::nn::Module> Pointer(std::shared_ptr<torch::nn::Module> module) {
-    return module;
-  }
-  template <class T>
-  static std::shared_ptr<torch::nn::Module> Pointer(const torch::nn::ModuleHolder<T>& holder) {
-    return holder.ptr();
-  }
   void RegisterModel(std::shared_ptr<torch::nn::Module> model);
+  void RegisterReducer(std::shared_ptr<MetricReducer> reducer, ReducerUse use);
   void BroadcastTensor(torch::Tensor tensor);
   // Whether the batch under way is the n-th of those that are aggregated.
   bool StepsNow() const { return (steps_completed_ + 1) % aggregation_frequency_ == 0; }
@@ -135,6 +149,9 @@ class TrialContext {
   const double loss_scale_;  // of a batch among those that are aggregated
   std::vector<std::shared_ptr<torch::nn::Module>> models_;
   std::vector<std::shared_ptr<torch::optim::Optimizer>> optimizers_;
+  const std::unique_ptr<trial::ScheduledRates> scheduled_rates_;
+  const std::unique_ptr<trial::Reducers> reducers_;
+  Callbacks callbacks_;
   std::unique_ptr<trial::GradientReducer> reducer_;  // from the first backward() of several ranks
   bool reduced_since_agreement_ = false;
   bool stop_agreed_ = false;

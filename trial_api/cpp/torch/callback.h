@@ -1,0 +1,48 @@
+// What a Trial may hook into the training loop: Trial::build_callbacks() returns it by name.
+//
+// Called on the training thread of every rank, in the order of the names, at the same points of
+// training on all. Whatever a callback throws ends the trial, as if the Trial had thrown it.
+#ifndef TRIAL_API_CPP_TORCH_CALLBACK_H_
+#define TRIAL_API_CPP_TORCH_CALLBACK_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "trial_api/cpp/core/metrics.h"
+#include <torch/torch.h>
+
+namespace det {
+
+class Callback {
+ public:
+  virtual ~Callback() = default;
+
+  // Once in each run of the trial, after a checkpoint, if any, has been loaded.
+  virtual void on_training_start() {}
+  // Not for an epoch that a resumed run begins in its midst.
+  virtual void on_training_epoch_start(int64_t /*epoch*/) {}
+  virtual void on_training_epoch_end(int64_t /*epoch*/) {}
+  // What the trial reports: the means over the batches since the last report.
+  virtual void on_training_report(int64_t /*steps*/, const MetricMap&) {}
+  virtual void on_validation_start() {}
+  // What the trial reports, the same on every rank.
+  virtual void on_validation_end(int64_t /*steps*/, const MetricMap&) {}
+  // Before the state of this moment is taken for a checkpoint.
+  virtual void on_checkpoint_start(int64_t /*steps*/) {}
+  // All has been trained, reported and saved; not when the trial is preempted.
+  virtual void on_training_end() {}
+
+  // What it must remember over a restart. The chief's is saved.
+  virtual void save_state(torch::serialize::OutputArchive&) const {}
+  // Not called when the checkpoint knows no callback of this name, nor for a warm start.
+  virtual void load_state(torch::serialize::InputArchive&) {}
+};
+
+// By names of letters, digits and _, under which their state is saved.
+using Callbacks = std::map<std::string, std::shared_ptr<Callback>>;
+
+}  // namespace det
+
+#endif  // TRIAL_API_CPP_TORCH_CALLBACK_H_
