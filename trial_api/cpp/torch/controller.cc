@@ -4,6 +4,7 @@
 #include <string>
 
 #include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/torch/autocast.h"
 #include "trial_api/cpp/torch/reducers.h"
 
 namespace det::trial {
@@ -102,8 +103,10 @@ void Controller::DoDueWork() {
 bool Controller::TrainBatch() {
   if (progress_.batch == 0) Tell(&Callback::on_training_epoch_start, progress_.epoch);
   const Batch batch = Read(training_loader_, training_sampler_, progress_.epoch, progress_.batch);
-  const BatchMetrics metrics = trial_.train_batch(batch, progress_.epoch, progress_.batch);
-  unreported_.Add(metrics, batch.size());
+  {
+    const Autocast autocast(context_.autocast_type(), context_.device());
+    unreported_.Add(trial_.train_batch(batch, progress_.epoch, progress_.batch), batch.size());
+  }
   ++progress_.steps_completed;
   if (++progress_.batch == training_sampler_.batches_per_epoch()) {
     Tell(&Callback::on_training_epoch_end, progress_.epoch++);
@@ -134,6 +137,7 @@ bool Controller::Validate() {
   MetricsSum sums;
   {
     torch::NoGradGuard no_grad;
+    const Autocast autocast(context_.autocast_type(), context_.device());
     for (int64_t i = 0; i < validation_sampler_.batches_per_epoch(); ++i) {
       const Batch batch = Read(validation_loader_, validation_sampler_, 0, i);
       if (batch.size() > 0) sums.Add(trial_.evaluate_batch(batch), batch.size());

@@ -90,9 +90,7 @@ class HookedTrial : public Trial {
 
   DataLoader build_training_data_loader() override { return Records(kRecords); }
   DataLoader build_validation_data_loader() override { return Records(13); }
-  Callbacks build_callbacks() override {
-    return {{name, listener}};
-  }
+  Callbacks build_callbacks() override { return {{name, listener}}; }
 
   BatchMetrics train_batch(const Batch& batch, int64_t, int64_t) override {
     rates.push_back(

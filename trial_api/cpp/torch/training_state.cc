@@ -186,7 +186,7 @@ void SeedTorch(uint64_t seed, int rank) {
 StateSnapshot::StateSnapshot() = default;
 StateSnapshot::~StateSnapshot() = default;
 
-void StateSnapshot::Take(const TrialContext& context, const Trial& trial, const Progress& progress,
+void StateSnapshot::Take(TrialContext& context, const Trial& trial, const Progress& progress,
                          MetricsSum& unreported) {
   archives_.clear();
   copies_.Restart();
@@ -211,6 +211,11 @@ void StateSnapshot::Take(const TrialContext& context, const Trial& trial, const 
   OutputArchive state;
   trial.save_state(state);
   Add("trial.pt", std::move(state));
+  if (context.scaling()) {
+    OutputArchive scale;
+    context.scaling()->Save(scale);
+    Add("loss_scale.pt", std::move(scale));
+  }
   if (!context.callbacks().empty()) Add("callbacks.pt", ArchiveOf(context.callbacks()));
   progress_ = ToJson(progress);
 }
@@ -247,12 +252,17 @@ void LoadWeights(const std::string& dir, const TrialContext& context, Trial& tri
   }
 }
 
-Progress LoadState(const std::string& dir, const TrialContext& context, Trial& trial,
+Progress LoadState(const std::string& dir, TrialContext& context, Trial& trial,
                    MetricsSum& unreported) {
   LoadLearned(dir, context, trial);
   const std::string own = dir + "/" + FileName("rank", static_cast<size_t>(context.ranks().rank));
   if (std::filesystem::exists(own)) LoadRank(own, context, unreported);
   LoadCallbacks(dir, context.callbacks());
+  const std::string scale = dir + "/loss_scale.pt";
+  if (context.scaling() && std::filesystem::exists(scale)) {
+    ReadArchive(scale,
+                [&](torch::serialize::InputArchive& archive) { context.scaling()->Load(archive); });
+  }
   std::ifstream file(dir + "/state.json");
   std::ostringstream text;
   text << file.rdbuf();

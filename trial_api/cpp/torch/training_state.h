@@ -3,6 +3,7 @@
 //   model_<i>.pt      weights and buffers of the i-th wrapped model (chief), for torch::load
 //   optimizer_<i>.pt  state of the i-th wrapped optimizer (chief), for torch::load
 //   trial.pt          what Trial::save_state wrote (chief)
+//   loss_scale.pt     the scale of the losses, where they are scaled (chief)
 //   callbacks.pt      what the callbacks' save_state wrote, by name (chief)
 //   state.json        Progress (chief)
 //   rank_<r>.pt       random state of rank r, its metrics and parts of reducers since the last
@@ -52,7 +53,7 @@ class StateSnapshot {
   ~StateSnapshot();
 
   // On the training thread; not while Write() runs.
-  void Take(const TrialContext& context, const Trial& trial, const Progress& progress,
+  void Take(TrialContext& context, const Trial& trial, const Progress& progress,
             MetricsSum& unreported);
   // This rank's files into `dir`. Any thread. Throws Error when they cannot be written.
   void Write(const std::string& dir);
@@ -73,7 +74,7 @@ void LoadWeights(const std::string& dir, const TrialContext& context, Trial& tri
 // Everything that SaveState wrote. A rank that the checkpoint does not know (more slots than
 // before) keeps the random state it has, and the waiting gradients of ranks that are no more are
 // lost. Throws Error naming the file that does not fit.
-Progress LoadState(const std::string& dir, const TrialContext& context, Trial& trial,
+Progress LoadState(const std::string& dir, TrialContext& context, Trial& trial,
                    MetricsSum& unreported);
 
 }  // namespace det::trial

@@ -1,6 +1,7 @@
 #include "trial_api/cpp/torch/trial_context.h"
 
 #include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/torch/autocast.h"
 #include "trial_api/cpp/torch/device.h"
 #include "trial_api/cpp/torch/gradient_reducer.h"
 #include "trial_api/cpp/torch/optimizations.h"
@@ -22,9 +23,9 @@ TrialContext::TrialContext(Context& context, const trial::Optimizations& optimiz
       data_(context.data_json()),
       device_(trial::SlotDevice(context.ranks())),
       aggregation_frequency_(optimizations.aggregation_frequency),
-      loss_scale_(optimizations.average_aggregated_gradients
-                      ? 1.0 / static_cast<double>(optimizations.aggregation_frequency)
-                      : 1.0),
+      batch_share_(optimizations.average_aggregated_gradients
+                       ? 1.0 / static_cast<double>(optimizations.aggregation_frequency)
+                       : 1.0),
       scheduled_rates_(std::make_unique<trial::ScheduledRates>()),
       reducers_(std::make_unique<trial::Reducers>()) {
   if (!hparams().Has("global_batch_size")) return;
@@ -92,7 +93,10 @@ void TrialContext::BroadcastBuffers() {
 }
 
 void TrialContext::backward(const torch::Tensor& loss) {
-  const torch::Tensor scaled = loss_scale_ == 1.0 ? loss : loss * loss_scale_;
+  // Gradients are computed in the types of the forward pass, and summed in those of the weights.
+  const trial::Autocast as_it_was(std::nullopt, device_);
+  const double factor = batch_share_ * loss_scale();
+  const torch::Tensor scaled = factor == 1.0 ? loss : loss * factor;
   if (ranks().size == 1 || !StepsNow()) {
     scaled.backward();
     return;
@@ -114,8 +118,11 @@ void TrialContext::backward(const torch::Tensor& loss) {
 
 void TrialContext::step_optimizer(torch::optim::Optimizer& optimizer, const Clip& clip) {
   if (!StepsNow()) return;
-  clip_gradients(optimizer, clip);
-  optimizer.step();
+  if (!loss_scale_ || loss_scale_->Unscale(optimizer)) {
+    clip_gradients(optimizer, clip);
+    optimizer.step();
+    trial::Autocast::Forget();
+  }
   torch::NoGradGuard no_grad;
   for (auto& group : optimizer.param_groups()) {
     for (torch::Tensor& parameter : group.params()) {
@@ -129,10 +136,19 @@ void TrialContext::step_optimizer(torch::optim::Optimizer& optimizer, const Clip
   }
 }
 
+void TrialContext::use_mixed_precision(torch::ScalarType type) {
+  trial::RequireAutocast(type, device_);
+  autocast_type_ = type;
+  if (type == torch::kHalf && !loss_scale_) scale_losses({});
+}
+
+void TrialContext::scale_losses(const LossScaling& scaling) { loss_scale_.emplace(scaling); }
+
 void TrialContext::SetSteps(int64_t completed, int64_t max) {
   steps_completed_ = completed;
   max_steps_ = max;
   scheduled_rates_->Set(completed, max);
+  if (loss_scale_) loss_scale_->Update();
 }
 
 bool TrialContext::AgreeToStop() {

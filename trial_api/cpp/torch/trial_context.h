@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "trial_api/cpp/core/context.h"
 #include "trial_api/cpp/torch/callback.h"
 #include "trial_api/cpp/torch/clip.h"
+#include "trial_api/cpp/torch/loss_scale.h"
 #include "trial_api/cpp/torch/lr_schedule.h"
 #include "trial_api/cpp/torch/metric_reducer.h"
 #include <torch/torch.h>
@@ -91,6 +93,14 @@ class TrialContext {
   // Before each batch, the learning rate of each group of the optimizer's parameters becomes what
   // it is now times `factor` (lr_schedule.h), which counts batches, aggregated or not.
   void schedule_lr(std::shared_ptr<torch::optim::Optimizer> optimizer, LrFactor factor);
+  // From now on train_batch() and evaluate_batch() compute in kBFloat16, or on a GPU kHalf, where
+  // that is safe; weights and gradients stay float32. kHalf scales losses too. Throws Error when
+  // the device cannot.
+  void use_mixed_precision(torch::ScalarType type);
+  // backward() multiplies the loss, step_optimizer() divides the gradients, and leaves out a step
+  // whose gradients are not finite (loss_scale.h).
+  void scale_losses(const LossScaling& scaling);
+  double loss_scale() const { return loss_scale_ ? loss_scale_->value() : 1.0; }
 
   // The gradients of `loss` (a mean over this rank's records), averaged over all ranks. Every rank
   // calls it equally often. A parameter without part in the loss has gradient zero with several
@@ -117,6 +127,8 @@ class TrialContext {
   const std::vector<std::shared_ptr<torch::optim::Optimizer>>& optimizers() const {
     return optimizers_;
   }
+  std::optional<torch::ScalarType> autocast_type() const { return autocast_type_; }
+  std::optional<trial::LossScale>& scaling() { return loss_scale_; }
   trial::Reducers& reducers() const { return *reducers_; }
   const Callbacks& callbacks() const { return callbacks_; }
   // Throws Error when a name cannot be one in a file.
@@ -146,9 +158,11 @@ class TrialContext {
   int64_t steps_completed_ = 0;
   int64_t max_steps_ = 0;
   const int64_t aggregation_frequency_;
-  const double loss_scale_;  // of a batch among those that are aggregated
+  const double batch_share_;  // of a batch among those that are aggregated
   std::vector<std::shared_ptr<torch::nn::Module>> models_;
   std::vector<std::shared_ptr<torch::optim::Optimizer>> optimizers_;
+  std::optional<torch::ScalarType> autocast_type_;
+  std::optional<trial::LossScale> loss_scale_;
   const std::unique_ptr<trial::ScheduledRates> scheduled_rates_;
   const std::unique_ptr<trial::Reducers> reducers_;
   Callbacks callbacks_;

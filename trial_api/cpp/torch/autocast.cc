@@ -1,0 +1,53 @@
+#include "trial_api/cpp/torch/autocast.h"
+
+#include <sstream>
+
+#include "trial_api/cpp/core/error.h"
+#include <ATen/autocast_mode.h>
+
+namespace det::trial {
+namespace {
+
+bool IsOn(bool cuda) { return cuda ? at::autocast::is_enabled() : at::autocast::is_cpu_enabled(); }
+
+torch::ScalarType TypeOf(bool cuda) {
+  return cuda ? at::autocast::get_autocast_gpu_dtype() : at::autocast::get_autocast_cpu_dtype();
+}
+
+void Set(bool cuda, bool on, torch::ScalarType type) {
+  if (cuda) {
+    at::autocast::set_autocast_gpu_dtype(type);
+    at::autocast::set_enabled(on);
+  } else {
+    at::autocast::set_autocast_cpu_dtype(type);
+    at::autocast::set_cpu_enabled(on);
+  }
+}
+
+}  // namespace
+
+void RequireAutocast(torch::ScalarType type, torch::Device device) {
+  std::ostringstream said;
+  said << "mixed precision in " << type;
+  if (type != torch::kBFloat16 && type != torch::kHalf) {
+    throw Error(said.str() + ": the type is kBFloat16 or kHalf");
+  }
+  if (type == torch::kHalf && !device.is_cuda()) {
+    throw Error(said.str() + " needs a GPU: on CPU slots use kBFloat16");
+  }
+}
+
+Autocast::Autocast(std::optional<torch::ScalarType> type, torch::Device device)
+    : cuda_(device.is_cuda()), was_on_(IsOn(cuda_)), had_(TypeOf(cuda_)) {
+  at::autocast::increment_nesting();
+  Set(cuda_, type.has_value(), type.value_or(had_));
+}
+
+Autocast::~Autocast() {
+  if (at::autocast::decrement_nesting() == 0) Forget();
+  Set(cuda_, was_on_, had_);
+}
+
+void Autocast::Forget() { at::autocast::clear_cache(); }
+
+}  // namespace det::trial

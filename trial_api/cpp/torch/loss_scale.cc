@@ -1,0 +1,60 @@
+#include "trial_api/cpp/torch/loss_scale.h"
+
+#include "trial_api/cpp/core/error.h"
+
+namespace det::trial {
+
+LossScale::LossScale(const LossScaling& options) : options_(options), value_(options.initial) {
+  // So that NaN is refused, too.
+  const bool sensible = options.initial > 0.0 && options.growth > 1.0 &&
+                        options.growth_every >= 1 && options.backoff > 0.0 && options.backoff < 1.0;
+  if (!sensible) {
+    throw Error(
+        "LossScaling: initial must be above 0, growth above 1, growth_every at least 1, backoff "
+        "between 0 and 1");
+  }
+}
+
+bool LossScale::Unscale(torch::optim::Optimizer& optimizer) {
+  torch::NoGradGuard no_grad;
+  unscaled_ = true;
+  // Asked once: a device would have to be waited for each time.
+  torch::Tensor all_finite;
+  for (auto& group : optimizer.param_groups()) {
+    for (torch::Tensor& parameter : group.params()) {
+      if (!parameter.grad().defined()) continue;
+      const torch::Tensor finite = torch::isfinite(parameter.mutable_grad().div_(value_)).all();
+      all_finite = all_finite.defined() ? all_finite.logical_and(finite) : finite;
+    }
+  }
+  const bool finite = !all_finite.defined() || all_finite.item<bool>();
+  overflowed_ = overflowed_ || !finite;
+  return finite;
+}
+
+void LossScale::Update() {
+  if (!unscaled_) return;
+  if (overflowed_) {
+    value_ *= options_.backoff;
+    finite_steps_ = 0;
+  } else if (++finite_steps_ == options_.growth_every) {
+    value_ *= options_.growth;
+    finite_steps_ = 0;
+  }
+  unscaled_ = overflowed_ = false;
+}
+
+void LossScale::Save(torch::serialize::OutputArchive& archive) const {
+  archive.write("value", c10::IValue(value_));
+  archive.write("finite_steps", c10::IValue(finite_steps_));
+}
+
+void LossScale::Load(torch::serialize::InputArchive& archive) {
+  c10::IValue value, finite_steps;
+  archive.read("value", value);
+  archive.read("finite_steps", finite_steps);
+  value_ = value.toDouble();
+  finite_steps_ = finite_steps.toInt();
+}
+
+}  // namespace det::trial
