@@ -57,15 +57,26 @@ def lengths(trial, upto):
 
 
 class SearchCheckpointsTest(harness.ClusterTestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.home = harness.Home()
+        # What a test looks at later stays.
+        config = cls.home.write("master.yaml", {"checkpoint_storage": {
+            "host_path": os.path.join(cls.home.folder, "all"), "storage_path": "searches",
+            "save_trial_latest": 100}})
+        try:
+            cls.home.up(cls.agents, cls.slots, "--master-config", config)
+        except BaseException:
+            cls.home.close()
+            raise
+
     def run_search(self, searcher, *options):
         folder = self.home.context({"trial.py": TRIAL})
         self.files = [os.path.join(folder, name) for name in ("runs", "ends")]
         runs, ends = self.files
         return self.ended(self.home.create(
             job(entrypoint=[sys.executable, "trial.py"], hyperparameters=SPACE, searcher=searcher,
-                environment={"environment_variables": ["RUNS=" + runs, "ENDS=" + ends]},
-                # What a test looks at later stays.
-                checkpoint_storage={"save_trial_latest": 100}),
+                environment={"environment_variables": ["RUNS=" + runs, "ENDS=" + ends]}),
             folder, *options))
 
     def ended(self, experiment):
@@ -120,6 +131,8 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
         [source] = described["trialIds"]
         saved = self.home.json("experiment", "list-checkpoints", described["id"])["checkpoints"]
         by_length = {one["metadata"]["steps_completed"]: one["uuid"] for one in saved}
+        place = os.path.join(self.home.folder, "all", "searches")
+        self.assertLessEqual({*by_length.values()}, {*os.listdir(place)}, "as the master says")
         for option, length in (f"source_trial_id={source}", 2), (
                 f"source_checkpoint_uuid={by_length[1]}", 1):
             [trial] = self.run_search(SINGLE, "--config", "searcher." + option)["trialIds"]
