@@ -168,7 +168,7 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
                  "program, if there is one");
   app.add_option("--db-url", config->db_url,
                  "PostgreSQL to use (postgresql://...); without: an own one in the data directory");
-  app.add_option("--checkpoint-dir", config->checkpoint_dir,
+  app.add_option("--checkpoint-dir", config->checkpoint_storage.host_path,
                  "Where trials save checkpoints by default; without: checkpoints/ in the data "
                  "directory");
   app.add_option("--checkpoint-root", config->checkpoint_roots,

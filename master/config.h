@@ -12,6 +12,7 @@
 #include "master/agents/topology.h"
 #include "master/lease_times.h"
 #include "master/model/resource_pool.h"
+#include "master/model/storage_config.h"
 #include "master/model/task_defaults.h"
 
 namespace det::master {
@@ -23,10 +24,11 @@ struct Config {
   // PEM files; the first two together, or none: no TLS (docs/security.md).
   std::string tls_cert;
   std::string tls_key;
-  std::string tls_client_ca;   // by whom agents' certificates are; empty: they need none
-  std::string webui;           // folder of the dashboard; empty: beside the program, if there
-  std::string db_url;          // empty: an embedded PostgreSQL
-  std::string checkpoint_dir;  // empty: <data_dir>/checkpoints
+  std::string tls_client_ca;  // by whom agents' certificates are; empty: they need none
+  std::string webui;          // folder of the dashboard; empty: beside the program, if there
+  std::string db_url;         // empty: an embedded PostgreSQL
+  // Of experiments that do not say; without a host_path it is <data_dir>/checkpoints.
+  model::CheckpointStorageConfig checkpoint_storage;
   std::vector<std::string> checkpoint_roots;  // where users may keep theirs; empty: see --help
   std::string cluster_name;
   std::string admin_password;   // to be set; empty: as it is

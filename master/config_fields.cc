@@ -87,6 +87,14 @@ constexpr char kLogin[] = "people log in with names and passwords of this master
 #define DET_DATABASE(name, words) \
   { .path = "db." #name, .description = words, .target = DET_AT(db.name), .default_json = "\"\"" }
 
+// How many checkpoints are kept.
+#define DET_KEPT(name, json, words)                                                   \
+  {                                                                                   \
+    .path = "checkpoint_storage." #name, .description = words,                        \
+    .target = DET_AT(config.checkpoint_storage.name), .default_json = json, .min = 0, \
+    .max = kMaxInt                                                                    \
+  }
+
 constexpr Field kFields[] = {
     {.path = "data_dir",
      .description =
@@ -282,16 +290,29 @@ constexpr Field kFields[] = {
      .max = 32767},
     WithoutEffect("retention_policy.schedule", "what is too old is looked for every hour"),
 
-    Section("checkpoint_storage", "Where trials save checkpoints that do not say where."),
+    Section("checkpoint_storage",
+            "Where checkpoints lie and how many are kept: what experiments are given that do not "
+            "say it, below what their workspace says."),
     {.path = "checkpoint_storage.type",
      .description = "A directory that every agent and the master see under one path.",
-     .target = DET_AT(storage_type),
+     .target = DET_AT(config.checkpoint_storage.type),
      .default_json = "\"shared_fs\"",
      .choices = "shared_fs"},
     {.path = "checkpoint_storage.host_path",
      .description = "The directory, absolute; by default checkpoints/ in the data directory.",
-     .target = DET_AT(config.checkpoint_dir),
+     .target = DET_AT(config.checkpoint_storage.host_path),
      .default_json = "\"\""},
+    {.path = "checkpoint_storage.storage_path",
+     .description = "Directory below host_path.",
+     .target = DET_AT(config.checkpoint_storage.storage_path),
+     .default_json = "\"\""},
+    DET_KEPT(save_experiment_best, "0", "Best checkpoints of an experiment that are kept."),
+    DET_KEPT(save_trial_best, "1", "Best checkpoints of each trial that are kept."),
+    DET_KEPT(save_trial_latest, "1", "Latest checkpoints of each trial that are kept."),
+    WithoutEffect("checkpoint_storage.propagation", "tasks are processes and mount nothing"),
+    WithoutEffect("checkpoint_storage.container_path", "tasks see host_path itself"),
+    WithoutEffect("checkpoint_storage.checkpoint_path", "storage_path is what is below host_path"),
+    WithoutEffect("checkpoint_storage.tensorboard_path", "nothing reads it"),
 
     Section("resource_manager", "Who gives out slots, and by which rules."),
     {.path = "resource_manager.type",
@@ -437,6 +458,7 @@ constexpr Field kFields[] = {
 
 #undef DET_SCHEDULER
 #undef DET_DATABASE
+#undef DET_KEPT
 
 }  // namespace
 

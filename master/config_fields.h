@@ -30,7 +30,6 @@ struct FileConfig {
   Config config;
   Database db;
   std::string manager_type = "agent";
-  std::string storage_type = "shared_fs";
   std::string password_file;
   model::ResourcePool scheduler;  // what pools inherit
   model::Value task_defaults;

@@ -34,6 +34,7 @@ class Rules {
 
   void Check() {
     CheckPaths();
+    CheckStorage();
     CheckTaskDefaults();
     CheckDatabase();
     CheckLease();
@@ -71,10 +72,20 @@ class Rules {
     for (const std::string& folder : config.checkpoint_roots) {
       if (!folder.starts_with('/')) Add("checkpoint_roots", relative(folder));
     }
-    if (IsGiven("checkpoint_storage.host_path") && !config.checkpoint_dir.starts_with('/')) {
-      Add("checkpoint_storage.host_path", relative(config.checkpoint_dir));
-    }
     if (IsGiven("data_dir") && config.data_dir.empty()) Add("data_dir", "is empty");
+  }
+
+  void CheckStorage() {
+    model::CheckpointStorageConfig& storage = file_.config.checkpoint_storage;
+    if (!IsGiven("checkpoint_storage.host_path") && storage.host_path.empty()) {
+      // The default's name is known later; what is below it is judged by any.
+      model::CheckpointStorageConfig below = storage;
+      below.host_path = "/checkpoints";
+      model::CheckStorage(root_, below, problems_);
+      storage.storage_path = below.storage_path;
+    } else {
+      model::CheckStorage(root_, storage, problems_);
+    }
   }
 
   void CheckDatabase() {

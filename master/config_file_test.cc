@@ -85,12 +85,32 @@ db: {url: "postgresql://u@h/d"}
   EXPECT_EQ(config.cluster_name, "lab");
   EXPECT_EQ(config.agent_patience, absl::Seconds(25));
   EXPECT_THAT(config.checkpoint_roots, ElementsAre("/mnt/a", "/mnt/b"));
-  EXPECT_EQ(config.checkpoint_dir, "/mnt/checkpoints");
+  EXPECT_EQ(config.checkpoint_storage.host_path, "/mnt/checkpoints");
   EXPECT_EQ(config.log_level, "debug");
   EXPECT_TRUE(config.log_json);
   EXPECT_EQ(config.admin_password, "secret");
   EXPECT_EQ(config.db_url, "postgresql://u@h/d");
   EXPECT_THAT(config.warnings, IsEmpty());
+}
+
+TEST(ConfigFileTest, SaysWhatExperimentsKeep) {
+  const Config config = Read(R"(
+checkpoint_storage:
+  host_path: /mnt
+  storage_path: ./a/b/
+  save_experiment_best: 2
+  save_trial_best: 3
+  save_trial_latest: 0
+  propagation: rshared
+)");
+  EXPECT_EQ(config.checkpoint_storage, (model::CheckpointStorageConfig{.host_path = "/mnt",
+                                                                       .storage_path = "a/b/",
+                                                                       .save_experiment_best = 2,
+                                                                       .save_trial_best = 3,
+                                                                       .save_trial_latest = 0}));
+  EXPECT_THAT(config.warnings, ElementsAre(HasSubstr("checkpoint_storage.propagation: without")));
+  EXPECT_EQ(Read("checkpoint_storage: {storage_path: a}").checkpoint_storage.host_path, "");
+  EXPECT_EQ(Read("").checkpoint_storage, model::CheckpointStorageConfig());
 }
 
 TEST(ConfigFileTest, LimitsAndOrigins) {
@@ -226,6 +246,9 @@ TEST(ConfigFileTest, RefusesWhatIsWrong) {
       {"port: 70000", "master.yaml:1: port: expected an integer from 0 to 65535, found 70000"},
       {"checkpoint_roots: [x]", "checkpoint_roots: \"x\" is relative; start it with /"},
       {"checkpoint_storage: {host_path: x}", "checkpoint_storage.host_path: \"x\" is relative"},
+      {"checkpoint_storage: {host_path: /a, storage_path: ../b}",
+       "checkpoint_storage.storage_path: \"../b\" leaves host_path /a"},
+      {"checkpoint_storage: {save_trial_best: -1}", "checkpoint_storage.save_trial_best: expected"},
       {"checkpoint_storage: {type: s3}", "expected shared_fs, found \"s3\""},
       {"db: {url: a, host: b}", "db.host: is in url already"},
       {"lease: {renew_every: 4}", "lease.length: is less than twice lease.renew_every"},

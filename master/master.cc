@@ -32,6 +32,7 @@
 #include "master/grpc_server.h"
 #include "master/lease.h"
 #include "master/metrics.h"
+#include "master/model/fields.h"
 #include "master/pages.h"
 #include "master/service/admission.h"
 #include "master/service/audit_trail.h"
@@ -144,7 +145,7 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
 }
 
 absl::Status Master::Impl::StandBy(const Config& config, StopWithin& stop_within) {
-  if (config.checkpoint_dir.empty()) {
+  if (config.checkpoint_storage.host_path.empty()) {
     DET_LOG(WARNING) << "checkpoints without a place of their own go below this master's data "
                         "directory, where no other master finds them; give all masters the same "
                         "--checkpoint-dir";
@@ -186,8 +187,13 @@ absl::Status Master::Impl::FillFacts(const Config& config) {
   facts.config = ShownConfig(config);
   edge_.task_defaults = config.task_defaults;
   service::CheckpointPlaces& places = edge_.checkpoint_places;
-  places.own =
-      config.checkpoint_dir.empty() ? data_dir_->path() + "/checkpoints" : config.checkpoint_dir;
+  model::ExperimentConfig defaults;
+  defaults.checkpoint_storage = config.checkpoint_storage;
+  std::string& own = defaults.checkpoint_storage.host_path;
+  if (own.empty()) own = data_dir_->path() + "/checkpoints";
+  edge_.checkpoint_storage =
+      model::FieldValue(*model::FindField("checkpoint_storage"), defaults).ToJson();
+  places.own = own;
   places.data_dir = data_dir_->path();
   places.roots = config.checkpoint_roots;
   // Tasks write and read here, maybe as another user.

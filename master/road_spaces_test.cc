@@ -166,6 +166,7 @@ TEST_F(SpacesRoadTest, ExperimentsMoveWhileTheyRunAndWhenTheyHaveEnded) {
 }
 
 TEST_F(SpacesRoadTest, AWorkspaceGivesItsStorageAndItsPools) {
+  world_.edge().checkpoint_storage = R"({"save_trial_best": 5, "save_trial_latest": 4})";
   api::PutResourcePoolRequest pool;
   pool.set_name("gpus");
   api::PutResourcePoolResponse put;
@@ -190,6 +191,11 @@ TEST_F(SpacesRoadTest, AWorkspaceGivesItsStorageAndItsPools) {
                 .number_value(),
             7);
   EXPECT_EQ(made.original_config().find("save_trial_best"), std::string::npos);
+
+  // The rest is the master's.
+  const auto& kept = made.config().fields().at("checkpoint_storage").struct_value().fields();
+  EXPECT_EQ(kept.at("save_trial_latest").number_value(), 4);
+  EXPECT_EQ(made.original_config().find("save_trial_latest"), std::string::npos);
 
   request.set_name("speech");
   request.set_default_compute_pool("none");

@@ -1,8 +1,12 @@
 // det preview-search, det search simulate
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/file.h"
@@ -65,13 +69,27 @@ std::string SummaryJson(const api::v1::SearchSummary& summary) {
   return absl::StrCat("[\n", absl::StrJoin(rows, ",\n"), "\n]\n");
 }
 
+// Any that an experiment may have, 0 too.
+template <class Request>
+absl::Status SetSeed(const Arguments& args, Request* request) {
+  const std::optional<std::string> text = args.Get("seed");
+  if (!text) return absl::OkStatus();
+  uint32_t seed = 0;
+  if (!absl::SimpleAtoi(*text, &seed)) {
+    return UsageError(absl::StrCat("--seed: expected an integer from 0 to ",
+                                   std::numeric_limits<uint32_t>::max(), ", found \"", *text,
+                                   "\""));
+  }
+  request->set_seed(seed);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int> RunPreview(Invocation& run) {
   api::v1::PreviewHPSearchRequest request;
   DET_ASSIGN_OR_RETURN(*request.mutable_yaml(),
                        ReadConfig(run.args.Word("CONFIG"), run.args.GetAll("config")));
   for (const std::string& each : run.args.GetAll("config")) request.add_config_overrides(each);
-  DET_ASSIGN_OR_RETURN(const int seed, run.args.GetInt("seed", 0, 0, 2'147'483'647));
-  request.set_seed(static_cast<uint32_t>(seed));
+  DET_RETURN_IF_ERROR(SetSeed(run.args, &request));
   request.set_config_path(run.args.Word("CONFIG"));
   request.set_template_(run.args.Get("template").value_or(""));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
@@ -98,8 +116,7 @@ absl::StatusOr<int> RunSimulate(Invocation& run) {
   DET_ASSIGN_OR_RETURN(*request.mutable_yaml(),
                        ReadConfig(run.args.Word("CONFIG"), run.args.GetAll("config")));
   for (const std::string& each : run.args.GetAll("config")) request.add_config_overrides(each);
-  DET_ASSIGN_OR_RETURN(const int seed, run.args.GetInt("seed", 0, 0, 2'147'483'647));
-  request.set_seed(static_cast<uint32_t>(seed));
+  DET_RETURN_IF_ERROR(SetSeed(run.args, &request));
   request.set_config_path(run.args.Word("CONFIG"));
   request.set_template_(run.args.Get("template").value_or(""));
   const std::string path = run.args.Get("objective").value_or("");

@@ -1,14 +1,12 @@
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "master/cluster/parts.h"
 #include "master/model/entrypoint.h"
+#include "master/model/variables.h"
 
 namespace det::cluster {
 namespace {
@@ -140,23 +138,14 @@ void AddLibraryVariables(std::map<std::string, std::string>& env, const experime
   }
 }
 
-// DET_ names are ours, but for those that are the user's to set (docs/task_environment.md).
-bool IsUsers(const std::string& name) {
-  static constexpr std::array kSettings = {"DET_CXX", "DET_CXXFLAGS", "DET_LDFLAGS",
-                                           "DET_MASTER_PATIENCE", "DET_OUTBOX_LIMIT"};
-  if (!absl::StartsWith(name, "DET_")) return true;
-  return std::find(kSettings.begin(), kSettings.end(), name) != kSettings.end();
-}
-
 std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experiment::Experiment& e,
                                            const Trial& t, const experiment::Allocation& a,
                                            const model::Placement& placement) {
   std::map<std::string, std::string> env;
   for (const std::string& variable : VariablesFor(s, e, placement)) {
-    const size_t equals = variable.find('=');
-    const std::string name = variable.substr(0, equals);
-    if (!IsUsers(name)) continue;
-    env[name] = equals == std::string::npos ? "" : variable.substr(equals + 1);
+    const std::string name(model::VariableName(variable));
+    if (!model::IsUsersVariable(name)) continue;
+    env[name] = name.size() == variable.size() ? "" : variable.substr(name.size() + 1);
   }
   env["DET_CLUSTER_ID"] = s.settings.cluster_id;
   env["DET_TASK_TYPE"] = "TRIAL";

@@ -41,6 +41,11 @@ model::ExperimentConfig Promoting(model::ExperimentConfig config) {
   return config;
 }
 
+model::ExperimentConfig SampledBy(const std::string& sampler, model::ExperimentConfig config) {
+  config.searcher.sampler = sampler;
+  return config;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     AdaptiveAsha, SearchMethodContract,
     ::testing::Values(
@@ -52,6 +57,8 @@ INSTANTIATE_TEST_SUITE_P(
                      16 + 3 * 16},
         ContractCase{"fewer_trials_than_brackets", WithBrackets({5, 5, 1}, 2, 4), 2 + 2 * 16},
         ContractCase{"one_trial", Config(SearchMode::kConservative, 3, 27, 1, 1), 1 + 16},
+        ContractCase{"bayesian", SampledBy("bayesian", Config(SearchMode::kStandard, 3, 27, 9, 3)),
+                     9 + 3 * 16},
         ContractCase{"promote", Promoting(Config(SearchMode::kStandard, 3, 81, 20, 5)),
                      20 + 3 * 16},
         ContractCase{"promote_one_slot", Promoting(Config(SearchMode::kConservative, 3, 27, 12, 1)),

@@ -41,6 +41,11 @@ model::ExperimentConfig OfTwoObjectives(model::ExperimentConfig config) {
   return config;
 }
 
+model::ExperimentConfig SampledBy(const std::string& sampler, model::ExperimentConfig config) {
+  config.searcher.sampler = sampler;
+  return config;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Asha, SearchMethodContract,
     ::testing::Values(
@@ -51,12 +56,14 @@ INSTANTIATE_TEST_SUITE_P(
         ContractCase{"stop_many_rungs", Config(3, 64, 1.5, 6, 2), 6 + 16},
         ContractCase{"stop_one_point", OfOnePoint(Config(27, 0, 3, 9, 3)), 9},
         ContractCase{"stop_two_objectives", OfTwoObjectives(Config(27, 0, 3, 9, 3)), 9 + 16},
+        ContractCase{"stop_tpe", SampledBy("tpe", Config(9, 3, 3, 12, 4)), 12 + 16},
         ContractCase{"promote", Config(9, 3, 3, 12, 4, false), 12 + 16},
         ContractCase{"promote_unlimited", Config(100, 4, 2, 20, 0, false), 20 + 20},
         ContractCase{"promote_one_slot", Config(64, 4, 4, 9, 1, false), 9 + 16},
         ContractCase{"promote_one_trial", Config(1, 0, 4, 1, 16, false), 1 + 16},
         ContractCase{"promote_few", Config(1000, 5, 4, 3, 2, false), 3 + 16},
         ContractCase{"promote_many_rungs", Config(3, 64, 1.5, 6, 2, false), 6 + 16},
+        ContractCase{"promote_tpe", SampledBy("tpe", Config(9, 3, 3, 12, 4, false)), 12 + 16},
         ContractCase{"promote_two_objectives", OfTwoObjectives(Config(27, 0, 3, 9, 3, false)),
                      9 + 16}),
     [](const auto& info) { return info.param.name; });

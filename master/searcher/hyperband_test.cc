@@ -22,10 +22,16 @@ model::ExperimentConfig Config(int64_t max_length, double divisor, int64_t trial
   return config;
 }
 
+model::ExperimentConfig SampledBy(const std::string& sampler, model::ExperimentConfig config) {
+  config.searcher.sampler = sampler;
+  return config;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Hyperband, SearchMethodContract,
     ::testing::Values(ContractCase{"full", Config(9, 3, 0, 4), 17 + 3 * 16},
                       ContractCase{"full_unlimited", Config(8, 2, 0, 0), 24 + 4 * 16},
+                      ContractCase{"full_tpe", SampledBy("tpe", Config(9, 3, 0, 4)), 17 + 3 * 16},
                       ContractCase{"capped", Config(81, 3, 12, 3), 12 + 5 * 16},
                       ContractCase{"one_slot", Config(16, 4, 10, 1), 10 + 3 * 16},
                       ContractCase{"one_length", Config(1, 4, 0, 16), 1 + 16},

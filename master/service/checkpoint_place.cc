@@ -74,13 +74,13 @@ absl::Status Check(const CheckpointPlaces& places, const std::string& given, con
 
 absl::Status CheckCheckpointPlace(const CheckpointPlaces& places,
                                   const model::CheckpointStorageConfig& storage) {
-  const fs::path host = storage.host_path;
-  if (std::find(host.begin(), host.end(), "..") != host.end()) {
+  const fs::path root = storage.type == "directory" ? storage.container_path : storage.host_path;
+  if (std::find(root.begin(), root.end(), "..") != root.end()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", storage.host_path, "\" has ..; write the path without it"));
+        absl::StrCat("\"", root.string(), "\" has ..; write the path without it"));
   }
-  for (const std::string& path :
-       {host.string(), (host / storage.storage_path).lexically_normal().string()}) {
+  const fs::path place = model::CheckpointDirectory(storage);
+  for (const std::string& path : {root.string(), place.lexically_normal().string()}) {
     DET_RETURN_IF_ERROR(Check(places, path, Words));
     DET_RETURN_IF_ERROR(Check(places, path, Resolve));
   }

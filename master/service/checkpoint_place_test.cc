@@ -43,6 +43,17 @@ TEST(CheckpointPlaceTest, NorIsTheMastersDataDirectory) {
   EXPECT_FALSE(Check(kPlaces, "/home/..").ok());
 }
 
+TEST(CheckpointPlaceTest, ADirectoryIsHeldToTheSame) {
+  const auto check = [](const std::string& path) {
+    return CheckCheckpointPlace(
+        kPlaces, {.type = "directory", .host_path = kPlaces.own, .container_path = path});
+  };
+  EXPECT_TRUE(check("/mnt/nfs").ok());
+  for (const char* path : {"/", "/etc/resolute", "/srv/resolute/postgres", "/mnt/../etc"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(check(path))) << path;
+  }
+}
+
 TEST(CheckpointPlaceTest, LinksLeadNoFurther) {
   const base::TempDir dir = *base::TempDir::Create();
   ASSERT_EQ(::symlink("/etc", (dir.path() + "/link").c_str()), 0);

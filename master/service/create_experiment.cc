@@ -59,10 +59,12 @@ absl::Status CheckPlace(const Edge& edge, const model::ExperimentConfig& config,
   const absl::Status allowed =
       CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage);
   if (allowed.ok()) return allowed;
-  constexpr char kMember[] = "checkpoint_storage.host_path";
+  const std::string member =
+      absl::StrCat("checkpoint_storage.",
+                   config.checkpoint_storage.type == "directory" ? "container_path" : "host_path");
   return absl::InvalidArgumentError(
-      absl::StrCat(model::LocateInConfig(request.config(), request.config_path(), kMember), ": ",
-                   kMember, ": ", allowed.message()));
+      absl::StrCat(model::LocateInConfig(request.config(), request.config_path(), member), ": ",
+                   member, ": ", allowed.message()));
 }
 
 // The experiment that the new one is made from, if any: what the request leaves out is the

@@ -58,6 +58,7 @@ struct Edge {
   webhooks::TriggerWatch* webhooks = nullptr;
   webhooks::Deliverer* deliverer = nullptr;
   MasterFacts facts;
+  std::string checkpoint_storage;  // the master's: the lowest layer, as JSON; empty: none
   model::TaskDefaults task_defaults;
   CheckpointPlaces checkpoint_places;  // `own` is the default of checkpoint_storage.host_path
   std::function<void(absl::StatusCode)> on_call;  // after each unary call; any thread; may be null

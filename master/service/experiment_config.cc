@@ -13,6 +13,12 @@ absl::Status CheckSize(const std::string& what, size_t bytes) {
                    " are allowed: put data into files of the context directory"));
 }
 
+void AddStorage(const std::string& name, const std::string& storage,
+                std::vector<model::ConfigLayer>& layers) {
+  if (storage.empty()) return;
+  layers.push_back({name, absl::StrCat("{\"checkpoint_storage\": ", storage, "}")});
+}
+
 namespace {
 
 void AddTaskDefaults(const model::TaskDefaults& defaults, const std::string& pool,
@@ -33,10 +39,8 @@ absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& give
   defaults.checkpoint_host_path = edge.checkpoint_places.own;
   defaults.experiment_seed = given.seed;
   defaults.name = given.name;
-  if (!given.checkpoint_storage.empty()) {
-    defaults.below.push_back(
-        {"workspace", absl::StrCat("{\"checkpoint_storage\": ", given.checkpoint_storage, "}")});
-  }
+  AddStorage("the master's checkpoint_storage", edge.checkpoint_storage, defaults.below);
+  AddStorage("workspace", given.checkpoint_storage, defaults.below);
   AddTaskDefaults(edge.task_defaults, given.resource_pool, defaults.below);
   std::vector<model::ConfigLayer> own;  // what is kept of the submission; the rest is looked up
   if (!given.template_name.empty()) {

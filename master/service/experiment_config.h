@@ -41,6 +41,10 @@ inline constexpr size_t kConfigBytes = size_t{2} << 20;
 // INVALID_ARGUMENT for more; `what` has them.
 absl::Status CheckSize(const std::string& what, size_t bytes);
 
+// The layer of a `checkpoint_storage`, which is JSON; none where it is empty.
+void AddStorage(const std::string& name, const std::string& storage,
+                std::vector<model::ConfigLayer>& layers);
+
 // INVALID_ARGUMENT with every problem; NOT_FOUND for the template.
 absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& given);
 

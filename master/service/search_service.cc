@@ -54,7 +54,7 @@ absl::Status Preview(const Edge& edge, const api::PreviewHPSearchRequest& reques
     given.yaml = FromStruct(request.config(), Numbers::kIntegersIfWhole).ToJson();
   }
   DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadUnderPolicy(edge, std::move(given)));
-  if (request.seed() != 0) ready.config.experiment_seed = request.seed();
+  if (request.has_seed()) ready.config.experiment_seed = request.seed();
   DET_ASSIGN_OR_RETURN(const searcher::Searcher searcher, searcher::Searcher::Make(ready.config));
   *out = ToSummary(ready.config, searcher.Preview());
   return absl::OkStatus();
@@ -69,7 +69,7 @@ absl::Status Simulate(const Edge& edge, const api::SimulateSearchRequest& reques
   given.template_name = request.template_();
   given.seed = request.seed();
   DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadUnderPolicy(edge, std::move(given)));
-  if (request.seed() != 0) ready.config.experiment_seed = request.seed();
+  if (request.has_seed()) ready.config.experiment_seed = request.seed();
   // It computes on a thread that others wait for.
   static std::mutex one_at_a_time;
   const std::unique_lock lock(one_at_a_time, std::try_to_lock);

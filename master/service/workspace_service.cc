@@ -16,6 +16,7 @@
 #include "master/service/convert_resources.h"
 #include "master/service/convert_spaces.h"
 #include "master/service/convert_user.h"
+#include "master/service/experiment_config.h"
 #include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/store/canonical.h"
@@ -69,8 +70,8 @@ absl::StatusOr<std::string> ReadStorage(const Edge& edge, const google::protobuf
   std::string text = FromStruct(given, Numbers::kIntegersIfWhole).ToJson();
   model::ConfigDefaults defaults;
   defaults.checkpoint_host_path = edge.checkpoint_places.own;
-  defaults.below.push_back(
-      {"checkpoint_storage_config", absl::StrCat("{\"checkpoint_storage\": ", text, "}")});
+  AddStorage("the master's checkpoint_storage", edge.checkpoint_storage, defaults.below);
+  AddStorage("checkpoint_storage_config", text, defaults.below);
   DET_ASSIGN_OR_RETURN(
       const model::ExperimentConfig config,
       model::ParseExperimentConfig(

@@ -42,6 +42,7 @@ class World {
   store::FakeStore& store() { return store_; }
   agents::AgentHub& hub() { return *hub_; }
   service::AuditTrail& audit() { return audit_; }
+  service::Edge& edge() { return edge_; }  // to be changed before the first call
   // In front of it: what the engine commits by.
   store::FaultyStore& commits() { return commits_; }
   // Full names of all services, that of the agents among them.

@@ -79,7 +79,8 @@ class BadInputTest(harness.ClusterTestCase):
         self.refused(GOOD, "nonsense", options=("--config", "nonsense=1"))
 
     def test_an_entrypoint_that_is_not_in_the_context(self):
-        self.refused(job(entrypoint="missing.cc:Trial"), "missing.cc")
+        searcher = {"name": "single", "metric": "loss", "max_length": {"batches": 1}}
+        self.refused(job(entrypoint="missing.cc:Trial", searcher=searcher), "missing.cc")
 
     def test_a_configuration_file_that_is_not_there(self):
         said = self.home.det("experiment", "create", "nowhere.yaml", self.home.context(), code=1)

@@ -127,7 +127,9 @@ class LibraryTest(harness.ClusterTestCase):
             self.assertIn(f"agent {agent}", log)
 
     def test_a_class_is_run_by_the_library_s_launcher(self):
-        described, _, log = self.run_job({"model_def.py": CLASS}, entrypoint="model_def:Net")
+        described, _, log = self.run_job(
+            {"model_def.py": CLASS}, entrypoint="model_def:Net",
+            searcher={"name": "single", "metric": "loss", "max_length": {"batches": 1}})
         self.assert_state(described, "COMPLETED")
         self.assertIn("a class of model_def", log)
 

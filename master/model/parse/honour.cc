@@ -1,8 +1,13 @@
 // What this cluster does not act on, and what it could not keep up with.
+#include <optional>
+#include <set>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "master/model/entrypoint.h"
 #include "master/model/parse/read.h"
+#include "master/model/variables.h"
 #include <re2/re2.h>
 
 namespace det::model {
@@ -30,6 +35,11 @@ void CheckMounts(const ConfigNode& root, const ExperimentConfig& config,
            absl::StrCat("bind_mounts[", i, "].read_only"),
            "kept, but without effect: tasks are processes of the agent's machine, and "
            "the file system's rights alone keep them from writing"});
+    }
+    if (mount.propagation != BindMountConfig().propagation) {
+      warnings.push_back({list == nullptr ? root.where : list->items.at(i).where,
+                          absl::StrCat("bind_mounts[", i, "].propagation"),
+                          "kept, but without effect: tasks are processes and mount nothing"});
     }
     if (mount.container_path == mount.host_path || list == nullptr) continue;
     problems.push_back(
@@ -63,6 +73,120 @@ void CheckLogPolicies(const ConfigNode& root, const ExperimentConfig& config,
   }
 }
 
+// What a layer gave to a storage of another type, or older versions read, is not kept at all.
+void CheckIgnored(const ConfigNode& root, const ExperimentConfig& config,
+                  std::vector<Problem>& warnings) {
+  const auto warn = [&](const Field& field, const std::string& why) {
+    const ConfigNode* node = root.FindPath(field.path);
+    if (node == nullptr || node->is_null()) return;
+    warnings.push_back({node->where, field.path, absl::StrCat("without effect: ", why)});
+  };
+  for (const Field& field : Fields()) {
+    // The one with a default is the version, which rules judge.
+    if (field.role == Field::Role::kIgnored && field.default_json == nullptr) {
+      warn(field, field.warning != nullptr ? field.warning : "nothing reads it");
+    } else if (field.ignored_for != nullptr && !AppliesTo(field, config)) {
+      warn(field, absl::StrCat("it means nothing to ", field.ignored_for));
+    }
+  }
+}
+
+// Which names a task does not get as the user says.
+void CheckVariables(const ConfigNode& root, const ExperimentConfig& config,
+                    std::vector<Problem>& warnings) {
+  const auto& given = config.environment.variables;
+  std::set<std::string> taken;
+  for (const auto* list : {&given.cpu, &given.cuda, &given.rocm}) {
+    for (const std::string& entry : *list) {
+      const std::string_view name = VariableName(entry);
+      if (!IsUsersVariable(name)) taken.emplace(name);
+    }
+  }
+  if (taken.empty()) return;
+  constexpr char kPath[] = "environment.environment_variables";
+  warnings.push_back(
+      {WhereIs(root, kPath), kPath,
+       absl::StrCat("kept, but without effect: ", absl::StrJoin(taken, ", "),
+                    "; names that begin with DET_ are the cluster's own, and of them only ",
+                    absl::StrJoin(kUsersVariables, ", "), " are yours to set")});
+}
+
+// A number of records that a trial may be told to take at once and could not divide among so many
+// slots.
+std::optional<int64_t> Indivisible(const Hyperparameter& hparam, int64_t slots) {
+  std::vector<Value> values;
+  if (const auto* constant = std::get_if<ConstHparam>(&hparam.kind)) values = {constant->val};
+  if (const auto* some = std::get_if<CategoricalHparam>(&hparam.kind)) values = some->vals;
+  if (const auto* range = std::get_if<IntHparam>(&hparam.kind)) {
+    values.emplace_back(range->minval);
+    if (range->minval < range->maxval) values.emplace_back(range->minval + 1);
+  }
+  for (const Value& value : values) {
+    if (value.AsInt() != nullptr && *value.AsInt() % slots != 0) return *value.AsInt();
+  }
+  return std::nullopt;
+}
+
+void CheckBatchSize(const ConfigNode& root, const ExperimentConfig& config,
+                    std::vector<Problem>& warnings) {
+  const auto size = config.hyperparameters.find("global_batch_size");
+  if (size == config.hyperparameters.end()) return;
+  const int64_t least = std::max(1, config.resources.slots_per_trial);
+  const int64_t most = std::max<int64_t>(least, config.resources.max_slots_per_trial);
+  // Few numbers in a row divide a number: this ends soon.
+  for (int64_t slots = least; slots <= most; ++slots) {
+    const std::optional<int64_t> records = Indivisible(size->second, slots);
+    if (!records) continue;
+    constexpr char kPath[] = "hyperparameters.global_batch_size";
+    warnings.push_back({WhereIs(root, kPath), kPath,
+                        absl::StrCat(*records, " records cannot be divided evenly among ", slots,
+                                     " slots of a trial; a Trial class then refuses to train")});
+    return;
+  }
+}
+
+// Whether a Trial class trains: named as the entrypoint, or to one of the launchers in a command.
+bool RunsTrialClass(const Entrypoint& entrypoint) {
+  if (ParseTrialEntrypoint(entrypoint) || IsPythonEntrypoint(entrypoint)) return true;
+  const auto* argv = std::get_if<std::vector<std::string>>(&entrypoint);
+  const std::string command =
+      argv != nullptr ? absl::StrJoin(*argv, " ") : std::get<std::string>(entrypoint);
+  return absl::StrContains(command, "--trial") || absl::StrContains(command, "--class");
+}
+
+// What other programs are told and nobody holds them to.
+void CheckCommand(const ConfigNode& root, const ExperimentConfig& config,
+                  std::vector<Problem>& warnings) {
+  if (RunsTrialClass(config.entrypoint)) return;
+  for (const char* path : {"min_validation_period", "min_checkpoint_period", "checkpoint_policy",
+                           "perform_initial_validation", "records_per_epoch", "scheduling_unit"}) {
+    const Field& field = *FindField(path);
+    if (root.FindPath(path) == nullptr) continue;
+    if (FieldValue(field, config) == FieldValue(field, ExperimentConfig())) continue;
+    warnings.push_back({WhereIs(root, path), path,
+                        "kept, but without effect: Trial classes alone are held to it; a script "
+                        "decides by itself, and may look it up"});
+  }
+}
+
+// Trial classes do not own the loop: somebody has to say when it ends.
+void CheckLengthIsKnown(const ConfigNode& root, const ExperimentConfig& config,
+                        std::vector<Problem>& problems) {
+  const SearcherConfig& searcher = config.searcher;
+  const ConfigNode* node = root.Find("searcher");
+  if (node == nullptr || !node->is_map()) return;  // said already
+  if (!ParseTrialEntrypoint(config.entrypoint) && !IsPythonEntrypoint(config.entrypoint)) return;
+  if (searcher.max_length || IsAmong("batches|records|epochs", searcher.time_metric)) return;
+  problems.push_back(
+      {node->where, "searcher",
+       absl::StrCat("the entrypoint is a Trial class, which trains until it is told to stop: give "
+                    "max_length, for example {epochs: 3}, or max_time with a time_metric that is ",
+                    "batches, records or epochs",
+                    searcher.time_metric.empty()
+                        ? ""
+                        : absl::StrCat(" instead of ", searcher.time_metric))});
+}
+
 // Trials in C++ read less than others.
 void CheckTrialClass(const ConfigNode& root, const ExperimentConfig& config,
                      std::vector<Problem>& warnings) {
@@ -81,8 +205,13 @@ void CheckTrialClass(const ConfigNode& root, const ExperimentConfig& config,
 void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
                    std::vector<Problem>& problems, std::vector<Problem>& warnings) {
   const ExperimentConfig defaults;
+  const Field* const profiling = FindField("profiling.enabled");
+  const bool in_python =
+      RunsTrialClass(config.entrypoint) && !ParseTrialEntrypoint(config.entrypoint);
   for (const Field& field : Fields()) {
     if (field.warning == nullptr && field.refusal == nullptr) continue;
+    if (field.role == Field::Role::kIgnored) continue;
+    if (&field == profiling && in_python) continue;
     if (root.FindPath(field.path) == nullptr) continue;
     const Value value = FieldValue(field, config);
     if (value == FieldValue(field, defaults)) continue;
@@ -94,6 +223,11 @@ void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
     }
   }
   CheckMounts(root, config, problems, warnings);
+  CheckIgnored(root, config, warnings);
+  CheckVariables(root, config, warnings);
+  CheckBatchSize(root, config, warnings);
+  CheckCommand(root, config, warnings);
+  CheckLengthIsKnown(root, config, problems);
   CheckTrialClass(root, config, warnings);
   CheckLogPolicies(root, config, problems);
   if (config.resources.weight == 0) {

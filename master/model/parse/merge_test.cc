@@ -141,6 +141,9 @@ TEST(MergeTest, AProblemIsNamedByTheLayerItCameFrom) {
   EXPECT_THAT(message, HasSubstr("policy:1: resources.weight: expected a number"));
   EXPECT_THAT(message, HasSubstr("c.yaml:3: debug: expected true or false, found 3"));
   EXPECT_THAT(message, HasSubstr("--config preemption_timeout: preemption_timeout: expected"));
+  defaults.below = {{"master", "checkpoint_storage: {save_trial_best: 2}"}};
+  EXPECT_THAT(ParseExperimentConfig("", "c.yaml", {}, defaults).status().ToString(),
+              HasSubstr("c.yaml: is empty"));
   defaults.below = {{"template broken", "a: ["}};
   EXPECT_THAT(ParseExperimentConfig(kMinimal, "c.yaml", {}, defaults).status().ToString(),
               HasSubstr("template broken:1: not valid YAML"));

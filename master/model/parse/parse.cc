@@ -71,11 +71,12 @@ absl::StatusOr<ExperimentConfig> ParseExperimentConfig(std::string_view yaml,
   const std::string source = path.empty() ? "configuration" : path;
   DET_ASSIGN_OR_RETURN(ConfigNode own, ReadYaml(yaml, source, true));
   DET_RETURN_IF_ERROR(CheckIsMap(own, source));
-  if (own.is_null() && overrides.empty() && defaults.below.empty()) {
+  const bool empty = own.is_null() && overrides.empty();
+  DET_ASSIGN_OR_RETURN(ConfigNode root, Stack(std::move(own), overrides, defaults));
+  if (empty && root.Find("entrypoint") == nullptr && root.Find("searcher") == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat(source, ": is empty; it needs at least entrypoint and searcher"));
   }
-  DET_ASSIGN_OR_RETURN(ConfigNode root, Stack(std::move(own), overrides, defaults));
   // What concerns the whole is said without a line.
   root.where = source;
   std::vector<Problem> problems, soft;

@@ -62,6 +62,10 @@ void CheckConditions(const SearchSpace& space, const std::vector<WrittenConditio
 // What the table cannot say: rules between fields (rules.cc). Settles what follows from them.
 void CheckRules(const ConfigNode& root, ExperimentConfig& config, std::vector<Problem>& problems);
 
+// The part of them that is about `checkpoint_storage`, which stands in the master's file too.
+void CheckStorage(const ConfigNode& root, CheckpointStorageConfig& storage,
+                  std::vector<Problem>& problems);
+
 // What this cluster does not act on: said as a warning where leaving it out does no harm, as a
 // problem where something would silently be lost (honour.cc).
 void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,

@@ -75,7 +75,8 @@ ExperimentConfig RandomConfig(base::Rng& rng) {
     c.hyperparameters.emplace(absl::StrCat("p", i), RandomHparam(rng, 3));
   }
   c.searcher = {.name = coin() ? "single" : "random", .metric = "m", .smaller_is_better = coin()};
-  if (coin()) c.searcher.max_length = RandomLength(rng, 1);
+  const bool is_class = std::holds_alternative<std::string>(c.entrypoint);
+  if (is_class || coin()) c.searcher.max_length = RandomLength(rng, 1);
   if (c.searcher.name == "random") {
     c.searcher.max_trials = rng.UniformInt(1, 1'000'000);
     c.searcher.max_concurrent_trials = rng.UniformInt(0, 1'000'000);

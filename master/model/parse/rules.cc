@@ -18,6 +18,65 @@ bool LeavesItsDirectory(const fs::path& relative) {
   return normal.is_absolute() || (!normal.empty() && *normal.begin() == "..");
 }
 
+class StorageRules {
+ public:
+  StorageRules(const ConfigNode& root, CheckpointStorageConfig& storage,
+               std::vector<Problem>& problems)
+      : root_(root), storage_(storage), problems_(problems) {}
+
+  void Check() {
+    if (storage_.type == "shared_fs") return CheckSharedFs();
+    if (storage_.type == "directory" &&
+        root_.FindPath("checkpoint_storage.container_path") != nullptr) {
+      CheckAbsolute("container_path", storage_.container_path);
+    }
+    for (const std::string& part : std::vector<std::string>(absl::StrSplit(storage_.prefix, '/'))) {
+      if (part == "..") Add("prefix", "holds \"..\"; name the place itself");
+    }
+    if (storage_.type != "azure") return;
+    if (storage_.connection_string.empty() == storage_.account_url.empty()) {
+      Add("", "azure needs one of connection_string and account_url");
+    }
+    if (!storage_.credential.empty() && storage_.account_url.empty()) {
+      Add("credential", "goes with account_url, which is missing");
+    }
+  }
+
+ private:
+  void Add(const std::string& member, std::string text) {
+    const std::string path = absl::StrCat("checkpoint_storage", member.empty() ? "" : ".", member);
+    const ConfigNode* node = root_.FindPath(path);
+    problems_.push_back({node == nullptr ? root_.where : node->where, path, std::move(text)});
+  }
+
+  void CheckAbsolute(const std::string& member, const std::string& value) {
+    if (value.empty()) return Add(member, "required; an absolute path");
+    if (!fs::path(value).is_absolute()) {
+      Add(member, absl::StrCat("\"", value, "\" is relative; start it with /"));
+    }
+  }
+
+  void CheckSharedFs() {
+    CheckAbsolute("host_path", storage_.host_path);
+    if (!storage_.host_path.starts_with('/') || storage_.storage_path.empty()) return;
+    fs::path below = storage_.storage_path;
+    if (below.is_absolute()) {
+      below = below.lexically_normal().lexically_relative(
+          fs::path(storage_.host_path).lexically_normal());
+    }
+    if (below.empty() || LeavesItsDirectory(below)) {
+      return Add("storage_path", absl::StrCat("\"", storage_.storage_path, "\" leaves host_path ",
+                                              storage_.host_path));
+    }
+    below = below.lexically_normal();
+    storage_.storage_path = below == "." ? "" : below.string();
+  }
+
+  const ConfigNode& root_;
+  CheckpointStorageConfig& storage_;
+  std::vector<Problem>& problems_;
+};
+
 class Rules {
  public:
   Rules(const ConfigNode& root, ExperimentConfig& config, std::vector<Problem>& problems)
@@ -29,7 +88,7 @@ class Rules {
     CheckLength();
     CheckSearcher();
     if (config_.searcher.name == "grid") CheckGrid("hyperparameters", config_.hyperparameters);
-    CheckStorage();
+    CheckStorage(root_, config_.checkpoint_storage, problems_);
     CheckTask();
     if (config_.workspace.empty() != config_.project.empty()) {
       Add(config_.workspace.empty() ? "project" : "workspace",
@@ -126,49 +185,6 @@ class Rules {
     }
   }
 
-  void CheckAbsolute(const std::string& path, const std::string& value) {
-    if (value.empty()) return Add(path, "required; an absolute path");
-    if (!fs::path(value).is_absolute()) {
-      Add(path, absl::StrCat("\"", value, "\" is relative; start it with /"));
-    }
-  }
-
-  void CheckStorage() {
-    const CheckpointStorageConfig& storage = config_.checkpoint_storage;
-    if (storage.type == "shared_fs") return CheckSharedFs();
-    if (storage.type == "directory" && IsGiven("checkpoint_storage.container_path")) {
-      CheckAbsolute("checkpoint_storage.container_path", storage.container_path);
-    }
-    for (const std::string& part : std::vector<std::string>(absl::StrSplit(storage.prefix, '/'))) {
-      if (part == "..") Add("checkpoint_storage.prefix", "holds \"..\"; name the place itself");
-    }
-    if (storage.type != "azure") return;
-    if (storage.connection_string.empty() == storage.account_url.empty()) {
-      Add("checkpoint_storage", "azure needs one of connection_string and account_url");
-    }
-    if (!storage.credential.empty() && storage.account_url.empty()) {
-      Add("checkpoint_storage.credential", "goes with account_url, which is missing");
-    }
-  }
-
-  void CheckSharedFs() {
-    CheckpointStorageConfig& storage = config_.checkpoint_storage;
-    CheckAbsolute("checkpoint_storage.host_path", storage.host_path);
-    if (!storage.host_path.starts_with('/') || storage.storage_path.empty()) return;
-    fs::path below = storage.storage_path;
-    if (below.is_absolute()) {
-      below = below.lexically_normal().lexically_relative(
-          fs::path(storage.host_path).lexically_normal());
-    }
-    if (below.empty() || LeavesItsDirectory(below)) {
-      return Add(
-          "checkpoint_storage.storage_path",
-          absl::StrCat("\"", storage.storage_path, "\" leaves host_path ", storage.host_path));
-    }
-    below = below.lexically_normal();
-    storage.storage_path = below == "." ? "" : below.string();
-  }
-
   // The i-th item of a list, as messages call it.
   void AddItem(const std::string& list, size_t i, const std::string& member, std::string text) {
     const ConfigNode* node = root_.FindPath(list);
@@ -238,6 +254,11 @@ class Rules {
 };
 
 }  // namespace
+
+void CheckStorage(const ConfigNode& root, CheckpointStorageConfig& storage,
+                  std::vector<Problem>& problems) {
+  StorageRules(root, storage, problems).Check();
+}
 
 void CheckRules(const ConfigNode& root, ExperimentConfig& config, std::vector<Problem>& problems) {
   Rules(root, config, problems).Check();

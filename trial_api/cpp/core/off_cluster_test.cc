@@ -94,6 +94,19 @@ TEST_F(OffClusterTest, TrainingConfigIsParsed) {
             std::string::npos);
 }
 
+TEST_F(OffClusterTest, AMaxTimeInAUnitIsALength) {
+  const auto length = [](const char* searcher) {
+    return ParseTrainingConfig(std::string(R"({"searcher": )") + searcher + "}").max_length;
+  };
+  const auto epochs = length(R"({"max_time": 3, "time_metric": "epochs", "max_length": null})");
+  ASSERT_TRUE(epochs.has_value());
+  EXPECT_EQ(epochs->unit, Length::Unit::kEpochs);
+  EXPECT_EQ(epochs->count, 3);
+  EXPECT_EQ(length(R"({"max_time": 8, "time_metric": "records"})")->unit, Length::Unit::kRecords);
+  EXPECT_FALSE(length(R"({"max_time": 3, "time_metric": "hours"})").has_value());
+  EXPECT_FALSE(length(R"({"time_metric": "epochs"})").has_value());
+}
+
 TEST_F(OffClusterTest, LengthsAreParsed) {
   EXPECT_EQ(ParseLength("3 epochs").unit, Length::Unit::kEpochs);
   EXPECT_EQ(ParseLength("1 batch").count, 1);

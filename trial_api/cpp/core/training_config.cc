@@ -103,6 +103,15 @@ void ParseSearcher(const Json& searcher, TrainingConfig* config) {
   }
   if (const Json* length = Find(searcher, "max_length")) {
     config->max_length = LengthFrom("searcher.max_length", *length);
+    return;
+  }
+  // A search that counts in a metric which the controller itself reports.
+  const Json* time = Find(searcher, "max_time");
+  const Json* unit = Find(searcher, "time_metric");
+  if (time == nullptr || unit == nullptr || !unit->is_string()) return;
+  if (*unit == "batches" || *unit == "records" || *unit == "epochs") {
+    config->max_length =
+        Length{*UnitNamed(unit->get<std::string>()), IntFrom("searcher.max_time", *time, 1)};
   }
 }
 

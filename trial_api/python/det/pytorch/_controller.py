@@ -311,7 +311,7 @@ class Controller:
         """And how long training has gone on, as a search measures it. The Trial's own keep their
         names."""
         steps, size = self._progress.steps_completed, self._training.records_per_batch
-        per_epoch = self._context._batches_per_epoch
+        per_epoch = self._schedule.epoch or self._context._batches_per_epoch
         lengths = {
             "batches": steps,
             "epochs": steps / per_epoch if per_epoch else float(self._progress.epoch),

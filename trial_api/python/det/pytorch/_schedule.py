@@ -7,7 +7,7 @@ import dataclasses
 import json
 from typing import Any, Dict, List, Optional
 
-from det.pytorch._units import Batch, Epoch, TrainUnit
+from det.pytorch._units import Batch, Epoch, TrainUnit, configured_epoch
 
 
 @dataclasses.dataclass
@@ -47,7 +47,8 @@ class Progress:
 class Schedule:
     """When training ends, and when it reports, validates and saves. None: only at the end.
 
-    rungs: where a search compares trials.
+    rungs: where a search compares trials. epoch: batches of what the search calls an epoch; None:
+    a pass over the data.
     """
 
     max_length: TrainUnit
@@ -56,6 +57,7 @@ class Schedule:
     checkpoint: Optional[TrainUnit] = None
     initial_validation: bool = False
     rungs: Optional[TrainUnit] = None
+    epoch: Optional[int] = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.max_length.value, int):
@@ -97,7 +99,10 @@ class Schedule:
 
 
 def rungs_from_config(
-    lengths: List[int], searcher: Dict[str, Any], global_batch_size: Optional[int]
+    lengths: List[int],
+    searcher: Dict[str, Any],
+    global_batch_size: Optional[int],
+    records_per_epoch: int = 0,
 ) -> Optional[TrainUnit]:
     """The rungs of a search, which measures in the unit of searcher.max_length or time_metric."""
     if not lengths:
@@ -105,7 +110,10 @@ def rungs_from_config(
     max_length = searcher.get("max_length")
     unit = next(iter(max_length)) if isinstance(max_length, dict) else searcher.get("time_metric")
     if unit == "epochs":
-        return Epoch(frozenset(lengths))
+        epoch = configured_epoch(records_per_epoch, global_batch_size)
+        if epoch is None:
+            return Epoch(frozenset(lengths))
+        return Batch(frozenset(length * epoch for length in lengths))
     if unit == "records" and global_batch_size:  # Rounded up, so that they are reached.
         return Batch(frozenset(-(-length // global_batch_size) for length in lengths))
     return Batch(frozenset(lengths))

@@ -14,7 +14,7 @@ from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._controller import Controller
 from det.pytorch._schedule import Schedule, rungs_from_config
 from det.pytorch._trial import PyTorchTrial
-from det.pytorch._units import Batch, Epoch, TrainUnit, unit_from_config
+from det.pytorch._units import Batch, TrainUnit, configured_epoch, unit_from_config
 
 _POLICIES = ("best", "all", "none")
 
@@ -103,7 +103,8 @@ class Trainer:
 
         Args:
             checkpoint_period, validation_period: how often, besides at the end.
-            max_length: how long; None: on the cluster searcher.max_length of the configuration.
+            max_length: how long; None: on the cluster searcher.max_length of the configuration, or
+                searcher.max_time where its time_metric is batches, records or epochs.
             reporting_period: of training's metrics.
             checkpoint_policy: also after a validation: "best", "all" or "none". Off the cluster
                 "best" is "all".
@@ -128,6 +129,7 @@ class Trainer:
             checkpoint=checkpoint_period,
             initial_validation=step_zero_validation,
             rungs=self._rungs(),
+            epoch=self._configured_epoch(),
         )
         if profiling_enabled:
             self.configure_profiler()
@@ -146,20 +148,38 @@ class Trainer:
         size = self._context.get_hparams().get("global_batch_size")
         return size if isinstance(size, int) else None
 
+    def _records_per_epoch(self) -> int:
+        return int(self._context.get_experiment_config().get("records_per_epoch") or 0)
+
+    def _configured_epoch(self) -> Optional[int]:
+        size = self._global_batch_size()
+        # Without a size nothing is counted in such epochs, or whatever is has complained.
+        return configured_epoch(self._records_per_epoch(), size) if size else None
+
+    def _unit(self, value: Any, field: str) -> Optional[TrainUnit]:
+        return unit_from_config(value, field, self._global_batch_size(), self._records_per_epoch())
+
     def _max_length(self, given: Optional[TrainUnit]) -> TrainUnit:
         if given is None:
-            told = self._searcher().get("max_length")
-            given = unit_from_config(told, "searcher.max_length", self._global_batch_size())
+            searcher = self._searcher()
+            time, unit = searcher.get("max_time"), searcher.get("time_metric")
+            if searcher.get("max_length") is not None:
+                given = self._unit(searcher["max_length"], "searcher.max_length")
+            elif time is not None and unit in ("batches", "records", "epochs"):
+                given = self._unit({unit: time}, "searcher.max_time")
         if given is None:
             raise ValueError(
                 "how long to train is not said: give fit() a max_length, for example Epoch(3), or "
-                "the configuration a searcher.max_length"
+                "the configuration a searcher.max_length, or a max_time with a time_metric that is "
+                "batches, records or epochs"
             )
         return given
 
     def _rungs(self) -> Optional[TrainUnit]:
         lengths = self._info.trial.validate_at if self._info and self._info.trial else []
-        return rungs_from_config(lengths, self._searcher(), self._global_batch_size())
+        return rungs_from_config(
+            lengths, self._searcher(), self._global_batch_size(), self._records_per_epoch()
+        )
 
     def _whole(self, latest: Optional[str]) -> Optional[str]:
         """The trial's newest is compared with what was saved; if damaged, an earlier one."""
@@ -186,14 +206,14 @@ def run_trial_class(cls: Any) -> None:
     frequency = _optimizations.read(config).aggregation_frequency
     with init(aggregation_frequency=frequency) as context:
         trainer = Trainer(cls(context), context)
-        size = trainer._global_batch_size()
 
         def period(field: str) -> Optional[TrainUnit]:
-            return unit_from_config(config.get(field), field, size)
+            return trainer._unit(config.get(field), field)
 
         trainer.fit(
             checkpoint_period=period("min_checkpoint_period"),
-            validation_period=period("min_validation_period") or Epoch(1),
+            validation_period=period("min_validation_period")
+            or trainer._unit({"epochs": 1}, "min_validation_period"),
             reporting_period=Batch(int(config.get("scheduling_unit") or 100)),
             checkpoint_policy=str(config.get("checkpoint_policy") or "best"),
             latest_checkpoint=info.latest_checkpoint,

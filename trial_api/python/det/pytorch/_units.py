@@ -39,11 +39,27 @@ class Epoch(TrainUnit):
     """Passes over the training data."""
 
 
+def configured_epoch(records_per_epoch: int, global_batch_size: Optional[int]) -> Optional[int]:
+    """Batches of what the configuration calls an epoch; None: a pass over the data.
+
+    Raises:
+        ValueError: it is told in records, and nobody says how many a batch has.
+    """
+    if not records_per_epoch:
+        return None
+    if not global_batch_size:
+        raise ValueError(
+            f"records_per_epoch is {records_per_epoch}: it needs the hyperparameter "
+            "global_batch_size; or leave it out, for epochs as long as the data"
+        )
+    return max(1, records_per_epoch // global_batch_size)
+
+
 def unit_from_config(
-    value: Any, field: str, global_batch_size: Optional[int]
+    value: Any, field: str, global_batch_size: Optional[int], records_per_epoch: int = 0
 ) -> Optional[TrainUnit]:
     """What a length in an experiment's configuration says: 100, {batches: 100}, {epochs: 3} or
-    {records: 1000}; None where it is absent or 0.
+    {records: 1000}; None where it is absent or 0. records_per_epoch: the configuration's.
 
     Raises:
         ValueError: naming `field`, if it is none of these.
@@ -58,7 +74,8 @@ def unit_from_config(
             if count == 0:
                 return None
             if unit == "epochs":
-                return Epoch(count)
+                batches = configured_epoch(records_per_epoch, global_batch_size)
+                return Epoch(count) if batches is None else Batch(count * batches)
             if unit == "batches":
                 return Batch(count)
             if global_batch_size:

@@ -83,6 +83,29 @@ class EntrypointTest(unittest.TestCase):
         train = self.run_class(NetTrial, min_validation_period=None)
         self.assertEqual([steps for steps, _ in train.of("validation", "error")], [0, 7, 14, 21])
 
+    def test_epochs_are_as_long_as_the_configuration_says(self):
+        searcher = {**CONFIG["searcher"], "max_length": {"epochs": 5}}
+        train = self.run_class(
+            NetTrial, records_per_epoch=40, searcher=searcher, min_validation_period=None
+        )
+        # Two batches of 16 each, though the data has seven; 2: a rung at one epoch.
+        validated = [steps for steps, _ in train.of("validation", "error")]
+        self.assertEqual(validated, [0, 2, 4, 6, 8, 10])
+        epochs = [epochs for _, epochs in train.of("validation", "epochs")]
+        self.assertEqual(epochs, [0, 1, 2, 3, 4, 5])
+
+    def test_a_search_that_counts_in_a_metric_of_its_own_ends_it(self):
+        for unit, time, ends in (("batches", 9, 9), ("records", 32, 2), ("epochs", 2, 14)):
+            with self.subTest(unit=unit):
+                searcher = {"metric": "error", "max_time": time, "time_metric": unit}
+                train = self.run_class(NetTrial, searcher=searcher)
+                self.assertEqual(train.of("validation", "error")[-1][0], ends)
+
+    def test_a_search_that_counts_in_something_else_is_no_end(self):
+        searcher = {"metric": "error", "max_time": 2, "time_metric": "hours"}
+        with self.assertRaisesRegex(ValueError, "how long to train is not said: .* time_metric"):
+            self.run_class(NetTrial, searcher=searcher)
+
     def test_a_field_that_is_wrong_is_named(self):
         with self.assertRaisesRegex(ValueError, "searcher.max_length is 'long'"):
             self.run_class(NetTrial, searcher={"max_length": "long"})

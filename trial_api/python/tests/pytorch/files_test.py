@@ -144,6 +144,13 @@ class UnitTest(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "^f is "):
                 unit_from_config(value, "f", 64)
 
+    def test_epochs_of_so_many_records(self):
+        self.assertEqual(unit_from_config({"epochs": 3}, "f", 64, 1000), dp.Batch(45))
+        self.assertEqual(unit_from_config({"epochs": 3}, "f", 64, 10), dp.Batch(3))
+        self.assertEqual(unit_from_config({"batches": 3}, "f", None, 1000), dp.Batch(3))
+        with self.assertRaisesRegex(ValueError, "records_per_epoch is 1000: .* global_batch_size"):
+            unit_from_config({"epochs": 3}, "f", None, 1000)
+
     def test_nonsense_is_refused(self):
         for value in (0, -1):
             with self.assertRaises(ValueError):
