@@ -258,7 +258,7 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
     if (!adopted.ok()) return End(adopted.status(), /*stop_tasks=*/false);
     for (const RunningTask& task : *adopted) {
       DET_LOG(INFO) << "task taken up" << base::Field("allocation", task.allocation);
-      Handle(TaskAdopted{task.allocation, task.slots});
+      Handle(TaskAdopted{task.allocation, task.slots, task.fraction});
     }
     link_->Connect();
   }

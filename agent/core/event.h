@@ -32,6 +32,7 @@ struct AckReports {
 struct TaskAdopted {
   AllocationId allocation;
   std::vector<int> slots;
+  double fraction = 1;
 };
 struct TaskStarted {
   AllocationId allocation;

@@ -1,10 +1,32 @@
 #include "agent/core/supervisor.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 namespace det::agent {
+namespace {
+
+// What tasks have of each slot.
+class Taken {
+ public:
+  void Add(const std::vector<int>& slots, double fraction) {
+    for (const int slot : slots) parts_[slot] += fraction;
+  }
+  bool LeaveRoom(const std::vector<int>& slots, double fraction) const {
+    return std::all_of(slots.begin(), slots.end(), [&](int slot) {
+      const auto part = parts_.find(slot);
+      return part == parts_.end() || part->second + fraction <= 1 + kRounding;
+    });
+  }
+
+ private:
+  // The master counts in millionths.
+  static constexpr double kRounding = 1e-4;
+  std::map<int, double> parts_;
+};
+
+}  // namespace
 
 std::vector<Action> Supervisor::Apply(const Event& event, absl::Time now) {
   Actions actions;
@@ -56,6 +78,7 @@ void Supervisor::On(const StartTask& order, absl::Time now, Actions& actions) {
     return;
   }
   tasks_[id].slots = order.spec.slots;
+  tasks_[id].fraction = order.spec.fraction;
   held_.push_back(order.spec);
   StartHeld(actions);
 }
@@ -83,7 +106,8 @@ void Supervisor::On(const AckReports& ack, absl::Time, Actions& actions) {
 }
 
 void Supervisor::On(const TaskAdopted& news, absl::Time, Actions&) {
-  tasks_[news.allocation] = {.state = State::kStarting, .slots = news.slots};
+  tasks_[news.allocation] = {
+      .state = State::kStarting, .slots = news.slots, .fraction = news.fraction};
 }
 
 void Supervisor::On(const TaskStarted& news, absl::Time now, Actions& actions) {
@@ -155,15 +179,14 @@ void Supervisor::Kill(const AllocationId& id, Task& task, Actions& actions) {
 }
 
 void Supervisor::StartHeld(Actions& actions) {
-  std::set<int> taken;
+  Taken taken;
   for (const auto& [id, task] : tasks_) {
-    if (HasProcess(task)) taken.insert(task.slots.begin(), task.slots.end());
+    if (HasProcess(task)) taken.Add(task.slots, task.fraction);
   }
   std::vector<TaskSpec> waiting;
   for (TaskSpec& spec : std::exchange(held_, {})) {
-    const bool free = std::none_of(spec.slots.begin(), spec.slots.end(),
-                                   [&](int slot) { return taken.contains(slot); });
-    taken.insert(spec.slots.begin(), spec.slots.end());
+    const bool free = taken.LeaveRoom(spec.slots, spec.fraction);
+    taken.Add(spec.slots, spec.fraction);
     if (free) {
       tasks_.at(spec.allocation).state = State::kStarting;
       actions.emplace_back(StartProcess{std::move(spec)});

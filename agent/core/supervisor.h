@@ -12,9 +12,10 @@
 //                                                                   remembered among the last 1000
 //
 // A stop asked for in Starting or Running terminates at once and kills when its grace is over.
-// Held: a process of another task still has one of the slots, or an earlier held task wants it. So
-// it is when the master gave that other task up while this agent was out of its reach.
-// A task is forgotten by the driver once its logs are stored and its end is acknowledged.
+// Held: processes of other tasks still have too much of one of the slots, or earlier held tasks
+// want it; tasks that ask for a fraction share a slot as far as their parts go into it. So it is
+// when the master gave that other task up while this agent was out of its reach. A task is
+// forgotten by the driver once its logs are stored and its end is acknowledged.
 //
 // PURE.
 #ifndef AGENT_CORE_SUPERVISOR_H_
@@ -61,6 +62,7 @@ class Supervisor {
   struct Task {
     State state = State::kHeld;
     std::vector<int> slots;
+    double fraction = 1;  // of each
     int pid = 0;
     TaskExit exit;
     absl::Time exit_time;

@@ -25,6 +25,12 @@ TaskSpec Spec(const AllocationId& id, std::vector<int> slots = {0, 1}) {
   return spec;
 }
 
+TaskSpec Part(const AllocationId& id, double fraction) {
+  TaskSpec spec = Spec(id, {0});
+  spec.fraction = fraction;
+  return spec;
+}
+
 absl::Time At(double seconds) { return kStart + absl::Seconds(seconds); }
 
 // One line per action, so that a test reads like a transcript.
@@ -102,6 +108,16 @@ INSTANTIATE_TEST_SUITE_P(
                {3, TaskExited{kA, kKilled}, "flush 1.1.0; start 2.2.0"},
                {4, LogsPosted{kA}, "#2 1.1.0 exited 137"},
                {5, AckReports{2}, "forget 1.1.0"}}},
+        Story{"LetsTasksShareASlotAsFarAsTheirPartsGoIntoIt",
+              {{0, TaskAdopted{kA, {0}, 0.5}, ""},
+               {0, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
+               {1, StartTask{Part(kB, 0.5)}, "start 2.2.0"},
+               {2, StartTask{Part(kC, 0.2)}, ""},
+               {3, TaskExited{kA, kOk}, "flush 1.1.0; start 3.3.0"},
+               {4, LogsPosted{kA}, "#2 1.1.0 exited 0"},
+               {5, StartTask{Spec(AllocationId("4.4.0"), {0})}, ""},
+               // It would fit, but who came before it wants the whole.
+               {6, StartTask{Part(AllocationId("5.5.0"), 0.3)}, ""}}},
         Story{"ReportsAnEndThatNobodySaw",
               {{0, TaskAdopted{kA, {0}}, ""},
                {0, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},

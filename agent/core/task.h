@@ -45,6 +45,7 @@ struct TaskSpec {
   AllocationId allocation;
   std::string task_id;
   std::vector<int> slots;
+  double fraction = 1;  // of each slot: others may have the rest
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;
   std::vector<RunFile> files;
@@ -56,6 +57,7 @@ struct TaskSpec {
 struct RunningTask {
   AllocationId allocation;
   std::vector<int> slots;
+  double fraction = 1;
   friend bool operator==(const RunningTask&, const RunningTask&) = default;
 };
 

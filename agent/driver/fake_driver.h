@@ -23,6 +23,7 @@ struct FakeTasks {
   struct Task {
     std::map<std::string, std::string> script;
     std::vector<int> slots;
+    double fraction = 1;
     int pid = 0;  // 0: not begun
     absl::Time begun;
     bool delivered = false;
@@ -48,7 +49,7 @@ class FakeDriver final : public Driver {
   absl::StatusOr<std::vector<RunningTask>> Adopt() override {
     std::vector<RunningTask> adopted;
     for (const auto& [id, task] : tasks_->tasks) {
-      adopted.push_back({id, task.slots});
+      adopted.push_back({id, task.slots, task.fraction});
       loop_->Post([tasks = tasks_, id = id] { Tell(*tasks, id); });
     }
     return adopted;
@@ -57,7 +58,7 @@ class FakeDriver final : public Driver {
   void Start(const TaskSpec& spec) override {
     starts_.push_back(spec);
     FakeTasks::Task& task = tasks_->tasks[spec.allocation];
-    task = {.script = Script(spec.argv), .slots = spec.slots};
+    task = {.script = Script(spec.argv), .slots = spec.slots, .fraction = spec.fraction};
     loop_->Post([tasks = tasks_, loop = loop_, id = spec.allocation] { Begin(tasks, loop, id); });
   }
 

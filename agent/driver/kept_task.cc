@@ -203,6 +203,7 @@ absl::StatusOr<Launch> KeptTask::MakeLaunch() const {
                 .work_dir = folders_.work,
                 .mark = ProcessMark(options_.work_dir, allocation_),
                 .slots = spec_->slots,
+                .fraction = spec_->fraction,
                 .spool_limit = options_.spool_limit,
                 .group = "",
                 .mounts = {}};

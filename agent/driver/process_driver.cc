@@ -44,7 +44,7 @@ class RealProcessDriver final : public ProcessDriver {
         fs::remove_all(folder, error);
         continue;
       }
-      adopted.push_back({allocation, launched->slots});
+      adopted.push_back({allocation, launched->slots, launched->fraction});
       strays.spared.push_back(launched->mark);
       tasks_.emplace(allocation, std::make_unique<KeptTask>(allocation, options_));
     }

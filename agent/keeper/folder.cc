@@ -54,6 +54,7 @@ std::string Encode(const Launch& launch) {
   for (const std::string& word : launch.argv) add('a', word);
   for (const std::string& entry : launch.env) add('e', entry);
   for (const int slot : launch.slots) add('s', absl::StrCat(slot));
+  if (launch.fraction < 1) add('p', absl::StrFormat("%.17g", launch.fraction));
   add('w', launch.work_dir);
   add('m', launch.mark);
   add('l', absl::StrCat(launch.spool_limit));
@@ -89,6 +90,8 @@ absl::StatusOr<Launch> DecodeLaunch(absl::string_view text) {
     } else if (entry[0] == 't' && !launch.mounts.empty()) {
       launch.mounts.back().to = value;
     } else if (entry[0] == 'b' && absl::SimpleAtoi(value, &launch.memory)) {
+      continue;
+    } else if (entry[0] == 'p' && absl::SimpleAtod(value, &launch.fraction)) {
       continue;
     } else if (entry[0] == 's' && absl::SimpleAtoi(value, &slot)) {
       launch.slots.push_back(slot);

@@ -35,6 +35,7 @@ struct Launch {
   std::string work_dir;
   std::string mark;  // TaskProcesses::mark
   std::vector<int> slots;
+  double fraction = 1;              // of each slot
   int64_t spool_limit = 0;          // bytes of output kept
   std::string group;                // its control group (control_group.h); empty: none
   std::vector<base::Mount> mounts;  // what it sees elsewhere than others do

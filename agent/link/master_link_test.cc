@@ -2,6 +2,7 @@
 #include "agent/link/master_link.h"
 
 #include <chrono>
+#include <cmath>
 #include <future>
 #include <limits>
 #include <utility>
@@ -250,6 +251,11 @@ TEST(Messages, TaskSpec) {
                           .context_hash = "hash",
                           .session_token = "token"};
   EXPECT_EQ(FromProto(proto), expected);
+  for (const auto& [fraction, of_each_slot] :
+       {std::pair(0.5, 0.5), {0.0, 1.0}, {-1.0, 1.0}, {7.0, 1.0}, {std::nan(""), 1.0}}) {
+    proto.set_fraction(fraction);
+    EXPECT_EQ(FromProto(proto).fraction, of_each_slot) << fraction;
+  }
 }
 
 TEST(Messages, GraceIsNeverNonsense) {

@@ -95,6 +95,8 @@ TaskSpec FromProto(const v1::TaskSpec& proto) {
   spec.allocation = AllocationId(proto.allocation_id());
   spec.task_id = proto.task_id();
   spec.slots.assign(proto.slots().begin(), proto.slots().end());
+  // Anything but a part of a slot means all of it.
+  if (proto.fraction() > 0 && proto.fraction() < 1) spec.fraction = proto.fraction();
   spec.argv.assign(proto.argv().begin(), proto.argv().end());
   spec.env.insert(proto.env().begin(), proto.env().end());
   for (const v1::RunFile& file : proto.files()) {

@@ -128,6 +128,7 @@ wire::MasterMessage ToMessage(const cluster::StartTask& order, const std::string
   task->set_allocation_id(order.spec.allocation.value());
   task->set_task_id(order.spec.task.value());
   for (const int slot : order.spec.slots) task->add_slots(slot);
+  if (order.spec.fraction < 1) task->set_fraction(order.spec.fraction);
   for (const std::string& word : order.spec.argv) task->add_argv(word);
   task->mutable_env()->insert(order.spec.env.begin(), order.spec.env.end());
   for (const auto& [path, content] : order.spec.files) {

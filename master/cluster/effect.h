@@ -22,6 +22,7 @@ struct TaskSpec {
   model::AllocationId allocation;
   model::TaskId task;
   std::vector<int> slots;
+  double fraction = 1;  // of each slot: others may have the rest
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;
   std::map<std::string, std::string> files;  // below the run directory

@@ -180,6 +180,7 @@ TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation&
   spec.allocation = allocation.id;
   spec.task = allocation.task;
   spec.slots = share.placement.slots;
+  spec.fraction = allocation.fraction;
   spec.argv = MakeArgv(experiment.config->entrypoint);
   spec.env = MakeEnv(state, experiment, trial, allocation, share.placement);
   spec.files["info/trial.json"] = MakeTrialInfo(entry, trial, allocation).ToJson();

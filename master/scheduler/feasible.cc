@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -19,7 +21,14 @@ struct Room {
   int slots = 0;         // of the right kind, with enough cpus and memory for each
   int right_device = 0;  // of the right kind
   bool place = false;    // for a gang without slots
+  int64_t cpus = 0;      // thousandths; of a node with the right kind
+  int64_t memory = 0;
 };
+
+// Where a node does not count it, there is always enough.
+int64_t Most(const Counted& counted) {
+  return counted.total < 0 ? std::numeric_limits<int64_t>::max() : counted.total;
+}
 
 bool Enough(const Counted& counted, int64_t needed) {
   return counted.total < 0 || counted.total >= needed;
@@ -45,6 +54,10 @@ Room RoomOn(const NodeState& node, const GangClass& c, bool all_nodes) {
   if (shape.memory > 0 && node.memory.total >= 0) {
     room.slots = static_cast<int>(std::min<int64_t>(room.slots, node.memory.total / shape.memory));
   }
+  if (shape.slots == 0 || room.right_device > 0) {
+    room.cpus = Most(node.cpus);
+    room.memory = Most(node.memory);
+  }
   room.place =
       node.places.total > 0 && Enough(node.cpus, shape.cpus) && Enough(node.memory, shape.memory);
   return room;
@@ -56,6 +69,8 @@ struct Rooms {
   int64_t right_device = 0;
   int most_right_device = 0;
   bool place = false;
+  int64_t most_cpus = 0;  // of one node
+  int64_t most_memory = 0;
   std::map<int, int> nodes_of;  // slots: nodes with exactly so many
 };
 
@@ -65,6 +80,8 @@ void AddRoom(const PoolState& pool, const Room& room, Rooms& rooms) {
   rooms.right_device += room.right_device;
   rooms.most_right_device = std::max(rooms.most_right_device, room.right_device);
   rooms.place = rooms.place || room.place;
+  rooms.most_cpus = std::max(rooms.most_cpus, room.cpus);
+  rooms.most_memory = std::max(rooms.most_memory, room.memory);
   if (room.slots > 0 && room.slots == room.right_device && !pool.config.heterogeneous) {
     ++rooms.nodes_of[room.slots];
   }
@@ -101,6 +118,30 @@ int LargestThatFits(const PoolState& pool, const Rooms& rooms, const Shape& shap
   return most;
 }
 
+// Of what no node has enough even for a single slot: how much one has at most. "" for none.
+std::string MoreThanAnyHas(const Rooms& rooms, const Shape& shape) {
+  std::vector<std::string> most;
+  if (shape.cpus > rooms.most_cpus) {
+    most.push_back(absl::StrCat(static_cast<double>(rooms.most_cpus) / 1000, " cpus"));
+  }
+  if (shape.memory > rooms.most_memory) {
+    most.push_back(absl::StrCat(Bytes(rooms.most_memory), " of memory"));
+  }
+  return most.empty() ? "" : absl::StrCat(" has more than ", absl::StrJoin(most, " and "));
+}
+
+// The devices of the nodes that gangs of the class may run on.
+std::string DevicesFor(const PoolState& pool, const GangClass& c) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < pool.nodes.size(); ++i) {
+    if (!c.blocked.empty() && c.blocked[i]) continue;
+    for (const SlotState& slot : pool.nodes[i]->slots) {
+      names.insert(DeviceName(pool.devices[static_cast<size_t>(slot.device)]));
+    }
+  }
+  return names.empty() ? "no devices" : absl::StrJoin(names, ", ");
+}
+
 }  // namespace
 
 bool CanHold(const NodeState& node, const GangClass& c) {
@@ -131,14 +172,14 @@ std::string WhyInfeasible(const PoolState& pool, const GangClass& c) {
   }
   const Rooms rooms = RoomIn(pool, c, /*all_nodes=*/true, [](const Rooms&) { return false; });
   const std::string blocked = c.blocked.empty() ? "" : " that it may run on";
+  const std::string rest = c.blocked.empty() ? "" : " without the blocked agents";
   if (shape.slots == 0) {
-    return absl::StrCat(needs, "; no agent of pool ", pool.name, blocked, " takes such tasks");
+    const std::string more = MoreThanAnyHas(rooms, shape);
+    return absl::StrCat(needs, "; no agent of pool ", pool.name, blocked,
+                        more.empty() ? " takes such tasks" : more);
   }
   if (rooms.right_device == 0 && (!shape.device.empty() || shape.slot_type >= 0)) {
-    std::vector<std::string> has;
-    for (const auto& device : pool.devices) has.push_back(DeviceName(device));
-    return absl::StrCat(needs, "; pool ", pool.name, " has ",
-                        has.empty() ? "no devices" : absl::StrJoin(has, ", "));
+    return absl::StrCat(needs, "; pool ", pool.name, rest, " has ", DevicesFor(pool, c));
   }
   const int most = LargestThatFits(pool, rooms, shape);
   const std::string at_most = most == 0
@@ -147,14 +188,15 @@ std::string WhyInfeasible(const PoolState& pool, const GangClass& c) {
                                                  shape.single_node ? " on one agent" : "");
   if (shape.slots <= (shape.single_node ? rooms.most_right_device : rooms.right_device) &&
       (shape.cpus > 0 || shape.memory > 0)) {
+    const std::string more = MoreThanAnyHas(rooms, shape);
     return absl::StrCat(needs, "; no agent of pool ", pool.name, blocked,
-                        " has so much for each slot", at_most);
+                        more.empty() ? " has so much for each slot" : more, at_most);
   }
   if (shape.single_node) {
     return absl::StrCat(needs, " on one agent; the largest agent of pool ", pool.name, blocked,
                         " has ", rooms.most_right_device);
   }
-  return absl::StrCat(needs, "; pool ", pool.name, blocked, " has ", rooms.right_device,
+  return absl::StrCat(needs, "; pool ", pool.name, rest, " has ", rooms.right_device,
                       " in all, and ", rooms.most_right_device, " on one agent",
                       most == rooms.right_device ? "" : at_most);
 }

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
+#include "master/scheduler/fewest_switches.h"
+
 namespace det::scheduler {
 namespace {
-
-constexpr int kTooMany = std::numeric_limits<int>::max();
 
 struct Candidate {
   int usable = 0;
@@ -67,26 +65,7 @@ std::vector<Candidate> All(const PoolState& pool, const GangClass& c, Horizon h)
   return nodes;
 }
 
-// How many nodes it takes, `counts[u]` of which hold u slots.
-int NodesNeeded(const std::vector<int>& counts, int slots) {
-  int nodes = 0;
-  for (auto usable = static_cast<int>(counts.size()) - 1; usable > 0 && slots > 0; --usable) {
-    const int used = std::min(counts[static_cast<size_t>(usable)], (slots + usable - 1) / usable);
-    nodes += used;
-    slots -= std::min(slots, used * usable);
-  }
-  return slots > 0 ? kTooMany : nodes;
-}
-
-int64_t Sum(const std::vector<int>& counts) {
-  int64_t sum = 0;
-  for (size_t usable = 0; usable < counts.size(); ++usable) {
-    sum += static_cast<int64_t>(usable) * counts[usable];
-  }
-  return sum;
-}
-
-using Counts = std::vector<std::vector<int>>;
+using Counts = std::vector<NodesBySize>;
 
 Counts CountsBySwitch(const PoolState& pool, const std::vector<Candidate>& nodes) {
   Counts counts(pool.switches.size());
@@ -101,35 +80,6 @@ Counts CountsBySwitch(const PoolState& pool, const std::vector<Candidate>& nodes
   return counts;
 }
 
-// The switches below which `nodes` nodes suffice: the fullest one alone, or the emptiest together.
-std::vector<int> FewestSwitches(const std::vector<const std::vector<int>*>& counts, int nodes,
-                                int slots) {
-  int best = -1;
-  int64_t least = 0;
-  for (int s = 0; s < static_cast<int>(counts.size()); ++s) {
-    const auto& here = *counts[static_cast<size_t>(s)];
-    const int64_t sum = Sum(here);
-    if (sum < slots || (best >= 0 && sum >= least) || NodesNeeded(here, slots) != nodes) continue;
-    best = s;
-    least = sum;
-  }
-  if (best >= 0) return {best};
-  std::vector<std::pair<int64_t, int>> order;
-  for (int s = 0; s < static_cast<int>(counts.size()); ++s) {
-    order.emplace_back(-Sum(*counts[static_cast<size_t>(s)]), s);
-  }
-  std::sort(order.begin(), order.end());
-  std::vector<int> chosen, together;
-  for (const auto& [minus_sum, s] : order) {
-    const auto& here = *counts[static_cast<size_t>(s)];
-    chosen.push_back(s);
-    if (together.size() < here.size()) together.resize(here.size());
-    for (size_t usable = 0; usable < here.size(); ++usable) together[usable] += here[usable];
-    if (NodesNeeded(together, slots) == nodes) break;
-  }
-  return chosen;
-}
-
 }  // namespace
 
 std::optional<Fitting> SpreadOverFewest(const PoolState& pool, const GangClass& c, int slots,
@@ -142,7 +92,7 @@ std::optional<Fitting> SpreadOverFewest(const PoolState& pool, const GangClass& 
 
   Counts own;
   if (!plain) own = CountsBySwitch(pool, all);
-  std::vector<const std::vector<int>*> counts;
+  std::vector<const NodesBySize*> counts;
   for (int s = 0; s < static_cast<int>(pool.switches.size()); ++s) {
     counts.push_back(plain ? &c.view(h).OfSwitch(s) : &own[static_cast<size_t>(s)]);
   }

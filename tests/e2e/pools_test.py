@@ -58,6 +58,42 @@ class AgentTest(SchedulingTestCase):
         self.assertIn("agent-0", self.agents_of(short))
 
 
+class BrokenHardwareTest(SchedulingTestCase):
+    agents, slots = 1, 1
+    LINE = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus."
+
+    def slot(self):
+        return self.home.json("slot", "list")["agents"][0]["slots"]["0"]
+
+    def test_a_slot_whose_runs_fail_in_a_row_is_put_aside_until_somebody_enables_it(self):
+        mended = self.path("mended")
+        experiment = self.create(1, f"[ -e {mended} ] || {{ echo '{self.LINE}'; exit 1; }}",
+                                 max_restarts=9)
+        eventually(lambda: self.slot().get("quarantined"), "a quarantine")
+        listed = self.home.det("slot", "list").stdout
+        self.assertIn("quarantined", listed)
+        self.assertIn("fallen off the bus", listed)
+        csv = self.home.det("slot", "list", "--csv").stdout
+        self.assertIn("quarantined", csv)
+        agent = self.home.json("agent", "list")["agents"][0]
+        self.assertTrue(agent["slots"]["0"]["quarantined"])
+        self.waits(experiment)
+        trial = self.home.first_trial(experiment)
+        self.assertEqual(2, trial["restarts"], "neither before the second failure, nor later")
+        self.assertIn("det slot enable agent-0 0", self.log(experiment))
+        # Nobody else gets it either, and what was decided holds over a restart.
+        other = self.create(1, "echo begun")
+        self.waits(other)
+        self.home.kill("master")
+        self.home.up(self.agents, self.slots)
+        self.assertTrue(self.slot()["quarantined"])
+        self.home.write("mended", "")
+        self.home.det("slot", "enable", "agent-0", 0)
+        for each in (experiment, other):
+            self.assert_state(self.home.finish(each), "COMPLETED")
+        self.assertNotIn("quarantined", self.home.det("slot", "list").stdout)
+
+
 class PoolTest(SchedulingTestCase):
     def test_pools_are_made_changed_and_removed_while_it_runs(self):
         self.home.det("resource-pool", "create", "night", "policy=fair_share", "hold-after=1h",

@@ -136,6 +136,42 @@ class PreemptionTest(SchedulingTestCase):
         self.assertEqual(1, len(self.home.first_trial(holder)["runs"]))
 
 
+class SharedDeviceTest(SchedulingTestCase):
+    agents, slots = 1, 2
+
+    def half(self, me, other):
+        """Says what it holds, and begins only once the other has done so too."""
+        return self.create(0.5, f"echo $DET_SLOT_IDS > {self.path(me)}.new; "
+                                f"mv {self.path(me)}.new {self.path(me)}; "
+                                f"until [ -e {self.path(other)} ]; do sleep 0.05; done; echo begun; "
+                                f"until [ -e {self.path('halves-may-end')} ]; do sleep 0.05; done")
+
+    def read(self, flag):
+        with open(self.path(flag), encoding="utf-8") as f:
+            return f.read().strip()
+
+    def test_two_halves_run_on_one_device_at_the_same_time(self):
+        path = self.home.write("half.yaml", job(resources={"slots_per_trial": 0.5}))
+        said = self.home.det("experiment", "create", path, self.home.context(), code=1).stderr
+        self.assertIn("does not share devices", said)
+        self.home.det("resource-pool", "set", "default", "shared-devices=true")
+        halves = [self.half("one", "two"), self.half("two", "one")]
+        for each in halves:
+            self.begun(each)
+        self.assertEqual("[0]", self.read("one"))
+        self.assertEqual("[0]", self.read("two"))
+        slots = self.home.json("slot", "list")["agents"][0]["slots"]
+        self.assertEqual(2, len(slots["0"]["containers"]))
+        self.assertNotIn("container", slots["1"])
+        # The other device is whole still, the shared one is for no more than it has.
+        whole = self.create()
+        self.begun(whole)
+        self.waits(self.create(0.2), "0.2 of a slot")
+        self.home.write("halves-may-end", "")
+        for each in halves:
+            self.assert_state(self.home.finish(each), "COMPLETED")
+
+
 class QuotaTest(SchedulingTestCase):
     def tearDown(self):
         super().tearDown()
