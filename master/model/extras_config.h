@@ -17,7 +17,7 @@ struct OptimizationsConfig {
   int64_t aggregation_frequency = 1;
   bool average_aggregated_gradients = true;
   bool average_training_metrics = true;
-  bool gradient_compression = false;
+  std::string gradient_compression = "none";
   std::string grad_updates_size_file;
   std::string mixed_precision = "O0";
   int64_t tensor_fusion_threshold = 64;  // MB

@@ -114,6 +114,9 @@ std::string FieldTable::Expected(const Field& field) const {
       return "a list of NAME=value, or a map of such lists for cpu, cuda, rocm";
     case Field::Shape::kDevices:
       return "a list of maps or of \"host:container[:mode]\"";
+    case Field::Shape::kCompression:
+      return absl::StrCat("true, false, or one of ",
+                          absl::StrJoin(SplitWords(field.choices), ", "));
     default:
       break;
   }

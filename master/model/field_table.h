@@ -41,6 +41,7 @@ struct Field {
     kDevices,      // items "host:container[:mode]"
     kLabels,       // {label: true}
     kLogPolicies,  // {pattern, action: {type}}, {pattern, actions: [...]}
+    kCompression,  // true, false
   };
   const char* path;
   const char* description;

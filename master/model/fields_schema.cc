@@ -174,6 +174,8 @@ Value WithShorterForms(const Field& field, Value schema) {
     }
     case Field::Shape::kLabels:
       return AnyOf({std::move(schema), MapOfThese(Object{{"type", "boolean"}})});
+    case Field::Shape::kCompression:
+      return AnyOf({std::move(schema), Object{{"type", "boolean"}}});
     case Field::Shape::kLogPolicies: {
       Object& item = *object["items"].MutableObject();
       Object& properties = *item["properties"].MutableObject();

@@ -45,6 +45,12 @@ TEST(MergeTest, FollowsTheRuleOfEachField) {
       {"{max_restarts: 1}", "{max_restarts: null}", R"({"max_restarts":1})"},
       {"{max_restarts: null}", "{max_restarts: 3}", R"({"max_restarts":3})"},
       {"{resources: {priority: 3}}", "{resources: null}", R"({"resources":{"priority":3}})"},
+      // Older forms are what they stand for.
+      {"{optimizations: {gradient_compression: int8}}",
+       "{optimizations: {gradient_compression: true}}",
+       R"({"optimizations":{"gradient_compression":"float16"}})"},
+      {"{optimizations: {gradient_compression: false}}", "{}",
+       R"({"optimizations":{"gradient_compression":"none"}})"},
       // Lists that append, or replace by key.
       {"{bind_mounts: [{host_path: /a, container_path: /x}, {host_path: /b, container_path: /y}]}",
        "{bind_mounts: [{host_path: /c, container_path: /x}, {host_path: /d, container_path: /z}]}",

@@ -459,6 +459,8 @@ TEST(TaskTest, RefusesWhatIsWrong) {
           {"retention_policy: {log_retention_days: -2}", "expected an integer from -1 to 32767"},
           {"profiling: {begin_on_batch: 5, end_after_batch: 3}", "3 is less than begin_on_batch 5"},
           {"optimizations: {aggregation_frequency: 0}", "expected an integer >= 1, found 0"},
+          {"optimizations: {gradient_compression: int4}",
+           "expected true, false, or one of none, float16, bfloat16, int8"},
           {"optimizations: {mixed_precision: O4}", "expected one of O0, O1, O2, O3"},
           {"slurm: {slots_per_nod: 2}", "did you mean slots_per_node?"},
           {"pbs: {pbsbatch_args: x}", "pbs.pbsbatch_args: expected a list of strings, found \"x\""},

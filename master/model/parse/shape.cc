@@ -116,6 +116,12 @@ void ModernizeLogPolicy(ConfigNode& policy) {
   if (!name.is_null()) SetMember(policy, "name", std::move(name));
 }
 
+// Older versions had one kind of it.
+void NameCompression(ConfigNode& node) {
+  const bool* wanted = node.is_scalar() ? node.scalar.AsBool() : nullptr;
+  if (wanted != nullptr) node = TextAt(node.where, *wanted ? "float16" : "none");
+}
+
 void Reshape(Field::Shape shape, ConfigNode& node) {
   switch (shape) {
     case Field::Shape::kPlain:
@@ -129,6 +135,8 @@ void Reshape(Field::Shape shape, ConfigNode& node) {
       return;
     case Field::Shape::kLabels:
       return ListLabels(node);
+    case Field::Shape::kCompression:
+      return NameCompression(node);
     case Field::Shape::kLogPolicies:
       for (ConfigNode& item : node.items) ModernizeLogPolicy(item);
       return;
