@@ -21,21 +21,32 @@ class PlayedAgent {
  public:
   PlayedAgent(World& world, const std::string& id, int slots, const std::string& token = "agent",
               const std::string& incarnation = "one", const std::string& version = "1.2.0")
+      : PlayedAgent(world, Registration(id, slots, incarnation, version), token) {}
+  PlayedAgent(World& world, const wire::Register& registration, const std::string& token = "agent")
       : context_(token),
-        id_(id),
+        id_(registration.agent_id()),
         stub_(wire::AgentHub::NewStub(world.channel())),
         stream_(stub_->Connect(&context_)) {
     wire::AgentMessage message;
-    message.mutable_register_()->set_agent_id(id);
-    message.mutable_register_()->set_version(version);
-    message.mutable_register_()->set_incarnation(incarnation);
-    message.mutable_register_()->set_address("10.0.0.1");
-    for (int i = 0; i < slots; ++i) message.mutable_register_()->add_slots()->set_id(i);
+    *message.mutable_register_() = registration;
     stream_->Write(message);
   }
   ~PlayedAgent() {
     context_.TryCancel();
     if (!ended_) (void)End();
+  }
+
+  // What such an agent says of itself.
+  static wire::Register Registration(const std::string& id, int slots,
+                                     const std::string& incarnation = "one",
+                                     const std::string& version = "1.2.0") {
+    wire::Register registration;
+    registration.set_agent_id(id);
+    registration.set_version(version);
+    registration.set_incarnation(incarnation);
+    registration.set_address("10.0.0.1");
+    for (int i = 0; i < slots; ++i) registration.add_slots()->set_id(i);
+    return registration;
   }
 
   // The next order that is no acknowledgement.

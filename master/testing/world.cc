@@ -9,7 +9,8 @@
 
 namespace det::master {
 
-World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patience)
+World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patience,
+             agents::Topology topology)
     : store_(std::move(database)) {
   if (!store_.people().GetUserByName("admin").ok()) {
     EXPECT_TRUE(store_.people()
@@ -22,7 +23,10 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   Session("user", store::SessionRecord::Kind::kUser);
   Session("agent", store::SessionRecord::Kind::kAgent);
   hub_ = std::make_unique<agents::AgentHub>(
-      agents::HubOptions{.cluster_id = "c", .version = "1.2.0", .patience = patience},
+      agents::HubOptions{.cluster_id = "c",
+                         .version = "1.2.0",
+                         .patience = patience,
+                         .topology = std::move(topology)},
       agents::HubDeps{
           .store = &store_,
           .authenticator = &authenticator_,

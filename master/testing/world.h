@@ -32,7 +32,7 @@ namespace det::master {
 class World {
  public:
   explicit World(std::shared_ptr<store::FakeDatabase> database,
-                 absl::Duration patience = absl::Hours(1));
+                 absl::Duration patience = absl::Hours(1), agents::Topology topology = {});
   ~World();
 
   // Of "admin", unless another is named.
