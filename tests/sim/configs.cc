@@ -42,7 +42,7 @@ std::shared_ptr<const model::ExperimentConfig> MakeRepeatableConfig(uint64_t see
   const char* const kSearches[] = {"random", "random", "asha", "asha", "adaptive_asha"};
   search.name = kSearches[rng.UniformInt(0, 4)];
   search.metric = "loss";
-  search.sampler = search.name == "random" && rng.UniformInt(0, 1) == 0 ? "tpe" : "random";
+  search.sampler = rng.UniformInt(0, 1) == 0 ? "tpe" : "random";
   search.max_length = model::Length{model::Length::Unit::kBatches, rng.UniformInt(4, 8)};
   search.max_trials = rng.UniformInt(2, 6);
   search.max_concurrent_trials = 1;

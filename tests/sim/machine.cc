@@ -48,7 +48,9 @@ void Machine::Up(std::function<void()> arrive) {
 }
 
 void Machine::Connect() {
-  if (stream_ != 0) return;
+  // A dead one connects when it lives again, with a new supervisor: what a stream of its own brought
+  // it meanwhile nobody would have heard.
+  if (stream_ != 0 || !agent_lives_) return;
   if (stage_.now() < away_until_) {
     return After(away_until_ - stage_.now(), [this] { Connect(); });
   }
