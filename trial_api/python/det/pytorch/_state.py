@@ -174,7 +174,8 @@ def _check_count(found: int, wanted: int, what: str, where: str) -> None:
 
 def restore_rank(folder: pathlib.Path, context: PyTorchTrialContext) -> List[Dict[str, Any]]:
     """The random state of this rank, gradients that had no step yet, and what compressing them left
-    out; gives its metrics since the last report. A rank that the checkpoint does not know keeps the state that it has."""
+    out; gives its metrics since the last report. A rank that the checkpoint does not know keeps the
+    state that it has."""
     path = folder / f"rank_{context._ranks.rank}.safetensors"
     if not path.exists():
         return []
