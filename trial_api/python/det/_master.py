@@ -6,6 +6,7 @@ import gzip
 import http.client
 import json
 import os
+import re
 import socket
 import ssl
 import sys
@@ -90,13 +91,12 @@ class Master:
     @classmethod
     def of_task(cls, info: ClusterInfo) -> Master:
         """As the task's environment says."""
-        patience = os.environ.get("DET_MASTER_PATIENCE")
         master = cls(
             [info.master_url] + [url for url in info.masters if url != info.master_url],
             {"Authorization": f"Bearer {info.session_token}"},
             info.master_cert_file,
             info.master_cert_name,
-            float(patience) if patience else None,
+            _patience_of_task(),
             task=True,
         )
         master._allocation = info.allocation_id
@@ -297,3 +297,16 @@ def _words(text: bytes) -> str:
         return str(error.get("error") or error.get("message") or error.get("reason"))
     except (ValueError, KeyError, TypeError, AttributeError):
         return text.decode(errors="replace").strip()[:500] or "no reason was given"
+
+
+def _patience_of_task() -> Optional[int]:
+    """Whole seconds, as Trials in C++ read the same variable; absent or below 0: no limit."""
+    told = os.environ.get("DET_MASTER_PATIENCE")
+    if told is None:
+        return None
+    if not re.fullmatch(r"\s*[+-]?[0-9]+\s*", told, re.ASCII):
+        raise ValueError(
+            f"$DET_MASTER_PATIENCE is {told!r}: give whole seconds, or leave it out to wait forever"
+        )
+    seconds = int(told)
+    return seconds if seconds >= 0 else None

@@ -33,6 +33,18 @@ class MasterTest(unittest.TestCase):
             with self.assertRaisesRegex(MasterError, "127.0.0.1.* does not answer: starting"):
                 master.get("/x")
 
+    def test_patience_of_a_task_is_whole_seconds_as_in_cpp(self):
+        info = mock.Mock(master_url=self.master.url, masters=[], master_cert_file=None)
+        info.master_cert_name = None
+        for told, patience in (("0", 0), (" 60 ", 60), ("-1", None)):
+            with mock.patch.dict(os.environ, {"DET_MASTER_PATIENCE": told}):
+                with Master.of_task(info) as master:
+                    self.assertEqual(patience, master.patience)
+        for told in ("0.5", "", "soon", "1_0"):
+            with mock.patch.dict(os.environ, {"DET_MASTER_PATIENCE": told}):
+                with self.assertRaisesRegex(ValueError, "DET_MASTER_PATIENCE is .* whole seconds"):
+                    Master.of_task(info)
+
     def test_refusals_are_told_in_the_master_s_words(self):
         self.master.answers["/x"] = refusal(404, 5, "there is no x")
         self.master.answers["/over"] = refusal(400, 9, "the allocation has ended")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 import torch.distributed as dist
@@ -25,7 +25,8 @@ def compress(model: DistributedDataParallel, form: str, device: torch.device) ->
         _check_bfloat16(device)
         model.register_comm_hook(None, default_hooks.bf16_compress_hook)
     elif form == "int8":
-        model.register_comm_hook(ErrorFeedback(), byte_hook)
+        model._det_feedback = ErrorFeedback()
+        model.register_comm_hook(model._det_feedback, byte_hook)
     model._det_compressed = True
 
 
@@ -41,8 +42,7 @@ def _check_bfloat16(device: torch.device) -> None:
 
 class ErrorFeedback:
     """What this rank's rounding has left out, by parameter; it is added to the next gradient. Never
-    more than half a level, of the bucket's greatest number / 127. Not in checkpoints: a resumed
-    run begins without."""
+    more than half a level, of the bucket's greatest number / 127. Checkpoints have it, by rank."""
 
     def __init__(self) -> None:
         self._left: Dict[torch.Tensor, torch.Tensor] = {}
@@ -62,6 +62,23 @@ class ErrorFeedback:
         for parameter, part in zip(parameters, left.split(sizes)):
             self._left[parameter] = part
         return levels, scale
+
+    def save(self, model: torch.nn.Module) -> List[Optional[torch.Tensor]]:
+        """In the order of the model's parameters; None: nothing was left out."""
+        return [self._left.get(parameter) for parameter in model.parameters()]
+
+    def load(self, model: torch.nn.Module, left: List[Optional[torch.Tensor]]) -> None:
+        """What save() gave, in another process."""
+        self._left = {
+            parameter: part.to(parameter.device)
+            for parameter, part in zip(model.parameters(), left)
+            if part is not None
+        }
+
+
+def feedback_of(model: torch.nn.Module) -> Optional[ErrorFeedback]:
+    """None: its gradients are not sent in bytes."""
+    return getattr(model, "_det_feedback", None)
 
 
 def quantize(numbers: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:

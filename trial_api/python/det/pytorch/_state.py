@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional
 import torch
 
 from det._errors import CheckpointError
-from det.pytorch import _legacy, _parallel, _random, _snapshot
+from det.pytorch import _compression, _legacy, _parallel, _random, _snapshot
 from det.pytorch._callback import Callbacks
 from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._schedule import Progress
@@ -87,6 +87,9 @@ def take_rank(
     progress = context._progress
     if progress and progress.steps_completed % context._aggregation_frequency:
         own["gradients"] = [[p.grad for p in model.parameters()] for model in context.models]
+    feedbacks = [_compression.feedback_of(model) for model in context.models]
+    if any(feedbacks):
+        own["feedback"] = [f and f.save(model) for f, model in zip(feedbacks, context.models)]
     snapshot.take_tree(f"rank_{context._ranks.rank}.safetensors", own)
 
 
@@ -170,8 +173,9 @@ def _check_count(found: int, wanted: int, what: str, where: str) -> None:
 
 
 def restore_rank(folder: pathlib.Path, context: PyTorchTrialContext) -> List[Dict[str, Any]]:
-    """The random state of this rank, and gradients that had no step yet; gives its metrics since
-    the last report. A rank that the checkpoint does not know keeps the state that it has."""
+    """The random state of this rank, gradients that had no step yet, and what compressing them left
+    out; gives its metrics since the last report. A rank that the checkpoint does not know keeps the
+    state that it has."""
     path = folder / f"rank_{context._ranks.rank}.safetensors"
     if not path.exists():
         return []
@@ -179,6 +183,10 @@ def restore_rank(folder: pathlib.Path, context: PyTorchTrialContext) -> List[Dic
     for model, gradients in zip(context.models, own.get("gradients", [])):
         for parameter, gradient in zip(model.parameters(), gradients):
             parameter.grad = None if gradient is None else gradient.to(parameter.device)
+    for model, left in zip(context.models, own.get("feedback", [])):
+        feedback = _compression.feedback_of(model)
+        if feedback and left:
+            feedback.load(model, left)
     _random.set_state(own["random"])
     return list(own["metrics"])
 

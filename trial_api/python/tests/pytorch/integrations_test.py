@@ -7,6 +7,7 @@ import sys
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 from det import core
 from trials import Preempts, RecordingTrain
@@ -23,7 +24,14 @@ stand_in("lightning")
 stand_in("lightning.pytorch")
 stand_in("lightning.pytorch.loggers", Logger=type("Logger", (), {}))
 
-from det.lightning import DetLogger  # noqa: E402
+stand_in("lightning.pytorch.plugins")
+stand_in(
+    "lightning.pytorch.plugins.environments",
+    ClusterEnvironment=type("ClusterEnvironment", (), {}),
+)
+
+from det.launch._layout import Layout  # noqa: E402
+from det.lightning import DetEnvironment, DetLogger  # noqa: E402
 from det.transformers import DetCallback  # noqa: E402
 
 
@@ -127,3 +135,21 @@ class IntegrationTest(unittest.TestCase):
             ("validation", 10, {"val_loss": 2.0}),
         ]
         self.assertEqual(self.context.train.reports, expected)
+
+    def test_lightning_finds_what_the_launcher_says(self):
+        told = Layout(["10.0.0.1", "10.0.0.2"], [2, 3], node=1).environment(local_rank=2)
+        with mock.patch.dict(os.environ, {**told, "MASTER_PORT": "29400"}, clear=True):
+            self.assertTrue(DetEnvironment.detect())
+            found = DetEnvironment()
+            found.set_world_size(1)
+            found.set_global_rank(0)
+            self.assertEqual((found.world_size(), found.global_rank()), (5, 4))
+            self.assertEqual((found.local_rank(), found.node_rank()), (2, 1))
+            self.assertEqual((found.main_address, found.main_port), ("10.0.0.1", 29400))
+            self.assertTrue(found.creates_processes_externally)
+
+    def test_lightning_without_the_launcher_says_what_to_do(self):
+        with mock.patch.dict(os.environ, {}, clear=True):
+            self.assertFalse(DetEnvironment.detect())
+            with self.assertRaisesRegex(RuntimeError, "RANK is not set: .*det.launch"):
+                DetEnvironment()

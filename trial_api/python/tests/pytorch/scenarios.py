@@ -130,9 +130,9 @@ class DrawingTrial(NoisyTrial):
         return metrics
 
 
-def resumed(storage):
+def resumed(storage, **more):
     storage += "/resumed"
-    options = dict(max_length=dp.Batch(30), frequency=2, reporting_period=dp.Batch(4))
+    options = dict(max_length=dp.Batch(30), frequency=2, reporting_period=dp.Batch(4), **more)
     whole = run(DrawingTrial, **options)
     drawn = torch.rand(()).item()
     first = run(DrawingTrial, storage=storage, preempt_at=8, **options)
@@ -146,6 +146,10 @@ def resumed(storage):
         "weights": of(second)["weights"],
         "drawn": drawn,
     }
+
+
+def resumed_in_bytes(storage):
+    return resumed(storage + "/bytes", optimizations={"gradient_compression": "int8"})
 
 
 def preempted(_storage):
@@ -219,6 +223,7 @@ SCENARIOS = {
         stream,
         elastic,
         resumed,
+        resumed_in_bytes,
         preempted,
         stopped_by_the_second,
         reduced,
