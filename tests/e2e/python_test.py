@@ -2,6 +2,7 @@
 """Training scripts with our own Python package, which a task finds without any installation."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -51,6 +52,30 @@ with det.core.init() as context:
     else:
         if ranks.is_chief:
             assert abs(context.train.get_experiment_best_validation() - 1 / 4) < 1e-6
+"""
+
+# Saves three, and waits for a file before it deletes the first two.
+DELETES = """
+import os, sys, time
+import det
+from det import core
+
+with core.init() as context:
+    uuids = []
+    for step in (1, 2, 3):
+        with context.checkpoint.store_path({"steps_completed": step}) as (path, uuid):
+            (path / "state").write_text(str(step))
+        uuids.append(uuid)
+    context.train.flush()
+    print("saved", *uuids, flush=True)
+    while not os.path.exists(sys.argv[1]):
+        time.sleep(0.02)
+    for number, uuid in enumerate(uuids[:2], 1):
+        try:
+            context.checkpoint.delete(uuid)
+            print(f"number {number} is gone", flush=True)
+        except Exception as error:
+            print(f"number {number}: {error}", flush=True)
 """
 
 INVALID = """
@@ -204,6 +229,27 @@ class OneAgentTest(ScriptTestCase):
             self.assertEqual([1, 2, 3, 4], self.steps(trial, group))
         [saved] = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
         self.assertEqual(4, saved["metadata"]["steps_completed"])  # The others have had their time.
+
+    def test_a_script_deletes_its_checkpoints_but_none_that_a_version_holds(self):
+        flag = os.path.join(self.home.folder, "delete")
+        experiment = self.home.create(job(entrypoint=f"python3 train.py {flag}"),
+                                      self.home.context({"train.py": DELETES}))
+        trial = self.home.first_trial(experiment)["id"]
+        self.says(trial, "saved ")
+        held, free = re.search("saved (\\S+) (\\S+)", self.home.trial_log(trial)).groups()
+        self.home.det("model", "create", "kept")
+        self.home.det("model", "register-version", "kept", held)
+        self.home.write(flag, "")
+        self.assert_state(self.home.finish(experiment), "COMPLETED")
+        log = self.home.trial_log(trial)
+        self.assertIn(f"number 1: checkpoint {held} stays: a version of a model holds it", log)
+        self.assertIn("number 2 is gone", log)
+        into = os.path.join(self.home.folder, "kept")
+        self.home.det("checkpoint", "download", held, "-o", into)
+        with open(os.path.join(into, "state"), encoding="utf-8") as f:
+            self.assertEqual("1", f.read())
+        self.assertNotEqual(0, self.home.det("checkpoint", "download", free, "-o", into + "2",
+                                             code=None).returncode)
 
     def test_a_pytorch_trial_goes_on_from_within_an_epoch(self):
         config = job(

@@ -255,6 +255,23 @@ class CheckpointTest(unittest.TestCase):
         context.delete(uuid)
         self.assertEqual([], os.listdir(self.base))
         self.assertEqual([uuid], self.told.deleted_ones)
+        with self.assertRaisesRegex(CheckpointError, "there is no checkpoint"):
+            context.delete(uuid)
+
+    def test_nothing_is_taken_before_the_master_has_said_so(self):
+        uuid, context = self.save(1), self.context()
+        seen = []
+
+        def die(_uuid):
+            seen.extend(os.listdir(self.base))
+            raise KeyboardInterrupt
+
+        with mock.patch.object(self.told, "deleted", die):
+            with self.assertRaises(KeyboardInterrupt):
+                context.delete(uuid)
+        self.assertEqual([uuid], seen)
+        with self.context().restore_path(uuid):  # What the next run cleans away is not it.
+            pass
 
     def test_what_an_earlier_run_left_half_written_goes(self):
         Storage(self.base, "o").begin("12345678-1234-1234-1234-123456789abc", 0)

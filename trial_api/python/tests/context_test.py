@@ -9,6 +9,7 @@ import unittest
 from contextlib import redirect_stderr
 
 import det
+from det._errors import CheckpointError
 from det.core import EarlyExitReason, PreemptMode, ProfilerContext
 from det.core._profiler import Machine, mean
 from fake_master import SERVICE, as_task, fake_master, refusal
@@ -118,6 +119,13 @@ class ClusterTest(unittest.TestCase):
             context.train.report_training_metrics(1, {"loss": 1})
             with context.checkpoint.store_path({"steps_completed": 1}) as (path, uuid):
                 (path / "state").write_text("x")
+            state = {"checkpoint": {"state": "STATE_COMPLETED"}}
+            self.master.answers["/api/v1/checkpoints/" + uuid] = state
+            with self.assertRaisesRegex(CheckpointError, f"{uuid} stays: a version of a model"):
+                context.checkpoint.delete(uuid)
+            with context.checkpoint.restore_path(uuid):
+                pass
+            state["checkpoint"]["state"] = "STATE_DELETED"
             context.checkpoint.delete(uuid)
         paths = [path.rpartition("/")[2] for _, path, _ in self.master.calls]
         self.assertLess(paths.index("ReportMetrics"), paths.index("ReportCheckpoint"))
@@ -125,7 +133,7 @@ class ClusterTest(unittest.TestCase):
         self.assertEqual((uuid, 1, {"steps_completed": 1}),
                          (checkpoint["uuid"], checkpoint["stepsCompleted"], checkpoint["metadata"]))
         self.assertEqual({"state", "metadata.json", "manifest.json"}, set(checkpoint["resources"]))
-        self.assertEqual([{"checkpoints": [{"uuid": uuid, "resources": {"resources": {}}}]}],
+        self.assertEqual([{"checkpoints": [{"uuid": uuid, "resources": {"resources": {}}}]}] * 2,
                          self.master.bodies("/api/v1/checkpoints"))
 
     def test_the_best_validation(self):

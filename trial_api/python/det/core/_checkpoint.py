@@ -196,13 +196,12 @@ class CheckpointContext:
         return self._storage.metadata(storage_id)
 
     def delete(self, storage_id: str) -> None:
-        """All of its files. Refused while something holds it."""
-        self._storage.hide(storage_id)
-        try:
-            self._registry.deleted(storage_id)
-        except BaseException:
-            self._storage.unhide(storage_id)
-            raise
+        """All of its files. Refused, with a CheckpointError, while something holds it: a version of
+        a model, or who is to go on from it."""
+        self._storage.require(storage_id)
+        # First the word of who knows all that hold it. Should this process die behind it, the
+        # master removes the files.
+        self._registry.deleted(storage_id)
         self._storage.remove(storage_id)
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, Mapping, Optional
 
+from det._errors import CheckpointError
 from det._master import Master
 from det.core import _json
 from det.core._report_queue import CHECKPOINT, ReportQueue
@@ -27,7 +28,7 @@ class Registry:
         print(f"WARNING: {why}; goes on from {instead}", flush=True)
 
     def deleted(self, uuid: str) -> None:
-        """It has no files any more."""
+        """Its files are about to go. Raises CheckpointError when something holds it."""
 
 
 class ClusterRegistry(Registry):
@@ -59,6 +60,13 @@ class ClusterRegistry(Registry):
             "/api/v1/checkpoints",
             {"checkpoints": [{"uuid": uuid, "resources": {"resources": {}}}]},
         )
+        # What is held the master passes over without a word.
+        found = self._master.call("GET", f"/api/v1/checkpoints/{uuid}")
+        state = dict(found.get("checkpoint") or {}).get("state")
+        if state != "STATE_DELETED":
+            raise CheckpointError(
+                f"checkpoint {uuid} stays: a version of a model holds it, or who is to go on from it"
+            )
 
     def _add(self, report: Dict[str, Any]) -> None:
         if self._queue is not None:

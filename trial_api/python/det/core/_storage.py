@@ -53,14 +53,9 @@ class Storage:
         shutil.rmtree(self._aside(uuid), ignore_errors=True)
         shutil.rmtree(self.base / uuid, ignore_errors=True)
 
-    def hide(self, uuid: str) -> None:
-        """Aside, from where remove() or unhide() takes it."""
-        if not is_uuid(uuid) or not (self.base / uuid).is_dir():
-            raise CheckpointError(f"there is no checkpoint {uuid} in {self.base}")
-        _or_error(lambda: os.rename(self.base / uuid, self._aside(uuid)))
-
-    def unhide(self, uuid: str) -> None:
-        _or_error(lambda: os.rename(self._aside(uuid), self.base / uuid))
+    def require(self, uuid: str) -> None:
+        """Raises when there is no such checkpoint."""
+        self._folder(uuid)
 
     def remove_leftovers(self) -> None:
         """What an earlier run with the same owner has left half written."""
@@ -90,10 +85,10 @@ class Storage:
         """A folder with the files, each compared with the manifest. One without a manifest, of
         another library, is taken as it is."""
         folder = self._folder(uuid)
-        if not (folder / MANIFEST).exists():
-            self.metadata(uuid)
-            return folder
         try:
+            if not (folder / MANIFEST).exists():
+                self.metadata(uuid)
+                return folder
             for file in _json(folder / MANIFEST)["files"]:
                 _verify(uuid, folder, file)
         except (KeyError, TypeError, ValueError):
