@@ -65,7 +65,8 @@ class ClusterRegistry(Registry):
         state = dict(found.get("checkpoint") or {}).get("state")
         if state != "STATE_DELETED":
             raise CheckpointError(
-                f"checkpoint {uuid} stays: a version of a model holds it, or who is to go on from it"
+                f"checkpoint {uuid} stays: a version of a model holds it, or a trial that goes on "
+                "from it"
             )
 
     def _add(self, report: Dict[str, Any]) -> None:
