@@ -114,7 +114,10 @@ class Line(pytorch.PyTorchTrial):
 
     def train_batch(self, batch, epoch_idx, batch_idx):
         first_run = self.context.get_initial_batch() == 0
-        while first_run and batch_idx == 5 and self.context.distributed.rank == 0:
+        waits = first_run and batch_idx == 5 and self.context.distributed.rank == 0
+        if waits:
+            print("waits", flush=True)
+        while waits:
             if self.context._core.preempt.should_preempt(auto_ack=False):
                 break
             time.sleep(0.02)
@@ -260,6 +263,7 @@ class OneAgentTest(ScriptTestCase):
         experiment = self.home.create(config, self.home.context({"model_def.py": TRIAL}))
         trial = self.home.first_trial(experiment)["id"]
         self.says(trial, "[rank=1] begins at 0")
+        self.says(trial, "[rank=0] waits")  # Heard of earlier, it would stop them earlier.
         self.home.det("experiment", "pause", experiment)
         # The batch in which the chief hears of it and one more, after which both stop.
         harness.eventually(lambda: self.saved(experiment) == [7], "checkpoint of batch 7")
