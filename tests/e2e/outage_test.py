@@ -1,37 +1,19 @@
 #!/usr/bin/env -S python3 -B
 """A database that goes away: what is refused, what waits for it, and a master that is told to stop."""
 import signal
-import unittest
 
 import harness
-import postgres
-from standby_test import Master
+from masters import MastersTestCase
 
 HOLDS = "the database is away; holding everything until it answers"
 
 
-class OutageTest(unittest.TestCase):
+class OutageTest(MastersTestCase):
     def setUp(self):
-        self.home = harness.Home()
-        self.addCleanup(self.close)
-        self.masters = []
-        self.db = postgres.Postgres(self.home.folder)
-        self.db.start()
-        self.master = self.start()
+        super().setUp()
+        self.master = self.start("m").leads()
+        self.home.env["DET_MASTER"] = self.master.url
         self.home.env["DET_USER_TOKEN"] = self.master.token()
-
-    def start(self):
-        """The master, the same each time."""
-        port = self.masters[-1].port if self.masters else None
-        self.masters.append(Master(self.home, "m", self.db.url, port=port))
-        self.home.env["DET_MASTER"] = self.masters[-1].url
-        return self.masters[-1].leads()
-
-    def close(self):
-        if self.masters and self.masters[-1].process.poll() is None:
-            self.masters[-1].kill().end()
-        self.db.stop("immediate")
-        self.assertEqual([], self.home.close())
 
     def states(self):
         return {e["name"]: e["state"] for e in self.home.json("experiment", "list")["experiments"]}
@@ -65,7 +47,7 @@ class OutageTest(unittest.TestCase):
             said = asked.communicate(timeout=harness.PATIENCE)
         self.assertNotEqual(0, asked.returncode, said)
         self.db.start()
-        self.start()
+        self.start("m", port=self.master.port).leads()
         # What nobody was promised has not been done.
         self.assertEqual(["waiting"], list(self.states()))
         self.assertNotIn("CANCELED", self.states()["waiting"])

@@ -12,10 +12,9 @@ import urllib.request
 
 import harness
 import postgres
-import standby_test
+from masters import MASTER, Master
 
 AGENT = os.path.join(harness.ROOT, "agent/resolute-agent")
-MASTER = os.path.join(harness.ROOT, "master/resolute-master")
 
 # A trial without any library: one validation, told over TLS.
 TELLER = '''
@@ -236,7 +235,7 @@ class StandbyTest(unittest.TestCase):
         self.home.close()
 
     def master(self, name, *flags):
-        made = standby_test.Master(self.home, name, self.db.url, "--tls-cert", self.tls("master.crt"),
+        made = Master(self.home, name, self.db.url, "--tls-cert", self.tls("master.crt"),
                                    "--tls-key", self.tls("master.key"), "--tls-client-ca",
                                    self.tls("ca.crt"), *flags)
         made.url = f"https://127.0.0.1:{made.port}"

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/file.h"
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/testing/fake_context.h"
 #include "trial_api/cpp/torch/testing/forked_ranks.h"
@@ -91,12 +92,6 @@ std::string Join(const std::vector<std::string>& lines) {
 
 class ControllerTest : public ::testing::Test {
  protected:
-  ControllerTest() {
-    std::string pattern = ::testing::TempDir() + "/controller_test.XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~ControllerTest() override { std::filesystem::remove_all(directory_); }
-
   FakeContext::Options Options(Length max_length) const {
     FakeContext::Options options;
     options.directory = directory_;
@@ -106,7 +101,8 @@ class ControllerTest : public ::testing::Test {
     return options;
   }
 
-  std::string directory_;
+  const base::TempDir folder_ = *base::TempDir::Create();
+  const std::string& directory_ = folder_.path();
 };
 
 // One process of a run: what it left behind, as text to compare.

@@ -1,12 +1,11 @@
 // What a Trial hooks into the loop: callbacks, reducers of metrics, schedules of the learning rate.
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/controller.h"
 #include "trial_api/cpp/torch/testing/fake_context.h"
@@ -127,12 +126,6 @@ class HookedTrial : public Trial {
 
 class HooksTest : public ::testing::Test {
  protected:
-  HooksTest() {
-    std::string pattern = ::testing::TempDir() + "/hooks_test.XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~HooksTest() override { std::filesystem::remove_all(directory_); }
-
   FakeContext::Options Options(int64_t batches) const {
     FakeContext::Options options;
     options.directory = directory_;
@@ -142,7 +135,8 @@ class HooksTest : public ::testing::Test {
     return options;
   }
 
-  std::string directory_;
+  const base::TempDir folder_ = *base::TempDir::Create();
+  const std::string& directory_ = folder_.path();
 };
 
 TEST_F(HooksTest, CallbacksHearOfEverythingInItsOrderOnEveryRank) {

@@ -1,13 +1,12 @@
 // Mixed precision and the scaling of losses.
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/controller.h"
 #include "trial_api/cpp/torch/loss_scale.h"
@@ -80,12 +79,6 @@ class LineTrial : public Trial {
 
 class PrecisionTest : public ::testing::Test {
  protected:
-  PrecisionTest() {
-    std::string pattern = ::testing::TempDir() + "/precision_test.XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~PrecisionTest() override { std::filesystem::remove_all(directory_); }
-
   FakeContext::Options Options(int64_t batches) const {
     FakeContext::Options options;
     options.directory = directory_;
@@ -95,7 +88,8 @@ class PrecisionTest : public ::testing::Test {
     return options;
   }
 
-  std::string directory_;
+  const base::TempDir folder_ = *base::TempDir::Create();
+  const std::string& directory_ = folder_.path();
 };
 
 std::string SaidBy(const std::function<void()>& run) {

@@ -1,0 +1,75 @@
+"""Masters that a test starts and ends itself, beside each other on one PostgreSQL."""
+import os
+import signal
+import subprocess
+import unittest
+
+import harness
+import postgres
+
+MASTER = os.path.join(harness.ROOT, "master/resolute-master")
+
+
+class Master:
+    """A master of its own data directory; its log is what it said."""
+
+    def __init__(self, home, name, db, *flags, port=None):
+        self.home, self.name = home, name
+        self.data = os.path.join(home.folder, name)
+        self.port = port or harness.free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = os.path.join(home.folder, name + ".log")
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [MASTER, "--data-dir", self.data, "--port", str(self.port), "--db-url", db,
+                 "--checkpoint-dir", os.path.join(home.folder, "checkpoints"), *flags],
+                env=home.env, cwd=home.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def said(self):
+        with open(self.log, encoding="utf-8") as f:
+            return f.read()
+
+    def await_word(self, word):
+        def look():
+            if self.process.poll() is not None and word not in self.said():
+                raise AssertionError(f"{self.name} ended: {self.said()}")
+            return word in self.said()
+        harness.eventually(look, f"{self.name} says {word}")
+        return self
+
+    def leads(self):
+        return self.await_word("master answers")
+
+    def token(self):
+        with open(os.path.join(self.data, "admin.token"), encoding="utf-8") as f:
+            return f.read().strip()
+
+    def kill(self, number=signal.SIGKILL):
+        self.process.send_signal(number)
+        return self
+
+    def end(self):
+        return self.process.wait(timeout=harness.PATIENCE)
+
+
+class MastersTestCase(unittest.TestCase):
+    """A PostgreSQL without any master yet."""
+
+    def setUp(self):
+        self.home = harness.Home()
+        self.addCleanup(self.close)
+        self.masters = []
+        self.db = postgres.Postgres(self.home.folder)
+        self.db.start()
+
+    def start(self, name, *flags, port=None):
+        self.masters.append(Master(self.home, name, self.db.url, *flags, port=port))
+        return self.masters[-1]
+
+    def close(self):
+        for master in self.masters:
+            if master.process.poll() is None:
+                master.kill(signal.SIGCONT).kill()
+                master.end()
+        self.db.stop("immediate")
+        self.assertEqual([], self.home.close())
