@@ -88,8 +88,9 @@ export async function inspect(page, name) {
   await page.emulateMedia({ colorScheme: null });
 }
 
-/** As a person does. */
+/** As a person does: once the page that asks is there. The one before may have a field "User", too. */
 export async function signIn(page, username, password) {
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
   await page.getByLabel("User").fill(username);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
