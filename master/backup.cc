@@ -256,11 +256,14 @@ absl::Status FillDatabase(const Folder& folder, const std::string& home, const M
       RunIn(folder, {pg_restore, "--no-owner", "--exit-on-error", "--single-transaction",
                      absl::StrCat("--dbname=", server->connection_string()), kDump}));
   DET_ASSIGN_OR_RETURN(const Manifest is, Describe(server->connection_string()));
-  server->Stop();
-  if (is.cluster_id == manifest.cluster_id && is.migration == manifest.migration) {
-    return absl::OkStatus();
+  if (is.cluster_id != manifest.cluster_id || is.migration != manifest.migration) {
+    return absl::DataLossError(
+        "the database that came of it is not the one that its manifest names");
   }
-  return absl::DataLossError("the database that came of it is not the one that its manifest names");
+  DET_ASSIGN_OR_RETURN(const auto connection,
+                       store::Connection::Open(server->connection_string()));
+  DET_RETURN_IF_ERROR(store::Migrate(*connection, store::AllMigrations()));
+  return connection->ExecScript("SELECT leave_room()");
 }
 
 // In one step, whether something is at `to` or not.
@@ -325,6 +328,8 @@ absl::Status Restore(const std::string& given_dir, const std::string& given_file
   DET_RETURN_IF_ERROR(MayRestore(data_dir, manifest, replace));
   const std::string home = folder / "data";
   DET_RETURN_IF_ERROR(FillDatabase(files, home, manifest));
+  // A master that was killed leaves it running, on what goes now.
+  DET_RETURN_IF_ERROR(store::EmbeddedPostgres::StopLeft(data_dir));
   DET_RETURN_IF_ERROR(MoveInPlace(home + "/postgres", data_dir + "/postgres"));
   for (const char* name : kTokens) {
     DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(files / name));

@@ -10,11 +10,11 @@ namespace {
 
 size_t SizeOf(const OutputLine& line) { return sizeof(line) + line.text.size(); }
 
-// What will be refused again however often it is sent.
+// What will be refused again however often it is sent. UNIMPLEMENTED is not: a proxy says it of a
+// master that is not there yet.
 bool IsFinal(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
-         absl::IsFailedPrecondition(status) || absl::IsOutOfRange(status) ||
-         absl::IsUnimplemented(status);
+         absl::IsFailedPrecondition(status) || absl::IsOutOfRange(status);
 }
 
 }  // namespace

@@ -111,6 +111,14 @@ TEST_F(LogShipperTest, TriesAgainWithTheSameLines) {
   EXPECT_EQ(delivered_[kA], 2);
 }
 
+TEST_F(LogShipperTest, WhatAProxyAnswersForTheMasterIsNoRefusal) {
+  shipper_.Add(kA, Lines(1));
+  Answer(0, absl::UnimplementedError("404 of a proxy"));
+  EXPECT_EQ(delivered_[kA], 0);
+  loop_.Advance(Backoff::kLast);
+  EXPECT_EQ(poster_.posts.size(), 2u);
+}
+
 TEST_F(LogShipperTest, GivesUpWhatTheMasterRefusesForGood) {
   shipper_.Add(kA, Lines(1));
   shipper_.Add(kA, Lines(1));

@@ -251,6 +251,7 @@ class GrpcMasterLink final : public MasterLink {
     call->done = std::move(done);
     Authorize(*call->context);
     call->context->set_deadline(absl::ToChronoTime(absl::Now() + kPostDeadline));
+    call->context->set_compression_algorithm(GRPC_COMPRESS_GZIP);
     call->reader = stub()->AsyncPostLogs(
         &*call->context, ToProto(options_.agent_id, allocation, *lines), completions_.queue());
     call->reader->Finish(&call->response, &call->status,

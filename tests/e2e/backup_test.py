@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """`det deploy backup` and `restore`: a cluster in one file, and back."""
 import os
+import re
 import shutil
 import tarfile
 import unittest
@@ -73,6 +74,40 @@ class BackupTest(unittest.TestCase):
         self.assert_restored(experiment, cluster)
         listed = self.home.json("experiment", "list")["experiments"]
         self.assertEqual([experiment], [e["id"] for e in listed])
+
+    def test_agents_keep_nothing_of_what_a_restore_took_back(self):
+        """The master is killed; agents, tasks and its PostgreSQL live on while the database changes."""
+        sleeps = harness.job(entrypoint="echo process $$ of run $DET_TRIAL_RUN_ID; exec sleep 600",
+                             max_restarts=0)
+        self.home.up()
+        before = self.home.create(sleeps)
+        processes = [self.process_of(before)]
+        self.backup()
+        after = self.home.create(sleeps)
+        processes.append(self.process_of(after))
+        self.home.kill("master")
+        self.restore("--replace")
+        self.home.up()
+        for process in processes:
+            harness.eventually(lambda pid=process: harness.ended(pid), "the end of what it was")
+        listed = self.home.json("experiment", "list")["experiments"]
+        self.assertEqual([before], [e["id"] for e in listed])
+        # It goes on, by another process; what comes now has the number of nothing before.
+        harness.eventually(lambda: self.process_of(before) not in processes, "another process")
+        made = self.home.create(harness.TRUE_JOB)
+        self.assertGreater(made, after + 1000)
+        self.assertEqual("STATE_COMPLETED", self.home.finish(made)["state"])
+        self.home.det("experiment", "kill", before)
+        self.assertEqual("STATE_CANCELED", self.home.finish(before)["state"])
+
+    def process_of(self, experiment):
+        """The newest one, by its own word."""
+        trial = self.home.first_trial(experiment)["id"]
+
+        def look():
+            said = re.findall(r"process (\d+) of run", self.home.trial_log(trial))
+            return said and int(said[-1])
+        return harness.eventually(look, "the word of a process")
 
     def test_a_damaged_file_changes_nothing(self):
         experiment, cluster = self.filled()

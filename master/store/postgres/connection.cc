@@ -18,9 +18,14 @@ namespace {
 // Answers are read after so many statements of a pipeline: if both sides only wrote, both would
 // wait for ever once the socket is full.
 constexpr size_t kPipelineDepth = 200;
-constexpr char kTransaction[] = "SELECT pg_current_xact_id()::text";
-// How often a transaction whose connection is gone is asked for before it has ended: for a second.
-constexpr int kEndAsked = 20;
+constexpr char kOpenWriter[] = "INSERT INTO writers DEFAULT VALUES RETURNING id";
+constexpr char kCloseWriter[] = "SELECT close_writer($1)";
+// The server notices as soon as we do that the other side is gone, and does not hold for hours what
+// a transaction had locked when the line was cut.
+constexpr char kSettings[] =
+    "SET TimeZone = 'UTC'; SET extra_float_digits = 1; "
+    "SET idle_in_transaction_session_timeout = '10s'; "
+    "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3";
 
 struct ClearResult {
   void operator()(PGresult* result) const { ::PQclear(result); }
@@ -36,6 +41,7 @@ struct PassingError {
 constexpr PassingError kPassingErrors[] = {
     {"08", "the connection broke"},
     {"25006", "it takes no writes: it is read-only, or a replica"},
+    {"25P03", "it waited too long for the rest of a transaction"},
     {"40001", "transactions were in each other's way"},
     {"40P01", "transactions were in each other's way"},
     {"53100", "its disk is full"},
@@ -139,7 +145,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
   }
   ::PQsetNoticeProcessor(
       raw, [](void*, const char*) {}, nullptr);
-  DET_RETURN_IF_ERROR(connection->ExecScript("SET TimeZone = 'UTC'; SET extra_float_digits = 1"));
+  DET_RETURN_IF_ERROR(connection->ExecScript(kSettings));
   return connection;
 }
 
@@ -222,7 +228,7 @@ absl::Status Connection::Send(const Statement& statement) {
   return sent == 1 ? absl::OkStatus() : ErrorOf(nullptr);
 }
 
-absl::Status Connection::Receive(size_t count, std::string* value) {
+absl::Status Connection::Receive(size_t count) {
   absl::Status first;
   for (size_t i = 0; i < count && alive(); ++i) {
     // Each statement's results end with a null.
@@ -231,9 +237,6 @@ absl::Status Connection::Receive(size_t count, std::string* value) {
       const bool fine = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK ||
                         status == PGRES_PIPELINE_ABORTED;
       if (!fine && first.ok()) first = ErrorOf(result.get());
-      if (value != nullptr && value->empty() && ::PQntuples(result.get()) > 0) {
-        *value = ::PQgetvalue(result.get(), 0, 0);
-      }
     }
   }
   if (!alive() && first.ok()) first = ErrorOf(nullptr);
@@ -263,48 +266,42 @@ absl::Status Connection::SendAll(const Statement* first, const Statement* last) 
   return sent;
 }
 
-absl::Status Connection::ExecAll(const std::vector<Statement>& statements, std::string* in_doubt) {
-  const Statement number = {kTransaction, {}};
-  if (in_doubt != nullptr) DET_RETURN_IF_ERROR(Prepare(number.sql).status());
+absl::Status Connection::ExecAll(const std::vector<Statement>& statements, bool* in_doubt) {
   for (const Statement& statement : statements) {
     DET_RETURN_IF_ERROR(Prepare(statement.sql).status());
   }
   if (::PQenterPipelineMode(connection_.get()) != 1) return ErrorOf(nullptr);
-  std::string transaction;
   absl::Status refused;
-  if (in_doubt != nullptr) {
-    DET_RETURN_IF_ERROR(SendAll(&number, &number + 1));
-    refused = Receive(1, &transaction);
-  }
   for (size_t begin = 0; begin < statements.size() && refused.ok(); begin += kPipelineDepth) {
     const size_t end = std::min(begin + kPipelineDepth, statements.size());
     DET_RETURN_IF_ERROR(SendAll(statements.data() + begin, statements.data() + end));
-    refused = Receive(end - begin, nullptr);
+    refused = Receive(end - begin);
   }
   if (!alive()) return refused;
   // The transaction ends here: with a commit, or with a rollback if a statement was refused.
   const std::string sqlstate = sqlstate_;
   const absl::Status synced = Sync();
-  if (!alive() && refused.ok() && in_doubt != nullptr) *in_doubt = transaction;
+  if (!alive() && refused.ok() && in_doubt != nullptr) *in_doubt = true;
   if (!alive() || ::PQexitPipelineMode(connection_.get()) != 1) Drop();
   if (refused.ok()) return synced;
   sqlstate_ = sqlstate;
   return refused;
 }
 
-absl::StatusOr<bool> WasCommitted(Connection& connection, const std::string& transaction) {
-  for (int i = 0; i < kEndAsked; ++i) {
-    const absl::StatusOr<Result> asked =
-        connection.Exec("SELECT pg_xact_status($1::xid8)", {{transaction}});
-    if (!asked.ok() && !connection.alive()) return asked.status();
-    if (!asked.ok() || asked->IsNull(0, 0)) break;
-    const std::string_view status = asked->Text(0, 0);
-    if (status != "in progress") return status == "committed";
-    DET_RETURN_IF_ERROR(connection.ExecScript("SELECT pg_sleep(0.05)"));
+absl::StatusOr<Connection::Mark> Connection::NextMark() {
+  if (mark_.writer.empty()) {
+    DET_ASSIGN_OR_RETURN(const Result opened, Exec(kOpenWriter));
+    mark_.writer = std::string(opened.Text(0, 0));
   }
-  return absl::UnavailableError(absl::StrCat(
-      "the database was lost at the end of transaction ", transaction,
-      ", and does not say whether it was committed; look whether it was before asking again"));
+  ++mark_.number;
+  return mark_;
+}
+
+absl::StatusOr<bool> WasMade(Connection& connection, const Connection::Mark& mark) {
+  DET_ASSIGN_OR_RETURN(const Result asked,
+                       connection.Exec(kCloseWriter, {{mark.writer}}));
+  // Without the row that came before it, it is not there either: a server took over that lags behind.
+  return !asked.IsNull(0, 0) && asked.Int(0, 0) >= mark.number;
 }
 
 }  // namespace det::store

@@ -81,9 +81,16 @@ class Connection {
     Params params;
   };
   // All of them in one transaction, sent without waiting in between; their rows are dropped. After
-  // UNAVAILABLE it is not known whether they were committed; with `in_doubt` it is: unless it holds
-  // the number of the transaction then (WasCommitted), they were not.
-  absl::Status ExecAll(const std::vector<Statement>& statements, std::string* in_doubt = nullptr);
+  // UNAVAILABLE it is not known whether they were committed, unless `in_doubt` is given and false.
+  absl::Status ExecAll(const std::vector<Statement>& statements, bool* in_doubt = nullptr);
+
+  // By which a write on this connection is known afterwards, on any: it executes kMark in its
+  // transaction (WasMade). Numbers go up; the first call makes the connection's row.
+  struct Mark {
+    std::string writer;
+    int64_t number = 0;
+  };
+  absl::StatusOr<Mark> NextMark();
 
   // Whether it can still be used.
   bool alive() const;
@@ -101,9 +108,8 @@ class Connection {
   absl::StatusOr<std::string> Prepare(std::string_view sql);
   absl::Status Send(const Statement& statement);
   absl::Status SendAll(const Statement* first, const Statement* last);
-  // Reads the answers of `count` statements of a pipeline; the first error. `value`: the first that
-  // came, if it is still empty.
-  absl::Status Receive(size_t count, std::string* value);
+  // Reads the answers of `count` statements of a pipeline; the first error.
+  absl::Status Receive(size_t count);
   absl::Status Sync();
   // Ends the connection, and with it a transaction that must not go on.
   void Drop() { connection_.reset(); }
@@ -112,11 +118,16 @@ class Connection {
   std::unique_ptr<pg_conn, Finish> connection_;
   std::map<std::string, std::string, std::less<>> prepared_;  // by text: the name
   std::string sqlstate_;
+  Mark mark_;  // the newest; its writer is empty before the first
 };
 
-// Of a transaction of which it is in doubt: another connection broke before its end was heard of.
-// Waits for one that is still under way. UNAVAILABLE when the database cannot say.
-absl::StatusOr<bool> WasCommitted(Connection& connection, const std::string& transaction);
+// Of a write that marks itself. Parameters: the mark's.
+inline constexpr char kMark[] = "SELECT mark($1, $2)";
+
+// Whether the write of this mark was made, which is in doubt because its connection broke before the
+// answer came. If not it never will be. Waits for one that is still under way. UNAVAILABLE when the
+// database cannot say.
+absl::StatusOr<bool> WasMade(Connection& connection, const Connection::Mark& mark);
 
 }  // namespace det::store
 

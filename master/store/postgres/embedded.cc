@@ -104,8 +104,8 @@ struct Server {
 
 // What an earlier master left behind, if anything. A server's working directory is its cluster, so
 // a pid that some other process has by now is told apart.
-std::optional<Server> FindLeft(const Layout& layout) {
-  const absl::StatusOr<std::string> text = base::ReadFile(layout.cluster + "/postmaster.pid");
+std::optional<Server> FindLeft(const std::string& cluster) {
+  const absl::StatusOr<std::string> text = base::ReadFile(cluster + "/postmaster.pid");
   if (!text.ok()) return std::nullopt;
   const std::vector<std::string> lines = absl::StrSplit(*text, '\n');
   Server left;
@@ -113,9 +113,17 @@ std::optional<Server> FindLeft(const Layout& layout) {
   left.process = OpenProcess(left.pid);
   std::error_code error;
   const bool same =
-      fs::equivalent(absl::StrCat("/proc/", left.pid, "/cwd"), layout.cluster, error) && !error;
+      fs::equivalent(absl::StrCat("/proc/", left.pid, "/cwd"), cluster, error) && !error;
   if (!same || !left.process.valid()) return std::nullopt;
   return left;
+}
+
+absl::Status StopLeftServer(const Server& left) {
+  DET_LOG(WARNING) << "stopping the PostgreSQL that an earlier master left behind"
+                   << base::Field("pid", left.pid);
+  if (Shutdown(left.process)) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("PostgreSQL (pid ", left.pid, ") of an earlier master does not end; kill it"));
 }
 
 // Whether it is what `argv` would start now, of the same program, and answers.
@@ -246,7 +254,7 @@ std::vector<std::string> EmbeddedPostgres::Impl::Command() const {
 }
 
 absl::StatusOr<bool> EmbeddedPostgres::Impl::TakeOver() {
-  std::optional<Server> left = FindLeft(layout_);
+  std::optional<Server> left = FindLeft(layout_.cluster);
   if (!left) return false;
   const base::SpawnOptions ours = ServerProgram(layout_, Command());
   if (IsAsStarted(*left, ours.argv, connection_string_)) {
@@ -256,11 +264,8 @@ absl::StatusOr<bool> EmbeddedPostgres::Impl::TakeOver() {
     process_ = std::move(left->process);
     return true;
   }
-  DET_LOG(WARNING) << "stopping the PostgreSQL that an earlier master left behind"
-                   << base::Field("pid", left->pid);
-  if (Shutdown(left->process)) return false;
-  return absl::UnavailableError(
-      absl::StrCat("PostgreSQL (pid ", left->pid, ") of an earlier master does not end; kill it"));
+  DET_RETURN_IF_ERROR(StopLeftServer(*left));
+  return false;
 }
 
 absl::Status EmbeddedPostgres::Impl::Launch() {
@@ -345,6 +350,11 @@ EmbeddedPostgres::~EmbeddedPostgres() { Stop(); }
 
 std::string EmbeddedPostgres::ConnectionString(const std::string& data_dir) {
   return ConnectionStringFor(ChooseSocketDir(data_dir));
+}
+
+absl::Status EmbeddedPostgres::StopLeft(const std::string& data_dir) {
+  const std::optional<Server> left = FindLeft(data_dir + "/postgres");
+  return left ? StopLeftServer(*left) : absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const Options& options) {

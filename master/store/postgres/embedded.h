@@ -27,6 +27,10 @@ class EmbeddedPostgres {
   // FAILED_PRECONDITION, PERMISSION_DENIED or UNAVAILABLE with the remedy.
   static absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> Start(const Options& options);
 
+  // Ends the server that an earlier master left running there, if there is one. UNAVAILABLE when it
+  // does not end.
+  static absl::Status StopLeft(const std::string& data_dir);
+
   // Of the server in a data directory, which others may have started.
   static std::string ConnectionString(const std::string& data_dir);
 

@@ -8,7 +8,6 @@ namespace det::store {
 namespace {
 
 constexpr char kHoldEpoch[] = "SELECT hold_epoch($1)";
-constexpr char kTransaction[] = "SELECT pg_current_xact_id()::text";
 constexpr char kOver[] = "another master has taken over this database";
 
 }  // namespace
@@ -36,31 +35,37 @@ absl::Status Fence::Judge(const Connection& connection, absl::Status status) {
 }
 
 absl::Status Fence::Write(Pool& pool, std::vector<Connection::Statement> statements) {
-  if (epoch() != 0) {
-    statements.insert(statements.begin(), {kHoldEpoch, MakeParams(epoch())});
-  }
-  std::string in_doubt;
-  return RunOnce(pool, in_doubt, [&](Connection& connection) -> absl::Status {
-    if (!in_doubt.empty()) {
-      DET_ASSIGN_OR_RETURN(const bool committed, WasCommitted(connection, in_doubt));
-      in_doubt.clear();
-      if (committed) return absl::OkStatus();
-    }
-    return Judge(connection, connection.ExecAll(statements, &in_doubt));
+  if (epoch() != 0) statements.insert(statements.begin(), {kHoldEpoch, MakeParams(epoch())});
+  statements.push_back({kMark, {}});
+  Doubt doubt;
+  return RunOnce(pool, doubt, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const bool made, Settle(connection, doubt));
+    if (made) return absl::OkStatus();
+    DET_ASSIGN_OR_RETURN(Connection::Mark mark, connection.NextMark());
+    statements.back().params = MakeParams(mark.writer, mark.number);
+    bool in_doubt = false;
+    absl::Status done = connection.ExecAll(statements, &in_doubt);
+    if (in_doubt) doubt = std::move(mark);
+    return Judge(connection, std::move(done));
   });
+}
+
+absl::StatusOr<bool> Fence::Settle(Connection& connection, Doubt& doubt) {
+  if (!doubt) return false;
+  DET_ASSIGN_OR_RETURN(const bool made, WasMade(connection, *doubt));
+  doubt.reset();
+  return made;
 }
 
 void Fence::Pause() { absl::SleepFor(absl::Milliseconds(250)); }
 
-absl::StatusOr<std::string> Fence::Begin(Connection& connection, const char* hold) {
+absl::Status Fence::Begin(Connection& connection, const char* hold, const Connection::Mark& mark) {
   DET_RETURN_IF_ERROR(connection.ExecScript("BEGIN"));
-  if (epoch() == 0) {
-    DET_ASSIGN_OR_RETURN(const Result begun, connection.Exec(kTransaction));
-    return std::string(begun.Text(0, 0));
-  }
-  const absl::StatusOr<Result> held = connection.Exec(hold, MakeParams(epoch()));
-  if (held.ok()) return std::string(held->Text(0, 1));
-  absl::Status judged = Judge(connection, held.status());
+  const absl::StatusOr<Result> begun =
+      epoch() == 0 ? connection.Exec(kMark, MakeParams(mark.writer, mark.number))
+                   : connection.Exec(hold, MakeParams(mark.writer, mark.number, epoch()));
+  if (begun.ok()) return absl::OkStatus();
+  absl::Status judged = Judge(connection, begun.status());
   if (connection.alive()) (void)connection.ExecScript("ROLLBACK");
   return judged;
 }

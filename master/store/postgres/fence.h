@@ -38,21 +38,21 @@ class Fence {
   absl::Status Over();
 
   // The statements in one transaction that holds the epoch, made once, also when the answer to its
-  // commit is lost: then the database is asked what became of it. UNAVAILABLE when the epoch is
-  // over: the caller may ask again, and will find the master that leads.
+  // commit is lost: it is marked, and the database is asked for the mark. UNAVAILABLE when the epoch
+  // is over: the caller may ask again, and will find the master that leads.
   absl::Status Write(Pool& pool, std::vector<Connection::Statement> statements);
 
   // The same for a `work(Connection&)` that looks at the answers of its statements.
   template <class Work>
   auto Run(Pool& pool, const Work& work) -> decltype(work(std::declval<Connection&>())) {
-    return Run(pool, work, "SELECT hold_epoch($1), pg_current_xact_id()::text");
+    return Run(pool, work, "SELECT hold_epoch($3), mark($1, $2)");
   }
   // The same between two batches: sees all that those before it changed, those after it see it.
   // They wait for it, so it must be short.
   template <class Work>
   auto RunBetweenBatches(Pool& pool, const Work& work)
       -> decltype(work(std::declval<Connection&>())) {
-    return Run(pool, work, "SELECT hold_batches($1), pg_current_xact_id()::text");
+    return Run(pool, work, "SELECT hold_batches($3), mark($1, $2)");
   }
 
  private:
@@ -60,31 +60,33 @@ class Fence {
   auto Run(Pool& pool, const Work& work, const char* hold)
       -> decltype(work(std::declval<Connection&>())) {
     using Answer = decltype(work(std::declval<Connection&>()));
-    std::string in_doubt;
+    Doubt doubt;
     std::optional<Answer> answer;  // of what is in doubt
-    return RunOnce(pool, in_doubt, [&](Connection& connection) -> Answer {
-      if (!in_doubt.empty()) {
-        DET_ASSIGN_OR_RETURN(const bool committed, WasCommitted(connection, in_doubt));
-        in_doubt.clear();
-        if (committed) return *std::move(answer);
-      }
-      DET_ASSIGN_OR_RETURN(std::string transaction, Begin(connection, hold));
+    return RunOnce(pool, doubt, [&](Connection& connection) -> Answer {
+      DET_ASSIGN_OR_RETURN(const bool made, Settle(connection, doubt));
+      if (made) return *std::move(answer);
+      DET_ASSIGN_OR_RETURN(Connection::Mark mark, connection.NextMark());
+      DET_RETURN_IF_ERROR(Begin(connection, hold, mark));
       answer.emplace(work(connection));
       const bool good = answer->ok();
       const absl::Status ended = End(connection, good);
-      if (good && !ended.ok() && !connection.alive()) in_doubt = std::move(transaction);
+      if (good && !ended.ok() && !connection.alive()) doubt = std::move(mark);
       DET_RETURN_IF_ERROR(ended);
       return *std::move(answer);
     });
   }
-  // As the pool does, and again where the commit was sent to a connection that broke: whether it
-  // was made is found out, so that nothing is done twice. A server that restarts is waited for, as
-  // long as a restart takes; past that the status says that it is in doubt (store/in_doubt.h).
+  // Of a write whose commit was sent on a connection that broke.
+  using Doubt = std::optional<Connection::Mark>;
+  // Whether it was made; false without one. From then on it is in doubt no more.
+  static absl::StatusOr<bool> Settle(Connection& connection, Doubt& doubt);
+  // As the pool does, and again while `attempt` leaves in doubt whether it was made. A server that
+  // restarts is waited for, as long as a restart takes; past that the status says that it is in
+  // doubt (store/in_doubt.h).
   template <class Attempt>
-  static auto RunOnce(Pool& pool, const std::string& in_doubt, const Attempt& attempt)
+  static auto RunOnce(Pool& pool, const Doubt& doubt, const Attempt& attempt)
       -> decltype(attempt(std::declval<Connection&>())) {
     auto result = pool.Run(attempt);
-    for (int tries = 0; !in_doubt.empty(); ++tries) {
+    for (int tries = 0; doubt; ++tries) {
       if (tries == kTries) return InDoubt(StatusOf(result));
       if (tries > 0) Pause();
       result = pool.Run(attempt);
@@ -98,8 +100,7 @@ class Fence {
   static const absl::Status& StatusOf(const absl::StatusOr<Value>& result) {
     return result.status();
   }
-  // The number of the transaction.
-  absl::StatusOr<std::string> Begin(Connection& connection, const char* hold);
+  absl::Status Begin(Connection& connection, const char* hold, const Connection::Mark& mark);
   absl::Status End(Connection& connection, bool commit);
   // `status`, unless the epoch is over.
   absl::Status Judge(const Connection& connection, absl::Status status);

@@ -1,8 +1,12 @@
 // A write whose commit went through, but not the answer to it, is made once.
+#include <signal.h>
+
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "master/store/postgres/params.h"
 #include "master/store/postgres/postgres_store.h"
 #include "master/store/postgres/testing/cutting_proxy.h"
 #include "master/store/postgres/testing/test_server.h"
@@ -32,7 +36,25 @@ class LostAnswerTest : public ::testing::Test {
     return wanted;
   }
 
-  CuttingProxy proxy_{TestServer::Get().MakeDatabase()};
+  // All of the server's processes forget what was not on disk, and it starts again.
+  void Crash() const {
+    const auto doomed = *Connection::Open(server_);
+    const auto pid = static_cast<pid_t>(doomed->Exec("SELECT pg_backend_pid()")->Int(0, 0));
+    ASSERT_EQ(::kill(pid, SIGKILL), 0);
+    while (doomed->Exec("SELECT 1").ok()) {
+    }
+  }
+  // As many transactions of others, once the server answers.
+  void Write(int transactions) const {
+    auto connection = Connection::Open(server_);
+    while (!connection.ok()) connection = Connection::Open(server_);
+    for (int i = 0; i < transactions; ++i) {
+      EXPECT_TRUE((*connection)->ExecScript(absl::StrCat("CREATE TABLE other", i, " ()")).ok());
+    }
+  }
+
+  const std::string server_ = TestServer::Get().MakeDatabase();
+  CuttingProxy proxy_{server_};
   const std::unique_ptr<Store> store_ = *OpenPostgresStore(proxy_.database());
 };
 
@@ -100,6 +122,44 @@ TEST_F(LostAnswerTest, AServerThatIsAwayIsWaitedFor) {
     EXPECT_TRUE(proxy_.cut());
   }
   EXPECT_EQ(store_->audit().ListAudit({.limit = 10})->size(), 2u);
+}
+
+// The numbers of its transactions are given out again: what has this one's was made by others.
+TEST_F(LostAnswerTest, WhatACrashOfTheServerUndidIsMadeNow) {
+  ASSERT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
+  const auto crash = [this] {
+    Crash();
+    Write(5);
+  };
+  proxy_.Cut(CuttingProxy::Moment::kBefore, 0, crash);
+  EXPECT_TRUE(store_->audit().AddAudit({Record("two")}).ok());
+  EXPECT_TRUE(proxy_.cut());
+  EXPECT_EQ(store_->audit().ListAudit({.limit = 10})->size(), 2u);
+  proxy_.Cut(CuttingProxy::Moment::kBefore, 0, [this] { Crash(); });
+  EXPECT_TRUE(store_->workspaces().AddWorkspace(Named("made now")).ok());
+  EXPECT_EQ(store_->workspaces().ListWorkspaces({})->total, 2);
+}
+
+TEST_F(LostAnswerTest, WhatWasMadeOutlivesACrashOfTheServer) {
+  proxy_.Cut(CuttingProxy::Moment::kAfter, 0, [this] { Crash(); });
+  EXPECT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
+  EXPECT_TRUE(proxy_.cut());
+  EXPECT_EQ(store_->audit().ListAudit({.limit = 10})->size(), 1u);
+}
+
+// A transaction that still waits when it is asked for is not made later.
+TEST_F(LostAnswerTest, WhatIsUnderWayEndsBeforeItIsMadeAgain) {
+  const auto holder = *Connection::Open(server_);
+  const auto mark = *holder->NextMark();
+  ASSERT_TRUE(holder->ExecScript("BEGIN").ok());
+  ASSERT_TRUE(holder->Exec(kMark, MakeParams(mark.writer, mark.number)).ok());
+  const auto asks = *Connection::Open(server_);
+  EXPECT_EQ(WasMade(*asks, mark).status().code(), absl::StatusCode::kUnavailable);
+  ASSERT_TRUE(holder->ExecScript("COMMIT").ok());
+  EXPECT_EQ(WasMade(*asks, mark), absl::StatusOr<bool>(true));
+  EXPECT_EQ(WasMade(*asks, mark), absl::StatusOr<bool>(true));
+  // From then on that writer makes nothing.
+  EXPECT_FALSE(holder->Exec(kMark, MakeParams(mark.writer, mark.number + 1)).ok());
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ constexpr char kHighest[] =
 constexpr char kDropOrphans[] =
     "DELETE FROM contexts x WHERE NOT EXISTS "
     "(SELECT FROM experiments e WHERE e.context_hash = x.hash)";
+constexpr char kDropWriters[] = "DELETE FROM writers WHERE opened < now() - interval '1 day'";
 // Trials whose newest checkpoint is not to be had any more, and the newest that is.
 constexpr char kOlderCheckpoints[] = R"sql(
 SELECT t.id, n.id, coalesce(n.steps, 0)
@@ -137,6 +138,7 @@ absl::StatusOr<cluster::Image> SqlStore::LoadFrom(Connection& connection) {
   fence_.Set(epoch.Int(0, 0));
   known_experiments_.clear();
   DET_RETURN_IF_ERROR(connection.Exec(kDropOrphans).status());
+  DET_RETURN_IF_ERROR(connection.Exec(kDropWriters).status());
 
   DET_RETURN_IF_ERROR(AddExperiments(connection, kLive, {}, image));
   for (const auto& experiment : image.experiments) known_experiments_.insert(experiment.id);

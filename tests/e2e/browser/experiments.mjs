@@ -30,7 +30,7 @@ await inBrowser(async (page, watch) => {
     await parts.getByRole("link", { name: new RegExp(`^${tab}`) }).click();
     await inspect(page, `experiment-${tab.toLowerCase()}`);
   }
-  await page.getByText("step 1 ").first().waitFor();
+  await page.getByText(/^step \d+ of many/).first().waitFor();
 
   const trial = Number((await best()).match(/trial (\d+)/)[1]);
 

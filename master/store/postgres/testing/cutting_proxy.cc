@@ -92,11 +92,12 @@ void CuttingProxy::Pass(base::Fd client) {
       const std::string said = Read(client);
       if (said.empty()) return;
       const bool cut = EndsTransaction(said) && armed_.exchange(false);
-      if (cut && moment_ == Moment::kBefore) return;
-      if (!Write(server, said)) return;
+      const bool passes = !cut || moment_ == Moment::kAfter;
+      if (passes && !Write(server, said)) return;
       if (cut) {
         // The server has done it when it says so; nobody hears that.
-        Read(server);
+        if (passes) Read(server);
+        then_();
         return;
       }
     }

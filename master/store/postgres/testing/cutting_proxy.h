@@ -6,8 +6,10 @@
 #define MASTER_STORE_POSTGRES_TESTING_CUTTING_PROXY_H_
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -25,11 +27,14 @@ class CuttingProxy {
   const std::string& database() const { return database_; }
 
   // The connection on which a transaction ends next breaks: before the server hears of it, or when
-  // it has answered. With `away`, so many connections after it break at once.
+  // it has answered. With `away`, so many connections after it break at once. `then` is called
+  // before the client notices, on a thread of the proxy.
   enum class Moment { kBefore, kAfter };
-  void Cut(Moment moment = Moment::kAfter, int away = 0) {
+  void Cut(
+      Moment moment = Moment::kAfter, int away = 0, std::function<void()> then = [] {}) {
     moment_ = moment;
     away_ = away;
+    then_ = std::move(then);
     armed_ = true;
   }
   // Whether it has happened.
@@ -46,6 +51,7 @@ class CuttingProxy {
   std::atomic<bool> armed_ = false;
   std::atomic<Moment> moment_ = Moment::kAfter;
   std::atomic<int> away_ = 0;
+  std::function<void()> then_ = [] {};  // set while it is not armed
   std::atomic<bool> stopping_ = false;
   std::vector<std::thread> connections_;  // of accepter_
   std::thread accepter_;
