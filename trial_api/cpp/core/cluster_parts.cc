@@ -16,6 +16,7 @@
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/core/exchange.h"
 #include "trial_api/cpp/core/gloo_communicator.h"
+#include "trial_api/cpp/core/report_place.h"
 #include "trial_api/cpp/core/report_queue.h"
 #include "trial_api/cpp/core/single_communicator.h"
 #include "trial_api/cpp/core/trial_client.h"
@@ -61,16 +62,6 @@ TrialInfo ReadTrialInfo() {
   }
 }
 
-// Where reports wait: beside those of the trial's other runs on this node.
-Outbox::Options OutboxOptions(const std::string& owner, int run) {
-  Outbox::Options options;
-  options.dir = EnvOr("DET_CACHE_DIR", RequireEnv("DET_RUN_DIR")) + "/outbox/" + owner + "/" +
-                std::to_string(run);
-  options.limit = EnvIntOr("DET_OUTBOX_LIMIT", options.limit);
-  options.segment = std::min(options.segment, std::max<int64_t>(options.limit / 4, 1));
-  return options;
-}
-
 // Of a run that the master has given up. Not by exit(): other threads are in the middle of things.
 [[noreturn]] void EndProcess(const std::string& why) {
   std::fflush(stdout);
@@ -82,7 +73,7 @@ Outbox::Options OutboxOptions(const std::string& owner, int run) {
 std::shared_ptr<ReportQueue> MakeReportQueue(std::shared_ptr<TrialClient> client,
                                              const std::string& owner, int run) {
   ReportQueue::Options options;
-  options.outbox = OutboxOptions(owner, run);
+  options.outbox = OutboxOfRun(owner, run);
   options.on_over = EndProcess;
   return std::make_shared<ReportQueue>(std::move(client), options);
 }
@@ -100,8 +91,7 @@ ContextParts GatherClusterParts() {
   ContextParts parts = std::move(info.parts);
   const TrialClient::Options options = ClientOptionsFromEnvironment();
   const auto client = std::make_shared<TrialClient>(options);
-  const std::string owner =
-      EnvOr("DET_CLUSTER_ID", "cluster") + "-trial-" + std::to_string(parts.trial_id);
+  const std::string owner = OwnerOfTrial(parts.trial_id);
   parts.communicator = Connect(RanksFromEnvironment(), client);
   const bool is_chief = parts.communicator->ranks().is_chief();
   const auto queue = is_chief ? MakeReportQueue(client, owner, options.trial_run_id) : nullptr;

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +27,7 @@
 #include "trial_api/cpp/launch/children.h"
 #include "trial_api/cpp/launch/compile.h"
 #include "trial_api/cpp/launch/rank_environment.h"
+#include "trial_api/cpp/launch/unsent.h"
 
 namespace det::launch {
 namespace {
@@ -148,7 +150,9 @@ RanksExit RunRanks(const std::vector<Ranks>& ranks, const std::vector<std::strin
 void Report(TrialClient::Options client_options, core::EarlyExit reason,
             const std::string& message) {
   try {
-    client_options.patience = kEarlyExitPatience;
+    client_options.patience =
+        std::min<std::chrono::milliseconds>(client_options.patience.value_or(kEarlyExitPatience),
+                                            kEarlyExitPatience);
     TrialClient(client_options).ReportEarlyExit(reason, message);
   } catch (const Error& e) {
     std::fprintf(stderr, "WARNING: %s\n", e.what());
@@ -201,6 +205,7 @@ int LaunchOnCluster(const Options& options, Signals& signals) {
   extras.single_thread = core::EnvOr("DET_SLOT_TYPE", "cpu") == "cpu";
   const RanksExit exit = RunRanks(ranks, {program}, extras, signals);
   if (!exit.failure.empty()) Report(client_options, core::EarlyExit::kFailed, exit.failure);
+  SendUnsent(client_options, signals);
   return exit.code;
 }
 

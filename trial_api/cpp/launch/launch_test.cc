@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -13,6 +14,8 @@
 #include "base/subprocess.h"
 #include "gtest/gtest.h"
 #include "trial_api/cpp/core/fake_master.h"
+#include "trial_api/cpp/core/outbox.h"
+#include "trial_api/cpp/core/report.h"
 #include "trial_api/cpp/launch/rank_environment.h"
 #include "trial_api/cpp/launch/testing.h"
 
@@ -141,6 +144,41 @@ TEST_F(LaunchOnClusterTest, MissingSourceIsReportedAsInvalidCode) {
   const std::vector<std::string> reports = master_.Reports();
   ASSERT_EQ(reports.size(), 1u);
   ExpectContains(reports[0], "early_exit INVALID_CODE entrypoint: there is no file trial.cc");
+}
+
+// As a rank does that is killed while the master is away.
+void LeaveReport(const std::string& dir) {
+  const auto outbox = core::Outbox::Open({.dir = dir});
+  ASSERT_NE(outbox, nullptr);
+  const core::MetricReport report = {
+      "training", 7, {{"loss", 0.5}}, std::chrono::system_clock::now()};
+  ASSERT_TRUE(outbox->Add(core::Encode(report)));
+}
+
+TEST_F(LaunchOnClusterTest, WhatAKilledRankHasNotSentIsSent) {
+  variables_["DET_CLUSTER_ID"] = "c";
+  WriteTrial("raise(SIGKILL);");
+  master_.SendRendezvous({{"agent", "10.0.0.2", 1}});
+  LeaveReport(sdk_.Path("cache/outbox/c-trial-1/0"));
+  const Result result = Launch();
+  EXPECT_EQ(result.code, 128 + SIGKILL);
+  EXPECT_EQ(master_.Reports(),
+            (std::vector<std::string>{"early_exit FAILED rank 0 was killed by signal 9 (SIGKILL)",
+                                      "metrics training 7 loss=0.5"}));
+}
+
+TEST_F(LaunchOnClusterTest, WhatTheMasterDoesNotTakeInTimeStaysForTheNextRun) {
+  variables_["DET_CLUSTER_ID"] = "c";
+  variables_["DET_MASTER_PATIENCE"] = "1";
+  WriteTrial("return 3;");
+  master_.SendRendezvous({{"agent", "10.0.0.2", 1}});
+  master_.BeAway(1'000'000);
+  const std::string dir = sdk_.Path("cache/outbox/c-trial-1/0");
+  LeaveReport(dir);
+  const Result result = Launch();
+  EXPECT_EQ(result.code, 3);
+  ExpectContains(result.err, "the trial's next run on this node sends them");
+  EXPECT_FALSE(core::Outbox::Open({.dir = dir})->empty());
 }
 
 TEST_F(LaunchOnClusterTest, AllocationThatEndsEndsTheLauncher) {

@@ -161,6 +161,23 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual({"allocationId": "3.7.1", "reason": "FAILED",
                           "message": "rank 0 failed: exit code 1: no data"}, told)
 
+    def test_what_a_killed_rank_has_not_sent_is_sent(self):
+        """It reports while the master is away; the master is back when it is gone."""
+        script = self.script(
+            "import os, signal\n"
+            "from det.core._report_queue import METRICS, folder_of_trial\n"
+            "from det.core._outbox import Outbox\n"
+            "from det._info import get_cluster_info\n"
+            "info = get_cluster_info()\n"
+            "run = str(info.trial.trial_run_id)\n"
+            "outbox = Outbox(os.path.join(folder_of_trial(info), run))\n"
+            "outbox.add(METRICS + b'{\"group\": \"training\", \"stepsCompleted\": 7, \"metrics\": {}}')\n"
+            "os.kill(os.getpid(), signal.SIGKILL)\n")
+        with fake_master() as master:
+            result = self.launch(script, env=task_environment(master, self.folder))
+            self.assertEqual(128 + signal.SIGKILL, result.returncode, result.stderr)
+            self.assertEqual([7], [steps for _, _, steps in master.reports()])
+
     def test_several_nodes_are_laid_out_as_the_master_says(self):
         config = json.dumps({"resources": {"slots_per_trial": 3}})
         with fake_master() as master, as_task(

@@ -21,7 +21,7 @@ from det.core._distributed import DistributedContext
 from det.core._preempt import PreemptContext, PreemptionWatch, PreemptMode
 from det.core._profiler import ProfilerContext
 from det.core._registry import ClusterRegistry, Registry
-from det.core._report_queue import ReportQueue
+from det.core._report_queue import ReportQueue, owner_of_trial, queue_of_run
 from det.core._searcher import SearcherContext
 from det.core._storage import Storage
 from det.core._train import ClusterTrain, EarlyExitReason, PrintedTrain, TrainContext
@@ -42,8 +42,9 @@ class Context:
     else closed by close() or at the exit of the process.
 
     At the end of the block the master has every report and checkpoint. A block that raises
-    InvalidHP tells the master so and exits with 0; one that raises anything else leaves what was
-    not sent to the trial's next run on this node.
+    InvalidHP tells the master so and exits with 0. One that raises anything else waits for the
+    master, too, unless other ranks wait for this process to end: then the launcher sends what is
+    left.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class Context:
             self._close(wait=True)
         else:
             with contextlib.suppress(MasterError):  # What has failed first is what counts.
-                self._close(wait=False)
+                self._close(wait=self.distributed.size == 1)
         if isinstance(error, InvalidHP):
             sys.exit(0)
 
@@ -121,7 +122,8 @@ class Context:
         if os.getpid() != self._process:  # A copy of the process has none of its threads.
             return
         try:
-            self._close(wait=not hasattr(sys, "last_value"))  # The exception that ends the process.
+            failed = hasattr(sys, "last_value")  # The exception that ends the process.
+            self._close(wait=not failed or self.distributed.size == 1)
         except BaseException:
             traceback.print_exc()
             sys.stdout.flush()
@@ -228,11 +230,11 @@ def _on_cluster(
     trial = info.trial
     assert trial is not None
     master = Master.of_task(info)
-    owner = f"{info.cluster_id or 'cluster'}-trial-{trial.trial_id}"
+    owner = owner_of_trial(info)
     base = storage_folder(
         checkpoint_storage or trial.checkpoint_dir or trial.config["checkpoint_storage"]
     )
-    queue = _queue(info, owner) if distributed.is_chief else None
+    queue = _queue(info) if distributed.is_chief else None
     tensorboard = base.joinpath(
         info.cluster_id, "tensorboard", "experiment", str(trial.experiment_id)
     )
@@ -271,20 +273,9 @@ def _on_cluster(
     )
 
 
-def _queue(info: ClusterInfo, owner: str) -> ReportQueue:
-    """Where reports wait: beside those of the trial's other runs on this node."""
-    assert info.trial is not None
-    folder = os.path.join(info.cache_dir or info.run_dir or ".", "outbox", owner)
+def _queue(info: ClusterInfo) -> ReportQueue:
     try:
-        return ReportQueue(
-            Master.of_task(info),
-            info.allocation_id,
-            info.trial.trial_id,
-            folder,
-            info.trial.trial_run_id,
-            int(os.environ.get("DET_OUTBOX_LIMIT") or 64 << 20),
-            _end,
-        )
+        return queue_of_run(info, _end)
     except BlockingIOError:
         raise RuntimeError(
             "another context of this run is open: one process of a trial is rank 0, and calls "

@@ -10,6 +10,7 @@ import time
 from typing import Any, Callable, List, Optional, Tuple
 
 from det._errors import MasterError, RunIsOver
+from det._info import ClusterInfo
 from det._master import Master
 from det.core._outbox import Outbox
 
@@ -246,3 +247,49 @@ class ReportQueue:
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
+
+
+def owner_of_trial(info: ClusterInfo) -> str:
+    """A name that no other trial has, of this cluster or another."""
+    assert info.trial is not None
+    return f"{info.cluster_id or 'cluster'}-trial-{info.trial.trial_id}"
+
+
+def folder_of_trial(info: ClusterInfo) -> str:
+    """Where the reports of a trial's runs on this node wait, each run's in a folder of its number."""
+    return os.path.join(info.cache_dir or info.run_dir or ".", "outbox", owner_of_trial(info))
+
+
+def queue_of_run(
+    info: ClusterInfo, on_over: Optional[Callable[[RunIsOver], None]] = None
+) -> ReportQueue:
+    """Of the task that this process belongs to. Raises BlockingIOError when another has it."""
+    assert info.trial is not None
+    return ReportQueue(
+        Master.of_task(info),
+        info.allocation_id,
+        info.trial.trial_id,
+        folder_of_trial(info),
+        info.trial.trial_run_id,
+        int(os.environ.get("DET_OUTBOX_LIMIT") or 64 << 20),
+        on_over,
+    )
+
+
+def send_unsent(info: ClusterInfo) -> None:
+    """What this run's processes have reported, but not sent before they ended, one that was killed
+    while the master was away among them. Waits for the master as long as the user is patient; what
+    cannot be sent stays for the trial's next run on this node, with a warning."""
+    if info.trial is None:
+        return
+    if not os.path.isdir(os.path.join(folder_of_trial(info), str(info.trial.trial_run_id))):
+        return
+    try:
+        queue_of_run(info).close(wait=True)
+    except (BlockingIOError, MasterError) as error:
+        print(
+            f"WARNING: reports have not reached the master: {error}; the trial's next run on this "
+            "node sends them",
+            file=sys.stderr,
+            flush=True,
+        )

@@ -9,6 +9,7 @@ from typing import Callable, Dict, List, Optional, Tuple
 from det._errors import MasterError
 from det._info import get_cluster_info
 from det._master import Master
+from det.core._report_queue import send_unsent
 from det.launch import _supervisor
 from det.launch._layout import Layout, common_environment, find_layout
 
@@ -62,10 +63,13 @@ def launch(name: str, arguments: List[str], extra: Extra) -> int:
 
 
 def finish(outcome: _supervisor.Outcome) -> int:
-    """Says and tells how a rank failed, if one did; the exit code."""
+    """Says and tells how a rank failed, if one did, and what they have left; the exit code."""
     if outcome.failure:
         print(f"ERROR: {outcome.failure}", file=sys.stderr, flush=True)
         tell_failure(outcome.failure)
+    info = get_cluster_info()
+    if info is not None:
+        send_unsent(info)
     return outcome.code
 
 
