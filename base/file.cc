@@ -80,6 +80,14 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
   return SyncDir(dir);
 }
 
+absl::Status WriteFile(const std::string& path, absl::string_view content, unsigned mode) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd.valid()) return SystemError(errno, "write", path);
+  DET_RETURN_IF_ERROR(WriteAll(fd.get(), content, path));
+  if (::fchmod(fd.get(), mode) != 0) return SystemError(errno, "set the permissions of", path);
+  return absl::OkStatus();
+}
+
 absl::Status MakeDirs(const std::string& path, unsigned mode) {
   std::error_code error;
   const std::filesystem::path last = path.substr(0, path.find_last_not_of('/') + 1);

@@ -1,6 +1,6 @@
 // Small files and folders, whole.
 // Called by edges: configuration, journals, tokens, tests; on any thread, which waits for the disk.
-// Never throws, never leaves a half-written file under its final name.
+// Never throws.
 #ifndef BASE_FILE_H_
 #define BASE_FILE_H_
 
@@ -20,6 +20,10 @@ absl::StatusOr<std::string> ReadFile(const std::string& path);
 // one, whole. `mode` is the file's permissions.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content,
                                  unsigned mode = 0644);
+
+// Writes in place, and syncs nothing: for a new folder that nobody reads yet, and that is worth
+// nothing after a crash.
+absl::Status WriteFile(const std::string& path, absl::string_view content, unsigned mode = 0644);
 
 // Makes a folder with these permissions (less the umask) and those above it with the usual ones;
 // one that exists is fine and stays as it is.

@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -49,6 +50,21 @@ TEST(File, MakesFoldersOnceAndAgain) {
   ASSERT_TRUE(WriteFileAtomically(dir->path() + "/file", "x").ok());
   EXPECT_FALSE(MakeDirs(dir->path() + "/file").ok());
   EXPECT_FALSE(MakeDirs(dir->path() + "/file/below").ok());
+}
+
+TEST(WriteFile, ReplacesWhatIsThereAndFollowsNoLink) {
+  const auto dir = TempDir::Create();
+  const std::string path = dir->path() + "/file";
+  ASSERT_TRUE(WriteFile(path, "longer", 0644).ok());
+  ASSERT_TRUE(WriteFile(path, "two", 0600).ok());
+  EXPECT_EQ(*ReadFile(path), "two");
+  struct stat info = {};
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  ASSERT_EQ(::symlink(path.c_str(), (dir->path() + "/link").c_str()), 0);
+  EXPECT_FALSE(WriteFile(dir->path() + "/link", "three").ok());
+  EXPECT_FALSE(WriteFile(dir->path() + "/none/file", "x").ok());
+  EXPECT_EQ(*ReadFile(path), "two");
 }
 
 TEST(File, AFolderMayBePrivate) {

@@ -260,8 +260,7 @@ absl::Status FillDatabase(const Folder& folder, const std::string& home, const M
     return absl::DataLossError(
         "the database that came of it is not the one that its manifest names");
   }
-  DET_ASSIGN_OR_RETURN(const auto connection,
-                       store::Connection::Open(server->connection_string()));
+  DET_ASSIGN_OR_RETURN(const auto connection, store::Connection::Open(server->connection_string()));
   DET_RETURN_IF_ERROR(store::Migrate(*connection, store::AllMigrations()));
   return connection->ExecScript("SELECT leave_room()");
 }

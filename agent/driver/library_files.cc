@@ -96,8 +96,8 @@ absl::Status WriteLibraryFiles(const TaskSpec& spec, const Host& host, const Tas
   DET_RETURN_IF_ERROR(Link("/proc/self/fd/1", top + "/train/logs/stdout.log"));
   DET_RETURN_IF_ERROR(Link("/proc/self/fd/2", top + "/train/logs/stderr.log"));
   DET_RETURN_IF_ERROR(
-      base::WriteFileAtomically(top + "/info/cluster.json", ClusterJson(spec, host), 0600));
-  return base::WriteFileAtomically(top + "/info/resources.json", ResourcesJson(spec, host), 0600);
+      base::WriteFile(top + "/info/cluster.json", ClusterJson(spec, host), 0600));
+  return base::WriteFile(top + "/info/resources.json", ResourcesJson(spec, host), 0600);
 }
 
 std::vector<std::string> WithStartupHook(std::vector<std::string> argv,

@@ -152,7 +152,7 @@ absl::Status WriteRunFiles(const std::vector<RunFile>& files, const std::string&
     const std::string path = absl::StrCat(dir, "/", file.path);
     DET_RETURN_IF_ERROR(base::MakeDirs(path.substr(0, path.rfind('/'))));
     DET_RETURN_IF_ERROR(
-        base::WriteFileAtomically(path, file.content, file.mode == 0 ? 0600 : file.mode & 0777));
+        base::WriteFile(path, file.content, file.mode == 0 ? 0600 : file.mode & 0777));
   }
   return absl::OkStatus();
 }

@@ -98,12 +98,22 @@ bool DescendsFrom(const std::map<pid_t, Process>& all, Process process, pid_t an
   // Read while it changed, the table may hold a circle.
   for (size_t steps = 0; steps <= all.size(); ++steps) {
     if (process.parent == ancestor) return true;
-    const auto parent = all.find(process.parent);
-    if (parent == all.end()) return false;
-    process = parent->second;
+    if (process.parent == 0) return false;
+    if (const auto parent = all.find(process.parent); parent != all.end()) {
+      process = parent->second;
+      continue;
+    }
+    // Its parent ended while the table was read: it has another by now.
+    const absl::StatusOr<Process> now = ReadProcess(process.pid);
+    if (!now.ok()) return false;
+    process = *now;
   }
   return false;
 }
+
+// Whether we are the keeper: then whoever loses its parent becomes our child, so that descent tells
+// all, also of one within exec(), and no environment has to be read.
+bool IsReaper(const TaskProcesses& task) { return task.keeper == ::getpid(); }
 
 bool Belongs(const std::map<pid_t, Process>& all, const Process& process,
              const TaskProcesses& task) {
@@ -114,7 +124,7 @@ bool Belongs(const std::map<pid_t, Process>& all, const Process& process,
        process.session == task.leader || DescendsFrom(all, process, task.leader))) {
     return true;
   }
-  return HasMark(process.pid, task);
+  return !IsReaper(task) && HasMark(process.pid, task);
 }
 
 base::Fd OpenPidfd(pid_t pid) {
@@ -126,8 +136,7 @@ base::Fd OpenPidfd(pid_t pid) {
 void ReapOrphans(const std::map<pid_t, Process>& all, const TaskProcesses& task) {
   for (const auto& [pid, process] : all) {
     if (process.state == 'Z' && process.parent == ::getpid() && pid != task.leader &&
-        (task.keeper == ::getpid() || process.group == task.leader ||
-         process.session == task.leader)) {
+        (IsReaper(task) || process.group == task.leader || process.session == task.leader)) {
       (void)::waitpid(pid, nullptr, WNOHANG);
     }
   }
@@ -157,13 +166,15 @@ bool HasNoEnvironment(pid_t pid) {
 // Whether one that may have the mark cannot show it: within exec() the old environment is gone and
 // the new one not there yet. One whose environment we may not read is not of our tasks.
 bool SomebodyIsInExec(const std::map<pid_t, Process>& all, const TaskProcesses& task) {
-  return !task.mark.empty() && std::any_of(all.begin(), all.end(), [](const auto& entry) {
-    const auto& [pid, process] = entry;
-    if (process.state == 'Z' || process.state == 'X' || !HasNoEnvironment(pid)) return false;
-    const absl::StatusOr<Process> now = ReadProcess(pid);
-    // It came meanwhile, or is on its way; or this is a kernel's thread, or one that never had any.
-    return now.ok() && (now->in_exec || !HasNoEnvironment(pid));
-  });
+  return !task.mark.empty() && !IsReaper(task) &&
+         std::any_of(all.begin(), all.end(), [](const auto& entry) {
+           const auto& [pid, process] = entry;
+           if (process.state == 'Z' || process.state == 'X' || !HasNoEnvironment(pid)) return false;
+           const absl::StatusOr<Process> now = ReadProcess(pid);
+           // It came meanwhile, or is on its way; or this is a kernel's thread, or one that never
+           // had any.
+           return now.ok() && (now->in_exec || !HasNoEnvironment(pid));
+         });
 }
 
 }  // namespace

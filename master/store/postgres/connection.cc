@@ -298,9 +298,9 @@ absl::StatusOr<Connection::Mark> Connection::NextMark() {
 }
 
 absl::StatusOr<bool> WasMade(Connection& connection, const Connection::Mark& mark) {
-  DET_ASSIGN_OR_RETURN(const Result asked,
-                       connection.Exec(kCloseWriter, {{mark.writer}}));
-  // Without the row that came before it, it is not there either: a server took over that lags behind.
+  DET_ASSIGN_OR_RETURN(const Result asked, connection.Exec(kCloseWriter, {{mark.writer}}));
+  // Without the row that came before it, it is not there either: a server took over that lags
+  // behind.
   return !asked.IsNull(0, 0) && asked.Int(0, 0) >= mark.number;
 }
 

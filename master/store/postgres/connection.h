@@ -124,9 +124,9 @@ class Connection {
 // Of a write that marks itself. Parameters: the mark's.
 inline constexpr char kMark[] = "SELECT mark($1, $2)";
 
-// Whether the write of this mark was made, which is in doubt because its connection broke before the
-// answer came. If not it never will be. Waits for one that is still under way. UNAVAILABLE when the
-// database cannot say.
+// Whether the write of this mark was made, which is in doubt because its connection broke before
+// the answer came. If not it never will be. Waits for one that is still under way. UNAVAILABLE when
+// the database cannot say.
 absl::StatusOr<bool> WasMade(Connection& connection, const Connection::Mark& mark);
 
 }  // namespace det::store

@@ -38,8 +38,8 @@ class Fence {
   absl::Status Over();
 
   // The statements in one transaction that holds the epoch, made once, also when the answer to its
-  // commit is lost: it is marked, and the database is asked for the mark. UNAVAILABLE when the epoch
-  // is over: the caller may ask again, and will find the master that leads.
+  // commit is lost: it is marked, and the database is asked for the mark. UNAVAILABLE when the
+  // epoch is over: the caller may ask again, and will find the master that leads.
   absl::Status Write(Pool& pool, std::vector<Connection::Statement> statements);
 
   // The same for a `work(Connection&)` that looks at the answers of its statements.

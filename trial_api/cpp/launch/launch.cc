@@ -150,9 +150,8 @@ RanksExit RunRanks(const std::vector<Ranks>& ranks, const std::vector<std::strin
 void Report(TrialClient::Options client_options, core::EarlyExit reason,
             const std::string& message) {
   try {
-    client_options.patience =
-        std::min<std::chrono::milliseconds>(client_options.patience.value_or(kEarlyExitPatience),
-                                            kEarlyExitPatience);
+    client_options.patience = std::min<std::chrono::milliseconds>(
+        client_options.patience.value_or(kEarlyExitPatience), kEarlyExitPatience);
     TrialClient(client_options).ReportEarlyExit(reason, message);
   } catch (const Error& e) {
     std::fprintf(stderr, "WARNING: %s\n", e.what());
