@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "base/uuid.h"
 #include "cli/interrupt.h"
 #include "cli/roll_call.h"
 #include "google/protobuf/descriptor.h"
@@ -25,6 +26,8 @@ using google::protobuf::MethodDescriptor;
 
 // A master that does not reach its database says so in like words.
 constexpr absl::string_view kUnreached = "cannot reach the master";
+// Of an answer 409: what is asked may go once it is asked again.
+constexpr int kAborted = static_cast<int>(absl::StatusCode::kAborted);
 // Then the next is asked: this one may have been stopped, or cut off.
 constexpr absl::Duration kSilenceOfOneOfMany = absl::Seconds(10);
 
@@ -82,15 +85,17 @@ absl::StatusOr<HttpCall> MakeCall(absl::string_view name, const Message& request
   return call;
 }
 
-// The code of an error in a stream, {"error": {"code": 14}}, where there is no HTTP status any
-// more.
-absl::StatusCode CodeInStream(const std::string& line) {
-  const auto value = nlohmann::json::parse(line, nullptr, false);
+// The code of an error, {"error": {"code": 14}}; 0 where there is none.
+int CodeInBody(const std::string& body) {
+  const auto value = nlohmann::json::parse(body, nullptr, false);
   const auto at = nlohmann::json::json_pointer("/error/code");
-  if (!value.is_object() || !value.contains(at) || !value.at(at).is_number_integer()) {
-    return absl::StatusCode::kUnknown;
-  }
-  const auto code = static_cast<absl::StatusCode>(value.at(at).get<int>());
+  if (!value.is_object() || !value.contains(at) || !value.at(at).is_number_integer()) return 0;
+  return value.at(at).get<int>();
+}
+
+// In a stream, where there is no HTTP status any more.
+absl::StatusCode CodeInStream(const std::string& line) {
+  const auto code = static_cast<absl::StatusCode>(CodeInBody(line));
   if (code == absl::StatusCode::kOk) return absl::StatusCode::kUnknown;
   return code == absl::StatusCode::kCancelled ? absl::StatusCode::kAborted : code;
 }
@@ -118,7 +123,16 @@ namespace {
 absl::Status Refusal(int http, const std::string& body) {
   std::string text = ErrorText(body);
   if (text.empty()) text = absl::StrCat("the master answered HTTP ", http);
-  return absl::Status(CodeOfHttp(http), text);
+  const bool again = http == 409 && CodeInBody(body) == kAborted;
+  return absl::Status(again ? absl::StatusCode::kAborted : CodeOfHttp(http), text);
+}
+
+// One that makes something new each time: under a key it is made once, however often we ask.
+std::string KeyFor(absl::string_view method) {
+  const size_t dot = method.rfind('.');
+  const absl::string_view name = method.substr(dot == method.npos ? 0 : dot + 1);
+  const bool makes = absl::StartsWith(name, "Create") || absl::StartsWith(name, "Post");
+  return makes ? base::NewUuid() : "";
 }
 
 // One that is there may not be able to tell whether it leads, or hang.
@@ -179,11 +193,12 @@ absl::Status ApiClient::AskSignedIn(absl::FunctionRef<absl::Status()> ask) const
 }
 
 absl::Status ApiClient::CallOnce(const std::string& url, absl::string_view method,
-                                 const Message& request, Message* response,
+                                 const std::string& key, const Message& request, Message* response,
                                  absl::Duration after_interrupt) const {
   DET_ASSIGN_OR_RETURN(HttpCall call, MakeCall(method, request));
   call.url = url;
   call.token = token();
+  call.key = key;
   call.after_interrupt = after_interrupt;
   if (urls_.size() > 1) call.timeout = kSilenceOfOneOfMany;
   std::string body;
@@ -198,12 +213,13 @@ absl::Status ApiClient::CallOnce(const std::string& url, absl::string_view metho
 
 absl::Status ApiClient::Call(absl::string_view method, const Message& request, Message* response,
                              absl::Duration after_interrupt) const {
+  const std::string key = KeyFor(method);
   absl::Duration pause = absl::Milliseconds(100);
   bool reached = false;
   while (true) {
     absl::Status status = AskSignedIn([&] {
       return AskEach([&](const std::string& url) {
-        return CallOnce(url, method, request, response, after_interrupt);
+        return CallOnce(url, method, key, request, response, after_interrupt);
       });
     });
     const bool passing = absl::IsUnavailable(status) || absl::IsAborted(status);

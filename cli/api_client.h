@@ -43,7 +43,8 @@ class ApiClient {
   // `method` as "ExperimentService.GetExperiment". The refusal of the master comes back with its
   // code and its words; what keeps det from reaching it is UNAVAILABLE and says what to do. Calls
   // again, for a few seconds, while a master that was reached cannot answer: every method may be
-  // repeated. With `after_interrupt` an interrupt does not end the wait for an answer (HttpCall):
+  // repeated, as what makes something goes under an Idempotency-Key of this call. With
+  // `after_interrupt` an interrupt does not end the wait for an answer (HttpCall):
   // DEADLINE_EXCEEDED and ABORTED then say that the request may have been granted, CANCELLED that
   // it was never sent.
   absl::Status Call(absl::string_view method, const google::protobuf::Message& request,
@@ -66,7 +67,7 @@ class ApiClient {
   // `ask` at the address that leads, as known or as found among those that answer; else what the
   // first said that was there.
   absl::Status AskEach(absl::FunctionRef<absl::Status(const std::string& url)> ask) const;
-  absl::Status CallOnce(const std::string& url, absl::string_view method,
+  absl::Status CallOnce(const std::string& url, absl::string_view method, const std::string& key,
                         const google::protobuf::Message& request,
                         google::protobuf::Message* response, absl::Duration after_interrupt) const;
   // `ask` again where the refused token could be replaced.

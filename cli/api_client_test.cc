@@ -14,6 +14,7 @@
 #include "cli/fake_server.h"
 #include "det/api/v1/experiment.pb.h"
 #include "det/api/v1/trial.pb.h"
+#include "det/api/v1/workspace.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -62,6 +63,44 @@ TEST(ApiClientTest, AsksAgainWhileTheMasterCannotAnswer) {
           .Call("ExperimentService.GetExperiments", api::v1::GetExperimentsRequest(), &response);
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(server.requests.size(), 3u);
+}
+
+std::string KeyOf(const std::string& request) {
+  const std::string name = "Idempotency-Key: ";
+  const size_t at = request.find(name);
+  return at == request.npos ? "" : request.substr(at + name.size(), 36);
+}
+
+// The first answer is lost, to the second call it is still being made.
+TEST(ApiClientTest, WhatMakesSomethingIsAskedAgainUnderTheSameKey) {
+  const std::string under_way = R"({"error": {"code": 10, "error": "under way"}})";
+  FakeServer server({"", Answer("409 Conflict", under_way), Answer("200 OK", "{}")});
+  const ApiClient api(server.url(), "t");
+  api::v1::PostWorkspaceRequest request;
+  request.set_name("w");
+  api::v1::PostWorkspaceResponse response;
+  const absl::Status called = api.Call("WorkspaceService.PostWorkspace", request, &response);
+  ASSERT_TRUE(called.ok()) << called;
+  ASSERT_EQ(server.requests.size(), 3u);
+  EXPECT_EQ(KeyOf(server.requests[0]).size(), 36u);
+  EXPECT_EQ(KeyOf(server.requests[1]), KeyOf(server.requests[0]));
+  EXPECT_EQ(KeyOf(server.requests[2]), KeyOf(server.requests[0]));
+}
+
+TEST(ApiClientTest, EachCallHasAKeyOfItsOwnAndAReadHasNone) {
+  FakeServer server({Answer("200 OK", "{}"), Answer("200 OK", "{}"), Answer("200 OK", "{}")});
+  const ApiClient api(server.url(), "t");
+  api::v1::PostWorkspaceRequest post;
+  post.set_name("w");
+  api::v1::PostWorkspaceResponse made;
+  ASSERT_TRUE(api.Call("WorkspaceService.PostWorkspace", post, &made).ok());
+  ASSERT_TRUE(api.Call("WorkspaceService.PostWorkspace", post, &made).ok());
+  api::v1::GetWorkspacesResponse read;
+  ASSERT_TRUE(
+      api.Call("WorkspaceService.GetWorkspaces", api::v1::GetWorkspacesRequest(), &read).ok());
+  ASSERT_EQ(server.requests.size(), 3u);
+  EXPECT_NE(KeyOf(server.requests[0]), KeyOf(server.requests[1]));
+  EXPECT_EQ(KeyOf(server.requests[2]), "");
 }
 
 TEST(ApiClientTest, SaysWhatToDoWhenNobodyAnswers) {

@@ -139,6 +139,7 @@ http::request<http::string_body> MakeRequest(const HttpCall& call) {
     request.set(http::field::authorization, absl::StrCat("Bearer ", call.token));
   }
   if (!call.body.empty()) request.set(http::field::content_type, "application/json");
+  if (!call.key.empty()) request.set("Idempotency-Key", call.key);
   request.body() = call.body;
   request.prepare_payload();
   return request;

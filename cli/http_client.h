@@ -19,6 +19,7 @@ struct HttpCall {
   std::string target;  // path and query
   std::string token;   // for "Authorization: Bearer"; empty: none
   std::string body;    // JSON
+  std::string key;     // for "Idempotency-Key"; empty: none
   // Longest silence; a stream may be silent as long as it likes.
   absl::Duration timeout = absl::Minutes(1);
   // How much longer the answer is awaited when det is interrupted after all was sent: for what
