@@ -5,8 +5,10 @@
 
 #include "absl/strings/match.h"
 #include "det/api/v1/auth.grpc.pb.h"
+#include "det/api/v1/experiment.grpc.pb.h"
 #include "det/api/v1/master.grpc.pb.h"
 #include "det/api/v1/role.grpc.pb.h"
+#include "det/api/v1/template.grpc.pb.h"
 #include "det/api/v1/usage.grpc.pb.h"
 #include "det/api/v1/workspace.grpc.pb.h"
 #include "gmock/gmock.h"
@@ -123,6 +125,39 @@ TEST_F(GovernanceTest, EachChangeLeavesARecord) {
   EXPECT_EQ(records[0].caller(), "ben") << "refused, but known";
   EXPECT_EQ(records[0].code(), "PERMISSION_DENIED");
   EXPECT_EQ(records[0].target(), absl::StrCat("workspace ", vision, ", user_id ", ben_));
+}
+
+TEST_F(GovernanceTest, ReadsAndWhatIsOnlyTriedLeaveNone) {
+  EXPECT_THAT(Audit(), IsEmpty());
+  EXPECT_THAT(Audit(), IsEmpty()) << "to read them is no change";
+  const auto experiments = api::ExperimentService::NewStub(world_.channel());
+  api::CreateExperimentRequest create;
+  create.set_config("name: x");
+  api::CreateExperimentResponse created;
+  for (const bool only : {true, false}) {
+    As context("ann");
+    create.set_validate_only(only);
+    EXPECT_EQ(experiments->CreateExperiment(&context, create, &created).error_code(),
+              INVALID_ARGUMENT);
+  }
+  EXPECT_EQ(Audit().size(), 1u);
+}
+
+TEST_F(GovernanceTest, ARecordNamesTheTemplate) {
+  const auto templates = api::TemplateService::NewStub(world_.channel());
+  api::PostTemplateRequest post;
+  post.mutable_template_()->set_name("small");
+  api::PostTemplateResponse posted;
+  api::DeleteTemplateRequest remove;
+  remove.set_template_name("small");
+  api::DeleteTemplateResponse removed;
+  As first("ann"), second("ann");
+  EXPECT_TRUE(templates->PostTemplate(&first, post, &posted).ok());
+  EXPECT_TRUE(templates->DeleteTemplate(&second, remove, &removed).ok());
+  const auto records = Audit();
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[1].target(), "name small");
+  EXPECT_EQ(records[0].target(), "template_name small");
 }
 
 TEST_F(GovernanceTest, AuditIsFilteredPagedAndForAdministrators) {

@@ -51,6 +51,11 @@ constexpr Requirement Administers(Where where, std::string_view field) {
   return User(Role::kWorkspaceAdmin, where, field);
 }
 constexpr Requirement kClusterAdmin = User(Role::kClusterAdmin, Where::kCluster);
+constexpr Requirement ReadsAsClusterAdmin() {
+  Requirement reads = kClusterAdmin;
+  reads.reads = true;
+  return reads;
+}
 // Of one's own: read, or changed.
 constexpr Requirement kOwn = User(Role::kNone, Where::kSelf);
 constexpr Requirement kChangesOwn = User(Role::kEditor, Where::kSelf);
@@ -67,6 +72,8 @@ constexpr Rule kRules[] = {
     {DET_API "MasterService.GetInfo", kAnyone},
     {DET_API "MasterService.GetHealth", kAnyone},
     {DET_API "MasterService.GetClusterMessage", kOwn},
+    {DET_API "MasterService.Get*", ReadsAsClusterAdmin()},
+    {DET_API "MasterService.MasterLogs", ReadsAsClusterAdmin()},
     {DET_API "MasterService.*", kClusterAdmin},
 
     {DET_API "AuthService.Login", kAnyone},
@@ -183,7 +190,7 @@ constexpr Rule kRules[] = {
     {DET_API "TaskService.TaskLogs", Reads(Where::kTask, "task_id")},
 
     {DET_API "JobService.ExplainJob", Reads(Where::kJob, "job_id")},
-    {DET_API "JobService.GetSchedulerSnapshot", kClusterAdmin},
+    {DET_API "JobService.GetSchedulerSnapshot", ReadsAsClusterAdmin()},
     {DET_API "JobService.Get*", Reads(Where::kVisible)},
     {DET_API "JobService.UpdateJobQueue", Edits(Where::kJob, "updates.job_id")},
 
@@ -196,7 +203,9 @@ constexpr Rule kRules[] = {
     {DET_API "SearchService.PostSearcherOperations", Edits(Where::kExperiment, "experiment_id")},
 
     {DET_API "TemplateService.Get*", Reads(Where::kAnywhere)},
-    {DET_API "TemplateService.*", Edits(Where::kAnywhere)},
+    {DET_API "TemplateService.PostTemplate", Tells("template.name", Edits(Where::kAnywhere))},
+    {DET_API "TemplateService.PutTemplate", Tells("template.name", Edits(Where::kAnywhere))},
+    {DET_API "TemplateService.*", Tells("template_name", Edits(Where::kAnywhere))},
 
     // A workspace may be named instead of numbered, and the service asks AuthorizeIn.
     {DET_API "ModelService.PostModel", Tells("name", Edits(Where::kWorkspace, "workspace_id"))},

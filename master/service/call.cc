@@ -59,6 +59,12 @@ std::string TargetOf(const auth::Requirement& needs, const google::protobuf::Mes
   return absl::StrCat(named, named.empty() || told.empty() ? "" : ", ", told);
 }
 
+// Whether a request asks what would come of it, and changes nothing.
+bool OnlyAsks(const google::protobuf::Message& request) {
+  const auto* field = request.GetDescriptor()->FindFieldByName("validate_only");
+  return field != nullptr && request.GetReflection()->GetBool(request, field);
+}
+
 std::string NameOf(const auth::Principal& principal) {
   switch (principal.kind) {
     case auth::PrincipalKind::kNobody:
@@ -226,7 +232,7 @@ void NoteEnd(const Edge& edge, std::string_view method, const CallHead& head,
   }
   const auth::Requirement needs = auth::RequirementOf(method);
   // Those over the limit are too many to be worth a record each.
-  if (!needs.changes() || absl::IsResourceExhausted(status)) return;
+  if (!needs.changes() || OnlyAsks(request) || absl::IsResourceExhausted(status)) return;
   const auth::Principal caller = CallerOf(edge, head, principal);
   const std::string target = TargetOf(needs, request);
   NoteAudit(edge, method, head, caller, target, status);
