@@ -97,7 +97,11 @@ void CuttingProxy::Pass(base::Fd client) {
       if (cut) {
         // The server has done it when it says so; nobody hears that.
         if (passes) Read(server);
-        then_();
+        const std::function<void()> then = [this] {
+          std::lock_guard lock(mutex_);
+          return then_;
+        }();
+        then();
         return;
       }
     }

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -32,6 +33,7 @@ class CuttingProxy {
   enum class Moment { kBefore, kAfter };
   void Cut(
       Moment moment = Moment::kAfter, int away = 0, std::function<void()> then = [] {}) {
+    std::lock_guard lock(mutex_);
     moment_ = moment;
     away_ = away;
     then_ = std::move(then);
@@ -51,7 +53,8 @@ class CuttingProxy {
   std::atomic<bool> armed_ = false;
   std::atomic<Moment> moment_ = Moment::kAfter;
   std::atomic<int> away_ = 0;
-  std::function<void()> then_ = [] {};  // set while it is not armed
+  std::mutex mutex_;
+  std::function<void()> then_ = [] {};  // guarded by mutex_
   std::atomic<bool> stopping_ = false;
   std::vector<std::thread> connections_;  // of accepter_
   std::thread accepter_;
