@@ -4,6 +4,7 @@ import userEvent from "@testing-library/user-event";
 import { MemoryRouter } from "react-router";
 import { expect, test, vi } from "vitest";
 import machines from "@goldens/agents.json";
+import explanation from "@goldens/explanation.json";
 import queue from "@goldens/queue.json";
 import type { Job, Message } from "@/api/types";
 import { like } from "@/testing/goldens";
@@ -31,18 +32,18 @@ const job = (id: string, more: Job = {}) =>
   });
 const jobs = new Map([["7", job("7", { name: "bert" })]]);
 
-function show(page: React.ReactNode) {
+function show(page: React.ReactNode, at = "/", answer: () => object = () => ({})) {
   const sent: string[] = [];
   vi.stubGlobal(
     "fetch",
     vi.fn(async (request: Request) => {
       sent.push(`${new URL(request.url).pathname} ${await request.text()}`.trim());
-      return Response.json({});
+      return Response.json(answer());
     }),
   );
   render(
     <QueryClientProvider client={new QueryClient()}>
-      <MemoryRouter>{page}</MemoryRouter>
+      <MemoryRouter initialEntries={[at]}>{page}</MemoryRouter>
     </QueryClientProvider>,
   );
   return sent;
@@ -134,6 +135,23 @@ test("the queue is put in another order by mouse and by keyboard, where its poli
   await vi.waitFor(() =>
     expect(sent[1]).toBe('/api/v1/job-queues {"updates":[{"jobId":"exp-1","behindOf":"exp-2"}]}'),
   );
+});
+
+test("a move also asks again why the one that is looked at waits", async () => {
+  const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
+  const explain = "/api/v1/job-queues/exp-2/explain";
+  let reason = "is behind 1";
+  const [waiting] = explanation.answer.waiting;
+  const sent = show(<Queue jobs={[job("1"), job("2")]} pools={pools} />, "/?why=exp-2", () => ({
+    ...explanation.answer,
+    waiting: [like<Message["ExplainJobResponse.Waiting"]>(waiting, { reason })],
+  }));
+  expect(await screen.findByText(/is behind 1/)).toBeVisible();
+  reason = "waits for 7";
+  screen.getByRole("button", { name: /^Move 2/ }).focus();
+  await userEvent.keyboard("{ArrowUp}");
+  expect(await screen.findByText(/waits for 7/)).toBeVisible();
+  expect(sent.filter((what) => what === explain)).toHaveLength(2);
 });
 
 test("usage is summed, and drawn as steps", () => {
