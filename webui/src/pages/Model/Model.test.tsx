@@ -53,3 +53,22 @@ test("a reader is offered nothing", async () => {
   await screen.findByRole("link", { name: "trial 5" });
   expect(screen.queryByRole("button", { name: "Delete" })).toBeNull();
 });
+
+test("metadata are edited as JSON, and sent only if they are an object", async () => {
+  const patch = "PATCH /api/v1/models/classifier";
+  const page = show("?do=edit", { [patch]: { model } });
+  const field = await screen.findByLabelText("Metadata");
+  expect(JSON.parse((field as HTMLTextAreaElement).value)).toEqual(model.metadata);
+  await userEvent.clear(field);
+  await userEvent.type(field, "[[1]");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  expect(await screen.findByText(/must be an object/)).toBeInTheDocument();
+  await userEvent.clear(field);
+  await userEvent.type(field, "{{");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  expect(await screen.findByText(/are no JSON/)).toBeInTheDocument();
+  expect(page.bodyOf(patch)).toBeUndefined();
+  await userEvent.type(field, '"team": 7}');
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await vi.waitFor(() => expect(page.bodyOf(patch)).toMatchObject({ metadata: { team: 7 } }));
+});
