@@ -28,8 +28,8 @@ function show(...slots: number[]) {
       }),
     );
   };
-  vi.stubGlobal("fetch", async (request: Request) =>
-    request.url.includes("/overview") ? follow(request) : Response.json({}),
+  vi.stubGlobal("fetch", (request: Request) =>
+    Promise.resolve(request.url.includes("/overview") ? follow(request) : Response.json({})),
   );
   const page = [<Shown key="1" as="one" />, <Shown key="2" as="other" />];
   const router = createMemoryRouter([
