@@ -78,6 +78,9 @@ await inBrowser(async (page, watch) => {
   await button("Show all").click();
   await page.getByRole("row", { name: /PostUser/ }).waitFor();
   await inspect(page, "audit");
+  await page.setViewportSize({ width: 390, height: 800 });
+  await inspect(page, "audit-narrow");
+  await page.setViewportSize({ width: 1280, height: 800 });
 
   // Who may less is offered less.
   await page.locator("summary", { hasText: "Signed in as admin" }).click();

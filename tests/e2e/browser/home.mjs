@@ -44,6 +44,10 @@ await inBrowser(async (page, watch) => {
   await page.keyboard.press("h");
   await mine.waitFor();
 
+  await page.setViewportSize({ width: 390, height: 800 });
+  await inspect(page, "home-narrow");
+  await page.setViewportSize({ width: 1280, height: 800 });
+
   watch.scriptBytes = 0;
   await page.reload();
   await mine.getByRole("row").first().waitFor();

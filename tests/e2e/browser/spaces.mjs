@@ -62,6 +62,12 @@ await inBrowser(async (page) => {
     ...["ResourcePoolService.PutQuota", "ModelService.PostModelVersion"],
   ]);
 
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.goto(`${url}/workspaces`);
+  await page.getByRole("link", { name: "vision" }).waitFor();
+  await inspect(page, "workspaces-narrow");
+  await page.setViewportSize({ width: 1280, height: 800 });
+
   // Who may less is offered less.
   await page.locator("summary", { hasText: "Signed in as admin" }).click();
   await button("Sign out").click();
