@@ -7,7 +7,13 @@ const master = process.env["DET_MASTER"] ?? "http://127.0.0.1:8080";
 
 export default defineConfig({
   plugins: [react()],
-  resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
+  resolve: {
+    alias: {
+      "@": fileURLToPath(new URL("./src", import.meta.url)),
+      // What a master answers, for tests alone.
+      "@goldens": fileURLToPath(new URL("../tests/contract/goldens", import.meta.url)),
+    },
+  },
   build: {
     target: "es2022",
     assetsInlineLimit: 0, // the page's policy takes images from this master alone, none from its text

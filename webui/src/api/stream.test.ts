@@ -13,9 +13,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function answers(...responses: (Response | Error)[]) {
-  const fetch = vi.fn(() => {
+type Answer = Response | Error | ((request: Request) => Response);
+
+function answers(...responses: Answer[]) {
+  const fetch = vi.fn((request: Request) => {
     const next = responses.shift();
+    if (typeof next === "function") return Promise.resolve(next(request));
     if (next instanceof Error) return Promise.reject(next);
     return next ? Promise.resolve(next) : new Promise<Response>(() => undefined);
   });
@@ -37,6 +40,17 @@ function events(pieces: string[], ends = true): Response {
     }),
   );
 }
+
+/** A stream that says this and goes on, until it is not wanted any more. */
+const stays = (text: string) => (request: Request) =>
+  new Response(
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(text));
+        request.signal.addEventListener("abort", () => controller.error(request.signal.reason));
+      },
+    }),
+  );
 
 test("messages come whole, however they are cut", async () => {
   answers(events(['data: {"result":{"n', '":"ä1"}}\n\ndata: {"result":{"n":"2"}}\n', "\n"]));
@@ -100,6 +114,38 @@ test("a page that is not seen holds no connection", async () => {
   document.dispatchEvent(new Event("visibilitychange"));
   await over;
   expect(seen).toEqual([1]);
+});
+
+test("a page that is hidden drops its connection, and comes back to what it missed", async () => {
+  const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(false);
+  const turn = (now: boolean) => {
+    hidden.mockReturnValue(now);
+    document.dispatchEvent(new Event("visibilitychange"));
+  };
+  const open = stays('data: {"result":1}\n\n');
+  const fetch = answers(open, events(['data: {"result":2}\n\ndata: {"result":3}\n\n']));
+  const seen: number[] = [];
+  const over = watch<number>(() => `/api/v1/x?after=${seen.at(-1) ?? 0}`, aborter.now.signal, {
+    onMessage: (n) => seen.push(n),
+  });
+  await vi.advanceTimersByTimeAsync(0);
+  const [first] = fetch.mock.calls as unknown as [Request][];
+  // A look at another page costs nothing.
+  turn(true);
+  await vi.advanceTimersByTimeAsync(1_000);
+  turn(false);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(first?.[0].signal.aborted).toBe(false);
+  turn(true);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(first?.[0].signal.aborted).toBe(true);
+  expect(fetch).toHaveBeenCalledOnce();
+  expect(seen).toEqual([1]);
+  turn(false);
+  await over;
+  expect(seen).toEqual([1, 2, 3]);
+  const second = (fetch.mock.calls as unknown as [Request][])[1];
+  expect(second?.[0].url).toContain("?after=1");
 });
 
 test("each connection asks by what the last one brought", async () => {

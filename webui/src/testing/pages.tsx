@@ -2,6 +2,11 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { render } from "@testing-library/react";
 import { createMemoryRouter, Outlet, RouterProvider } from "react-router";
 import { vi } from "vitest";
+import me from "@goldens/me.json";
+import permissions from "@goldens/permissions.json";
+import workspaces from "@goldens/workspaces.json";
+import type { Message, User } from "@/api/types";
+import { like } from "./goldens";
 
 /** What the master answers, by method and address: "GET /api/v1/models". A refusal is an Error. */
 export type Answers = Record<string, object | Error>;
@@ -13,13 +18,21 @@ export interface Call {
   query: string;
 }
 
+const [role] = permissions.answer.roles;
+const [assignment] = permissions.answer.assignments;
+const [workspace] = workspaces.answer.workspaces;
+
 const every = {
-  "GET /api/v1/me": { user: { id: 1, username: "ann" } },
+  "GET /api/v1/me": { user: like<User>(me.answer.user, { id: 1, username: "ann" }) },
   "GET /api/v1/permissions/summary": {
-    roles: [{ roleId: 1, name: "ClusterAdmin" }],
-    assignments: [{ roleId: 1, scopeCluster: true }],
+    roles: [like<Message["Role"]>(role, { roleId: 1, name: "ClusterAdmin" })],
+    assignments: [
+      like<Message["RoleAssignmentSummary"]>(assignment, { roleId: 1, scopeCluster: true }),
+    ],
   },
-  "GET /api/v1/workspaces": { workspaces: [{ id: 7, name: "vision" }] },
+  "GET /api/v1/workspaces": {
+    workspaces: [like<Message["Workspace"]>(workspace, { id: 7, name: "vision" })],
+  },
 };
 
 /** jsdom lays nothing out; a list of no height shows no rows. */
@@ -64,7 +77,11 @@ export function showPage(Page: React.ComponentType, route: string, at: string, a
 /** As one who may only read in workspace 7. */
 export const viewer: Answers = {
   "GET /api/v1/permissions/summary": {
-    roles: [{ roleId: 4, name: "Viewer" }],
-    assignments: [{ roleId: 4, scopeWorkspaceIds: [7] }],
+    roles: [like<Message["Role"]>(role, { roleId: 4, name: "Viewer" })],
+    assignments: [
+      like<Message["RoleAssignmentSummary"]>(assignment, {
+        ...{ roleId: 4, scopeWorkspaceIds: [7], scopeCluster: false },
+      }),
+    ],
   },
 };

@@ -1,17 +1,21 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
+import audit from "@goldens/audit.json";
+import type { Message } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Audit from "./Audit";
 import { timeOf } from "./useAudit";
 import { pageOf, shortMethod } from "./words";
 
 const list = "GET /api/v1/master/audit";
-const record = (id: number, more = {}) => ({
-  ...{ id: String(id), caller: "ann", userId: 1, code: "OK", requestId: `r-${id}` },
-  ...{ method: "det.api.v1.UserService.PostUser", target: "username bob" },
-  ...more,
-});
+const record = (id: number, more: Message["AuditRecord"] = {}) =>
+  like<Message["AuditRecord"]>(audit.answer.records[0], {
+    ...{ id: String(id), caller: "ann", userId: 1, code: "OK", requestId: `r-${id}` },
+    ...{ method: "det.api.v1.UserService.PostUser", target: "username bob" },
+    ...more,
+  });
 
 test("what was named leads to its page, where it has one", () => {
   expect(pageOf("experiment 7")).toBe("/experiments/7");

@@ -3,33 +3,47 @@ import { fireEvent, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { MemoryRouter } from "react-router";
 import { expect, test, vi } from "vitest";
+import machines from "@goldens/agents.json";
+import explanation from "@goldens/explanation.json";
+import queue from "@goldens/queue.json";
 import type { Job, Message } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { Agents } from "./Agents";
 import { sharesOf } from "./holders";
 import { moveBy, moveTo } from "./order";
 import { Queue } from "./Queue";
 import { usedBy, utilisationOf } from "./usage";
 
-const slot = (id: string, more = {}) => ({ id, enabled: true, device: { brand: "A100" }, ...more });
-const job = (id: string, more: Job = {}): Job => ({
-  ...{ jobId: `exp-${id}`, entityId: id, name: `n${id}`, username: "ann", userId: 2 },
-  ...{ requestedSlots: 8, allocatedSlots: 0, resourcePool: "gpu", priority: 42 },
-  ...more,
-});
+const [machine] = machines.answer.agents;
+const busy = machine?.slots[0];
+const slot = (id: string, more: Message["Slot"] = {}) =>
+  like<Message["Slot"]>(busy, {
+    ...{ id, device: like<Message["Device"]>(busy?.device, { brand: "A100" }) },
+    ...{ container: undefined, containers: [], ...more },
+  });
+const agent = (more: Message["Agent"]) =>
+  like<Message["Agent"]>(machine, { resourcePools: [], ...more });
+const [runs, waits] = queue.answer.jobs;
+const job = (id: string, more: Job = {}) =>
+  like<Job>(runs, {
+    ...{ jobId: `exp-${id}`, entityId: id, name: `n${id}`, username: "ann", userId: 2 },
+    ...{ requestedSlots: 8, allocatedSlots: 0, resourcePool: "gpu", priority: 42 },
+    ...more,
+  });
 const jobs = new Map([["7", job("7", { name: "bert" })]]);
 
-function show(page: React.ReactNode) {
+function show(page: React.ReactNode, at = "/", answer: () => object = () => ({})) {
   const sent: string[] = [];
   vi.stubGlobal(
     "fetch",
     vi.fn(async (request: Request) => {
       sent.push(`${new URL(request.url).pathname} ${await request.text()}`.trim());
-      return Response.json({});
+      return Response.json(answer());
     }),
   );
   render(
     <QueryClientProvider client={new QueryClient()}>
-      <MemoryRouter>{page}</MemoryRouter>
+      <MemoryRouter initialEntries={[at]}>{page}</MemoryRouter>
     </QueryClientProvider>,
   );
   return sent;
@@ -47,7 +61,7 @@ test("each slot says what it does, and whose it is", () => {
     "4": slot("4", { draining: true, enabled: false, container: { id: "7.9.1" } }),
     "5": slot("5", { containers: [{ id: "7.9.1" }, { id: "8.11.0" }], container: { id: "7.9.1" } }),
   };
-  showAgents([{ id: "node-1", connected: true, enabled: true, slots }]);
+  showAgents([agent({ id: "node-1", slots })]);
   const list = within(screen.getByRole("list", { name: "Slots of node-1" }));
   expect(list.getAllByRole("listitem").map((item) => item.title)).toEqual([
     "slot 0, A100: experiment 7 (bert), trial 9, by ann",
@@ -61,14 +75,14 @@ test("each slot says what it does, and whose it is", () => {
 });
 
 test("an agent that is away says so", () => {
-  showAgents([{ id: "n", connected: false, resourcePools: ["gpu"], slots: {} }]);
-  expect(screen.getByText("gpu · away")).toBeVisible();
+  const memory = "64000000000";
+  showAgents([agent({ id: "n", connected: false, resourcePools: ["gpu"], memory, slots: {} })]);
+  expect(screen.getByText("gpu · 64 GB · away")).toBeVisible();
   expect(screen.queryByRole("button", { name: /Drain/ })).toBeNull();
 });
 
 test("who may takes agents and slots out of use", async () => {
-  const agent = { id: "n", connected: true, enabled: true, slots: { "0": slot("0") } };
-  const sent = showAgents([agent], true);
+  const sent = showAgents([agent({ id: "n", slots: { "0": slot("0") } })], true);
   await userEvent.click(screen.getByRole("button", { name: "Drain n" }));
   await userEvent.click(screen.getByRole("button", { name: "slot 0, A100: free" }));
   await userEvent.click(screen.getByRole("button", { name: "Disable slot 0 of n" }));
@@ -80,7 +94,7 @@ test("who may takes agents and slots out of use", async () => {
 
 test("the legend counts slots", () => {
   const held = { container: { id: "7.9.1" } };
-  const agents = [{ id: "n", slots: { "0": slot("0", held), "1": slot("1", held) } }];
+  const agents = [agent({ id: "n", slots: { "0": slot("0", held), "1": slot("1", held) } })];
   expect(sharesOf(agents, jobs, "experiment")).toEqual([
     { rank: 7, label: "7 bert", experimentId: 7, slots: 2 },
   ]);
@@ -88,8 +102,9 @@ test("the legend counts slots", () => {
 });
 
 test("who waits says for what", () => {
-  const waits = { summary: { state: "STATE_QUEUED" as const }, reason: "needs 8, 2 are free" };
-  show(<Queue jobs={[job("7", waits)]} pools={[]} />);
+  const { summary } = like<Job>(waits);
+  const reason = "needs 8, 2 are free";
+  show(<Queue jobs={[job("7", { summary, reason })]} pools={[]} />);
   expect(screen.getByRole("link", { name: "7 n7" })).toHaveAttribute("href", "/experiments/7");
   expect(screen.getByText("needs 8, 2 are free")).toBeVisible();
   expect(screen.getByText("Queued")).toBeVisible();
@@ -120,6 +135,23 @@ test("the queue is put in another order by mouse and by keyboard, where its poli
   await vi.waitFor(() =>
     expect(sent[1]).toBe('/api/v1/job-queues {"updates":[{"jobId":"exp-1","behindOf":"exp-2"}]}'),
   );
+});
+
+test("a move also asks again why the one that is looked at waits", async () => {
+  const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
+  const explain = "/api/v1/job-queues/exp-2/explain";
+  let reason = "is behind 1";
+  const [waiting] = explanation.answer.waiting;
+  const sent = show(<Queue jobs={[job("1"), job("2")]} pools={pools} />, "/?why=exp-2", () => ({
+    ...explanation.answer,
+    waiting: [like<Message["ExplainJobResponse.Waiting"]>(waiting, { reason })],
+  }));
+  expect(await screen.findByText(/is behind 1/)).toBeVisible();
+  reason = "waits for 7";
+  screen.getByRole("button", { name: /^Move 2/ }).focus();
+  await userEvent.keyboard("{ArrowUp}");
+  expect(await screen.findByText(/waits for 7/)).toBeVisible();
+  expect(sent.filter((what) => what === explain)).toHaveLength(2);
 });
 
 test("usage is summed, and drawn as steps", () => {

@@ -73,12 +73,17 @@ export function useExplanation(jobId: string) {
   });
 }
 
-/** Moves a job in its queue. */
+/** Moves a job in its queue. Why those that wait do so may then have changed, too. */
 export function useMove() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (move: Move) => api.POST("/api/v1/job-queues", { body: { updates: [move] } }),
-    onSettled: () => client.invalidateQueries({ queryKey: ["cluster", "queue"] }),
+    onSettled: () =>
+      Promise.all(
+        ["queue", "explain"].map((part) =>
+          client.invalidateQueries({ queryKey: ["cluster", part] }),
+        ),
+      ),
   });
 }
 

@@ -4,6 +4,11 @@ import userEvent from "@testing-library/user-event";
 import { gzip } from "pako";
 import { createMemoryRouter, RouterProvider } from "react-router";
 import { describe, expect, it, vi } from "vitest";
+import names from "@goldens/metricNames.json";
+import sample from "@goldens/sample.json";
+import trials from "@goldens/trials.json";
+import type { Message } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { verbsFor } from "./Actions";
 import { changeMark } from "./Code";
 import { firstMetric, hparamsText, toSeries } from "./curves";
@@ -64,17 +69,22 @@ it("offers what a state allows", () => {
 });
 
 it("makes curves of sampled trials, with gaps where a value is no number", () => {
+  const [trial] = sample.answer.trials;
   const data = [
-    { batches: 1, values: { loss: 2 } },
-    { batches: 2, values: { loss: "NaN" } },
-  ] as never;
-  const [series] = toSeries([{ trialId: 7, data }], "loss");
+    like<Message["DataPoint"]>(trial?.data[0], { batches: 1, values: { loss: 2 } as never }),
+    like<Message["DataPoint"]>(trial?.data[0], { batches: 2, values: { loss: "NaN" } as never }),
+  ];
+  const [series] = toSeries([like(trial, { trialId: 7, data })], "loss");
   expect(series).toMatchObject({ id: "7", label: "trial 7", rank: 0 });
   expect([...(series ? Array.from(series.y) : [])]).toEqual([2, NaN]);
   expect(hparamsText({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123456, opt "sgd"');
   const metrics = [
-    { group: "training", name: "loss" },
-    { group: "validation", name: "error" },
+    like<{ group: string; name: string }>(names.answer.metricNames[0], {
+      ...{ group: "training", name: "loss" },
+    }),
+    like<{ group: string; name: string }>(names.answer.metricNames[0], {
+      ...{ group: "validation", name: "error" },
+    }),
   ];
   expect(firstMetric(metrics, "loss")).toEqual(metrics[1]);
 });
@@ -85,6 +95,7 @@ it("knows hyperparameters by their paths", () => {
   };
   expect(hparamNames({ config: config as never })).toEqual(["lr", "net.act", "net.depth"]);
   expect(hparamOf({ net: { depth: 3 } }, "net.depth")).toBe(3);
+  expect(hparamOf(trials.answer.trials[0]?.hparams, "lr")).toBe(0.125);
   expect(hparamOf({ net: { depth: 3 } }, "net.width")).toBeUndefined();
 });
 

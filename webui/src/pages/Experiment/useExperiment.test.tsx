@@ -2,6 +2,9 @@ import { QueryClient, QueryClientProvider, useQueryClient } from "@tanstack/reac
 import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
+import golden from "@goldens/experiment.json";
+import type { Experiment } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { useExperiment } from "./useExperiment";
 
 function Shown() {
@@ -16,16 +19,15 @@ function Shown() {
 
 it("shows the stream's news, and what is read after the stream has ended", async () => {
   let notes = "old";
+  const experiment = () => like<Experiment>(golden.answer.experiment, { notes });
   vi.stubGlobal(
     "fetch",
     vi.fn((request: Request) => {
       if (request.url.endsWith("/watch")) {
-        const news = { result: { experiment: { id: 1, state: "STATE_COMPLETED", notes } } };
+        const news = { result: { experiment: experiment() } };
         return Promise.resolve(new Response(`data: ${JSON.stringify(news)}\n\n`));
       }
-      return Promise.resolve(
-        Response.json({ experiment: { id: 1, state: "STATE_COMPLETED", notes } }),
-      );
+      return Promise.resolve(Response.json({ experiment: experiment() }));
     }),
   );
   render(

@@ -4,7 +4,10 @@ import userEvent from "@testing-library/user-event";
 import { createMemoryRouter, RouterProvider } from "react-router";
 import { describe, expect, it, vi } from "vitest";
 import { FilterError } from "@/components/table/filter";
-import golden from "./answers.golden.json";
+import columns from "@goldens/columns.json";
+import experiments from "@goldens/experiments.json";
+import ranges from "@goldens/ranges.json";
+import runs from "@goldens/runs.json";
 import "./CompareDrawer";
 import { cellOf } from "./cells";
 import Experiments from "./Experiments";
@@ -15,8 +18,8 @@ import { baseView, searchOf } from "./search";
 vi.mock("@/charts/LineChart", () => ({ LineChart: () => null }));
 
 // What a master answered, word for word.
-const run = golden.runs.runs[0] as never;
-const found = golden.experiments.experiments[0] as unknown as {
+const run = runs.answer.runs[0] as never;
+const found = experiments.answer.experiments[0] as unknown as {
   experiment: never;
   bestTrial: never;
 };
@@ -76,7 +79,7 @@ it("asks for what is typed, and tells what cannot be read", () => {
 
 describe("the page", () => {
   const asked: { path: string; body: string }[] = [];
-  const show = (addresses: string | string[], experiments: object = golden.experiments) => {
+  const show = (addresses: string | string[], found: object = experiments.answer) => {
     asked.length = 0;
     vi.stubGlobal(
       "fetch",
@@ -84,11 +87,11 @@ describe("the page", () => {
         const path = new URL(request.url).pathname;
         asked.push({ path, body: request.method === "POST" ? await request.text() : "" });
         const answers = Object.entries({
-          "/api/v1/experiments-search": experiments,
-          "/api/v1/runs": golden.runs,
+          "/api/v1/experiments-search": found,
+          "/api/v1/runs": runs.answer,
           "/api/v1/workspaces/0/projects": { projects: [{ id: 1 }] },
-          "/api/v1/projects/1/columns": golden.columns,
-          "/api/v1/projects/1/experiments/metric-ranges": golden.ranges,
+          "/api/v1/projects/1/columns": columns.answer,
+          "/api/v1/projects/1/experiments/metric-ranges": ranges.answer,
         });
         return Response.json(answers.find(([known]) => known === path)?.[1] ?? {});
       }),

@@ -2,29 +2,36 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { render, screen, within } from "@testing-library/react";
 import { MemoryRouter } from "react-router";
 import { expect, test } from "vitest";
+import golden from "@goldens/overview.json";
+import type { Experiment, Message } from "@/api/types";
 import type { Overview } from "@/api/useOverview";
+import { like } from "@/testing/goldens";
 import Home from "./Home";
 
-const overview: Overview = {
-  agents: 2,
-  slots: 16,
-  slotsInUse: 12,
-  jobsRunning: 1,
-  jobsWaiting: 3,
-  pools: [{ name: "default", slotsAvailable: 16, slotsUsed: 12 }],
-  running: [
-    { id: 42, name: "mine", state: "STATE_RUNNING", progress: 0.62, userId: 1, username: "ann" },
-    {
-      id: 41,
-      name: "hers",
-      state: "STATE_QUEUED",
-      userId: 2,
-      username: "eve",
-      stateReason: "full",
-    },
+const [pool] = golden.answer.pools;
+const [job] = golden.answer.running;
+const [done] = golden.answer.ended;
+const overview = like<Overview>(golden.answer, {
+  ...{ agents: 2, slots: 16, slotsInUse: 12, jobsRunning: 1, jobsWaiting: 3 },
+  pools: [
+    like<Message["ResourcePool"]>(pool, { name: "default", slotsAvailable: 16, slotsUsed: 12 }),
   ],
-  ended: [{ id: 40, name: "old", state: "STATE_ERROR", userId: 2, username: "eve" }],
-};
+  running: [
+    like<Experiment>(job, {
+      ...{ id: 42, name: "mine", state: "STATE_RUNNING", progress: 0.62 },
+      ...{ userId: 1, username: "ann", stateReason: "" },
+    }),
+    like<Experiment>(job, {
+      ...{ id: 41, name: "hers", state: "STATE_QUEUED", userId: 2, username: "eve" },
+      stateReason: "full",
+    }),
+  ],
+  ended: [
+    like<Experiment>(done, {
+      ...{ id: 40, name: "old", state: "STATE_ERROR", userId: 2, username: "eve" },
+    }),
+  ],
+});
 
 function show(data: Overview | undefined) {
   const client = new QueryClient();

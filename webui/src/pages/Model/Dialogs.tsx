@@ -48,7 +48,21 @@ export function Register({ model: { name = "" }, onClose }: Props) {
   );
 }
 
-/** Its name, description, labels and notes. */
+/** What is typed as metadata: an object in JSON; nothing is an empty one. */
+function metadataOf(text: string): Record<string, never> {
+  let read: unknown;
+  try {
+    read = JSON.parse(text.trim() || "{}");
+  } catch (error) {
+    throw new Error(`The metadata are no JSON: ${(error as Error).message}`);
+  }
+  if (typeof read !== "object" || read === null || Array.isArray(read)) {
+    throw new Error('The metadata must be an object, such as {"owner": "bob"}.');
+  }
+  return read as Record<string, never>;
+}
+
+/** Its name, description, labels, metadata and notes. */
 export function Edit({ model, onClose }: Props) {
   const client = useQueryClient();
   const path = { model_name: model.name ?? "" };
@@ -64,13 +78,21 @@ export function Edit({ model, onClose }: Props) {
           ...{ name: "labels", label: "Labels", value: model.labels?.join(", ") },
           hint: "With commas between them",
         },
+        {
+          ...{ name: "metadata", label: "Metadata", type: "lines" },
+          value: JSON.stringify(model.metadata ?? {}, null, 2),
+          hint: "An object in JSON; what is no longer in it is removed",
+        },
         { name: "notes", label: "Notes", type: "lines", value: model.notes, hint: "Markdown" },
       ]}
-      onSubmit={async ({ name = "", description = "", labels, notes = "" }) => {
+      onSubmit={async ({ name = "", description = "", labels, metadata = "", notes = "" }) => {
         const { model: now } = await dataOf(
           api.PATCH("/api/v1/models/{model_name}", {
             params: { path },
-            body: { name: name.trim(), description, notes, labels: listOf(labels) },
+            body: {
+              ...{ name: name.trim(), description, notes, labels: listOf(labels) },
+              metadata: metadataOf(metadata),
+            },
           }),
         );
         await client.invalidateQueries({ queryKey: ["models"] });

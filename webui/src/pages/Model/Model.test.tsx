@@ -1,12 +1,19 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
+import golden from "@goldens/versions.json";
+import type { Message } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import Model from "./Model";
 
-const model = { id: 1, name: "classifier", workspaceId: 7, notes: "# Why", numVersions: 1 };
-const checkpoint = { uuid: "0123456789", training: { trialId: 5 } };
-const modelVersions = [{ version: 1, comment: "the first", checkpoint }];
+const model = like<Message["Model"]>(golden.answer.model, { workspaceId: 7 });
+const [version] = golden.answer.modelVersions;
+const training = like<Message["CheckpointTrainingMetadata"]>(version?.checkpoint.training, {
+  trialId: 5,
+});
+const checkpoint = like<Message["Checkpoint"]>(version?.checkpoint, { training });
+const modelVersions = [like<Message["ModelVersion"]>(version, { checkpoint })];
 const versions = "GET /api/v1/models/classifier/versions";
 const answers = { [versions]: { model, modelVersions } };
 const show = (at: string, more = {}) =>
@@ -45,4 +52,23 @@ test("a reader is offered nothing", async () => {
   show("", viewer);
   await screen.findByRole("link", { name: "trial 5" });
   expect(screen.queryByRole("button", { name: "Delete" })).toBeNull();
+});
+
+test("metadata are edited as JSON, and sent only if they are an object", async () => {
+  const patch = "PATCH /api/v1/models/classifier";
+  const page = show("?do=edit", { [patch]: { model } });
+  const field = await screen.findByLabelText("Metadata");
+  expect(JSON.parse((field as HTMLTextAreaElement).value)).toEqual(model.metadata);
+  await userEvent.clear(field);
+  await userEvent.type(field, "[[1]");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  expect(await screen.findByText(/must be an object/)).toBeInTheDocument();
+  await userEvent.clear(field);
+  await userEvent.type(field, "{{");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  expect(await screen.findByText(/are no JSON/)).toBeInTheDocument();
+  expect(page.bodyOf(patch)).toBeUndefined();
+  await userEvent.type(field, '"team": 7}');
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await vi.waitFor(() => expect(page.bodyOf(patch)).toMatchObject({ metadata: { team: 7 } }));
 });

@@ -1,12 +1,17 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
+import golden from "@goldens/models.json";
+import type { Message } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import Models from "./Models";
 
 const models = [
-  { id: 1, name: "classifier", workspaceId: 7, numVersions: 2, labels: ["good"] },
-  { id: 2, name: "old", workspaceId: 7, archived: true },
+  like<Message["Model"]>(golden.answer.models[0], { workspaceId: 7 }),
+  like<Message["Model"]>(golden.answer.models[0], {
+    ...{ id: 2, name: "old", workspaceId: 7, labels: [], archived: true },
+  }),
 ];
 const answers = { "GET /api/v1/models": { models } };
 

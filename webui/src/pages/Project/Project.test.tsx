@@ -1,6 +1,9 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
+import golden from "@goldens/project.json";
+import type { Message } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Project from "./Project";
 
@@ -8,7 +11,9 @@ const notes = [
   { name: "Plan", contents: "# Try" },
   { name: "Done", contents: "all" },
 ];
-const project = { id: 3, name: "nets", workspaceId: 7, workspaceName: "vision", notes, key: "N" };
+const project = like<Message["Project"]>(golden.answer.project, {
+  ...{ id: 3, name: "nets", description: "", workspaceId: 7, workspaceName: "vision", notes },
+});
 const show = (at: string, more = {}) =>
   showPage(Project, "/projects/:id", `/projects/3${at}`, {
     "GET /api/v1/projects/3": { project },

@@ -1,6 +1,9 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
+import golden from "@goldens/template.json";
+import type { Message } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import { syntaxProblems, withoutMissing } from "./problems";
 import Template from "./Template";
@@ -9,7 +12,9 @@ const read = "GET /api/v1/templates/small";
 const check = "POST /api/v1/experiments";
 const show = (more = {}) =>
   showPage(Template, "/admin/templates/:name", "/admin/templates/small", {
-    [read]: { template: { name: "small", yaml: "max_restarts: 1\n" } },
+    [read]: {
+      template: like<Message["Template"]>(golden.answer.template, { yaml: "max_restarts: 1\n" }),
+    },
     [check]: {},
     ...more,
   });

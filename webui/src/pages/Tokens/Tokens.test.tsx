@@ -1,12 +1,20 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
+import golden from "@goldens/tokens.json";
+import users from "@goldens/users.json";
+import type { Message, User } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Tokens, { standingOf } from "./Tokens";
 
-const tokenInfo = [{ id: 4, description: "nightly", tokenType: "TOKEN_TYPE_ACCESS_TOKEN" }];
+const tokenInfo = [
+  like<Message["TokenInfo"]>(golden.answer.tokenInfo[0], {
+    ...{ id: 4, expiry: new Date(Date.now() + 86_400_000).toISOString() },
+  }),
+];
 const answers = {
-  "GET /api/v1/users": { users: [{ id: 1, username: "ann" }] },
+  "GET /api/v1/users": { users: [like<User>(users.answer.users[0], { id: 1, username: "ann" })] },
   "GET /api/v1/tokens": { tokenInfo },
 };
 const show = (at: string, more = {}) =>

@@ -2,6 +2,10 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
+import golden from "@goldens/checkpoints.json";
+import answered from "@goldens/trial.json";
+import type { Message } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { columnsOf, inOrder, placesOf, throughputOf, withGaps } from "@/charts/points";
 import { Checkpoints } from "./Checkpoints";
 import { Runs } from "./Runs";
@@ -51,19 +55,19 @@ it("tells the machine's metrics from the training's", () => {
 });
 
 it("tells why each run ended", () => {
+  const run = (values: Message["TrialRun"]) =>
+    like<Message["TrialRun"]>(answered.answer.trial.runs[0], values);
   const runs = [
-    {
-      runId: 0,
-      allocationId: "1.1.0",
-      exitReason: "FAILED",
-      exitCode: 7,
-      agentIds: ["a"],
-      slots: 1,
-    },
-    { runId: 1, allocationId: "1.1.1", agentIds: ["b"], slots: 1 },
-  ].map((run, i) => ({ ...run, startTime: `2026-01-01T00:0${i}:00Z` }));
-  const [first, second] = runs;
-  render(<Runs trial={{ runs: [{ ...first, endTime: "2026-01-01T00:00:30Z" }, { ...second }] }} />);
+    run({
+      ...{ exitReason: "FAILED", exitCode: 7, agentIds: ["a"] },
+      ...{ startTime: "2026-01-01T00:00:00Z", endTime: "2026-01-01T00:00:30Z" },
+    }),
+    run({
+      ...{ runId: 1, allocationId: "1.1.1", agentIds: ["b"], startTime: "2026-01-01T00:01:00Z" },
+      ...{ endTime: undefined, exitReason: undefined, exitCode: undefined },
+    }),
+  ];
+  render(<Runs trial={{ runs }} />);
   expect(screen.getByText("failed (exit code 7)")).toBeInTheDocument();
   expect(screen.getByText("runs")).toBeInTheDocument();
 });
@@ -72,13 +76,11 @@ const uuid = "0b5d1d1a-0000-4000-8000-000000000001";
 
 function showCheckpoints() {
   const asked: string[] = [];
-  const checkpoint = {
+  const checkpoint = like<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
     uuid,
-    state: "STATE_COMPLETED",
-    size: "1500",
     resources: { "model.pt": "1500", "dir/": "0" },
-    metadata: { steps_completed: 40 },
-  };
+    metadata: { steps_completed: 40 } as never,
+  });
   vi.stubGlobal(
     "fetch",
     vi.fn(async (request: Request) => {

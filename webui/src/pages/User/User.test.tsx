@@ -1,19 +1,34 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
+import golden from "@goldens/user.json";
+import held from "@goldens/userRoles.json";
+import type { Message } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import User from "./User";
 import { heldOf } from "./UserRoles";
 
+const [editor] = held.answer.roles;
+const [given] = editor?.userRoleAssignments ?? [];
+const holds = (name: string, scope: Message["RoleAssignment"]) =>
+  like<Message["RoleWithAssignments"]>(editor, {
+    role: like<Message["Role"]>(editor?.role, { name }),
+    userRoleAssignments: [
+      like<Message["UserRoleAssignment"]>(given, {
+        ...{ userId: 2, roleAssignment: { ...given?.roleAssignment, ...scope } },
+      }),
+    ],
+  });
 const roles = [
-  { role: { name: "ClusterAdmin" }, userRoleAssignments: [{ userId: 2 }] },
-  {
-    role: { name: "Editor" },
-    userRoleAssignments: [{ userId: 2, roleAssignment: { scopeWorkspaceId: 7 } }],
-  },
+  // The API says nothing where it is for the cluster.
+  holds("ClusterAdmin", { scopeWorkspaceId: undefined, scopeCluster: true }),
+  holds("Editor", { scopeWorkspaceId: 7 }),
 ];
 const answersOf = (id: number, more = {}) => ({
-  [`GET /api/v1/users/${id}`]: { user: { id, username: "bob", active: true, ...more } },
+  [`GET /api/v1/users/${id}`]: {
+    user: like<Message["User"]>(golden.answer.user, { id, ...more }),
+  },
   [`GET /api/v1/roles/search/by-user/${id}`]: { roles },
 });
 

@@ -1,10 +1,13 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
+import golden from "@goldens/webhook.json";
+import type { Message } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Webhook from "./Webhook";
 
-const webhook = { id: 2, name: "ci", url: "https://ci.example.org/hook", workspaceId: 7 };
+const webhook = like<Message["Webhook"]>(golden.answer.webhook, { id: 2, workspaceId: 7 });
 const deliveries = [
   {
     ...{ id: "9", eventId: "e-9", state: "STATE_FAILED", attempts: 12, error: "status 500" },

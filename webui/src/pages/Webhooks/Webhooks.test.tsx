@@ -1,6 +1,9 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
+import golden from "@goldens/webhooks.json";
+import type { Message } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import { hostOf, wordsOf } from "@/webhooks";
 import Webhooks from "./Webhooks";
@@ -22,7 +25,7 @@ test("what a trigger waits for is said in words", () => {
 test("a list shows where a URL leads, and not what may be secret in it", async () => {
   const url = "https://ci.example.org/hook?key=secret";
   showPage(Webhooks, "/admin/webhooks", "/admin/webhooks", {
-    [list]: { webhooks: [{ id: 1, name: "ci", url }] },
+    [list]: { webhooks: [like<Message["Webhook"]>(golden.answer.webhooks[0], { url })] },
   });
   expect(await screen.findByText("ci.example.org")).toBeVisible();
   expect(document.body.innerHTML).not.toContain("secret");

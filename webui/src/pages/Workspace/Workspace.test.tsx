@@ -1,34 +1,57 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
+import given from "@goldens/members.json";
+import pools from "@goldens/pools.json";
+import projects from "@goldens/projects.json";
+import limits from "@goldens/quotas.json";
+import golden from "@goldens/workspace.json";
+import usable from "@goldens/workspacePools.json";
+import type { Message, User } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import { membersOf } from "./Members";
 import Workspace from "./Workspace";
 
-const members = {
+const [user] = given.answer.usersAssignedDirectly;
+const [assigned] = given.answer.assignments;
+const holds = (name: string, userId: number) =>
+  like<Message["RoleWithAssignments"]>(assigned, {
+    role: like<Message["Role"]>(assigned?.role, { name }),
+    userRoleAssignments: [
+      like<Message["UserRoleAssignment"]>(assigned?.userRoleAssignments[0], { userId }),
+    ],
+  });
+const members = like<Message["GetGroupsAndUsersAssignedToWorkspaceResponse"]>(given.answer, {
   usersAssignedDirectly: [
-    { id: 2, username: "bob" },
-    { id: 1, username: "ann", displayName: "Ann" },
+    like<User>(user, { id: 2, username: "bob", displayName: "" }),
+    like<User>(user, { id: 1, username: "ann", displayName: "Ann" }),
   ],
-  assignments: [
-    { role: { name: "Editor" }, userRoleAssignments: [{ userId: 2 }] },
-    { role: { name: "WorkspaceAdmin" }, userRoleAssignments: [{ userId: 1 }] },
-  ],
-};
+  assignments: [holds("Editor", 2), holds("WorkspaceAdmin", 1)],
+});
+const pool = (name: string, workspaces: string[]) =>
+  like<Message["ResourcePool"]>(pools.answer.resourcePools[0], { name, workspaces });
+const [quota] = limits.answer.quotas;
 const answers = {
-  "GET /api/v1/workspaces/7": { workspace: { id: 7, name: "vision", numProjects: 1 } },
+  "GET /api/v1/workspaces/7": {
+    workspace: like<Message["Workspace"]>(golden.answer.workspace, { id: 7 }),
+  },
   "GET /api/v1/workspaces/7/projects": {
-    projects: [{ id: 3, name: "nets", key: "NETS", numExperiments: 4 }],
+    projects: [like<Message["Project"]>(projects.answer.projects[0], { id: 3, numExperiments: 4 })],
   },
   "GET /api/v1/roles/workspace/7": members,
-  "GET /api/v1/workspaces/7/available-resource-pools": { resourcePools: ["gpu"] },
+  "GET /api/v1/workspaces/7/available-resource-pools": like<object>(usable.answer, {
+    ...{ resourcePools: ["gpu"] },
+  }),
   "GET /api/v1/resource-pools": {
-    resourcePools: [{ name: "gpu", workspaces: ["vision"], slotsAvailable: 8 }, { name: "other" }],
+    resourcePools: [pool("gpu", ["vision"]), pool("other", [])],
   },
   "GET /api/v1/quotas": {
     quotas: [
-      { scope: "user", name: "vision", maxSlots: 1 },
-      { scope: "workspace", name: "vision", slotHours: 100, slotHoursUsed: 25 },
+      like<Message["Quota"]>(quota, { scope: "user", maxSlots: 1 }),
+      like<Message["Quota"]>(quota, {
+        ...{ slotHours: 100, slotHoursUsed: 25, slotsUsed: 0, maxSlots: undefined },
+      }),
     ],
   },
 };

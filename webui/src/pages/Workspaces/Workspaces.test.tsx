@@ -1,13 +1,17 @@
 import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
+import golden from "@goldens/workspaces.json";
+import type { Message } from "@/api/types";
+import { like } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Workspaces from "./Workspaces";
 
+const [always, made] = golden.answer.workspaces;
 const workspaces = [
-  { id: 1, name: "Uncategorized" },
-  { id: 7, name: "vision", pinned: true, numProjects: 2 },
-  { id: 8, name: "old", archived: true },
+  like<Message["Workspace"]>(always),
+  like<Message["Workspace"]>(made, { id: 7, pinned: true, numProjects: 2 }),
+  like<Message["Workspace"]>(made, { id: 8, name: "old", archived: true }),
 ];
 const answers = { "GET /api/v1/workspaces": { workspaces } };
 

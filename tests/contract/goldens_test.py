@@ -1,0 +1,183 @@
+#!/usr/bin/env -S python3 -B
+"""The answers that the dashboard's tests are made of, held against a real master (README.md)."""
+import json
+import os
+import re
+import sys
+import unittest
+
+sys.path[:0] = [os.path.join(os.getcwd(), "tests", folder) for folder in ("contract", "e2e")]
+import harness  # noqa: E402
+import replay  # noqa: E402
+import shapes  # noqa: E402
+
+GOLDENS = "tests/contract/goldens"
+# Where to leave what the master answers now, to renew the goldens by.
+OUTPUTS = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR")
+
+# Reports one of each kind, and ends.
+REPORTS = r"""
+import json, os, pathlib, urllib.request, uuid
+
+info = json.loads(pathlib.Path(os.environ["DET_RUN_DIR"], "info/trial.json").read_text())
+
+def tell(method, body):
+    urllib.request.urlopen(urllib.request.Request(
+        os.environ["DET_MASTER"] + "/det.trial.v1.TrialRuntime/" + method,
+        json.dumps({"allocationId": info["allocation_id"], "trialId": info["trial_id"],
+                    **body}).encode(),
+        {"Authorization": "Bearer " + os.environ["DET_SESSION_TOKEN"]})).read()
+
+for group, metrics in (("training", {"loss": 0.5, "accuracy": 0.75}), ("validation", {"loss": 0.25}),
+                       ("system", {"cpu_util": 50.0})):
+    tell("ReportMetrics", {"trialRunId": info["trial_run_id"], "reports": [
+        {"group": group, "stepsCompleted": 4, "metrics": metrics}]})
+name = str(uuid.uuid4())
+folder = pathlib.Path(info["checkpoint_dir"], name)
+folder.mkdir(parents=True)
+(folder / "model.pt").write_bytes(bytes(1000))
+tell("ReportCheckpoint", {"uuid": name, "stepsCompleted": 4, "resources": {"model.pt": 1000}})
+"""
+
+
+def read_goldens():
+    found = {}
+    for name in sorted(os.listdir(GOLDENS)):
+        with open(os.path.join(GOLDENS, name), encoding="utf-8") as f:
+            found[name.removesuffix(".json")] = json.load(f)
+    return found
+
+
+class GoldensTest(harness.ClusterTestCase):
+    """One state of one cluster, which all goldens are answers about."""
+
+    def setUp(self):
+        with open(self.home.data + "/admin.token", encoding="utf-8") as f:
+            token = f.read().strip()
+        self.admin = replay.Client(self.home.port, {"Authorization": "Bearer " + token})
+
+    def ask(self, verb, path, body=None):
+        answer = self.admin.send(verb, path, body)
+        self.assertEqual(200, answer.status, f"{verb} {path}: {answer.text}")
+        return answer
+
+    def post(self, path, **body):
+        return self.ask("POST", "/api/v1/" + path, body).json()
+
+    def make_experiments(self):
+        """One that has ended, in the project that is always there; of two others one waits."""
+        config = harness.job(
+            name="mnist", description="of one trial", labels=["vision"],
+            entrypoint=["python3", "reports.py"], hyperparameters={"lr": 0.125})
+        ended = self.home.create(config, self.home.context({"reports.py": REPORTS}))
+        self.assert_state(self.home.finish(ended), "COMPLETED")
+        trial = self.home.first_trial(ended)["id"]
+        self.post(f"runs/{trial}/metadata", metadata={"data": {"version": "v2"}})
+        sleeps = harness.job(name="sleeps", entrypoint="sleep 600", workspace="vision",
+                             project="nets", resources={"slots_per_trial": 2})
+        running, waiting = self.home.create(sleeps), self.home.create(sleeps)
+        self.await_state(running, "STATE_RUNNING")
+        self.await_state(waiting, "STATE_QUEUED")
+        return {"experiment": ended, "trial": trial, "waiting": waiting}
+
+    def await_state(self, experiment, state):
+        harness.eventually(
+            lambda: self.home.experiment(experiment)["state"] == state, f"{experiment} {state}")
+
+    def make_spaces(self):
+        workspace = self.post("workspaces", name="vision")["workspace"]["id"]
+        project = self.post(f"workspaces/{workspace}/projects", name="nets",
+                            description="What sees")["project"]["id"]
+        self.ask("PUT", f"/api/v1/projects/{project}/notes",
+                 {"notes": [{"name": "Plan", "contents": "# Try"}]})
+        self.ask("PUT", "/api/v1/quotas", {"quota": {
+            "scope": "workspace", "name": "vision", "maxSlots": 8, "slotHours": 100}})
+        return {"workspace": workspace, "project": project}
+
+    def make_people(self, workspace):
+        user = self.post("users", user={"username": "bob", "displayName": "Bob", "active": True},
+                         password="Secret456")["user"]["id"]
+        self.post("roles/add-assignments", userRoleAssignments=[{
+            "userId": user, "roleAssignment": {
+                "role": {"name": "Editor"}, "scopeWorkspaceId": workspace}}])
+        self.post("tokens", description="nightly")
+        return {"user": user}
+
+    def make_rest(self, names):
+        self.post("templates/small", name="small", config={"max_restarts": 1})
+        trigger = {"triggerType": "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE",
+                   "condition": {"state": "COMPLETED"}}
+        hook = self.post("webhooks", name="ci", url="https://ci.example.org/hook",
+                         webhookType="WEBHOOK_TYPE_DEFAULT", mode="WEBHOOK_MODE_WORKSPACE",
+                         workspaceId=names["workspace"], triggers=[trigger])["webhook"]["id"]
+        self.post("models", name="classifier", description="Says what is seen", labels=["good"],
+                  notes="# Why", metadata={"owner": "bob"}, workspaceId=names["workspace"])
+        found = self.ask("GET", f"/api/v1/trials/{names['trial']}/checkpoints").json()
+        self.post("models/classifier/versions", comment="the first",
+                  checkpointUuid=found["checkpoints"][0]["uuid"])
+        return {"hook": hook}
+
+    def read(self, golden, names):
+        """What the master answers to a golden's request; of a stream, its first message."""
+        verb, path = re.sub(
+            r"\{(\w+)\}", lambda part: str(names[part[1]]), golden["request"]).split(" ", 1)
+        answer = self.ask(verb, path, golden.get("body"))
+        if "stream" not in golden:
+            return answer.json()
+        return json.loads(answer.text.partition("\n")[0])["result"]
+
+    def test_each_has_the_shape_of_the_master_s_answer(self):
+        names = self.make_spaces()
+        names |= self.make_experiments()
+        names |= self.make_people(names["workspace"])
+        names |= self.make_rest(names)
+        api = self.ask("GET", "/api/v1/openapi.json").json()
+        failures = []
+        for name, golden in read_goldens().items():
+            answer = self.read(golden, names)
+            if OUTPUTS:
+                with open(f"{OUTPUTS}/{name}.json", "w", encoding="utf-8") as f:
+                    json.dump({**golden, "answer": answer}, f, indent=2)
+            judge = shapes.Shapes(api["components"]["schemas"], golden.get("optional", ()))
+            schema = {"$ref": "#/" + golden["message"]}
+            failures += [f"{name}: {each}" for each in
+                         judge.problems(golden["answer"], answer, schema)]
+        self.assertFalse(failures, "\n".join(failures))
+
+
+class ShapesTest(unittest.TestCase):
+    SCHEMAS = {"Trial": {"type": "object", "properties": {
+        "id": {"type": "integer"}, "state": {"type": "string", "enum": ["A", "B"]},
+        "end": {"type": "string"}, "hparams": {"type": "object"}}}}
+    LIST = {"type": "array", "items": {"$ref": "#/Trial"}}
+
+    def problems(self, golden, answer, *optional):
+        return shapes.Shapes(self.SCHEMAS, optional).problems(golden, answer, self.LIST)
+
+    def test_one_shape_has_any_values(self):
+        self.assertEqual([], self.problems([{"id": 1, "state": "A", "hparams": {"lr": 1}}],
+                                           [{"id": 2, "state": "B", "hparams": {}}]))
+
+    def test_what_is_gone_and_what_is_new(self):
+        self.assertEqual(["[].end is not in the golden", "[].id is not there"],
+                         self.problems([{"id": 1}], [{"end": "x"}]))
+        self.assertEqual([], self.problems([{"id": 1}], [{"id": 1, "end": "x"}], "[].end"))
+
+    def test_what_is_only_sometimes_there(self):
+        both = [{"id": 1, "end": "x"}, {"id": 2}]
+        self.assertEqual([], self.problems(both, both))
+        self.assertEqual(["[].end is not always there"], self.problems(both[:1], both))
+
+    def test_values_that_are_not_legal(self):
+        [kind] = self.problems([{"id": 1}], [{"id": "1"}])
+        self.assertIn("of the master is no integer", kind)
+        [name] = self.problems([{"state": "C"}], [{"state": "A"}])
+        self.assertIn("of the golden is no one of A, B", name)
+        self.assertEqual(["[].lr is no field of the API"], self.problems([{"lr": 1}], [{"lr": 1}]))
+
+    def test_a_list_of_nothing_says_nothing(self):
+        self.assertEqual(["[]: the master has none"], self.problems([{"id": 1}], []))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,70 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import overview from "@goldens/overview.json";
+import { act, render, screen } from "@testing-library/react";
+import { createMemoryRouter, RouterProvider } from "react-router";
+import { afterEach, expect, test, vi } from "vitest";
+import { useOverview } from "@/api/useOverview";
+import { Frame } from "./Frame";
+
+afterEach(() => vi.useRealTimers());
+
+function Shown({ as }: { as: string }) {
+  return <p>{`${as}: ${String(useOverview()?.slots)} slots`}</p>;
+}
+
+/** A frame around two that show the overview; each stream says so many slots, and goes on. */
+function show(...slots: number[]) {
+  const asked: Request[] = [];
+  const follow = (request: Request) => {
+    asked.push(request);
+    const result = { ...overview.answer, slots: slots.shift() };
+    return new Response(
+      new ReadableStream({
+        start(controller) {
+          const text = `data: ${JSON.stringify({ result })}\n\n`;
+          controller.enqueue(new TextEncoder().encode(text));
+          request.signal.addEventListener("abort", () => controller.error(request.signal.reason));
+        },
+      }),
+    );
+  };
+  vi.stubGlobal("fetch", (request: Request) =>
+    Promise.resolve(request.url.includes("/overview") ? follow(request) : Response.json({})),
+  );
+  const page = [<Shown key="1" as="one" />, <Shown key="2" as="other" />];
+  const router = createMemoryRouter([
+    { element: <Frame />, children: [{ path: "/", element: page }] },
+  ]);
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>,
+  );
+  return asked;
+}
+
+test("the overview is asked for once, whoever shows it", async () => {
+  const asked = show(16);
+  expect(await screen.findByText("one: 16 slots")).toBeVisible();
+  expect(screen.getByText("other: 16 slots")).toBeVisible();
+  expect(asked).toHaveLength(1);
+});
+
+test("a page that was hidden shows what it missed once it is seen", async () => {
+  vi.useFakeTimers({ shouldAdvanceTime: true, toFake: ["setTimeout", "clearTimeout"] });
+  const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(false);
+  const asked = show(16, 24);
+  await screen.findByText("one: 16 slots");
+  const turn = (now: boolean) => {
+    hidden.mockReturnValue(now);
+    document.dispatchEvent(new Event("visibilitychange"));
+  };
+  turn(true);
+  await act(() => vi.advanceTimersByTimeAsync(60_000));
+  expect(asked[0]?.signal.aborted).toBe(true);
+  expect(asked).toHaveLength(1);
+  expect(screen.getByText("one: 16 slots")).toBeVisible();
+  turn(false);
+  expect(await screen.findByText("one: 24 slots")).toBeVisible();
+  expect(asked).toHaveLength(2);
+});
