@@ -216,6 +216,25 @@ TEST_F(GatewayTest, AnswersAUnaryCallAsJson) {
   EXPECT_EQ(answer.headers.at("Content-Type"), "application/json");
 }
 
+TEST_F(GatewayTest, AnswersWithTheFieldsThatAreAskedFor) {
+  const Answer answer =
+      Ask("GET /api/v1/experiments/42?fields=experiment.id%2Cexperiment.notes HTTP/1.1\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, R"({"experiment":{"id":42,"notes":""}})");
+  EXPECT_EQ(Ask("GET /api/v1/experiments/42?fields=experiment.id&fields=experiment.notes "
+                "HTTP/1.1\r\n")
+                .body,
+            answer.body);
+  // Before the method is called: this one would not find what is asked for.
+  const Answer refused = Ask("GET /api/v1/experiments/404?fields=experiment.nam HTTP/1.1\r\n");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_NE(refused.body.find("the nearest is \\\"name\\\""), std::string::npos) << refused.body;
+  // An error has no mask.
+  EXPECT_NE(Ask("GET /api/v1/experiments/404?fields=experiment.id HTTP/1.1\r\n")
+                .body.find("does not exist"),
+            std::string::npos);
+}
+
 TEST_F(GatewayTest, AnswersWithABodyThatIsNoJsonAsItIs) {
   const Answer answer =
       Ask("GET /resources/allocation/raw?timestamp_after=2026-11-20 HTTP/1.1\r\n");

@@ -177,7 +177,7 @@ asio::awaitable<bool> HttpExchange::ServeUnary(const std::string& method,
   const absl::StatusOr<std::string> result =
       co_await context_.rpc.Unary(call.path, call.request, metadata);
   absl::StatusOr<Transcoder::Body> body =
-      result.ok() ? Transcoder::WriteBody(*call.output, *result) : result.status();
+      result.ok() ? Transcoder::WriteBody(call, *result) : result.status();
   Response response =
       body.ok() ? Answer(200, body->content_type, std::move(body->text)) : Fail(body.status());
   KeepSession(method, response);

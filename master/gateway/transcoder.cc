@@ -4,10 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "google/api/httpbody.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "proto/http_path.h"
 #include <nlohmann/json.hpp>
 
 namespace det::gateway {
@@ -49,6 +52,26 @@ std::unique_ptr<google::protobuf::Message> New(const google::protobuf::Descripto
       google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type)->New());
 }
 
+bool IsHttpBody(const google::protobuf::Descriptor& type) {
+  return type.full_name() == google::api::HttpBody::descriptor()->full_name();
+}
+
+// Moves ?fields= out of the query.
+void TakeFields(Transcoder::Route* route) {
+  std::vector<std::string> rest;
+  for (const std::string& part : std::vector<std::string>(absl::StrSplit(route->query, '&'))) {
+    const auto named = proto::ParseQuery(part);
+    if (named.empty() || named.front().first != "fields") {
+      rest.push_back(part);
+    } else if (route->fields) {
+      absl::StrAppend(&*route->fields, ",", named.front().second);
+    } else {
+      route->fields = named.front().second;
+    }
+  }
+  if (route->fields) route->query = absl::StrJoin(rest, "&");
+}
+
 }  // namespace
 
 absl::StatusOr<Transcoder> Transcoder::Make(
@@ -65,6 +88,10 @@ absl::StatusOr<Transcoder::Route> Transcoder::Find(std::string_view verb,
   DET_ASSIGN_OR_RETURN(route.match, router_.Find(verb, target));
   if (question != std::string_view::npos) route.query = std::string(target.substr(question + 1));
   route.method = route.match.method->full_name();
+  const google::protobuf::MethodDescriptor& method = *route.match.method;
+  if (verb == "GET" && !method.server_streaming() && !IsHttpBody(*method.output_type())) {
+    TakeFields(&route);
+  }
   return route;
 }
 
@@ -77,6 +104,9 @@ absl::StatusOr<Transcoder::Call> Transcoder::Read(const Route& route, std::strin
   call.streams = method.server_streaming();
   call.output = method.output_type();
   call.request = request->SerializeAsString();
+  if (route.fields) {
+    DET_ASSIGN_OR_RETURN(call.mask, FieldMask::Parse(*route.fields, *method.output_type()));
+  }
   return call;
 }
 
@@ -89,10 +119,13 @@ absl::StatusOr<std::string> Transcoder::Write(const google::protobuf::Descriptor
   return proto::ToJson(*message);
 }
 
-absl::StatusOr<Transcoder::Body> Transcoder::WriteBody(const google::protobuf::Descriptor& output,
+absl::StatusOr<Transcoder::Body> Transcoder::WriteBody(const Call& call,
                                                        std::string_view response) {
-  if (output.full_name() != google::api::HttpBody::descriptor()->full_name()) {
-    DET_ASSIGN_OR_RETURN(std::string json, Write(output, response));
+  if (!IsHttpBody(*call.output)) {
+    DET_ASSIGN_OR_RETURN(std::string json, Write(*call.output, response));
+    if (call.mask) {
+      DET_ASSIGN_OR_RETURN(json, call.mask->Apply(json));
+    }
     return Body{"application/json", std::move(json)};
   }
   google::api::HttpBody body;

@@ -4,12 +4,14 @@
 #ifndef MASTER_GATEWAY_TRANSCODER_H_
 #define MASTER_GATEWAY_TRANSCODER_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "master/gateway/field_mask.h"
 #include "proto/http_rule.h"
 
 namespace det::gateway {
@@ -24,6 +26,9 @@ class Transcoder {
   struct Route {
     proto::HttpRouter::Match match;
     std::string query;
+    // ?fields= of a GET that answers one message in JSON; not in `query`. Elsewhere no such thing
+    // is known.
+    std::optional<std::string> fields;
     std::string method;  // "det.api.v1.TrialService.GetTrial"
   };
   // `target` with the query. NOT_FOUND: no such path. UNIMPLEMENTED: not by this verb.
@@ -34,8 +39,9 @@ class Transcoder {
     bool streams = false;
     const google::protobuf::Descriptor* output = nullptr;
     std::string request;  // serialised
+    std::optional<FieldMask> mask;
   };
-  // INVALID_ARGUMENT: a value cannot be read.
+  // INVALID_ARGUMENT: a value cannot be read, or a field that is asked for is unknown.
   static absl::StatusOr<Call> Read(const Route& route, std::string_view body);
 
   // A serialised answer as JSON.
@@ -46,8 +52,7 @@ class Transcoder {
     std::string content_type;
     std::string text;
   };
-  static absl::StatusOr<Body> WriteBody(const google::protobuf::Descriptor& output,
-                                        std::string_view response);
+  static absl::StatusOr<Body> WriteBody(const Call& call, std::string_view response);
 
  private:
   explicit Transcoder(proto::HttpRouter router) : router_(std::move(router)) {}

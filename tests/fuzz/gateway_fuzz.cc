@@ -95,7 +95,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (call->streams) return 0;
   std::string answer;
   if (!Ask(*call, &answer)) return 0;
-  const auto written = Transcoder::WriteBody(*call->output, answer);
+  const auto written = Transcoder::WriteBody(*call, answer);
   Promise(written.ok(), "an answer that cannot be written", text);
   return 0;
 }
