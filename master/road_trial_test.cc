@@ -1,6 +1,8 @@
 // What a running trial tells the master and hears from it.
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "master/testing/road.h"
@@ -99,6 +101,44 @@ TEST_F(RoadTest, AWatcherOfTheExperimentHearsOfMetrics) {
   while (stream->Read(&news)) {
   }
   EXPECT_TRUE(stream->Finish().ok());
+}
+
+// They are shown one look, whoever asked first.
+TEST_F(RoadTest, EachOfManyWatchersSeesEachChange) {
+  PlayedAgent agent(world_, "a1", 1);
+  int id = 0;
+  const std::string allocation = Run(agent, &id);
+  api::WatchExperimentRequest watch;
+  watch.set_experiment_id(id);
+  struct Watcher {
+    As context = As("user");
+    std::unique_ptr<grpc::ClientReader<api::WatchExperimentResponse>> stream;
+    api::WatchExperimentResponse news;
+  };
+  std::vector<std::unique_ptr<Watcher>> watchers;
+  for (int i = 0; i < 20; ++i) {
+    auto& each = *watchers.emplace_back(std::make_unique<Watcher>());
+    each.stream = experiments_->WatchExperiment(&each.context, watch);
+    ASSERT_TRUE(each.stream->Read(&each.news));
+    EXPECT_EQ(each.news.experiment().id(), id);
+  }
+  As patching("user");
+  api::PatchExperimentRequest patch;
+  patch.mutable_experiment()->set_id(id);
+  patch.mutable_experiment()->set_name("renamed");
+  api::PatchExperimentResponse patched;
+  ASSERT_TRUE(experiments_->PatchExperiment(&patching, patch, &patched).ok());
+  for (const auto& each : watchers) {
+    while (each->news.experiment().name() != "renamed")
+      ASSERT_TRUE(each->stream->Read(&each->news));
+  }
+  agent.Exited(allocation, 0);
+  for (const auto& each : watchers) {
+    auto state = each->news.experiment().state();
+    while (each->stream->Read(&each->news)) state = each->news.experiment().state();
+    EXPECT_EQ(state, api::Experiment::STATE_COMPLETED);
+    EXPECT_TRUE(each->stream->Finish().ok());
+  }
 }
 
 TEST_F(RoadTest, ADamagedCheckpointIsShownAsSuch) {

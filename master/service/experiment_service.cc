@@ -27,7 +27,9 @@ namespace api = det::api::v1;
 class ExperimentService final : public Service {
  public:
   explicit ExperimentService(const Edge& edge)
-      : Service("det.api.v1.ExperimentService"), edge_(edge) {
+      : Service("det.api.v1.ExperimentService"),
+        edge_(edge),
+        board_(std::make_shared<ExperimentBoard>(edge)) {
     Serve("CreateExperiment", &ExperimentService::CreateExperiment);
     Serve("GetExperiments", &ExperimentService::GetExperiments);
     Serve("GetExperiment", &ExperimentService::GetExperiment);
@@ -89,7 +91,7 @@ class ExperimentService final : public Service {
         edge_, context, request, "det.api.v1.ExperimentService.WatchExperiment",
         [this, id = model::ExperimentId(request->experiment_id())](
             const auth::Principal&, std::shared_ptr<Stream<api::WatchExperimentResponse>> stream) {
-          service::WatchExperiment(edge_, id, std::move(stream));
+          service::WatchExperiment(edge_, board_, id, std::move(stream));
         });
   }
 
@@ -379,6 +381,7 @@ class ExperimentService final : public Service {
   }
 
   const Edge& edge_;
+  const std::shared_ptr<ExperimentBoard> board_;
 };
 
 }  // namespace

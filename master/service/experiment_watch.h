@@ -7,9 +7,11 @@
 #define MASTER_SERVICE_EXPERIMENT_WATCH_H_
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 #include <variant>
 
 #include "absl/time/time.h"
@@ -26,7 +28,20 @@ class ExperimentWatch final : public engine::ExperimentSink {
   // the queue is passed on.
   void SetLoop(base::EventLoop* loop) { loop_ = loop; }
 
-  void Changed(model::ExperimentId id) override { experiments_.Notify(id); }
+  // The first kAtOnce changes of an experiment are passed on as they come, as its states are; one
+  // that goes on changing, as the best metric of a running one does, every kChangePause.
+  void Changed(model::ExperimentId id) override {
+    if (loop_ == nullptr) return experiments_.Notify(id);
+    if (!experiments_.IsHeard(id)) return;
+    const auto [pace, fresh] = paces_.try_emplace(id);
+    if (fresh) Tick(id);
+    if (pace->second.at_once == 0) {
+      pace->second.due = true;
+      return;
+    }
+    --pace->second.at_once;
+    experiments_.Notify(id);
+  }
 
   void QueueChanged() override {
     if (loop_ == nullptr) return queue_.Notify({});
@@ -69,8 +84,28 @@ class ExperimentWatch final : public engine::ExperimentSink {
   Topic<model::TaskId>& logs() { return logs_; }
 
  private:
+  static constexpr int kAtOnce = 8;
+  static constexpr absl::Duration kChangePause = absl::Milliseconds(500);
   static constexpr absl::Duration kPause = absl::Seconds(1);
   static constexpr absl::Duration kMetricsPause = absl::Milliseconds(300);
+
+  // How often an experiment has changed of late; each pause without a change is one more at once.
+  struct Pace {
+    int at_once = kAtOnce;
+    bool due = false;  // a change waits
+  };
+  void Tick(model::ExperimentId id) {
+    loop_->PostAfter(kChangePause, [this, id] {
+      const auto it = paces_.find(id);
+      const bool due = std::exchange(it->second.due, false);
+      if (!due && ++it->second.at_once >= kAtOnce) {
+        paces_.erase(it);
+        return;
+      }
+      Tick(id);
+      if (due) experiments_.Notify(id);
+    });
+  }
 
   Topic<model::ExperimentId> experiments_;
   Topic<model::ExperimentId> metrics_;
@@ -84,6 +119,7 @@ class ExperimentWatch final : public engine::ExperimentSink {
   base::EventLoop* loop_ = nullptr;
   std::optional<base::TimerId> next_;
   absl::Time last_ = absl::InfinitePast();
+  std::map<model::ExperimentId, Pace> paces_;  // of those that have changed of late
 };
 
 }  // namespace det::service

@@ -6,10 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "master/auth/tokens.h"
+#include "master/service/serialized.h"
 #include "master/store/in_doubt.h"
 #include <google/protobuf/descriptor.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/message.h>
 
 namespace det::service {
@@ -33,17 +32,6 @@ bool IsForGood(absl::StatusCode code) {
     default:
       return false;
   }
-}
-
-// The same bytes for the same request: maps have no order of their own.
-std::string Serialized(const Message& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream out(&stream);
-  out.SetSerializationDeterministic(true);
-  message.SerializeToCodedStream(&out);
-  out.Trim();
-  return bytes;
 }
 
 bool HoldsSecret(const Message& response) {

@@ -2,11 +2,9 @@
 
 #include <atomic>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include "base/status_macros.h"
-#include "google/protobuf/util/message_differencer.h"
 #include "master/service/convert.h"
 #include "master/service/live.h"
 
@@ -42,7 +40,7 @@ namespace {
 // What a WatchExperiment has sent last. One look at a time, so that no older one comes second.
 struct Watched {
   std::mutex mutex;
-  std::optional<api::Experiment> last;
+  ExperimentBoard::Seen last;
   bool looking = false;
   bool again = false;
   std::atomic<bool> waits = false;   // as of the last look: the queue's news are its own
@@ -70,24 +68,17 @@ bool IsOver(api::Experiment::State state) {
          state == api::Experiment::STATE_DELETE_FAILED || state == api::Experiment::STATE_DELETED;
 }
 
-// The duration of a running experiment changes without any event.
-bool SameNews(api::Experiment a, api::Experiment b) {
-  a.clear_duration();
-  b.clear_duration();
-  return google::protobuf::util::MessageDifferencer::Equals(a, b);
-}
-
-void SendIfNew(Watched& watched, api::Experiment experiment,
+void SendIfNew(Watched& watched, ExperimentBoard::Seen seen,
                Stream<api::WatchExperimentResponse>& out) {
-  const bool over = IsOver(experiment.state());
+  const api::Experiment& experiment = seen->experiment;
   watched.waits = experiment.state() == api::Experiment::STATE_QUEUED;
-  if (!watched.last || !SameNews(*watched.last, experiment)) {
-    watched.last = experiment;
+  if (watched.last == nullptr || watched.last->news != seen->news) {
     api::WatchExperimentResponse response;
-    *response.mutable_experiment() = std::move(experiment);
+    *response.mutable_experiment() = experiment;
     out.Send(std::move(response));
   }
-  if (over) out.Close(absl::OkStatus());
+  if (IsOver(experiment.state())) out.Close(absl::OkStatus());
+  watched.last = std::move(seen);
 }
 
 void SendReports(Watched& watched, Stream<api::WatchExperimentResponse>& out) {
@@ -100,7 +91,8 @@ void SendReports(Watched& watched, Stream<api::WatchExperimentResponse>& out) {
 
 }  // namespace
 
-void WatchExperiment(const Edge& edge, model::ExperimentId id,
+void WatchExperiment(const Edge& edge, std::shared_ptr<ExperimentBoard> board,
+                     model::ExperimentId id,
                      std::shared_ptr<Stream<api::WatchExperimentResponse>> stream) {
   const std::weak_ptr<Stream<api::WatchExperimentResponse>> weak = stream;
   // Before the first look, so that nothing falls between the two.
@@ -118,18 +110,17 @@ void WatchExperiment(const Edge& edge, model::ExperimentId id,
     if (const auto held = weak.lock()) held->Wake();
   });
   stream->Start(
-      [&edge, id, watched](Stream<api::WatchExperimentResponse>& out) {
+      [board = std::move(board), id, watched](Stream<api::WatchExperimentResponse>& out) {
         SendReports(*watched, out);
         if (!watched->changed.exchange(false) || !watched->BeginLook()) return;
-        ReadFull(
-            edge, id,
-            [watched, held = out.shared_from_this()](absl::StatusOr<api::Experiment> experiment) {
-              if (!experiment.ok()) return held->Close(experiment.status());
-              SendIfNew(*watched, *std::move(experiment), *held);
-              watched->began = true;
-              if (watched->EndLook()) watched->changed = true;
-              held->Wake();
-            });
+        board->Show(id, [watched, held = out.shared_from_this()](
+                            absl::StatusOr<ExperimentBoard::Seen> seen) {
+          if (!seen.ok()) return held->Close(seen.status());
+          SendIfNew(*watched, *std::move(seen), *held);
+          watched->began = true;
+          if (watched->EndLook()) watched->changed = true;
+          held->Wake();
+        });
       },
       [&edge, id, subscription, queue, metrics] {
         edge.watch->experiments().Unsubscribe(id, subscription);

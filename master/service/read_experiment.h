@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "det/api/v1/experiment.pb.h"
 #include "master/service/edge.h"
+#include "master/service/experiment_board.h"
 #include "master/service/stream.h"
 
 namespace det::service {
@@ -20,8 +21,9 @@ store::ExperimentQuery ToQuery(const det::api::v1::GetExperimentsRequest& reques
 void ReadFull(const Edge& edge, model::ExperimentId id,
               absl::AnyInvocable<void(absl::StatusOr<det::api::v1::Experiment>)> then);
 
-// Sends it now and after each change, until it has ended.
-void WatchExperiment(const Edge& edge, model::ExperimentId id,
+// Sends it now and after each change, until it has ended, as `board` shows it.
+void WatchExperiment(const Edge& edge, std::shared_ptr<ExperimentBoard> board,
+                     model::ExperimentId id,
                      std::shared_ptr<Stream<det::api::v1::WatchExperimentResponse>> stream);
 
 }  // namespace det::service

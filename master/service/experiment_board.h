@@ -1,0 +1,48 @@
+// Experiments as all who watch them see them: read once for everybody who asks in the meantime, so
+// that a hundred open pages cost the database what a few do.
+//
+// Made by experiment_service.cc, as a shared_ptr; any thread. What it shows is durable.
+#ifndef MASTER_SERVICE_EXPERIMENT_BOARD_H_
+#define MASTER_SERVICE_EXPERIMENT_BOARD_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "det/api/v1/experiment.pb.h"
+#include "master/service/edge.h"
+
+namespace det::service {
+
+class ExperimentBoard final : public std::enable_shared_from_this<ExperimentBoard> {
+ public:
+  struct Look {
+    det::api::v1::Experiment experiment;
+    // Equal for looks that show the same; the duration of a running experiment, which changes
+    // without any event, is not in it.
+    std::string news;
+  };
+  using Seen = std::shared_ptr<const Look>;
+  using Then = absl::AnyInvocable<void(absl::StatusOr<Seen>)>;
+
+  explicit ExperimentBoard(const Edge& edge) : edge_(edge) {}
+
+  // As it is after this call; `then` runs on the pool.
+  void Show(model::ExperimentId id, Then then);
+
+ private:
+  // For those who wait; nobody else reads this one meanwhile.
+  void Read(model::ExperimentId id);
+
+  const Edge& edge_;
+  std::mutex mutex_;
+  std::map<model::ExperimentId, std::vector<Then>> waiting_;  // of those that are being read
+};
+
+}  // namespace det::service
+
+#endif  // MASTER_SERVICE_EXPERIMENT_BOARD_H_
