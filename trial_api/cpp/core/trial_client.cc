@@ -30,6 +30,8 @@ constexpr milliseconds kCallTimeout(60'000);
 constexpr milliseconds kLastCallTimeout(2'000);
 // Ranks of other nodes may still compile the trial.
 constexpr milliseconds kAllGatherTimeout(900'000);
+// How long a call waits for a connection before it is tried all the same.
+constexpr milliseconds kConnectPatience(1'000);
 // An outage that is worth a line.
 constexpr milliseconds kSilence(5'000);
 constexpr size_t kCompressFrom = 1'024;  // bytes
@@ -86,8 +88,19 @@ class Masters {
  public:
   explicit Masters(const TrialClient::Options& options) : addresses_(options.masters) {
     for (const std::string& address : addresses_) {
-      stubs_.push_back(pb::TrialRuntime::NewStub(MakeChannel(address, options.tls)));
+      channels_.push_back(MakeChannel(address, options.tls));
+      stubs_.push_back(pb::TrialRuntime::NewStub(channels_.back()));
     }
+  }
+
+  // Waits for a connection. gRPC makes one only while somebody waits in it, and a call that finds
+  // it between two attempts fails at once: calls that come just then, each time, would never get
+  // through.
+  void Reach(size_t index, milliseconds patience) const {
+    grpc::Channel& channel = *channels_[index];
+    if (channel.GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY) return;
+    grpc::experimental::ChannelResetConnectionBackoff(&channel);
+    channel.WaitForConnected(std::chrono::system_clock::now() + patience);
   }
 
   size_t present() const { return present_; }
@@ -102,6 +115,7 @@ class Masters {
 
  private:
   const std::vector<std::string> addresses_;
+  std::vector<std::shared_ptr<grpc::Channel>> channels_;
   std::vector<std::unique_ptr<pb::TrialRuntime::Stub>> stubs_;
   std::atomic<size_t> present_ = 0;
 };
@@ -124,6 +138,7 @@ struct TrialClient::Rep {
   template <class Request, class Response>
   grpc::Status Try(size_t master, Method<Request, Response> method, const Request& request,
                    milliseconds timeout, Response* response) {
+    masters.Reach(master, hurry ? kConnectPatience / 2 : kConnectPatience);
     grpc::ClientContext context;
     Authorize(&context, options.token);
     if (request.ByteSizeLong() >= kCompressFrom) {
@@ -210,6 +225,7 @@ class StreamWatch final : public AllocationWatch {
     while (true) {
       bool heard = false;
       const size_t master = masters_->present();
+      masters_->Reach(master, kConnectPatience);
       const grpc::Status status = ReadOnce(masters_->At(master), &heard);
       if (heard) pause = kFirstPause;
       std::unique_lock lock(mutex_);
