@@ -128,6 +128,11 @@ class CheckpointTest(unittest.TestCase):
                 with self.context().restore_path(second):
                     pass
             self.assertEqual(first, self.newest(second))
+        (self.base / second / "manifest.json").unlink()
+        with self.assertRaisesRegex(CheckpointError, "manifest.json is missing; use another"):
+            with self.context().restore_path(second):
+                pass
+        self.assertEqual(first, self.newest(second))
         (self.base / second / "manifest.json").write_text(whole)
         read, path = open, self.base / second / "sub" / "state"
 

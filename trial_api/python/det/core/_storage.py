@@ -18,6 +18,7 @@ from typing import Any, Dict, List, Mapping
 from det._errors import CheckpointError
 
 METADATA, MANIFEST = "metadata.json", "manifest.json"
+_HAS_MANIFEST = "has_manifest"  # In metadata.json, of ours: one whose manifest is gone is damaged.
 Files = List[Dict[str, Any]]  # path, size, sha256
 
 
@@ -79,7 +80,7 @@ class Storage:
         path = self._folder(uuid) / METADATA
         if not path.exists():
             raise CheckpointError(f"checkpoint {uuid} is not complete: {path} is missing")
-        return _json(path)
+        return {name: value for name, value in _json(path).items() if name != _HAS_MANIFEST}
 
     def open(self, uuid: str) -> pathlib.Path:
         """A folder with the files, each compared with the manifest. One without a manifest, of
@@ -88,6 +89,11 @@ class Storage:
         try:
             if not (folder / MANIFEST).exists():
                 self.metadata(uuid)
+                if _json(folder / METADATA).get(_HAS_MANIFEST):
+                    raise CheckpointError(
+                        f"checkpoint {uuid} is damaged: {MANIFEST} is missing; use another "
+                        "checkpoint"
+                    )
                 return folder
             for file in _json(folder / MANIFEST)["files"]:
                 _verify(uuid, folder, file)
@@ -130,7 +136,7 @@ class Storage:
             sync(merged / name)
             files[name] = describe_file(merged, merged / name)
 
-        write(METADATA, metadata)
+        write(METADATA, {**metadata, _HAS_MANIFEST: True})
         write(MANIFEST, {"owner": self.owner, "files": list(files.values())})
         for folder, _, _ in os.walk(merged):
             sync(pathlib.Path(folder))
