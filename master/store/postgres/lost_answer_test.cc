@@ -36,20 +36,23 @@ class LostAnswerTest : public ::testing::Test {
     return wanted;
   }
 
-  // All of the server's processes forget what was not on disk, and it starts again.
+  // All of the server's processes forget what was not on disk, and it has started again.
   void Crash() const {
     const auto doomed = *Connection::Open(server_);
+    const auto witness = *Connection::Open(server_);
     const auto pid = static_cast<pid_t>(doomed->Exec("SELECT pg_backend_pid()")->Int(0, 0));
     ASSERT_EQ(::kill(pid, SIGKILL), 0);
-    while (doomed->Exec("SELECT 1").ok()) {
+    // Until the server has noticed it lets others in, whom it ends then: as it does the witness.
+    while (witness->Exec("SELECT 1").ok()) {
+    }
+    while (!Connection::Open(server_).ok()) {
     }
   }
-  // As many transactions of others, once the server answers.
+  // As many transactions of others.
   void Write(int transactions) const {
-    auto connection = Connection::Open(server_);
-    while (!connection.ok()) connection = Connection::Open(server_);
+    const auto connection = *Connection::Open(server_);
     for (int i = 0; i < transactions; ++i) {
-      EXPECT_TRUE((*connection)->ExecScript(absl::StrCat("CREATE TABLE other", i, " ()")).ok());
+      EXPECT_TRUE(connection->ExecScript(absl::StrCat("CREATE TABLE other", i, " ()")).ok());
     }
   }
 

@@ -74,6 +74,38 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual(["[rank=1] mine", "ERROR: rank 1 failed: exit code 1: mine"],
                          result.stderr.splitlines())
 
+    def test_one_that_lost_another_is_not_named_in_its_place(self):
+        fifo = os.path.join(self.folder, "fifo")
+        os.mkfifo(fifo)
+        script = self.script(f"""
+            import os, sys
+            if os.environ["RANK"] == "0":
+                with open({fifo!r}, "w") as other:
+                    other.write(str(os.getpid()))
+                sys.exit("ConnectionError: rank 1 has gone (closed); see its lines")
+            with open({fifo!r}) as other:
+                pid = other.read()
+            print("mine", file=sys.stderr, flush=True)
+            while os.path.exists(f"/proc/{{pid}}"):
+                pass  # The launcher has not seen its end.
+            sys.exit(3)
+            """)
+        result = self.launch("--slots", "2", script)
+        self.assertEqual(3, result.returncode)
+        self.assertEqual("ERROR: rank 1 failed: exit code 3: mine", result.stderr.splitlines()[-1])
+
+    def test_where_none_is_to_blame_here_the_first_is_named_and_the_others_end(self):
+        script = self.script("""
+            import os, signal, sys
+            if os.environ["RANK"] == "0":
+                sys.exit("RuntimeError: Connection closed by peer [10.0.0.7]:4711")
+            signal.pause()
+            """)
+        result = self.launch("--slots", "2", script)
+        self.assertEqual(1, result.returncode)
+        self.assertIn("ERROR: rank 0 failed: exit code 1: RuntimeError: Connection closed",
+                      result.stderr)
+
     def test_a_rank_that_does_not_listen_is_killed(self):
         script = self.script("""
             import os, signal

@@ -27,8 +27,8 @@ class CuttingProxy {
   // The database by this way.
   const std::string& database() const { return database_; }
 
-  // The connection on which a transaction ends next breaks: before the server hears of it, or when
-  // it has answered. With `away`, so many connections after it break at once. `then` is called
+  // The connection on which a transaction ends next breaks, other than the one that sums up metrics
+  // when it likes: before the server hears of it, or when it has answered. With `away`, so many connections after it break at once. `then` is called
   // before the client notices, on a thread of the proxy.
   enum class Moment { kBefore, kAfter };
   void Cut(

@@ -1,14 +1,16 @@
 """Runs the ranks of a node together and passes on what they write, each line with its rank.
 
 One that fails takes the others down: what it wrote is passed on first, then the others get SIGTERM,
-and SIGKILL after a grace period. SIGTERM and SIGINT to the launcher are passed on as SIGTERM; after
-that nobody is killed here.
+and SIGKILL after a grace period. One that says it failed because another has gone may end before
+that other: it is waited for a moment, to be named in its place. SIGTERM and SIGINT to the launcher
+are passed on as SIGTERM; after that nobody is killed here.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -17,9 +19,15 @@ import time
 from typing import IO, Any, Dict, List, Optional
 
 GRACE = 2.0  # Seconds between SIGTERM and SIGKILL.
+_CAUSE = 5.0  # Seconds for the end of a rank that another has lost.
 _BLOCK = 1 << 16
 _LONGEST_LINE = 1 << 20
 _LAST_BLOCKS = 64  # More than a pipe holds: what a rank has left behind.
+# The last words of a rank that lost another: ours, gloo's, NCCL's, Horovod's, the sockets'.
+_OTHER_GONE = re.compile(
+    rb"rank \d+ has gone \(|[Cc]onnection closed by|[Cc]onnection reset by peer|Broken pipe"
+    rb"|remote process exited|ncclRemoteError|HorovodInternalError"
+)
 
 
 @dataclasses.dataclass
@@ -111,6 +119,10 @@ class _Running:
         self.alive = False
         return code
 
+    def lost_another(self, code: int) -> bool:
+        """Whether it failed only because another rank has gone, as far as its last line tells."""
+        return code > 0 and _OTHER_GONE.search(self.pipes[1].last) is not None
+
     def words(self, code: int) -> str:
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         last = self.pipes[1].last.decode(errors="replace").strip()
@@ -144,18 +156,59 @@ def run(ranks: List[Rank], grace: float = GRACE) -> Outcome:
     return outcome
 
 
+class _Failure:
+    """Which rank is named, and what becomes of the others."""
+
+    def __init__(self, running: List[_Running], grace: float) -> None:
+        self._running, self._grace = running, grace
+        self._next: Optional[signal.Signals] = None  # What the others get at the deadline.
+        self._deadline = 0.0
+        self.outcome = Outcome()
+
+    def left(self) -> Optional[float]:
+        """Seconds until something is to be done; None: nothing is."""
+        return None if self._next is None else max(self._deadline - time.monotonic(), 0)
+
+    def add(self, one: _Running, code: int, stopped: bool) -> None:
+        """One failed. stopped: the others are saving, for as long as the agent lets them."""
+        first = not self.outcome.failure
+        if not first and self._next != signal.SIGTERM:
+            return
+        consequence = one.lost_another(code)
+        if first or not consequence:
+            self.outcome = Outcome(code if code > 0 else 128 - code, one.words(code))
+        if stopped:
+            return
+        if not consequence:
+            self._signal(signal.SIGTERM)
+        elif first:
+            self._after(_CAUSE, signal.SIGTERM)
+
+    def proceed(self) -> None:
+        if self._next is not None and self.left() == 0:
+            self._signal(self._next)
+
+    def _signal(self, number: signal.Signals) -> None:
+        for one in self._running:
+            one.signal(number)
+        self._next = None
+        if number == signal.SIGTERM:
+            self._after(self._grace, signal.SIGKILL)
+
+    def _after(self, seconds: float, number: signal.Signals) -> None:
+        self._next, self._deadline = number, time.monotonic() + seconds
+
+
 def _watch(running: List[_Running], grace: float, stopped: List[int]) -> Outcome:
     """stopped: gets the signal that we pass on, when it comes."""
-    outcome = Outcome()
-    deadline: Optional[float] = None
+    failure = _Failure(running, grace)
     with selectors.DefaultSelector() as selector:
         for one in running:
             selector.register(one.pidfd, selectors.EVENT_READ, one)
             for pipe in one.pipes:
                 selector.register(pipe.source, selectors.EVENT_READ, pipe)
         while any(one.alive for one in running):
-            left = None if deadline is None else max(deadline - time.monotonic(), 0)
-            events = selector.select(left)
+            events = selector.select(failure.left())
             # Output first: of a rank that has ended it belongs before its end.
             for key, _ in events:
                 if isinstance(key.data, _Pipe) and not key.data.copy():
@@ -164,15 +217,7 @@ def _watch(running: List[_Running], grace: float, stopped: List[int]) -> Outcome
                 if isinstance(key.data, _Running):
                     selector.unregister(key.fileobj)
                     code = key.data.end()
-                    if code != 0 and not outcome.failure:
-                        outcome = Outcome(code if code > 0 else 128 - code, key.data.words(code))
-                        if stopped:  # The others are saving, for as long as the agent lets us.
-                            continue
-                        deadline = time.monotonic() + grace
-                        for other in running:
-                            other.signal(signal.SIGTERM)
-            if deadline is not None and time.monotonic() >= deadline:
-                deadline = None
-                for other in running:
-                    other.signal(signal.SIGKILL)
-    return outcome
+                    if code != 0:
+                        failure.add(key.data, code, bool(stopped))
+            failure.proceed()
+    return failure.outcome
