@@ -33,6 +33,8 @@ struct HttpAnswer {
   std::string body;
 
   bool ok() const { return status >= 200 && status < 300; }
+  // Whether the same may be answered otherwise in a moment.
+  bool passes() const { return status == 408 || status == 429 || status >= 500; }
   std::string header(const std::string& name) const {
     const auto it = headers.find(name);
     return it == headers.end() ? "" : it->second;

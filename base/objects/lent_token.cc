@@ -125,6 +125,10 @@ absl::StatusOr<Lent> LentOf(const std::string& who, const absl::StatusOr<HttpAns
   }
   const Json json = Json::parse(answer->body, nullptr, /*allow_exceptions=*/false);
   const std::string token = json.is_object() ? TextOf(json, "access_token") : "";
+  if (answer->passes()) {
+    return absl::UnavailableError(
+        absl::StrCat("no token from ", who, ": it answered ", answer->status));
+  }
   if (!answer->ok() || token.empty()) {
     return absl::UnauthenticatedError(
         absl::StrCat("no token from ", who, ": it answered ", answer->status, " ",

@@ -33,6 +33,11 @@ HttpRequest Local(std::string method, std::string url, Pairs headers = {}) {
   return request;
 }
 
+absl::Status Passing(const HttpAnswer& answer) {
+  return absl::UnavailableError(
+      absl::StrCat("no keys for S3: who lends them answered ", answer.status));
+}
+
 }  // namespace
 
 std::string S3Region() {
@@ -90,6 +95,7 @@ absl::StatusOr<bool> S3Credentials::FromContainer() {
     request.headers.emplace_back("Authorization", token);
   }
   DET_ASSIGN_OR_RETURN(const HttpAnswer answer, http_.Send(request));
+  if (answer.passes()) return Passing(answer);
   return answer.ok() && Take(answer.body);
 }
 
@@ -100,14 +106,18 @@ absl::StatusOr<bool> S3Credentials::FromMachine() {
       Environment("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.169.254");
   const absl::StatusOr<HttpAnswer> token = http_.Send(Local(
       "PUT", base + "/latest/api/token", {{"X-aws-ec2-metadata-token-ttl-seconds", "21600"}}));
-  if (!token.ok() || !token->ok()) return false;  // This is no such machine.
+  if (!token.ok()) return false;  // This is no such machine.
+  if (token->passes()) return Passing(*token);
+  if (!token->ok()) return false;
   const Pairs proof = {{"X-aws-ec2-metadata-token", token->body}};
   const std::string roles = base + "/latest/meta-data/iam/security-credentials/";
   DET_ASSIGN_OR_RETURN(const HttpAnswer names, http_.Send(Local("GET", roles, proof)));
+  if (names.passes()) return Passing(names);
   const std::vector<std::string> lines = absl::StrSplit(names.body, '\n');
   const std::string role(absl::StripAsciiWhitespace(lines.front()));
   if (!names.ok() || role.empty()) return false;
   DET_ASSIGN_OR_RETURN(const HttpAnswer answer, http_.Send(Local("GET", roles + role, proof)));
+  if (answer.passes()) return Passing(answer);
   return answer.ok() && Take(answer.body);
 }
 

@@ -17,8 +17,6 @@ namespace {
 constexpr int kMostParts = 9000;  // S3 takes 10,000
 constexpr size_t kLongestWords = 300;
 
-bool Passes(int status) { return status == 408 || status == 429 || status >= 500; }
-
 // Credentials that were good and no longer are.
 bool IsStale(const HttpAnswer& answer) {
   if (answer.status == 401) return true;
@@ -78,7 +76,7 @@ absl::StatusOr<HttpAnswer> Service::Send(const Call& call) {
   bool renewed = false;
   for (int tries = 1;; ++tries) {
     absl::StatusOr<HttpAnswer> answer = SendOnce(call);
-    const bool passes = answer.ok() ? Passes(answer->status) : absl::IsUnavailable(answer.status());
+    const bool passes = answer.ok() ? answer->passes() : absl::IsUnavailable(answer.status());
     const bool stale = answer.ok() && IsStale(*answer) && !std::exchange(renewed, true);
     if (stale) signer_->Renew();
     if ((!passes && !stale) || tries >= patience_.tries) {
@@ -110,7 +108,7 @@ absl::Status Service::Judge(const std::string& doing, const HttpAnswer& answer) 
     return absl::PermissionDeniedError(
         absl::StrCat(what, "; check the credentials, and what they may do there"));
   }
-  if (Passes(answer.status)) return absl::UnavailableError(what);
+  if (answer.passes()) return absl::UnavailableError(what);
   return absl::FailedPreconditionError(what);
 }
 

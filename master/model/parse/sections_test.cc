@@ -210,11 +210,6 @@ TEST(StorageTest, EachTypeHasItsOwnFields) {
           {"{type: directory, container_path: /x, host_path: /y}",
            "belongs to shared_fs, not to directory"},
           {"{type: shared_fs, bucket: b}", "bucket: belongs to s3, gcs, not to shared_fs"},
-          {"{type: s3, bucket: b}",
-           "checkpoint_storage.type: this storage is not supported yet, "
-           "and checkpoints would be lost; use shared_fs or directory"},
-          {"{type: gcs, bucket: b}", "this storage is not supported yet"},
-          {"{type: azure, container: c, account_url: u}", "this storage is not supported yet"},
           {"{type: ftp}", "expected one of shared_fs, directory, s3, gcs, azure, found \"ftp\""},
           {"{propagation: wide}", "propagation: expected one of rprivate, private"},
           {"{save_trial_best: -1}", "expected an integer >= 0, found -1"},
@@ -225,6 +220,7 @@ TEST(StorageTest, EachTypeHasItsOwnFields) {
   for (const auto& [yaml, message] : std::vector<std::pair<const char*, const char*>>{
            {"{type: s3}", "checkpoint_storage.bucket: required"},
            {"{type: s3, bucket: b, prefix: a/../b}", "prefix: holds \"..\""},
+           {"{type: s3, bucket: b, access_key: k}", "access_key and secret_key go together"},
            {"{type: gcs, bucket: b, access_key: k}", "access_key: belongs to s3, not to gcs"},
            {"{type: azure, container: c}", "needs one of connection_string and account_url"},
            {"{type: azure, container: c, connection_string: s, account_url: u}", "needs one of"},
