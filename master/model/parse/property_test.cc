@@ -105,6 +105,7 @@ const std::map<std::string, Value>& Fixed() {
       {"bind_mounts[].host_path", "/m"},
       {"bind_mounts[].container_path", "/m"},
       {"profiling.end_after_batch", Value()},
+      {"optimizations.strategy", "allreduce"},
       {"checkpoint_storage.host_path", "/nfs"},
       {"checkpoint_storage.storage_path", "a/b"},
       {"checkpoint_storage.container_path", "/nfs"},
