@@ -95,6 +95,13 @@ constexpr char kLogin[] = "people log in with names and passwords of this master
     .max = kMaxInt                                                                    \
   }
 
+#define DET_BUCKET(name, types, words, is_secret)                                                \
+  {                                                                                              \
+    .path = "checkpoint_storage." #name, .description = words,                                   \
+    .target = DET_AT(config.checkpoint_storage.name), .default_json = "\"\"", .only_for = types, \
+    .secret = is_secret                                                                          \
+  }
+
 constexpr Field kFields[] = {
     {.path = "data_dir",
      .description =
@@ -128,8 +135,12 @@ constexpr Field kFields[] = {
      .target = DET_AT(config.standby),
      .default_json = "false"},
     {.path = "checkpoint_roots",
-     .description = "Folders below which users may keep checkpoints; empty is anywhere but the "
-                    "system's folders and the data directory.",
+     .description =
+         "Folders below which users may keep checkpoints, and buckets (s3://NAME, "
+         "gcs://NAME, azure://NAME); empty is anywhere but the system's folders and the "
+         "data directory. To a bucket without credentials of its own, and to a server "
+         "(https://HOST:PORT) of others than Amazon, Google and Microsoft, the master goes "
+         "only if it is named here or the cluster's own.",
      .target = DET_AT(config.checkpoint_roots),
      .default_json = "[]"},
     {.path = "default_compute_resource_pool",
@@ -294,18 +305,40 @@ constexpr Field kFields[] = {
             "Where checkpoints lie and how many are kept: what experiments are given that do not "
             "say it, below what their workspace says."),
     {.path = "checkpoint_storage.type",
-     .description = "A directory that every agent and the master see under one path.",
+     .description =
+         "shared_fs: a directory that every agent and the master see under one path; s3, "
+         "gcs, azure: a bucket.",
      .target = DET_AT(config.checkpoint_storage.type),
      .default_json = "\"shared_fs\"",
-     .choices = "shared_fs"},
+     .choices = "shared_fs|s3|gcs|azure",
+     .kind = true},
     {.path = "checkpoint_storage.host_path",
      .description = "The directory, absolute; by default checkpoints/ in the data directory.",
      .target = DET_AT(config.checkpoint_storage.host_path),
-     .default_json = "\"\""},
+     .default_json = "\"\"",
+     .only_for = "shared_fs"},
     {.path = "checkpoint_storage.storage_path",
      .description = "Directory below host_path.",
      .target = DET_AT(config.checkpoint_storage.storage_path),
-     .default_json = "\"\""},
+     .default_json = "\"\"",
+     .only_for = "shared_fs"},
+    {.path = "checkpoint_storage.bucket",
+     .description = "Name of the bucket.",
+     .target = DET_AT(config.checkpoint_storage.bucket),
+     .required = true,
+     .only_for = "s3|gcs"},
+    DET_BUCKET(prefix, "s3|gcs", "What every key begins with.", false),
+    DET_BUCKET(access_key, "s3", "By default what the machine's own account may do.", true),
+    DET_BUCKET(secret_key, "s3", "Goes with access_key.", true),
+    DET_BUCKET(endpoint_url, "s3", "Of a server that speaks as S3 does.", false),
+    {.path = "checkpoint_storage.container",
+     .description = "Name of the container.",
+     .target = DET_AT(config.checkpoint_storage.container),
+     .required = true,
+     .only_for = "azure"},
+    DET_BUCKET(connection_string, "azure", "This, or account_url.", true),
+    DET_BUCKET(account_url, "azure", "This, or connection_string.", false),
+    DET_BUCKET(credential, "azure", "Goes with account_url.", true),
     DET_KEPT(save_experiment_best, "0", "Best checkpoints of an experiment that are kept."),
     DET_KEPT(save_trial_best, "1", "Best checkpoints of each trial that are kept."),
     DET_KEPT(save_trial_latest, "1", "Latest checkpoints of each trial that are kept."),

@@ -65,19 +65,24 @@ class Rules {
   bool IsGiven(std::string_view path) const { return root_.FindPath(path) != nullptr; }
 
   void CheckPaths() {
-    const auto relative = [](const std::string& path) {
-      return absl::StrCat("\"", path, "\" is relative; start it with /");
-    };
     const Config& config = file_.config;
-    for (const std::string& folder : config.checkpoint_roots) {
-      if (!folder.starts_with('/')) Add("checkpoint_roots", relative(folder));
+    for (const std::string& root : config.checkpoint_roots) {
+      const std::string kind = root.substr(0, root.find("://") + 1);
+      const bool url = kind == "s3:" || kind == "gcs:" || kind == "azure:" || kind == "http:" ||
+                       kind == "https:";
+      if (root.starts_with('/') || url) continue;
+      Add("checkpoint_roots",
+          absl::StrCat("\"", root,
+                       "\" is relative; start it with /, or name a bucket such as "
+                       "s3://NAME or a server such as https://HOST:PORT"));
     }
     if (IsGiven("data_dir") && config.data_dir.empty()) Add("data_dir", "is empty");
   }
 
   void CheckStorage() {
     model::CheckpointStorageConfig& storage = file_.config.checkpoint_storage;
-    if (!IsGiven("checkpoint_storage.host_path") && storage.host_path.empty()) {
+    const bool folder = storage.type == "shared_fs";
+    if (folder && !IsGiven("checkpoint_storage.host_path") && storage.host_path.empty()) {
       // The default's name is known later; what is below it is judged by any.
       model::CheckpointStorageConfig below = storage;
       below.host_path = "/checkpoints";

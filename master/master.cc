@@ -145,7 +145,8 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
 }
 
 absl::Status Master::Impl::StandBy(const Config& config, StopWithin& stop_within) {
-  if (config.checkpoint_storage.host_path.empty()) {
+  if (config.checkpoint_storage.type == "shared_fs" &&
+      config.checkpoint_storage.host_path.empty()) {
     DET_LOG(WARNING) << "checkpoints without a place of their own go below this master's data "
                         "directory, where no other master finds them; give all masters the same "
                         "--checkpoint-dir";
@@ -189,13 +190,15 @@ absl::Status Master::Impl::FillFacts(const Config& config) {
   service::CheckpointPlaces& places = edge_.checkpoint_places;
   model::ExperimentConfig defaults;
   defaults.checkpoint_storage = config.checkpoint_storage;
-  std::string& own = defaults.checkpoint_storage.host_path;
+  std::string own = defaults.checkpoint_storage.host_path;
   if (own.empty()) own = data_dir_->path() + "/checkpoints";
+  if (defaults.checkpoint_storage.type == "shared_fs") defaults.checkpoint_storage.host_path = own;
   edge_.checkpoint_storage =
       model::FieldValue(*model::FindField("checkpoint_storage"), defaults).ToJson();
   places.own = own;
   places.data_dir = data_dir_->path();
   places.roots = config.checkpoint_roots;
+  places.buckets = {.own = defaults.checkpoint_storage, .roots = config.checkpoint_roots};
   // Tasks write and read here, maybe as another user.
   return base::MakeDirs(places.own);
 }
@@ -265,7 +268,8 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   if (shared) DET_RETURN_IF_ERROR(store_->ClaimLease(std::nullopt).status());
   DET_RETURN_IF_ERROR(engine_->Start());
   sweep_.Start(store_.get(), engine_.get(),
-               {.log_days = config.log_days, .audit_days = config.audit_days});
+               {.log_days = config.log_days, .audit_days = config.audit_days},
+               edge_.checkpoint_places.buckets);
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });

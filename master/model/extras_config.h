@@ -17,6 +17,9 @@ struct OptimizationsConfig {
   int64_t aggregation_frequency = 1;
   bool average_aggregated_gradients = true;
   bool average_training_metrics = true;
+  std::string strategy = "allreduce";  // local_sgd, async, parameter_server
+  int64_t local_sgd_steps = 8;         // of the optimizers, between two averages
+  bool shard_optimizer = false;
   std::string gradient_compression = "none";
   std::string grad_updates_size_file;
   std::string mixed_precision = "O0";

@@ -79,9 +79,9 @@ constexpr Field kFields[] = {
      .max = 32767},
 
     {.path = "optimizations",
-     .description =
-         "How gradients are gathered. PyTorchTrial reads what has no warning; Trials in C++ "
-         "read the two of aggregation alone.",
+     .description = "How slots agree and gradients are gathered. PyTorchTrial reads what has no "
+                    "warning; Trials in C++ "
+                    "read the two of aggregation alone.",
      .role = Role::kSection},
     {.path = "optimizations.aggregation_frequency",
      .description = "Batches whose gradients are added before a step.",
@@ -97,6 +97,26 @@ constexpr Field kFields[] = {
      .target = DET_AT(optimizations.average_training_metrics),
      .default_json = "true",
      .warning = kOnlyRead},
+    {.path = "optimizations.strategy",
+     .description =
+         "How the slots of a trial stay one model. allreduce: gradients are averaged before each "
+         "step, on all slots. parameter_server: they go to one slot, which alone has the "
+         "optimizers' state, steps, and gives the weights back; the mathematics are the same. "
+         "local_sgd: each slot steps by itself, and weights are averaged every local_sgd_steps. "
+         "async: so, but the average is taken beside training, and taken in a period later.",
+     .target = DET_AT(optimizations.strategy),
+     .default_json = "\"allreduce\"",
+     .choices = "allreduce|local_sgd|async|parameter_server"},
+    {.path = "optimizations.local_sgd_steps",
+     .description = "Steps of the optimizers between two averages, of local_sgd and async.",
+     .target = DET_AT(optimizations.local_sgd_steps),
+     .default_json = "8",
+     .min = 1},
+    {.path = "optimizations.shard_optimizer",
+     .description = "Whether each slot keeps a part of the optimizers' state alone, which then "
+                    "takes less memory; with allreduce.",
+     .target = DET_AT(optimizations.shard_optimizer),
+     .default_json = "false"},
     {.path = "optimizations.gradient_compression",
      .description = "As what gradients travel between slots; true is float16, false none. int8 "
                     "keeps what rounding takes for the next step.",

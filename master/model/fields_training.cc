@@ -59,9 +59,6 @@ constexpr Field kFields[] = {
      .target = DET_AT(checkpoint_storage.type),
      .default_json = "\"shared_fs\"",
      .choices = kStorages,
-     .refusal = "this storage is not supported yet, and checkpoints would be lost; use shared_fs "
-                "or directory",
-     .refused = "s3|gcs|azure",
      .kind = true},
     {.path = "checkpoint_storage.host_path",
      .description = "Absolute path of the directory; by default the cluster's.",

@@ -74,6 +74,12 @@ absl::Status Check(const CheckpointPlaces& places, const std::string& given, con
 
 absl::Status CheckCheckpointPlace(const CheckpointPlaces& places,
                                   const model::CheckpointStorageConfig& storage) {
+  if (buckets::IsBucket(storage)) {
+    if (buckets::IsAmongRoots(places.buckets, storage)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("this bucket is not allowed by this cluster; name a place of ",
+                     absl::StrJoin(places.roots, " or "), ", or leave it out for the cluster's"));
+  }
   const fs::path root = storage.type == "directory" ? storage.container_path : storage.host_path;
   if (std::find(root.begin(), root.end(), "..") != root.end()) {
     return absl::InvalidArgumentError(
@@ -89,6 +95,7 @@ absl::Status CheckCheckpointPlace(const CheckpointPlaces& places,
 
 std::string CheckpointFolder(const model::CheckpointStorageConfig& storage,
                              const model::CheckpointId& id) {
+  if (buckets::IsBucket(storage)) return buckets::AddressOf(storage, id);
   return (fs::path(model::CheckpointDirectory(storage)) / id.value()).string();
 }
 

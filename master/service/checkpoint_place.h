@@ -1,5 +1,5 @@
 // Where an experiment may keep its checkpoints: its configuration names a folder of the machines,
-// and the master reads there for whoever asks.
+// or a bucket, and the master reads there for whoever asks.
 //
 // Called by create_experiment.cc on the pool. Looks at links on this machine; never changes
 // anything.
@@ -10,23 +10,26 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "master/buckets/checkpoint_bucket.h"
 #include "master/model/experiment_config.h"
 
 namespace det::service {
 
 // Absolute paths. Empty ones are left out.
 struct CheckpointPlaces {
-  std::string own;                 // the cluster's: always allowed
+  std::string own;                 // the cluster's folder: always allowed
   std::string data_dir;            // the master's: nothing else of it is
   std::vector<std::string> roots;  // if there are any, nothing outside of them is
+  buckets::Rules buckets;          // the same, for buckets
 };
 
 // INVALID_ARGUMENT for a path with "..", one outside of `roots` or, without roots, one of the
-// operating system's own folders (/, /etc, /usr, ...), also by way of links.
+// operating system's own folders (/, /etc, /usr, ...), also by way of links; for a bucket that is
+// not among the roots, if there are any.
 absl::Status CheckCheckpointPlace(const CheckpointPlaces& places,
                                   const model::CheckpointStorageConfig& storage);
 
-// Where the files of a checkpoint lie.
+// Where the files of a checkpoint lie: a path, or "s3://BUCKET/PREFIX/ID".
 std::string CheckpointFolder(const model::CheckpointStorageConfig& storage,
                              const model::CheckpointId& id);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include "base/fd.h"
 #include "base/status_macros.h"
 #include "det/api/v1/checkpoint.pb.h"
+#include "master/buckets/checkpoint_bucket.h"
 #include "master/service/call.h"
 #include "master/service/checkpoint_place.h"
 #include "master/service/convert.h"
@@ -27,6 +29,7 @@ namespace {
 namespace api = det::api::v1;
 
 constexpr size_t kChunk = size_t{1} << 20;
+constexpr int64_t kPiece = int64_t{8} << 20;  // of a bucket at once
 
 // Never waits: a task may have left a pipe where a file should be.
 absl::StatusOr<base::Fd> OpenRegular(const std::string& real) {
@@ -42,13 +45,37 @@ absl::StatusOr<base::Fd> OpenRegular(const std::string& real) {
   return fd;
 }
 
-// A file of a checkpoint, opened; it must be one that the checkpoint lists, inside its folder.
-absl::StatusOr<base::Fd> OpenFile(const store::CheckpointEntry& entry, const std::string& folder,
+// The content of a file, piece by piece; an empty one at its end. Blocks.
+using Pieces = std::function<absl::StatusOr<std::string>()>;
+
+Pieces PiecesOf(base::Fd fd) {
+  return [fd = std::make_shared<base::Fd>(std::move(fd))]() -> absl::StatusOr<std::string> {
+    std::string piece(kChunk, '\0');
+    const ssize_t got = ::read(fd->get(), piece.data(), piece.size());
+    if (got < 0) return absl::ErrnoToStatus(errno, "cannot read the checkpoint's file");
+    piece.resize(static_cast<size_t>(got));
+    return piece;
+  };
+}
+
+Pieces PiecesOf(std::unique_ptr<objects::Bucket> bucket, std::string key) {
+  struct Reading {
+    std::unique_ptr<objects::Bucket> bucket;
+    std::string key;
+    int64_t at = 0;
+  };
+  const auto reading = std::make_shared<Reading>(std::move(bucket), std::move(key));
+  return [reading]() -> absl::StatusOr<std::string> {
+    DET_ASSIGN_OR_RETURN(std::string piece,
+                         reading->bucket->Read(reading->key, reading->at, kPiece));
+    reading->at += static_cast<int64_t>(piece.size());
+    return piece;
+  };
+}
+
+// Inside the checkpoint's folder.
+absl::StatusOr<base::Fd> OpenFile(const std::string& id, const std::string& folder,
                                   const std::string& path) {
-  const std::string& id = entry.checkpoint.id.value();
-  if (!entry.checkpoint.resources.contains(path) || path.empty() || path.back() == '/') {
-    return absl::NotFoundError(absl::StrCat("checkpoint ", id, " has no file ", path));
-  }
   std::error_code error;
   // A task writes here too: the checkpoint's own folder may be a link that leads anywhere.
   const std::filesystem::path place(folder);
@@ -167,10 +194,10 @@ class CheckpointService final : public Service {
         [this, request = *request](
             const auth::Principal&,
             std::shared_ptr<Stream<api::ReadCheckpointFileResponse>> stream) {
-          absl::StatusOr<base::Fd> opened = Open(request);
+          absl::StatusOr<Pieces> opened = Open(request);
           if (!opened.ok()) return stream->Close(opened.status());
-          auto fd = std::make_shared<base::Fd>(*std::move(opened));
-          stream->Start([fd](auto& out) { SendChunk(*fd, out); }, nullptr);
+          stream->Start([pieces = *std::move(opened)](auto& out) { SendPiece(pieces, out); },
+                        nullptr);
         });
   }
 
@@ -215,7 +242,8 @@ class CheckpointService final : public Service {
     SubmitAndFinish(edge_, std::move(event), std::move(done));
   }
 
-  absl::StatusOr<base::Fd> Open(const api::ReadCheckpointFileRequest& request) {
+  // It must be a file that the checkpoint lists.
+  absl::StatusOr<Pieces> Open(const api::ReadCheckpointFileRequest& request) {
     const model::CheckpointId id(request.checkpoint_uuid());
     DET_ASSIGN_OR_RETURN(const auto entry, edge_.store->GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
@@ -223,19 +251,30 @@ class CheckpointService final : public Service {
         entry.checkpoint.state == model::CheckpointState::kDeleted) {
       return absl::FailedPreconditionError(absl::StrCat("checkpoint ", id.value(), " was deleted"));
     }
-    return OpenFile(entry, CheckpointFolder(experiment.experiment.config->checkpoint_storage, id),
-                    request.path());
+    const std::string& path = request.path();
+    if (!entry.checkpoint.resources.contains(path) || path.empty() || path.back() == '/') {
+      return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " has no file ", path));
+    }
+    const model::CheckpointStorageConfig& storage =
+        experiment.experiment.config->checkpoint_storage;
+    if (buckets::IsBucket(storage)) {
+      DET_ASSIGN_OR_RETURN(std::string key, buckets::KeyOf(storage, id, path));
+      DET_ASSIGN_OR_RETURN(auto bucket, buckets::Open(edge_.checkpoint_places.buckets, storage));
+      return PiecesOf(std::move(bucket), std::move(key));
+    }
+    DET_ASSIGN_OR_RETURN(base::Fd fd, OpenFile(id.value(), CheckpointFolder(storage, id), path));
+    return PiecesOf(std::move(fd));
   }
 
-  static void SendChunk(const base::Fd& fd, Stream<api::ReadCheckpointFileResponse>& out) {
-    api::ReadCheckpointFileResponse response;
-    std::string& chunk = *response.mutable_chunk();
-    chunk.resize(kChunk);
-    const ssize_t got = ::read(fd.get(), chunk.data(), chunk.size());
-    if (got < 0) return out.Close(absl::ErrnoToStatus(errno, "cannot read the checkpoint's file"));
-    if (got == 0) return out.Close(absl::OkStatus());
-    chunk.resize(static_cast<size_t>(got));
-    out.Send(std::move(response));
+  static void SendPiece(const Pieces& pieces, Stream<api::ReadCheckpointFileResponse>& out) {
+    absl::StatusOr<std::string> piece = pieces();
+    if (!piece.ok()) return out.Close(piece.status());
+    if (piece->empty()) return out.Close(absl::OkStatus());
+    for (size_t at = 0; at < piece->size(); at += kChunk) {
+      api::ReadCheckpointFileResponse response;
+      response.set_chunk(piece->substr(at, kChunk));
+      out.Send(std::move(response));
+    }
     out.Wake();
   }
 

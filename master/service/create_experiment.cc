@@ -59,9 +59,10 @@ absl::Status CheckPlace(const Edge& edge, const model::ExperimentConfig& config,
   const absl::Status allowed =
       CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage);
   if (allowed.ok()) return allowed;
-  const std::string member =
-      absl::StrCat("checkpoint_storage.",
-                   config.checkpoint_storage.type == "directory" ? "container_path" : "host_path");
+  const std::string member = absl::StrCat(
+      "checkpoint_storage.", buckets::IsBucket(config.checkpoint_storage)    ? "type"
+                             : config.checkpoint_storage.type == "directory" ? "container_path"
+                                                                             : "host_path");
   return absl::InvalidArgumentError(
       absl::StrCat(model::LocateInConfig(request.config(), request.config_path(), member), ": ",
                    member, ": ", allowed.message()));

@@ -60,7 +60,7 @@ absl::Status CheckUnnamed(const cluster::Cluster& cluster, const std::string& wo
 // As the layer of configurations that it will be.
 absl::StatusOr<std::string> ReadStorage(const Edge& edge, const google::protobuf::Struct& given) {
   if (given.fields().empty()) return std::string();
-  for (const char* secret : {"access_key", "secret_key"}) {
+  for (const char* secret : {"access_key", "secret_key", "connection_string", "credential"}) {
     const auto it = given.fields().find(secret);
     if (it == given.fields().end() || it->second.string_value() != "********") continue;
     return absl::InvalidArgumentError(

@@ -75,4 +75,12 @@ absl::Status RemoveCheckpointFolder(const model::CheckpointStorageConfig& storag
                    "; let the master remove it, then delete again"));
 }
 
+absl::Status RemoveCheckpointFiles(const buckets::Rules& rules,
+                                   const model::CheckpointStorageConfig& storage,
+                                   const model::CheckpointId& id) {
+  if (!buckets::IsBucket(storage)) return RemoveCheckpointFolder(storage, id);
+  DET_ASSIGN_OR_RETURN(const auto bucket, buckets::Open(rules, storage));
+  return buckets::Remove(*bucket, storage, id);
+}
+
 }  // namespace det::sweep

@@ -1,10 +1,11 @@
-// The folder of a checkpoint on a shared file system, and its removal.
-// Called by Sweep on its thread; waits for the disk. Never follows a link that a task may have
-// made, never touches anything outside of the folder.
+// The folder of a checkpoint on a shared file system, and its removal; one in a bucket is removed
+// there. Called by Sweep on its thread; waits for the disk or the network. Never follows a link
+// that a task may have made, never touches anything outside of the folder.
 #ifndef MASTER_SWEEP_CHECKPOINT_FOLDER_H_
 #define MASTER_SWEEP_CHECKPOINT_FOLDER_H_
 
 #include "absl/status/status.h"
+#include "master/buckets/checkpoint_bucket.h"
 #include "master/model/ids.h"
 #include "master/model/storage_config.h"
 
@@ -14,6 +15,12 @@ namespace det::sweep {
 // storage cannot be reached from here, its folder leads elsewhere, a file may not be removed.
 absl::Status RemoveCheckpointFolder(const model::CheckpointStorageConfig& storage,
                                     const model::CheckpointId& id);
+
+// The same wherever it lies. UNAVAILABLE: the bucket's server is away, which is tried again by the
+// next pass.
+absl::Status RemoveCheckpointFiles(const buckets::Rules& rules,
+                                   const model::CheckpointStorageConfig& storage,
+                                   const model::CheckpointId& id);
 
 }  // namespace det::sweep
 

@@ -34,9 +34,11 @@ struct Sweep::Shared : std::enable_shared_from_this<Shared> {
 
 Sweep::Sweep() : shared_(std::make_shared<Shared>()) {}
 
-void Sweep::Start(store::Store* store, engine::Engine* engine, const Ages& ages) {
-  thread_ =
-      std::thread([shared = shared_, store, engine, ages] { Run(*shared, *store, *engine, ages); });
+void Sweep::Start(store::Store* store, engine::Engine* engine, const Ages& ages,
+                  const buckets::Rules& buckets) {
+  thread_ = std::thread([shared = shared_, store, engine, ages, buckets] {
+    Run(*shared, *store, *engine, ages, buckets);
+  });
 }
 
 void Sweep::Stop() {
@@ -72,12 +74,16 @@ absl::Status Sweep::Submit(Shared& shared, engine::Engine& engine, cluster::Even
   return shared.answer.value_or(absl::CancelledError("the master is stopping"));
 }
 
-void Sweep::Run(Shared& shared, store::Store& store, engine::Engine& engine, const Ages& ages) {
+void Sweep::Run(Shared& shared, store::Store& store, engine::Engine& engine, const Ages& ages,
+                const buckets::Rules& buckets) {
   Sweeper sweeper(
       {.store = &store,
        .disposal = &store.disposal(),
        .submit = [&](cluster::Event event) { return Submit(shared, engine, std::move(event)); },
-       .remove_folder = RemoveCheckpointFolder,
+       .remove_files =
+           [&](const model::CheckpointStorageConfig& storage, const model::CheckpointId& id) {
+             return RemoveCheckpointFiles(buckets, storage, id);
+           },
        .ages = ages,
        .stopping = [&] { return shared.Stopping(); }});
   bool again = false;

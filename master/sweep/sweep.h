@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "absl/status/status.h"
+#include "master/buckets/checkpoint_bucket.h"
 #include "master/engine/engine.h"
 #include "master/engine/sinks.h"
 #include "master/store/store.h"
@@ -23,7 +24,8 @@ class Sweep final : public engine::SweepSink {
   ~Sweep() override { Stop(); }
 
   // Both must outlive this, or its Stop. What Soon said before is not lost.
-  void Start(store::Store* store, engine::Engine* engine, const Ages& ages = {});
+  void Start(store::Store* store, engine::Engine* engine, const Ages& ages = {},
+             const buckets::Rules& buckets = {});
   // Waits for the file or the transaction that it is at. Before the engine's.
   void Stop();
 
@@ -33,7 +35,8 @@ class Sweep final : public engine::SweepSink {
   struct Shared;
 
   static absl::Status Submit(Shared& shared, engine::Engine& engine, cluster::Event event);
-  static void Run(Shared& shared, store::Store& store, engine::Engine& engine, const Ages& ages);
+  static void Run(Shared& shared, store::Store& store, engine::Engine& engine, const Ages& ages,
+                  const buckets::Rules& buckets);
 
   const std::shared_ptr<Shared> shared_;  // outlived by answers that come too late
   std::thread thread_;

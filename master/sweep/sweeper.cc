@@ -91,8 +91,18 @@ absl::Status Sweeper::ApplyRetention(model::ExperimentId id) {
   return absl::IsAborted(applied) ? absl::OkStatus() : applied;
 }
 
+absl::Status Sweeper::RemoveFilesOf(const store::DoomedCheckpoint& doomed, Away& away) const {
+  for (const auto& [storage, why] : away) {
+    if (storage == doomed.storage) return why;
+  }
+  absl::Status removed = deps_.remove_files(doomed.storage, doomed.id);
+  if (absl::IsUnavailable(removed)) away.emplace_back(doomed.storage, removed);
+  return removed;
+}
+
 absl::Status Sweeper::RemoveFiles(Failures& failures) {
   model::CheckpointId last;
+  Away away;
   while (true) {
     DET_ASSIGN_OR_RETURN(const std::vector<store::DoomedCheckpoint> doomed,
                          deps_.disposal->DoomedCheckpoints(last, kAtOnce));
@@ -100,7 +110,7 @@ absl::Status Sweeper::RemoveFiles(Failures& failures) {
     std::vector<model::CheckpointId> gone;
     for (const store::DoomedCheckpoint& each : doomed) {
       DET_RETURN_IF_ERROR(CheckStop());
-      const absl::Status removed = deps_.remove_folder(each.storage, each.id);
+      const absl::Status removed = RemoveFilesOf(each, away);
       if (removed.ok()) {
         gone.push_back(each.id);
         continue;

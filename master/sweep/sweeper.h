@@ -7,6 +7,8 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "master/cluster/event.h"
@@ -26,9 +28,9 @@ struct SweeperDeps {
   store::Disposal* disposal = nullptr;  // the store's
   // Gives an event to the engine and waits until it is durable, or refused.
   std::function<absl::Status(cluster::Event)> submit;
-  // RemoveCheckpointFolder.
+  // RemoveCheckpointFiles.
   std::function<absl::Status(const model::CheckpointStorageConfig&, const model::CheckpointId&)>
-      remove_folder;
+      remove_files;
   Ages ages;
   // Looked at between steps.
   std::function<bool()> stopping;
@@ -47,11 +49,14 @@ class Sweeper {
  private:
   // Why some of the files of an experiment are still there.
   using Failures = std::map<model::ExperimentId, std::string>;
+  // Storages whose servers did not answer in this pass: the next checkpoint need not ask.
+  using Away = std::vector<std::pair<model::CheckpointStorageConfig, absl::Status>>;
 
   absl::Status DeleteReleases();
   absl::Status ApplyRetentions();
   absl::Status ApplyRetention(model::ExperimentId id);
   absl::Status RemoveFiles(Failures& failures);
+  absl::Status RemoveFilesOf(const store::DoomedCheckpoint& doomed, Away& away) const;
   absl::Status RemoveRows(model::ExperimentId id);
   absl::Status CheckStop() const;
 

@@ -129,8 +129,8 @@ class SweeperTest : public ::testing::Test {
                          [&](const cluster::Event& event) {
                            return death.Around([&] { return Submit(event); });
                          },
-                     .remove_folder = [&](const model::CheckpointStorageConfig& storage,
-                                          const CheckpointId& id) -> absl::Status {
+                     .remove_files = [&](const model::CheckpointStorageConfig& storage,
+                                         const CheckpointId& id) -> absl::Status {
                        if (blocked_.contains(id.value()))
                          return absl::FailedPreconditionError("blocked");
                        return death.Around([&] { return RemoveCheckpointFolder(storage, id); });
@@ -291,7 +291,7 @@ TEST_F(SweeperTest, WhoStopsBreaksOff) {
   Sweeper sweeper({.store = store_.get(),
                    .disposal = &store_->disposal(),
                    .submit = [&](const cluster::Event& event) { return Submit(event); },
-                   .remove_folder = RemoveCheckpointFolder,
+                   .remove_files = RemoveCheckpointFolder,
                    .stopping = [] { return true; }});
   EXPECT_TRUE(absl::IsCancelled(sweeper.Pass()));
   EXPECT_TRUE(Files().contains("1a"));

@@ -77,6 +77,20 @@ def eventually(condition, what, patience=PATIENCE):
     raise AssertionError(f"did not happen within {patience} s: {what}")
 
 
+def ranks_of(home):
+    """pid of each rank that runs, by rank."""
+    found = {}
+    for pid, _ in processes_below(home.data):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                env = dict(x.split(b"=", 1) for x in f.read().split(b"\0") if b"=" in x)
+        except OSError:
+            continue
+        if b"DET_RANK" in env:
+            found[int(env[b"DET_RANK"])] = pid
+    return found
+
+
 class Home:
     """A folder with the environment of one user and one cluster."""
 

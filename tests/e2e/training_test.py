@@ -10,20 +10,6 @@ import harness
 EXAMPLE = os.path.join(harness.ROOT, "examples/fashion_mnist")
 
 
-def ranks_of(home):
-    """pid of each rank that runs, by rank."""
-    found = {}
-    for pid, _ in harness.processes_below(home.data):
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as f:
-                env = dict(x.split(b"=", 1) for x in f.read().split(b"\0") if b"=" in x)
-        except OSError:
-            continue
-        if b"DET_RANK" in env:
-            found[int(env[b"DET_RANK"])] = pid
-    return found
-
-
 class TrainingTest(harness.ClusterTestCase):
     def example(self):
         """The example's sources, without what only its build needs."""
@@ -94,8 +80,9 @@ class TrainingTest(harness.ClusterTestCase):
         saved = harness.eventually(
             lambda: self.home.json("checkpoint", "list", experiment)["checkpoints"],
             "a first checkpoint")
-        ranks = harness.eventually(lambda: len(ranks_of(self.home)) == 2 and ranks_of(self.home),
-                                   "two ranks")
+        ranks = harness.eventually(
+            lambda: len(harness.ranks_of(self.home)) == 2 and harness.ranks_of(self.home),
+            "two ranks")
         os.kill(ranks[1], signal.SIGKILL)
         harness.eventually(lambda: not os.path.exists(f"/proc/{ranks[0]}"), "the other rank's end",
                            patience=15)
@@ -122,8 +109,9 @@ class TrainingTest(harness.ClusterTestCase):
 
     def test_past_max_restarts_it_ends_in_error(self):
         experiment = self.create(100000, "max_restarts=0")
-        ranks = harness.eventually(lambda: len(ranks_of(self.home)) == 2 and ranks_of(self.home),
-                                   "two ranks")
+        ranks = harness.eventually(
+            lambda: len(harness.ranks_of(self.home)) == 2 and harness.ranks_of(self.home),
+            "two ranks")
         os.kill(ranks[0], signal.SIGKILL)
         described = self.home.finish(experiment)
         self.assert_state(described, "ERROR")

@@ -200,6 +200,24 @@ void CheckTrialClass(const ConfigNode& root, const ExperimentConfig& config,
                       "average_aggregated_gradients alone"});
 }
 
+// What is done to gradients has no meaning where weights travel. The Trial class would say so, too,
+// when it holds its slots.
+void CheckStrategy(const ConfigNode& root, const ExperimentConfig& config,
+                   std::vector<Problem>& problems) {
+  const OptimizationsConfig defaults;
+  const OptimizationsConfig& given = config.optimizations;
+  if (given.strategy == defaults.strategy) return;
+  const auto refuse = [&](const char* path) {
+    problems.push_back({WhereIs(root, path), path,
+                        absl::StrCat("goes with the strategy ", defaults.strategy, ", not ",
+                                     given.strategy, "; leave one of the two out")});
+  };
+  if (given.gradient_compression != defaults.gradient_compression) {
+    refuse("optimizations.gradient_compression");
+  }
+  if (given.shard_optimizer) refuse("optimizations.shard_optimizer");
+}
+
 }  // namespace
 
 void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
@@ -229,6 +247,7 @@ void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
   CheckCommand(root, config, warnings);
   CheckLengthIsKnown(root, config, problems);
   CheckTrialClass(root, config, warnings);
+  CheckStrategy(root, config, problems);
   CheckLogPolicies(root, config, problems);
   if (config.resources.weight == 0) {
     problems.push_back({WhereIs(root, "resources.weight"), "resources.weight",

@@ -105,9 +105,12 @@ const std::map<std::string, Value>& Fixed() {
       {"bind_mounts[].host_path", "/m"},
       {"bind_mounts[].container_path", "/m"},
       {"profiling.end_after_batch", Value()},
+      {"optimizations.strategy", "allreduce"},
       {"checkpoint_storage.host_path", "/nfs"},
       {"checkpoint_storage.storage_path", "a/b"},
       {"checkpoint_storage.container_path", "/nfs"},
+      {"checkpoint_storage.access_key", "k"},
+      {"checkpoint_storage.secret_key", "s"},
       {"checkpoint_storage.connection_string", Value()},
       {"checkpoint_storage.account_url", "u"},
       {"searcher.max_time", Value()},
@@ -153,7 +156,9 @@ Value AnyMembers(const std::string& path, const Kinds& kinds) {
     const bool must = field.required || field.required_for != nullptr || KindField(own) == &field ||
                       own == "searcher.max_length" || own == "workspace" || own == "project" ||
                       own == "checkpoint_storage" || own == "checkpoint_storage.host_path" ||
-                      own == "checkpoint_storage.account_url";
+                      own == "checkpoint_storage.account_url" ||
+                      own == "checkpoint_storage.access_key" ||
+                      own == "checkpoint_storage.secret_key";
     if (must || Coin()) object.emplace(own.substr(path.size()), AnyOf(field, kinds));
   }
   return object;

@@ -33,6 +33,11 @@ class StorageRules {
     for (const std::string& part : std::vector<std::string>(absl::StrSplit(storage_.prefix, '/'))) {
       if (part == "..") Add("prefix", "holds \"..\"; name the place itself");
     }
+    if (storage_.type == "s3" && storage_.access_key.empty() != storage_.secret_key.empty()) {
+      Add(storage_.access_key.empty() ? "secret_key" : "access_key",
+          "access_key and secret_key go together; give both, or neither for the machine's own "
+          "account");
+    }
     if (storage_.type != "azure") return;
     if (storage_.connection_string.empty() == storage_.account_url.empty()) {
       Add("", "azure needs one of connection_string and account_url");

@@ -32,7 +32,7 @@ constexpr char kLoopback[] = "127.0.0.1";
 // What the master wrote into the run directory.
 struct TrialInfo {
   ContextParts parts;
-  std::string checkpoint_dir;
+  std::string checkpoint_dir;  // empty: in a bucket
   StartPoint start;
 };
 
@@ -78,6 +78,13 @@ std::shared_ptr<ReportQueue> MakeReportQueue(std::shared_ptr<TrialClient> client
   return std::make_shared<ReportQueue>(std::move(client), options);
 }
 
+// A folder, or the bucket of the configuration.
+std::unique_ptr<storage::Storage> MakeStorage(const TrialInfo& info, const std::string& config,
+                                              const std::string& owner) {
+  if (!info.checkpoint_dir.empty()) return storage::MakeSharedFs(info.checkpoint_dir, owner);
+  return storage::MakeBucketStorage(config, RequireEnv("DET_RUN_DIR") + "/checkpoints", owner);
+}
+
 std::unique_ptr<Communicator> Connect(const Ranks& ranks, std::shared_ptr<TrialClient> client) {
   if (ranks.size == 1) return MakeSingleCommunicator();
   const std::string address = ranks.cross_size == 1 ? kLoopback : RequireEnv("DET_NODE_ADDRESS");
@@ -102,7 +109,7 @@ ContextParts GatherClusterParts() {
   };
   parts.preemption = is_chief ? MakeClusterPreemption(client, on_over) : MakeNoPreemption();
   parts.checkpoints = MakeCheckpoints(
-      parts.communicator.get(), storage::MakeSharedFs(info.checkpoint_dir, owner), info.start,
+      parts.communicator.get(), MakeStorage(info, parts.config_json, owner), info.start,
       [queue](const CheckpointReport& checkpoint) { queue->AddCheckpoint(checkpoint); });
   parts.report_invalid_hp = [client](const std::string& message) {
     client->ReportEarlyExit(EarlyExit::kInvalidHp, message);

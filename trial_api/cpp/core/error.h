@@ -27,6 +27,8 @@ class PeerGone : public Error {
  public:
   using Error::Error;
 };
+// How the process of such a rank exits, so that the launcher looks for the one that it lost.
+inline constexpr int kPeerGoneExit = 75;
 
 }  // namespace det
 

@@ -23,6 +23,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// For the end of a rank that another has lost.
+constexpr std::chrono::seconds kCause(5);
+
 void WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t wrote = ::write(fd, text.data(), text.size());
@@ -102,8 +105,8 @@ class Group {
         // Its grace is up to the sender, who can send SIGKILL.
         Signal(SIGTERM);
       }
-      if (TakeExits()) EndAll();
-      if (deadline_ && Clock::now() >= *deadline_) Signal(SIGKILL);
+      TakeExits();
+      if (next_ && Clock::now() >= deadline_) EndAll(*next_);
       if (std::ranges::none_of(processes_, &Process::running)) break;
     }
     // Not until the end of the streams: a grandchild may keep them open.
@@ -126,35 +129,54 @@ class Group {
       if (stream.fd.valid()) fds.push_back({stream.fd.get(), POLLIN, 0});
     }
     int timeout = -1;
-    if (deadline_) {
+    if (next_) {
       const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - Clock::now());
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now());
       timeout = std::max(0, static_cast<int>(left.count()) + 1);
     }
     ::poll(fds.data(), fds.size(), timeout);
   }
 
-  // Whether the first failure is among them. Of several at once, a signal's victim counts first:
-  // the others failed because of it.
-  bool TakeExits() {
-    bool found = false;
+  // What a failure says of its reason: of several, the first of those that say most is named.
+  enum class Blame { kLostAnother, kFailed, kKilled };
+  static Blame BlameOf(const base::ProcessExit& exit) {
+    if (exit.signal != 0) return Blame::kKilled;
+    return exit.code == kPeerGoneExit ? Blame::kLostAnother : Blame::kFailed;
+  }
+
+  // Of several at once, a signal's victim counts first: the others failed because of it. Once the
+  // others are told to end, how they do so says nothing.
+  void TakeExits() {
     for (size_t i = 0; i < processes_.size(); ++i) {
       if (!processes_[i].running) continue;
       const auto exit = base::PollExit(processes_[i].pid);
       if (!exit.ok() || !exit->has_value()) continue;
       processes_[i].running = false;
-      if ((*exit)->ok() || (outcome_.failed && !found)) continue;
-      if (found && (outcome_.exit.signal != 0 || (*exit)->signal == 0)) continue;
-      found = true;
+      if ((*exit)->ok() || ending_) continue;
+      if (outcome_.failed && BlameOf(**exit) <= BlameOf(outcome_.exit)) continue;
       outcome_.failed = i;
       outcome_.exit = **exit;
     }
-    return found;
+    // After a stop they save, for as long as its sender lets them.
+    if (!outcome_.failed || ending_ || outcome_.stop_signal) return;
+    if (BlameOf(outcome_.exit) != Blame::kLostAnother) {
+      EndAll(SIGTERM);
+    } else if (!next_) {
+      After(kCause, SIGTERM);
+    }
   }
 
-  void EndAll() {
-    Signal(SIGTERM);
-    deadline_ = Clock::now() + grace_;
+  // Sends it to all; after SIGTERM, SIGKILL follows.
+  void EndAll(int signal) {
+    ending_ = true;
+    Signal(signal);
+    next_.reset();
+    if (signal == SIGTERM) After(grace_, SIGKILL);
+  }
+
+  void After(std::chrono::milliseconds pause, int signal) {
+    next_ = signal;
+    deadline_ = Clock::now() + pause;
   }
 
   void Signal(int signal) {
@@ -167,7 +189,9 @@ class Group {
   const std::chrono::milliseconds grace_;
   std::vector<Process> processes_;
   std::vector<Stream> streams_;
-  std::optional<Clock::time_point> deadline_;
+  std::optional<int> next_;  // the signal that all get at the deadline
+  Clock::time_point deadline_;
+  bool ending_ = false;
   Outcome outcome_;
 };
 

@@ -1,8 +1,9 @@
 // Runs some processes together and passes on what they write. Called by the launcher for the ranks
 // and for the compiler, on the main thread, which it keeps until all have ended.
 //
-// One that fails takes the others down: SIGTERM, then SIGKILL after a grace period. A SIGTERM or
-// SIGINT to the launcher is passed on to all as SIGTERM.
+// One that fails takes the others down: SIGTERM, then SIGKILL after a grace period. One that exits
+// with kPeerGoneExit may end before the one that it lost: that is waited for a moment, to be named
+// in its place. A SIGTERM or SIGINT to the launcher is passed on to all as SIGTERM.
 #ifndef TRIAL_API_CPP_LAUNCH_CHILDREN_H_
 #define TRIAL_API_CPP_LAUNCH_CHILDREN_H_
 
@@ -28,7 +29,8 @@ struct Child {
 };
 
 struct Outcome {
-  // The first that failed, with how; none if all ended well.
+  // The first that failed, with how, rather than one that only lost another; none if all ended
+  // well.
   std::optional<size_t> failed;
   base::ProcessExit exit;
   // The signal that the launcher got meanwhile.

@@ -1,6 +1,7 @@
 #include "trial_api/cpp/launch/children.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "gtest/gtest.h"
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/launch/rank_environment.h"
@@ -49,6 +51,26 @@ TEST_F(ChildrenTest, KilledOneIsTheCause) {
   const Outcome outcome = RunChildren({Shell("exec sleep 600"), Shell("kill -9 $$")}, signals_);
   EXPECT_EQ(outcome.failed, 1u);
   EXPECT_EQ(outcome.exit.signal, SIGKILL);
+}
+
+// The first has been seen to end, and reaped, before the second does.
+TEST_F(ChildrenTest, OneThatLostAnotherIsNotNamedInItsPlace) {
+  const base::TempDir dir = *base::TempDir::Create("det-children");
+  const std::string fifo = dir.path() + "/fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const Outcome outcome = RunChildren(
+      {Shell("echo $$ > " + fifo + "; exit " + std::to_string(kPeerGoneExit)),
+       Shell("read pid < " + fifo + "; while kill -0 $pid 2>/dev/null; do :; done; exit 3")},
+      signals_);
+  EXPECT_EQ(outcome.failed, 1u);
+  EXPECT_EQ(outcome.exit, (base::ProcessExit{3, 0}));
+}
+
+TEST_F(ChildrenTest, WhereNoneIsToBlameHereTheFirstIsNamedAndTheOthersEnd) {
+  const Outcome outcome = RunChildren(
+      {Shell("exec sleep 600"), Shell("exit " + std::to_string(kPeerGoneExit))}, signals_);
+  EXPECT_EQ(outcome.failed, 1u);
+  EXPECT_EQ(outcome.exit, (base::ProcessExit{kPeerGoneExit, 0}));
 }
 
 TEST_F(ChildrenTest, OneThatIgnoresSigtermIsKilled) {

@@ -141,6 +141,9 @@ RanksExit RunRanks(const std::vector<Ranks>& ranks, const std::vector<std::strin
   } else {
     exit.code = outcome.exit.code;
     exit.failure = absl::StrCat("rank ", rank, " ended with exit code ", exit.code);
+    if (exit.code == kPeerGoneExit) {
+      absl::StrAppend(&exit.failure, ": a rank that it worked with is gone");
+    }
   }
   std::fprintf(stderr, "ERROR: %s\n", exit.failure.c_str());
   return exit;

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "base/file.h"
 #include "base/uuid.h"
 #include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/storage/manifest.h"
 #include "trial_api/cpp/storage/storage.h"
 #include <nlohmann/json.hpp>
 
@@ -27,9 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr char kMetadata[] = "metadata.json";
-constexpr char kManifest[] = "manifest.json";
-
 void ThrowUnlessOk(const absl::Status& status) {
   if (!status.ok()) throw Error(std::string(status.message()));
 }
@@ -38,42 +35,6 @@ void Sync(const fs::path& path) {
   base::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid() || ::fsync(fd.get()) != 0) {
     throw Error("cannot sync " + path.string() + ": " + std::strerror(errno));
-  }
-}
-
-// Runs `step`, whose std::filesystem calls name the file in what they throw.
-template <class Function>
-auto OrError(Function step) {
-  try {
-    return step();
-  } catch (const fs::filesystem_error& e) {
-    throw Error(std::string(e.what()) + "; check the space and the permissions there");
-  }
-}
-
-FileRecord Describe(const fs::path& root, const fs::path& file) {
-  return {fs::relative(file, root).string(), static_cast<int64_t>(fs::file_size(file)),
-          Sha256OfFile(file.string())};
-}
-
-std::string ManifestText(const std::string& owner, const std::vector<FileRecord>& files) {
-  Json list = Json::array();
-  for (const FileRecord& file : files) {
-    list.push_back({{"path", file.path}, {"size", file.size}, {"sha256", file.sha256}});
-  }
-  return Json{{"owner", owner}, {"files", std::move(list)}}.dump(1) + "\n";
-}
-
-std::vector<FileRecord> ParseManifest(const std::string& path, const std::string& text) {
-  try {
-    std::vector<FileRecord> files;
-    const Json manifest = Json::parse(text);
-    for (const Json& file : manifest.at("files")) {
-      files.push_back({file.at("path"), file.at("size"), file.at("sha256")});
-    }
-    return files;
-  } catch (const Json::exception&) {
-    throw Error(path + " is damaged: it is no manifest; use another checkpoint");
   }
 }
 
@@ -95,15 +56,8 @@ class SharedFs final : public Storage {
   std::vector<FileRecord> EndWrite(const std::string& uuid, int rank) override {
     return OrError([&] {
       const fs::path dir = RankDir(uuid, rank);
-      std::vector<FileRecord> files;
-      for (const fs::directory_entry& entry : fs::recursive_directory_iterator(dir)) {
-        if (entry.is_directory()) continue;
-        if (entry.is_symlink() || !entry.is_regular_file()) {
-          throw Error("checkpoint file " + entry.path().string() + " is no regular file");
-        }
-        Sync(entry.path());
-        files.push_back(Describe(dir, entry.path()));
-      }
+      std::vector<FileRecord> files = DescribeAll(dir);
+      for (const FileRecord& file : files) Sync(dir / file.path);
       return files;
     });
   }
@@ -174,7 +128,7 @@ class SharedFs final : public Storage {
       throw Error("checkpoint " + uuid +
                   " is not complete: " + std::string(text.status().message()));
     }
-    for (const FileRecord& file : ParseManifest(manifest, *text)) Verify(uuid, dir, file);
+    for (const FileRecord& file : ParseManifest(manifest, *text).files) Verify(uuid, dir, file);
     return dir.string();
   }
 
@@ -182,17 +136,6 @@ class SharedFs final : public Storage {
   fs::path Aside(const std::string& uuid) const { return base_ / (aside_prefix_ + uuid); }
   fs::path RankDir(const std::string& uuid, int rank) const {
     return Aside(uuid) / ("rank-" + std::to_string(rank));
-  }
-
-  static void RefuseDuplicates(const std::vector<std::vector<FileRecord>>& by_rank) {
-    std::set<std::string> names = {kMetadata, kManifest};
-    for (size_t rank = 0; rank < by_rank.size(); ++rank) {
-      for (const FileRecord& file : by_rank[rank]) {
-        if (names.insert(file.path).second) continue;
-        throw Error("checkpoint file '" + file.path + "' of rank " + std::to_string(rank) +
-                    " has a name that is taken; give each rank's files names of their own");
-      }
-    }
   }
 
   std::vector<FileRecord> Merge(const std::string& uuid,
@@ -227,17 +170,6 @@ class SharedFs final : public Storage {
       if (entry.is_directory()) Sync(entry.path());
     }
     Sync(root);
-  }
-
-  static void Verify(const std::string& uuid, const fs::path& dir, const FileRecord& file) {
-    const fs::path path = dir / file.path;
-    const std::string where = "checkpoint " + uuid + ": file " + path.string();
-    std::error_code error;
-    const auto size = fs::file_size(path, error);
-    if (error) throw Error(where + " is missing; use another checkpoint");
-    if (static_cast<int64_t>(size) != file.size || Sha256OfFile(path.string()) != file.sha256) {
-      throw Error(where + " is damaged: it is not what was saved; use another checkpoint");
-    }
   }
 
   const fs::path base_;

@@ -52,6 +52,12 @@ class Storage {
 // live at the same time may share it.
 std::unique_ptr<Storage> MakeSharedFs(std::string base, std::string owner);
 
+// A bucket (docs/checkpoint-storage.md). `config_json`: an experiment's configuration, whose
+// checkpoint_storage names it. `scratch`: a folder of this task alone, for files on their way;
+// empty for one of the system's. Throws Error for a configuration that names none.
+std::unique_ptr<Storage> MakeBucketStorage(const std::string& config_json, std::string scratch,
+                                           std::string owner);
+
 // Of a file's content. Throws Error.
 std::string Sha256OfFile(const std::string& path);
 std::string Sha256OfText(const std::string& text);

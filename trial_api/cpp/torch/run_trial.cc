@@ -33,6 +33,9 @@ void PrintError(const std::string& message) {
   std::fflush(stderr);
 }
 
+// Not by exit(): a thread may still wait for a peer inside of the communicator.
+[[noreturn]] void End(int code) { std::_Exit(code); }
+
 // Every step takes and frees the same megabytes for activations. By default, the C library gives
 // them back to the kernel and gets them again, zeroed, page by page: a sixth of the example's time.
 void KeepFreedMemory() {
@@ -84,6 +87,9 @@ int Run(int argc, char** argv, const TrialFactory& make_trial) {
 int RunTrialMain(int argc, char** argv, const TrialFactory& make_trial) {
   try {
     return Run(argc, argv, make_trial);
+  } catch (const PeerGone& error) {
+    PrintError(error.what());
+    End(kPeerGoneExit);
   } catch (const c10::Error& error) {
     PrintError(error.what_without_backtrace());
   } catch (const std::exception& error) {
@@ -91,8 +97,7 @@ int RunTrialMain(int argc, char** argv, const TrialFactory& make_trial) {
   } catch (...) {
     PrintError(kNoException);
   }
-  // Not by exit(): a thread may still wait for a peer inside of the communicator.
-  std::_Exit(1);
+  End(1);
 }
 
 }  // namespace det

@@ -180,7 +180,7 @@ TEST_F(RunTrialTest, InvalidHyperparametersAreNoFailureOnTheCluster) {
 }
 
 TEST_F(RunTrialTest, AGonePeerIsNotTheReason) {
-  EXPECT_EQ(Run("train_batch", "peer_gone"), 1);
+  EXPECT_EQ(Run("train_batch", "peer_gone"), kPeerGoneExit);
   EXPECT_EQ(said_, "ERROR: barrier: rank 1 is gone\n");
   EXPECT_EQ(EarlyExits(), Reports());
 }

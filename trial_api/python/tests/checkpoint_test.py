@@ -10,7 +10,7 @@ from unittest import mock
 from det import CheckpointError
 from det.core import CheckpointContext, DistributedContext
 from det.core._registry import Registry
-from det.core._storage import Storage
+from det.core._storage import FolderStorage
 from distributed_test import run_ranks
 
 
@@ -39,7 +39,7 @@ class CheckpointTest(unittest.TestCase):
         self.told = Told()
 
     def context(self, ranks=None, **options):
-        return CheckpointContext(ranks or DistributedContext.single(), Storage(self.base, "o"),
+        return CheckpointContext(ranks or DistributedContext.single(), FolderStorage(self.base, "o"),
                                  self.told, **options)
 
     def save(self, steps, text="state", context=None):
@@ -279,8 +279,8 @@ class CheckpointTest(unittest.TestCase):
             pass
 
     def test_what_an_earlier_run_left_half_written_goes(self):
-        Storage(self.base, "o").begin("12345678-1234-1234-1234-123456789abc", 0)
-        Storage(self.base, "other").begin("12345678-1234-1234-1234-123456789abc", 0)
+        FolderStorage(self.base, "o").begin("12345678-1234-1234-1234-123456789abc", 0)
+        FolderStorage(self.base, "other").begin("12345678-1234-1234-1234-123456789abc", 0)
         self.context()
         self.assertEqual([".tmp-other-12345678-1234-1234-1234-123456789abc"],
                          os.listdir(self.base))

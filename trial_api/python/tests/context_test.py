@@ -241,8 +241,8 @@ class ClusterTest(unittest.TestCase):
             f"{self.folder}/checkpoints/c/tensorboard/experiment/3/trial/7/events"))
 
     def test_a_storage_that_is_not_known(self):
-        with self.assertRaisesRegex(ValueError, "'s3' is not known"):
-            det.core.init(checkpoint_storage={"type": "s3", "bucket": "b"})
+        with self.assertRaisesRegex(ValueError, "'ftp' is not known"):
+            det.core.init(checkpoint_storage={"type": "ftp", "bucket": "b"})
 
 
 class ProfilerTest(unittest.TestCase):

@@ -6,7 +6,8 @@ import sys
 PACKAGE = os.path.join(os.getcwd(), "trial_api/python")
 TESTS = os.path.join(PACKAGE, "tests")
 os.environ["PYTHONPATH"] = PACKAGE  # Of the processes that tests start, too.
-sys.path[:0] = [TESTS, PACKAGE, os.path.join(os.getcwd(), "tests/e2e")]
+sys.path[:0] = [TESTS, PACKAGE, os.path.join(os.getcwd(), "tests/e2e"),
+                os.path.join(os.getcwd(), "base/objects/testing")]
 import harness  # noqa: E402
 
 

@@ -23,7 +23,9 @@ from det.core._profiler import ProfilerContext
 from det.core._registry import ClusterRegistry, Registry
 from det.core._report_queue import ReportQueue, owner_of_trial, queue_of_run
 from det.core._searcher import SearcherContext
-from det.core._storage import Storage
+from det.core._bucket_storage import BucketStorage
+from det.core._objects import is_bucket
+from det.core._storage import FolderStorage, Storage
 from det.core._train import ClusterTrain, EarlyExitReason, PrintedTrain, TrainContext
 
 _DEFAULT_CHECKPOINTS = "checkpoints"
@@ -159,7 +161,8 @@ def init(
 
     Args:
         distributed: the ranks. None: those of the launcher's environment, else one.
-        checkpoint_storage: off the cluster, a folder or {"type": "shared_fs", "host_path": ...};
+        checkpoint_storage: off the cluster, a folder or {"type": "shared_fs", "host_path": ...}, or
+            {"type": "s3", "bucket": ...} as in a configuration;
             None: ./checkpoints. On the cluster the configuration's.
     """
     info = get_cluster_info()
@@ -193,10 +196,20 @@ def storage_folder(config: Union[str, Mapping[str, Any]]) -> pathlib.Path:
     key = _FOLDER_KEYS.get(str(kind))
     if key is None or not config.get(key):
         raise ValueError(
-            f"checkpoint_storage of type {kind!r} is not known here: shared_fs with a host_path "
-            "and directory with a container_path are"
+            f"checkpoint_storage of type {kind!r} is not known here: shared_fs with a host_path, "
+            "directory with a container_path, s3, gcs and azure are"
         )
     return pathlib.Path(config[key], config.get("storage_path") or "")
+
+
+def make_storage(
+    config: Union[str, Mapping[str, Any]], owner: str = "", scratch: Optional[pathlib.Path] = None
+) -> Storage:
+    """Of a folder's path or a configuration's checkpoint_storage. scratch: where files of a bucket
+    are on their way; None: a folder of the system's."""
+    if not isinstance(config, str) and is_bucket(config):
+        return BucketStorage(config, owner, scratch)
+    return FolderStorage(storage_folder(config), owner)
 
 
 def off_cluster(
@@ -207,7 +220,7 @@ def off_cluster(
     tensorboard_mode: TensorboardMode,
 ) -> Context:
     """The twin that speaks with no master. See init()."""
-    base = storage_folder(checkpoint_storage or _DEFAULT_CHECKPOINTS)
+    storage = make_storage(checkpoint_storage or _DEFAULT_CHECKPOINTS)
     train = PrintedTrain(distributed.is_chief, distributed.rank)
     return Context(
         info,
@@ -215,7 +228,7 @@ def off_cluster(
         train,
         SearcherContext({}, distributed, []),
         PreemptContext(distributed, preempt_mode),
-        CheckpointContext(distributed, Storage(base), Registry(str(base))),
+        CheckpointContext(distributed, storage, Registry(storage.place)),
         tensorboard_mode,
     )
 
@@ -231,12 +244,14 @@ def _on_cluster(
     assert trial is not None
     master = Master.of_task(info)
     owner = owner_of_trial(info)
-    base = storage_folder(
-        checkpoint_storage or trial.checkpoint_dir or trial.config["checkpoint_storage"]
+    storage = make_storage(
+        checkpoint_storage or trial.checkpoint_dir or trial.config["checkpoint_storage"],
+        owner,
+        pathlib.Path(info.run_dir, "checkpoints") if info.run_dir else None,
     )
     queue = _queue(info) if distributed.is_chief else None
-    tensorboard = base.joinpath(
-        info.cluster_id, "tensorboard", "experiment", str(trial.experiment_id)
+    tensorboard = (
+        f"{info.cluster_id}/tensorboard/experiment/{trial.experiment_id}/trial/{trial.trial_id}"
     )
     train = ClusterTrain(
         trial,
@@ -244,7 +259,7 @@ def _on_cluster(
         master,
         queue,
         pathlib.Path(info.run_dir or ".", "tensorboard", f"rank-{distributed.rank}"),
-        tensorboard / "trial" / str(trial.trial_id),
+        lambda folder: storage.copy_beside(folder, tensorboard),
     )
     watches = distributed.is_chief or preempt_mode is PreemptMode.WorkersAskMaster
 
@@ -262,8 +277,8 @@ def _on_cluster(
         PreemptContext(distributed, preempt_mode, watch, master),
         CheckpointContext(
             distributed,
-            Storage(base, owner),
-            ClusterRegistry(str(base), master, queue),
+            storage,
+            ClusterRegistry(storage.place, master, queue),
             info.latest_checkpoint,
             None if trial.warm_start else trial.steps_completed,
         ),

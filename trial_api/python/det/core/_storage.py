@@ -1,12 +1,13 @@
-"""Where checkpoints lie: a folder that every node sees under the same path.
+"""Where checkpoints lie: the interface, and a folder that every node sees under the same path.
 
 <base>/<uuid>/ has the files of all ranks with metadata.json and manifest.json (size and SHA-256 of
 each). A checkpoint is written aside, rank by rank, and renamed once it is whole; trial_api/cpp
-writes and reads the same.
+writes and reads the same. docs/checkpoint-storage.md has the rules, for buckets too.
 """
 
 from __future__ import annotations
 
+import abc
 import hashlib
 import json
 import os
@@ -22,52 +23,92 @@ _HAS_MANIFEST = "has_manifest"  # In metadata.json, of ours: one whose manifest 
 Files = List[Dict[str, Any]]  # path, size, sha256
 
 
-class Storage:
+class Storage(abc.ABC):
     """`owner`, of letters, digits, '_' and '-', marks what is half written, and stands in the
     manifest of what is whole; no two runs that live at the same time may share it. Raises
     CheckpointError."""
 
+    owner: str
+    place: str  # For people.
+
+    @abc.abstractmethod
+    def begin(self, uuid: str, rank: int) -> pathlib.Path:
+        """An empty folder for the files of this rank."""
+
+    @abc.abstractmethod
+    def end(self, uuid: str, rank: int) -> Files:
+        """What this rank has written, now durable."""
+
+    @abc.abstractmethod
+    def publish(self, uuid: str, by_rank: List[Files], metadata: Mapping[str, Any]) -> Files:
+        """Merges the ranks' files and makes the checkpoint visible. All of its files. Two ranks may
+        have the same file if it is the same."""
+
+    @abc.abstractmethod
+    def remove(self, uuid: str) -> None:
+        """Whatever there is of a checkpoint. What cannot be removed stays."""
+
+    @abc.abstractmethod
+    def require(self, uuid: str) -> None:
+        """Raises when there is no such checkpoint."""
+
+    @abc.abstractmethod
+    def remove_leftovers(self) -> None:
+        """What an earlier run with the same owner has left half written."""
+
+    @abc.abstractmethod
+    def saved(self, max_steps: int) -> List[str]:
+        """The checkpoints that this owner has published, of at most so many steps_completed, newest
+        first. Says nothing of their files."""
+
+    @abc.abstractmethod
+    def metadata(self, uuid: str) -> Dict[str, Any]:
+        """What it was saved with."""
+
+    @abc.abstractmethod
+    def open(self, uuid: str) -> pathlib.Path:
+        """A folder with the files, each compared with the manifest. One without a manifest, of
+        another library, is taken as it is."""
+
+    @abc.abstractmethod
+    def copy_beside(self, source: pathlib.Path, name: str) -> None:
+        """Files of a folder that have changed, beside the checkpoints, below `name`."""
+
+
+class FolderStorage(Storage):
     def __init__(self, base: pathlib.Path, owner: str = "") -> None:
         self.base = base.absolute()
+        self.place = str(base)
         self.owner = owner
         self._prefix = f".tmp-{owner}-" if owner else ".tmp-"
 
     def begin(self, uuid: str, rank: int) -> pathlib.Path:
-        """An empty folder for the files of this rank."""
         folder = self._aside(uuid) / f"rank-{rank}"
-        _or_error(lambda: folder.mkdir(parents=True))
+        or_error(lambda: folder.mkdir(parents=True))
         return folder
 
     def end(self, uuid: str, rank: int) -> Files:
-        """What this rank has written, now durable."""
         root = self._aside(uuid) / f"rank-{rank}"
-        return list(_or_error(lambda: describe(root)))
+        return list(or_error(lambda: describe(root)))
 
     def publish(self, uuid: str, by_rank: List[Files], metadata: Mapping[str, Any]) -> Files:
-        """Merges the ranks' files and makes the checkpoint visible. All of its files. Two ranks may
-        have the same file if it is the same."""
         refuse_conflicts(by_rank)
-        return list(_or_error(lambda: self._publish(uuid, by_rank, metadata)))
+        return list(or_error(lambda: self._publish(uuid, by_rank, metadata)))
 
     def remove(self, uuid: str) -> None:
-        """Whatever there is of a checkpoint. What cannot be removed stays."""
         shutil.rmtree(self._aside(uuid), ignore_errors=True)
         shutil.rmtree(self.base / uuid, ignore_errors=True)
 
     def require(self, uuid: str) -> None:
-        """Raises when there is no such checkpoint."""
         self._folder(uuid)
 
     def remove_leftovers(self) -> None:
-        """What an earlier run with the same owner has left half written."""
         if self.owner and self.base.is_dir():
             for path in self.base.iterdir():
                 if path.name.startswith(self._prefix) and is_uuid(path.name[len(self._prefix) :]):
                     shutil.rmtree(path, ignore_errors=True)
 
     def saved(self, max_steps: int) -> List[str]:
-        """The checkpoints that this owner has published, of at most so many steps_completed, newest
-        first. Says nothing of their files."""
         found = []
         for path in self.base.iterdir() if self.owner and self.base.is_dir() else ():
             if is_uuid(path.name) and _json(path / MANIFEST).get("owner") == self.owner:
@@ -80,23 +121,17 @@ class Storage:
         path = self._folder(uuid) / METADATA
         if not path.exists():
             raise CheckpointError(f"checkpoint {uuid} is not complete: {path} is missing")
-        return {name: value for name, value in _json(path).items() if name != _HAS_MANIFEST}
+        return shown_metadata(_json(path))
 
     def open(self, uuid: str) -> pathlib.Path:
-        """A folder with the files, each compared with the manifest. One without a manifest, of
-        another library, is taken as it is."""
         folder = self._folder(uuid)
         try:
             if not (folder / MANIFEST).exists():
                 self.metadata(uuid)
-                if _json(folder / METADATA).get(_HAS_MANIFEST):
-                    raise CheckpointError(
-                        f"checkpoint {uuid} is damaged: {MANIFEST} is missing; use another "
-                        "checkpoint"
-                    )
+                refuse_lost_manifest(uuid, _json(folder / METADATA))
                 return folder
             for file in _json(folder / MANIFEST)["files"]:
-                _verify(uuid, folder, file)
+                verify(uuid, folder, file)
         except (KeyError, TypeError, ValueError):
             raise CheckpointError(
                 f"{folder / MANIFEST} is damaged; use another checkpoint"
@@ -106,6 +141,9 @@ class Storage:
                 f"checkpoint {uuid} cannot be read: {error}; use another checkpoint"
             ) from error
         return folder
+
+    def copy_beside(self, source: pathlib.Path, name: str) -> None:
+        copy_changed(source, self.base / name)
 
     def _aside(self, uuid: str) -> pathlib.Path:
         return self.base / (self._prefix + uuid)
@@ -131,19 +169,58 @@ class Storage:
                 os.rename(self._aside(uuid) / f"rank-{rank}" / file["path"], to)
                 files[file["path"]] = file
 
-        def write(name: str, content: Mapping[str, Any]) -> None:
-            (merged / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        def write(name: str, content: bytes) -> None:
+            (merged / name).write_bytes(content)
             sync(merged / name)
             files[name] = describe_file(merged, merged / name)
 
-        write(METADATA, {**metadata, _HAS_MANIFEST: True})
-        write(MANIFEST, {"owner": self.owner, "files": list(files.values())})
+        write(METADATA, metadata_text(metadata))
+        write(MANIFEST, manifest_text(self.owner, list(files.values())))
         for folder, _, _ in os.walk(merged):
             sync(pathlib.Path(folder))
         os.rename(merged, self.base / uuid)
         sync(self.base)
         shutil.rmtree(self._aside(uuid), ignore_errors=True)
         return list(files.values())
+
+
+def metadata_text(metadata: Mapping[str, Any]) -> bytes:
+    return (json.dumps({**metadata, _HAS_MANIFEST: True}, indent=1) + "\n").encode()
+
+
+def manifest_text(owner: str, files: Files) -> bytes:
+    return (json.dumps({"owner": owner, "files": files}, indent=1) + "\n").encode()
+
+
+def shown_metadata(metadata: Mapping[str, Any]) -> Dict[str, Any]:
+    return {name: value for name, value in metadata.items() if name != _HAS_MANIFEST}
+
+
+def refuse_lost_manifest(uuid: str, metadata: Mapping[str, Any]) -> None:
+    """Of a checkpoint without one: it must be of another library."""
+    if metadata.get(_HAS_MANIFEST):
+        raise CheckpointError(
+            f"checkpoint {uuid} is damaged: {MANIFEST} is missing; use another checkpoint"
+        )
+
+
+def copy_changed(source: pathlib.Path, target: pathlib.Path) -> None:
+    """Files that are of another size or newer; each replaced whole."""
+    if not source.is_dir():
+        return
+    for path in source.rglob("*"):
+        to = target / path.relative_to(source)
+        if not path.is_file() or (to.exists() and _same(path, to)):
+            continue
+        to.parent.mkdir(parents=True, exist_ok=True)
+        aside = to.with_name(f".{to.name}.{os.getpid()}")
+        shutil.copy2(path, aside)
+        os.replace(aside, to)
+
+
+def _same(one: pathlib.Path, other: pathlib.Path) -> bool:
+    a, b = one.stat(), other.stat()
+    return a.st_size == b.st_size and int(a.st_mtime) <= int(b.st_mtime)
 
 
 def refuse_conflicts(by_rank: List[Files]) -> None:
@@ -212,7 +289,7 @@ def _json(path: pathlib.Path) -> Dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _verify(uuid: str, folder: pathlib.Path, file: Dict[str, Any]) -> None:
+def verify(uuid: str, folder: pathlib.Path, file: Dict[str, Any]) -> None:
     path = folder / file["path"]
     where = f"checkpoint {uuid}: file {path}"
     if not path.is_file():
@@ -223,7 +300,7 @@ def _verify(uuid: str, folder: pathlib.Path, file: Dict[str, Any]) -> None:
         )
 
 
-def _or_error(step: Any) -> Any:
+def or_error(step: Any) -> Any:
     try:
         return step()
     except OSError as error:

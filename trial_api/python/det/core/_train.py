@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import datetime
 import enum
-import os
 import pathlib
-import shutil
 import sys
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from det._errors import MasterError
 from det._info import TrialInfo
@@ -116,7 +114,8 @@ class TrainContext:
 
 
 class ClusterTrain(TrainContext):
-    """The twin on the cluster. `queue`: None on ranks other than the chief."""
+    """The twin on the cluster. `queue`: None on ranks other than the chief. `upload`: brings what has
+    changed in the folder of event files beside the checkpoints."""
 
     def __init__(
         self,
@@ -125,11 +124,11 @@ class ClusterTrain(TrainContext):
         master: Master,
         queue: Optional[ReportQueue],
         tensorboard: pathlib.Path,
-        tensorboard_storage: pathlib.Path,
+        upload: Callable[[pathlib.Path], None],
     ) -> None:
         self._trial, self._allocation = trial, allocation_id
         self._master, self._queue = master, queue
-        self._tensorboard, self._tensorboard_storage = tensorboard, tensorboard_storage
+        self._tensorboard, self._upload = tensorboard, upload
         self._status = ""
         self._last: Dict[str, int] = {}  # Group -> steps of its newest report.
 
@@ -222,7 +221,7 @@ class ClusterTrain(TrainContext):
         return self._tensorboard
 
     def upload_tensorboard_files(self) -> None:
-        copy_changed(self._tensorboard, self._tensorboard_storage)
+        self._upload(self._tensorboard)
 
     def flush(self) -> None:
         if self._queue:
@@ -276,25 +275,6 @@ class PrintedTrain(TrainContext):
 
     def flush(self) -> None:
         pass
-
-
-def copy_changed(source: pathlib.Path, target: pathlib.Path) -> None:
-    """Files that are of another size or newer; each replaced whole."""
-    if not source.is_dir():
-        return
-    for path in source.rglob("*"):
-        to = target / path.relative_to(source)
-        if not path.is_file() or (to.exists() and _same(path, to)):
-            continue
-        to.parent.mkdir(parents=True, exist_ok=True)
-        aside = to.with_name(f".{to.name}.{os.getpid()}")
-        shutil.copy2(path, aside)
-        os.replace(aside, to)
-
-
-def _same(one: pathlib.Path, other: pathlib.Path) -> bool:
-    a, b = one.stat(), other.stat()
-    return a.st_size == b.st_size and int(a.st_mtime) <= int(b.st_mtime)
 
 
 def _check(group: str, steps_completed: int) -> None:

@@ -10,10 +10,13 @@ import os
 import pathlib
 import shutil
 import urllib.parse
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Callable, Dict, List, Optional, Union
 
 from det._errors import CheckpointError
+from det.core._objects import is_bucket, open_bucket
 from det.experimental._session import Session
+
+_MASKED = "********"
 
 
 class CheckpointState(enum.Enum):
@@ -53,14 +56,16 @@ class Checkpoint:
         self, path: Optional[Union[str, "os.PathLike[str]"]] = None, mode: str = "auto"
     ) -> str:
         """Into the folder, `checkpoints/<uuid>` without one; its path. mode: "direct" from the
-        storage, "master" through the master, "auto": direct where the storage is mounted. Files are
-        compared with what was saved."""
+        storage, a bucket with the credentials that this machine has; "master" through the master;
+        "auto": direct where the storage is a folder that is mounted. Files are compared with what was
+        saved."""
         if mode not in ("auto", "direct", "master"):
             raise ValueError(f"mode is {mode!r}, and auto, direct and master are known")
         for name in self.resources:
             _check_inside(name)
         target = pathlib.Path(path or pathlib.Path("checkpoints", self.uuid))
         direct = mode == "direct" or (mode == "auto" and os.path.isdir(self.storage_path))
+        fetch = self._from_storage() if direct else self._fetch
         for name in sorted(self.resources):
             if name.endswith("/"):
                 (target / name).mkdir(parents=True, exist_ok=True)
@@ -68,13 +73,23 @@ class Checkpoint:
             to = target / name
             to.parent.mkdir(parents=True, exist_ok=True)
             aside = to.with_name(f".{to.name}.{os.getpid()}")
-            if direct:
-                shutil.copyfile(pathlib.Path(self.storage_path, name), aside)
-            else:
-                self._fetch(name, aside)
+            fetch(name, aside)
             os.replace(aside, to)
         self._verify(target)
         return str(target)
+
+    def _from_storage(self) -> Callable[[str, pathlib.Path], None]:
+        config = (self.training.get("experimentConfig") or {}).get("checkpoint_storage") or {}
+        if not is_bucket(config):
+            return self._copy
+        # The API shows no secrets: this machine's own are taken.
+        bucket = open_bucket({k: v for k, v in config.items() if v != _MASKED})
+        prefix = str(config.get("prefix") or "")
+        folder = (prefix + "/" if prefix and not prefix.endswith("/") else prefix) + self.uuid
+        return lambda name, to: bucket.get_file(f"{folder}/{name}", to)
+
+    def _copy(self, name: str, to: pathlib.Path) -> None:
+        shutil.copyfile(pathlib.Path(self.storage_path, name), to)
 
     def _fetch(self, name: str, to: pathlib.Path) -> None:
         path = f"/api/v1/checkpoints/{self.uuid}/files/{urllib.parse.quote(name)}"

@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Union
 
 import torch
 
-from det.pytorch import _compression, _data, _optimizations, _parallel
+from det.pytorch import _compression, _data, _optimizations, _parallel, _strategy
 from det.pytorch._experimental import PyTorchExperimentalContext
 from det.pytorch._lr_scheduler import LRScheduler
 from det.pytorch._ranks import Ranks
@@ -53,6 +53,7 @@ class PyTorchTrialContext:
         self._profiler: Any = None
         self._writer: Any = None
         self._stop_requested = False
+        self._strategy = _strategy.make(self, ranks, self._optimizations)
         # Of the controller.
         self._progress: Optional[Progress] = None
         self._batches_per_epoch: Optional[int] = None
@@ -168,7 +169,8 @@ class PyTorchTrialContext:
         fp16_compression: bool = False,
         average_aggregated_gradients: bool = True,
     ) -> torch.optim.Optimizer:
-        """The optimizer, which is saved in checkpoints.
+        """The optimizer to step, which is saved in checkpoints; with optimizations.shard_optimizer
+        another one, of the same kind.
 
         Args:
             backward_passes_per_step: calls of backward() before step_optimizer(), for information.
@@ -180,6 +182,7 @@ class PyTorchTrialContext:
             raise TypeError(f"wrap_optimizer() takes a torch.optim.Optimizer, not a {kind}")
         if backward_passes_per_step < 1:
             raise ValueError(f"backward_passes_per_step is {backward_passes_per_step}: at least 1")
+        optimizer = _strategy.shard(optimizer, self._ranks, self._optimizations)
         self.optimizers.append(optimizer)
         average = self._optimizations.average_aggregated_gradients
         self._averages[id(optimizer)] = average and average_aggregated_gradients
@@ -271,9 +274,24 @@ class PyTorchTrialContext:
             return
         own = self.experimental.scaler
         scaler = own or scaler or grad_scaler
+        if scaler is not None and self._optimizations.strategy == "parameter_server":
+            raise ValueError(
+                "optimizations.strategy parameter_server goes without a GradScaler: train in "
+                "bfloat16, which needs none"
+            )
         if self._aggregation_frequency > 1 and self._averages.get(id(optimizer), True):
             gradients = [p.grad for p in _parameters(optimizer) if p.grad is not None]
             torch._foreach_div_(gradients, self._aggregation_frequency)
+        if self._strategy.before_step(optimizer):
+            self._step(optimizer, clip_grads, scaler)
+        self._strategy.after_step(optimizer)
+        if own is not None:
+            own.update()
+        if auto_zero_grads:
+            optimizer.zero_grad()
+        self._after_step(optimizer)
+
+    def _step(self, optimizer: torch.optim.Optimizer, clip_grads: Any, scaler: Any) -> None:
         if clip_grads is not None:
             if scaler is not None:
                 scaler.unscale_(optimizer)
@@ -282,11 +300,6 @@ class PyTorchTrialContext:
             scaler.step(optimizer)
         else:
             optimizer.step()
-        if own is not None:
-            own.update()
-        if auto_zero_grads:
-            optimizer.zero_grad()
-        self._after_step(optimizer)
 
     def _after_step(self, optimizer: torch.optim.Optimizer) -> None:
         count = self._optimizer_steps.get(id(optimizer), 0) + 1

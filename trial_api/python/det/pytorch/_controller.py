@@ -10,7 +10,16 @@ from __future__ import annotations
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from det._version import __version__
-from det.pytorch import _data, _evaluate, _metrics, _parallel, _random, _state, _trial
+from det.pytorch import (
+    _data,
+    _evaluate,
+    _metrics,
+    _parallel,
+    _random,
+    _state,
+    _strategy,
+    _trial,
+)
 from det.pytorch._callback import Callbacks
 from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._lr_scheduler import LRScheduler
@@ -219,6 +228,9 @@ class Controller:
                 metrics = self._trial.train_batch(batch, progress.epoch, progress.steps_completed)
         self._unreported.append(_metrics.detach(metrics, "train_batch"))
         last = self._stop.last()
+        if context.steps_now:
+            steps = progress.steps_completed + 1
+            context._strategy.after_batch(steps // context._aggregation_frequency)
         self._step_schedules(last)
         if context._profiler is not None:
             context._profiler.step()
@@ -297,6 +309,7 @@ class Controller:
     def _validate(self) -> bool:
         """Whether it is the best of the experiment, as the chief heard."""
         steps = self._progress.steps_completed
+        self._context._strategy.synchronize()
         metrics = _evaluate.evaluate(self._trial, self._context, self._validation, self._callbacks)
         self._progress.validated_at = steps
         best: bool = self._core.train.report_validation_metrics(
@@ -328,7 +341,9 @@ class Controller:
     def _save(self) -> None:
         if self._saved_at == self._progress.steps_completed:
             return
+        self._context._strategy.synchronize()
         _parallel.broadcast_buffers(self._context.models, self._ranks)
+        _strategy.gather_state(self._context.optimizers)
         self._unreported = _metrics.to_plain_all(self._unreported)
         self._saver.save(self._progress, self._unreported, __version__)
         self._saved_at = self._progress.steps_completed

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any, Dict, Mapping, Optional
 
 FORMATS = ("none", "float16", "bfloat16", "int8")
+STRATEGIES = ("allreduce", "local_sgd", "async", "parameter_server")
 _FUSION = 64  # Megabytes, the configuration's default: torch's own way.
 
 
@@ -13,12 +14,17 @@ _FUSION = 64  # Megabytes, the configuration's default: torch's own way.
 class Optimizations:
     """aggregation_frequency: batches of one step. average_aggregated_gradients: over them; else
     their sum. compression: one of FORMATS. tensor_fusion_threshold: megabytes of gradients that
-    travel together; 64, which every configuration has that says nothing, leaves it to torch."""
+    travel together; 64, which every configuration has that says nothing, leaves it to torch.
+    strategy: one of STRATEGIES. local_sgd_steps: of the optimizers, between two averages.
+    shard_optimizer: each rank keeps a part of their state."""
 
     aggregation_frequency: int = 1
     average_aggregated_gradients: bool = True
     compression: str = "none"
     tensor_fusion_threshold: int = _FUSION
+    strategy: str = "allreduce"
+    local_sgd_steps: int = 8
+    shard_optimizer: bool = False
 
     @property
     def bucket_megabytes(self) -> Optional[int]:
@@ -32,16 +38,33 @@ def read(config: Mapping[str, Any]) -> Optimizations:
     """Of a whole configuration; what is not said has its default. Raises ValueError for what makes
     no sense, or is not there."""
     told: Dict[str, Any] = config.get("optimizations") or {}
-    strategy = told.get("strategy") or "allreduce"
-    if strategy != "allreduce":
-        raise ValueError(f"optimizations.strategy is {strategy!r}: PyTorchTrial has allreduce only")
     average = told.get("average_aggregated_gradients")
-    return Optimizations(
+    read = Optimizations(
         aggregation_frequency=_number(told, "aggregation_frequency", 1, 1),
         average_aggregated_gradients=True if average is None else bool(average),
         compression=_compression(told.get("gradient_compression")),
         tensor_fusion_threshold=_number(told, "tensor_fusion_threshold", _FUSION, 0),
+        strategy=_strategy(told.get("strategy")),
+        local_sgd_steps=_number(told, "local_sgd_steps", 8, 1),
+        shard_optimizer=bool(told.get("shard_optimizer")),
     )
+    if read.strategy != "allreduce":
+        for name, set_ in (
+            ("gradient_compression", read.compression != "none"),
+            ("shard_optimizer", read.shard_optimizer),
+        ):
+            if set_:
+                raise ValueError(
+                    f"optimizations.{name} goes with the strategy allreduce, not {read.strategy}"
+                )
+    return read
+
+
+def _strategy(value: Any) -> str:
+    if value is not None and value not in STRATEGIES:
+        names = ", ".join(STRATEGIES)
+        raise ValueError(f"optimizations.strategy is {value!r}: give one of {names}")
+    return str(value or "allreduce")
 
 
 def _number(told: Mapping[str, Any], name: str, default: int, least: int) -> int:

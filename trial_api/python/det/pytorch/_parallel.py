@@ -26,14 +26,18 @@ class ParallelModel(DistributedDataParallel):
 def wrap(
     model: torch.nn.Module, device: torch.device, ranks: Ranks, told: Optimizations
 ) -> torch.nn.Module:
-    """The model on the slot's device with the chief's weights; its gradients are averaged over the
-    ranks. On one slot the model itself."""
+    """The model on the slot's device with the chief's weights; with allreduce, its gradients are
+    averaged over the ranks. On one slot the model itself."""
     model = model.to(device)
     if ranks.size == 1:
         return model
     if not any(parameter.requires_grad for parameter in model.parameters()):
         broadcast_buffers([model], ranks)
         return model  # Nothing is averaged; torch refuses it.
+    if told.strategy != "allreduce":
+        for tensor in [*model.parameters(), *model.buffers()]:
+            torch.distributed.broadcast(tensor.data, src=0)
+        return model
     devices = [device] if device.type == "cuda" else None
     megabytes = told.bucket_megabytes
     buckets = {} if megabytes is None else {"bucket_cap_mb": megabytes}

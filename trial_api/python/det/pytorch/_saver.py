@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional
 
 import torch
 
-from det.pytorch import _state
+from det.pytorch import _state, _strategy
 from det.pytorch._callback import Callbacks
 from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._schedule import Progress
@@ -27,7 +27,8 @@ class Saver:
     def prepare(self) -> None:
         """After the first step, with which optimizers get their state. The first save then stalls
         training as little as the others."""
-        if self._context._ranks.is_chief:
+        sharded = any(_strategy.is_sharded(optimizer) for optimizer in self._context.optimizers)
+        if self._context._ranks.is_chief and not sharded:
             self._snapshot.reserve(lambda: _state.take_tensors(self._snapshot, self._context))
 
     def save(self, progress: Progress, metrics: List[Dict[str, Any]], code_version: str) -> None:

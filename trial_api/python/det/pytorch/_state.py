@@ -36,17 +36,7 @@ def collect(context: PyTorchTrialContext, callbacks: Callbacks) -> Dict[str, Any
     return state
 
 
-def _check_whole(optimizer: torch.optim.Optimizer) -> None:
-    if type(optimizer).__name__ == "ZeroRedundancyOptimizer":
-        raise CheckpointError(
-            "a ZeroRedundancyOptimizer keeps its state in parts, which checkpoints cannot hold: "
-            "use a plain optimizer"
-        )
-
-
 def _tensors(context: PyTorchTrialContext) -> Dict[str, Any]:
-    for optimizer in context.optimizers:
-        _check_whole(optimizer)
     return {
         _MODELS: [dict(_parallel.unwrap(model).state_dict()) for model in context.models],
         _OPTIMIZERS: [optimizer.state_dict() for optimizer in context.optimizers],

@@ -70,7 +70,7 @@ class OptimizationsTest(unittest.TestCase):
 
     def test_what_makes_no_sense_is_named(self):
         for name, value in (
-            ("strategy", "local_sgd"),
+            ("strategy", "ring"),
             ("gradient_compression", "int4"),
             ("tensor_fusion_threshold", -1),
             ("aggregation_frequency", 0),

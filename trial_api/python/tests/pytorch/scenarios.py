@@ -11,6 +11,7 @@ import torch
 from torch.utils.data import IterableDataset
 
 from det import pytorch as dp
+import strategy_scenarios
 from trials import NetTrial, NoisyTrial, Run, records, run
 
 
@@ -234,11 +235,21 @@ SCENARIOS = {
 }
 
 
+STRATEGIES = {
+    function.__name__: function
+    for function in (
+        strategy_scenarios.strategies,
+        strategy_scenarios.resumed_strategies,
+        strategy_scenarios.sharded_saved_by_two,
+    )
+}
+
+
 def main():
     storage, output, *names = sys.argv[1:]
     os.environ["STORAGE_OF_RANKS"] = storage
     torch.distributed.init_process_group("gloo")
-    told = {name: SCENARIOS[name](storage) for name in names}
+    told = {name: {**SCENARIOS, **STRATEGIES}[name](storage) for name in names}
     with open(output, "w", encoding="utf-8") as file:
         json.dump(told, file)
 

@@ -1,0 +1,53 @@
+#include "base/objects/bucket.h"
+
+#include <fstream>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/objects/azure_bucket.h"
+#include "base/objects/s3_bucket.h"
+#include "base/status_macros.h"
+
+namespace det::objects {
+namespace {
+
+constexpr int64_t kReadSize = int64_t{16} << 20;
+
+absl::Status CheckEndpoint(const std::string& url) {
+  if (url.empty() || absl::StartsWith(url, "http://") || absl::StartsWith(url, "https://")) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("checkpoint_storage.endpoint_url: \"", url,
+                   "\" is no URL; expected one such as https://minio.example.org:9000"));
+}
+
+}  // namespace
+
+absl::Status Bucket::GetFile(const std::string& key, const std::string& path) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  for (int64_t at = 0; out;) {
+    DET_ASSIGN_OR_RETURN(const std::string piece, Read(key, at, kReadSize));
+    out.write(piece.data(), static_cast<std::streamsize>(piece.size()));
+    at += static_cast<int64_t>(piece.size());
+    if (static_cast<int64_t>(piece.size()) < kReadSize) break;
+  }
+  out.close();
+  if (out) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("cannot write ", path, "; check the space there"));
+}
+
+absl::StatusOr<std::unique_ptr<Bucket>> OpenBucket(const Place& place, Patience patience) {
+  if (place.type == "azure") return MakeAzureBucket(place, patience);
+  if (place.bucket.empty()) return absl::InvalidArgumentError("checkpoint_storage.bucket: missing");
+  if (place.type == "gcs") return MakeGoogleBucket(place, patience);
+  if (place.type != "s3") {
+    return absl::InvalidArgumentError(absl::StrCat("\"", place.type, "\" is no object store"));
+  }
+  DET_RETURN_IF_ERROR(CheckEndpoint(place.endpoint_url));
+  return MakeS3Bucket(place, patience);
+}
+
+}  // namespace det::objects

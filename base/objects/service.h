@@ -1,0 +1,77 @@
+// What the buckets have in common: a call's signature, further tries, and what an error means.
+#ifndef BASE_OBJECTS_SERVICE_H_
+#define BASE_OBJECTS_SERVICE_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "base/objects/bucket.h"
+#include "base/objects/http.h"
+
+namespace det::objects {
+
+// One call of a service, before it is signed.
+struct Call {
+  std::string method = "GET";
+  std::string path;  // from the host on, percent-encoded
+  Pairs query;       // as they are
+  Pairs headers;
+  absl::string_view body;
+};
+
+// "a=b&c", names and values percent-encoded.
+std::string QueryText(const Pairs& query);
+
+// Gives calls what proves who makes them.
+class Signer {
+ public:
+  virtual ~Signer() = default;
+  // Adds headers, or to the query. `host`: the name and port that the call goes to. Fails when
+  // there are no credentials.
+  virtual absl::Status Sign(Call& call, const std::string& host, absl::Time now) = 0;
+  // The server no longer takes what was given; other credentials may be there by now.
+  virtual void Renew() {}
+};
+
+class Service {
+ public:
+  // `address`: scheme, host and port. `name`: of the bucket, for people.
+  Service(std::string address, std::string name, std::unique_ptr<Signer> signer, Patience patience);
+
+  // The answer, whatever its status is; signed and sent again after what passes.
+  absl::StatusOr<HttpAnswer> Send(const Call& call);
+  // `doing`: "write a/b". OK for what is.
+  absl::Status Judge(const std::string& doing, const HttpAnswer& answer) const;
+  // Both; an answer that is good.
+  absl::StatusOr<HttpAnswer> Ask(const std::string& doing, const Call& call);
+
+ private:
+  absl::StatusOr<HttpAnswer> SendOnce(const Call& call);
+
+  const std::string address_;
+  const std::string host_;
+  const std::string name_;
+  const std::unique_ptr<Signer> signer_;
+  const Patience patience_;
+  HttpClient http_;
+};
+
+// The parts of a file, in order: `put(number, content)`, from 1 on. Larger than kPartSize where
+// there would be too many.
+absl::Status InParts(const std::string& path,
+                     const std::function<absl::Status(int number, absl::string_view content)>& put);
+// A small file, whole: at most kPartSize. Empty optional: it is larger.
+absl::StatusOr<std::optional<std::string>> ReadSmall(const std::string& path);
+
+// "bytes=5-9"
+std::string RangeOf(int64_t offset, int64_t length);
+
+}  // namespace det::objects
+
+#endif  // BASE_OBJECTS_SERVICE_H_

@@ -1,0 +1,377 @@
+#!/usr/bin/env python3
+"""A fake of three object stores in one process, for tests: S3, Google Cloud Storage, Azure Blob.
+
+Usage: object_server.py [--fail N] [--region R] [--forever]
+Prints "port N" once it listens on 127.0.0.1, and serves until its standard input ends, or until it
+is killed (--forever). Keeps objects
+in memory, lists three a page, and takes nothing that is not signed as the services' documentation
+says; the checks are written from that, and share nothing with the clients.
+
+S3 and Google: /BUCKET/KEY, told apart by the Authorization header. Azure: /account/CONTAINER/BLOB, by
+the header x-ms-version. `bucket` and `container` exist. --fail N: every Nth request is answered 503.
+--region R: where S3's bucket lies; a signature for another is answered 301 with x-amz-bucket-region.
+Whoever asks for /count gets the number of objects, for /parts that of uploads under way.
+"""
+
+import argparse
+import base64
+import datetime
+import hashlib
+import hmac
+import http.server
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.parse
+from xml.sax.saxutils import escape
+
+ACCESS_KEY = "AKIDEXAMPLE"
+SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+SESSION = "session"
+GOOGLE_TOKEN = "gcs-token"
+AZURE_KEY = b"azure-key"
+AZURE_TOKEN = "azure-token"
+PAGE = 3
+
+
+class Refused(Exception):
+    def __init__(self, status, code, words="", headers=()):
+        super().__init__(code)
+        self.status, self.code, self.words, self.headers = status, code, words, dict(headers)
+
+
+class State:
+    def __init__(self, fail, region):
+        self.fail, self.region = fail, region
+        self.lock = threading.Lock()
+        self.requests = 0
+        self.objects = {}  # (bucket, key) -> bytes
+        self.parts = {}  # upload or (bucket, key) -> {number or id: bytes}
+
+
+def sign_v4(method, path, query, headers, signed, content, at, region, secret):
+    """docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html"""
+    quoted = sorted((urllib.parse.quote(k, safe="-_.~"), urllib.parse.quote(v, safe="-_.~"))
+                    for k, v in query)
+    request = "\n".join([
+        method, path, "&".join(f"{k}={v}" for k, v in quoted),
+        "".join(f"{name}:{' '.join(headers[name].split())}\n" for name in signed),
+        ";".join(signed), content])
+    scope = f"{at[:8]}/{region}/s3/aws4_request"
+    text = "\n".join(["AWS4-HMAC-SHA256", at, scope,
+                      hashlib.sha256(request.encode()).hexdigest()])
+    key = ("AWS4" + secret).encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return hmac.new(key, text.encode(), "sha256").hexdigest()
+
+
+def shared_key(method, path, query, headers, body):
+    """learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key"""
+    plain = ["content-encoding", "content-language", "content-length", "content-md5",
+             "content-type", "date", "if-modified-since", "if-match", "if-none-match",
+             "if-unmodified-since", "range"]
+    values = {**headers, "content-length": str(len(body)) if body else "", "date": ""}
+    text = method + "\n" + "".join(values.get(name, "") + "\n" for name in plain)
+    for name in sorted(n for n in headers if n.startswith("x-ms-")):
+        text += f"{name}:{headers[name]}\n"
+    text += "/account" + path
+    for name, value in sorted((k.lower(), v) for k, v in query):
+        text += f"\n{name}:{value}"
+    return base64.b64encode(hmac.digest(AZURE_KEY, text.encode(), "sha256")).decode()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    state: State
+
+    def log_message(self, *_):
+        pass
+
+    def handle_any(self):
+        length = int(self.headers.get("Content-Length", 0))
+        self.body = self.rfile.read(length)
+        parts = urllib.parse.urlsplit(self.path)
+        self.where = parts.path
+        self.query = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
+        self.asked = dict(self.query)
+        self.given = {name.lower(): value for name, value in self.headers.items()}
+        with self.state.lock:
+            try:
+                self.state.requests += 1
+                if self.state.fail and self.state.requests % self.state.fail == 0:
+                    raise Refused(503, "SlowDown", "come again")
+                status, headers, body = self.answer()
+            except Refused as refused:
+                status, headers = refused.status, refused.headers
+                body = (f"<?xml version=\"1.0\"?><Error><Code>{refused.code}</Code><Message>"
+                        f"{escape(refused.words)}</Message></Error>").encode()
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_any
+
+    def answer(self):
+        if self.where == "/count":
+            return 200, {}, str(len(self.state.objects)).encode()
+        if self.where == "/parts":
+            return 200, {}, str(len(self.state.parts)).encode()
+        for prefix, lend in LENDERS.items():
+            if self.where.startswith(prefix):
+                return 200, {}, lend(self)
+        if "x-ms-version" in self.given:
+            return self.azure()
+        return self.s3()
+
+    # S3, and Google's interface of the same form.
+
+    def s3(self):
+        proof = self.given.get("authorization", "")
+        if proof.startswith("Bearer "):
+            if proof != "Bearer " + GOOGLE_TOKEN:
+                raise Refused(401, "AuthenticationRequired", "wrong token")
+        else:
+            self.check_v4(proof)
+        bucket, _, key = urllib.parse.unquote(self.where[1:]).partition("/")
+        if bucket != "bucket":
+            raise Refused(404, "NoSuchBucket", "The specified bucket does not exist")
+        if not key:
+            return self.s3_list(bucket)
+        if self.command == "POST" or "uploadId" in self.asked:
+            return self.s3_parts((bucket, key))
+        return self.one((bucket, key), "NoSuchKey")
+
+    def check_v4(self, proof):
+        match = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request,"
+                             r"\s*SignedHeaders=([^,]+),\s*Signature=([0-9a-f]{64})", proof)
+        if not match:
+            raise Refused(403, "AccessDenied", "not signed")
+        access, _, region, signed, signature = match.groups()
+        content, at = self.given.get("x-amz-content-sha256", ""), self.given.get("x-amz-date", "")
+        if content != hashlib.sha256(self.body).hexdigest():
+            raise Refused(400, "XAmzContentSHA256Mismatch", "the content differs")
+        made = datetime.datetime.strptime(at, "%Y%m%dT%H%M%SZ")
+        if abs((datetime.datetime.utcnow() - made).total_seconds()) > 900:
+            raise Refused(403, "RequestTimeTooSkewed", at)
+        names = signed.split(";")
+        needed = {"host"} | {name for name in self.given if name.startswith("x-amz-")}
+        if not needed <= set(names):
+            raise Refused(403, "AccessDenied", "unsigned headers")
+        if self.given.get("x-amz-security-token", SESSION) != SESSION:
+            raise Refused(403, "ExpiredToken", "The provided token has expired.")
+        expected = sign_v4(self.command, self.where, self.query, self.given, names, content, at,
+                           region, SECRET_KEY)
+        if access != ACCESS_KEY or not hmac.compare_digest(signature, expected):
+            raise Refused(403, "SignatureDoesNotMatch", "the signature is wrong")
+        if self.state.region and region != self.state.region:
+            raise Refused(301, "PermanentRedirect", "another endpoint",
+                          {"x-amz-bucket-region": self.state.region})
+
+    def s3_list(self, bucket):
+        keys, more = self.page(bucket, self.asked.get("continuation-token", ""))
+        body = "".join(f"<Contents><Key>{escape(key)}</Key></Contents>" for key in keys)
+        if more:
+            body += f"<NextContinuationToken>{escape(more)}</NextContinuationToken>"
+        return 200, {}, f"<ListBucketResult>{body}</ListBucketResult>".encode()
+
+    def s3_parts(self, place):
+        if "uploads" in self.asked:
+            upload = f"upload-{self.state.requests}"
+            self.state.parts[upload] = {}
+            return 200, {}, f"<R><UploadId>{upload}</UploadId></R>".encode()
+        upload = self.asked["uploadId"]
+        if upload not in self.state.parts:
+            raise Refused(404, "NoSuchUpload")
+        if self.command == "PUT":
+            number = int(self.asked["partNumber"])
+            self.state.parts[upload][number] = self.body
+            return 200, {"ETag": f'"etag-{number}"'}, b""
+        parts = self.state.parts.pop(upload)
+        if self.command == "DELETE":
+            return 204, {}, b""
+        named = re.findall(r"<PartNumber>(\d+)</PartNumber>\s*<ETag>\"?etag-(\d+)\"?</ETag>",
+                           self.body.decode().replace("&quot;", '"'))
+        if [int(a) for a, b in named if a == b] != sorted(parts):
+            raise Refused(400, "InvalidPart", "parts are missing")
+        if any(len(parts[number]) < 5 << 20 for number in sorted(parts)[:-1]):
+            raise Refused(400, "EntityTooSmall")
+        self.state.objects[place] = b"".join(parts[number] for number in sorted(parts))
+        return 200, {}, b"<R></R>"
+
+    # Azure.
+
+    def azure(self):
+        proof = self.given.get("authorization", "")
+        if self.asked.get("sig") == "azure-sas/+=" or proof == "Bearer " + AZURE_TOKEN:
+            pass
+        elif proof.startswith("Bearer "):
+            raise Refused(401, "InvalidAuthenticationInfo", "wrong token")
+        elif proof != "SharedKey account:" + shared_key(
+                self.command, self.where, self.query, self.given, self.body):
+            raise Refused(403, "AuthenticationFailed", "the signature is wrong")
+        account, container, key = (urllib.parse.unquote(self.where[1:]) + "//").split("/", 2)
+        key = key.rstrip("/")
+        if (account, container) != ("account", "container"):
+            raise Refused(404, "ContainerNotFound", "The specified container does not exist.")
+        comp = self.asked.get("comp")
+        if not key:
+            return self.azure_list(container)
+        if comp == "block":
+            self.state.parts.setdefault((container, key), {})[self.asked["blockid"]] = self.body
+            return 201, {}, b""
+        if comp == "blocklist":
+            blocks = self.state.parts.pop((container, key), {})
+            named = re.findall(r"<Latest>([^<]+)</Latest>", self.body.decode())
+            if set(named) - set(blocks):
+                raise Refused(400, "InvalidBlockList")
+            self.state.objects[container, key] = b"".join(blocks[name] for name in named)
+            return 201, {}, b""
+        if self.command == "PUT" and self.given.get("x-ms-blob-type") != "BlockBlob":
+            raise Refused(400, "MissingRequiredHeader", "x-ms-blob-type")
+        return self.one((container, key), "BlobNotFound")
+
+    def azure_list(self, container):
+        if self.asked.get("comp") != "list" or self.asked.get("restype") != "container":
+            raise Refused(400, "InvalidQueryParameterValue")
+        keys, more = self.page(container, self.asked.get("marker", ""))
+        body = "".join(f"<Blob><Name>{escape(key)}</Name></Blob>" for key in keys)
+        return 200, {}, (f"<EnumerationResults><Blobs>{body}</Blobs><NextMarker>{escape(more)}"
+                         "</NextMarker></EnumerationResults>").encode()
+
+    # Both.
+
+    def page(self, bucket, after):
+        """Keys of this page, and after which the next begins."""
+        prefix = self.asked.get("prefix", "")
+        keys = sorted(key for place, key in self.state.objects
+                      if place == bucket and key.startswith(prefix) and key > after)
+        return keys[:PAGE], keys[PAGE - 1] if len(keys) > PAGE else ""
+
+    def one(self, place, absent):
+        objects = self.state.objects
+        if self.command == "PUT":
+            objects[place] = self.body
+            return 201 if "x-ms-version" in self.given else 200, {"ETag": '"e"'}, b""
+        if place not in objects:
+            if self.command == "DELETE" and absent == "NoSuchKey":
+                return 204, {}, b""
+            raise Refused(404, absent, "The specified key does not exist.")
+        if self.command == "DELETE":
+            del objects[place]
+            return 204, {}, b""
+        content = objects[place]
+        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.given.get("range", ""))
+        if not asked:
+            return 200, {}, content
+        first = int(asked[1])
+        if first >= len(content):
+            raise Refused(416, "InvalidRange")
+        last = int(asked[2]) if asked[2] else len(content) - 1
+        return 206, {}, content[first:last + 1]
+
+    # Who lends keys and tokens.
+
+    def lend_metadata_token(self):
+        if self.command != "PUT" or "x-aws-ec2-metadata-token-ttl-seconds" not in self.given:
+            raise Refused(400, "BadRequest")
+        return b"imds-token"
+
+    def lend_role(self):
+        if self.given.get("x-aws-ec2-metadata-token") != "imds-token":
+            raise Refused(401, "Unauthorized")
+        return b"role" if self.where.endswith("/") else keys_that_end()
+
+    def lend_to_container(self):
+        if self.given.get("authorization") != "container-proof":
+            raise Refused(401, "Unauthorized")
+        return keys_that_end()
+
+    def lend_google(self):
+        if self.given.get("metadata-flavor") != "Google":
+            raise Refused(403, "Forbidden")
+        return json.dumps({"access_token": GOOGLE_TOKEN, "expires_in": 3599}).encode()
+
+    def lend_azure(self):
+        if self.given.get("metadata") != "true" or \
+                self.asked.get("resource") != "https://storage.azure.com/":
+            raise Refused(400, "BadRequest")
+        return json.dumps({"access_token": AZURE_TOKEN, "expires_in": "3599"}).encode()
+
+    def exchange(self):
+        """OAuth: for a refresh token, or for an assertion."""
+        form = dict(urllib.parse.parse_qsl(self.body.decode()))
+        if form.get("grant_type") == "refresh_token":
+            if (form.get("refresh_token"), form.get("client_id")) != ("refresh", "id"):
+                raise Refused(400, "invalid_grant")
+        elif form.get("grant_type") == "urn:ietf:params:oauth:grant-type:jwt-bearer":
+            check_assertion(form["assertion"], self.asked["public_key"])
+        else:
+            raise Refused(400, "unsupported_grant_type")
+        return json.dumps({"access_token": GOOGLE_TOKEN, "expires_in": 3599}).encode()
+
+
+LENDERS = {
+    "/latest/api/token": Handler.lend_metadata_token,
+    "/latest/meta-data/iam/security-credentials/": Handler.lend_role,
+    "/container-credentials": Handler.lend_to_container,
+    "/computeMetadata/v1/instance/service-accounts/default/token": Handler.lend_google,
+    "/metadata/identity/oauth2/token": Handler.lend_azure,
+    "/token": Handler.exchange,
+}
+
+
+def keys_that_end():
+    end = datetime.datetime.utcnow() + datetime.timedelta(hours=1)
+    return json.dumps({"AccessKeyId": ACCESS_KEY, "SecretAccessKey": SECRET_KEY, "Token": SESSION,
+                       "Expiration": end.strftime("%Y-%m-%dT%H:%M:%SZ")}).encode()
+
+
+def check_assertion(assertion, public_key):
+    """RFC 7523, signed with RS256. public_key: a PEM file, which the token's address names."""
+    text, _, signature = assertion.rpartition(".")
+    claims = json.loads(base64.urlsafe_b64decode(text.split(".")[1] + "=="))
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(base64.urlsafe_b64decode(signature + "=="))
+        file.flush()
+        checked = subprocess.run(
+            ["openssl", "dgst", "-sha256", "-verify", public_key, "-signature", file.name],
+            input=text.encode(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    if checked.returncode != 0 or claims["iss"] != "robot@example.org" or \
+            "devstorage" not in claims["scope"] or claims["exp"] <= claims["iat"]:
+        raise Refused(400, "invalid_grant")
+
+
+def serve(fail=0, region=""):
+    """A server that runs on threads of this process; its address is `server_address`."""
+    handler = type("Bound", (Handler,), {"state": State(fail, region)})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fail", type=int, default=0)
+    parser.add_argument("--region", default="")
+    parser.add_argument("--forever", action="store_true")
+    options = parser.parse_args()
+    server = serve(options.fail, options.region)
+    print(f"port {server.server_address[1]}", flush=True)
+    if options.forever:
+        threading.Event().wait()
+    sys.stdin.read()
+    server.shutdown()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+// What every storage must do: a folder, and each kind of bucket.
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/objects/testing/object_server.h"
+#include "base/uuid.h"
+#include "gtest/gtest.h"
+#include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/storage/storage.h"
+#include <nlohmann/json.hpp>
+
+namespace det::storage {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class StorageContractTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    // A server that fails now and then is as good as one that never does.
+    if (InBucket()) server_.emplace(std::vector<std::string>{"--fail", "11"});
+  }
+
+  bool InBucket() const { return GetParam() != "shared_fs"; }
+  std::string Scratch() const { return dir_.path() + "/scratch"; }
+  std::string Base() const { return dir_.path() + "/store"; }
+
+  std::unique_ptr<Storage> Make(const std::string& owner = "me") const {
+    if (!InBucket()) return MakeSharedFs(Base(), owner);
+    const objects::Place place = server_->PlaceOf(GetParam());
+    Json storage = {{"type", place.type}, {"prefix", "some/where"}};
+    const auto add = [&](const char* name, const std::string& value) {
+      if (!value.empty()) storage[name] = value;
+    };
+    add("bucket", place.bucket);
+    add("access_key", place.access_key);
+    add("secret_key", place.secret_key);
+    add("endpoint_url", place.endpoint_url);
+    add("container", place.container);
+    add("connection_string", place.connection_string);
+    return MakeBucketStorage(Json{{"checkpoint_storage", storage}}.dump(), Scratch(), owner);
+  }
+
+  std::unique_ptr<objects::Bucket> Bucket() const {
+    return *objects::OpenBucket(server_->PlaceOf(GetParam()));
+  }
+  void Replace(const std::string& uuid, const std::string& file, const std::string& text) const {
+    if (InBucket()) {
+      ASSERT_TRUE(Bucket()->Put("some/where/" + uuid + "/" + file, text).ok());
+    } else {
+      ASSERT_TRUE(base::WriteFile(Base() + "/" + uuid + "/" + file, text).ok());
+    }
+  }
+  void Drop(const std::string& uuid, const std::string& file) const {
+    if (InBucket()) {
+      ASSERT_TRUE(Bucket()->Remove("some/where/" + uuid + "/" + file).ok());
+    } else {
+      fs::remove(Base() + "/" + uuid + "/" + file);
+    }
+  }
+  // How much there is, whole or not.
+  size_t Things() const {
+    if (InBucket()) return Bucket()->List("").value().size();
+    size_t count = 0;
+    if (!fs::exists(Base())) return 0;
+    for (const auto& entry : fs::recursive_directory_iterator(Base())) {
+      count += entry.is_directory() ? 0 : 1;
+    }
+    return count;
+  }
+
+  static std::vector<FileRecord> Write(Storage& storage, const std::string& uuid, int rank,
+                                       const std::string& name, const std::string& text) {
+    const std::string dir = storage.BeginWrite(uuid, rank);
+    EXPECT_TRUE(fs::is_empty(dir));
+    fs::create_directories((fs::path(dir) / name).parent_path());
+    EXPECT_TRUE(base::WriteFile(dir + "/" + name, text).ok());
+    return storage.EndWrite(uuid, rank);
+  }
+  static std::string Save(Storage& storage, int64_t steps) {
+    const std::string uuid = base::NewUuid();
+    const auto first = Write(storage, uuid, 0, "deep/a.bin", "of rank 0");
+    const auto second = Write(storage, uuid, 1, "b.bin", "");
+    storage.Publish(uuid, {first, second}, Json{{"steps_completed", steps}}.dump());
+    return uuid;
+  }
+  static std::string Said(const std::function<void()>& step) {
+    try {
+      step();
+      return "";
+    } catch (const Error& e) {
+      return e.what();
+    }
+  }
+
+  const base::TempDir dir_ = *base::TempDir::Create("det-storage");
+  std::optional<objects::ObjectServer> server_;
+};
+
+TEST_P(StorageContractTest, WhatIsPublishedIsOpened) {
+  const auto storage = Make();
+  const std::string uuid = base::NewUuid();
+  const auto first = Write(*storage, uuid, 0, "deep/a.bin", "of rank 0");
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].path, "deep/a.bin");
+  EXPECT_EQ(first[0].size, 9);
+  EXPECT_EQ(first[0].sha256, Sha256OfText("of rank 0"));
+  EXPECT_NE(Said([&] { Make()->Open(uuid); }).find(uuid), std::string::npos);  // not yet
+  const auto second = Write(*storage, uuid, 1, "b.bin", "");
+  const auto all = storage->Publish(uuid, {first, second}, R"({"steps_completed": 3})");
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[2].path, "metadata.json");
+  EXPECT_EQ(all[3].path, "manifest.json");
+
+  const auto other = Make("another");
+  const std::string dir = other->Open(uuid);
+  EXPECT_EQ(*base::ReadFile(dir + "/deep/a.bin"), "of rank 0");
+  EXPECT_EQ(*base::ReadFile(dir + "/b.bin"), "");
+  EXPECT_EQ(other->Open(uuid), dir);
+}
+
+TEST_P(StorageContractTest, NamesThatMeetAreRefused) {
+  const auto storage = Make();
+  const std::string uuid = base::NewUuid();
+  const auto first = Write(*storage, uuid, 0, "a", "1");
+  const auto second = Write(*storage, uuid, 1, "a", "2");
+  EXPECT_EQ(
+      Said([&] {
+        storage->Publish(uuid, {first, second}, "{}");
+      }),
+      "checkpoint file 'a' of rank 1 has a name that is taken; give each rank's files names of "
+      "their own");
+  EXPECT_NE(Said([&] { Make()->Open(uuid); }), "");
+  storage->Remove(uuid);
+  EXPECT_EQ(Things(), 0u);
+}
+
+TEST_P(StorageContractTest, DamageIsFound) {
+  const auto storage = Make();
+  for (const std::string damage : {"changed", "missing"}) {
+    const std::string uuid = Save(*storage, 1);
+    if (damage == "changed") {
+      Replace(uuid, "deep/a.bin", "of rank 1");
+    } else {
+      Drop(uuid, "deep/a.bin");
+    }
+    const std::string said = Said([&] { Make()->Open(uuid); });
+    EXPECT_NE(said.find("deep/a.bin is "), std::string::npos) << said;
+    EXPECT_NE(said.find("use another checkpoint"), std::string::npos) << said;
+  }
+  const std::string uuid = Save(*storage, 1);
+  Replace(uuid, "manifest.json", "{");
+  const std::string said = Said([&] { Make()->Open(uuid); });
+  EXPECT_NE(said.find("is damaged: it is no manifest"), std::string::npos) << said;
+  EXPECT_NE(Said([&] { Make()->Open("no-uuid"); }).find("is no UUID"), std::string::npos);
+}
+
+TEST_P(StorageContractTest, LeftoversOfTheSameOwnerGo) {
+  const auto mine = Make(), another = Make("another");
+  const std::string whole = Save(*mine, 1);
+  Write(*mine, base::NewUuid(), 0, "half", "x");
+  const std::string theirs = base::NewUuid();
+  const auto half = Write(*another, theirs, 0, "half", "x");
+  const size_t before = Things();
+  Make()->RemoveLeftovers();
+  EXPECT_LT(Things(), before);
+  EXPECT_EQ(Said([&] { Make()->Open(whole); }), "");
+  another->Publish(theirs, {half}, "{}");
+  EXPECT_EQ(Said([&] { Make()->Open(theirs); }), "");
+  Make()->Remove(whole);
+  Make("another")->Remove(theirs);
+  EXPECT_EQ(Things(), 0u);
+}
+
+TEST_P(StorageContractTest, SavedAreOnesOwnNewestFirst) {
+  const auto mine = Make();
+  const std::string first = Save(*mine, 1), third = Save(*mine, 3), second = Save(*mine, 2);
+  Save(*Make("another"), 2);
+  Write(*mine, base::NewUuid(), 0, "half", "x");
+  EXPECT_EQ(Make()->Saved(2), (std::vector<std::string>{second, first}));
+  EXPECT_EQ(Make()->Saved(9), (std::vector<std::string>{third, second, first}));
+  EXPECT_EQ(Make("")->Saved(9), std::vector<std::string>());
+}
+
+// Between the manifest and the owner's entry.
+TEST_P(StorageContractTest, AnEndInTheMiddleOfPublishingLosesNothing) {
+  if (!InBucket()) GTEST_SKIP() << "a folder is renamed at once";
+  const std::string uuid = Save(*Make(), 5);
+  ASSERT_TRUE(Bucket()->Put("some/where/owners/me/" + uuid, "").ok());
+  Make()->RemoveLeftovers();
+  EXPECT_EQ(Make()->Saved(9), std::vector<std::string>{uuid});
+  EXPECT_EQ(Said([&] { Make()->Open(uuid); }), "");
+}
+
+TEST_P(StorageContractTest, NothingIsLeftOnTheLocalDisk) {
+  if (!InBucket()) GTEST_SKIP() << "nothing is put there";
+  {
+    const auto storage = Make();
+    storage->Open(Save(*storage, 1));
+    Write(*storage, base::NewUuid(), 0, "half", "x");
+    EXPECT_FALSE(fs::is_empty(Scratch()));
+  }
+  EXPECT_TRUE(fs::is_empty(Scratch()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, StorageContractTest,
+                         testing::Values("shared_fs", "s3", "gcs", "azure"),
+                         [](const auto& info) { return info.param; });
+
+TEST(BucketStorageTest, AConfigurationThatNamesNone) {
+  EXPECT_THROW(MakeBucketStorage("{}", "", "me"), Error);
+  EXPECT_THROW(MakeBucketStorage(R"({"checkpoint_storage": {"type": "s3", "bucket": "b",
+                            "endpoint_url": "minio"}})",
+                                 "", "me"),
+               Error);
+}
+
+}  // namespace
+}  // namespace det::storage

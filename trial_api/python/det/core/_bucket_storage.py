@@ -1,0 +1,279 @@
+"""Checkpoints in a bucket: docs/checkpoint-storage.md has the rules; trial_api/cpp/storage writes and
+reads the same.
+
+Files on their way lie below `scratch`, on the local disk, and go with this process.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import hashlib
+import json
+import pathlib
+import shutil
+import tempfile
+import threading
+import uuid as uuids
+import weakref
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, TypeVar
+
+from det._errors import CheckpointError
+from det.core._objects import Bucket, NoObject, open_bucket
+from det.core._storage import (
+    MANIFEST,
+    METADATA,
+    Files,
+    Storage,
+    describe,
+    is_uuid,
+    manifest_text,
+    metadata_text,
+    or_error,
+    refuse_conflicts,
+    refuse_lost_manifest,
+    shown_metadata,
+    verify,
+)
+
+_AT_ONCE = 4  # Files on their way.
+_STEPS = "steps_completed"
+_Item = TypeVar("_Item")
+
+
+class BucketStorage(Storage):
+    """config: a configuration's checkpoint_storage. scratch: a folder of this task alone; None: one
+    of the system's."""
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        owner: str = "",
+        scratch: Optional[pathlib.Path] = None,
+    ) -> None:
+        self.owner = owner
+        self._bucket: Bucket = open_bucket(config)
+        prefix = str(config.get("prefix") or "")
+        self._prefix = prefix + "/" if prefix and not prefix.endswith("/") else prefix
+        self.place = f"{config['type']}://{config.get('bucket') or config.get('container')}/{prefix}"
+        self._given = scratch
+        self._made: Optional[pathlib.Path] = None
+        self._sent: Dict[pathlib.Path, Tuple[int, int]] = {}  # Beside the checkpoints.
+        self._lock = threading.Lock()
+        self._opened: Dict[str, pathlib.Path] = {}  # Guarded by _lock.
+
+    def begin(self, uuid: str, rank: int) -> pathlib.Path:
+        if rank == 0 and self.owner:
+            self._bucket.put(self._entry(uuid), b"")
+        folder = self._rank_folder(uuid, rank)
+        or_error(lambda: folder.mkdir(parents=True))
+        return folder
+
+    def end(self, uuid: str, rank: int) -> Files:
+        folder = self._rank_folder(uuid, rank)
+        files: Files = list(or_error(lambda: describe(folder)))
+
+        def send(file: Dict[str, Any]) -> None:
+            self._bucket.put_file(self._key(uuid, file["path"]), folder / file["path"])
+
+        or_error(lambda: _for_each(files, send))
+        shutil.rmtree(folder, ignore_errors=True)
+        return files
+
+    def publish(self, uuid: str, by_rank: List[Files], metadata: Mapping[str, Any]) -> Files:
+        refuse_conflicts(by_rank)
+        files = list({file["path"]: file for listed in by_rank for file in listed}.values())
+
+        def write(name: str, content: bytes) -> None:
+            self._bucket.put(self._key(uuid, name), content)
+            digest = hashlib.sha256(content).hexdigest()
+            files.append({"path": name, "size": len(content), "sha256": digest})
+
+        write(METADATA, metadata_text(metadata))
+        write(MANIFEST, manifest_text(self.owner, list(files)))
+        # It is there now; who looks for it and finds the entry still empty reads its metadata.
+        if self.owner and isinstance(metadata.get(_STEPS), int):
+            try:
+                entry = json.dumps({_STEPS: metadata[_STEPS]}).encode()
+                self._bucket.put(self._entry(uuid), entry)
+            except CheckpointError:
+                pass
+        return files
+
+    def remove(self, uuid: str) -> None:
+        if self._made is not None:
+            shutil.rmtree(self._made / uuid, ignore_errors=True)
+        try:
+            self._remove(uuid)
+        except CheckpointError:
+            pass
+
+    def _remove(self, uuid: str) -> None:
+        """The manifest first, so that no half checkpoint looks whole."""
+        self._bucket.remove(self._key(uuid, MANIFEST))
+        for key in self._bucket.list(self._key(uuid, "")):
+            self._bucket.remove(key)
+        if self.owner:
+            self._bucket.remove(self._entry(uuid))
+
+    def require(self, uuid: str) -> None:
+        _check_uuid(uuid)
+        if not self._bucket.list(self._key(uuid, "")):
+            raise CheckpointError(f"there is no checkpoint {uuid} in {self.place}")
+
+    def remove_leftovers(self) -> None:
+        try:
+            for uuid in self._entries():
+                if not self._is_whole(uuid):
+                    self._remove(uuid)
+        except CheckpointError:
+            pass
+
+    def saved(self, max_steps: int) -> List[str]:
+        found = []
+        try:
+            for uuid in self._entries():
+                steps = self._steps(self._entry(uuid))
+                whole = self._is_whole(uuid)
+                if whole and steps is None:
+                    steps = self._steps(self._key(uuid, METADATA))
+                if whole and steps is not None and steps <= max_steps:
+                    found.append((steps, uuid))
+        except CheckpointError:
+            pass
+        return [uuid for _, uuid in sorted(found, reverse=True)]
+
+    def metadata(self, uuid: str) -> Dict[str, Any]:
+        return shown_metadata(self._metadata(uuid))
+
+    def _metadata(self, uuid: str) -> Dict[str, Any]:
+        _check_uuid(uuid)
+        try:
+            metadata = _json(self._bucket.get(self._key(uuid, METADATA)))
+        except NoObject:
+            self.require(uuid)
+            raise CheckpointError(
+                f"checkpoint {uuid} is not complete: {METADATA} is missing in {self.place}"
+            ) from None
+        return metadata
+
+    def open(self, uuid: str) -> pathlib.Path:
+        with self._lock:
+            if uuid not in self._opened:
+                self._opened[uuid] = self._fetch(uuid)
+            return self._opened[uuid]
+
+    def copy_beside(self, source: pathlib.Path, name: str) -> None:
+        for path in source.rglob("*") if source.is_dir() else ():
+            stat = path.stat()
+            if path.is_file() and self._sent.get(path) != (stat.st_size, stat.st_mtime_ns):
+                key = f"{self._prefix}{name}/{path.relative_to(source).as_posix()}"
+                self._bucket.put_file(key, path)
+                self._sent[path] = (stat.st_size, stat.st_mtime_ns)
+
+    def _fetch(self, uuid: str) -> pathlib.Path:
+        _check_uuid(uuid)
+        folder = self._scratch() / f"open-{uuid}"
+        listed: Optional[Files] = None
+        try:
+            manifest = _json(self._bucket.get(self._key(uuid, MANIFEST)))
+            listed = [dict(file) for file in manifest["files"]]
+            names = [str(file["path"]) for file in listed]
+        except NoObject:
+            refuse_lost_manifest(uuid, self._metadata(uuid))
+            start = len(self._key(uuid, ""))
+            names = [key[start:] for key in self._bucket.list(self._key(uuid, ""))]
+        except (KeyError, TypeError, ValueError):
+            raise CheckpointError(
+                f"{self._key(uuid, MANIFEST)} is damaged; use another checkpoint"
+            ) from None
+        or_error(lambda: _for_each(names, lambda name: self._fetch_file(uuid, folder, name)))
+        for file in listed or ():
+            verify(uuid, folder, file)
+        self._add_own(uuid, folder, names)
+        return folder
+
+    def _fetch_file(self, uuid: str, folder: pathlib.Path, name: str) -> None:
+        parts = pathlib.PurePosixPath(name)
+        if parts.is_absolute() or ".." in parts.parts or not parts.parts:
+            raise CheckpointError(
+                f"checkpoint {uuid}: file {name} would lie outside of it; use another checkpoint"
+            )
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._bucket.get_file(self._key(uuid, name), folder / name)
+        except NoObject:
+            (folder / name).unlink()  # Damage, which verify() names.
+
+    def _add_own(self, uuid: str, folder: pathlib.Path, names: Iterable[str]) -> None:
+        """What a folder has besides the files that the manifest names."""
+        if MANIFEST not in names:
+            try:
+                self._bucket.get_file(self._key(uuid, MANIFEST), folder / MANIFEST)
+            except NoObject:
+                (folder / MANIFEST).unlink()
+
+    def _scratch(self) -> pathlib.Path:
+        if self._made is None:
+            if self._given is None:
+                self._made = pathlib.Path(tempfile.mkdtemp(prefix="det-checkpoints-"))
+            else:
+                self._made = self._given / str(uuids.uuid4())
+                or_error(lambda: self._made and self._made.mkdir(parents=True))
+            weakref.finalize(self, shutil.rmtree, str(self._made), ignore_errors=True)
+        return self._made
+
+    def _rank_folder(self, uuid: str, rank: int) -> pathlib.Path:
+        return self._scratch() / uuid / f"rank-{rank}"
+
+    def _key(self, uuid: str, name: str) -> str:
+        return f"{self._prefix}{uuid}/{name}"
+
+    def _entry(self, uuid: str) -> str:
+        return f"{self._prefix}owners/{self.owner}/{uuid}"
+
+    def _entries(self) -> List[str]:
+        """The checkpoints that this owner has begun."""
+        if not self.owner:
+            return []
+        folder = self._entry("")
+        return [key[len(folder) :] for key in self._bucket.list(folder) if is_uuid(key[len(folder) :])]
+
+    def _is_whole(self, uuid: str) -> bool:
+        try:
+            self._bucket.read(self._key(uuid, MANIFEST), 0, 1)
+        except NoObject:
+            return False
+        return True
+
+    def _steps(self, key: str) -> Optional[int]:
+        try:
+            steps = _json(self._bucket.get(key)).get(_STEPS)
+        except NoObject:
+            return None
+        return steps if isinstance(steps, int) else None
+
+
+def _for_each(items: List[_Item], work: Callable[[_Item], None]) -> None:
+    """Several at once; raises what the first raised that failed."""
+    with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+        pending = [pool.submit(work, item) for item in items]
+        try:
+            for each in pending:
+                each.result()
+        except BaseException:
+            for each in pending:
+                each.cancel()
+            raise
+
+
+def _json(text: bytes) -> Dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _check_uuid(uuid: str) -> None:
+    if not is_uuid(uuid):
+        raise CheckpointError(f"{uuid!r} is no UUID of a checkpoint")

@@ -1,0 +1,66 @@
+"""One HTTP request and its answer, for object stores and for who lends their credentials."""
+
+from __future__ import annotations
+
+import dataclasses
+import urllib.error
+import urllib.request
+from typing import Any, Dict, Optional
+
+_TIMEOUT = 60.0  # Seconds without a byte.
+
+
+@dataclasses.dataclass
+class Answer:
+    status: int
+    headers: Dict[str, str]  # Names in small letters.
+    body: bytes
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def passes(self) -> bool:
+        """Whether the same may be answered otherwise in a moment."""
+        return self.status in (408, 429) or self.status >= 500
+
+
+class NoAnswer(Exception):
+    """No connection, or one that broke off."""
+
+
+class _KeepRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_DIRECT = urllib.request.build_opener(_KeepRedirects, urllib.request.ProxyHandler({}))
+_ANY_WAY = urllib.request.build_opener(_KeepRedirects)
+
+
+def send(
+    method: str,
+    url: str,
+    headers: Optional[Dict[str, str]] = None,
+    body: Optional[bytes] = None,
+    local: bool = False,
+    timeout: float = _TIMEOUT,
+) -> Answer:
+    """Whatever the status is. local: of this machine's own network, past any proxy."""
+    request = urllib.request.Request(url, data=body, headers=headers or {}, method=method)
+    try:
+        with (_DIRECT if local else _ANY_WAY).open(request, timeout=timeout) as answer:
+            return _answer(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return _answer(error)
+    except (OSError, urllib.error.URLError) as error:
+        raise NoAnswer(str(getattr(error, "reason", None) or error)) from None
+    except Exception as error:  # http.client's, of an answer that is none or breaks off.
+        raise NoAnswer(f"{type(error).__name__}: {error}") from None
+
+
+def _answer(answer: Any) -> Answer:
+    headers = {name.lower(): value for name, value in answer.headers.items()}
+    return Answer(int(answer.status), headers, answer.read())

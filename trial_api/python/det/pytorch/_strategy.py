@@ -1,0 +1,242 @@
+"""How the ranks of a trial stay one net: `optimizations.strategy`; see README.md beside this.
+
+Every method is collective, on the training thread. Between two calls of synchronize() the ranks' nets
+may differ; behind it they have the same weights, buffers and state of their optimizers, so that any
+of them is the checkpoint.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Iterator, List, Optional, Tuple
+
+import torch
+import torch.distributed as dist
+
+from det.pytorch import _parallel
+from det.pytorch._optimizations import Optimizations
+from det.pytorch._ranks import Ranks
+
+_CHUNK = 64 << 20  # Bytes that travel together.
+
+
+class Strategy:
+    """allreduce, and what one rank does: gradients are averaged as the backward pass finds them, so
+    there is nothing to do."""
+
+    def before_step(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Whether this rank steps."""
+        return True
+
+    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """Behind the step, if this rank made one."""
+
+    def after_batch(self, steps: int) -> None:
+        """steps: of the optimizers, since training began; once each."""
+
+    def synchronize(self) -> None:
+        """Makes the ranks one net: before a validation and a checkpoint."""
+
+
+class LocalSgd(Strategy):
+    """Each rank steps alone; every `period` steps the ranks average. Stich, "Local SGD converges fast
+    and communicates little", 2019."""
+
+    def __init__(self, context: Any, ranks: Ranks, period: int) -> None:
+        self._context, self._ranks, self._period = context, ranks, period
+        self._differ = False
+
+    def after_batch(self, steps: int) -> None:
+        self._differ = True
+        if steps % self._period == 0:
+            self.synchronize()
+
+    def synchronize(self) -> None:
+        if self._differ:
+            average(_weights(self._context), self._ranks)
+            _unite(self._context, self._ranks)
+        self._differ = False
+
+
+class AsyncAveraging(LocalSgd):
+    """Each rank steps alone; every `period` steps an average of all weights is begun, which goes on
+    beside training, and `period` steps later it is taken in: each rank moves by what the average was
+    away from its own weights then. So no rank waits for the network, what is taken in is `period`
+    steps old, and a run repeats exactly. Shen et al., "Faster distributed deep net training:
+    computation and communication decoupled SGD" (CoCoD-SGD), 2019."""
+
+    def __init__(self, context: Any, ranks: Ranks, period: int) -> None:
+        super().__init__(context, ranks, period)
+        self._group = dist.new_group()  # Nothing else must wait for what it has under way.
+        self._under_way: List[Tuple[List[torch.Tensor], torch.Tensor, torch.Tensor, Any]] = []
+
+    def after_batch(self, steps: int) -> None:
+        self._differ = True
+        if steps % self._period == 0:
+            self._take_in()
+            self._begin()
+
+    def synchronize(self) -> None:
+        self._take_in()
+        super().synchronize()
+
+    def _begin(self) -> None:
+        for tensors in _chunks(_weights(self._context)):
+            own = _flat(tensors)
+            total = own.clone()
+            work = dist.all_reduce(total, group=self._group, async_op=True)
+            self._under_way.append((tensors, own, total, work))
+
+    def _take_in(self) -> None:
+        for tensors, own, total, work in self._under_way:
+            work.wait()
+            move = total.div_(self._ranks.size).sub_(own)
+            for tensor, part in zip(tensors, _split(move, tensors)):
+                tensor.add_(part)
+        self._under_way = []
+
+
+class ParameterServer(Strategy):
+    """The chief has the optimizers: it gets the mean of all gradients, steps, and gives the weights
+    back. The same mathematics as allreduce; the optimizers' state lies on one rank alone. Li et al.,
+    "Scaling distributed machine learning with the parameter server", 2014, synchronous."""
+
+    def __init__(self, context: Any, ranks: Ranks) -> None:
+        self._context, self._ranks = context, ranks
+
+    def before_step(self, optimizer: torch.optim.Optimizer) -> bool:
+        gradients = [p.grad for p in _parameters(optimizer) if p.grad is not None]
+        for tensors in _chunks(gradients):
+            flat = _flat(tensors)
+            dist.reduce(flat, dst=0)
+            if self._ranks.is_chief:
+                _copy(flat.div_(self._ranks.size), tensors)
+        return self._ranks.is_chief
+
+    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
+        broadcast(_unique(p.data for p in _parameters(optimizer)))
+
+    def synchronize(self) -> None:
+        _parallel.broadcast_buffers(self._context.models, self._ranks)
+
+
+def make(context: Any, ranks: Ranks, told: Optimizations) -> Strategy:
+    """After the process group. Raises ValueError for what does not go together."""
+    if ranks.size == 1 or told.strategy == "allreduce":
+        return Strategy()
+    if told.strategy == "parameter_server":
+        return ParameterServer(context, ranks)
+    kind = LocalSgd if told.strategy == "local_sgd" else AsyncAveraging
+    return kind(context, ranks, told.local_sgd_steps)
+
+
+@torch.no_grad()
+def average(tensors: List[torch.Tensor], ranks: Ranks) -> None:
+    """In place."""
+    for chunk in _chunks(tensors):
+        flat = _flat(chunk)
+        dist.all_reduce(flat)
+        _copy(flat.div_(ranks.size), chunk)
+
+
+@torch.no_grad()
+def broadcast(tensors: List[torch.Tensor]) -> None:
+    """The chief's replace those of the others."""
+    for chunk in _chunks(tensors):
+        flat = _flat(chunk)
+        dist.broadcast(flat, src=0)
+        _copy(flat, chunk)
+
+
+def _unite(context: Any, ranks: Ranks) -> None:
+    """What belongs to the weights: the optimizers' state is averaged, buffers and a scaler are the
+    chief's."""
+    state = list(_state_of(context.optimizers))
+    # A rank whose scaler has skipped its first steps has no state yet.
+    sizes = ranks.broadcast(ranks.gather([tensor.numel() for tensor in state]))
+    if all(size == sizes[0] for size in sizes):
+        average(state, ranks)
+    _parallel.broadcast_buffers(context.models, ranks)
+    scaler = context.experimental.scaler or context._scaler
+    if scaler is not None:
+        scaler.load_state_dict(ranks.broadcast(scaler.state_dict()))
+
+
+def _weights(context: Any) -> List[torch.Tensor]:
+    return _unique(
+        p.data for model in context.models for p in model.parameters() if p.requires_grad
+    )
+
+
+def _state_of(optimizers: Iterable[torch.optim.Optimizer]) -> Iterator[torch.Tensor]:
+    """Tensors that lie where their parameters do: a GPU's ranks exchange no others."""
+    for optimizer in optimizers:
+        for parameter in _parameters(optimizer):
+            for _, value in sorted(optimizer.state.get(parameter, {}).items()):
+                if isinstance(value, torch.Tensor) and value.is_floating_point():
+                    if value.device == parameter.device:
+                        yield value
+
+
+def _parameters(optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Parameter]:
+    for group in optimizer.param_groups:
+        yield from group["params"]
+
+
+def _unique(tensors: Iterable[torch.Tensor]) -> List[torch.Tensor]:
+    return list({tensor.data_ptr(): tensor for tensor in tensors}.values())
+
+
+def _chunks(tensors: Iterable[torch.Tensor]) -> Iterator[List[torch.Tensor]]:
+    """In order; of one type and device each."""
+    chunk: List[torch.Tensor] = []
+    size = 0
+    for tensor in tensors:
+        bytes_ = tensor.numel() * tensor.element_size()
+        alike = chunk and (tensor.dtype, tensor.device) == (chunk[0].dtype, chunk[0].device)
+        if chunk and (not alike or size + bytes_ > _CHUNK):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(tensor)
+        size += bytes_
+    if chunk:
+        yield chunk
+
+
+def _flat(tensors: List[torch.Tensor]) -> torch.Tensor:
+    return torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
+
+
+def _split(flat: torch.Tensor, tensors: List[torch.Tensor]) -> Iterator[torch.Tensor]:
+    start = 0
+    for tensor in tensors:
+        yield flat[start : start + tensor.numel()].view_as(tensor)
+        start += tensor.numel()
+
+
+def _copy(flat: torch.Tensor, tensors: List[torch.Tensor]) -> None:
+    for tensor, part in zip(tensors, _split(flat, tensors)):
+        tensor.copy_(part)
+
+
+def shard(
+    optimizer: torch.optim.Optimizer, ranks: Ranks, told: Optimizations
+) -> torch.optim.Optimizer:
+    """The same with its state spread over the ranks, if that was asked for. Rajbhandari et al.,
+    "ZeRO", 2020, stage 1."""
+    if not told.shard_optimizer or ranks.size == 1:
+        return optimizer
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    groups = [dict(group) for group in optimizer.param_groups]
+    return ZeroRedundancyOptimizer(groups, optimizer_class=type(optimizer), **optimizer.defaults)
+
+
+def is_sharded(optimizer: Optional[torch.optim.Optimizer]) -> bool:
+    return type(optimizer).__name__ == "ZeroRedundancyOptimizer"
+
+
+def gather_state(optimizers: Iterable[torch.optim.Optimizer]) -> None:
+    """Collective: brings the whole state of sharded optimizers to the chief, for a checkpoint."""
+    for optimizer in optimizers:
+        if is_sharded(optimizer):
+            optimizer.consolidate_state_dict(to=0)  # type: ignore[attr-defined]

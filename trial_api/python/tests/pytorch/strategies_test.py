@@ -1,0 +1,92 @@
+"""Each strategy on two ranks: what it promises (README.md of det.pytorch)."""
+
+import tempfile
+import unittest
+
+import torch
+
+import strategy_scenarios
+from det.pytorch import _optimizations
+from ranks_test import on_two_ranks
+
+
+class StrategiesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        names = ["strategies", "resumed_strategies", "sharded_saved_by_two"]
+        told = on_two_ranks(names, cls.folder.name)
+        cls.left, cls.right = told["strategies"]
+        cls.resumed, cls.saved = told["resumed_strategies"], told["sharded_saved_by_two"]
+
+    def assert_close(self, weights, other):
+        self.assertEqual(set(weights), set(other))
+        for name, numbers in weights.items():
+            torch.testing.assert_close(
+                torch.tensor(numbers), torch.tensor(other[name]), rtol=1e-4, atol=1e-6
+            )
+
+    def test_the_ranks_end_as_one_net(self):
+        for name, told in self.left.items():
+            self.assertEqual(told["weights"], self.right[name]["weights"], name)
+
+    def test_those_that_promise_it_are_what_allreduce_is(self):
+        for name, same in (
+            ("every_step", "allreduce"),
+            ("parameter_server", "allreduce"),
+            ("parameter_server_clipped", "clipped"),
+            ("sharded", "adam"),
+        ):
+            with self.subTest(name):
+                self.assert_close(self.left[name]["weights"], self.left[same]["weights"])
+
+    def test_those_that_do_not_still_learn(self):
+        for name in ("local_sgd", "async"):
+            told = self.left[name]
+            self.assertNotEqual(told["weights"], self.left["allreduce"]["weights"])
+            self.assertLess(told["losses"][-1], 0.7 * told["losses"][0], name)
+            self.assertLess(told["losses"][-1], 1.5 * self.left["allreduce"]["losses"][-1], name)
+
+    def test_averaging_beside_training_repeats_exactly(self):
+        self.assertEqual(self.left["async"], dict(self.left["async_again"], uuid=self.left["async"]["uuid"]))
+
+    def test_the_chief_alone_has_the_state_of_a_parameter_server(self):
+        self.assertEqual(4, self.left["parameter_server"]["state"])
+        self.assertEqual(0, self.right["parameter_server"]["state"])
+
+    def test_resumed_equals_uninterrupted_to_the_last_bit(self):
+        for rank in self.resumed:
+            for name, told in rank.items():
+                self.assertEqual(told["whole"], told["resumed"], name)
+
+    def test_one_rank_goes_on_from_what_two_saved_in_parts(self):
+        uuid = self.saved[0]["uuid"]
+        one = strategy_scenarios.sharded_ended_by_one(self.folder.name, uuid)
+        self.assert_close(one["weights"], strategy_scenarios.adam_whole()["weights"])
+
+
+class ReadTest(unittest.TestCase):
+    def read(self, **told):
+        return _optimizations.read({"optimizations": told})
+
+    def test_what_does_not_go_together_is_said(self):
+        for told, words in (
+            ({"strategy": "ring"}, "optimizations.strategy is 'ring': give one of allreduce, "),
+            ({"local_sgd_steps": 0}, "optimizations.local_sgd_steps is 0"),
+            (
+                {"strategy": "async", "gradient_compression": "int8"},
+                "optimizations.gradient_compression goes with the strategy allreduce, not async",
+            ),
+            (
+                {"strategy": "local_sgd", "shard_optimizer": True},
+                "optimizations.shard_optimizer goes with the strategy allreduce, not local_sgd",
+            ),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                self.read(**told)
+        self.assertEqual("allreduce", self.read(strategy=None).strategy)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,86 @@
+"""What two ranks do together by each strategy; see scenarios.py."""
+
+import torch
+
+from det import pytorch as dp
+from trials import NetTrial, NoisyTrial, run
+
+
+def _of(result):
+    reports = [metrics["loss"] for group, _, metrics in result.train.reports if group == "training"]
+    return {
+        "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
+        "losses": reports,
+        "uuid": result.last_uuid,
+        "state": sum(len(o.state) for o in result.trial.context.optimizers),
+    }
+
+
+def _fifty(cls=NetTrial, **optimizations):
+    periods = dict(validation_period=dp.Batch(25), reporting_period=dp.Batch(10))
+    return run(cls, max_length=dp.Batch(50), optimizations=optimizations, **periods)
+
+
+class AdamTrial(NetTrial):
+    optimizer = staticmethod(lambda p: torch.optim.Adam(p, 0.01))
+
+
+class ClippedTrial(NetTrial):
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        loss = self.loss(batch)
+        self.context.backward(loss)
+        clip = lambda parameters: torch.nn.utils.clip_grad_norm_(parameters, 0.1)  # noqa: E731
+        self.context.step_optimizer(self.sgd, clip_grads=clip)
+        return {"loss": loss}
+
+
+def strategies(_storage=None):
+    """By name, of the same 50 batches."""
+    return {
+        "allreduce": _of(_fifty()),
+        "every_step": _of(_fifty(strategy="local_sgd", local_sgd_steps=1)),
+        "local_sgd": _of(_fifty(strategy="local_sgd", local_sgd_steps=4)),
+        "async": _of(_fifty(strategy="async", local_sgd_steps=2)),
+        "async_again": _of(_fifty(strategy="async", local_sgd_steps=2)),
+        "parameter_server": _of(_fifty(strategy="parameter_server")),
+        "clipped": _of(_fifty(ClippedTrial)),
+        "parameter_server_clipped": _of(_fifty(ClippedTrial, strategy="parameter_server")),
+        "adam": _of(_fifty(AdamTrial)),
+        "sharded": _of(_fifty(AdamTrial, shard_optimizer=True)),
+    }
+
+
+RESUMED = {
+    "local_sgd": {"strategy": "local_sgd", "local_sgd_steps": 2},
+    "parameter_server": {"strategy": "parameter_server"},
+    "sharded": {"shard_optimizer": True},
+}
+
+
+def resumed_strategies(storage):
+    """Stopped in the middle and gone on, against one run. Two batches a step, so that a stop that
+    comes a batch late is still where the ranks are one net."""
+    told = {}
+    for name, optimizations in RESUMED.items():
+        folder = f"{storage}/{name}"
+        options = dict(max_length=dp.Batch(30), frequency=2, optimizations=optimizations)
+        whole = run(NoisyTrial, **options)
+        first = run(NoisyTrial, storage=folder, preempt_at=8, **options)
+        second = run(NoisyTrial, storage=folder, latest_checkpoint=first.last_uuid, **options)
+        told[name] = {"whole": _of(whole)["weights"], "resumed": _of(second)["weights"]}
+    return told
+
+
+def sharded_saved_by_two(storage):
+    """For one rank to go on from."""
+    options = dict(storage=storage + "/sharded-elastic", max_length=dp.Batch(30))
+    return _of(run(AdamTrial, preempt_at=10, optimizations={"shard_optimizer": True}, **options))
+
+
+def sharded_ended_by_one(storage, uuid):
+    options = dict(storage=storage + "/sharded-elastic", latest_checkpoint=uuid)
+    return _of(run(AdamTrial, max_length=dp.Batch(30), **options))
+
+
+def adam_whole():
+    return _of(run(AdamTrial, max_length=dp.Batch(30)))
