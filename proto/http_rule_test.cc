@@ -6,8 +6,12 @@
 
 #include "det/api/v1/auth.pb.h"
 #include "det/api/v1/checkpoint.pb.h"
+#include "det/api/v1/command.pb.h"
 #include "det/api/v1/experiment.pb.h"
+#include "det/api/v1/log_fields.pb.h"
 #include "det/api/v1/master.pb.h"
+#include "det/api/v1/run.pb.h"
+#include "det/api/v1/run_action.pb.h"
 #include "det/api/v1/task.pb.h"
 #include "det/api/v1/trial.pb.h"
 #include "det/api/v1/user.pb.h"
@@ -41,8 +45,14 @@ class HttpRuleTest : public testing::Test {
   HttpRuleTest() {
     // Linked in by use of their messages.
     api::GetMasterRequest().GetDescriptor();
-    for (const char* name : {"ExperimentService", "TrialService", "CheckpointService",
-                             "MasterService", "AuthService", "TaskService", "UserService"}) {
+    api::GetActiveTasksCountRequest().GetDescriptor();
+    api::TaskLogsFieldsRequest().GetDescriptor();
+    api::PostRunMetadataRequest().GetDescriptor();
+    api::ArchiveRunsRequest().GetDescriptor();
+    for (const char* name :
+         {"ExperimentService", "TrialService", "CheckpointService", "MasterService", "AuthService",
+          "TaskService", "UserService", "CommandService", "LogFieldsService", "RunService",
+          "RunActionService"}) {
       EXPECT_TRUE(router_.Add(Service(name)).ok()) << name;
     }
   }
@@ -145,6 +155,11 @@ TEST_F(HttpRuleTest, PrefersLiteralsAndSaysWhichVerbsAPathTakes) {
   EXPECT_EQ(router_.Find("GET", "/api/v1/experiments")->method->name(), "GetExperiments");
   EXPECT_EQ(router_.Find("POST", "/api/v1/experiments?x=y")->method->name(), "CreateExperiment");
 
+  // Beside "/api/v1/tasks/{task_id}" and "/api/v1/runs/{run_id}/metadata".
+  EXPECT_EQ(router_.Find("GET", "/api/v1/tasks/count")->method->name(), "GetActiveTasksCount");
+  EXPECT_EQ(router_.Find("GET", "/api/v1/tasks/1.1/logs/fields")->method->name(), "TaskLogsFields");
+  EXPECT_EQ(router_.Find("POST", "/api/v1/runs/archive")->method->name(), "ArchiveRuns");
+  EXPECT_EQ(router_.Find("POST", "/api/v1/runs/7/metadata")->method->name(), "PostRunMetadata");
   const auto verb = router_.Find("DELETE", "/api/v1/experiments");
   EXPECT_EQ(verb.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_NE(verb.status().message().find("GET, POST"), std::string::npos) << verb.status();

@@ -135,6 +135,7 @@ constexpr Rule kRules[] = {
     {DET_API "ExperimentService.GetExperiment", Reads(Where::kExperiment, "experiment_id")},
     {DET_API "ExperimentService.WatchExperiment", Reads(Where::kExperiment, "experiment_id")},
     {DET_API "ExperimentService.GetModelDef", Reads(Where::kExperiment, "experiment_id")},
+    {DET_API "ModelDefService.*", Reads(Where::kExperiment, "experiment_id")},
     {DET_API "ExperimentService.PreviewRetention", Reads(Where::kExperiment, "id")},
     {DET_API "ExperimentService.PauseExperiment", Edits(Where::kExperiment, "id")},
     {DET_API "ExperimentService.ActivateExperiment", Edits(Where::kExperiment, "id")},
@@ -175,6 +176,12 @@ constexpr Rule kRules[] = {
     {DET_API "RunService.CompareTrials", Reads(Where::kTrial, "trial_ids")},
     {DET_API "RunService.*", Reads(Where::kExperiment, "experiment_id")},
 
+    // Each run is judged where it lies: the service asks Judge, and the refusal is the run's own.
+    {DET_API "RunActionService.MoveRuns",
+     Tells("run_ids", And(Edits(Where::kProject, "source_project_id"), Role::kEditor,
+                          Where::kProject, "destination_project_id"))},
+    {DET_API "RunActionService.*", Tells("run_ids", Edits(Where::kProject, "project_id"))},
+
     {DET_API "CheckpointService.GetCheckpoint",
      OrTask(Reads(Where::kCheckpoint, "checkpoint_uuid"))},
     {DET_API "CheckpointService.CheckpointsRemoveFiles",
@@ -184,10 +191,17 @@ constexpr Rule kRules[] = {
     {DET_API "CheckpointService.ReadCheckpointFile", Reads(Where::kCheckpoint, "checkpoint_uuid")},
     {DET_API "CheckpointService.DeleteCheckpoints", Edits(Where::kCheckpoint, "checkpoint_uuids")},
 
+    {DET_API "TrialSourceService.GetTrialMetricsByCheckpoint",
+     Reads(Where::kCheckpoint, "checkpoint_uuid")},
+    {DET_API "TrialSourceService.GetTrialMetricsByModelVersion",
+     Reads(Where::kModel, "model_name")},
+
     {DET_API "TaskService.GetTasks", Reads(Where::kVisible)},
     {DET_API "TaskService.GetTask", Reads(Where::kTask, "task_id")},
     {DET_API "TaskService.GetAllocation", Reads(Where::kAllocation, "allocation_id")},
     {DET_API "TaskService.TaskLogs", Reads(Where::kTask, "task_id")},
+    {DET_API "LogFieldsService.TaskLogsFields", Reads(Where::kTask, "task_id")},
+    {DET_API "LogFieldsService.TrialLogsFields", Reads(Where::kTrial, "trial_id")},
 
     {DET_API "JobService.ExplainJob", Reads(Where::kJob, "job_id")},
     {DET_API "JobService.GetSchedulerSnapshot", ReadsAsClusterAdmin()},

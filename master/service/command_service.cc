@@ -24,6 +24,7 @@ class CommandService final : public Service {
     Serve("GetNotebooks", &CommandService::GetNotebooks);
     Serve("GetShells", &CommandService::GetShells);
     Serve("GetTensorboards", &CommandService::GetTensorboards);
+    Serve("GetActiveTasksCount", &CommandService::GetActiveTasksCount);
     Serve("LaunchCommand", &CommandService::LaunchCommand);
     Serve("LaunchNotebook", &CommandService::LaunchNotebook);
     Serve("LaunchShell", &CommandService::LaunchShell);
@@ -43,6 +44,13 @@ class CommandService final : public Service {
   Reactor* GetTensorboards(Context* context, const Asked* request,
                            api::GetTensorboardsResponse* response) {
     return List(context, "det.api.v1.CommandService.GetTensorboards", request, response);
+  }
+
+  // There are none of any kind: zeros.
+  Reactor* GetActiveTasksCount(Context* context, const api::GetActiveTasksCountRequest* request,
+                               api::GetActiveTasksCountResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.CommandService.GetActiveTasksCount",
+                    [](const auth::Principal&) { return absl::OkStatus(); });
   }
 
   Reactor* LaunchCommand(Context* context, const Wanted* request, api::LaunchCommandResponse*) {

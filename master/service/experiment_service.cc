@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/experiment.pb.h"
 #include "master/service/call.h"
@@ -18,6 +17,7 @@
 #include "master/service/read_experiment.h"
 #include "master/service/service.h"
 #include "master/service/services.h"
+#include "master/service/state_change.h"
 
 namespace det::service {
 namespace {
@@ -98,32 +98,22 @@ class ExperimentService final : public Service {
   grpc::ServerUnaryReactor* PauseExperiment(grpc::CallbackServerContext* context,
                                             const api::PauseExperimentRequest* request,
                                             api::PauseExperimentResponse*) {
-    return Submit(context, "det.api.v1.ExperimentService.PauseExperiment", request,
-                  cluster::PauseExperiment{model::ExperimentId(request->id())},
-                  "only ACTIVE experiments can be paused");
+    return Change(context, "det.api.v1.ExperimentService.PauseExperiment", request, &Pause);
   }
   grpc::ServerUnaryReactor* ActivateExperiment(grpc::CallbackServerContext* context,
                                                const api::ActivateExperimentRequest* request,
                                                api::ActivateExperimentResponse*) {
-    return Submit(context, "det.api.v1.ExperimentService.ActivateExperiment", request,
-                  cluster::ActivateExperiment{model::ExperimentId(request->id())},
-                  "only PAUSED experiments can be activated");
+    return Change(context, "det.api.v1.ExperimentService.ActivateExperiment", request, &Activate);
   }
   grpc::ServerUnaryReactor* CancelExperiment(grpc::CallbackServerContext* context,
                                              const api::CancelExperimentRequest* request,
                                              api::CancelExperimentResponse*) {
-    return Submit(context, "det.api.v1.ExperimentService.CancelExperiment", request,
-                  cluster::CancelExperiment{model::ExperimentId(request->id())},
-                  "only ACTIVE or PAUSED experiments can be canceled",
-                  model::ExperimentState::kCanceled);
+    return Change(context, "det.api.v1.ExperimentService.CancelExperiment", request, &Cancel);
   }
   grpc::ServerUnaryReactor* KillExperiment(grpc::CallbackServerContext* context,
                                            const api::KillExperimentRequest* request,
                                            api::KillExperimentResponse*) {
-    return Submit(context, "det.api.v1.ExperimentService.KillExperiment", request,
-                  cluster::KillExperiment{model::ExperimentId(request->id())},
-                  "only ACTIVE or PAUSED experiments can be killed",
-                  model::ExperimentState::kCanceled);
+    return Change(context, "det.api.v1.ExperimentService.KillExperiment", request, &Kill);
   }
 
   grpc::ServerUnaryReactor* ContinueExperiment(grpc::CallbackServerContext* context,
@@ -231,34 +221,14 @@ class ExperimentService final : public Service {
   }
 
  private:
-  // `rule` says what a finished experiment, which the cluster has forgotten, lacks for the request;
-  // one that ended as `wanted` is what was asked for.
   template <class Request>
-  grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context, std::string_view method,
-                                   const Request* request, cluster::Event event, const char* rule,
-                                   std::optional<model::ExperimentState> wanted = std::nullopt) {
-    return Unary(
-        edge_, context, request, method,
-        [this, id = request->id(), event = std::move(event), rule, wanted](const auth::Principal&,
-                                                                           Done done) mutable {
-          SubmitAndFinish(
-              edge_, std::move(event),
-              [this, id, rule, wanted, done = std::move(done)](absl::Status status) mutable {
-                if (!absl::IsNotFound(status)) return done(std::move(status));
-                edge_.pool->Post([this, id, rule, wanted, done = std::move(done)]() mutable {
-                  done(JudgeFinished(model::ExperimentId(id), rule, wanted));
-                });
-              });
-        });
-  }
-
-  absl::Status JudgeFinished(model::ExperimentId id, const char* rule,
-                             std::optional<model::ExperimentState> wanted) {
-    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(id));
-    if (record.experiment.state == wanted) return absl::OkStatus();
-    const std::string_view state = model::ToString(record.experiment.state);
-    return absl::FailedPreconditionError(
-        absl::StrCat("experiment ", id.value(), " is ", std::string(state), "; ", rule));
+  grpc::ServerUnaryReactor* Change(grpc::CallbackServerContext* context, std::string_view method,
+                                   const Request* request,
+                                   void (*change)(const Edge&, model::ExperimentId, Done)) {
+    return Unary(edge_, context, request, method,
+                 [this, id = request->id(), change](const auth::Principal&, Done done) {
+                   change(edge_, model::ExperimentId(id), std::move(done));
+                 });
   }
 
   void Get(model::ExperimentId id, api::GetExperimentResponse* response, Done done) {

@@ -54,9 +54,11 @@ class LogCursor {
   std::shared_ptr<const re2::RE2> pattern_;  // null: none
 };
 
+// `send` gets each portion of lines, and the stream to say of them what it likes.
 template <class Response>
-void ServeLogs(const Edge& edge, std::shared_ptr<Stream<Response>> stream, LogQuestion question,
-               std::function<Response(const store::LogRecord&)> convert) {
+void ServePortions(
+    const Edge& edge, std::shared_ptr<Stream<Response>> stream, LogQuestion question,
+    std::function<void(const std::vector<store::LogRecord>&, Stream<Response>&)> send) {
   auto cursor = std::make_shared<LogCursor>(edge, std::move(question));
   const auto task = cursor->question().query.task;
   const auto experiment = cursor->question().experiment;
@@ -75,14 +77,25 @@ void ServeLogs(const Edge& edge, std::shared_ptr<Stream<Response>> stream, LogQu
     };
   }
   stream->Start(
-      [cursor, convert = std::move(convert)](Stream<Response>& out) {
+      [cursor, send = std::move(send)](Stream<Response>& out) {
         absl::StatusOr<LogCursor::Portion> portion = cursor->Next();
         if (!portion.ok()) return out.Close(portion.status());
-        for (const store::LogRecord& line : portion->lines) out.Send(convert(line));
+        send(portion->lines, out);
         if (portion->last) return out.Close(absl::OkStatus());
         if (portion->more) out.Wake();
       },
       std::move(on_over));
+}
+
+// A message for each line.
+template <class Response>
+void ServeLogs(const Edge& edge, std::shared_ptr<Stream<Response>> stream, LogQuestion question,
+               std::function<Response(const store::LogRecord&)> convert) {
+  ServePortions<Response>(edge, std::move(stream), std::move(question),
+                          [convert = std::move(convert)](const std::vector<store::LogRecord>& lines,
+                                                         Stream<Response>& out) {
+                            for (const store::LogRecord& line : lines) out.Send(convert(line));
+                          });
 }
 
 }  // namespace det::service

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/service/convert.h"
+#include "master/service/metric_cursor.h"
 #include "master/service/thin.h"
 #include "master/store/canonical.h"
 
@@ -105,6 +107,26 @@ api::MetricType TypeOf(const std::string& group) {
   return api::METRIC_TYPE_UNSPECIFIED;
 }
 
+struct Value {
+  int64_t steps = 0;
+  double value = 0;
+};
+
+// The metric's last value within the margin.
+absl::StatusOr<std::optional<Value>> FindNearest(store::Store& store, model::TrialId trial,
+                                                 const std::string& group,
+                                                 const api::TrialsSnapshotRequest& request) {
+  const int64_t most = request.batches_processed();
+  std::optional<Value> nearest;
+  MetricCursor reports(store, trial, group, most - request.batches_margin() - 1);
+  for (;; reports.Pop()) {
+    DET_ASSIGN_OR_RETURN(const model::MetricReport* report, reports.Peek());
+    if (report == nullptr || report->steps_completed > most) return nearest;
+    const auto number = store::MetricNumber(report->metrics, request.metric_name());
+    if (number) nearest = {report->steps_completed, *number};
+  }
+}
+
 absl::StatusOr<std::map<std::string, Names>> MetricsAsked(
     const api::CompareTrialsRequest& request) {
   std::map<std::string, Names> asked;
@@ -130,10 +152,12 @@ absl::StatusOr<api::MetricBatchesResponse> ListBatches(store::Store& store,
   DET_ASSIGN_OR_RETURN(const store::TrialPage page, TrialsOf(store, request.experiment_id()));
   std::set<int64_t> batches;
   for (const store::TrialRecord& record : page.trials) {
-    DET_ASSIGN_OR_RETURN(const Reports reports, store.ListMetrics({record.trial.id}, group));
-    for (const model::MetricReport& report : reports) {
-      if (report.metrics.Find(request.metric_name()) != nullptr) {
-        batches.insert(report.steps_completed);
+    MetricCursor reports(store, record.trial.id, group);
+    for (;; reports.Pop()) {
+      DET_ASSIGN_OR_RETURN(const model::MetricReport* report, reports.Peek());
+      if (report == nullptr) break;
+      if (report->metrics.Find(request.metric_name()) != nullptr) {
+        batches.insert(report->steps_completed);
       }
     }
   }
@@ -146,22 +170,15 @@ absl::StatusOr<api::TrialsSnapshotResponse> ReadSnapshot(
     store::Store& store, const api::TrialsSnapshotRequest& request) {
   DET_ASSIGN_OR_RETURN(const std::string group, GroupOf(request));
   DET_ASSIGN_OR_RETURN(const store::TrialPage page, TrialsOf(store, request.experiment_id()));
-  const int most = request.batches_processed();
   api::TrialsSnapshotResponse response;
   for (const store::TrialRecord& record : page.trials) {
-    DET_ASSIGN_OR_RETURN(const Reports reports, store.ListMetrics({record.trial.id}, group));
-    const model::MetricReport* nearest = nullptr;
-    for (const model::MetricReport& report : reports) {
-      if (report.steps_completed > most) break;
-      if (report.steps_completed < most - request.batches_margin()) continue;
-      if (store::MetricNumber(report.metrics, request.metric_name())) nearest = &report;
-    }
-    if (nearest == nullptr) continue;
+    DET_ASSIGN_OR_RETURN(const auto nearest, FindNearest(store, record.trial.id, group, request));
+    if (!nearest) continue;
     auto& trial = *response.add_trials();
     trial.set_trial_id(record.trial.id.value());
     *trial.mutable_hparams() = ToStruct(record.trial.hparams);
-    trial.set_metric(*store::MetricNumber(nearest->metrics, request.metric_name()));
-    trial.set_batches_processed(static_cast<int32_t>(nearest->steps_completed));
+    trial.set_metric(nearest->value);
+    trial.set_batches_processed(static_cast<int32_t>(nearest->steps));
   }
   return response;
 }

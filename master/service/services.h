@@ -45,6 +45,10 @@ std::unique_ptr<Service> MakeWebhookService(const Edge& edge);
 std::unique_ptr<Service> MakeConfigPolicyService(const Edge& edge);
 std::unique_ptr<Service> MakeOverviewService(const Edge& edge);
 std::unique_ptr<Service> MakeRunService(const Edge& edge);
+std::unique_ptr<Service> MakeRunActionService(const Edge& edge);
+std::unique_ptr<Service> MakeModelDefService(const Edge& edge);
+std::unique_ptr<Service> MakeTrialSourceService(const Edge& edge);
+std::unique_ptr<Service> MakeLogFieldsService(const Edge& edge);
 std::unique_ptr<Service> MakeTrialRuntimeService(const Edge& edge, AllocationWatch& watch,
                                                  AllGather& all_gather);
 

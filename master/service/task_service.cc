@@ -2,9 +2,7 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "det/api/v1/task.pb.h"
 #include "master/service/call.h"
@@ -13,23 +11,12 @@
 #include "master/service/open_stream.h"
 #include "master/service/service.h"
 #include "master/service/services.h"
+#include "master/service/task_trial.h"
 
 namespace det::service {
 namespace {
 
 namespace api = det::api::v1;
-
-// The trial of the task "<experiment>.<trial>".
-absl::StatusOr<store::TrialRecord> TrialOf(const Edge& edge, const std::string& task) {
-  const std::vector<std::string> parts = absl::StrSplit(task, '.');
-  int trial = 0;
-  if (parts.size() == 2 && absl::SimpleAtoi(parts[1], &trial)) {
-    absl::StatusOr<store::TrialRecord> record = edge.store->GetTrial(model::TrialId(trial));
-    if (!record.ok() && !absl::IsNotFound(record.status())) return record;
-    if (record.ok() && record->trial.task.value() == task) return record;
-  }
-  return absl::NotFoundError(absl::StrCat("task ", task, " does not exist"));
-}
 
 class TaskService final : public Service {
  public:
@@ -58,21 +45,21 @@ class TaskService final : public Service {
   grpc::ServerUnaryReactor* GetTask(grpc::CallbackServerContext* context,
                                     const api::GetTaskRequest* request,
                                     api::GetTaskResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.TaskService.GetTask",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto record, TrialOf(edge_, request->task_id()));
-                      DET_ASSIGN_OR_RETURN(const auto runs,
-                                           edge_.store->ListAllocations(record.trial.task));
-                      api::Task* task = response->mutable_task();
-                      task->set_task_id(request->task_id());
-                      task->set_task_type(api::Task::TASK_TYPE_TRIAL);
-                      for (const auto& run : runs) *task->add_allocations() = ToProto(run, "");
-                      *task->mutable_start_time() = ToProto(record.trial.created_at);
-                      if (record.trial.ended_at) {
-                        *task->mutable_end_time() = ToProto(*record.trial.ended_at);
-                      }
-                      return absl::OkStatus();
-                    });
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.TaskService.GetTask",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const auto record, TrialOf(*edge_.store, request->task_id()));
+          DET_ASSIGN_OR_RETURN(const auto runs, edge_.store->ListAllocations(record.trial.task));
+          api::Task* task = response->mutable_task();
+          task->set_task_id(request->task_id());
+          task->set_task_type(api::Task::TASK_TYPE_TRIAL);
+          for (const auto& run : runs) *task->add_allocations() = ToProto(run, "");
+          *task->mutable_start_time() = ToProto(record.trial.created_at);
+          if (record.trial.ended_at) {
+            *task->mutable_end_time() = ToProto(*record.trial.ended_at);
+          }
+          return absl::OkStatus();
+        });
   }
 
   grpc::ServerUnaryReactor* GetAllocation(grpc::CallbackServerContext* context,
@@ -108,7 +95,7 @@ class TaskService final : public Service {
         edge_, context, request, "det.api.v1.TaskService.TaskLogs",
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<api::TaskLogsResponse>> stream) {
-          const auto record = TrialOf(edge_, request.task_id());
+          const auto record = TrialOf(*edge_.store, request.task_id());
           if (!record.ok()) return stream->Close(record.status());
           ServeLogs<api::TaskLogsResponse>(edge_, std::move(stream),
                                            {.query = ToLogQuery(request, record->trial.task),

@@ -107,6 +107,10 @@ class TemplateService final : public Service {
     return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PutTemplate",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record, FromProto(request->template_()));
+                      if (request->validate_only()) {
+                        DET_ASSIGN_OR_RETURN(*response->mutable_template_(), ToProto(record));
+                        return absl::OkStatus();
+                      }
                       DET_RETURN_IF_ERROR(edge_.store->templates().PutTemplate(record));
                       return Read(record.name, response->mutable_template_());
                     });

@@ -3,16 +3,17 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/trial.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/live.h"
 #include "master/service/log_stream.h"
+#include "master/service/metric_cursor.h"
 #include "master/service/open_stream.h"
 #include "master/service/service.h"
 #include "master/service/services.h"
+#include "master/service/state_change.h"
 #include "master/service/trial_workloads.h"
 
 namespace det::service {
@@ -57,6 +58,12 @@ store::TrialQuery ToQuery(const api::GetExperimentTrialsRequest& request) {
   }
   return query;
 }
+
+// How far a GetMetrics has come.
+struct MetricPlace {
+  int trial = 0;  // of those that are asked for
+  std::optional<store::MetricQuery::Place> after;
+};
 
 class TrialService final : public Service {
  public:
@@ -109,15 +116,8 @@ class TrialService final : public Service {
                                       const api::KillTrialRequest* request,
                                       api::KillTrialResponse*) {
     return Unary(edge_, context, request, "det.api.v1.TrialService.KillTrial",
-                 [this, request](const auth::Principal&, Done done) {
-                   const model::TrialId id(request->id());
-                   SubmitAndFinish(edge_, cluster::KillTrial{id},
-                                   [this, id, done = std::move(done)](absl::Status status) mutable {
-                                     if (!absl::IsNotFound(status)) return done(std::move(status));
-                                     edge_.pool->Post([this, id, done = std::move(done)]() mutable {
-                                       done(JudgeFinished(id));
-                                     });
-                                   });
+                 [this, id = request->id()](const auth::Principal&, Done done) {
+                   Kill(edge_, model::TrialId(id), std::move(done));
                  });
   }
 
@@ -148,28 +148,16 @@ class TrialService final : public Service {
         edge_, context, request, "det.api.v1.TrialService.GetMetrics",
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<api::GetMetricsResponse>> stream) {
-          auto next = std::make_shared<int>(0);
-          // A trial at a time, so that memory holds no more than one trial's metrics.
+          auto place = std::make_shared<MetricPlace>();
           stream->Start(
-              [this, request, next](Stream<api::GetMetricsResponse>& out) {
-                if (*next == request.trial_ids_size()) return out.Close(absl::OkStatus());
-                SendMetrics(model::TrialId(request.trial_ids((*next)++)), request.group(), out);
-                out.Wake();
+              [this, request, place](Stream<api::GetMetricsResponse>& out) {
+                SendMetrics(request, *place, out);
               },
               nullptr);
         });
   }
 
  private:
-  // The kill of a trial that the cluster has forgotten: it is over, or never was.
-  absl::Status JudgeFinished(model::TrialId id) {
-    DET_ASSIGN_OR_RETURN(const store::TrialRecord record, edge_.store->GetTrial(id));
-    if (record.trial.state == model::TrialState::kCanceled) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("trial ", id.value(), " is ", std::string(model::ToString(record.trial.state)),
-                     "; only trials that have not ended can be killed"));
-  }
-
   absl::Status Read(int id, const LiveTrials& live, api::GetTrialResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::TrialRecord record,
                          edge_.store->GetTrial(model::TrialId(id)));
@@ -191,19 +179,26 @@ class TrialService final : public Service {
     return absl::OkStatus();
   }
 
-  void SendMetrics(model::TrialId trial, const std::string& group,
+  // One portion, which is one message, so that memory holds no more of it.
+  void SendMetrics(const api::GetMetricsRequest& request, MetricPlace& place,
                    Stream<api::GetMetricsResponse>& out) {
-    constexpr int kPerMessage = 500;
-    const auto reports = edge_.store->ListMetrics({trial}, group);
+    if (place.trial == request.trial_ids_size()) return out.Close(absl::OkStatus());
+    const auto reports =
+        edge_.store->ReadMetrics({.trials = {model::TrialId(request.trial_ids(place.trial))},
+                                  .group = request.group(),
+                                  .after = place.after,
+                                  .limit = kMetricPortion});
     if (!reports.ok()) return out.Close(reports.status());
     api::GetMetricsResponse response;
-    for (const model::MetricReport& report : *reports) {
-      *response.add_metrics() = ToProto(report);
-      if (response.metrics_size() < kPerMessage) continue;
-      out.Send(std::move(response));
-      response.Clear();
+    for (const model::MetricReport& report : *reports) *response.add_metrics() = ToProto(report);
+    if (reports->size() < static_cast<size_t>(kMetricPortion)) {
+      ++place.trial;
+      place.after.reset();
+    } else {
+      place.after = store::PlaceOf(reports->back());
     }
     if (response.metrics_size() > 0) out.Send(std::move(response));
+    out.Wake();
   }
 
   const Edge& edge_;

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "master/service/convert.h"
+#include "master/service/metric_cursor.h"
 #include "master/store/canonical.h"
 
 namespace det::service {
@@ -15,12 +18,6 @@ namespace {
 
 namespace api = det::api::v1;
 using Request = api::GetTrialWorkloadsRequest;
-
-struct Workload {
-  int64_t steps = 0;
-  int rank = 0;  // among those of the same length: trained, validated, saved
-  api::WorkloadContainer shown;
-};
 
 bool Wanted(Request::FilterOption filter, const std::string& group) {
   switch (filter) {
@@ -43,37 +40,110 @@ void AddBatches(const model::MetricReport& report, api::MetricsWorkload* out) {
   }
 }
 
-absl::Status AddReports(store::Store& store, const Request& request, const std::string& group,
-                        int rank, std::vector<Workload>* out) {
-  if (!Wanted(request.filter(), group)) return absl::OkStatus();
-  DET_ASSIGN_OR_RETURN(const auto reports,
-                       store.ListMetrics({model::TrialId(request.trial_id())}, group));
-  for (const model::MetricReport& report : reports) {
-    Workload workload{.steps = report.steps_completed, .rank = rank};
-    api::MetricsWorkload* shown =
-        rank == 0 ? workload.shown.mutable_training() : workload.shown.mutable_validation();
-    *shown = ToWorkload(report);
-    if (request.include_batch_metrics()) AddBatches(report, shown);
-    out->push_back(std::move(workload));
-  }
-  return absl::OkStatus();
-}
+// One kind of workloads, by steps; the portions of it are read as they come.
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual absl::StatusOr<int64_t> Count() = 0;
+  // Of the next one; none behind the last.
+  virtual absl::StatusOr<std::optional<int64_t>> Steps() = 0;
+  virtual void Pop() = 0;
+  virtual absl::Status Show(api::WorkloadContainer* out) = 0;
+};
 
-absl::Status AddCheckpoints(store::Store& store, const Request& request,
-                            std::vector<Workload>* out) {
-  if (!Wanted(request.filter(), "checkpoint")) return absl::OkStatus();
+class ReportSource final : public Source {
+ public:
+  ReportSource(store::Store& store, const Request& request, const std::string& group)
+      : store_(store),
+        request_(request),
+        group_(group),
+        cursor_(store, model::TrialId(request.trial_id()), group) {}
+
+  absl::StatusOr<int64_t> Count() override {
+    return store_.CountMetrics(model::TrialId(request_.trial_id()), group_);
+  }
+  absl::StatusOr<std::optional<int64_t>> Steps() override {
+    DET_ASSIGN_OR_RETURN(const model::MetricReport* report, cursor_.Peek());
+    if (report == nullptr) return std::nullopt;
+    return std::optional(report->steps_completed);
+  }
+  void Pop() override { cursor_.Pop(); }
+  absl::Status Show(api::WorkloadContainer* out) override {
+    DET_ASSIGN_OR_RETURN(const model::MetricReport* report, cursor_.Peek());
+    api::MetricsWorkload* shown =
+        group_ == "training" ? out->mutable_training() : out->mutable_validation();
+    *shown = ToWorkload(*report);
+    if (request_.include_batch_metrics()) AddBatches(*report, shown);
+    return absl::OkStatus();
+  }
+
+ private:
+  store::Store& store_;
+  const Request& request_;
+  const std::string group_;
+  MetricCursor cursor_;
+};
+
+class CheckpointSource final : public Source {
+ public:
+  explicit CheckpointSource(std::vector<store::CheckpointEntry> entries)
+      : entries_(std::move(entries)) {
+    std::stable_sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
+      return a.checkpoint.steps_completed < b.checkpoint.steps_completed;
+    });
+  }
+  absl::StatusOr<int64_t> Count() override { return static_cast<int64_t>(entries_.size()); }
+  absl::StatusOr<std::optional<int64_t>> Steps() override {
+    if (next_ == entries_.size()) return std::nullopt;
+    return std::optional(entries_[next_].checkpoint.steps_completed);
+  }
+  void Pop() override { ++next_; }
+  absl::Status Show(api::WorkloadContainer* out) override {
+    *out->mutable_checkpoint() = ToWorkload(entries_[next_].checkpoint);
+    return absl::OkStatus();
+  }
+
+ private:
+  std::vector<store::CheckpointEntry> entries_;
+  size_t next_ = 0;
+};
+
+using Sources = std::vector<std::unique_ptr<Source>>;
+
+absl::StatusOr<std::unique_ptr<Source>> Checkpoints(store::Store& store, const Request& request) {
   store::CheckpointQuery query;
   query.trial = model::TrialId(request.trial_id());
   if (request.remove_deleted_checkpoints()) {
     query.states = {model::CheckpointState::kCompleted, model::CheckpointState::kError};
   }
-  DET_ASSIGN_OR_RETURN(const store::CheckpointPage page, store.ListCheckpoints(query));
-  for (const store::CheckpointEntry& entry : page.checkpoints) {
-    Workload workload{.steps = entry.checkpoint.steps_completed, .rank = 2};
-    *workload.shown.mutable_checkpoint() = ToWorkload(entry.checkpoint);
-    out->push_back(std::move(workload));
+  DET_ASSIGN_OR_RETURN(store::CheckpointPage page, store.ListCheckpoints(query));
+  return std::make_unique<CheckpointSource>(std::move(page.checkpoints));
+}
+
+// In the order of those of one length: trained, validated, saved.
+absl::StatusOr<Sources> Open(store::Store& store, const Request& request) {
+  Sources sources;
+  for (const char* group : {"training", "validation"}) {
+    if (!Wanted(request.filter(), group)) continue;
+    sources.push_back(std::make_unique<ReportSource>(store, request, group));
   }
-  return absl::OkStatus();
+  if (Wanted(request.filter(), "checkpoint")) {
+    DET_ASSIGN_OR_RETURN(sources.emplace_back(), Checkpoints(store, request));
+  }
+  return sources;
+}
+
+// The source whose next workload is the next of all; null behind the last.
+absl::StatusOr<Source*> First(const Sources& sources) {
+  Source* first = nullptr;
+  int64_t least = 0;
+  for (const auto& source : sources) {
+    DET_ASSIGN_OR_RETURN(const std::optional<int64_t> steps, source->Steps());
+    if (!steps || (first != nullptr && *steps >= least)) continue;
+    first = source.get();
+    least = *steps;
+  }
+  return first;
 }
 
 }  // namespace
@@ -81,18 +151,24 @@ absl::Status AddCheckpoints(store::Store& store, const Request& request,
 absl::Status ListWorkloads(store::Store& store, const Request& request,
                            api::GetTrialWorkloadsResponse* response) {
   DET_RETURN_IF_ERROR(store.GetTrial(model::TrialId(request.trial_id())).status());
-  std::vector<Workload> all;
-  DET_RETURN_IF_ERROR(AddReports(store, request, "training", 0, &all));
-  DET_RETURN_IF_ERROR(AddReports(store, request, "validation", 1, &all));
-  DET_RETURN_IF_ERROR(AddCheckpoints(store, request, &all));
-  std::stable_sort(all.begin(), all.end(), [](const Workload& a, const Workload& b) {
-    return std::pair(a.steps, a.rank) < std::pair(b.steps, b.rank);
-  });
-  if (request.order_by() == api::ORDER_BY_DESC) std::reverse(all.begin(), all.end());
-  const int total = static_cast<int>(all.size());
-  const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
-  for (int i = range.begin; i < range.end; ++i) {
-    *response->add_workloads() = std::move(all[static_cast<size_t>(i)].shown);
+  DET_ASSIGN_OR_RETURN(const Sources sources, Open(store, request));
+  int64_t count = 0;
+  for (const auto& source : sources) {
+    DET_ASSIGN_OR_RETURN(const int64_t more, source->Count());
+    count += more;
+  }
+  const int total = static_cast<int>(count);
+  store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
+  const bool descending = request.order_by() == api::ORDER_BY_DESC;
+  if (descending) range = {total - range.end, total - range.begin};
+  for (int i = 0; i < range.end; ++i) {
+    DET_ASSIGN_OR_RETURN(Source * next, First(sources));
+    if (next == nullptr) break;
+    if (i >= range.begin) DET_RETURN_IF_ERROR(next->Show(response->add_workloads()));
+    next->Pop();
+  }
+  if (descending) {
+    std::reverse(response->mutable_workloads()->begin(), response->mutable_workloads()->end());
   }
   *response->mutable_pagination() =
       ToPagination(request.offset(), request.limit(), response->workloads_size(), total);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -240,8 +241,9 @@ absl::StatusOr<TrialPage> FakeStore::ListTrials(const TrialQuery& query) {
   std::lock_guard lock(database_->mutex);
   std::vector<TrialRecord> found;
   for (const auto& [id, trial] : database_->trials) {
-    const bool asked =
-        query.ids.empty() ? trial.experiment == query.experiment : Contains(query.ids, id);
+    const bool asked = query.warm_start    ? trial.warm_start == query.warm_start
+                       : query.ids.empty() ? trial.experiment == query.experiment
+                                           : Contains(query.ids, id);
     if (!asked || !Contains(query.states, trial.state)) continue;
     found.push_back(database_->Record(trial));
   }
@@ -292,16 +294,26 @@ absl::StatusOr<experiment::Allocation> FakeStore::GetAllocation(const model::All
   return it->second;
 }
 
-absl::StatusOr<std::vector<model::MetricReport>> FakeStore::ListMetrics(
-    const std::vector<model::TrialId>& trials, const std::string& group) {
+absl::StatusOr<std::vector<model::MetricReport>> FakeStore::ReadMetrics(const MetricQuery& query) {
+  const auto is_later = [&query](const model::MetricReport& report) {
+    const auto& after = query.after;
+    return !after || std::tie(report.trial, report.group, report.steps_completed) >
+                         std::tie(after->trial, after->group, after->steps);
+  };
   std::lock_guard lock(database_->mutex);
   std::vector<model::MetricReport> found;
-  for (const model::TrialId trial : std::set(trials.begin(), trials.end())) {
-    for (model::MetricReport& report : database_->Metrics(trial, group)) {
-      found.push_back(std::move(report));
+  for (const model::TrialId trial : std::set(query.trials.begin(), query.trials.end())) {
+    for (model::MetricReport& report : database_->Metrics(trial, query.group)) {
+      if (query.limit > 0 && found.size() == static_cast<size_t>(query.limit)) return found;
+      if (is_later(report)) found.push_back(std::move(report));
     }
   }
   return found;
+}
+
+absl::StatusOr<int64_t> FakeStore::CountMetrics(model::TrialId trial, const std::string& group) {
+  std::lock_guard lock(database_->mutex);
+  return static_cast<int64_t>(database_->Metrics(trial, group).size());
 }
 
 absl::StatusOr<CheckpointEntry> FakeStore::GetCheckpoint(const model::CheckpointId& id) {

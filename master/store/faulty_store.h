@@ -108,9 +108,11 @@ class FaultyStore final : public Store {
       const std::vector<model::ExperimentId>& experiments, int newest) override {
     return store_.MeanRunTimes(experiments, newest);
   }
-  absl::StatusOr<std::vector<model::MetricReport>> ListMetrics(
-      const std::vector<model::TrialId>& trials, const std::string& group) override {
-    return store_.ListMetrics(trials, group);
+  absl::StatusOr<std::vector<model::MetricReport>> ReadMetrics(const MetricQuery& query) override {
+    return store_.ReadMetrics(query);
+  }
+  absl::StatusOr<int64_t> CountMetrics(model::TrialId trial, const std::string& group) override {
+    return store_.CountMetrics(trial, group);
   }
   absl::StatusOr<CheckpointEntry> GetCheckpoint(const model::CheckpointId& id) override {
     return store_.GetCheckpoint(id);

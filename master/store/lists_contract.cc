@@ -133,6 +133,11 @@ TEST_P(StoreContractTest, TrialsAreListedByFilterSortAndWindow) {
   EXPECT_THAT(list({.experiment = id, .states = {model::TrialState::kError}}), ElementsAre(4));
   EXPECT_THAT(list({.experiment = id, .window = {-1, 0}}), ElementsAre(4));
   EXPECT_EQ(store_->ListTrials({.experiment = id, .window = {0, 1}})->total, 4);
+  experiment::Trial warm = MakeTrial(9, 2);
+  warm.warm_start = model::CheckpointId("c");
+  Commit({cluster::PutExperiment{MakeExperiment(2)}, cluster::PutTrial{warm}});
+  EXPECT_THAT(list({.warm_start = model::CheckpointId("c")}), ElementsAre(9));
+  EXPECT_THAT(list({.warm_start = model::CheckpointId("d")}), IsEmpty());
   EXPECT_THAT(list({.experiment = model::ExperimentId(7)}), IsEmpty());
 }
 

@@ -70,6 +70,8 @@ struct TrialQuery {
   };
   model::ExperimentId experiment;
   std::vector<model::TrialId> ids;  // these, whatever the experiment, if any are given
+  // Those that start from it, whatever the experiment.
+  std::optional<model::CheckpointId> warm_start;
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
@@ -79,6 +81,22 @@ struct TrialPage {
   std::vector<TrialRecord> trials;
   int total = 0;
 };
+
+// Metrics in portions. A portion begins after the last report of the one before.
+struct MetricQuery {
+  std::vector<model::TrialId> trials;
+  std::string group;  // empty: all groups
+  struct Place {
+    model::TrialId trial;
+    std::string group;
+    int64_t steps = 0;
+  };
+  std::optional<Place> after;  // without: from the first
+  int limit = 0;               // 0: all
+};
+inline MetricQuery::Place PlaceOf(const model::MetricReport& report) {
+  return {report.trial, report.group, report.steps_completed};
+}
 
 struct CheckpointEntry {
   model::CheckpointRecord checkpoint;

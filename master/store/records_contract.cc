@@ -48,6 +48,39 @@ TEST_P(StoreContractTest, MetricsAreKeptOnceAndTheNewestRunCounts) {
   EXPECT_THAT(*store_->ListMetrics({}, ""), IsEmpty());
 }
 
+TEST_P(StoreContractTest, MetricsAreReadInPortions) {
+  model::MetricReport again = MakeReport(1, "training", 10, 0.2);
+  again.run_id = 1;
+  std::vector<model::MetricReport> all = {
+      again, MakeReport(1, "training", 20, 0.3), MakeReport(1, "validation", 5, 0.4),
+      MakeReport(2, "training", 1, 0.5), MakeReport(2, "training", 2, 0.6)};
+  ASSERT_TRUE(store_->AddMetrics(all).ok());
+  ASSERT_TRUE(store_->AddMetrics({MakeReport(1, "training", 10, 0.1)}).ok()) << "an earlier run's";
+  const auto read = [this](MetricQuery query) {
+    std::vector<model::MetricReport> found;
+    for (;;) {
+      const auto portion = store_->ReadMetrics(query);
+      EXPECT_TRUE(portion.ok()) << portion.status();
+      if (!portion.ok() || portion->empty()) return found;
+      EXPECT_LE(portion->size(), static_cast<size_t>(query.limit));
+      found.insert(found.end(), portion->begin(), portion->end());
+      query.after = PlaceOf(found.back());
+    }
+  };
+  const std::vector<model::TrialId> one = {model::TrialId(1)};
+  const std::vector<model::TrialId> both = {model::TrialId(1), model::TrialId(2)};
+  for (const int limit : {1, 2, 3, 9}) {
+    EXPECT_EQ(read({.trials = both, .group = "", .after = {}, .limit = limit}), all) << limit;
+    EXPECT_THAT(read({.trials = one, .group = "training", .after = {}, .limit = limit}),
+                ElementsAre(all[0], all[1]));
+    EXPECT_THAT(read({.trials = one, .group = "", .after = {}, .limit = limit}),
+                ElementsAre(all[0], all[1], all[2]));
+  }
+  EXPECT_EQ(*store_->CountMetrics(one[0], "training"), 2);
+  EXPECT_EQ(*store_->CountMetrics(one[0], ""), 3);
+  EXPECT_EQ(*store_->CountMetrics(model::TrialId(9), ""), 0);
+}
+
 TEST_P(StoreContractTest, LogLinesAreKeptOnceInOrder) {
   ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 1, "one"), MakeLine("1.1", 2, "two")}).ok());
   // The agent sends again what it has no answer for.

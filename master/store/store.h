@@ -115,9 +115,16 @@ class Store {
   // mean. Without those that have none.
   virtual absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> MeanRunTimes(
       const std::vector<model::ExperimentId>& experiments, int newest) = 0;
-  // By trial, group, steps. Empty group: all groups.
-  virtual absl::StatusOr<std::vector<model::MetricReport>> ListMetrics(
-      const std::vector<model::TrialId>& trials, const std::string& group) = 0;
+  // By trial, group, steps; of each the newest run's.
+  virtual absl::StatusOr<std::vector<model::MetricReport>> ReadMetrics(
+      const MetricQuery& query) = 0;
+  // All of them at once: for what is known to be little.
+  absl::StatusOr<std::vector<model::MetricReport>> ListMetrics(
+      const std::vector<model::TrialId>& trials, const std::string& group) {
+    return ReadMetrics({.trials = trials, .group = group});
+  }
+  // How many ReadMetrics has of a trial's group.
+  virtual absl::StatusOr<int64_t> CountMetrics(model::TrialId trial, const std::string& group) = 0;
   virtual absl::StatusOr<CheckpointEntry> GetCheckpoint(const model::CheckpointId& id) = 0;
   virtual absl::StatusOr<CheckpointPage> ListCheckpoints(const CheckpointQuery& query) = 0;
   // Lines with ids between query.after_id and query.before_id, without these two, at most

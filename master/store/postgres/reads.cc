@@ -178,24 +178,47 @@ absl::StatusOr<experiment::Allocation> SqlStore::GetAllocation(const model::Allo
   });
 }
 
-absl::StatusOr<std::vector<model::MetricReport>> SqlStore::ListMetrics(
-    const std::vector<model::TrialId>& trials, const std::string& group) {
+absl::StatusOr<std::vector<model::MetricReport>> SqlStore::ReadMetrics(const MetricQuery& query) {
   using Reports = std::vector<model::MetricReport>;
+  // One trial is asked for by its number: its rows then come from the index in this order, and a
+  // portion reads no more than it gives.
+  const bool one = query.trials.size() == 1;
+  Params params = {one ? ToParam(query.trials[0]) : ToArray(query.trials), ToParam(query.group)};
+  std::string where = absl::StrCat(one ? "m.trial = $1::int" : "m.trial = ANY($1::int[])",
+                                   query.group.empty() ? " AND $2::text = ''" : " AND m.group_name = $2");
+  if (const auto& after = query.after) {
+    absl::StrAppend(&where, " AND (m.trial, m.group_name, m.steps) > ($3::int, $4, $5::bigint)");
+    params.push_back(ToParam(after->trial));
+    params.push_back(ToParam(after->group));
+    params.push_back(ToParam(after->steps));
+  }
+  const std::string limit = query.limit > 0 ? absl::StrCat(" LIMIT ", query.limit) : "";
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<Reports> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
         connection.Exec(
             absl::StrCat("SELECT DISTINCT ON (m.trial, m.group_name, m.steps) ", kMetricColumns,
-                         " FROM metrics m WHERE m.trial = ANY($1::int[]) "
-                         "AND ($2 = '' OR m.group_name = $2) "
-                         "ORDER BY m.trial, m.group_name, m.steps, m.run_id DESC"),
-            {ToArray(trials), ToParam(group)}));
+                         " FROM metrics m WHERE ", where,
+                         " ORDER BY m.trial, m.group_name, m.steps, m.run_id DESC", limit),
+            params));
     Reports reports;
     reports.reserve(result.rows());
     for (int row = 0; row < result.rows(); ++row) {
       DET_ASSIGN_OR_RETURN(reports.emplace_back(), ToMetricReport(result, row));
     }
     return reports;
+  });
+}
+
+absl::StatusOr<int64_t> SqlStore::CountMetrics(model::TrialId trial, const std::string& group) {
+  return readers_.Run([&](Connection& connection) -> absl::StatusOr<int64_t> {
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec(
+            "SELECT count(*) FROM (SELECT DISTINCT m.group_name, m.steps FROM metrics m "
+            "WHERE m.trial = $1 AND ($2 = '' OR m.group_name = $2)) d",
+            MakeParams(trial, group)));
+    return result.Int(0, 0);
   });
 }
 

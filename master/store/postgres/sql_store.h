@@ -78,8 +78,8 @@ class SqlStore final : public Store {
   absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) override;
   absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> MeanRunTimes(
       const std::vector<model::ExperimentId>& experiments, int newest) override;
-  absl::StatusOr<std::vector<model::MetricReport>> ListMetrics(
-      const std::vector<model::TrialId>& trials, const std::string& group) override;
+  absl::StatusOr<std::vector<model::MetricReport>> ReadMetrics(const MetricQuery& query) override;
+  absl::StatusOr<int64_t> CountMetrics(model::TrialId trial, const std::string& group) override;
   absl::StatusOr<CheckpointEntry> GetCheckpoint(const model::CheckpointId& id) override;
   absl::StatusOr<CheckpointPage> ListCheckpoints(const CheckpointQuery& query) override;
   absl::StatusOr<std::vector<LogRecord>> ListLogs(const LogQuery& query) override;

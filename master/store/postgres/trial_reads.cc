@@ -164,12 +164,18 @@ absl::StatusOr<TrialRecord> SqlStore::GetTrial(model::TrialId id) {
 }
 
 absl::StatusOr<TrialPage> SqlStore::ListTrials(const TrialQuery& query) {
-  const bool named = !query.ids.empty();
-  const std::string from =
-      absl::StrCat(" FROM trials t WHERE ", named ? "t.id = ANY($1::int[])" : "t.experiment = $1",
-                   " AND ($2::text[] IS NULL OR t.state = ANY($2))");
-  const Params params = {named ? ToArray(query.ids) : ToParam(query.experiment),
-                         ToStateFilter(query.states)};
+  const char* asked = "t.experiment = $1";
+  Param which = ToParam(query.experiment);
+  if (query.warm_start) {
+    asked = "t.warm_start = $1";
+    which = ToParam(*query.warm_start);
+  } else if (!query.ids.empty()) {
+    asked = "t.id = ANY($1::int[])";
+    which = ToArray(query.ids);
+  }
+  const std::string from = absl::StrCat(" FROM trials t WHERE ", asked,
+                                        " AND ($2::text[] IS NULL OR t.state = ANY($2))");
+  const Params params = {std::move(which), ToStateFilter(query.states)};
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<TrialPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,

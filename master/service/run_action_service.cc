@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/run_action.pb.h"
+#include "master/service/admission.h"
+#include "master/service/call.h"
+#include "master/service/experiment_deletion.h"
+#include "master/service/experiment_patch.h"
+#include "master/service/service.h"
+#include "master/service/services.h"
+#include "master/service/state_change.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+using Context = grpc::CallbackServerContext;
+using Reactor = grpc::ServerUnaryReactor;
+using Results = google::protobuf::RepeatedPtrField<api::RunActionResult>;
+using store::Table;
+
+constexpr int kMostRuns = 1000;
+
+// To whom something is done.
+enum class Subject { kRun, kExperiment };
+
+// The runs of one call, one after the other.
+struct Batch {
+  std::string_view method;
+  Subject subject;
+  auth::Principal caller;
+  int32_t project = 0;  // 0: wherever they lie
+  std::vector<int32_t> runs;
+  absl::AnyInvocable<void(const experiment::Trial& run, Done done)> act;
+  Results* results = nullptr;
+  Done done;
+  size_t next = 0;
+};
+
+absl::Status TooMany(int count) {
+  return absl::InvalidArgumentError(absl::StrCat(count, " runs are named; at most ", kMostRuns,
+                                                 " can be changed at once: narrow the filter"));
+}
+
+template <class Request>
+int32_t ProjectOf(const Request& request) {
+  return request.project_id();
+}
+int32_t ProjectOf(const api::MoveRunsRequest& request) { return request.source_project_id(); }
+
+class RunActionService final : public Service {
+ public:
+  explicit RunActionService(const Edge& edge)
+      : Service("det.api.v1.RunActionService"), edge_(edge) {
+    Serve("ArchiveRuns", &RunActionService::ArchiveRuns);
+    Serve("UnarchiveRuns", &RunActionService::UnarchiveRuns);
+    Serve("DeleteRuns", &RunActionService::DeleteRuns);
+    Serve("KillRuns", &RunActionService::KillRuns);
+    Serve("PauseRuns", &RunActionService::PauseRuns);
+    Serve("ResumeRuns", &RunActionService::ResumeRuns);
+    Serve("MoveRuns", &RunActionService::MoveRuns);
+  }
+
+  Reactor* ArchiveRuns(Context* context, const api::ArchiveRunsRequest* request,
+                       api::ArchiveRunsResponse* response) {
+    return ForEach(context, "det.api.v1.RunActionService.ArchiveRuns", Subject::kExperiment,
+                   request, response, [this](const experiment::Trial& run, Done done) {
+                     Archive(edge_, run.experiment, true, std::move(done));
+                   });
+  }
+  Reactor* UnarchiveRuns(Context* context, const api::UnarchiveRunsRequest* request,
+                         api::UnarchiveRunsResponse* response) {
+    return ForEach(context, "det.api.v1.RunActionService.UnarchiveRuns", Subject::kExperiment,
+                   request, response, [this](const experiment::Trial& run, Done done) {
+                     Archive(edge_, run.experiment, false, std::move(done));
+                   });
+  }
+  Reactor* DeleteRuns(Context* context, const api::DeleteRunsRequest* request,
+                      api::DeleteRunsResponse* response) {
+    return ForEach(context, "det.api.v1.RunActionService.DeleteRuns", Subject::kExperiment, request,
+                   response, [this](const experiment::Trial& run, Done done) {
+                     api::DeleteExperimentRequest one;
+                     one.set_experiment_id(run.experiment.value());
+                     const auto kept = std::make_shared<api::DeleteExperimentResponse>();
+                     Delete(edge_, one, kept.get(),
+                            [kept, done = std::move(done)](absl::Status status) mutable {
+                              done(std::move(status));
+                            });
+                   });
+  }
+  Reactor* KillRuns(Context* context, const api::KillRunsRequest* request,
+                    api::KillRunsResponse* response) {
+    return ForEach(
+        context, "det.api.v1.RunActionService.KillRuns", Subject::kRun, request, response,
+        [this](const experiment::Trial& run, Done done) { Kill(edge_, run.id, std::move(done)); });
+  }
+  Reactor* PauseRuns(Context* context, const api::PauseRunsRequest* request,
+                     api::PauseRunsResponse* response) {
+    return ForEach(context, "det.api.v1.RunActionService.PauseRuns", Subject::kExperiment, request,
+                   response, [this](const experiment::Trial& run, Done done) {
+                     Pause(edge_, run.experiment, std::move(done));
+                   });
+  }
+  Reactor* ResumeRuns(Context* context, const api::ResumeRunsRequest* request,
+                      api::ResumeRunsResponse* response) {
+    return ForEach(context, "det.api.v1.RunActionService.ResumeRuns", Subject::kExperiment, request,
+                   response, [this](const experiment::Trial& run, Done done) {
+                     Activate(edge_, run.experiment, std::move(done));
+                   });
+  }
+  Reactor* MoveRuns(Context* context, const api::MoveRunsRequest* request,
+                    api::MoveRunsResponse* response) {
+    return ForEach(context, "det.api.v1.RunActionService.MoveRuns", Subject::kExperiment, request,
+                   response, [this, request](const experiment::Trial& run, Done done) {
+                     api::MoveExperimentRequest one;
+                     one.set_experiment_id(run.experiment.value());
+                     one.set_destination_project_id(request->destination_project_id());
+                     Move(edge_, one, std::move(done));
+                   });
+  }
+
+ private:
+  template <class Request, class Response, class Act>
+  Reactor* ForEach(Context* context, std::string_view method, Subject subject,
+                   const Request* request, Response* response, Act act) {
+    return Unary(edge_, context, request, method,
+                 [this, method, subject, request, response, act = std::move(act)](
+                     const auth::Principal& caller, Done done) mutable {
+                   auto runs = Choose(*request, caller);
+                   if (!runs.ok()) return done(runs.status());
+                   GoOn(std::make_shared<Batch>(Batch{.method = method,
+                                                      .subject = subject,
+                                                      .caller = caller,
+                                                      .project = ProjectOf(*request),
+                                                      .runs = *std::move(runs),
+                                                      .act = std::move(act),
+                                                      .results = response->mutable_results(),
+                                                      .done = std::move(done)}));
+                 });
+  }
+
+  // Those that the request names, or that its filter finds.
+  template <class Request>
+  absl::StatusOr<std::vector<int32_t>> Choose(const Request& request,
+                                              const auth::Principal& caller) {
+    if constexpr (std::is_same_v<Request, api::MoveRunsRequest>) {
+      if (request.destination_project_id() == 0) {
+        return absl::InvalidArgumentError("say where to: destination_project_id");
+      }
+    }
+    if (!request.filter().empty()) return Find(request.filter(), ProjectOf(request), caller);
+    if (request.run_ids_size() > kMostRuns) return TooMany(request.run_ids_size());
+    std::vector<int32_t> runs;
+    for (const int32_t id : request.run_ids()) {
+      if (std::count(runs.begin(), runs.end(), id) == 0) runs.push_back(id);
+    }
+    return runs;
+  }
+
+  absl::StatusOr<std::vector<int32_t>> Find(const std::string& filter, int32_t project,
+                                            const auth::Principal& caller) {
+    if (project == 0) {
+      return absl::InvalidArgumentError("a filter needs the project whose runs it is to find");
+    }
+    store::RunQuery query{.project = project, .visible = caller.Visible()};
+    DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(Table::kRuns, filter, ""));
+    query.window.limit = kMostRuns;
+    DET_ASSIGN_OR_RETURN(const store::RunPage page, edge_.store->runs().SearchRuns(query));
+    if (page.total > kMostRuns) return TooMany(page.total);
+    std::vector<int32_t> runs;
+    for (const store::RunRecord& run : page.runs) runs.push_back(run.trial.id.value());
+    return runs;
+  }
+
+  void GoOn(std::shared_ptr<Batch> batch) {
+    if (batch->next == batch->runs.size()) return batch->done(absl::OkStatus());
+    const int32_t id = batch->runs[batch->next++];
+    auto end = [this, batch, id](const absl::Status& status) {
+      api::RunActionResult& result = *batch->results->Add();
+      result.set_id(id);
+      if (!status.ok()) result.set_error(std::string(status.message()));
+      edge_.pool->Post([this, batch] { GoOn(batch); });
+    };
+    const absl::StatusOr<experiment::Trial> run = Check(*batch, model::TrialId(id));
+    if (!run.ok()) return end(run.status());
+    batch->act(*run, std::move(end));
+  }
+
+  // The run, if the caller may do it to this one by itself.
+  absl::StatusOr<experiment::Trial> Check(const Batch& batch, model::TrialId id) {
+    const std::string text = absl::StrCat(id.value());
+    DET_RETURN_IF_ERROR(edge_.admission->Judge(batch.method, batch.caller, model::Role::kEditor,
+                                               auth::Where::kTrial, text));
+    DET_ASSIGN_OR_RETURN(store::TrialRecord run, edge_.store->GetTrial(id));
+    const model::ExperimentId parent = run.trial.experiment;
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(parent));
+    if (batch.project != 0 && record.experiment.project != batch.project) {
+      return absl::NotFoundError(absl::StrCat("project ", batch.project, " has no run ", text));
+    }
+    const bool alone =
+        record.experiment.config->searcher.name == "single" && record.num_trials == 1;
+    if (batch.subject == Subject::kExperiment && !alone) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("run ", text, " is one of the search of experiment ", parent.value(),
+                       ", which this would be done to as a whole; ask it of the experiment"));
+    }
+    return std::move(run.trial);
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeRunActionService(const Edge& edge) {
+  return std::make_unique<RunActionService>(edge);
+}
+
+}  // namespace det::service

@@ -1,0 +1,89 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/trial_source.pb.h"
+#include "master/service/admission.h"
+#include "master/service/call.h"
+#include "master/service/convert.h"
+#include "master/service/service.h"
+#include "master/service/services.h"
+
+namespace det::service {
+namespace {
+
+namespace api = det::api::v1;
+using Context = grpc::CallbackServerContext;
+using Reactor = grpc::ServerUnaryReactor;
+
+class TrialSourceService final : public Service {
+ public:
+  explicit TrialSourceService(const Edge& edge)
+      : Service("det.api.v1.TrialSourceService"), edge_(edge) {
+    Serve("GetTrialMetricsByCheckpoint", &TrialSourceService::GetTrialMetricsByCheckpoint);
+    Serve("GetTrialMetricsByModelVersion", &TrialSourceService::GetTrialMetricsByModelVersion);
+  }
+
+  Reactor* GetTrialMetricsByCheckpoint(Context* context,
+                                       const api::GetTrialMetricsByCheckpointRequest* request,
+                                       api::GetTrialMetricsByCheckpointResponse* response) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.TrialSourceService.GetTrialMetricsByCheckpoint",
+        [this, request, response](const auth::Principal& caller) {
+          return Read(model::CheckpointId(request->checkpoint_uuid()), *request, caller, response);
+        });
+  }
+
+  Reactor* GetTrialMetricsByModelVersion(Context* context,
+                                         const api::GetTrialMetricsByModelVersionRequest* request,
+                                         api::GetTrialMetricsByModelVersionResponse* response) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.TrialSourceService.GetTrialMetricsByModelVersion",
+        [this, request, response](const auth::Principal& caller) -> absl::Status {
+          store::Models& models = edge_.store->models();
+          DET_ASSIGN_OR_RETURN(const auto model, models.GetModel(request->model_name()));
+          DET_ASSIGN_OR_RETURN(const auto version,
+                               models.GetVersion(model.id, request->model_version_num()));
+          return Read(version.checkpoint, *request, caller, response);
+        });
+  }
+
+ private:
+  // Of the trials that the caller sees: they may lie in another workspace than the checkpoint.
+  template <class Request, class Response>
+  absl::Status Read(const model::CheckpointId& id, const Request& request,
+                    const auth::Principal& caller, Response* response) {
+    DET_RETURN_IF_ERROR(edge_.store->GetCheckpoint(id).status());
+    if (request.trial_source_info_type() == api::TRIAL_SOURCE_INFO_TYPE_INFERENCE) {
+      return absl::OkStatus();
+    }
+    store::TrialQuery query;
+    query.warm_start = id;
+    DET_ASSIGN_OR_RETURN(const store::TrialPage page, edge_.store->ListTrials(query));
+    for (const store::TrialRecord& record : page.trials) {
+      const absl::Status seen =
+          edge_.admission->Judge("det.api.v1.TrialService.GetMetrics", caller, model::Role::kViewer,
+                                 auth::Where::kTrial, absl::StrCat(record.trial.id.value()));
+      if (absl::IsNotFound(seen)) continue;
+      DET_RETURN_IF_ERROR(seen);
+      DET_ASSIGN_OR_RETURN(const auto reports,
+                           edge_.store->ListMetrics({record.trial.id}, request.metric_group()));
+      for (const model::MetricReport& report : reports) {
+        *response->add_metrics() = ToProto(report);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeTrialSourceService(const Edge& edge) {
+  return std::make_unique<TrialSourceService>(edge);
+}
+
+}  // namespace det::service
