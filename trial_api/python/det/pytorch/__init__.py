@@ -1,6 +1,6 @@
 """Training of a PyTorchTrial; see README.md beside this."""
 
-from det.pytorch import samplers
+from det.pytorch import lr, samplers
 from det.pytorch._callback import PyTorchCallback
 from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._data import DataLoader, TorchData, data_length, to_device
@@ -29,6 +29,7 @@ __all__ = [
     "data_length",
     "init",
     "load_trial_from_checkpoint_path",
+    "lr",
     "run_trial_class",
     "samplers",
     "to_device",
