@@ -120,10 +120,13 @@ ExperimentConfig RandomConfig(base::Rng& rng) {
   if (coin()) c.log_retention_days = -1;
   if (coin()) c.profiling = {true, 3, 5, false};
   if (coin()) c.optimizations.mixed_precision = "O2";
-  if (coin()) c.optimizations.gradient_compression = "int8";
-  if (coin()) c.optimizations.strategy = "local_sgd";
+  if (coin()) {
+    c.optimizations.strategy = "local_sgd";
+  } else {  // They go with allreduce alone.
+    if (coin()) c.optimizations.gradient_compression = "int8";
+    if (coin()) c.optimizations.shard_optimizer = true;
+  }
   if (coin()) c.optimizations.local_sgd_steps = 3;
-  if (coin()) c.optimizations.shard_optimizer = true;
   if (coin()) c.slurm = {2, "a100", {"-x"}};
   if (coin()) c.pbs = {3, "", {"-y"}};
   if (coin()) c.integrations.webhooks = {{1, 2}, {"n"}, true};
