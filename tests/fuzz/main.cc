@@ -1,5 +1,6 @@
-// The program of a fuzz target. As a test, which is told by what Bazel sets, its arguments are
-// seeds, and it runs for a while; otherwise they are libFuzzer's.
+// The program of a fuzz target. Under Bazel, as a test or by `bazel run`, its arguments are seeds,
+// and it runs for a while; options of libFuzzer's behind them win over those of the test, and an
+// absolute path is an input that is tried instead. Elsewhere all arguments are libFuzzer's.
 #include <unistd.h>
 
 #include <cstdint>
@@ -43,26 +44,39 @@ std::string EnvOr(const char* name, const std::string& otherwise) {
   return value == nullptr ? otherwise : value;
 }
 
+// libFuzzer's arguments for a run under Bazel with `given`.
+std::vector<std::string> ToWords(const std::string& program, const std::vector<std::string>& given,
+                                 const std::string& scratch) {
+  const uint32_t seed = std::random_device{}();
+  std::cerr << "seed " << seed << "\n";
+  std::vector<std::string> words = {
+      program,
+      absl::StrCat("-seed=", seed),
+      absl::StrCat("-max_total_time=", kSeconds),
+      "-timeout=20",
+      "-rss_limit_mb=4096",
+      "-print_final_stats=1",
+      "-artifact_prefix=" + EnvOr("TEST_UNDECLARED_OUTPUTS_DIR", scratch) + "/"};
+  std::vector<std::string> seeds, inputs;
+  for (const std::string& word : given) {
+    const char first = word.empty() ? ' ' : word.front();
+    (first == '-' ? words : first == '/' ? inputs : seeds).push_back(word);
+  }
+  if (inputs.empty()) {
+    inputs = {scratch + "/corpus"};
+    if (!det::base::MakeDirs(inputs.front()).ok()) std::abort();
+    Lay(seeds, inputs.front());
+  }
+  words.insert(words.end(), inputs.begin(), inputs.end());
+  return words;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
   const std::string scratch = EnvOr("TEST_TMPDIR", "");
-  if (!scratch.empty()) {
-    const std::string corpus = scratch + "/corpus";
-    if (!det::base::MakeDirs(corpus).ok()) return 1;
-    Lay({words.begin() + 1, words.end()}, corpus);
-    const uint32_t seed = std::random_device{}();
-    std::cerr << "seed " << seed << "\n";
-    words = {words[0],
-             absl::StrCat("-seed=", seed),
-             absl::StrCat("-max_total_time=", kSeconds),
-             "-timeout=20",
-             "-rss_limit_mb=4096",
-             "-print_final_stats=1",
-             "-artifact_prefix=" + EnvOr("TEST_UNDECLARED_OUTPUTS_DIR", scratch) + "/",
-             corpus};
-  }
+  if (!scratch.empty()) words = ToWords(words[0], {words.begin() + 1, words.end()}, scratch);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
