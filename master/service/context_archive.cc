@@ -40,6 +40,10 @@ absl::StatusOr<std::string> Resolve(absl::string_view path) {
       parts.emplace_back(part);
     }
   }
+  if (parts.size() > kContextDepth) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it has ", parts.size(), " parts, the limit is ", kContextDepth));
+  }
   return absl::StrJoin(parts, "/");
 }
 
@@ -138,6 +142,11 @@ bool WriteEntry(archive* writer, const std::string& path, const File& file) {
 
 absl::StatusOr<std::string> NormalizeContextPath(std::string_view path) {
   const absl::string_view shown(path.data(), path.size());
+  if (path.size() > kContextPathLimit) {
+    return absl::InvalidArgumentError(absl::StrCat("context: path ", shown.substr(0, 100),
+                                                   "...: ", path.size(), " bytes, the limit is ",
+                                                   kContextPathLimit));
+  }
   if (path.empty() || path.front() == '/' || path.find('\0') != std::string_view::npos) {
     return absl::InvalidArgumentError(
         absl::StrCat("context: \"", shown, "\" is not a relative path"));

@@ -17,6 +17,10 @@
 namespace det::service {
 
 constexpr int64_t kContextLimit = int64_t{95} << 20;
+// Of one path: bytes, as Linux has it, and folders on the way with the file itself, which readers
+// of nested messages keep up with.
+constexpr size_t kContextPathLimit = 4096;
+constexpr size_t kContextDepth = 64;
 
 struct ContextArchive {
   std::string hash;             // SHA-256 of tgz, hex
@@ -29,7 +33,8 @@ struct ContextArchive {
 absl::StatusOr<ContextArchive> PackContext(
     const google::protobuf::RepeatedPtrField<det::api::v1::File>& files);
 
-// "a//./b" -> "a/b". INVALID_ARGUMENT for an absolute path and for one that leads out.
+// "a//./b" -> "a/b". INVALID_ARGUMENT for an absolute path, one that leads out, and one over the
+// limits.
 absl::StatusOr<std::string> NormalizeContextPath(std::string_view path);
 
 }  // namespace det::service

@@ -78,6 +78,18 @@ TEST(ContextArchiveTest, NoFilesAreNoContext) {
   EXPECT_EQ(context->hash, "");
 }
 
+TEST(ContextArchiveTest, PathsHaveALimit) {
+  std::string deep;
+  for (size_t i = 1; i < kContextDepth; ++i) deep += "a/";
+  EXPECT_TRUE(NormalizeContextPath(deep + "b").ok());
+  EXPECT_EQ(NormalizeContextPath(deep + "b/c").status().message(),
+            "context: path " + deep + "b/c: it has 65 parts, the limit is 64");
+  EXPECT_TRUE(NormalizeContextPath(std::string(kContextPathLimit, 'x')).ok());
+  const auto longer = NormalizeContextPath(std::string(kContextPathLimit + 1, 'x'));
+  EXPECT_TRUE(longer.status().message().ends_with("xx...: 4097 bytes, the limit is 4096"))
+      << longer.status();
+}
+
 TEST(ContextArchiveTest, RefusesWhatLeavesTheDirectoryAndNamesIt) {
   const struct {
     std::string path, content;

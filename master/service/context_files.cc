@@ -96,6 +96,7 @@ using Links = std::map<std::string, std::string, std::less<>>;
 
 // `path` with the first link on its way replaced by where it leads; itself without one.
 absl::StatusOr<std::string> FollowOne(const Links& links, const std::string& path) {
+  if (links.empty()) return path;
   for (size_t end = 0; end < path.size();) {
     end = std::min(path.find('/', end + 1), path.size());
     const auto link = links.find(path.substr(0, end));

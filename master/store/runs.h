@@ -124,7 +124,8 @@ class Runs {
 
   // By steps, of each the newest run's. All within the steps where they are no more than
   // kWholeCurve; otherwise the first, the last, and of equal stretches in between those where the
-  // metric is lowest and highest. A value that a later run has replaced may keep its step in.
+  // metric is lowest and highest. A value that a later run has replaced may keep its step in, and
+  // may count.
   virtual absl::StatusOr<std::vector<model::MetricReport>> ReadCurve(const CurveQuery& query) = 0;
 
   // An object, which replaces what was there. NOT_FOUND when there is no such trial.

@@ -44,17 +44,20 @@ absl::StatusOr<Reports> ReadWhole(Connection& connection, const CurveQuery& quer
 struct Peaks {
   std::string metric;  // empty: nothing is known of the group
   bool made = false;
+  bool many = false;  // there are surely more reports of it than would be read as they are
 };
 
 absl::StatusOr<Peaks> FindPeaks(Connection& connection, const CurveQuery& query) {
   DET_ASSIGN_OR_RETURN(
       const Result found,
-      connection.Exec("SELECT s.metric, s.portion > 0 FROM metric_summaries s WHERE s.trial = $1 "
-                      "AND s.group_name = $2 AND ($3 = '' OR s.metric = $3) "
-                      "ORDER BY s.count DESC, s.metric LIMIT 1",
+      connection.Exec(absl::StrCat("SELECT s.metric, s.portion > 0, s.count > ", 2 * kWholeCurve,
+                                   " FROM metric_summaries s WHERE s.trial = $1 "
+                                   "AND s.group_name = $2 AND ($3 = '' OR s.metric = $3) "
+                                   "ORDER BY s.count DESC, s.metric LIMIT 1"),
                       MakeParams(query.trial, query.group, query.metric)));
   if (found.rows() == 0) return Peaks();
-  return Peaks{.metric = std::string(found.Text(0, 0)), .made = found.Bool(0, 1)};
+  return Peaks{
+      .metric = std::string(found.Text(0, 0)), .made = found.Bool(0, 1), .many = found.Bool(0, 2)};
 }
 
 absl::StatusOr<Reports> ReadPeaks(Connection& connection, const CurveQuery& query,
@@ -69,11 +72,15 @@ absl::StatusOr<Reports> ReadPeaks(Connection& connection, const CurveQuery& quer
 }  // namespace
 
 absl::StatusOr<Reports> SqlRuns::ReadCurve(const CurveQuery& query) {
+  DET_ASSIGN_OR_RETURN(const Peaks peaks,
+                       pool_.Run([&](Connection& c) { return FindPeaks(c, query); }));
+  const bool asks_all = query.first_steps <= 0 && query.last_steps == CurveQuery().last_steps;
+  if (asks_all && peaks.made && peaks.many) {
+    return pool_.Run([&](Connection& c) { return ReadPeaks(c, query, peaks.metric); });
+  }
   DET_ASSIGN_OR_RETURN(Reports whole,
                        pool_.Run([&](Connection& c) { return ReadWhole(c, query); }));
   if (whole.size() <= kWholeCurve) return whole;
-  DET_ASSIGN_OR_RETURN(const Peaks peaks,
-                       pool_.Run([&](Connection& c) { return FindPeaks(c, query); }));
   if (!peaks.made && !peaks.metric.empty()) {
     // Of a trial that reported before there were peaks: once.
     DET_RETURN_IF_ERROR(fence_

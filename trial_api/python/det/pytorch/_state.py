@@ -151,6 +151,7 @@ def restore_weights(
             raise CheckpointError(f"{where} does not fit this trial: {error}") from error
         for group, options in zip(optimizer.param_groups, own if own_options else []):
             group.update(options)
+    context._strategy.loaded()
 
 
 def _options(group: Dict[str, Any]) -> Dict[str, Any]:

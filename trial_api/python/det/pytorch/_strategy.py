@@ -7,7 +7,7 @@ of them is the checkpoint.
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 import torch
 import torch.distributed as dist
@@ -36,6 +36,9 @@ class Strategy:
     def synchronize(self) -> None:
         """Makes the ranks one net: before a validation and a checkpoint."""
 
+    def loaded(self) -> None:
+        """Behind the loading of a checkpoint, on every rank."""
+
 
 class LocalSgd(Strategy):
     """Each rank steps alone; every `period` steps the ranks average. Stich, "Local SGD converges fast
@@ -48,13 +51,17 @@ class LocalSgd(Strategy):
     def after_batch(self, steps: int) -> None:
         self._differ = True
         if steps % self._period == 0:
-            self.synchronize()
+            self._average()
 
     def synchronize(self) -> None:
         if self._differ:
-            average(_weights(self._context), self._ranks)
-            _unite(self._context, self._ranks)
+            self._average()
+            average(_others(self._context), self._ranks)
         self._differ = False
+
+    def _average(self) -> None:
+        average(_weights(self._context), self._ranks)
+        _unite(self._context, self._ranks)
 
 
 class AsyncAveraging(LocalSgd):
@@ -96,16 +103,15 @@ class AsyncAveraging(LocalSgd):
 
 
 class ParameterServer(Strategy):
-    """The chief has the optimizers: it gets the mean of all gradients, steps, and gives the weights
-    back. The same mathematics as allreduce; the optimizers' state lies on one rank alone. Li et al.,
-    "Scaling distributed machine learning with the parameter server", 2014, synchronous."""
+    """The chief has the optimizers: it gets the mean of all gradients, steps, and gives weights and
+    buffers back. The same mathematics as allreduce; the optimizers' state lies on one rank alone.
+    Li et al., "Scaling distributed machine learning with the parameter server", 2014, synchronous."""
 
     def __init__(self, context: Any, ranks: Ranks) -> None:
         self._context, self._ranks = context, ranks
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> bool:
-        gradients = [p.grad for p in _parameters(optimizer) if p.grad is not None]
-        for tensors in _chunks(gradients):
+        for tensors in _chunks(self._gradients(optimizer)):
             flat = _flat(tensors)
             dist.reduce(flat, dst=0)
             if self._ranks.is_chief:
@@ -115,8 +121,31 @@ class ParameterServer(Strategy):
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         broadcast(_unique(p.data for p in _parameters(optimizer)))
 
+    def after_batch(self, steps: int) -> None:
+        self.synchronize()  # The next forward pass may read them.
+
     def synchronize(self) -> None:
         _parallel.broadcast_buffers(self._context.models, self._ranks)
+
+    def loaded(self) -> None:
+        if not self._ranks.is_chief:
+            for optimizer in self._context.optimizers:
+                optimizer.state.clear()
+
+    def _gradients(self, optimizer: torch.optim.Optimizer) -> List[torch.Tensor]:
+        """Of the parameters that have one on any rank, in the same order on all: a rank that had no
+        use for one counts as 0."""
+        parameters = [p for p in _parameters(optimizer) if p.requires_grad]
+        if not parameters:
+            return []
+        there = torch.tensor([p.grad is not None for p in parameters], dtype=torch.uint8)
+        there = there.to(parameters[0].device)
+        dist.all_reduce(there, op=dist.ReduceOp.MAX)
+        used = [p for p, is_there in zip(parameters, there.tolist()) if is_there]
+        for parameter in used:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+        return [p.grad for p in used if p.grad is not None]
 
 
 def make(context: Any, ranks: Ranks, told: Optimizations) -> Strategy:
@@ -150,15 +179,49 @@ def broadcast(tensors: List[torch.Tensor]) -> None:
 def _unite(context: Any, ranks: Ranks) -> None:
     """What belongs to the weights: the optimizers' state is averaged, buffers and a scaler are the
     chief's."""
-    state = list(_state_of(context.optimizers))
-    # A rank whose scaler has skipped its first steps has no state yet.
-    sizes = ranks.broadcast(ranks.gather([tensor.numel() for tensor in state]))
-    if all(size == sizes[0] for size in sizes):
-        average(state, ranks)
+    own = {place: _state_of(o, p) for place, (o, p) in _places(context.optimizers).items()}
+    shapes = {
+        place: [(name, tuple(t.shape), str(t.dtype)) for name, t in state]
+        for place, state in own.items()
+    }
+    told = ranks.broadcast(ranks.gather(shapes))
+    for place, (optimizer, parameter) in _places(context.optimizers).items():
+        if any(each[place] != shapes[place] for each in told):
+            # A rank that had no gradient of it, or whose scaler skipped its steps, knows nothing: all
+            # begin anew.
+            optimizer.state.pop(parameter, None)
+            own.pop(place)
+    average([tensor for state in own.values() for _, tensor in state], ranks)
     _parallel.broadcast_buffers(context.models, ranks)
     scaler = context.experimental.scaler or context._scaler
     if scaler is not None:
         scaler.load_state_dict(ranks.broadcast(scaler.state_dict()))
+
+
+_Place = Tuple[int, int]  # Of a parameter: which optimizer's, and which of its own.
+
+
+def _places(
+    optimizers: Iterable[torch.optim.Optimizer],
+) -> Dict[_Place, Tuple[torch.optim.Optimizer, torch.nn.Parameter]]:
+    return {
+        (i, j): (optimizer, parameter)
+        for i, optimizer in enumerate(optimizers)
+        for j, parameter in enumerate(_parameters(optimizer))
+    }
+
+
+def _state_of(
+    optimizer: torch.optim.Optimizer, parameter: torch.nn.Parameter
+) -> List[Tuple[str, torch.Tensor]]:
+    """Tensors that lie where the parameter does: a GPU's ranks exchange no others."""
+    return [
+        (name, value)
+        for name, value in sorted(optimizer.state.get(parameter, {}).items())
+        if isinstance(value, torch.Tensor)
+        and value.is_floating_point()
+        and value.device == parameter.device
+    ]
 
 
 def _weights(context: Any) -> List[torch.Tensor]:
@@ -167,14 +230,14 @@ def _weights(context: Any) -> List[torch.Tensor]:
     )
 
 
-def _state_of(optimizers: Iterable[torch.optim.Optimizer]) -> Iterator[torch.Tensor]:
-    """Tensors that lie where their parameters do: a GPU's ranks exchange no others."""
-    for optimizer in optimizers:
-        for parameter in _parameters(optimizer):
-            for _, value in sorted(optimizer.state.get(parameter, {}).items()):
-                if isinstance(value, torch.Tensor) and value.is_floating_point():
-                    if value.device == parameter.device:
-                        yield value
+def _others(context: Any) -> List[torch.Tensor]:
+    """What no gradient moves but the Trial may: moving averages of weights, for one."""
+    return _unique(
+        p.data
+        for model in context.models
+        for p in model.parameters()
+        if not p.requires_grad and p.is_floating_point()
+    )
 
 
 def _parameters(optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Parameter]:
@@ -222,8 +285,13 @@ def shard(
     optimizer: torch.optim.Optimizer, ranks: Ranks, told: Optimizations
 ) -> torch.optim.Optimizer:
     """The same with its state spread over the ranks, if that was asked for. Rajbhandari et al.,
-    "ZeRO", 2020, stage 1."""
-    if not told.shard_optimizer or ranks.size == 1:
+    "ZeRO", 2020, stage 1. Raises ValueError for one whose ranks step together, which the strategy
+    lets step alone."""
+    if is_sharded(optimizer) and told.strategy != "allreduce":
+        raise ValueError(
+            f"ZeroRedundancyOptimizer goes with optimizations.strategy allreduce, not {told.strategy}"
+        )
+    if not told.shard_optimizer or ranks.size == 1 or is_sharded(optimizer):
         return optimizer
     from torch.distributed.optim import ZeroRedundancyOptimizer
 

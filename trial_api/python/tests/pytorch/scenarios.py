@@ -241,6 +241,7 @@ STRATEGIES = {
         strategy_scenarios.strategies,
         strategy_scenarios.resumed_strategies,
         strategy_scenarios.sharded_saved_by_two,
+        strategy_scenarios.heads,
     )
 }
 

@@ -1,13 +1,16 @@
 """Each strategy on two ranks: what it promises (README.md of det.pytorch)."""
 
 import tempfile
+import types
 import unittest
 
 import torch
 
 import strategy_scenarios
-from det.pytorch import _optimizations
+from det import pytorch as dp
+from det.pytorch import _optimizations, _strategy
 from ranks_test import on_two_ranks
+from trials import NetTrial, run
 
 
 class StrategiesTest(unittest.TestCase):
@@ -15,9 +18,10 @@ class StrategiesTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        names = ["strategies", "resumed_strategies", "sharded_saved_by_two"]
+        names = ["strategies", "resumed_strategies", "sharded_saved_by_two", "heads"]
         told = on_two_ranks(names, cls.folder.name)
         cls.left, cls.right = told["strategies"]
+        cls.heads = told["heads"]
         cls.resumed, cls.saved = told["resumed_strategies"], told["sharded_saved_by_two"]
 
     def assert_close(self, weights, other):
@@ -54,6 +58,15 @@ class StrategiesTest(unittest.TestCase):
     def test_the_chief_alone_has_the_state_of_a_parameter_server(self):
         self.assertEqual(4, self.left["parameter_server"]["state"])
         self.assertEqual(0, self.right["parameter_server"]["state"])
+        self.assertEqual(0, self.resumed[1]["parameter_server"]["state"])
+
+    def test_ranks_with_gradients_of_other_weights_stay_one_net(self):
+        left, right = self.heads
+        for name, (first, last) in left.items():
+            self.assertEqual(last["weights"], right[name][1]["weights"], name)
+            for weight in ("left.weight", "right.weight"):
+                moved = torch.tensor(last["weights"][weight]) - torch.tensor(first["weights"][weight])
+                self.assertGreater(moved.abs().min().item(), 1e-4, f"{name}: {weight}")
 
     def test_resumed_equals_uninterrupted_to_the_last_bit(self):
         for rank in self.resumed:
@@ -64,6 +77,30 @@ class StrategiesTest(unittest.TestCase):
         uuid = self.saved[0]["uuid"]
         one = strategy_scenarios.sharded_ended_by_one(self.folder.name, uuid)
         self.assert_close(one["weights"], strategy_scenarios.adam_whole()["weights"])
+
+
+class ZeroRedundancyOptimizer(torch.optim.SGD):
+    """By its name alone; the real one needs other ranks."""
+
+
+class StepsAnother(NetTrial):
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        self.context.step_optimizer(torch.optim.SGD(self.net.parameters(), 0.1))
+
+
+class WrapTest(unittest.TestCase):
+    def test_one_whose_ranks_step_together_goes_with_allreduce(self):
+        optimizer = ZeroRedundancyOptimizer([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
+        two = types.SimpleNamespace(size=2)
+        told = _optimizations.Optimizations(shard_optimizer=True)
+        self.assertIs(optimizer, _strategy.shard(optimizer, two, told))
+        told = _optimizations.Optimizations(strategy="parameter_server")
+        with self.assertRaisesRegex(ValueError, "goes with .* allreduce, not parameter_server"):
+            _strategy.shard(optimizer, two, told)
+
+    def test_what_is_stepped_is_what_wrapping_gave(self):
+        with self.assertRaisesRegex(ValueError, "what wrap_optimizer.. returned"):
+            run(StepsAnother, max_length=dp.Batch(1), optimizations={"shard_optimizer": True})
 
 
 class ReadTest(unittest.TestCase):

@@ -34,6 +34,37 @@ class ClippedTrial(NetTrial):
         return {"loss": loss}
 
 
+class HeadsTrial(NetTrial):
+    """Each rank uses a head of its own, and keeps a mean of what it saw, which no gradient moves."""
+
+    def __init__(self, context):
+        self.context = context
+        heads = {"left": torch.nn.Linear(4, 1), "right": torch.nn.Linear(4, 1)}
+        net = torch.nn.ModuleDict(heads)
+        net.register_parameter("mean", torch.nn.Parameter(torch.zeros(4), requires_grad=False))
+        self.net = context.wrap_model(net)
+        self.sgd = context.wrap_optimizer(torch.optim.Adam(net.parameters(), 0.01))
+
+    def loss(self, batch):
+        head = self.net["right" if self.context.distributed.rank else "left"]
+        return torch.mean((head(batch[0]) - batch[1]) ** 2)
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        self.net.mean.data.lerp_(batch[0].mean(0), 0.1)
+        return super().train_batch(batch, epoch_idx, batch_idx)
+
+
+def heads(_storage=None):
+    """By name, after one batch and after some: what ranks differ in."""
+    told = {}
+    for name in ("parameter_server", "local_sgd", "async"):
+        options = dict(optimizations={"strategy": name, "local_sgd_steps": 2})
+        told[name] = [
+            _of(run(HeadsTrial, max_length=dp.Batch(length), **options)) for length in (1, 7)
+        ]
+    return told
+
+
 def strategies(_storage=None):
     """By name, of the same 50 batches."""
     return {
@@ -67,7 +98,11 @@ def resumed_strategies(storage):
         whole = run(NoisyTrial, **options)
         first = run(NoisyTrial, storage=folder, preempt_at=8, **options)
         second = run(NoisyTrial, storage=folder, latest_checkpoint=first.last_uuid, **options)
-        told[name] = {"whole": _of(whole)["weights"], "resumed": _of(second)["weights"]}
+        told[name] = {
+            "whole": _of(whole)["weights"],
+            "resumed": _of(second)["weights"],
+            "state": _of(second)["state"],
+        }
     return told
 
 
