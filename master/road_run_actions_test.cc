@@ -1,4 +1,5 @@
 // What is done with many runs at once: each by itself, with its own result.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,14 @@ TEST_F(RunActionsRoadTest, EachRunHasItsOwnResult) {
   EXPECT_THAT(paused[2], IsEmpty());
   EXPECT_EQ(Get(1).state(), api::Experiment::STATE_PAUSED);
   EXPECT_EQ(Get(2).state(), api::Experiment::STATE_PAUSED);
+  world_.audit().Flush();
+  std::map<std::string, std::string> audited;
+  for (const auto& record : *world_.store().audit().ListAudit({})) {
+    if (record.method.ends_with(".PauseRuns")) audited[record.target] = record.code;
+  }
+  EXPECT_EQ(audited["run 1"], "OK");
+  EXPECT_EQ(audited["run 2"], "OK");
+  EXPECT_EQ(audited["run 99"], "NOT_FOUND");
   EXPECT_THAT(Do(&Stub::ResumeRuns, Of<api::ResumeRunsRequest>({first}))[0], IsEmpty());
   EXPECT_EQ(Get(1).state(), api::Experiment::STATE_QUEUED);
 }

@@ -103,6 +103,16 @@ void NoteAudit(const Edge& edge, std::string_view method, const CallHead& head,
   edge.audit->Note(std::move(record));
 }
 
+void NoteChange(const Edge& edge, std::string_view method, const CallHead& head,
+                const auth::Principal& caller, const std::string& target,
+                const absl::Status& status) {
+  NoteAudit(edge, method, head, caller, target, status);
+  DET_LOG(INFO) << "change" << base::Field("method", method)
+                << base::Field("caller", NameOf(caller)) << base::Field("peer", head.peer)
+                << base::Field("target", target) << base::Field("request_id", head.request_id)
+                << base::Field("code", absl::StatusCodeToString(status.code()));
+}
+
 // Whether it makes something, so that doing it twice makes two.
 bool IsCreate(std::string_view method) {
   const size_t dot = method.rfind('.');
@@ -129,7 +139,7 @@ struct Call {
     reactor->Finish(ToGrpc(status));
   }
 };
-using Work = absl::AnyInvocable<void(const auth::Principal& principal, Done done)>;
+using Work = absl::AnyInvocable<void(std::shared_ptr<Call> call, Done done)>;
 
 // Whether the work is to be done; else the call is finished.
 bool BeginOnce(Call& call) {
@@ -182,16 +192,21 @@ grpc::ServerUnaryReactor* Run(const Edge& edge, grpc::CallbackServerContext* con
       return call->Finish(call->principal.status());
     }
     if (!BeginOnce(*call)) return;
-    const auth::Principal& principal = *call->principal;
-    work(principal, [call](const absl::Status& status) { End(call, status); });
+    work(call, [call](const absl::Status& status) { End(call, status); });
   });
   return reactor;
 }
 
+Work Knowing(absl::AnyInvocable<void(const auth::Principal& principal, Done done)> work) {
+  return [work = std::move(work)](const std::shared_ptr<Call>& call, Done done) mutable {
+    work(*call->principal, std::move(done));
+  };
+}
+
 // As work that tells its end.
 Work Telling(absl::AnyInvocable<absl::Status(const auth::Principal& principal)> work) {
-  return [work = std::move(work)](const auth::Principal& principal, Done done) mutable {
-    done(work(principal));
+  return [work = std::move(work)](const std::shared_ptr<Call>& call, Done done) mutable {
+    done(work(*call->principal));
   };
 }
 
@@ -234,19 +249,27 @@ void NoteEnd(const Edge& edge, std::string_view method, const CallHead& head,
   // Those over the limit are too many to be worth a record each.
   if (!needs.changes() || OnlyAsks(request) || absl::IsResourceExhausted(status)) return;
   const auth::Principal caller = CallerOf(edge, head, principal);
-  const std::string target = TargetOf(needs, request);
-  NoteAudit(edge, method, head, caller, target, status);
-  DET_LOG(INFO) << "change" << base::Field("method", method)
-                << base::Field("caller", NameOf(caller)) << base::Field("peer", head.peer)
-                << base::Field("target", target) << base::Field("request_id", head.request_id)
-                << base::Field("code", absl::StatusCodeToString(status.code()));
+  NoteChange(edge, method, head, caller, TargetOf(needs, request), status);
 }
 
 grpc::ServerUnaryReactor* Unary(
     const Edge& edge, grpc::CallbackServerContext* context,
     const google::protobuf::Message* request, std::string_view method,
     absl::AnyInvocable<void(const auth::Principal& principal, Done done)> work) {
-  return Run(edge, context, request, nullptr, method, std::move(work));
+  return Run(edge, context, request, nullptr, method, Knowing(std::move(work)));
+}
+
+grpc::ServerUnaryReactor* UnaryOfParts(
+    const Edge& edge, grpc::CallbackServerContext* context,
+    const google::protobuf::Message* request, std::string_view method,
+    absl::AnyInvocable<void(const auth::Principal& principal, NotePart note, Done done)> work) {
+  return Run(edge, context, request, nullptr, method,
+             [work = std::move(work)](const std::shared_ptr<Call>& call, Done done) mutable {
+               const NotePart note = [call](const std::string& target, const absl::Status& status) {
+                 NoteChange(call->edge, call->method, call->head, *call->principal, target, status);
+               };
+               work(*call->principal, note, std::move(done));
+             });
 }
 
 grpc::ServerUnaryReactor* UnaryNow(
@@ -261,7 +284,7 @@ grpc::ServerUnaryReactor* UnaryOnce(
     const google::protobuf::Message* request, google::protobuf::Message* response,
     std::string_view method,
     absl::AnyInvocable<void(const auth::Principal& principal, Done done)> work) {
-  return Run(edge, context, request, response, method, std::move(work));
+  return Run(edge, context, request, response, method, Knowing(std::move(work)));
 }
 
 grpc::ServerUnaryReactor* UnaryOnceNow(

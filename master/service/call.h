@@ -5,6 +5,7 @@
 #ifndef MASTER_SERVICE_CALL_H_
 #define MASTER_SERVICE_CALL_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,7 +56,15 @@ grpc::ServerUnaryReactor* Unary(
     const google::protobuf::Message* request, std::string_view method,
     absl::AnyInvocable<void(const auth::Principal& principal, Done done)> work);
 
-// The same for work that has ended when it returns.
+// Tells the log and the audit what became of a part of the call: "run 7". Before the call's `done`.
+using NotePart = std::function<void(const std::string& target, const absl::Status& status)>;
+// As Unary(), for what does something to many, each by itself.
+grpc::ServerUnaryReactor* UnaryOfParts(
+    const Edge& edge, grpc::CallbackServerContext* context,
+    const google::protobuf::Message* request, std::string_view method,
+    absl::AnyInvocable<void(const auth::Principal& principal, NotePart note, Done done)> work);
+
+// As Unary(), for work that has ended when it returns.
 grpc::ServerUnaryReactor* UnaryNow(
     const Edge& edge, grpc::CallbackServerContext* context,
     const google::protobuf::Message* request, std::string_view method,

@@ -5,6 +5,12 @@
 namespace det::service {
 
 MetricCursor::MetricCursor(store::Store& store, model::TrialId trial, const std::string& group,
+                           bool descending)
+    : store_(store),
+      query_{.trials = {trial}, .group = group, .descending = descending, .limit = kMetricPortion} {
+}
+
+MetricCursor::MetricCursor(store::Store& store, model::TrialId trial, const std::string& group,
                            int64_t after_steps)
     : store_(store),
       query_{.trials = {trial},

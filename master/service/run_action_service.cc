@@ -41,6 +41,7 @@ struct Batch {
   int32_t project = 0;  // 0: wherever they lie
   std::vector<int32_t> runs;
   absl::AnyInvocable<void(const experiment::Trial& run, Done done)> act;
+  NotePart note;
   Results* results = nullptr;
   Done done;
   size_t next = 0;
@@ -132,20 +133,21 @@ class RunActionService final : public Service {
   template <class Request, class Response, class Act>
   Reactor* ForEach(Context* context, std::string_view method, Subject subject,
                    const Request* request, Response* response, Act act) {
-    return Unary(edge_, context, request, method,
-                 [this, method, subject, request, response, act = std::move(act)](
-                     const auth::Principal& caller, Done done) mutable {
-                   auto runs = Choose(*request, caller);
-                   if (!runs.ok()) return done(runs.status());
-                   GoOn(std::make_shared<Batch>(Batch{.method = method,
-                                                      .subject = subject,
-                                                      .caller = caller,
-                                                      .project = ProjectOf(*request),
-                                                      .runs = *std::move(runs),
-                                                      .act = std::move(act),
-                                                      .results = response->mutable_results(),
-                                                      .done = std::move(done)}));
-                 });
+    return UnaryOfParts(edge_, context, request, method,
+                        [this, method, subject, request, response, act = std::move(act)](
+                            const auth::Principal& caller, NotePart note, Done done) mutable {
+                          auto runs = Choose(*request, caller);
+                          if (!runs.ok()) return done(runs.status());
+                          GoOn(std::make_shared<Batch>(Batch{.method = method,
+                                                             .subject = subject,
+                                                             .caller = caller,
+                                                             .project = ProjectOf(*request),
+                                                             .runs = *std::move(runs),
+                                                             .act = std::move(act),
+                                                             .note = std::move(note),
+                                                             .results = response->mutable_results(),
+                                                             .done = std::move(done)}));
+                        });
   }
 
   // Those that the request names, or that its filter finds.
@@ -188,6 +190,7 @@ class RunActionService final : public Service {
       api::RunActionResult& result = *batch->results->Add();
       result.set_id(id);
       if (!status.ok()) result.set_error(std::string(status.message()));
+      batch->note(absl::StrCat("run ", id), status);
       edge_.pool->Post([this, batch] { GoOn(batch); });
     };
     const absl::StatusOr<experiment::Trial> run = Check(*batch, model::TrialId(id));

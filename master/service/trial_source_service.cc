@@ -8,6 +8,7 @@
 #include "master/service/admission.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
+#include "master/service/metric_cursor.h"
 #include "master/service/service.h"
 #include "master/service/services.h"
 
@@ -17,6 +18,9 @@ namespace {
 namespace api = det::api::v1;
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
+
+// In one message; more would have to be held at once.
+constexpr int kMostReports = 100'000;
 
 class TrialSourceService final : public Service {
  public:
@@ -68,13 +72,25 @@ class TrialSourceService final : public Service {
                                  auth::Where::kTrial, absl::StrCat(record.trial.id.value()));
       if (absl::IsNotFound(seen)) continue;
       DET_RETURN_IF_ERROR(seen);
-      DET_ASSIGN_OR_RETURN(const auto reports,
-                           edge_.store->ListMetrics({record.trial.id}, request.metric_group()));
-      for (const model::MetricReport& report : reports) {
-        *response->add_metrics() = ToProto(report);
-      }
+      DET_RETURN_IF_ERROR(AddReports(record.trial.id, request.metric_group(), response));
     }
     return absl::OkStatus();
+  }
+
+  template <class Response>
+  absl::Status AddReports(model::TrialId trial, const std::string& group, Response* response) {
+    MetricCursor reports(*edge_.store, trial, group);
+    for (;; reports.Pop()) {
+      DET_ASSIGN_OR_RETURN(const model::MetricReport* report, reports.Peek());
+      if (report == nullptr) return absl::OkStatus();
+      if (response->metrics_size() == kMostReports) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("there are more than ", kMostReports,
+                         " reports of trials that start from it; name a metric_group of few, or "
+                         "ask for each trial's metrics, which come in portions"));
+      }
+      *response->add_metrics() = ToProto(*report);
+    }
   }
 
   const Edge& edge_;

@@ -40,7 +40,9 @@ void AddBatches(const model::MetricReport& report, api::MetricsWorkload* out) {
   }
 }
 
-// One kind of workloads, by steps; the portions of it are read as they come.
+bool IsDescending(const Request& request) { return request.order_by() == api::ORDER_BY_DESC; }
+
+// One kind of workloads, by steps or backwards; the portions of it are read as they come.
 class Source {
  public:
   virtual ~Source() = default;
@@ -57,7 +59,7 @@ class ReportSource final : public Source {
       : store_(store),
         request_(request),
         group_(group),
-        cursor_(store, model::TrialId(request.trial_id()), group) {}
+        cursor_(store, model::TrialId(request.trial_id()), group, IsDescending(request)) {}
 
   absl::StatusOr<int64_t> Count() override {
     return store_.CountMetrics(model::TrialId(request_.trial_id()), group_);
@@ -86,11 +88,12 @@ class ReportSource final : public Source {
 
 class CheckpointSource final : public Source {
  public:
-  explicit CheckpointSource(std::vector<store::CheckpointEntry> entries)
+  CheckpointSource(std::vector<store::CheckpointEntry> entries, bool descending)
       : entries_(std::move(entries)) {
     std::stable_sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
       return a.checkpoint.steps_completed < b.checkpoint.steps_completed;
     });
+    if (descending) std::reverse(entries_.begin(), entries_.end());
   }
   absl::StatusOr<int64_t> Count() override { return static_cast<int64_t>(entries_.size()); }
   absl::StatusOr<std::optional<int64_t>> Steps() override {
@@ -117,10 +120,10 @@ absl::StatusOr<std::unique_ptr<Source>> Checkpoints(store::Store& store, const R
     query.states = {model::CheckpointState::kCompleted, model::CheckpointState::kError};
   }
   DET_ASSIGN_OR_RETURN(store::CheckpointPage page, store.ListCheckpoints(query));
-  return std::make_unique<CheckpointSource>(std::move(page.checkpoints));
+  return std::make_unique<CheckpointSource>(std::move(page.checkpoints), IsDescending(request));
 }
 
-// In the order of those of one length: trained, validated, saved.
+// In the order of those of one length: trained, validated, saved; or backwards.
 absl::StatusOr<Sources> Open(store::Store& store, const Request& request) {
   Sources sources;
   for (const char* group : {"training", "validation"}) {
@@ -130,18 +133,20 @@ absl::StatusOr<Sources> Open(store::Store& store, const Request& request) {
   if (Wanted(request.filter(), "checkpoint")) {
     DET_ASSIGN_OR_RETURN(sources.emplace_back(), Checkpoints(store, request));
   }
+  if (IsDescending(request)) std::reverse(sources.begin(), sources.end());
   return sources;
 }
 
 // The source whose next workload is the next of all; null behind the last.
-absl::StatusOr<Source*> First(const Sources& sources) {
+absl::StatusOr<Source*> First(const Sources& sources, bool descending) {
   Source* first = nullptr;
-  int64_t least = 0;
+  int64_t found = 0;
   for (const auto& source : sources) {
     DET_ASSIGN_OR_RETURN(const std::optional<int64_t> steps, source->Steps());
-    if (!steps || (first != nullptr && *steps >= least)) continue;
+    if (!steps) continue;
+    if (first != nullptr && (descending ? *steps <= found : *steps >= found)) continue;
     first = source.get();
-    least = *steps;
+    found = *steps;
   }
   return first;
 }
@@ -158,17 +163,12 @@ absl::Status ListWorkloads(store::Store& store, const Request& request,
     count += more;
   }
   const int total = static_cast<int>(count);
-  store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
-  const bool descending = request.order_by() == api::ORDER_BY_DESC;
-  if (descending) range = {total - range.end, total - range.begin};
+  const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
   for (int i = 0; i < range.end; ++i) {
-    DET_ASSIGN_OR_RETURN(Source * next, First(sources));
+    DET_ASSIGN_OR_RETURN(Source * next, First(sources, IsDescending(request)));
     if (next == nullptr) break;
     if (i >= range.begin) DET_RETURN_IF_ERROR(next->Show(response->add_workloads()));
     next->Pop();
-  }
-  if (descending) {
-    std::reverse(response->mutable_workloads()->begin(), response->mutable_workloads()->end());
   }
   *response->mutable_pagination() =
       ToPagination(request.offset(), request.limit(), response->workloads_size(), total);

@@ -296,18 +296,21 @@ absl::StatusOr<experiment::Allocation> FakeStore::GetAllocation(const model::All
 
 absl::StatusOr<std::vector<model::MetricReport>> FakeStore::ReadMetrics(const MetricQuery& query) {
   const auto is_later = [&query](const model::MetricReport& report) {
-    const auto& after = query.after;
-    return !after || std::tie(report.trial, report.group, report.steps_completed) >
-                         std::tie(after->trial, after->group, after->steps);
+    if (!query.after) return true;
+    const auto place = std::tie(report.trial, report.group, report.steps_completed);
+    const auto after = std::tie(query.after->trial, query.after->group, query.after->steps);
+    return query.descending ? place < after : place > after;
   };
   std::lock_guard lock(database_->mutex);
   std::vector<model::MetricReport> found;
   for (const model::TrialId trial : std::set(query.trials.begin(), query.trials.end())) {
     for (model::MetricReport& report : database_->Metrics(trial, query.group)) {
-      if (query.limit > 0 && found.size() == static_cast<size_t>(query.limit)) return found;
       if (is_later(report)) found.push_back(std::move(report));
     }
   }
+  if (query.descending) std::reverse(found.begin(), found.end());
+  const auto limit = static_cast<size_t>(query.limit);
+  if (limit > 0 && found.size() > limit) found.erase(found.begin() + query.limit, found.end());
   return found;
 }
 

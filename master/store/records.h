@@ -82,7 +82,7 @@ struct TrialPage {
   int total = 0;
 };
 
-// Metrics in portions. A portion begins after the last report of the one before.
+// Metrics in portions. A portion begins after the last report of the one before, in its order.
 struct MetricQuery {
   std::vector<model::TrialId> trials;
   std::string group;  // empty: all groups
@@ -91,7 +91,8 @@ struct MetricQuery {
     std::string group;
     int64_t steps = 0;
   };
-  std::optional<Place> after;  // without: from the first
+  bool descending = false;     // from the last to the first
+  std::optional<Place> after;  // in that order; without: all
   int limit = 0;               // 0: all
 };
 inline MetricQuery::Place PlaceOf(const model::MetricReport& report) {

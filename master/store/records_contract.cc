@@ -70,11 +70,13 @@ TEST_P(StoreContractTest, MetricsAreReadInPortions) {
   const std::vector<model::TrialId> one = {model::TrialId(1)};
   const std::vector<model::TrialId> both = {model::TrialId(1), model::TrialId(2)};
   for (const int limit : {1, 2, 3, 9}) {
-    EXPECT_EQ(read({.trials = both, .group = "", .after = {}, .limit = limit}), all) << limit;
-    EXPECT_THAT(read({.trials = one, .group = "training", .after = {}, .limit = limit}),
+    EXPECT_EQ(read({.trials = both, .group = "", .limit = limit}), all) << limit;
+    EXPECT_THAT(read({.trials = one, .group = "training", .limit = limit}),
                 ElementsAre(all[0], all[1]));
-    EXPECT_THAT(read({.trials = one, .group = "", .after = {}, .limit = limit}),
+    EXPECT_THAT(read({.trials = one, .group = "", .limit = limit}),
                 ElementsAre(all[0], all[1], all[2]));
+    EXPECT_THAT(read({.trials = both, .group = "", .descending = true, .limit = limit}),
+                ElementsAre(all[4], all[3], all[2], all[1], all[0]));
   }
   EXPECT_EQ(*store_->CountMetrics(one[0], "training"), 2);
   EXPECT_EQ(*store_->CountMetrics(one[0], ""), 3);

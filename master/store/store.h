@@ -115,7 +115,7 @@ class Store {
   // mean. Without those that have none.
   virtual absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> MeanRunTimes(
       const std::vector<model::ExperimentId>& experiments, int newest) = 0;
-  // By trial, group, steps; of each the newest run's.
+  // By trial, group, steps, or backwards; of each the newest run's.
   virtual absl::StatusOr<std::vector<model::MetricReport>> ReadMetrics(
       const MetricQuery& query) = 0;
   // All of them at once: for what is known to be little.

@@ -184,23 +184,26 @@ absl::StatusOr<std::vector<model::MetricReport>> SqlStore::ReadMetrics(const Met
   // portion reads no more than it gives.
   const bool one = query.trials.size() == 1;
   Params params = {one ? ToParam(query.trials[0]) : ToArray(query.trials), ToParam(query.group)};
-  std::string where = absl::StrCat(one ? "m.trial = $1::int" : "m.trial = ANY($1::int[])",
-                                   query.group.empty() ? " AND $2::text = ''" : " AND m.group_name = $2");
+  std::string where =
+      absl::StrCat(one ? "m.trial = $1::int" : "m.trial = ANY($1::int[])",
+                   query.group.empty() ? " AND $2::text = ''" : " AND m.group_name = $2");
   if (const auto& after = query.after) {
-    absl::StrAppend(&where, " AND (m.trial, m.group_name, m.steps) > ($3::int, $4, $5::bigint)");
+    absl::StrAppend(&where, " AND (m.trial, m.group_name, m.steps) ", query.descending ? "<" : ">",
+                    " ($3::int, $4, $5::bigint)");
     params.push_back(ToParam(after->trial));
     params.push_back(ToParam(after->group));
     params.push_back(ToParam(after->steps));
   }
+  const char* order = query.descending
+                          ? " ORDER BY m.trial DESC, m.group_name DESC, m.steps DESC, m.run_id DESC"
+                          : " ORDER BY m.trial, m.group_name, m.steps, m.run_id DESC";
   const std::string limit = query.limit > 0 ? absl::StrCat(" LIMIT ", query.limit) : "";
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<Reports> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(
-            absl::StrCat("SELECT DISTINCT ON (m.trial, m.group_name, m.steps) ", kMetricColumns,
-                         " FROM metrics m WHERE ", where,
-                         " ORDER BY m.trial, m.group_name, m.steps, m.run_id DESC", limit),
-            params));
+        connection.Exec(absl::StrCat("SELECT DISTINCT ON (m.trial, m.group_name, m.steps) ",
+                                     kMetricColumns, " FROM metrics m WHERE ", where, order, limit),
+                        params));
     Reports reports;
     reports.reserve(result.rows());
     for (int row = 0; row < result.rows(); ++row) {
