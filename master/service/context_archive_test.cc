@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 
 namespace det::service {
@@ -86,7 +87,7 @@ TEST(ContextArchiveTest, PathsHaveALimit) {
             "context: path " + deep + "b/c: it has 65 parts, the limit is 64");
   EXPECT_TRUE(NormalizeContextPath(std::string(kContextPathLimit, 'x')).ok());
   const auto longer = NormalizeContextPath(std::string(kContextPathLimit + 1, 'x'));
-  EXPECT_TRUE(longer.status().message().ends_with("xx...: 4097 bytes, the limit is 4096"))
+  EXPECT_TRUE(absl::EndsWith(longer.status().message(), "xx...: 4097 bytes, the limit is 4096"))
       << longer.status();
 }
 
