@@ -130,6 +130,18 @@ describe("the page", () => {
     );
   });
 
+  it("asks for the next rows before they are seen, and for no more", async () => {
+    const pagination = { total: 1000 };
+    show("/experiments", { ...experiments.answer, pagination });
+    await screen.findByRole("link", { name: "mnist-random" });
+    const offsets = () =>
+      asked
+        .filter(({ path }) => path.endsWith("/experiments-search"))
+        .map(({ body }) => (JSON.parse(body) as { offset: number }).offset);
+    await vi.waitFor(() => expect(offsets()).toContain(100));
+    expect(offsets()).toEqual([0, 100]);
+  });
+
   it("says where a filter is wrong", async () => {
     show("/experiments");
     await screen.findByRole("link", { name: "mnist-random" });

@@ -1,9 +1,11 @@
+import { useCallback, useEffect } from "react";
 import {
+  queryOptions,
   skipToken,
   useQueries,
   useQuery,
+  useQueryClient,
   type QueryFunctionContext,
-  type UseQueryOptions,
 } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
 import type { Kind, Row } from "./rows";
@@ -80,22 +82,27 @@ function readPage(search: Search, needsRuns: boolean, page: number, signal: Abor
 }
 
 /**
- * A window of a search's rows. Pages near the ones that are shown are fetched as they are needed, and
- * forgotten soon after.
+ * A window of a search's rows. Pages are fetched as they come near to what is shown, so that who
+ * scrolls finds them there, and forgotten soon after.
  *
  * @param search without it there are no rows.
  * @param needsRuns also reads the best runs of experiments: their metrics and metadata are columns.
  */
 export function useRows(search: Search | undefined, needsRuns: boolean, from: number, to: number) {
   const { kind, projectId } = search ?? {};
-  const optionsOf = (page: number): UseQueryOptions<Page> => ({
-    queryKey: [...ROWS_KEY, kind, projectId, search, needsRuns, page],
-    gcTime: 30_000,
-    staleTime: 10_000,
-    queryFn: search
-      ? ({ signal }: QueryFunctionContext) => readPage(search, needsRuns, page, signal)
-      : skipToken,
-  });
+  const client = useQueryClient();
+  const optionsOf = useCallback(
+    (page: number) =>
+      queryOptions<Page>({
+        queryKey: [...ROWS_KEY, kind, projectId, search, needsRuns, page],
+        gcTime: 30_000,
+        staleTime: 10_000,
+        queryFn: search
+          ? ({ signal }: QueryFunctionContext) => readPage(search, needsRuns, page, signal)
+          : skipToken,
+      }),
+    [kind, projectId, search, needsRuns],
+  );
   // The first page says how many there are; while another search is read, the last one's stays, unless
   // that was of other things: its rows would be taken for these.
   const first = useQuery({
@@ -105,10 +112,14 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
   });
   const total = first.data?.total ?? 0;
   const pages: number[] = [];
+  const foremost = Math.floor(Math.max(0, from) / PAGE);
   const last = Math.floor(Math.max(0, Math.min(to, total) - 1) / PAGE);
-  for (let page = Math.floor(Math.max(0, from) / PAGE); page <= last; page++)
-    if (page > 0) pages.push(page);
+  for (let page = foremost; page <= last; page++) if (page > 0) pages.push(page);
   const others = useQueries({ queries: pages.map(optionsOf) });
+  useEffect(() => {
+    for (const page of [last + 1, foremost - 1])
+      if (page > 0 && page * PAGE < total) void client.prefetchQuery(optionsOf(page));
+  }, [client, optionsOf, foremost, last, total]);
   const rowAt = (index: number): Row | undefined => {
     const page = Math.floor(index / PAGE);
     const data = page === 0 ? first.data : others[pages.indexOf(page)]?.data;
