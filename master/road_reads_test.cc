@@ -126,6 +126,34 @@ TEST_F(ReadsRoadTest, MetricsComeInPortions) {
   EXPECT_EQ(batches.batches(kReports - 1), kReports);
 }
 
+TEST_F(ReadsRoadTest, CurvesComeAsPointsOrAsColumns) {
+  const int trial = Get(Create()).trial_ids(0);
+  Report(trial, "validation", 3);
+  model::MetricReport nothing = store::MakeReport(trial, "validation", 4, 1);
+  const std::string metric = nothing.metrics.AsObject()->begin()->first;
+  nothing.metrics = model::Value::Object{{metric, "NaN"}};
+  ASSERT_TRUE(world_.store().AddMetrics({nothing}).ok());
+  const auto runs = api::RunService::NewStub(world_.channel());
+  api::TrialsSampleRequest request;
+  request.set_experiment_id(1);
+  request.set_metric_name(metric);
+  request.set_group("validation");
+  for (const bool as_columns : {false, true}) {
+    request.set_as_columns(as_columns);
+    As context("user");
+    const auto stream = runs->TrialsSample(&context, request);
+    api::TrialsSampleResponse sample;
+    ASSERT_TRUE(stream->Read(&sample));
+    ASSERT_EQ(sample.trials_size(), 1);
+    EXPECT_EQ(sample.trials(0).data_size(), as_columns ? 0 : 4);
+    EXPECT_EQ(sample.trials(0).has_columns(), as_columns);
+    if (!as_columns) continue;
+    const api::CurveColumns& columns = sample.trials(0).columns();
+    EXPECT_THAT(columns.batches(), ElementsAre(1, 2, 3, 4));
+    EXPECT_THAT(columns.values(), ElementsAre(0.125, 0.25, 0.375, testing::IsNan()));
+  }
+}
+
 TEST_F(ReadsRoadTest, WorkloadsAreAWindowOfAllInEitherOrder) {
   const int trial = Get(Create()).trial_ids(0);
   Report(trial, "training", kReports);

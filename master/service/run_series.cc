@@ -1,6 +1,7 @@
 #include "master/service/run_series.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -59,9 +60,16 @@ api::DataPoint ToPoint(const model::MetricReport& report, const Names& names) {
   return point;
 }
 
+void AddToColumns(const model::MetricReport& report, const std::string& metric,
+                  api::CurveColumns* out) {
+  out->add_batches(static_cast<int32_t>(report.steps_completed));
+  out->add_values(store::MetricNumber(report.metrics, metric)
+                      .value_or(std::numeric_limits<double>::quiet_NaN()));
+}
+
 // What has one of the metrics (empty: any), thinned out by the first of them.
-std::vector<api::DataPoint> ToCurve(const Reports& reports, const Names& names, int begin, int end,
-                                    int most) {
+std::vector<const model::MetricReport*> Choose(const Reports& reports, const Names& names,
+                                               int begin, int end, int most) {
   std::vector<const model::MetricReport*> asked;
   std::vector<double> heights;
   for (const model::MetricReport& report : reports) {
@@ -76,9 +84,9 @@ std::vector<api::DataPoint> ToCurve(const Reports& reports, const Names& names, 
     asked.push_back(&report);
     heights.push_back(store::MetricNumber(report.metrics, first).value_or(0));
   }
-  std::vector<api::DataPoint> curve;
+  std::vector<const model::MetricReport*> curve;
   for (const size_t i : Thin(heights, static_cast<size_t>(most > 0 ? most : kPoints))) {
-    curve.push_back(ToPoint(*asked[i], names));
+    curve.push_back(asked[i]);
   }
   return curve;
 }
@@ -203,9 +211,14 @@ absl::StatusOr<api::TrialsSampleResponse> ReadSample(store::Store& store,
     auto& trial = *response.add_trials();
     trial.set_trial_id(each.trial.id.value());
     *trial.mutable_hparams() = ToStruct(each.trial.hparams);
-    for (api::DataPoint& point : ToCurve(reports, names, request.start_batches(),
-                                         request.end_batches(), request.max_datapoints())) {
-      *trial.add_data() = std::move(point);
+    for (const model::MetricReport* report :
+         Choose(reports, names, request.start_batches(), request.end_batches(),
+                request.max_datapoints())) {
+      if (request.as_columns()) {
+        AddToColumns(*report, request.metric_name(), trial.mutable_columns());
+      } else {
+        *trial.add_data() = ToPoint(*report, names);
+      }
     }
     response.add_promoted_trials(each.trial.id.value());
   }
@@ -232,9 +245,10 @@ absl::Status Compare(store::Store& store, const api::CompareTrialsRequest& reque
       api::DownsampledMetrics& metrics = *out.add_metrics();
       metrics.set_group(group);
       metrics.set_type(TypeOf(group));
-      for (api::DataPoint& point : ToCurve(reports, names, request.start_batches(),
-                                           request.end_batches(), request.max_datapoints())) {
-        *metrics.add_data() = std::move(point);
+      for (const model::MetricReport* report :
+           Choose(reports, names, request.start_batches(), request.end_batches(),
+                  request.max_datapoints())) {
+        *metrics.add_data() = ToPoint(*report, names);
       }
     }
   }

@@ -11,18 +11,14 @@ export function hparamsText(hparams: Record<string, unknown> | undefined): strin
     .join(", ");
 }
 
-/** The sampled trials as curves over batches. */
-export function toSeries(trials: readonly Trial[], metric: string): Series[] {
+/** The sampled trials, asked for as columns, as curves over batches. */
+export function toSeries(trials: readonly Trial[]): Series[] {
   return trials.map((trial, rank) => {
-    const data = trial.data ?? [];
-    const x = new Float64Array(data.length);
-    const y = new Float64Array(data.length);
-    for (const [i, point] of data.entries()) {
-      const value = (point.values as Record<string, unknown> | undefined)?.[metric];
-      x[i] = point.batches ?? 0;
-      y[i] = typeof value === "number" ? value : NaN;
-    }
-    return { id: String(trial.trialId ?? 0), label: `trial ${trial.trialId ?? 0}`, x, y, rank };
+    const { batches = [], values = [] } = trial.columns ?? {};
+    // What is not finite comes as a text; there is nothing to draw.
+    const y = Float64Array.from(values, (value) => (typeof value === "number" ? value : NaN));
+    const id = trial.trialId ?? 0;
+    return { id: String(id), label: `trial ${id}`, x: Float64Array.from(batches), y, rank };
   });
 }
 

@@ -70,11 +70,8 @@ it("offers what a state allows", () => {
 
 it("makes curves of sampled trials, with gaps where a value is no number", () => {
   const [trial] = sample.answer.trials;
-  const data = [
-    like<Message["DataPoint"]>(trial?.data[0], { batches: 1, values: { loss: 2 } as never }),
-    like<Message["DataPoint"]>(trial?.data[0], { batches: 2, values: { loss: "NaN" } as never }),
-  ];
-  const [series] = toSeries([like(trial, { trialId: 7, data })], "loss");
+  const columns = like(trial?.columns, { batches: [1, 2], values: [2, "NaN"] as never });
+  const [series] = toSeries([like(trial, { trialId: 7, columns })]);
   expect(series).toMatchObject({ id: "7", label: "trial 7", rank: 0 });
   expect([...(series ? Array.from(series.y) : [])]).toEqual([2, NaN]);
   expect(hparamsText({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123456, opt "sgd"');

@@ -83,10 +83,11 @@ export function useCurves(id: number, metric: Metric | undefined) {
         group: metric?.group,
         maxTrials: 500,
         maxDatapoints: 1000,
+        asColumns: true,
       });
       const path = `/api/v1/experiments/${id}/metrics-stream/trials-sample?${query}`;
       const [sample] = await readLines<Message["TrialsSampleResponse"]>(path, signal);
-      return toSeries(sample?.trials ?? [], metric?.name ?? "");
+      return toSeries(sample?.trials ?? []);
     },
     // What was there is compared by nothing: that would cost more than drawing it.
     structuralSharing: false,
