@@ -32,12 +32,14 @@ absl::StatusOr<Reports> ReadReports(Connection& connection, const std::string& w
   return reports;
 }
 
-// One more than all would be too many.
-absl::StatusOr<Reports> ReadWhole(Connection& connection, const CurveQuery& query) {
+// So many are read without a look at what is known of them.
+constexpr int kFewReports = 1024;
+
+// Of more than `most` one more, which tells it.
+absl::StatusOr<Reports> ReadFirst(Connection& connection, const CurveQuery& query, int most) {
   return ReadReports(
       connection,
-      absl::StrCat("m.steps BETWEEN $3 AND $4 ORDER BY m.steps, m.run_id DESC LIMIT ",
-                   kWholeCurve + 1),
+      absl::StrCat("m.steps BETWEEN $3 AND $4 ORDER BY m.steps, m.run_id DESC LIMIT ", most + 1),
       MakeParams(query.trial, query.group, query.first_steps, query.last_steps));
 }
 
@@ -72,6 +74,9 @@ absl::StatusOr<Reports> ReadPeaks(Connection& connection, const CurveQuery& quer
 }  // namespace
 
 absl::StatusOr<Reports> SqlRuns::ReadCurve(const CurveQuery& query) {
+  DET_ASSIGN_OR_RETURN(Reports few,
+                       pool_.Run([&](Connection& c) { return ReadFirst(c, query, kFewReports); }));
+  if (few.size() <= kFewReports) return few;
   DET_ASSIGN_OR_RETURN(const Peaks peaks,
                        pool_.Run([&](Connection& c) { return FindPeaks(c, query); }));
   const bool asks_all = query.first_steps <= 0 && query.last_steps == CurveQuery().last_steps;
@@ -79,7 +84,7 @@ absl::StatusOr<Reports> SqlRuns::ReadCurve(const CurveQuery& query) {
     return pool_.Run([&](Connection& c) { return ReadPeaks(c, query, peaks.metric); });
   }
   DET_ASSIGN_OR_RETURN(Reports whole,
-                       pool_.Run([&](Connection& c) { return ReadWhole(c, query); }));
+                       pool_.Run([&](Connection& c) { return ReadFirst(c, query, kWholeCurve); }));
   if (whole.size() <= kWholeCurve) return whole;
   if (!peaks.made && !peaks.metric.empty()) {
     // Of a trial that reported before there were peaks: once.
