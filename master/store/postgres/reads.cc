@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
@@ -92,6 +93,54 @@ const char* KeyOf(ExperimentQuery::Sort sort) {
   return "e.id";
 }
 
+// A question for experiments, with nothing in it that was not asked: of all of a project the count
+// is then read from an index.
+struct Asked {
+  std::string tables = "experiments e";
+  std::string where;
+  Params params;
+
+  // `clause` has "$?" for the parameter.
+  void Add(const char* clause, Param param) {
+    params.push_back(std::move(param));
+    absl::StrAppend(&where, where.empty() ? " WHERE " : " AND ",
+                    absl::StrReplaceAll(clause, {{"$?", absl::StrCat("$", params.size())}}));
+  }
+};
+
+Asked ToAsked(const ExperimentQuery& query) {
+  Asked asked;
+  if (query.visible) absl::StrAppend(&asked.tables, " LEFT JOIN projects p ON p.id = e.project");
+  if (!query.usernames.empty() || query.sort == ExperimentQuery::Sort::kUser) {
+    absl::StrAppend(&asked.tables, " LEFT JOIN users u ON u.id = e.owner");
+  }
+  asked.where = query.states.empty() ? " WHERE e.state <> 'DELETED'" : "";
+  if (!query.states.empty()) asked.Add("e.state = ANY($?::text[])", ToStateFilter(query.states));
+  if (!query.ids.empty()) asked.Add("e.id = ANY($?::int[])", ToArray(query.ids));
+  if (query.project != 0) asked.Add("e.project = $?::int", ToParam(query.project));
+  if (query.visible) {
+    asked.Add("coalesce(p.workspace, 1) = ANY($?::int[])", ToArray(*query.visible));
+  }
+  if (query.archived) asked.Add("e.archived = $?::boolean", ToParam(query.archived));
+  if (!query.name.empty()) {
+    asked.Add("strpos(lower(e.name), lower($?::text)) > 0", ToParam(query.name));
+  }
+  if (!query.description.empty()) {
+    asked.Add("strpos(lower(e.description), lower($?::text)) > 0", ToParam(query.description));
+  }
+  if (!query.request_id.empty()) asked.Add("e.request_id = $?::text", ToParam(query.request_id));
+  if (!query.labels.empty()) {
+    model::Value::List labels;
+    for (const std::string& label : query.labels) labels.emplace_back(label);
+    asked.Add("e.labels @> $?::jsonb", ToParam(model::Value(labels)));
+  }
+  if (!query.usernames.empty()) {
+    asked.Add("coalesce(u.username, '') = ANY($?::text[])", ToFilter(query.usernames));
+  }
+  if (!query.owner_ids.empty()) asked.Add("e.owner = ANY($?::int[])", ToFilter(query.owner_ids));
+  return asked;
+}
+
 }  // namespace
 
 absl::StatusOr<ExperimentRecord> SqlStore::GetExperiment(model::ExperimentId id) {
@@ -105,42 +154,16 @@ absl::StatusOr<ExperimentRecord> SqlStore::GetExperiment(model::ExperimentId id)
 }
 
 absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& query) {
-  constexpr char kAsked[] =
-      " WHERE ($1 = '' OR strpos(lower(e.name), lower($1)) > 0) "
-      "AND CASE WHEN $2::text[] IS NULL THEN e.state <> 'DELETED' ELSE e.state = ANY($2) END "
-      "AND ($3::text[] IS NULL OR coalesce(u.username, '') = ANY($3)) "
-      "AND ($4::text IS NULL OR e.request_id = $4) "
-      "AND ($5::boolean IS NULL OR e.archived = $5) "
-      "AND ($6 = '' OR strpos(lower(e.description), lower($6)) > 0) "
-      "AND ($7::jsonb IS NULL OR e.labels @> $7) AND ($8::int[] IS NULL OR e.owner = ANY($8)) "
-      "AND ($9::int = 0 OR e.project = $9) "
-      "AND ($10::int[] IS NULL OR coalesce(p.workspace, 1) = ANY($10))";
-  model::Value::List labels;
-  for (const std::string& label : query.labels) labels.emplace_back(label);
-  const std::string where =
-      absl::StrCat(kAsked, query.ids.empty() ? "" : " AND e.id = ANY($11::int[])");
-  Params params = {ToParam(query.name),
-                   ToStateFilter(query.states),
-                   ToFilter(query.usernames),
-                   query.request_id.empty() ? Param{} : ToParam(query.request_id),
-                   ToParam(query.archived),
-                   ToParam(query.description),
-                   labels.empty() ? Param{} : ToParam(model::Value(labels)),
-                   ToFilter(query.owner_ids),
-                   ToParam(query.project),
-                   query.visible ? ToArray(*query.visible) : Param{}};
-  if (!query.ids.empty()) params.push_back(ToArray(query.ids));
-  const bool by_trials = query.sort == ExperimentQuery::Sort::kNumTrials;
+  const Asked asked = ToAsked(query);
   // The numbers first: what is summed up of each is then summed up for the page alone.
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(connection,
-                   absl::StrCat("SELECT count(*) FROM ", kExperimentTables, kExperimentMore, where),
-                   absl::StrCat("SELECT e.id FROM ", kExperimentTables, kExperimentMore,
-                                by_trials ? kTrialTotals : "", where,
-                                OrderBy(KeyOf(query.sort), "e.id", query.descending)),
-                   params, query.window));
+        ReadWindow(connection, absl::StrCat("SELECT count(*) FROM ", asked.tables, asked.where),
+                   absl::StrCat("SELECT e.id FROM ", asked.tables,
+                                query.sort == ExperimentQuery::Sort::kNumTrials ? kTrialTotals : "",
+                                asked.where, OrderBy(KeyOf(query.sort), "e.id", query.descending)),
+                   asked.params, query.window));
     std::vector<int64_t> ids;
     for (int row = 0; row < window.rows.rows(); ++row) ids.push_back(window.rows.Int(row, 0));
     ExperimentPage page;

@@ -150,8 +150,7 @@ const char kAllocationColumns[] =
     "a.exit_reason, a.exit_message, a.exit_code, micros(a.queued_at), micros(a.started_at), "
     "micros(a.ended_at), a.resource_pool, a.max_slots, a.fraction, a.granted, micros(a.saved_at)";
 
-const char kRankingMetric[] =
-    "coalesce(e.config #>> '{searcher,metric,0,name}', e.config #>> '{searcher,metric}')";
+const char kRankingMetric[] = "e.ranking_metric";
 const char kMetricColumns[] =
     "m.trial, m.run_id, m.group_name, m.steps, micros(m.time), m.metrics, m.batch";
 

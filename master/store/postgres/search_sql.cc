@@ -339,7 +339,7 @@ class Writer {
       case Field::kNumTrials:
         return Of(kTrials, "n.trials");
       case Field::kSearcherType:
-        return Of(kExperiment, "((e.config #>> '{searcher,name}') COLLATE \"C\")");
+        return Of(kExperiment, "(e.searcher_name COLLATE \"C\")");
       case Field::kSearcherMetric:
         return Of(kExperiment, RankingMetric());
       case Field::kResourcePool:
@@ -353,7 +353,7 @@ class Writer {
       case Field::kParentArchived:
         return Of(kProject, "coalesce(p.archived OR w.archived, false)");
       case Field::kIsMultitrial:
-        return Of(kExperiment, "((e.config #>> '{searcher,name}') <> 'single')");
+        return Of(kExperiment, "(e.searcher_name <> 'single')");
       default:
         return "NULL::text";
     }

@@ -19,7 +19,7 @@ constexpr char kProjects[] =
     "AND ($2::int[] IS NULL OR workspace = ANY($2))";
 
 constexpr char kMore[] = R"sql(
-, e.name, e.description, e.labels, e.owner, e.config #>> '{searcher,name}',
+, e.name, e.description, e.labels, e.owner, e.searcher_name,
   $METRIC, e.forked_from, e.resource_pool, e.progress, e.archived,
   e.project, coalesce(p.name, ''), coalesce(p.key, ''), coalesce(p.workspace, 1),
   coalesce(w.name, ''), coalesce(p.archived OR w.archived, false), k.number, k.size, d.metadata

@@ -26,9 +26,10 @@ constexpr char kColumns[] =
 constexpr char kCounts[] = R"sql(
 LEFT JOIN (SELECT workspace, count(*) AS projects FROM projects GROUP BY workspace) c
   ON c.workspace = w.id
-LEFT JOIN (SELECT p.workspace, count(*) AS experiments
-  FROM projects p JOIN experiments e ON e.project = p.id
-  WHERE e.state <> 'DELETED' GROUP BY p.workspace) x ON x.workspace = w.id)sql";
+LEFT JOIN (SELECT p.workspace, sum(e.number)::bigint AS experiments
+  FROM projects p JOIN (SELECT project, count(*) AS number FROM experiments
+    WHERE state <> 'DELETED' GROUP BY project) e ON e.project = p.id
+  GROUP BY p.workspace) x ON x.workspace = w.id)sql";
 constexpr char kWhere[] =
     " WHERE strpos(lower(w.name), lower($2)) > 0 AND ($3::text IS NULL OR w.name = $3) "
     "AND ($4::boolean IS NULL OR w.archived = $4) "

@@ -53,7 +53,7 @@ GROUP BY w.id)sql";
 // Checkpoints with all that an entry holds: the newest run's validation at their step.
 std::string SelectCheckpoints() {
   return absl::StrCat("SELECT ", kCheckpointColumns, ", t.experiment, t.hparams, ", kRankingMetric,
-                      ", e.config #>> '{searcher,smaller_is_better}', v.metrics "
+                      ", e.smaller_is_better, v.metrics "
                       "FROM checkpoints c JOIN trials t ON t.id = c.trial "
                       "JOIN experiments e ON e.id = t.experiment "
                       "LEFT JOIN LATERAL (SELECT m.metrics FROM metrics m WHERE m.trial = c.trial "
@@ -77,17 +77,30 @@ absl::StatusOr<CheckpointEntry> ToCheckpointEntry(const Result& result, int row)
 
 using TrialsById = std::map<model::TrialId, TrialRecord*>;
 
+// The last report of each, by what is summed up of its metrics: a trial may have very many.
+constexpr char kLatestValidations[] = R"sql(
+FROM (SELECT DISTINCT ON (s.trial) s.trial, s.last_run, s.last_steps FROM metric_summaries s
+  WHERE s.trial = ANY($1::int[]) AND s.group_name = 'validation'
+  ORDER BY s.trial, s.last_run DESC, s.last_steps DESC) s
+JOIN metrics m ON m.trial = s.trial AND m.group_name = 'validation' AND m.steps = s.last_steps
+  AND m.run_id = s.last_run)sql";
+// The same of those of which nothing is summed up: they report no numbers, or are not yet.
+constexpr char kUnsummarizedValidations[] = R"sql(
+FROM (SELECT i AS id FROM unnest($1::int[]) i WHERE NOT EXISTS (
+    SELECT FROM metric_summaries s WHERE s.trial = i AND s.group_name = 'validation')) t
+JOIN metrics m ON m.trial = t.id AND m.group_name = 'validation'
+ORDER BY m.trial, m.run_id DESC, m.steps DESC)sql";
+
 absl::Status AddValidations(Connection& connection, const Param& ids, const TrialsById& trials) {
-  DET_ASSIGN_OR_RETURN(
-      const Result latest,
-      connection.Exec(absl::StrCat("SELECT DISTINCT ON (m.trial) ", kMetricColumns,
-                                   " FROM metrics m WHERE m.trial = ANY($1::int[]) "
-                                   "AND m.group_name = 'validation' "
-                                   "ORDER BY m.trial, m.run_id DESC, m.steps DESC"),
-                      {ids}));
-  for (int row = 0; row < latest.rows(); ++row) {
-    DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(latest, row));
-    trials.at(report.trial)->latest_validation = std::move(report);
+  for (const char* from : {kLatestValidations, kUnsummarizedValidations}) {
+    DET_ASSIGN_OR_RETURN(
+        const Result latest,
+        connection.Exec(absl::StrCat("SELECT DISTINCT ON (m.trial) ", kMetricColumns, from),
+                        {ids}));
+    for (int row = 0; row < latest.rows(); ++row) {
+      DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(latest, row));
+      trials.at(report.trial)->latest_validation = std::move(report);
+    }
   }
   DET_ASSIGN_OR_RETURN(
       const Result best,
@@ -114,7 +127,7 @@ absl::Status AddCheckpoints(Connection& connection, const Param& ids, const Tria
   std::map<model::TrialId, bool> smaller_is_better;
   for (int row = 0; row < result.rows(); ++row) {
     DET_ASSIGN_OR_RETURN(CheckpointEntry entry, ToCheckpointEntry(result, row));
-    smaller_is_better[entry.checkpoint.trial] = result.Text(row, kSmallerIsBetterColumn) == "true";
+    smaller_is_better[entry.checkpoint.trial] = result.Bool(row, kSmallerIsBetterColumn);
     entries.push_back(std::move(entry));
   }
   std::map<model::TrialId, std::vector<const CheckpointEntry*>> by_trial;
