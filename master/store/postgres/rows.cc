@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/model/parse/parse.h"
+#include "master/store/postgres/parsed_configs.h"
 
 namespace det::store {
 namespace {
@@ -186,19 +186,21 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
                  policy.trial_best, policy.trial_latest, e.project, e.workspace, workspace, project,
                  name, description, labels);
   DET_RETURN_IF_ERROR(cursor.status());
-  absl::StatusOr<model::ExperimentConfig> parsed = model::ExperimentConfigFromJson(config);
+  static auto& configs = *new ParsedConfigs;
+  const absl::StatusOr<ParsedConfigs::Config> parsed = configs.Parse(config);
   if (!parsed.ok()) {
     return absl::InternalError(absl::StrCat("the configuration of experiment ", ToString(e.id),
                                             " cannot be read: ", parsed.status().message()));
   }
   // What has a column of its own may have changed since.
-  experiment::SetPolicy(parsed->checkpoint_storage, policy);
-  if (workspace) parsed->workspace = *workspace;
-  if (project) parsed->project = *project;
-  parsed->name = std::move(name);
-  parsed->description = std::move(description);
-  parsed->labels = ToTexts(labels);
-  e.config = std::make_shared<const model::ExperimentConfig>(*std::move(parsed));
+  model::ExperimentConfig own = **parsed;
+  experiment::SetPolicy(own.checkpoint_storage, policy);
+  if (workspace) own.workspace = *workspace;
+  if (project) own.project = *project;
+  own.name = std::move(name);
+  own.description = std::move(description);
+  own.labels = ToTexts(labels);
+  e.config = std::make_shared<const model::ExperimentConfig>(std::move(own));
   return e;
 }
 

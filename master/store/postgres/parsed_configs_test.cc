@@ -1,0 +1,41 @@
+#include "master/store/postgres/parsed_configs.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace det::store {
+namespace {
+
+std::string Text(int number) {
+  model::ExperimentConfig config;
+  config.name = absl::StrCat("experiment ", number);
+  return model::ToValue(config).ToJson();
+}
+
+TEST(ParsedConfigsTest, WhatWasReadLatelyIsTheSameObject) {
+  ParsedConfigs configs(4 * Text(1).size());
+  const auto first = *configs.Parse(Text(1));
+  EXPECT_EQ(first->name, "experiment 1");
+  EXPECT_EQ(*configs.Parse(Text(1)), first);
+  for (int i = 2; i <= 5; ++i)
+    EXPECT_EQ((*configs.Parse(Text(i)))->name, absl::StrCat("experiment ", i));
+  EXPECT_EQ(*configs.Parse(Text(1)), first) << "one of those before";
+  for (int i = 6; i <= 20; ++i) ASSERT_TRUE(configs.Parse(Text(i)).ok());
+  EXPECT_NE(*configs.Parse(Text(1)), first) << "forgotten";
+}
+
+TEST(ParsedConfigsTest, WhatCannotBeReadSaysSoEachTime) {
+  ParsedConfigs configs;
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(configs.Parse("{").ok());
+}
+
+TEST(ParsedConfigsTest, OneThatIsLongerThanAllIsNotKept) {
+  ParsedConfigs configs(10);
+  EXPECT_EQ((*configs.Parse(Text(1)))->name, "experiment 1");
+  EXPECT_EQ((*configs.Parse(Text(1)))->name, "experiment 1");
+}
+
+}  // namespace
+}  // namespace det::store
