@@ -157,7 +157,8 @@ class CheckpointService final : public Service {
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       store::CheckpointQuery query = ToQuery(*request);
                       query.trial = model::TrialId(request->id());
-                      DET_ASSIGN_OR_RETURN(const auto trial, edge_.store->GetTrial(*query.trial));
+                      DET_ASSIGN_OR_RETURN(const auto trial,
+                                           edge_.store->GetBareTrial(*query.trial));
                       return List(query, trial.trial.experiment, *request, response);
                     });
   }

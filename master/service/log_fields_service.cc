@@ -61,7 +61,7 @@ class LogFieldsService final : public Service {
         edge_, context, request, "det.api.v1.LogFieldsService.TrialLogsFields",
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<Response>> stream) {
-          Tell(edge_.store->GetTrial(model::TrialId(request.trial_id())), request.follow(),
+          Tell(edge_.store->GetBareTrial(model::TrialId(request.trial_id())), request.follow(),
                std::move(stream));
         });
   }

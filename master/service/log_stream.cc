@@ -32,7 +32,8 @@ absl::StatusOr<LogCursor::Portion> LogCursor::Next() {
   // at before the lines: what is stored by the time a trial is over is all there will be.
   bool over = !question_.follow || question_.query.descending || question_.query.before_id > 0;
   if (!over) {
-    DET_ASSIGN_OR_RETURN(const store::TrialRecord record, edge_.store->GetTrial(question_.trial));
+    DET_ASSIGN_OR_RETURN(const store::TrialRecord record,
+                         edge_.store->GetBareTrial(question_.trial));
     over = model::IsTerminal(record.trial.state);
   }
   store::LogQuery& query = question_.query;

@@ -17,7 +17,8 @@ absl::StatusOr<api::Experiment> Read(const Edge& edge, model::ExperimentId id,
                                      const LiveTrials& live) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge.store->GetExperiment(id));
   api::Experiment out = ToProto(record, live, edge.clock->Now(), /*detail=*/true);
-  DET_ASSIGN_OR_RETURN(const store::TrialPage trials, edge.store->ListTrials({.experiment = id}));
+  DET_ASSIGN_OR_RETURN(const store::TrialPage trials,
+                       edge.store->ListTrials(store::BareTrialsOf(id)));
   for (const store::TrialRecord& trial : trials.trials) {
     out.add_trial_ids(trial.trial.id.value());
   }

@@ -203,7 +203,7 @@ class RunActionService final : public Service {
     const std::string text = absl::StrCat(id.value());
     DET_RETURN_IF_ERROR(edge_.admission->Judge(batch.method, batch.caller, model::Role::kEditor,
                                                auth::Where::kTrial, text));
-    DET_ASSIGN_OR_RETURN(store::TrialRecord run, edge_.store->GetTrial(id));
+    DET_ASSIGN_OR_RETURN(store::TrialRecord run, edge_.store->GetBareTrial(id));
     const model::ExperimentId parent = run.trial.experiment;
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(parent));
     if (batch.project != 0 && record.experiment.project != batch.project) {

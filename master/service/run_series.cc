@@ -106,7 +106,7 @@ absl::StatusOr<Reports> ReadCurve(store::Store& store, model::TrialId trial,
 
 absl::StatusOr<store::TrialPage> TrialsOf(store::Store& store, int experiment) {
   const model::ExperimentId id(experiment);
-  return store.ListTrials({.experiment = id});
+  return store.ListTrials(store::BareTrialsOf(id));
 }
 
 api::MetricType TypeOf(const std::string& group) {
@@ -200,6 +200,7 @@ absl::StatusOr<api::TrialsSampleResponse> ReadSample(store::Store& store,
   query.experiment = id;
   query.sort = store::TrialQuery::Sort::kBestMetric;
   query.descending = !record.experiment.config->searcher.smaller_is_better;
+  query.bare = true;
   query.window.limit =
       std::min(request.max_trials() > 0 ? request.max_trials() : kTrials, kMostTrials);
   DET_ASSIGN_OR_RETURN(const store::TrialPage page, store.ListTrials(query));

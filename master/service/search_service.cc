@@ -114,7 +114,7 @@ absl::Status DescribeRows(const Edge& edge, const store::ExperimentRecord& recor
     each->set_smaller_is_better(objective.smaller_is_better);
   }
   DET_ASSIGN_OR_RETURN(const store::TrialPage page,
-                       edge.store->ListTrials({.experiment = experiment.id}));
+                       edge.store->ListTrials(store::BareTrialsOf(experiment.id)));
   std::map<model::TrialId, model::Hparams> hparams;
   std::vector<model::TrialId> trials;
   for (const store::TrialRecord& trial : page.trials) {

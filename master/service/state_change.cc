@@ -24,7 +24,7 @@ absl::Status JudgeFinished(store::Store& store, model::ExperimentId id, const ch
 
 // The kill of a trial that the cluster has forgotten: it is over, or never was.
 absl::Status JudgeFinished(store::Store& store, model::TrialId id) {
-  DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store.GetTrial(id));
+  DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store.GetBareTrial(id));
   if (record.trial.state == model::TrialState::kCanceled) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("trial ", id.value(), " is ", std::string(model::ToString(record.trial.state)),

@@ -12,7 +12,7 @@ absl::StatusOr<store::TrialRecord> TrialOf(store::Store& store, const std::strin
   const std::vector<std::string> parts = absl::StrSplit(task, '.');
   int trial = 0;
   if (parts.size() == 2 && absl::SimpleAtoi(parts[1], &trial)) {
-    absl::StatusOr<store::TrialRecord> record = store.GetTrial(model::TrialId(trial));
+    absl::StatusOr<store::TrialRecord> record = store.GetBareTrial(model::TrialId(trial));
     if (!record.ok() && !absl::IsNotFound(record.status())) return record;
     if (record.ok() && record->trial.task.value() == task) return record;
   }

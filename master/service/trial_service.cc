@@ -128,7 +128,7 @@ class TrialService final : public Service {
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<api::TrialLogsResponse>> stream) {
           const model::TrialId id(request.trial_id());
-          const auto record = edge_.store->GetTrial(id);
+          const auto record = edge_.store->GetBareTrial(id);
           if (!record.ok()) return stream->Close(record.status());
           ServeLogs<api::TrialLogsResponse>(
               edge_, std::move(stream),

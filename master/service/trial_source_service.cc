@@ -65,6 +65,7 @@ class TrialSourceService final : public Service {
     }
     store::TrialQuery query;
     query.warm_start = id;
+    query.bare = true;
     DET_ASSIGN_OR_RETURN(const store::TrialPage page, edge_.store->ListTrials(query));
     for (const store::TrialRecord& record : page.trials) {
       const absl::Status seen =

@@ -155,7 +155,7 @@ absl::StatusOr<Source*> First(const Sources& sources, bool descending) {
 
 absl::Status ListWorkloads(store::Store& store, const Request& request,
                            api::GetTrialWorkloadsResponse* response) {
-  DET_RETURN_IF_ERROR(store.GetTrial(model::TrialId(request.trial_id())).status());
+  DET_RETURN_IF_ERROR(store.GetBareTrial(model::TrialId(request.trial_id())).status());
   DET_ASSIGN_OR_RETURN(const Sources sources, Open(store, request));
   int64_t count = 0;
   for (const auto& source : sources) {

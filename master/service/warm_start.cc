@@ -55,7 +55,7 @@ absl::StatusOr<std::optional<WarmStart>> FindWarmStart(store::Store& store,
   }
   if (!config.source_trial_id) return std::nullopt;
   const model::TrialId trial(*config.source_trial_id);
-  const auto record = store.GetTrial(trial);
+  const auto record = store.GetBareTrial(trial);
   if (!record.ok()) return InField("source_trial_id", record.status());
   store::CheckpointQuery query;
   query.trial = trial;

@@ -245,7 +245,7 @@ absl::StatusOr<TrialPage> FakeStore::ListTrials(const TrialQuery& query) {
                        : query.ids.empty() ? trial.experiment == query.experiment
                                            : Contains(query.ids, id);
     if (!asked || !Contains(query.states, trial.state)) continue;
-    found.push_back(database_->Record(trial));
+    found.push_back(query.bare ? TrialRecord{.trial = trial} : database_->Record(trial));
   }
   Sort(found, query);
   const int total = static_cast<int>(found.size());

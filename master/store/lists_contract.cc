@@ -132,6 +132,7 @@ TEST_P(StoreContractTest, TrialsAreListedByFilterSortAndWindow) {
   EXPECT_THAT(list({.experiment = id, .sort = Sort::kRestarts}), ElementsAre(2, 4, 1, 3));
   EXPECT_THAT(list({.experiment = id, .states = {model::TrialState::kError}}), ElementsAre(4));
   EXPECT_THAT(list({.experiment = id, .window = {-1, 0}}), ElementsAre(4));
+  EXPECT_THAT(list(BareTrialsOf(id)), ElementsAre(1, 2, 3, 4));
   EXPECT_EQ(store_->ListTrials({.experiment = id, .window = {0, 1}})->total, 4);
   experiment::Trial warm = MakeTrial(9, 2);
   warm.warm_start = model::CheckpointId("c");
@@ -160,6 +161,10 @@ TEST_P(StoreContractTest, ATrialShowsItsBestAndLatest) {
   EXPECT_EQ(record.best_validation, MakeReport(1, "validation", 20, 0.9));
   EXPECT_EQ(record.latest_validation->steps_completed, 40);
   EXPECT_EQ(record.latest_validation->metrics.ToJson(), R"({"accuracy":"NaN"})");
+  const TrialRecord bare = *store_->GetBareTrial(record.trial.id);
+  EXPECT_EQ(bare.trial.task, record.trial.task);
+  EXPECT_FALSE(bare.latest_validation);
+  EXPECT_TRUE(absl::IsNotFound(store_->GetBareTrial(model::TrialId(99)).status()));
   EXPECT_EQ(record.best_checkpoint, MakeCheckpoint("b", 1, 30));
   EXPECT_EQ(record.checkpoint_count, 4);
   EXPECT_EQ(record.checkpoint_size, 4 * 1024);

@@ -75,8 +75,16 @@ struct TrialQuery {
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
+  // The trials alone: no validations and no checkpoints, which cost more than all else.
+  bool bare = false;
   std::vector<model::TrialState> states;
 };
+inline TrialQuery BareTrialsOf(model::ExperimentId experiment) {
+  TrialQuery query;
+  query.experiment = experiment;
+  query.bare = true;
+  return query;
+}
 struct TrialPage {
   std::vector<TrialRecord> trials;
   int total = 0;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -107,6 +108,16 @@ class Store {
   virtual absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) = 0;
   virtual absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) = 0;
   virtual absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) = 0;
+  // Without what TrialQuery::bare leaves out.
+  absl::StatusOr<TrialRecord> GetBareTrial(model::TrialId id) {
+    TrialQuery query;
+    query.ids = {id};
+    query.bare = true;
+    absl::StatusOr<TrialPage> page = ListTrials(query);
+    if (!page.ok()) return page.status();
+    if (page->trials.empty()) return GetTrial(id);  // it says that there is none
+    return std::move(page->trials[0]);
+  }
   // Of a trial, oldest first, terminated ones included.
   virtual absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
       const model::TaskId& task) = 0;

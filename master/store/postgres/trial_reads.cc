@@ -146,7 +146,7 @@ absl::Status AddCheckpoints(Connection& connection, const Param& ids, const Tria
 
 // Records from rows of kTrialColumns.
 absl::StatusOr<std::vector<TrialRecord>> ToTrialRecords(Connection& connection,
-                                                        const Result& result) {
+                                                        const Result& result, bool bare) {
   std::vector<TrialRecord> records(result.rows());
   std::vector<model::TrialId> ids;
   TrialsById by_id;
@@ -155,7 +155,7 @@ absl::StatusOr<std::vector<TrialRecord>> ToTrialRecords(Connection& connection,
     ids.push_back(records[row].trial.id);
     by_id[ids.back()] = &records[row];
   }
-  if (ids.empty()) return records;
+  if (ids.empty() || bare) return records;
   const Param array = ToArray(ids);
   DET_RETURN_IF_ERROR(AddValidations(connection, array, by_id));
   DET_RETURN_IF_ERROR(AddCheckpoints(connection, array, by_id));
@@ -171,7 +171,7 @@ absl::StatusOr<TrialRecord> SqlStore::GetTrial(model::TrialId id) {
         connection.Exec(absl::StrCat("SELECT ", kTrialColumns, " FROM trials t WHERE t.id = $1"),
                         MakeParams(id)));
     if (result.rows() == 0) return NoSuch("trial", id);
-    DET_ASSIGN_OR_RETURN(std::vector<TrialRecord> records, ToTrialRecords(connection, result));
+    DET_ASSIGN_OR_RETURN(std::vector<TrialRecord> records, ToTrialRecords(connection, result, false));
     return std::move(records[0]);
   });
 }
@@ -198,7 +198,7 @@ absl::StatusOr<TrialPage> SqlStore::ListTrials(const TrialQuery& query) {
                    params, query.window));
     TrialPage page;
     page.total = window.total;
-    DET_ASSIGN_OR_RETURN(page.trials, ToTrialRecords(connection, window.rows));
+    DET_ASSIGN_OR_RETURN(page.trials, ToTrialRecords(connection, window.rows, query.bare));
     return page;
   });
 }
