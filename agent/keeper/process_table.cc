@@ -105,7 +105,8 @@ bool DescendsFrom(const std::map<pid_t, Process>& all, Process process, pid_t an
     }
     // Its parent ended while the table was read: it has another by now.
     const absl::StatusOr<Process> now = ReadProcess(process.pid);
-    if (!now.ok()) return false;
+    // The same one is hidden from us (hidepid).
+    if (!now.ok() || now->parent == process.parent) return false;
     process = *now;
   }
   return false;

@@ -14,7 +14,6 @@ namespace {
 
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
-using Json = nlohmann::ordered_json;  // fields stay in their order
 using Node = FieldMask::Node;
 
 constexpr size_t kDepth = 32;
@@ -99,22 +98,92 @@ void Add(const std::vector<std::string>& names, Node* node) {
   node->members.clear();
 }
 
-void Cut(const Node& node, Json* json) {
-  if (node.members.empty()) return;
-  if (json->is_array()) {
-    for (Json& each : *json) Cut(node, &each);
-    return;
+// Of everything: what is below is wanted, too.
+bool IsWhole(const Node& node) { return node.members.empty(); }
+
+// Writes what is wanted of a document while it is read: what is not wanted is never held.
+class Filter final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit Filter(const Node& root) : root_(root) {}
+  std::string Take() { return std::move(out_); }
+
+  bool null() override { return Put("null"); }
+  bool boolean(bool value) override { return Put(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override { return Put(absl::StrCat(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return Put(absl::StrCat(value)); }
+  bool number_float(number_float_t, const string_t& text) override { return Put(text); }
+  bool string(string_t& value) override { return Put(Quoted(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return Open('{'); }
+  bool end_object() override { return Close('}'); }
+  bool start_array(std::size_t) override { return Open('['); }
+  bool end_array() override { return Close(']'); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
+    return false;
   }
-  if (!json->is_object()) return;
-  Json kept = Json::object();
-  for (auto& [name, value] : json->items()) {
-    const auto it = node.members.find(name);
-    if (it == node.members.end()) continue;
-    Cut(it->second, &value);
-    kept[name] = std::move(value);
+
+  bool key(string_t& name) override {
+    if (unwanted_ > 0) return true;
+    Level& level = levels_.back();
+    level.next = &level.node;
+    if (!IsWhole(level.node)) {
+      const auto it = level.node.members.find(name);
+      level.next = it == level.node.members.end() ? nullptr : &it->second;
+    }
+    if (level.next == nullptr) return true;
+    if (!std::exchange(level.first, false)) out_ += ',';
+    absl::StrAppend(&out_, Quoted(name), ":");
+    return true;
   }
-  *json = std::move(kept);
-}
+
+ private:
+  struct Level {
+    const Node& node;
+    const Node* next;  // of the value that comes; null: it is not wanted
+    bool is_list;
+    bool first = true;
+  };
+
+  static std::string Quoted(const std::string& text) {
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  // Of the value that comes; null: it is not wanted.
+  const Node* Begin() {
+    if (levels_.empty()) return &root_;
+    Level& level = levels_.back();
+    if (level.is_list && !std::exchange(level.first, false)) out_ += ',';
+    return level.next;
+  }
+  bool Put(absl::string_view text) {
+    if (unwanted_ == 0 && Begin() != nullptr) out_.append(text.data(), text.size());
+    return true;
+  }
+  bool Open(char bracket) {
+    const Node* node = unwanted_ > 0 ? nullptr : Begin();
+    if (node == nullptr) {
+      ++unwanted_;
+      return true;
+    }
+    out_ += bracket;
+    // What is in a list is asked for as the list is.
+    levels_.push_back({*node, node, bracket == '['});
+    return true;
+  }
+  bool Close(char bracket) {
+    if (unwanted_ > 0) {
+      --unwanted_;
+      return true;
+    }
+    out_ += bracket;
+    levels_.pop_back();
+    return true;
+  }
+
+  const Node& root_;
+  std::string out_;
+  std::vector<Level> levels_;
+  int unwanted_ = 0;  // lists and objects around, from the first that is not wanted on
+};
 
 }  // namespace
 
@@ -133,10 +202,11 @@ absl::StatusOr<FieldMask> FieldMask::Parse(std::string_view text, const Descript
 }
 
 absl::StatusOr<std::string> FieldMask::Apply(std::string_view json) const {
-  Json answer = Json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (answer.is_discarded()) return absl::InternalError("fields: the answer is no JSON");
-  Cut(root_, &answer);
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+  Filter filter(root_);
+  if (!nlohmann::json::sax_parse(json, &filter)) {
+    return absl::InternalError("fields: the answer is no JSON");
+  }
+  return filter.Take();
 }
 
 }  // namespace det::gateway

@@ -31,6 +31,18 @@ TEST(FieldMaskTest, KeepsTheOrderNumbersAndEmptyLists) {
             R"({"runs":[],"pagination":{"total":0.1}})");
 }
 
+TEST(FieldMaskTest, WhatIsNotNamedMayHoldAnything) {
+  EXPECT_EQ(Cut("runs.id",
+                R"({"pagination":[[{"runs":1}],{"id":[2]}],"runs":[{"hyperparameters":{"id":[{"a":)"
+                R"([]}],"b":{}},"id":1,"labels":["x",["y"]]},{"labels":[]}],"more":null})"),
+            R"({"runs":[{"id":1},{}]})");
+}
+
+TEST(FieldMaskTest, TextsStayAsTheyWere) {
+  EXPECT_EQ(Cut("runs.state", R"({"runs":[{"state":"a\"b\\\n\u0001\u00e4"}]})"),
+            "{\"runs\":[{\"state\":\"a\\\"b\\\\\\n\\u0001\u00e4\"}]}");
+}
+
 TEST(FieldMaskTest, TakesTheNamesOfTheProtosToo) {
   EXPECT_EQ(Cut("runs.checkpoint_size", R"({"runs":[{"id":1,"checkpointSize":"12"}]})"),
             R"({"runs":[{"checkpointSize":"12"}]})");

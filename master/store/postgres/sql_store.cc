@@ -35,7 +35,7 @@ constexpr char kHighest[] =
 constexpr char kDropOrphans[] =
     "DELETE FROM contexts x WHERE NOT EXISTS "
     "(SELECT FROM experiments e WHERE e.context_hash = x.hash)";
-constexpr char kDropWriters[] = "DELETE FROM writers WHERE opened < now() - interval '1 day'";
+constexpr char kDropWriters[] = "DELETE FROM writers WHERE touched < now() - interval '1 day'";
 // Trials whose newest checkpoint is not to be had any more, and the newest that is.
 constexpr char kOlderCheckpoints[] = R"sql(
 SELECT t.id, n.id, coalesce(n.steps, 0)

@@ -63,7 +63,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target,
                                            const TrialClient::Options::Tls& tls) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstPause.count());
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);
+  // As long a connection may take to be made, a busy master's TLS included.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestPause.count());
   // A proxy of the user's environment is not for the cluster's own traffic.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
@@ -98,8 +99,12 @@ class Masters {
   // through.
   void Reach(size_t index, milliseconds patience) const {
     grpc::Channel& channel = *channels_[index];
-    if (channel.GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY) return;
-    grpc::experimental::ChannelResetConnectionBackoff(&channel);
+    const grpc_connectivity_state state = channel.GetState(/*try_to_connect=*/true);
+    if (state == GRPC_CHANNEL_READY) return;
+    // An attempt that is under way is left to itself.
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE) {
+      grpc::experimental::ChannelResetConnectionBackoff(&channel);
+    }
     channel.WaitForConnected(std::chrono::system_clock::now() + patience);
   }
 

@@ -28,6 +28,22 @@ class OutboxTest(unittest.TestCase):
         os.waitpid(child, 0)
         self.assertEqual([b"one", b"two"], self.left().front(10, 1000))
 
+    def test_a_copy_of_the_process_does_not_hold_it(self):
+        ready, go_on = os.pipe(), os.pipe()
+        child = os.fork()
+        if child == 0:
+            Outbox(self.folder).add(b"one")
+            copy = os.fork()  # As a worker of a data loader, which outlives it.
+            if copy == 0:
+                os.write(ready[1], str(os.getpid()).encode() + b"\n")
+                os.read(go_on[0], 1)
+                os._exit(0)
+            os.read(ready[0], 20)
+            os._exit(0)
+        os.waitpid(child, 0)
+        self.addCleanup(os.write, go_on[1], b".")
+        self.assertEqual([b"one"], self.left().front(10, 1000))
+
     def test_what_was_sent_does_not_come_again(self):
         box = Outbox(self.folder, segment=16)
         for record in (b"first record", b"second record", b"third record"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import enum
 import faulthandler
 import os
@@ -111,8 +110,10 @@ class Context:
         if clean:
             self._close(wait=True)
         else:
-            with contextlib.suppress(MasterError):  # What has failed first is what counts.
+            try:
                 self._close(wait=self.distributed.size == 1)
+            except Exception as second:  # What has failed first is what counts.
+                print(f"WARNING: {second}", file=sys.stderr, flush=True)
         if isinstance(error, InvalidHP):
             sys.exit(0)
 

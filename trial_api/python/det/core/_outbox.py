@@ -18,11 +18,24 @@ import shutil
 import struct
 import sys
 import zlib
-from typing import Deque, List, Optional, Tuple
+from typing import Deque, List, Optional, Set, Tuple
 
 _FRAME = struct.Struct("<II")
 _PLACE = struct.Struct("<QQ")
 _DISK_REFUSES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS}
+
+
+# A lock belongs to all copies of a process together: one that outlives it would keep it.
+_locks: Set[int] = set()
+
+
+def _let_go() -> None:
+    for lock in _locks:
+        os.close(lock)
+    _locks.clear()
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 class Outbox:
@@ -48,6 +61,7 @@ class Outbox:
         except OSError:
             os.close(self._lock)
             raise
+        _locks.add(self._lock)
         self._acknowledged = os.open(
             os.path.join(folder, "acknowledged"), os.O_RDWR | os.O_CREAT, 0o600
         )
@@ -115,7 +129,9 @@ class Outbox:
         if not self._records:
             shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._acknowledged)
-        os.close(self._lock)
+        if self._lock in _locks:  # Else this is a copy of the process, which has let go.
+            _locks.remove(self._lock)
+            os.close(self._lock)
 
     def forget(self) -> None:
         """Nothing of it is to be sent any more, nor by another run. To be closed next."""

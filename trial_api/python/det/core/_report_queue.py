@@ -22,6 +22,7 @@ _LINGER = 0.05  # Seconds in which more reports join a batch.
 _FULL_PAUSE = 0.1
 _WORD = 1.0  # Seconds that a validation waits for the master's word.
 _LAST_TRY = 5.0
+_END_OF_OTHERS = 10.0  # Seconds for a process that was killed.
 _JOIN = 5.0  # Seconds for a thread whose connection was closed; one that connects does not notice.
 
 
@@ -285,7 +286,7 @@ def send_unsent(info: ClusterInfo) -> None:
     if not os.path.isdir(os.path.join(folder_of_trial(info), str(info.trial.trial_run_id))):
         return
     try:
-        queue_of_run(info).close(wait=True)
+        _when_free(info).close(wait=True)
     except (BlockingIOError, MasterError) as error:
         print(
             f"WARNING: reports have not reached the master: {error}; the trial's next run on this "
@@ -293,3 +294,16 @@ def send_unsent(info: ClusterInfo) -> None:
             file=sys.stderr,
             flush=True,
         )
+
+
+def _when_free(info: ClusterInfo) -> ReportQueue:
+    """A process that was killed may take a while to be gone. Raises BlockingIOError when another has
+    it for longer."""
+    until = time.monotonic() + _END_OF_OTHERS
+    while True:
+        try:
+            return queue_of_run(info)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
