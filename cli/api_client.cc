@@ -222,9 +222,7 @@ absl::Status ApiClient::Call(absl::string_view method, const Message& request, M
         return CallOnce(url, method, key, request, response, after_interrupt);
       });
     });
-    // Under a key: the first of the same is still being made.
-    const bool under_way = absl::IsAborted(status) && !key.empty();
-    const bool passing = absl::IsUnavailable(status) || under_way;
+    const bool passing = absl::IsUnavailable(status) || absl::IsAborted(status);
     reached = reached || !NobodyAnswered(status);
     if (!passing || !reached || pause > absl::Seconds(4)) return status;
     if (const absl::Status waited = WaitFor(-1, 0, pause); absl::IsCancelled(waited)) {

@@ -77,22 +77,25 @@ absl::StatusOr<CheckpointEntry> ToCheckpointEntry(const Result& result, int row)
 
 using TrialsById = std::map<model::TrialId, TrialRecord*>;
 
-// The last report of each, by what is summed up of its metrics: a trial may have very many.
+// The last report of each whose present run has reported numbers: what is summed up of them says
+// where to look, so that the many before need not be read.
 constexpr char kLatestValidations[] = R"sql(
-FROM (SELECT DISTINCT ON (s.trial) s.trial, s.last_run, s.last_steps FROM metric_summaries s
+FROM (SELECT DISTINCT ON (s.trial) s.trial, s.last_run, s.last_steps
+  FROM metric_summaries s JOIN trials t ON t.id = s.trial AND t.run_id = s.last_run
   WHERE s.trial = ANY($1::int[]) AND s.group_name = 'validation'
-  ORDER BY s.trial, s.last_run DESC, s.last_steps DESC) s
-JOIN metrics m ON m.trial = s.trial AND m.group_name = 'validation' AND m.steps = s.last_steps
-  AND m.run_id = s.last_run)sql";
-// The same of those of which nothing is summed up: they report no numbers, or are not yet.
-constexpr char kUnsummarizedValidations[] = R"sql(
-FROM (SELECT i AS id FROM unnest($1::int[]) i WHERE NOT EXISTS (
-    SELECT FROM metric_summaries s WHERE s.trial = i AND s.group_name = 'validation')) t
+  ORDER BY s.trial, s.last_steps DESC) s
+CROSS JOIN LATERAL (SELECT * FROM metrics m WHERE m.trial = s.trial AND m.group_name = 'validation'
+  AND m.steps >= s.last_steps AND m.run_id = s.last_run ORDER BY m.steps DESC LIMIT 1) m)sql";
+// The same of the others.
+constexpr char kOtherValidations[] = R"sql(
+FROM (SELECT t.id FROM trials t WHERE t.id = ANY($1::int[]) AND NOT EXISTS (
+    SELECT FROM metric_summaries s WHERE s.trial = t.id AND s.group_name = 'validation'
+      AND s.last_run = t.run_id)) t
 JOIN metrics m ON m.trial = t.id AND m.group_name = 'validation'
 ORDER BY m.trial, m.run_id DESC, m.steps DESC)sql";
 
 absl::Status AddValidations(Connection& connection, const Param& ids, const TrialsById& trials) {
-  for (const char* from : {kLatestValidations, kUnsummarizedValidations}) {
+  for (const char* from : {kLatestValidations, kOtherValidations}) {
     DET_ASSIGN_OR_RETURN(
         const Result latest,
         connection.Exec(absl::StrCat("SELECT DISTINCT ON (m.trial) ", kMetricColumns, from),
@@ -171,7 +174,8 @@ absl::StatusOr<TrialRecord> SqlStore::GetTrial(model::TrialId id) {
         connection.Exec(absl::StrCat("SELECT ", kTrialColumns, " FROM trials t WHERE t.id = $1"),
                         MakeParams(id)));
     if (result.rows() == 0) return NoSuch("trial", id);
-    DET_ASSIGN_OR_RETURN(std::vector<TrialRecord> records, ToTrialRecords(connection, result, false));
+    DET_ASSIGN_OR_RETURN(std::vector<TrialRecord> records,
+                         ToTrialRecords(connection, result, false));
     return std::move(records[0]);
   });
 }
