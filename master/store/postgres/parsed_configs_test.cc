@@ -4,18 +4,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "master/store/testing/make.h"
 
 namespace det::store {
 namespace {
 
 std::string Text(int number) {
-  model::ExperimentConfig config;
-  config.name = absl::StrCat("experiment ", number);
-  return model::ToValue(config).ToJson();
+  return model::ToValue(*MakeConfig(absl::StrCat("experiment ", number))).ToJson();
 }
 
 TEST(ParsedConfigsTest, WhatWasReadLatelyIsTheSameObject) {
-  ParsedConfigs configs(4 * Text(1).size());
+  ParsedConfigs configs(4 * Text(1).size() + 8);
   const auto first = *configs.Parse(Text(1));
   EXPECT_EQ(first->name, "experiment 1");
   EXPECT_EQ(*configs.Parse(Text(1)), first);

@@ -7,7 +7,6 @@ import { describe, expect, it, vi } from "vitest";
 import names from "@goldens/metricNames.json";
 import sample from "@goldens/sample.json";
 import trials from "@goldens/trials.json";
-import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { verbsFor } from "./Actions";
 import { changeMark } from "./Code";

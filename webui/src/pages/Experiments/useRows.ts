@@ -118,7 +118,7 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
   const others = useQueries({ queries: pages.map(optionsOf) });
   useEffect(() => {
     for (const page of [last + 1, foremost - 1])
-      if (page > 0 && page * PAGE < total) void client.prefetchQuery(optionsOf(page));
+      if (page > 0 && page * PAGE < total) client.query(optionsOf(page)).catch(() => undefined);
   }, [client, optionsOf, foremost, last, total]);
   const rowAt = (index: number): Row | undefined => {
     const page = Math.floor(index / PAGE);
