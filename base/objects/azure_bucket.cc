@@ -94,23 +94,20 @@ class AzureBucket final : public Bucket {
     Call call = Of("GET", key);
     call.headers = {{"Range", RangeOf(offset, length)}};
     DET_ASSIGN_OR_RETURN(HttpAnswer answer, service_.Send(call));
-    if (answer.status == 416) return "";  // It ends before.
-    DET_RETURN_IF_ERROR(service_.Judge("read " + key, answer));
-    return std::move(answer.body);
+    return service_.TakeRange("read " + key, std::move(answer), offset, length);
   }
 
   absl::StatusOr<std::vector<std::string>> List(const std::string& prefix) override {
-    std::vector<std::string> keys;
-    std::string next;
+    Listing listing;
     do {
       Call call = Of("GET", "");
       call.query = {{"restype", "container"}, {"comp", "list"}, {"prefix", prefix}};
-      if (!next.empty()) call.query.emplace_back("marker", next);
+      if (!listing.next().empty()) call.query.emplace_back("marker", listing.next());
       DET_ASSIGN_OR_RETURN(const HttpAnswer answer, service_.Ask("list " + prefix, call));
-      for (std::string& key : XmlValues(answer.body, "Name")) keys.push_back(std::move(key));
-      next = XmlValue(answer.body, "NextMarker");
-    } while (!next.empty());
-    return keys;
+      DET_RETURN_IF_ERROR(
+          listing.Add(XmlValues(answer.body, "Name"), XmlValue(answer.body, "NextMarker")));
+    } while (!listing.next().empty());
+    return listing.Take();
   }
 
   absl::Status Remove(const std::string& key) override {

@@ -92,6 +92,25 @@ TEST_P(BucketTest, FilesOfAnySize) {
   EXPECT_EQ(bucket->GetFile("absent", dir_.path() + "/back").code(), absl::StatusCode::kNotFound);
 }
 
+TEST_P(BucketTest, WhatIsPutTogetherIsThereWhenTheServerSaysSo) {
+  const ObjectServer server;
+  const auto bucket = *OpenBucket(server.PlaceOf(GetParam()), kQuick);
+  const std::string content(size_t{kPartSize} + 1, 'x');
+  for (const char* key : {"fails-late", "answer-lost"}) {
+    const absl::Status put = bucket->PutFile(key, FileWith(content));
+    EXPECT_TRUE(put.ok()) << key << ": " << put;
+    EXPECT_EQ(*bucket->Read(key, kPartSize, 10), "x") << key;
+  }
+}
+
+TEST_P(BucketTest, WhatAnObjectHoldsIsNoAnswer) {
+  const ObjectServer server;
+  const auto bucket = *OpenBucket(server.PlaceOf(GetParam()), kQuick);
+  const std::string text = "<?xml version='1.0'?><Error><Code>InternalError</Code></Error>";
+  ASSERT_TRUE(bucket->Put("log.xml", text).ok());
+  EXPECT_EQ(*bucket->Read("log.xml", 0, 1000), text);
+}
+
 TEST_P(BucketTest, ABucketThatIsNotThere) {
   const ObjectServer server;
   Place place = server.PlaceOf(GetParam());

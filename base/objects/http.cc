@@ -14,8 +14,13 @@ void InitCurl() {
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
 }
 
+// More than any piece that is asked for: a server that says more is not to fill the memory.
+constexpr size_t kMostBody = size_t{80} << 20;
+
 size_t TakeBody(char* data, size_t size, size_t count, void* user) {
-  static_cast<HttpAnswer*>(user)->body.append(data, size * count);
+  std::string& body = static_cast<HttpAnswer*>(user)->body;
+  if (body.size() + size * count > kMostBody) return 0;  // curl ends it with an error
+  body.append(data, size * count);
   return size * count;
 }
 

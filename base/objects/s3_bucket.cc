@@ -1,11 +1,14 @@
 #include "base/objects/s3_bucket.h"
 
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "base/objects/encode.h"
 #include "base/objects/environment.h"
 #include "base/objects/lent_token.h"
@@ -74,6 +77,8 @@ class S3Bucket final : public Bucket {
     DET_ASSIGN_OR_RETURN(const HttpAnswer begun, Ask("write " + key, begin));
     const std::string upload = XmlValue(begun.body, "UploadId");
     absl::Status done = PutParts(key, path, upload);
+    // The answer that it is there may have been lost, and asking again finds no upload.
+    if (absl::IsNotFound(done) && IsThere(key, path)) return absl::OkStatus();
     if (done.ok()) return done;
     Call abort = Of("DELETE", key);
     abort.query = {{"uploadId", upload}};
@@ -86,23 +91,20 @@ class S3Bucket final : public Bucket {
     Call call = Of("GET", key);
     call.headers = {{"Range", RangeOf(offset, length)}};
     DET_ASSIGN_OR_RETURN(HttpAnswer answer, Send(call));
-    if (answer.status == 416) return "";  // It ends before.
-    DET_RETURN_IF_ERROR(service_.Judge("read " + key, answer));
-    return std::move(answer.body);
+    return service_.TakeRange("read " + key, std::move(answer), offset, length);
   }
 
   absl::StatusOr<std::vector<std::string>> List(const std::string& prefix) override {
-    std::vector<std::string> keys;
-    std::string next;
+    Listing listing;
     do {
       Call call = Of("GET", "");
       call.query = {{"list-type", "2"}, {"prefix", prefix}};
-      if (!next.empty()) call.query.emplace_back("continuation-token", next);
+      if (!listing.next().empty()) call.query.emplace_back("continuation-token", listing.next());
       DET_ASSIGN_OR_RETURN(const HttpAnswer answer, Ask("list " + prefix, call));
-      for (std::string& key : XmlValues(answer.body, "Key")) keys.push_back(std::move(key));
-      next = XmlValue(answer.body, "NextContinuationToken");
-    } while (!next.empty());
-    return keys;
+      DET_RETURN_IF_ERROR(listing.Add(XmlValues(answer.body, "Key"),
+                                      XmlValue(answer.body, "NextContinuationToken")));
+    } while (!listing.next().empty());
+    return listing.Take();
   }
 
   absl::Status Remove(const std::string& key) override {
@@ -151,9 +153,36 @@ class S3Bucket final : public Bucket {
     Call call = Of("POST", key);
     call.query = {{"uploadId", upload}};
     call.body = body;
-    return Ask("write " + key, call).status();
+    return Complete("write " + key, call);
   }
 
+  // S3 may find out that it cannot put the parts together once it has begun to answer: good is only
+  // what says so.
+  absl::Status Complete(const std::string& doing, const Call& call) {
+    for (int tries = 1;; ++tries) {
+      DET_ASSIGN_OR_RETURN(HttpAnswer answer, Send(call));
+      if (answer.ok()) {
+        if (absl::StrContains(answer.body, "<CompleteMultipartUploadResult")) {
+          return absl::OkStatus();
+        }
+        answer.status = 500;
+      }
+      const absl::Status failed = service_.Judge(doing, answer);
+      if (!absl::IsUnavailable(failed) || tries >= kCompletions) return failed;
+      absl::SleepFor(absl::Seconds(tries));
+    }
+  }
+
+  // As long as the file.
+  bool IsThere(const std::string& key, const std::string& path) {
+    std::error_code error;
+    const auto size = static_cast<int64_t>(std::filesystem::file_size(path, error));
+    if (error || size == 0) return false;
+    const auto last = Read(key, size - 1, 2);
+    return last.ok() && last->size() == 1;
+  }
+
+  static constexpr int kCompletions = 3;
   const std::string path_;
   Service service_;
   S3Signer* const s3_;  // of service_
@@ -165,6 +194,9 @@ std::unique_ptr<Bucket> MakeS3Bucket(const Place& place, Patience patience) {
   auto signer = std::make_unique<S3Signer>(S3Keys{place.access_key, place.secret_key, ""});
   S3Signer* const s3 = signer.get();
   std::string address(absl::StripSuffix(place.endpoint_url, "/"));
+  // curl leaves out the port that goes without saying; what is signed must, too.
+  if (absl::StartsWith(address, "https://")) address = absl::StripSuffix(address, ":443");
+  if (absl::StartsWith(address, "http://")) address = absl::StripSuffix(address, ":80");
   if (address.empty()) address = absl::StrCat("https://s3.", S3Region(), ".amazonaws.com");
   return std::make_unique<S3Bucket>(std::move(address), place.bucket, std::move(signer), s3,
                                     patience);

@@ -91,9 +91,7 @@ absl::StatusOr<HttpAnswer> Service::Send(const Call& call) {
 }
 
 absl::Status Service::Judge(const std::string& doing, const HttpAnswer& answer) const {
-  // S3 may find out that it cannot put parts together once it has begun to answer.
-  const bool good = answer.ok() && !absl::StrContains(answer.body.substr(0, 200), "<Error>");
-  if (good) return absl::OkStatus();
+  if (answer.ok()) return absl::OkStatus();
   const std::string words = WordsOf(answer);
   const std::string what =
       absl::StrCat(name_, " at ", address_, ": cannot ", doing, ": it answered ", answer.status,
@@ -110,6 +108,31 @@ absl::Status Service::Judge(const std::string& doing, const HttpAnswer& answer) 
   }
   if (answer.passes()) return absl::UnavailableError(what);
   return absl::FailedPreconditionError(what);
+}
+
+absl::StatusOr<std::string> Service::TakeRange(const std::string& doing, HttpAnswer answer,
+                                               int64_t offset, int64_t length) const {
+  if (answer.status == 416) return "";  // It ends before.
+  DET_RETURN_IF_ERROR(Judge(doing, answer));
+  const auto begin = static_cast<size_t>(offset), most = static_cast<size_t>(length);
+  // Some do not know ranges, and send all of it.
+  if (answer.status != 206) {
+    return begin < answer.body.size() ? answer.body.substr(begin, most) : std::string();
+  }
+  if (answer.body.size() <= most) return std::move(answer.body);
+  return absl::FailedPreconditionError(absl::StrCat(name_, " at ", address_, ": cannot ", doing,
+                                                    ": it sent ", answer.body.size(),
+                                                    " bytes where ", length, " were asked for"));
+}
+
+absl::Status Listing::Add(std::vector<std::string> keys, const std::string& next) {
+  for (std::string& key : keys) keys_.push_back(std::move(key));
+  if (keys_.size() > kMostKeys || (!next.empty() && next == next_)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the list does not end after ", keys_.size(), " keys"));
+  }
+  next_ = next;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<HttpAnswer> Service::Ask(const std::string& doing, const Call& call) {

@@ -48,6 +48,9 @@ class Service {
   absl::StatusOr<HttpAnswer> Send(const Call& call);
   // `doing`: "write a/b". OK for what is.
   absl::Status Judge(const std::string& doing, const HttpAnswer& answer) const;
+  // Of an answer to a call for a range: those bytes, fewer where the object ends.
+  absl::StatusOr<std::string> TakeRange(const std::string& doing, HttpAnswer answer, int64_t offset,
+                                        int64_t length) const;
   // Both; an answer that is good.
   absl::StatusOr<HttpAnswer> Ask(const std::string& doing, const Call& call);
 
@@ -60,6 +63,21 @@ class Service {
   const std::unique_ptr<Signer> signer_;
   const Patience patience_;
   HttpClient http_;
+};
+
+// Keys as they come, page by page.
+class Listing {
+ public:
+  // `next`: what the further page is asked for with; empty behind the last. Fails for a list
+  // without an end.
+  absl::Status Add(std::vector<std::string> keys, const std::string& next);
+  const std::string& next() const { return next_; }
+  std::vector<std::string> Take() { return std::move(keys_); }
+
+ private:
+  static constexpr size_t kMostKeys = 1'000'000;
+  std::vector<std::string> keys_;
+  std::string next_;
 };
 
 // The parts of a file, in order: `put(number, content)`, from 1 on. Larger than kPartSize where

@@ -43,20 +43,36 @@ std::string ServerOf(const Storage& storage) {
   return account.ok() ? account->url : "";
 }
 
-bool IsKnownServer(const std::string& server) {
+// Of S3 itself: below the same domain anybody may have machines and gateways of his own.
+bool IsAmazonS3(absl::string_view host) {
+  if (!absl::ConsumeSuffix(&host, ".amazonaws.com.cn") &&
+      !absl::ConsumeSuffix(&host, ".amazonaws.com")) {
+    return false;
+  }
+  const absl::string_view service = host.substr(0, host.find('.'));
+  // The older form is s3-REGION, with nothing behind it.
+  return service == "s3" || service == "s3-fips" ||
+         (absl::StartsWith(service, "s3-") && service == host) || host == "s3";
+}
+
+bool IsKnownServer(const Storage& storage, const std::string& server) {
   if (server.empty()) return true;
   if (!absl::StartsWith(server, "https://")) return false;
   const std::string rest = server.substr(8);
   const std::string host = rest.substr(0, rest.find_first_of("/:?#@"));
   if (host.size() != rest.size()) return false;  // of a port or a user of somebody's choice
-  return absl::EndsWith(host, ".amazonaws.com") || absl::EndsWith(host, ".amazonaws.com.cn") ||
-         absl::EndsWith(host, ".blob.core.windows.net") || host == "storage.googleapis.com";
+  if (storage.type == "azure") return absl::EndsWith(host, ".blob.core.windows.net");
+  return IsAmazonS3(host) || host == "storage.googleapis.com";
 }
 
+// Without any of its own, the master's would be sent.
 bool HasCredentials(const Storage& storage) {
   if (storage.type == "s3") return !storage.access_key.empty();
-  return storage.type == "azure" &&
-         (!storage.connection_string.empty() || !storage.credential.empty());
+  if (storage.type != "azure") return false;
+  const auto account = storage.connection_string.empty()
+                           ? objects::AccountOfUrl(storage.account_url, storage.credential)
+                           : objects::AccountOfConnectionString(storage.connection_string);
+  return account.ok() && (!account->key.empty() || !account->sas.empty());
 }
 
 // Below the cluster's prefix: the rest of its bucket may hold anything.
@@ -102,7 +118,7 @@ bool IsBucket(const Storage& storage) {
 absl::Status CheckRules(const Rules& rules, const Storage& storage) {
   if (IsOwn(rules, storage)) return absl::OkStatus();
   const std::string server = ServerOf(storage), root = RootOf(storage);
-  if (!IsKnownServer(server) && !Has(rules.roots, HostOf(server))) {
+  if (!IsKnownServer(storage, server) && !Has(rules.roots, HostOf(server))) {
     return absl::FailedPreconditionError(
         absl::StrCat("the master does not go to ", HostOf(server),
                      "; add that to checkpoint_roots in its configuration, or do it there"));

@@ -59,12 +59,19 @@ TEST(CheckpointBucketTest, ServersOfUsersAreNotGoneTo) {
   for (const char* server :
        {"http://169.254.169.254", "https://minio:9000", "https://s3.amazonaws.com.evil.org",
         "https://s3.amazonaws.com:444", "https://user@s3.amazonaws.com", "http://s3.amazonaws.com",
-        "https://evil.org/.amazonaws.com"}) {
+        "https://evil.org/.amazonaws.com", "https://a.execute-api.us-east-1.amazonaws.com",
+        "https://s3-x.us-east-1.elb.amazonaws.com", "https://ec2-1-2-3-4.compute.amazonaws.com",
+        "https://a.blob.core.windows.net"}) {
     storage.endpoint_url = server;
     EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "does not go to")) << server;
   }
   storage.endpoint_url = "https://s3.eu-north-1.amazonaws.com/";
   EXPECT_TRUE(CheckRules({}, storage).ok());
+  for (const char* server : {"https://s3.amazonaws.com", "https://s3-eu-west-1.amazonaws.com",
+                             "https://s3.dualstack.us-east-1.amazonaws.com"}) {
+    storage.endpoint_url = server;
+    EXPECT_TRUE(CheckRules({}, storage).ok()) << server;
+  }
   storage.endpoint_url = "https://minio:9000";
   EXPECT_TRUE(CheckRules({.roots = {"https://minio:9000"}}, storage).ok());
 }
@@ -80,6 +87,16 @@ TEST(CheckpointBucketTest, AzureIsJudgedByItsAccount) {
             "the master does not go to http://10.0.0.7; add that to checkpoint_roots in its "
             "configuration, or do it there");
   EXPECT_TRUE(CheckRules({.roots = {"http://10.0.0.7"}}, storage).ok());
+  for (const char* of_another :
+       {"BlobEndpoint=https://x.blob.core.windows.net",
+        "BlobEndpoint=https://x.blob.core.windows.net;SharedAccessSignature=?"}) {
+    storage.connection_string = of_another;
+    EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "with its own account")) << of_another;
+  }
+  storage.connection_string =
+      "BlobEndpoint=https://a.execute-api.us-east-1.amazonaws.com;"
+      "AccountName=a;AccountKey=a2V5";
+  EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "does not go to"));
 }
 
 TEST(CheckpointBucketTest, RootsBindWhereThereAreAny) {

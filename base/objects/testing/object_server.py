@@ -195,6 +195,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             number = int(self.asked["partNumber"])
             self.state.parts[upload][number] = self.body
             return 200, {"ETag": f'"etag-{number}"'}, b""
+        if self.command == "POST" and place[1].endswith("fails-late"):
+            if not self.state.parts[upload].pop("told", None):
+                self.state.parts[upload]["told"] = True
+                late = b"<Error><Code>InternalError</Code></Error>"
+                return 200, {}, b"<?xml version='1.0'?>" + b" " * 300 + late
         parts = self.state.parts.pop(upload)
         if self.command == "DELETE":
             return 204, {}, b""
@@ -205,7 +210,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if any(len(parts[number]) < 5 << 20 for number in sorted(parts)[:-1]):
             raise Refused(400, "EntityTooSmall")
         self.state.objects[place] = b"".join(parts[number] for number in sorted(parts))
-        return 200, {}, b"<R></R>"
+        if place[1].endswith("answer-lost"):
+            raise Refused(500, "InternalError")
+        return 200, {}, b"<CompleteMultipartUploadResult></CompleteMultipartUploadResult>"
 
     # Azure.
 

@@ -222,15 +222,21 @@ class CollectiveCheckpoints final : public Checkpoints {
   }
 
  private:
-  // What went wrong, on any rank; the same on each.
+  // What is damaged, for any rank; the same on each. Throws on each where one could not look: the
+  // one before would cost training that is not lost.
   std::string OpenTogether(Opened* opened) {
-    std::string mine;
+    std::string damage, unreachable;
     try {
       opened->dir = storage_->Open(opened->uuid);
+    } catch (const StorageUnreachable& e) {
+      unreachable = e.what();
     } catch (const Error& e) {
-      mine = e.what();
+      damage = e.what();
     }
-    for (const std::string& error : communicator_->AllGather(mine)) {
+    for (const std::string& error : communicator_->AllGather(unreachable)) {
+      if (!error.empty()) throw StorageUnreachable(error);
+    }
+    for (const std::string& error : communicator_->AllGather(damage)) {
       if (!error.empty()) return error;
     }
     return "";

@@ -21,6 +21,12 @@ class InvalidHp : public Error {
   using Error::Error;
 };
 
+// The storage of checkpoints could not be asked, or not written to: what lies there may be whole.
+class StorageUnreachable : public Error {
+ public:
+  using Error::Error;
+};
+
 // A collective operation failed, as a rule because a peer is gone. It is the consequence of what
 // ended the peer, and so never the reason that a trial reports.
 class PeerGone : public Error {

@@ -33,8 +33,11 @@ constexpr size_t kAtOnce = 4;                  // files on their way
 constexpr int64_t kSmall = int64_t{64} << 20;  // more than a manifest ever has
 constexpr char kStepsCompleted[] = "steps_completed";
 
+// What is not there is damage, of all else the server is to blame, or the way there.
 void OrThrow(const absl::Status& status) {
-  if (!status.ok()) throw Error(std::string(status.message()));
+  if (status.ok()) return;
+  if (absl::IsNotFound(status)) throw Error(std::string(status.message()));
+  throw StorageUnreachable(std::string(status.message()));
 }
 
 template <class T>
@@ -179,11 +182,25 @@ class BucketStorage final : public Storage {
     }
     OrThrow(text.status());
     const fs::path dir = scratch_ / ("open-" + uuid);
-    OrError([&] { Download(uuid, dir, ParseManifest(Key(uuid, kManifest), *text).files); });
+    try {
+      Download(uuid, dir, ParseManifest(Key(uuid, kManifest), *text).files);
+    } catch (const fs::filesystem_error& e) {
+      RemoveAll(dir);
+      throw StorageUnreachable(std::string(e.what()) +
+                               "; check the space and the permissions there");
+    } catch (...) {
+      RemoveAll(dir);
+      throw;
+    }
     return opened_[uuid] = dir.string();
   }
 
  private:
+  static void RemoveAll(const fs::path& dir) {
+    std::error_code ignored;
+    fs::remove_all(dir, ignored);
+  }
+
   std::unique_ptr<objects::Bucket> Connect() const { return OrThrow(objects::OpenBucket(place_)); }
 
   std::string Key(const std::string& uuid, const std::string& file) const {

@@ -104,6 +104,20 @@ class StorageContractTest : public testing::TestWithParam<std::string> {
   std::optional<objects::ObjectServer> server_;
 };
 
+TEST_P(StorageContractTest, AStorageThatIsAwayIsNoDamage) {
+  if (!InBucket()) GTEST_SKIP() << "of a folder that is away nothing tells it";
+  const auto storage = Make();
+  const std::string uuid = Save(*storage, 1), torn = Save(*storage, 2);
+  Drop(torn, "b.bin");
+  EXPECT_THROW(
+      try { Make()->Open(torn); } catch (const StorageUnreachable&){}, Error);
+  server_.reset();
+  EXPECT_THROW(storage->Open(uuid), StorageUnreachable);
+  for (const auto& each : fs::recursive_directory_iterator(Scratch())) {
+    EXPECT_FALSE(each.is_regular_file()) << each.path();
+  }
+}
+
 TEST_P(StorageContractTest, WhatIsPublishedIsOpened) {
   const auto storage = Make();
   const std::string uuid = base::NewUuid();

@@ -10,6 +10,11 @@ class CheckpointError(Exception):
     """A checkpoint that cannot be saved, is not there, or is damaged."""
 
 
+class StorageUnreachable(CheckpointError):
+    """The storage of checkpoints could not be asked, or not written to: what lies there may be
+    whole."""
+
+
 class MasterError(Exception):
     """What the master refuses. `status`: of HTTP; 0: it could not be reached."""
 

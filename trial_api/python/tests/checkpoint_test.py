@@ -8,6 +8,7 @@ import unittest
 from unittest import mock
 
 from det import CheckpointError
+from det._errors import StorageUnreachable
 from det.core import CheckpointContext, DistributedContext
 from det.core._registry import Registry
 from det.core._storage import FolderStorage
@@ -117,6 +118,15 @@ class CheckpointTest(unittest.TestCase):
         with self.assertRaisesRegex(CheckpointError, "damaged"):
             self.context(latest=third).newest_whole()  # Another trial's: nothing may replace it.
         self.assertIsNone(self.context().newest_whole())
+
+    def test_a_storage_that_is_away_costs_no_training(self):
+        self.save(1)
+        context = self.context(latest=self.save(2), latest_steps=2)
+        away = StorageUnreachable("it answered 503")
+        with mock.patch.object(context._storage, "open", side_effect=away):
+            with self.assertRaisesRegex(StorageUnreachable, "503"):
+                context.newest_whole()
+        self.assertEqual([], self.told.damaged_ones)
 
     def test_what_cannot_be_read_is_damaged(self):
         first, second = (self.save(steps) for steps in (1, 2))

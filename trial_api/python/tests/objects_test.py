@@ -134,6 +134,25 @@ class ObjectsTest(unittest.TestCase):
                         self.assertTrue(path.read_bytes() == back.read_bytes(), size)
                     self.assertEqual({}, server.state.parts)
 
+    def test_what_is_put_together_is_there_when_the_server_says_so(self):
+        with tempfile.NamedTemporaryFile() as file:
+            file.truncate(_objects.PART + 1)
+            server = self.serve()
+            bucket = open_bucket(server.config("s3"))
+            bucket.pause = lambda seconds: None
+            for key in ("fails-late", "answer-lost"):
+                bucket.put_file(key, pathlib.Path(file.name))
+                self.assertEqual(b"\0", bucket.read(key, _objects.PART, 10), key)
+
+    def test_what_an_object_holds_is_no_answer(self):
+        server = self.serve()
+        for kind in KINDS:
+            with self.subTest(kind), server.gcs():
+                bucket = open_bucket(server.config(kind))
+                text = b"<?xml version='1.0'?><Error><Code>InternalError</Code></Error>"
+                bucket.put("log.xml", text)
+                self.assertEqual(text, bucket.get("log.xml"))
+
     def test_an_upload_that_fails_for_good_is_aborted(self):
         with tempfile.NamedTemporaryFile() as file:
             file.truncate(_objects.PART + 1)

@@ -17,7 +17,7 @@ import uuid as uuids
 import weakref
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, TypeVar
 
-from det._errors import CheckpointError
+from det._errors import CheckpointError, StorageUnreachable
 from det.core._objects import Bucket, NoObject, open_bucket
 from det.core._storage import (
     MANIFEST,
@@ -159,7 +159,17 @@ class BucketStorage(Storage):
     def open(self, uuid: str) -> pathlib.Path:
         with self._lock:
             if uuid not in self._opened:
-                self._opened[uuid] = self._fetch(uuid)
+                folder = self._scratch() / f"open-{uuid}"
+                try:
+                    self._fetch(uuid, folder)
+                except BaseException as error:
+                    shutil.rmtree(folder, ignore_errors=True)
+                    if isinstance(error, OSError):  # The local disk's.
+                        raise StorageUnreachable(
+                            f"{error}; check the space and the permissions there"
+                        ) from None
+                    raise
+                self._opened[uuid] = folder
             return self._opened[uuid]
 
     def copy_beside(self, source: pathlib.Path, name: str) -> None:
@@ -170,9 +180,8 @@ class BucketStorage(Storage):
                 self._bucket.put_file(key, path)
                 self._sent[path] = (stat.st_size, stat.st_mtime_ns)
 
-    def _fetch(self, uuid: str) -> pathlib.Path:
+    def _fetch(self, uuid: str, folder: pathlib.Path) -> None:
         _check_uuid(uuid)
-        folder = self._scratch() / f"open-{uuid}"
         listed: Optional[Files] = None
         try:
             manifest = _json(self._bucket.get(self._key(uuid, MANIFEST)))
@@ -186,11 +195,10 @@ class BucketStorage(Storage):
             raise CheckpointError(
                 f"{self._key(uuid, MANIFEST)} is damaged; use another checkpoint"
             ) from None
-        or_error(lambda: _for_each(names, lambda name: self._fetch_file(uuid, folder, name)))
+        _for_each(names, lambda name: self._fetch_file(uuid, folder, name))
         for file in listed or ():
             verify(uuid, folder, file)
         self._add_own(uuid, folder, names)
-        return folder
 
     def _fetch_file(self, uuid: str, folder: pathlib.Path, name: str) -> None:
         parts = pathlib.PurePosixPath(name)

@@ -12,7 +12,7 @@ import threading
 import uuid as uuids
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
-from det._errors import CheckpointError
+from det._errors import CheckpointError, StorageUnreachable
 from det.core import _storage
 from det.core._distributed import DistributedContext
 from det.core._registry import Registry
@@ -157,6 +157,8 @@ class CheckpointContext:
         for uuid in [latest] + [uuid for uuid in earlier if uuid != latest]:
             try:
                 self._storage.open(uuid)
+            except StorageUnreachable:
+                raise  # The one before would cost training that is not lost.
             except CheckpointError as error:
                 damage[uuid] = str(error)
                 continue

@@ -16,7 +16,7 @@ import time
 import urllib.parse
 from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from det._errors import CheckpointError
+from det._errors import CheckpointError, StorageUnreachable
 from det.core import _credentials
 from det.core._http import Answer, NoAnswer, send
 from det.core._signing import Call, S3Keys, query_text, quote, sign_azure, sign_s3
@@ -24,6 +24,7 @@ from det.core._signing import Call, S3Keys, query_text, quote, sign_azure, sign_
 PART = 64 << 20  # A larger file goes in parts of this size, one in memory at a time.
 _MOST_PARTS = 9000  # S3 takes 10,000.
 _READ = 16 << 20
+_COMPLETIONS = 3
 _TRIES = 5
 _FIRST_PAUSE = 0.5  # Seconds; twice as long before each further try.
 _STALE = ("ExpiredToken", "TokenRefreshRequired", "InvalidToken")
@@ -47,7 +48,7 @@ class Bucket(abc.ABC):
         """Replaces what is there. At most PART bytes."""
 
     @abc.abstractmethod
-    def _put_parts(self, key: str, parts: Iterator[bytes]) -> None: ...
+    def _put_parts(self, key: str, parts: Iterator[bytes], size: int) -> None: ...
 
     @abc.abstractmethod
     def list(self, prefix: str) -> List[str]:
@@ -65,7 +66,7 @@ class Bucket(abc.ABC):
         if size <= PART:
             return self.put(key, path.read_bytes())
         with open(path, "rb") as file:
-            self._put_parts(key, _parts(file, max(PART, size // _MOST_PARTS + 1)))
+            self._put_parts(key, _parts(file, max(PART, size // _MOST_PARTS + 1)), size)
 
     def read(self, key: str, offset: int, length: int) -> bytes:
         """Fewer bytes where the object ends. Raises NoObject."""
@@ -75,6 +76,13 @@ class Bucket(abc.ABC):
         if answer.status == 416:
             return b""
         self._judge(f"read {key}", answer)
+        if answer.status != 206:  # Some do not know ranges, and send all of it.
+            return answer.body[offset : offset + length]
+        if len(answer.body) > length:
+            raise StorageUnreachable(
+                f"{self._name} at {self._address}: cannot read {key}: it sent {len(answer.body)} "
+                f"bytes where {length} were asked for"
+            )
         return answer.body
 
     def get(self, key: str) -> bytes:
@@ -110,9 +118,12 @@ class Bucket(abc.ABC):
         while True:
             answer = self._ask(f"list {prefix}", self._call("GET", "", query + more))
             keys += _values(answer.body, key)
-            if not _value(answer.body, following):
+            there = _value(answer.body, following)
+            if not there:
                 return keys
-            more = [(after, _value(answer.body, following))]
+            if more == [(after, there)]:
+                raise StorageUnreachable(f"{self._name}: the list of {prefix} does not end")
+            more = [(after, there)]
 
     def _ask(self, doing: str, call: Call) -> Answer:
         answer = self._send(call)
@@ -127,7 +138,7 @@ class Bucket(abc.ABC):
                 answer = self._send_once(call)
             except NoAnswer as error:
                 if left == 0:
-                    raise CheckpointError(f"{self._name} at {self._address}: {error}") from None
+                    raise StorageUnreachable(f"{self._name} at {self._address}: {error}") from None
             else:
                 if _is_stale(answer) and not renewed and left > 0:
                     renewed = True
@@ -152,20 +163,19 @@ class Bucket(abc.ABC):
         return send(call.method, url, signed.headers, body)
 
     def _judge(self, doing: str, answer: Answer) -> None:
-        # S3 may find out that it cannot put parts together once it has begun to answer.
-        if answer.ok and b"<Error>" not in answer.body[:200]:
+        if answer.ok:
             return
         code, said = _value(answer.body, "Code"), _value(answer.body, "Message")
         words = f"{code}: {said}" if code else answer.headers.get("x-ms-error-code", "")
         what = f"{self._name} at {self._address}: cannot {doing}: it answered {answer.status}"
         what += f" {words[:300]}" if words else ""
         if "NoSuchBucket" in words or "ContainerNotFound" in words:
-            raise CheckpointError(f"{what}; make it, or name another")
+            raise StorageUnreachable(f"{what}; make it, or name another")
         if answer.status == 404:
             raise NoObject(what)
         if answer.status in (401, 403):
-            raise CheckpointError(f"{what}; check the credentials, and what they may do there")
-        raise CheckpointError(what)
+            raise StorageUnreachable(f"{what}; check the credentials, and what they may do there")
+        raise StorageUnreachable(what)
 
 
 class S3Bucket(Bucket):
@@ -200,7 +210,7 @@ class S3Bucket(Bucket):
         query = [("list-type", "2"), ("prefix", prefix)]
         return self._pages(prefix, query, ("continuation-token", "Key", "NextContinuationToken"))
 
-    def _put_parts(self, key: str, parts: Iterator[bytes]) -> None:
+    def _put_parts(self, key: str, parts: Iterator[bytes], size: int) -> None:
         begun = self._ask(f"write {key}", self._call("POST", key, [("uploads", "")]))
         upload = ("uploadId", _value(begun.body, "UploadId"))
         try:
@@ -214,13 +224,29 @@ class S3Bucket(Bucket):
             call = self._call("POST", key, [upload])
             call.headers["Content-Type"] = "application/xml"
             call.body = f"<CompleteMultipartUpload>{listed}</CompleteMultipartUpload>".encode()
-            self._ask(f"write {key}", call)
+            self._complete(key, call, size)
         except BaseException:
             try:
                 self._send(self._call("DELETE", key, [upload]))
             except CheckpointError:
                 pass  # What failed first is said.
             raise
+
+    def _complete(self, key: str, call: Call, size: int) -> None:
+        """S3 may find out that it cannot put the parts together once it has begun to answer: good is
+        only what says so."""
+        for left in reversed(range(_COMPLETIONS)):
+            answer = self._send(call)
+            if answer.ok and b"<CompleteMultipartUploadResult" in answer.body:
+                return
+            # The answer that it is there may have been lost, and asking again finds no upload.
+            if answer.status == 404 and len(self.read(key, size - 1, 2)) == 1:
+                return
+            if answer.ok:
+                answer.status = 500
+            if left == 0 or not answer.passes:
+                self._judge(f"write {key}", answer)
+            self.pause(_FIRST_PAUSE)
 
     def _send(self, call: Call) -> Answer:
         """Once more where the server says that the bucket lies in another region."""
@@ -279,7 +305,7 @@ class AzureBucket(Bucket):
         query = [("restype", "container"), ("comp", "list"), ("prefix", prefix)]
         return self._pages(prefix, query, ("marker", "Name", "NextMarker"))
 
-    def _put_parts(self, key: str, parts: Iterator[bytes]) -> None:
+    def _put_parts(self, key: str, parts: Iterator[bytes], size: int) -> None:
         """Blocks that no list names go by themselves after a week."""
         listed = ""
         for number, part in enumerate(parts, 1):
