@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/objects/azure_bucket.h"
 #include "base/objects/s3_bucket.h"
 #include "base/status_macros.h"
@@ -14,13 +15,16 @@ namespace {
 
 constexpr int64_t kReadSize = int64_t{16} << 20;
 
+// Scheme, host and port; a path would be no part of what is signed.
 absl::Status CheckEndpoint(const std::string& url) {
-  if (url.empty() || absl::StartsWith(url, "http://") || absl::StartsWith(url, "https://")) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("checkpoint_storage.endpoint_url: \"", url,
-                   "\" is no URL; expected one such as https://minio.example.org:9000"));
+  absl::string_view rest = url;
+  const bool is_url =
+      absl::ConsumePrefix(&rest, "http://") || absl::ConsumePrefix(&rest, "https://");
+  absl::ConsumeSuffix(&rest, "/");
+  if (url.empty() || (is_url && !absl::StrContains(rest, "/"))) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("checkpoint_storage.endpoint_url: \"", url,
+                                                 "\" is no URL of a server; expected one such as "
+                                                 "https://minio.example.org:9000"));
 }
 
 }  // namespace

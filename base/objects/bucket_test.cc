@@ -271,7 +271,7 @@ TEST(OpenBucketTest, PlacesThatAreNone) {
   EXPECT_EQ(OpenBucket({.type = "s3"}).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(
       OpenBucket({.type = "s3", .bucket = "b", .endpoint_url = "minio:9000"}).status().message(),
-      "checkpoint_storage.endpoint_url: \"minio:9000\" is no URL; expected one such as "
+      "checkpoint_storage.endpoint_url: \"minio:9000\" is no URL of a server; expected one such as "
       "https://minio.example.org:9000");
 }
 

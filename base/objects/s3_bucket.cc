@@ -53,13 +53,19 @@ class GoogleSigner final : public Signer {
   LentToken token_{AskGoogle};
 };
 
+std::string AddressOf(const std::string& region) {
+  return absl::StrCat("https://s3.", region, ".amazonaws.com");
+}
+
 class S3Bucket final : public Bucket {
  public:
-  // `s3`: the same signer, where the region counts.
-  S3Bucket(std::string address, const std::string& bucket, std::unique_ptr<Signer> signer,
+  // `address`: empty for Amazon's own. `s3`: the same signer, where the region counts.
+  S3Bucket(const std::string& address, const std::string& bucket, std::unique_ptr<Signer> signer,
            S3Signer* s3, Patience patience)
-      : path_("/" + PercentEncodePath(bucket)),
-        service_(std::move(address), "bucket " + bucket, std::move(signer), patience),
+      : is_amazons_(address.empty()),
+        path_("/" + PercentEncodePath(bucket)),
+        service_(is_amazons_ ? AddressOf(S3Region()) : address, "bucket " + bucket,
+                 std::move(signer), patience),
         s3_(s3) {}
 
   absl::Status Put(const std::string& key, absl::string_view content) override {
@@ -127,6 +133,7 @@ class S3Bucket final : public Bucket {
     const std::string region = answer.header("x-amz-bucket-region");
     if (answer.ok() || s3_ == nullptr || region.empty() || region == s3_->region()) return answer;
     s3_->Move(region);
+    if (is_amazons_) service_.MoveTo(AddressOf(region));
     return service_.Send(call);
   }
 
@@ -183,6 +190,7 @@ class S3Bucket final : public Bucket {
   }
 
   static constexpr int kCompletions = 3;
+  const bool is_amazons_;
   const std::string path_;
   Service service_;
   S3Signer* const s3_;  // of service_
@@ -195,11 +203,9 @@ std::unique_ptr<Bucket> MakeS3Bucket(const Place& place, Patience patience) {
   S3Signer* const s3 = signer.get();
   std::string address(absl::StripSuffix(place.endpoint_url, "/"));
   // curl leaves out the port that goes without saying; what is signed must, too.
-  if (absl::StartsWith(address, "https://")) address = absl::StripSuffix(address, ":443");
-  if (absl::StartsWith(address, "http://")) address = absl::StripSuffix(address, ":80");
-  if (address.empty()) address = absl::StrCat("https://s3.", S3Region(), ".amazonaws.com");
-  return std::make_unique<S3Bucket>(std::move(address), place.bucket, std::move(signer), s3,
-                                    patience);
+  const absl::string_view port = absl::StartsWith(address, "https://") ? ":443" : ":80";
+  if (absl::EndsWith(address, port)) address.resize(address.size() - port.size());
+  return std::make_unique<S3Bucket>(address, place.bucket, std::move(signer), s3, patience);
 }
 
 std::unique_ptr<Bucket> MakeGoogleBucket(const Place& place, Patience patience) {

@@ -59,6 +59,11 @@ Service::Service(std::string address, std::string name, std::unique_ptr<Signer> 
       signer_(std::move(signer)),
       patience_(patience) {}
 
+void Service::MoveTo(std::string address) {
+  address_ = std::move(address);
+  host_ = address_.substr(address_.find("://") + 3);
+}
+
 absl::StatusOr<HttpAnswer> Service::SendOnce(const Call& call) {
   Call signed_call = call;
   DET_RETURN_IF_ERROR(signer_->Sign(signed_call, host_, absl::Now()));

@@ -44,6 +44,8 @@ class Service {
   // `address`: scheme, host and port. `name`: of the bucket, for people.
   Service(std::string address, std::string name, std::unique_ptr<Signer> signer, Patience patience);
 
+  // Calls go there from now on.
+  void MoveTo(std::string address);
   // The answer, whatever its status is; signed and sent again after what passes.
   absl::StatusOr<HttpAnswer> Send(const Call& call);
   // `doing`: "write a/b". OK for what is.
@@ -57,8 +59,8 @@ class Service {
  private:
   absl::StatusOr<HttpAnswer> SendOnce(const Call& call);
 
-  const std::string address_;
-  const std::string host_;
+  std::string address_;
+  std::string host_;
   const std::string name_;
   const std::unique_ptr<Signer> signer_;
   const Patience patience_;

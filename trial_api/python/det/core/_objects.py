@@ -178,6 +178,10 @@ class Bucket(abc.ABC):
         raise StorageUnreachable(what)
 
 
+def _amazons(region: str) -> str:
+    return f"https://s3.{region}.amazonaws.com"
+
+
 class S3Bucket(Bucket):
     """S3's REST interface, as Amazon and many others speak it."""
 
@@ -185,13 +189,14 @@ class S3Bucket(Bucket):
         name = str(config.get("bucket") or "")
         self._region = _credentials.s3_region()
         address = str(config.get("endpoint_url") or "").rstrip("/")
-        if address and not address.startswith(("http://", "https://")):
+        if address and not re.fullmatch("https?://[^/]+", address):  # What is signed has no path.
             raise CheckpointError(
-                f"checkpoint_storage.endpoint_url: {address!r} is no URL; expected one such as "
-                "https://minio.example.org:9000"
+                f"checkpoint_storage.endpoint_url: {address!r} is no URL of a server; expected one "
+                "such as https://minio.example.org:9000"
             )
+        self._is_amazons = not address
         super().__init__(
-            address or f"https://s3.{self._region}.amazonaws.com",
+            address or _amazons(self._region),
             f"bucket {name}",
             "/" + quote(name, "/"),
         )
@@ -255,6 +260,8 @@ class S3Bucket(Bucket):
         if answer.ok or not region or region == self._region:
             return answer
         self._region = region
+        if self._is_amazons:
+            self._address = _amazons(region)
         return super()._send(call)
 
     def _sign(self, call: Call, host: str, now: datetime.datetime) -> None:
