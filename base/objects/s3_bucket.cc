@@ -204,7 +204,7 @@ std::unique_ptr<Bucket> MakeS3Bucket(const Place& place, Patience patience) {
   std::string address(absl::StripSuffix(place.endpoint_url, "/"));
   // curl leaves out the port that goes without saying; what is signed must, too.
   const absl::string_view port = absl::StartsWith(address, "https://") ? ":443" : ":80";
-  if (absl::EndsWith(address, port)) address.resize(address.size() - port.size());
+  address = std::string(absl::StripSuffix(address, port));
   return std::make_unique<S3Bucket>(address, place.bucket, std::move(signer), s3, patience);
 }
 
