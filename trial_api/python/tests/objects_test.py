@@ -12,7 +12,8 @@ from unittest import mock
 
 import object_server
 from det import CheckpointError
-from det.core import _objects
+from det.core import _buckets, _objects
+from det.core._http import Answer
 from det.core._signing import Call, S3Keys, quote, sign_azure, sign_s3
 
 KINDS = ("s3", "gcs", "azure")
@@ -55,7 +56,7 @@ class Server:
 
 
 def open_bucket(config):
-    bucket = _objects.open_bucket(config)
+    bucket = _buckets.open_bucket(config)
     bucket.pause = lambda seconds: None
     return bucket
 
@@ -143,6 +144,21 @@ class ObjectsTest(unittest.TestCase):
             for key in ("fails-late", "answer-lost"):
                 bucket.put_file(key, pathlib.Path(file.name))
                 self.assertEqual(b"\0", bucket.read(key, _objects.PART, 10), key)
+
+    def test_only_amazons_buckets_move_to_another_region(self):
+        elsewhere = Answer(400, {"x-amz-bucket-region": "eu-north-1"}, b"")
+        server = self.serve()
+        amazons = {"bucket": "b", "access_key": "a", "secret_key": "s"}
+        for config, wanted in (
+                ({**amazons, "type": "s3"}, "https://s3.eu-north-1.amazonaws.com/b/key"),
+                ({**amazons, "type": "s3", "endpoint_url": "http://m:9"}, "http://m:9/b/key"),
+                ({"type": "gcs", "bucket": "b"}, server.url + "/b/key")):
+            with self.subTest(config["type"]), server.gcs():
+                bucket = open_bucket(config)
+                with mock.patch.object(_objects, "send", return_value=elsewhere) as send:
+                    with self.assertRaises(CheckpointError):
+                        bucket.put("key", b"")
+                self.assertEqual(wanted, send.call_args[0][1])
 
     def test_what_an_object_holds_is_no_answer(self):
         server = self.serve()
@@ -281,7 +297,7 @@ class ObjectsTest(unittest.TestCase):
                                 ({"type": "azure"}, "container: missing"),
                                 ({"type": "s3", "bucket": "b", "endpoint_url": "minio"}, "no URL")):
             with self.assertRaisesRegex(CheckpointError, problem):
-                _objects.open_bucket(config)
+                _buckets.open_bucket(config)
 
 
 if __name__ == "__main__":

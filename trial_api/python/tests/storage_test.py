@@ -9,8 +9,7 @@ import unittest
 from unittest import mock
 
 from det import CheckpointError
-from det.core import CheckpointContext, DistributedContext
-from det.core import _objects
+from det.core import CheckpointContext, _buckets
 from det.core._bucket_storage import BucketStorage
 from det.core._context import make_storage
 from det.core._registry import Registry
@@ -49,10 +48,10 @@ class InBucket:
         return storage
 
     def replace(self, uuid, file, content):
-        _objects.open_bucket(self.config).put(f"some/where/{uuid}/{file}", content)
+        _buckets.open_bucket(self.config).put(f"some/where/{uuid}/{file}", content)
 
     def drop(self, uuid, file):
-        _objects.open_bucket(self.config).remove(f"some/where/{uuid}/{file}")
+        _buckets.open_bucket(self.config).remove(f"some/where/{uuid}/{file}")
 
     def things(self):
         return list(self.server.state.objects)
@@ -205,7 +204,7 @@ class StorageTest(unittest.TestCase):
         with self.folder() as folder:
             place = self.bucket(folder, "s3")
             self.save(place.make(), UUIDS[0], 5)
-            _objects.open_bucket(place.config).put(f"some/where/owners/me/{UUIDS[0]}", b"")
+            _buckets.open_bucket(place.config).put(f"some/where/owners/me/{UUIDS[0]}", b"")
             place.make().remove_leftovers()
             self.assertEqual([UUIDS[0]], place.make().saved(9))
             place.make().open(UUIDS[0])

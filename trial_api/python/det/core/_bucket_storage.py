@@ -18,7 +18,8 @@ import weakref
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, TypeVar
 
 from det._errors import CheckpointError, StorageUnreachable
-from det.core._objects import Bucket, NoObject, open_bucket
+from det.core._buckets import open_bucket, prefix_of
+from det.core._objects import Bucket, NoObject
 from det.core._storage import (
     MANIFEST,
     METADATA,
@@ -52,9 +53,9 @@ class BucketStorage(Storage):
     ) -> None:
         self.owner = owner
         self._bucket: Bucket = open_bucket(config)
-        prefix = str(config.get("prefix") or "")
-        self._prefix = prefix + "/" if prefix and not prefix.endswith("/") else prefix
-        self.place = f"{config['type']}://{config.get('bucket') or config.get('container')}/{prefix}"
+        self._prefix = prefix_of(config)
+        bucket = config.get("bucket") or config.get("container")
+        self.place = f"{config['type']}://{bucket}/{self._prefix.rstrip('/')}"
         self._given = scratch
         self._made: Optional[pathlib.Path] = None
         self._sent: Dict[pathlib.Path, Tuple[int, int]] = {}  # Beside the checkpoints.

@@ -12,9 +12,11 @@ import sys
 import traceback
 from typing import Any, List, Mapping, Optional, Union
 
-from det._errors import InvalidHP, MasterError, RunIsOver
+from det._errors import InvalidHP, RunIsOver
 from det._info import ClusterInfo, get_cluster_info
 from det._master import Master
+from det.core._bucket_storage import BucketStorage
+from det.core._buckets import is_bucket
 from det.core._checkpoint import CheckpointContext
 from det.core._distributed import DistributedContext
 from det.core._preempt import PreemptContext, PreemptionWatch, PreemptMode
@@ -22,8 +24,6 @@ from det.core._profiler import ProfilerContext
 from det.core._registry import ClusterRegistry, Registry
 from det.core._report_queue import ReportQueue, owner_of_trial, queue_of_run
 from det.core._searcher import SearcherContext
-from det.core._bucket_storage import BucketStorage
-from det.core._objects import is_bucket
 from det.core._storage import FolderStorage, Storage
 from det.core._train import ClusterTrain, EarlyExitReason, PrintedTrain, TrainContext
 

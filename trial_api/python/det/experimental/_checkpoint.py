@@ -13,7 +13,7 @@ import urllib.parse
 from typing import Any, Callable, Dict, List, Optional, Union
 
 from det._errors import CheckpointError
-from det.core._objects import is_bucket, open_bucket
+from det.core._buckets import is_bucket, open_bucket, prefix_of
 from det.experimental._session import Session
 
 _MASKED = "********"
@@ -84,8 +84,7 @@ class Checkpoint:
             return self._copy
         # The API shows no secrets: this machine's own are taken.
         bucket = open_bucket({k: v for k, v in config.items() if v != _MASKED})
-        prefix = str(config.get("prefix") or "")
-        folder = (prefix + "/" if prefix and not prefix.endswith("/") else prefix) + self.uuid
+        folder = prefix_of(config) + self.uuid
         return lambda name, to: bucket.get_file(f"{folder}/{name}", to)
 
     def _copy(self, name: str, to: pathlib.Path) -> None:

@@ -270,9 +270,9 @@ class PyTorchTrialContext:
             auto_zero_grads: clears the gradients behind the step.
             scaler: of wrap_scaler(); it is updated by the Trial. grad_scaler: the same.
         """
-        if not any(optimizer is wrapped for wrapped in self.optimizers):
-            if self._optimizations.shard_optimizer:
-                raise ValueError("step_optimizer() takes what wrap_optimizer() returned")
+        is_wrapped = any(optimizer is wrapped for wrapped in self.optimizers)
+        if self._optimizations.shard_optimizer and not is_wrapped:
+            raise ValueError("step_optimizer() takes what wrap_optimizer() returned")
         if not self.steps_now:
             return
         own = self.experimental.scaler

@@ -179,13 +179,14 @@ def broadcast(tensors: List[torch.Tensor]) -> None:
 def _unite(context: Any, ranks: Ranks) -> None:
     """What belongs to the weights: the optimizers' state is averaged, buffers and a scaler are the
     chief's."""
-    own = {place: _state_of(o, p) for place, (o, p) in _places(context.optimizers).items()}
+    places = _places(context.optimizers)
+    own = {place: _state_of(o, p) for place, (o, p) in places.items()}
     shapes = {
         place: [(name, tuple(t.shape), str(t.dtype)) for name, t in state]
         for place, state in own.items()
     }
     told = ranks.broadcast(ranks.gather(shapes))
-    for place, (optimizer, parameter) in _places(context.optimizers).items():
+    for place, (optimizer, parameter) in places.items():
         if any(each[place] != shapes[place] for each in told):
             # A rank that had no gradient of it, or whose scaler skipped its steps, knows nothing: all
             # begin anew.
