@@ -52,7 +52,7 @@ bool IsAmazonS3(absl::string_view host) {
   const absl::string_view service = host.substr(0, host.find('.'));
   // The older form is s3-REGION, with nothing behind it.
   return service == "s3" || service == "s3-fips" ||
-         (absl::StartsWith(service, "s3-") && service == host) || host == "s3";
+         (absl::StartsWith(service, "s3-") && service == host);
 }
 
 bool IsKnownServer(const Storage& storage, const std::string& server) {

@@ -12,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -27,6 +26,7 @@
 #include "master/store/config_policies.h"
 #include "master/store/disposal.h"
 #include "master/store/lease.h"
+#include "master/store/metric_query.h"
 #include "master/store/models.h"
 #include "master/store/people.h"
 #include "master/store/projects.h"
@@ -109,15 +109,7 @@ class Store {
   virtual absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) = 0;
   virtual absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) = 0;
   // Without what TrialQuery::bare leaves out.
-  absl::StatusOr<TrialRecord> GetBareTrial(model::TrialId id) {
-    TrialQuery query;
-    query.ids = {id};
-    query.bare = true;
-    absl::StatusOr<TrialPage> page = ListTrials(query);
-    if (!page.ok()) return page.status();
-    if (page->trials.empty()) return GetTrial(id);  // it says that there is none
-    return std::move(page->trials[0]);
-  }
+  absl::StatusOr<TrialRecord> GetBareTrial(model::TrialId id);
   // Of a trial, oldest first, terminated ones included.
   virtual absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
       const model::TaskId& task) = 0;

@@ -83,10 +83,7 @@ class BucketStorage final : public Storage {
     }
     (void)Connect();  // A configuration that makes no sense is told at once.
   }
-  ~BucketStorage() override {
-    std::error_code ignored;
-    fs::remove_all(scratch_, ignored);
-  }
+  ~BucketStorage() override { RemoveAll(scratch_); }
 
   std::string BeginWrite(const std::string& uuid, int rank) override {
     if (rank == 0 && !owner_.empty()) OrThrow(Connect()->Put(EntryKey(uuid), ""));
@@ -133,8 +130,7 @@ class BucketStorage final : public Storage {
   }
 
   void Remove(const std::string& uuid) override {
-    std::error_code ignored;
-    fs::remove_all(scratch_ / uuid, ignored);
+    RemoveAll(scratch_ / uuid);
     try {
       RemoveFrom(*Connect(), uuid);
     } catch (const Error&) {
