@@ -17,9 +17,11 @@ struct OptimizationsConfig {
   int64_t aggregation_frequency = 1;
   bool average_aggregated_gradients = true;
   bool average_training_metrics = true;
-  std::string strategy = "allreduce";  // local_sgd, async, parameter_server
-  int64_t local_sgd_steps = 8;         // of the optimizers, between two averages
+  std::string strategy = "allreduce";
+  int64_t local_sgd_steps = 8;  // of the optimizers, between two averages
   bool shard_optimizer = false;
+  bool hierarchical_allreduce = false;
+  int64_t pipeline_micro_batches = 4;
   std::string gradient_compression = "none";
   std::string grad_updates_size_file;
   std::string mixed_precision = "O0";

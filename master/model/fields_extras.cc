@@ -80,8 +80,8 @@ constexpr Field kFields[] = {
 
     {.path = "optimizations",
      .description = "How slots agree and gradients are gathered. PyTorchTrial reads what has no "
-                    "warning; Trials in C++ "
-                    "read the two of aggregation alone.",
+                    "warning; so do Trials in C++, but for the strategies fsdp, pipeline and "
+                    "in_process.",
      .role = Role::kSection},
     {.path = "optimizations.aggregation_frequency",
      .description = "Batches whose gradients are added before a step.",
@@ -103,10 +103,13 @@ constexpr Field kFields[] = {
          "step, on all slots. parameter_server: they go to one slot, which alone has the "
          "optimizers' state, steps, and gives the weights back; the mathematics are the same. "
          "local_sgd: each slot steps by itself, and weights are averaged every local_sgd_steps. "
-         "async: so, but the average is taken beside training, and taken in a period later.",
+         "async: so, but the average is taken beside training, and taken in a period later. "
+         "fsdp: each slot keeps a part of the weights, too (torch's FSDP). pipeline: a net that is "
+         "a torch.nn.Sequential is cut into stages, one on each slot. in_process: one process "
+         "computes on all slots of a node, with a replica of the net on each.",
      .target = DET_AT(optimizations.strategy),
      .default_json = "\"allreduce\"",
-     .choices = "allreduce|local_sgd|async|parameter_server"},
+     .choices = "allreduce|local_sgd|async|parameter_server|fsdp|pipeline|in_process"},
     {.path = "optimizations.local_sgd_steps",
      .description = "Steps of the optimizers between two averages, of local_sgd and async.",
      .target = DET_AT(optimizations.local_sgd_steps),
@@ -117,6 +120,16 @@ constexpr Field kFields[] = {
                     "takes less memory; with allreduce.",
      .target = DET_AT(optimizations.shard_optimizer),
      .default_json = "false"},
+    {.path = "optimizations.hierarchical_allreduce",
+     .description = "Whether gradients are summed among the slots of each node first, so that one "
+                    "slot of each speaks with other nodes; with allreduce.",
+     .target = DET_AT(optimizations.hierarchical_allreduce),
+     .default_json = "false"},
+    {.path = "optimizations.pipeline_micro_batches",
+     .description = "Parts of a batch that are under way at once, of pipeline.",
+     .target = DET_AT(optimizations.pipeline_micro_batches),
+     .default_json = "4",
+     .min = 1},
     {.path = "optimizations.gradient_compression",
      .description = "As what gradients travel between slots; true is float16, false none. int8 "
                     "keeps what rounding takes for the next step.",
@@ -130,11 +143,12 @@ constexpr Field kFields[] = {
      .default_json = "null",
      .warning = kOnlyRead},
     {.path = "optimizations.mixed_precision",
-     .description = "Level of mixed precision.",
+     .description = "What the forward pass computes in: O0 float32; O1 (also O2 and O3) float16 "
+                    "on GPUs and bfloat16 on CPU slots; or the type by its name. float16 comes "
+                    "with loss scaling.",
      .target = DET_AT(optimizations.mixed_precision),
      .default_json = "\"O0\"",
-     .choices = "O0|O1|O2|O3",
-     .warning = kOnlyRead},
+     .choices = "O0|O1|O2|O3|float16|bfloat16"},
     {.path = "optimizations.tensor_fusion_threshold",
      .description = "Megabytes of gradients that travel together; 64 leaves it to torch, 0 is 1.",
      .target = DET_AT(optimizations.tensor_fusion_threshold),
@@ -147,10 +161,10 @@ constexpr Field kFields[] = {
      .min = 0,
      .warning = kOnlyRead},
     {.path = "optimizations.auto_tune_tensor_fusion",
-     .description = "Whether both are found by trying.",
+     .description = "Whether tensor_fusion_threshold is found by trying, in the first batches; "
+                    "with allreduce.",
      .target = DET_AT(optimizations.auto_tune_tensor_fusion),
-     .default_json = "false",
-     .warning = kOnlyRead},
+     .default_json = "false"},
 
     {.path = "integrations",
      .description = "Other programs that the experiment has to do with.",

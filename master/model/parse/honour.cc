@@ -187,17 +187,17 @@ void CheckLengthIsKnown(const ConfigNode& root, const ExperimentConfig& config,
                         : absl::StrCat(" instead of ", searcher.time_metric))});
 }
 
-// Trials in C++ read less than others.
+// Trials in C++ have fewer strategies than others. They would say so, too, when they hold their
+// slots.
 void CheckTrialClass(const ConfigNode& root, const ExperimentConfig& config,
-                     std::vector<Problem>& warnings) {
+                     std::vector<Problem>& problems) {
   if (!ParseTrialEntrypoint(config.entrypoint)) return;
-  OptimizationsConfig unread = config.optimizations;
-  unread.aggregation_frequency = OptimizationsConfig().aggregation_frequency;
-  unread.average_aggregated_gradients = OptimizationsConfig().average_aggregated_gradients;
-  if (unread == OptimizationsConfig()) return;
-  warnings.push_back({WhereIs(root, "optimizations"), "optimizations",
-                      "kept, but without effect: Trials in C++ read aggregation_frequency and "
-                      "average_aggregated_gradients alone"});
+  const std::string& strategy = config.optimizations.strategy;
+  if (strategy != "fsdp" && strategy != "pipeline" && strategy != "in_process") return;
+  problems.push_back({WhereIs(root, "optimizations.strategy"), "optimizations.strategy",
+                      absl::StrCat(strategy,
+                                   " is of Trials in Python; those in C++ have allreduce, "
+                                   "local_sgd, async and parameter_server")});
 }
 
 // What is done to gradients has no meaning where weights travel. The Trial class would say so, too,
@@ -216,6 +216,8 @@ void CheckStrategy(const ConfigNode& root, const ExperimentConfig& config,
     refuse("optimizations.gradient_compression");
   }
   if (given.shard_optimizer) refuse("optimizations.shard_optimizer");
+  if (given.hierarchical_allreduce) refuse("optimizations.hierarchical_allreduce");
+  if (given.auto_tune_tensor_fusion) refuse("optimizations.auto_tune_tensor_fusion");
 }
 
 }  // namespace
@@ -246,7 +248,7 @@ void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
   CheckBatchSize(root, config, warnings);
   CheckCommand(root, config, warnings);
   CheckLengthIsKnown(root, config, problems);
-  CheckTrialClass(root, config, warnings);
+  CheckTrialClass(root, config, problems);
   CheckStrategy(root, config, problems);
   CheckLogPolicies(root, config, problems);
   if (config.resources.weight == 0) {

@@ -39,7 +39,8 @@ TEST(WarningsTest, WhatHasNoEffectIsSaidAndKept) {
       {"profiling: {begin_on_batch: 5}", "profiling.begin_on_batch: kept"},
       {"profiling: {end_after_batch: 5}", "profiling.end_after_batch: kept"},
       {"profiling: {sync_timings: false}", "profiling.sync_timings: kept"},
-      {"optimizations: {mixed_precision: O1}", "optimizations.mixed_precision: kept"},
+      {"optimizations: {tensor_fusion_cycle_time: 5}",
+       "optimizations.tensor_fusion_cycle_time: kept"},
       {"slurm: {gpu_type: x}", "slurm: kept"},
       {"pbs: {slots_per_node: 2}", "pbs: kept"},
       {"integrations: {pachyderm: {pachd: {host: h}}}", "integrations.pachyderm: kept"},
@@ -105,6 +106,25 @@ TEST(WarningsTest, ACommandIsNotHeldToWhatTrialClassesRead) {
   const std::string profiling = "profiling: {enabled: true}";
   EXPECT_THAT(warned("net.cc:Net", profiling), HasSubstr("profiling.enabled: kept, but without"));
   EXPECT_THAT(warned("model_def:Net", profiling), ::testing::Not(HasSubstr("profiling")));
+}
+
+TEST(StrategiesTest, TrialsInCppHaveFewer) {
+  const auto parsed = [](const std::string& entrypoint, const std::string& strategy) {
+    return Parse(absl::StrCat("entrypoint: ", entrypoint,
+                              "\nsearcher: {name: single, metric: m, max_length: 9}\n"
+                              "optimizations: {strategy: ",
+                              strategy, "}"))
+        .status();
+  };
+  for (const char* strategy : {"fsdp", "pipeline", "in_process"}) {
+    EXPECT_THAT(parsed("net.cc:Net", strategy).ToString(),
+                HasSubstr(absl::StrCat("const.yaml:3: optimizations.strategy: ", strategy,
+                                       " is of Trials in Python")));
+    EXPECT_TRUE(parsed("model_def:Net", strategy).ok());
+  }
+  for (const char* strategy : {"allreduce", "local_sgd", "async", "parameter_server"}) {
+    EXPECT_TRUE(parsed("net.cc:Net", strategy).ok()) << strategy;
+  }
 }
 
 TEST(WarningsTest, VariablesThatAreTheClustersAreNamed) {
