@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/util/json_util.h"
 #include "proto/http_rule.h"
+#include "proto/json_writer.h"
 
 namespace det::proto {
 namespace {
@@ -13,14 +14,7 @@ namespace util = google::protobuf::util;
 }  // namespace
 
 absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
-  util::JsonPrintOptions options;
-  options.always_print_primitive_fields = true;
-  std::string json;
-  const util::Status status = util::MessageToJsonString(message, &json, options);
-  if (!status.ok()) {
-    return absl::InternalError(absl::StrCat("cannot write JSON: ", status.message().ToString()));
-  }
-  return json;
+  return WriteJson(message);
 }
 
 absl::Status FromJson(std::string_view json, google::protobuf::Message* message) {

@@ -41,7 +41,8 @@ class Snapshot:
             for key, shape, dtype, pinned in shapes:
                 self._buffers[key] = torch.empty(shape, dtype=dtype, pin_memory=pinned).zero_()
 
-        self._reserving = threading.Thread(target=fill, name="det-reserve", daemon=True)
+        # No daemon: Python would end it within torch at the exit, which ends the process by abort().
+        self._reserving = threading.Thread(target=fill, name="det-reserve")
         self._reserving.start()
 
     def begin(self) -> None:

@@ -253,6 +253,8 @@ def main():
     told = {name: {**SCENARIOS, **STRATEGIES}[name](storage) for name in names}
     with open(output, "w", encoding="utf-8") as file:
         json.dump(told, file)
+    # Its threads may hold Python's objects, which they cannot let go at the exit.
+    torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,322 @@
+#include "proto/json_writer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/duration.pb.h"
+#include "google/protobuf/struct.pb.h"
+#include "google/protobuf/timestamp.pb.h"
+#include "google/protobuf/util/json_util.h"
+#include "google/protobuf/util/time_util.h"
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+namespace det::proto {
+namespace {
+
+namespace pb = google::protobuf;
+using pb::Descriptor;
+using pb::FieldDescriptor;
+using pb::Message;
+using pb::Reflection;
+
+// A Struct may hold itself so often.
+constexpr int kMaxDepth = 200;
+
+bool IsValid(const pb::Timestamp& time) {
+  return time.seconds() >= pb::util::TimeUtil::kTimestampMinSeconds &&
+         time.seconds() <= pb::util::TimeUtil::kTimestampMaxSeconds && time.nanos() >= 0 &&
+         time.nanos() <= 999999999;
+}
+
+class Writer {
+ public:
+  // Each returns whether it could be written.
+  bool Write(const Message& message);
+  std::string Text() const { return {buffer_.GetString(), buffer_.GetSize()}; }
+
+ private:
+  using Json = rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>, rapidjson::UTF8<>,
+                                 rapidjson::CrtAllocator, rapidjson::kWriteValidateEncodingFlag>;
+
+  bool WriteFields(const Message& message);
+  bool WriteField(const Message& message, const FieldDescriptor& field);
+  bool WriteList(const Message& message, const FieldDescriptor& field);
+  bool WriteMap(const Message& message, const FieldDescriptor& field);
+  bool WriteOne(const Message& message, const FieldDescriptor& field);
+  bool WriteElement(const Message& message, const FieldDescriptor& field, int index);
+
+  bool WriteStruct(const pb::Struct& value);
+  bool WriteList(const pb::ListValue& value);
+  bool WriteValue(const pb::Value& value);
+  // Of the types that the mapping treats by themselves, and that no answer of ours has.
+  bool WriteByLibrary(const Message& message);
+
+  bool Text(std::string_view text) { return json_.String(text.data(), Size(text)); }
+  bool Key(std::string_view text) { return json_.Key(text.data(), Size(text)); }
+  template <class N>
+  bool Whole(N number);  // 64 bits: as a string
+  template <class N>
+  bool Real(N number);
+  bool Enum(const FieldDescriptor& field, int number);
+  bool Bytes(const std::string& bytes) { return Text(absl::Base64Escape(bytes)); }
+  static rapidjson::SizeType Size(std::string_view text) {
+    return static_cast<rapidjson::SizeType>(text.size());
+  }
+
+  rapidjson::StringBuffer buffer_;
+  Json json_{buffer_};
+  int depth_ = 0;
+};
+
+bool Writer::Write(const Message& message) {
+  if (++depth_ > kMaxDepth) return false;
+  bool written = false;
+  switch (message.GetDescriptor()->well_known_type()) {
+    case Descriptor::WELLKNOWNTYPE_UNSPECIFIED:
+      written = WriteFields(message);
+      break;
+    case Descriptor::WELLKNOWNTYPE_TIMESTAMP: {
+      const auto& time = static_cast<const pb::Timestamp&>(message);
+      written = IsValid(time) && Text(pb::util::TimeUtil::ToString(time));
+      break;
+    }
+    case Descriptor::WELLKNOWNTYPE_STRUCT:
+      written = WriteStruct(static_cast<const pb::Struct&>(message));
+      break;
+    case Descriptor::WELLKNOWNTYPE_VALUE:
+      written = WriteValue(static_cast<const pb::Value&>(message));
+      break;
+    case Descriptor::WELLKNOWNTYPE_LISTVALUE:
+      written = WriteList(static_cast<const pb::ListValue&>(message));
+      break;
+    default:
+      written = WriteByLibrary(message);
+  }
+  --depth_;
+  return written;
+}
+
+bool Writer::WriteFields(const Message& message) {
+  const Descriptor& type = *message.GetDescriptor();
+  const Reflection& reflection = *message.GetReflection();
+  json_.StartObject();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (field.has_presence() && !reflection.HasField(message, &field)) continue;
+    if (!Key(field.json_name()) || !WriteField(message, field)) return false;
+  }
+  return json_.EndObject();
+}
+
+bool Writer::WriteField(const Message& message, const FieldDescriptor& field) {
+  if (field.is_map()) return WriteMap(message, field);
+  if (field.is_repeated()) return WriteList(message, field);
+  return WriteOne(message, field);
+}
+
+bool Writer::WriteList(const Message& message, const FieldDescriptor& field) {
+  const int size = message.GetReflection()->FieldSize(message, &field);
+  json_.StartArray();
+  for (int i = 0; i < size; ++i) {
+    if (!WriteElement(message, field, i)) return false;
+  }
+  return json_.EndArray();
+}
+
+std::string KeyText(const Message& entry, const FieldDescriptor& key) {
+  const Reflection& reflection = *entry.GetReflection();
+  switch (key.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return absl::StrCat(reflection.GetInt32(entry, &key));
+    case FieldDescriptor::CPPTYPE_INT64:
+      return absl::StrCat(reflection.GetInt64(entry, &key));
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return absl::StrCat(reflection.GetUInt32(entry, &key));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return absl::StrCat(reflection.GetUInt64(entry, &key));
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection.GetBool(entry, &key) ? "true" : "false";
+    default:
+      return reflection.GetString(entry, &key);
+  }
+}
+
+bool Writer::WriteMap(const Message& message, const FieldDescriptor& field) {
+  const Reflection& reflection = *message.GetReflection();
+  const FieldDescriptor& key = *field.message_type()->map_key();
+  const FieldDescriptor& value = *field.message_type()->map_value();
+  std::vector<std::pair<std::string, const Message*>> entries;
+  for (int i = 0; i < reflection.FieldSize(message, &field); ++i) {
+    const Message& entry = reflection.GetRepeatedMessage(message, &field, i);
+    entries.emplace_back(KeyText(entry, key), &entry);
+  }
+  std::sort(entries.begin(), entries.end());
+  json_.StartObject();
+  for (const auto& [text, entry] : entries) {
+    if (!Key(text) || !WriteOne(*entry, value)) return false;
+  }
+  return json_.EndObject();
+}
+
+bool Writer::WriteOne(const Message& message, const FieldDescriptor& field) {
+  const Reflection& reflection = *message.GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return json_.Int(reflection.GetInt32(message, &field));
+    case FieldDescriptor::CPPTYPE_INT64:
+      return Whole(reflection.GetInt64(message, &field));
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return json_.Uint(reflection.GetUInt32(message, &field));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return Whole(reflection.GetUInt64(message, &field));
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return Real(reflection.GetDouble(message, &field));
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return Real(reflection.GetFloat(message, &field));
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return json_.Bool(reflection.GetBool(message, &field));
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return Enum(field, reflection.GetEnumValue(message, &field));
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return Write(reflection.GetMessage(message, &field));
+    case FieldDescriptor::CPPTYPE_STRING:
+      break;
+  }
+  std::string scratch;
+  const std::string& text = reflection.GetStringReference(message, &field, &scratch);
+  return field.type() == FieldDescriptor::TYPE_BYTES ? Bytes(text) : Text(text);
+}
+
+bool Writer::WriteElement(const Message& message, const FieldDescriptor& field, int index) {
+  const Reflection& reflection = *message.GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return json_.Int(reflection.GetRepeatedInt32(message, &field, index));
+    case FieldDescriptor::CPPTYPE_INT64:
+      return Whole(reflection.GetRepeatedInt64(message, &field, index));
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return json_.Uint(reflection.GetRepeatedUInt32(message, &field, index));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return Whole(reflection.GetRepeatedUInt64(message, &field, index));
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return Real(reflection.GetRepeatedDouble(message, &field, index));
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return Real(reflection.GetRepeatedFloat(message, &field, index));
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return json_.Bool(reflection.GetRepeatedBool(message, &field, index));
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return Enum(field, reflection.GetRepeatedEnumValue(message, &field, index));
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return Write(reflection.GetRepeatedMessage(message, &field, index));
+    case FieldDescriptor::CPPTYPE_STRING:
+      break;
+  }
+  std::string scratch;
+  const std::string& text = reflection.GetRepeatedStringReference(message, &field, index, &scratch);
+  return field.type() == FieldDescriptor::TYPE_BYTES ? Bytes(text) : Text(text);
+}
+
+bool Writer::WriteStruct(const pb::Struct& value) {
+  std::vector<std::pair<std::string_view, const pb::Value*>> members;
+  members.reserve(value.fields().size());
+  for (const auto& [name, member] : value.fields()) members.emplace_back(name, &member);
+  std::sort(members.begin(), members.end());
+  json_.StartObject();
+  for (const auto& [name, member] : members) {
+    if (!Key(name) || !Write(*member)) return false;
+  }
+  return json_.EndObject();
+}
+
+bool Writer::WriteList(const pb::ListValue& value) {
+  json_.StartArray();
+  for (const pb::Value& element : value.values()) {
+    if (!Write(element)) return false;
+  }
+  return json_.EndArray();
+}
+
+bool Writer::WriteValue(const pb::Value& value) {
+  switch (value.kind_case()) {
+    case pb::Value::kNumberValue:
+      return Real(value.number_value());
+    case pb::Value::kStringValue:
+      return Text(value.string_value());
+    case pb::Value::kBoolValue:
+      return json_.Bool(value.bool_value());
+    case pb::Value::kStructValue:
+      return Write(value.struct_value());
+    case pb::Value::kListValue:
+      return Write(value.list_value());
+    case pb::Value::kNullValue:
+    case pb::Value::KIND_NOT_SET:
+      break;
+  }
+  return json_.Null();
+}
+
+bool Writer::WriteByLibrary(const Message& message) {
+  pb::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  std::string text;
+  if (!pb::util::MessageToJsonString(message, &text, options).ok()) return false;
+  return json_.RawValue(text.data(), text.size(), rapidjson::kStringType);
+}
+
+template <class N>
+bool Writer::Whole(N number) {
+  char digits[24] = {'"'};
+  char* end = std::to_chars(digits + 1, digits + sizeof(digits) - 1, number).ptr;
+  *end++ = '"';
+  return json_.RawValue(digits, static_cast<size_t>(end - digits), rapidjson::kStringType);
+}
+
+// The fewest digits of the two lengths that the library tries, in its notation: a whole number has
+// no exponent below 1e15, so that clients read it as one.
+template <class N>
+bool Writer::Real(N number) {
+  if (std::isnan(number)) return Text("NaN");
+  if (std::isinf(number)) return Text(number < 0 ? "-Infinity" : "Infinity");
+  constexpr int kFew = std::numeric_limits<N>::digits10;
+  constexpr int kEnough = std::numeric_limits<N>::max_digits10;
+  char text[40];
+  const auto print = [&](int digits) {
+    return std::to_chars(text, text + sizeof(text), number, std::chars_format::general, digits).ptr;
+  };
+  char* end = print(kFew);
+  N again = 0;
+  std::from_chars(text, end, again);
+  if (again != number) end = print(kEnough);
+  return json_.RawValue(text, static_cast<size_t>(end - text), rapidjson::kNumberType);
+}
+
+bool Writer::Enum(const FieldDescriptor& field, int number) {
+  const pb::EnumValueDescriptor* const value = field.enum_type()->FindValueByNumber(number);
+  if (field.enum_type() == pb::NullValue_descriptor()) return json_.Null();
+  return value == nullptr ? json_.Int(number) : Text(value->name());
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> WriteJson(const Message& message) {
+  Writer writer;
+  if (writer.Write(message)) return writer.Text();
+  return absl::InternalError(absl::StrCat(
+      "cannot write a ", message.GetDescriptor()->full_name(),
+      " as JSON: it holds a time out of range, a text that is no UTF-8, or a value that "
+      "is nested too deeply"));
+}
+
+}  // namespace det::proto
