@@ -122,7 +122,7 @@ class RunService final : public Service {
         edge_, context, request, "det.api.v1.RunService.GetProjectColumns",
         [this, request, response](const auth::Principal&) -> absl::Status {
           const bool runs = request->table_type() == api::TABLE_TYPE_RUN;
-          DET_RETURN_IF_ERROR(edge_.store->projects().GetProject(request->id()).status());
+          DET_RETURN_IF_ERROR(edge_.store->projects().WorkspaceOfProject(request->id()).status());
           DET_ASSIGN_OR_RETURN(const auto values, this->runs().ListValueColumns(request->id()));
           DET_ASSIGN_OR_RETURN(const auto metrics, this->runs().ListMetricNames(request->id()));
           for (api::ProjectColumn& column :

@@ -217,9 +217,7 @@ class UserService final : public Service {
           "only ACTIVITY_TYPE_GET of an ENTITY_TYPE_PROJECT is kept: activity_type and entity_type "
           "must say so");
     }
-    store::Projects& projects = edge_.store->projects();
-    DET_RETURN_IF_ERROR(projects.GetProject(request.entity_id()).status());
-    return projects.NoteVisit(user, request.entity_id(), edge_.clock->Now());
+    return edge_.store->projects().NoteVisit(user, request.entity_id(), edge_.clock->Now());
   }
 
   static absl::Status Write(const absl::StatusOr<store::UserRecord>& user, api::User* out) {

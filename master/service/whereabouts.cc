@@ -43,10 +43,8 @@ class StoreWhereabouts final : public Whereabouts {
         return projects.WorkspaceOf(model::ExperimentId(*number));
       case Where::kWorkspace:
         return *number;
-      case Where::kProject: {
-        DET_ASSIGN_OR_RETURN(const store::ProjectRecord project, projects.GetProject(*number));
-        return project.workspace;
-      }
+      case Where::kProject:
+        return projects.WorkspaceOfProject(*number);
       default:
         break;
     }

@@ -289,15 +289,15 @@ class WorkspaceService final : public Service {
   }
 
   void Delete(int32_t id, api::DeleteWorkspaceResponse* response, Done done) {
-    const auto now = workspaces().GetWorkspace(id, {});
-    if (!now.ok()) return done(now.status());
-    Judge(
-        [name = now->name](const cluster::Cluster& cluster) { return CheckUnnamed(cluster, name); },
-        [this, id, response, done = std::move(done)](absl::Status ok) mutable {
-          if (ok.ok()) ok = workspaces().DeleteWorkspace(id);
-          response->set_completed(ok.ok());
-          done(std::move(ok));
-        });
+    auto named = workspaces().NameOf(id);
+    if (!named.ok()) return done(named.status());
+    Judge([name = *std::move(named)](
+              const cluster::Cluster& cluster) { return CheckUnnamed(cluster, name); },
+          [this, id, response, done = std::move(done)](absl::Status ok) mutable {
+            if (ok.ok()) ok = workspaces().DeleteWorkspace(id);
+            response->set_completed(ok.ok());
+            done(std::move(ok));
+          });
   }
 
   void Patch(const api::PatchWorkspaceRequest& request, const auth::Principal& asking,
@@ -336,7 +336,7 @@ class WorkspaceService final : public Service {
                             const auth::Principal& principal,
                             api::GetWorkspaceProjectsResponse* response) {
     if (request.id() != 0) {
-      DET_RETURN_IF_ERROR(workspaces().GetWorkspace(request.id(), {}).status());
+      DET_RETURN_IF_ERROR(workspaces().NameOf(request.id()).status());
     }
     store::ProjectQuery query = ToQuery(request);
     query.visible = principal.Visible();
@@ -350,10 +350,10 @@ class WorkspaceService final : public Service {
 
   void ListPools(const api::ListRPsBoundToWorkspaceRequest& request,
                  api::ListRPsBoundToWorkspaceResponse* response, Done done) {
-    const auto workspace = workspaces().GetWorkspace(request.workspace_id(), {});
-    if (!workspace.ok()) return done(workspace.status());
+    auto name = workspaces().NameOf(request.workspace_id());
+    if (!name.ok()) return done(name.status());
     edge_.engine->Query(
-        [&request, response, name = workspace->name](const cluster::Cluster& cluster) {
+        [&request, response, name = *std::move(name)](const cluster::Cluster& cluster) {
           std::vector<std::string> open;
           for (const cluster::KnownPool& known : cluster.pools()) {
             const std::vector<std::string>& bound = known.pool.workspaces;

@@ -10,7 +10,8 @@ namespace det::store {
 
 void FakeDatabase::Make(const cluster::SetProject& set) {
   const auto e = experiments.find(set.experiment);
-  if (e != experiments.end()) cluster::Put(set.to, e->second);
+  if (e == experiments.end() || !spaces.projects.contains(set.to.project)) return;
+  cluster::Put(set.to, e->second);
 }
 
 void FakeDatabase::Make(const cluster::SetTexts& set) {

@@ -70,8 +70,8 @@ struct FakeDatabase {
 
   void Make(const cluster::PutExperiment& put) {
     const auto known = experiments.find(put.experiment.id);
-    const int32_t project =
-        known == experiments.end() ? put.experiment.project : known->second.project;
+    int32_t project = known == experiments.end() ? put.experiment.project : known->second.project;
+    if (!spaces.projects.contains(project)) project = kUncategorized;  // deleted beside it
     experiments[put.experiment.id] = put.experiment;
     experiments[put.experiment.id].project = project;
     archived.erase(put.experiment.id);

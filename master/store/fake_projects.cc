@@ -201,6 +201,13 @@ absl::StatusOr<int32_t> FakeProjects::WorkspaceOf(const model::CheckpointId& id)
   return WorkspaceOf(trial);
 }
 
+absl::StatusOr<int32_t> FakeProjects::WorkspaceOfProject(int32_t id) {
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.spaces.projects.find(id);
+  if (it == db_.spaces.projects.end()) return NoSuchProject(id);
+  return it->second.workspace;
+}
+
 absl::StatusOr<std::vector<std::string>> FakeProjects::ListLabels(
     int32_t project, const std::optional<std::vector<int32_t>>& visible) {
   std::lock_guard lock(db_.mutex);

@@ -28,6 +28,7 @@ class FakeProjects final : public Projects {
   absl::StatusOr<int32_t> WorkspaceOf(model::ExperimentId id) override;
   absl::StatusOr<int32_t> WorkspaceOf(model::TrialId id) override;
   absl::StatusOr<int32_t> WorkspaceOf(const model::CheckpointId& id) override;
+  absl::StatusOr<int32_t> WorkspaceOfProject(int32_t id) override;
   absl::Status NoteVisit(model::UserId user, int32_t project, absl::Time at) override;
   absl::StatusOr<std::vector<ProjectRecord>> LastVisited(model::UserId user, int limit) override;
   absl::StatusOr<std::vector<std::string>> ListLabels(

@@ -39,6 +39,13 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::GetWorkspace(int32_t id, model::
   return Read(it->second, asking);
 }
 
+absl::StatusOr<std::string> FakeWorkspaces::NameOf(int32_t workspace) {
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.spaces.workspaces.find(workspace);
+  if (it == db_.spaces.workspaces.end()) return NoSuchWorkspace(workspace);
+  return it->second.name;
+}
+
 absl::StatusOr<WorkspacePage> FakeWorkspaces::ListWorkspaces(const WorkspaceQuery& query) {
   std::lock_guard lock(db_.mutex);
   std::vector<WorkspaceRecord> found;

@@ -88,6 +88,8 @@ class Projects {
   virtual absl::StatusOr<int32_t> WorkspaceOf(model::ExperimentId id) = 0;
   virtual absl::StatusOr<int32_t> WorkspaceOf(model::TrialId id) = 0;
   virtual absl::StatusOr<int32_t> WorkspaceOf(const model::CheckpointId& id) = 0;
+  // Of a project. Reads less than GetProject, which counts what is in it.
+  virtual absl::StatusOr<int32_t> WorkspaceOfProject(int32_t id) = 0;
   // The user has looked at it; newest first.
   virtual absl::Status NoteVisit(model::UserId user, int32_t project, absl::Time at) = 0;
   virtual absl::StatusOr<std::vector<ProjectRecord>> LastVisited(model::UserId user, int limit) = 0;

@@ -177,6 +177,9 @@ TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
   EXPECT_EQ(read->project_owner, model::UserId(1));
   ASSERT_TRUE(store_->workspaces().ChangeWorkspace(vision, {.name = "sight"}).ok());
   EXPECT_EQ(store_->projects().WorkspaceOf(model::ExperimentId(1)).value_or(0), vision);
+  EXPECT_EQ(store_->projects().WorkspaceOfProject(cats->id).value_or(0), vision);
+  EXPECT_EQ(store_->projects().WorkspaceOfProject(99).status(),
+            store_->projects().GetProject(99).status());
   EXPECT_EQ(store_->projects().WorkspaceOf(model::ExperimentId(2)).value_or(0), kUncategorized);
   EXPECT_TRUE(absl::IsNotFound(store_->projects().WorkspaceOf(model::TrialId(99)).status()));
   EXPECT_TRUE(absl::IsNotFound(store_->projects().WorkspaceOf(model::CheckpointId("x")).status()));
@@ -195,6 +198,24 @@ TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
 
   Commit({cluster::SetProject{model::ExperimentId(2), {vision, cats->id, "sight", "cats"}}});
   EXPECT_EQ(store_->ListExperiments({.project = cats->id})->total, 2);
+}
+
+TEST_P(StoreContractTest, AnExperimentWhoseProjectIsDeletedBesideItsCreationIsInNoneThatIsGone) {
+  const int32_t vision = AddWorkspace(*store_, "vision");
+  const auto cats = store_->projects().AddProject(Named("cats", vision));
+  const auto dogs = store_->projects().AddProject(Named("dogs", vision));
+  ASSERT_TRUE(cats.ok() && dogs.ok());
+  ASSERT_TRUE(store_->projects().DeleteProject(cats->id).ok());
+  Commit({In(1, *cats), In(2, *dogs)});
+  Commit({cluster::SetProject{model::ExperimentId(2), {vision, cats->id, "vision", "cats"}}});
+  const auto project_of = [&](int id) {
+    const auto read = store_->GetExperiment(model::ExperimentId(id));
+    EXPECT_TRUE(read.ok()) << read.status();
+    return read.ok() ? read->experiment.project : 0;
+  };
+  EXPECT_EQ(project_of(1), kUncategorized);
+  EXPECT_EQ(project_of(2), dogs->id);
+  EXPECT_EQ(store_->ListExperiments({.project = kUncategorized})->total, 1);
 }
 
 TEST_P(StoreContractTest, WhatPeopleCallAnExperimentChanges) {

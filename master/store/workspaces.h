@@ -73,6 +73,8 @@ class Workspaces {
 
   // NOT_FOUND.
   virtual absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId asking) = 0;
+  // The same without counting what is in it. NOT_FOUND.
+  virtual absl::StatusOr<std::string> NameOf(int32_t workspace) = 0;
   virtual absl::StatusOr<WorkspacePage> ListWorkspaces(const WorkspaceQuery& query) = 0;
   // Gives it its id, and its owner the role of its administrator. ALREADY_EXISTS by name.
   virtual absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace) = 0;

@@ -14,13 +14,14 @@ namespace {
 
 using Statement = Connection::Statement;
 
+// A project that is deleted beside it is no place to be: Uncategorized (1) is.
 constexpr char kInsertExperiment[] = R"sql(
 INSERT INTO experiments (id, name, job, owner, request_id, config, original_config, context_hash,
   warm_start, forked_from, state, reason, progress, best_metric, best_trial, created_at, ended_at,
   owner_name, resource_pool, priority, weight, position, max_slots, position_set,
   save_experiment_best, save_trial_best, save_trial_latest, project, description, labels)
 VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,
-  $26,$27,$28,$29,$30)
+  $26,$27,coalesce((SELECT id FROM projects WHERE id = $28::int FOR KEY SHARE), 1),$29,$30)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, config = excluded.config,
   description = excluded.description, labels = excluded.labels,
   state = excluded.state, reason = excluded.reason, progress = excluded.progress,
@@ -254,8 +255,10 @@ Statement ToStatement(const cluster::Change& change, bool known) {
       return {kMarkDamaged, MakeParams(mark.id, mark.trial, mark.damage)};
     }
     Statement operator()(const cluster::SetProject& set) {
-      return {"UPDATE experiments SET project = $2 WHERE id = $1",
-              MakeParams(set.experiment, set.to.project)};
+      return {
+          "UPDATE experiments SET project = coalesce((SELECT id FROM projects "
+          "WHERE id = $2::int FOR KEY SHARE), project) WHERE id = $1",
+          MakeParams(set.experiment, set.to.project)};
     }
     Statement operator()(const cluster::SetTexts& set) {
       const cluster::Texts& texts = set.texts;

@@ -277,6 +277,11 @@ absl::StatusOr<int32_t> SqlProjects::WorkspaceOf(model::TrialId id) {
 absl::StatusOr<int32_t> SqlProjects::WorkspaceOf(const model::CheckpointId& id) {
   return WorkspaceBy(pool_, kOfCheckpoint, MakeParams(id));
 }
+absl::StatusOr<int32_t> SqlProjects::WorkspaceOfProject(int32_t id) {
+  auto workspace =
+      WorkspaceBy(pool_, "SELECT workspace FROM projects WHERE id = $1", MakeParams(id));
+  return absl::IsNotFound(workspace.status()) ? NoSuchProject(id) : std::move(workspace);
+}
 
 absl::Status SqlProjects::NoteVisit(model::UserId user, int32_t project, absl::Time at) {
   constexpr char kVisit[] =

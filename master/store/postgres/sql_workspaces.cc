@@ -113,6 +113,16 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::GetWorkspace(int32_t id, model::U
   return pool_.Run([&](Connection& connection) { return Read(connection, id, asking); });
 }
 
+absl::StatusOr<std::string> SqlWorkspaces::NameOf(int32_t workspace) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::string> {
+    DET_ASSIGN_OR_RETURN(
+        const Result row,
+        connection.Exec("SELECT name FROM workspaces WHERE id = $1", MakeParams(workspace)));
+    if (row.rows() == 0) return NoSuchWorkspace(workspace);
+    return std::string(row.Text(0, 0));
+  });
+}
+
 absl::StatusOr<WorkspacePage> SqlWorkspaces::ListWorkspaces(const WorkspaceQuery& query) {
   const char* key = query.sort == WorkspaceQuery::Sort::kName ? "w.name" : "w.id";
   const Params params = {ToParam(query.asking),
