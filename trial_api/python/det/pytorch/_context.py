@@ -46,7 +46,7 @@ class PyTorchTrialContext:
         self.optimizers: List[torch.optim.Optimizer] = []
         self.lr_schedulers: List[LRScheduler] = []
         self.reducers = WrappedReducers()
-        self.experimental = PyTorchExperimentalContext(device)
+        self.experimental = PyTorchExperimentalContext(device, self._optimizations)
         self._averages: Dict[int, bool] = {}  # By id of the optimizer.
         self._optimizer_steps: Dict[int, int] = {}
         self._scaler: Any = None
@@ -210,7 +210,8 @@ class PyTorchTrialContext:
 
     def wrap_scaler(self, scaler: Any) -> Any:
         """A torch.cuda.amp.GradScaler of the Trial's own, which is saved. The Trial scales the loss
-        and gives the scaler to step_optimizer()."""
+        and gives the scaler to step_optimizer(). Raises RuntimeError beside another one."""
+        self.experimental.refuse_two("context.wrap_scaler()")
         if self.experimental.auto_amp:
             raise RuntimeError("experimental.use_amp() has a scaler of its own: leave one out")
         self._scaler = scaler
@@ -275,6 +276,8 @@ class PyTorchTrialContext:
             raise ValueError("step_optimizer() takes what wrap_optimizer() returned")
         if not self.steps_now:
             return
+        if scaler is not None or grad_scaler is not None:
+            self.experimental.refuse_two("step_optimizer() with a scaler")
         own = self.experimental.scaler
         scaler = own or scaler or grad_scaler
         if scaler is not None and self._optimizations.strategy == "parameter_server":
