@@ -13,6 +13,7 @@ from det._version import __version__
 from det.pytorch import (
     _data,
     _evaluate,
+    _fusion,
     _metrics,
     _parallel,
     _random,
@@ -67,6 +68,7 @@ class Controller:
         self._saved_at = -1
         self._stop = StopAgreement(self._ranks)
         self._warm = False
+        self._fusion: Any = None
         self._training: Any = None
         self._validation: Any = None
 
@@ -100,6 +102,8 @@ class Controller:
         self._context._progress = self._progress
         for model in self._context.models:
             model.train()
+        tuned = self._context._optimizations.auto_tune_tensor_fusion
+        self._fusion = _fusion.FusionTuning(self._context.models if tuned else [], self._ranks)
 
     def _read_latest(self) -> Any:
         """(state, folder, uuid) of the checkpoint to start from; Nones without one."""
@@ -223,9 +227,7 @@ class Controller:
         self._stop.begin(self._wants_to_stop(), last)
         if context.experimental.auto_to_device:
             batch = context.to_device(batch)
-        with _parallel.without_averaging(context.models, not context.steps_now):
-            with context.experimental.autocast():
-                metrics = self._trial.train_batch(batch, progress.epoch, progress.steps_completed)
+        metrics = self._compute(batch)
         self._unreported.append(_metrics.detach(metrics, "train_batch"))
         last = self._stop.last()
         if context.steps_now:
@@ -239,6 +241,19 @@ class Controller:
             self._saver.prepare()
         self._saver.poll()
         return self._stop.end(self._wants_to_stop())
+
+    def _compute(self, batch: Any) -> Any:
+        """The Trial's train_batch()."""
+        context, progress = self._context, self._progress
+        averages = context.steps_now
+        if averages:
+            self._fusion.before()
+        with _parallel.without_averaging(context.models, not averages):
+            with context.experimental.autocast():
+                metrics = self._trial.train_batch(batch, progress.epoch, progress.steps_completed)
+        if averages:
+            self._fusion.after()
+        return metrics
 
     def _step_schedules(self, last: bool) -> None:
         for scheduler in self._context.lr_schedulers:

@@ -19,7 +19,8 @@ class Optimizations:
     their sum. compression: one of FORMATS. tensor_fusion_threshold: megabytes of gradients that
     travel together; 64, which every configuration has that says nothing, leaves it to torch.
     strategy: one of STRATEGIES. local_sgd_steps: of the optimizers, between two averages.
-    shard_optimizer: each rank keeps a part of their state. mixed_precision: one of PRECISIONS."""
+    shard_optimizer: each rank keeps a part of their state. mixed_precision: one of PRECISIONS.
+    auto_tune_tensor_fusion: that threshold is found by trying."""
 
     aggregation_frequency: int = 1
     average_aggregated_gradients: bool = True
@@ -29,6 +30,7 @@ class Optimizations:
     local_sgd_steps: int = 8
     shard_optimizer: bool = False
     mixed_precision: str = "O0"
+    auto_tune_tensor_fusion: bool = False
 
     @property
     def bucket_megabytes(self) -> Optional[int]:
@@ -75,17 +77,28 @@ def read(config: Mapping[str, Any]) -> Optimizations:
         local_sgd_steps=_number(told, "local_sgd_steps", 8, 1),
         shard_optimizer=bool(told.get("shard_optimizer")),
         mixed_precision=_one_of(told, "mixed_precision", PRECISIONS),
+        auto_tune_tensor_fusion=bool(told.get("auto_tune_tensor_fusion")),
     )
+    _check_together(read)
+    return read
+
+
+def _check_together(read: Optimizations) -> None:
     if read.strategy != "allreduce":
         for name, set_ in (
             ("gradient_compression", read.compression != "none"),
             ("shard_optimizer", read.shard_optimizer),
+            ("auto_tune_tensor_fusion", read.auto_tune_tensor_fusion),
         ):
             if set_:
                 raise ValueError(
                     f"optimizations.{name} goes with the strategy allreduce, not {read.strategy}"
                 )
-    return read
+    if read.auto_tune_tensor_fusion and read.compression == "int8":
+        raise ValueError(
+            "optimizations.auto_tune_tensor_fusion changes which gradients share a bucket, and with "
+            "gradient_compression int8 their scale, so the mathematics: leave one of them out"
+        )
 
 
 def _one_of(told: Mapping[str, Any], name: str, choices: Tuple[str, ...]) -> str:

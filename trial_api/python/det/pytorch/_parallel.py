@@ -13,8 +13,39 @@ from det.pytorch._optimizations import Optimizations
 from det.pytorch._ranks import Ranks
 
 
+# What a model that is made anew keeps: the mode, and what others have hung on it.
+_OF_OTHERS = (
+    "training",
+    "_hook",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+)
+
+
 class ParallelModel(DistributedDataParallel):
     """Also has the attributes of the model within, so that code for one slot serves several."""
+
+    def __init__(self, module: torch.nn.Module, **arguments: Any) -> None:
+        super().__init__(module, **arguments)
+        self._arguments = arguments
+
+    def register_comm_hook(self, state: object, hook: Any) -> None:
+        super().register_comm_hook(state, hook)
+        self._hook = (state, hook)
+
+    def rebuild(self, megabytes: int) -> None:
+        """Collective, between two batches: so many of gradients travel together from now on. All
+        else stays, for those who hold this model, too."""
+        own = {name: self.__dict__[name] for name in _OF_OTHERS if name in self.__dict__}
+        # Torch's own parts first: they are tied to the parameters until they are gone.
+        self.reducer = self.logger = None
+        self.__init__(self.module, **{**self._arguments, "bucket_cap_mb": megabytes})  # type: ignore[misc]
+        self.__dict__.update(own)
+        if "_hook" in own:
+            self.register_comm_hook(*own["_hook"])
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -11,6 +11,7 @@ import torch
 from torch.utils.data import IterableDataset
 
 from det import pytorch as dp
+import gradient_scenarios
 import strategy_scenarios
 from trials import NetTrial, NoisyTrial, Run, records, run
 
@@ -250,7 +251,8 @@ def main():
     storage, output, *names = sys.argv[1:]
     os.environ["STORAGE_OF_RANKS"] = storage
     torch.distributed.init_process_group("gloo")
-    told = {name: {**SCENARIOS, **STRATEGIES}[name](storage) for name in names}
+    known = {**SCENARIOS, **STRATEGIES, **gradient_scenarios.SCENARIOS}
+    told = {name: known[name](storage) for name in names}
     with open(output, "w", encoding="utf-8") as file:
         json.dump(told, file)
 
