@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Union
 
 import torch
 
-from det.pytorch import _compression, _data, _optimizations, _parallel, _strategy
+from det.pytorch import _compression, _data, _hierarchy, _optimizations, _parallel, _strategy
 from det.pytorch._experimental import PyTorchExperimentalContext
 from det.pytorch._lr_scheduler import LRScheduler
 from det.pytorch._ranks import Ranks
@@ -54,6 +54,7 @@ class PyTorchTrialContext:
         self._writer: Any = None
         self._stop_requested = False
         self._strategy = _strategy.make(self, ranks, self._optimizations)
+        self._nodes = _hierarchy.find_nodes(ranks, self._optimizations)
         # Of the controller.
         self._progress: Optional[Progress] = None
         self._batches_per_epoch: Optional[int] = None
@@ -158,7 +159,9 @@ class PyTorchTrialContext:
         gradients averaged over the slots. It is saved in checkpoints."""
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"wrap_model() takes a torch.nn.Module, not a {type(model).__name__}")
-        wrapped = _parallel.wrap(model, self._device, self._ranks, self._optimizations)
+        wrapped = _parallel.wrap(
+            model, self._device, self._ranks, self._optimizations, self._nodes
+        )
         self.models.append(wrapped)
         return wrapped
 

@@ -20,7 +20,8 @@ class Optimizations:
     travel together; 64, which every configuration has that says nothing, leaves it to torch.
     strategy: one of STRATEGIES. local_sgd_steps: of the optimizers, between two averages.
     shard_optimizer: each rank keeps a part of their state. mixed_precision: one of PRECISIONS.
-    auto_tune_tensor_fusion: that threshold is found by trying."""
+    auto_tune_tensor_fusion: that threshold is found by trying. hierarchical_allreduce: gradients are
+    summed within nodes first."""
 
     aggregation_frequency: int = 1
     average_aggregated_gradients: bool = True
@@ -31,6 +32,7 @@ class Optimizations:
     shard_optimizer: bool = False
     mixed_precision: str = "O0"
     auto_tune_tensor_fusion: bool = False
+    hierarchical_allreduce: bool = False
 
     @property
     def bucket_megabytes(self) -> Optional[int]:
@@ -78,6 +80,7 @@ def read(config: Mapping[str, Any]) -> Optimizations:
         shard_optimizer=bool(told.get("shard_optimizer")),
         mixed_precision=_one_of(told, "mixed_precision", PRECISIONS),
         auto_tune_tensor_fusion=bool(told.get("auto_tune_tensor_fusion")),
+        hierarchical_allreduce=bool(told.get("hierarchical_allreduce")),
     )
     _check_together(read)
     return read
@@ -89,6 +92,7 @@ def _check_together(read: Optimizations) -> None:
             ("gradient_compression", read.compression != "none"),
             ("shard_optimizer", read.shard_optimizer),
             ("auto_tune_tensor_fusion", read.auto_tune_tensor_fusion),
+            ("hierarchical_allreduce", read.hierarchical_allreduce),
         ):
             if set_:
                 raise ValueError(
@@ -98,6 +102,11 @@ def _check_together(read: Optimizations) -> None:
         raise ValueError(
             "optimizations.auto_tune_tensor_fusion changes which gradients share a bucket, and with "
             "gradient_compression int8 their scale, so the mathematics: leave one of them out"
+        )
+    if read.hierarchical_allreduce and read.compression == "int8":
+        raise ValueError(
+            "optimizations.hierarchical_allreduce adds gradients on their way, and those of "
+            "gradient_compression int8 have a scale of each slot's own: choose float16 or bfloat16"
         )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator, List
+from typing import Any, Iterator, List, Optional
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from det.pytorch import _hierarchy
 from det.pytorch._compression import compress
 from det.pytorch._optimizations import Optimizations
 from det.pytorch._ranks import Ranks
@@ -55,10 +56,14 @@ class ParallelModel(DistributedDataParallel):
 
 
 def wrap(
-    model: torch.nn.Module, device: torch.device, ranks: Ranks, told: Optimizations
+    model: torch.nn.Module,
+    device: torch.device,
+    ranks: Ranks,
+    told: Optimizations,
+    nodes: Optional[_hierarchy.Nodes] = None,
 ) -> torch.nn.Module:
     """The model on the slot's device with the chief's weights; with allreduce, its gradients are
-    averaged over the ranks. On one slot the model itself."""
+    averaged over the ranks, by way of `nodes` if there are. On one slot the model itself."""
     model = model.to(device)
     if ranks.size == 1:
         return model
@@ -73,6 +78,9 @@ def wrap(
     megabytes = told.bucket_megabytes
     buckets = {} if megabytes is None else {"bucket_cap_mb": megabytes}
     wrapped = ParallelModel(model, device_ids=devices, gradient_as_bucket_view=True, **buckets)
+    if nodes is not None:
+        wrapped._det_hierarchy = _hierarchy.HierarchicalSum(nodes)
+        wrapped.register_comm_hook(wrapped._det_hierarchy, _hierarchy.hierarchical_hook)
     compress(wrapped, told.compression, device)
     return wrapped
 

@@ -6,16 +6,20 @@ from unittest import mock
 
 import torch
 
+from det import core
 from det import pytorch as dp
-from det.pytorch import _fusion
+from det.pytorch import _fusion, _hierarchy
+from strategy_scenarios import ClippedTrial
 from trials import NetTrial, run
 
 MEGABYTE = 1 << 20
 
 
-def fifty(cls=NetTrial, **optimizations):
+def fifty(cls=NetTrial, distributed=None, **optimizations):
     """The weights after 50 batches."""
-    result = run(cls, max_length=dp.Batch(50), optimizations=optimizations)
+    result = run(
+        cls, max_length=dp.Batch(50), optimizations=optimizations, distributed=distributed
+    )
     return {name: tensor.tolist() for name, tensor in result.weights.items()}
 
 
@@ -79,4 +83,57 @@ def fusion(_storage=None):
     }
 
 
-SCENARIOS = {function.__name__: function for function in (fusion,)}
+def on_this_machine():
+    """Ranks that listen on the loopback alone, whatever nodes they are told to be on."""
+    group = torch.distributed
+    return core.DistributedContext(rank=group.get_rank(), size=group.get_world_size())
+
+
+@contextlib.contextmanager
+def counted():
+    """What this rank exchanges inside: the groups' sizes, by operation."""
+    told = {}
+
+    def wrap(name):
+        real = getattr(torch.distributed, name)
+
+        def count(tensor, *arguments, **options):
+            told.setdefault(name, set()).add(torch.distributed.get_world_size(options["group"]))
+            return real(tensor, *arguments, **options)
+
+        return mock.patch.object(_hierarchy.dist, name, count)
+
+    real = _hierarchy.Nodes.sum
+
+    def sum_(nodes, numbers):
+        with wrap("reduce"), wrap("all_reduce"), wrap("broadcast"):
+            real(nodes, numbers)
+
+    with mock.patch.object(_hierarchy.Nodes, "sum", sum_):
+        yield told
+
+
+def hierarchical(_storage=None):
+    """By name: weights, and what was exchanged how."""
+    told = {}
+    for name, options in (
+        ("plain", {}),
+        ("sums", {"hierarchical_allreduce": True}),
+        ("tuned", {"hierarchical_allreduce": True, "auto_tune_tensor_fusion": True}),
+        ("in_half", {"hierarchical_allreduce": True, "gradient_compression": "float16"}),
+    ):
+        with counted() as exchanged:
+            weights = fifty(distributed=on_this_machine(), **options)
+        told[name] = {
+            "weights": weights,
+            "exchanged": {name: sorted(sizes) for name, sizes in exchanged.items()},
+        }
+    return told
+
+
+def clipped(_storage=None):
+    distributed = on_this_machine()
+    return fifty(ClippedTrial, distributed=distributed, hierarchical_allreduce=True)
+
+
+SCENARIOS = {function.__name__: function for function in (fusion, hierarchical, clipped)}

@@ -166,9 +166,10 @@ def run(
     prepare=None,
     trial_id=None,
     optimizations=None,
+    distributed=None,
     **arguments,
 ):
-    """Trains by a Trainer. preempt_at: after so many batches the chief hears of a preemption."""
+    """Trains by a Trainer. distributed: of its ranks. preempt_at: after so many batches the chief hears of a preemption."""
     storage = storage or new_storage()
     notes = _NotesUuids()
     with dp.init(
@@ -176,6 +177,7 @@ def run(
         exp_conf={"reproducibility": {"experiment_seed": 5}, "optimizations": optimizations},
         aggregation_frequency=frequency,
         checkpoint_storage=storage,
+        distributed=distributed,
     ) as context:
         train = train or RecordingTrain()
         context._core.train = train
