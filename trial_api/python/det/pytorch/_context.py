@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Union
 
 import torch
 
-from det.pytorch import _compression, _data, _hierarchy, _optimizations, _parallel, _strategy
+from det.pytorch import _compression, _data, _hierarchy, _optimizations, _parallel, _shares, _strategy
 from det.pytorch._experimental import PyTorchExperimentalContext
 from det.pytorch._lr_scheduler import LRScheduler
 from det.pytorch._ranks import Ranks
@@ -54,6 +54,7 @@ class PyTorchTrialContext:
         self._writer: Any = None
         self._stop_requested = False
         self._strategy = _strategy.make(self, ranks, self._optimizations)
+        self._share = _shares.find(ranks, self._optimizations, device)
         self._nodes = _hierarchy.find_nodes(ranks, self._optimizations)
         # Of the controller.
         self._progress: Optional[Progress] = None
@@ -91,21 +92,21 @@ class PyTorchTrialContext:
     def get_global_batch_size(self) -> int:
         """The hyperparameter global_batch_size: records of one step on all slots together."""
         size = self.get_hparam("global_batch_size")
-        if isinstance(size, bool) or not isinstance(size, int) or size < self._ranks.size:
+        if isinstance(size, bool) or not isinstance(size, int) or size < self._share.total:
             raise ValueError(
-                f"global_batch_size is {size!r}: must be a number of at least {self._ranks.size}, "
+                f"global_batch_size is {size!r}: must be a number of at least {self._share.total}, "
                 "one record a slot"
             )
         return size
 
     def get_per_slot_batch_size(self) -> int:
         """A slot's part of it. Raises ValueError if the slots' number does not divide it."""
-        size = self.get_global_batch_size()
-        if size % self._ranks.size:
+        size, slots = self.get_global_batch_size(), self._share.total
+        if size % slots:
             raise ValueError(
-                f"global_batch_size {size} cannot be divided evenly among {self._ranks.size} slots"
+                f"global_batch_size {size} cannot be divided evenly among {slots} slots"
             )
-        return size // self._ranks.size
+        return size // slots
 
     def get_trial_seed(self) -> int:
         return self._seed
@@ -160,7 +161,7 @@ class PyTorchTrialContext:
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"wrap_model() takes a torch.nn.Module, not a {type(model).__name__}")
         wrapped = _parallel.wrap(
-            model, self._device, self._ranks, self._optimizations, self._nodes
+            model, self._device, self._ranks, self._optimizations, self._share, self._nodes
         )
         self.models.append(wrapped)
         return wrapped

@@ -173,8 +173,7 @@ class Controller:
         )
         return ShardedData(
             loader,
-            rank=self._ranks.rank,
-            size=self._ranks.size,
+            share=context._share,
             seed=context.get_trial_seed(),
             training=training,
         )
@@ -307,7 +306,7 @@ class Controller:
     def _report(self) -> None:
         steps = self._progress.steps_completed
         batches = _metrics.to_plain_all(self._unreported)
-        metrics = _metrics.training_means(batches, self._ranks)
+        metrics = _metrics.training_means(batches, self._ranks, self._context._share.slots)
         metrics.update(
             self._ranks.broadcast(self._context.reducers.reduce(training=True, ranks=self._ranks))
         )

@@ -8,7 +8,7 @@ from typing import Any, Iterator, List, Optional
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from det.pytorch import _hierarchy
+from det.pytorch import _hierarchy, _replicas, _shares
 from det.pytorch._compression import compress
 from det.pytorch._optimizations import Optimizations
 from det.pytorch._ranks import Ranks
@@ -60,17 +60,18 @@ def wrap(
     device: torch.device,
     ranks: Ranks,
     told: Optimizations,
+    share: _shares.Share,
     nodes: Optional[_hierarchy.Nodes] = None,
 ) -> torch.nn.Module:
     """The model on the slot's device with the chief's weights; with allreduce, its gradients are
     averaged over the ranks, by way of `nodes` if there are. On one slot the model itself."""
-    model = model.to(device)
+    model = _replicas.wrap(model.to(device), device, share.slots)
     if ranks.size == 1:
         return model
     if not any(parameter.requires_grad for parameter in model.parameters()):
         broadcast_buffers([model], ranks)
         return model  # Nothing is averaged; torch refuses it.
-    if told.strategy != "allreduce":
+    if told.strategy not in ("allreduce", "in_process"):
         for tensor in [*model.parameters(), *model.buffers()]:
             torch.distributed.broadcast(tensor.data, src=0)
         return model
@@ -78,6 +79,8 @@ def wrap(
     megabytes = told.bucket_megabytes
     buckets = {} if megabytes is None else {"bucket_cap_mb": megabytes}
     wrapped = ParallelModel(model, device_ids=devices, gradient_as_bucket_view=True, **buckets)
+    if share.slots * ranks.size != share.total:
+        wrapped.register_comm_hook(share.fraction, _weighted_hook)
     if nodes is not None:
         wrapped._det_hierarchy = _hierarchy.HierarchicalSum(nodes)
         wrapped.register_comm_hook(wrapped._det_hierarchy, _hierarchy.hierarchical_hook)
@@ -85,8 +88,18 @@ def wrap(
     return wrapped
 
 
+def _weighted_hook(state, bucket):  # type: ignore[no-untyped-def]
+    """(this rank's fraction of a global batch, GradBucket) -> Future of the mean over its records;
+    torch refuses annotations that are strings."""
+    weighted = bucket.buffer().mul_(state)
+    work = torch.distributed.all_reduce(weighted, async_op=True)
+    return work.get_future().then(lambda future: future.value()[0])
+
+
 def unwrap(model: torch.nn.Module) -> torch.nn.Module:
-    return model.module if isinstance(model, DistributedDataParallel) else model
+    """The Trial's own."""
+    inner = model.module if isinstance(model, DistributedDataParallel) else model
+    return _replicas.unwrap(inner)
 
 
 @contextlib.contextmanager

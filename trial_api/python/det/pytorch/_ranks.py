@@ -20,6 +20,7 @@ class Ranks:
     def __init__(self, alone: bool = False) -> None:
         """alone: whoever else there is."""
         self._group: Any = None
+        self.alone = alone
         self.rank = 0
         self.size = 1
         if not alone and dist.is_available() and dist.is_initialized():

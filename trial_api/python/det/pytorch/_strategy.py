@@ -150,7 +150,7 @@ class ParameterServer(Strategy):
 
 def make(context: Any, ranks: Ranks, told: Optimizations) -> Strategy:
     """After the process group. Raises ValueError for what does not go together."""
-    if ranks.size == 1 or told.strategy == "allreduce":
+    if ranks.size == 1 or told.strategy in ("allreduce", "in_process"):
         return Strategy()
     if told.strategy == "parameter_server":
         return ParameterServer(context, ranks)

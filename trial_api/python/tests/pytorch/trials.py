@@ -10,6 +10,7 @@ from torch import nn
 
 from det import core
 from det import pytorch as dp
+from det.pytorch import _parallel
 
 
 class RecordingTrain(core.TrainContext):
@@ -123,8 +124,7 @@ class Run:
         self.preempt = preempt
         self.storage = storage
         self.uuids = uuids
-        state = trial.context.models[0]
-        state = getattr(state, "module", state).state_dict()
+        state = _parallel.unwrap(trial.context.models[0]).state_dict()
         self.weights = {name: tensor.clone() for name, tensor in state.items()}
 
     @property
