@@ -18,7 +18,6 @@ from det.pytorch import (
     _parallel,
     _random,
     _state,
-    _strategy,
     _trial,
 )
 from det.pytorch._callback import Callbacks
@@ -57,6 +56,7 @@ class Controller:
         self._context = context
         self._core = context._core
         self._ranks = context._ranks
+        self._readers = context._readers
         self._schedule = schedule
         self._policy = policy
         self._latest = latest_checkpoint
@@ -96,7 +96,7 @@ class Controller:
         seed = self._context.get_trial_seed()
         if folder is not None:
             self._callbacks.call("on_checkpoint_load_start", state)
-        _random.seed_all(_random.derive(seed, self._ranks.rank, first))
+        _random.seed_all(_random.derive(seed, self._readers.rank, first))
         if folder is not None:
             self._restore(state, folder, uuid)
         self._context._progress = self._progress
@@ -146,7 +146,7 @@ class Controller:
             self._validation = self._shard(
                 self._trial.build_validation_data_loader(), "build_validation_data_loader", False
             )
-        elif self._ranks.is_chief:
+        elif self._readers.is_chief:
             self._validation = self._trial.build_validation_data_loader()
         self._context._batches_per_epoch = self._agreed_length(self._training)
 
@@ -306,9 +306,9 @@ class Controller:
     def _report(self) -> None:
         steps = self._progress.steps_completed
         batches = _metrics.to_plain_all(self._unreported)
-        metrics = _metrics.training_means(batches, self._ranks, self._context._share.slots)
+        metrics = _metrics.training_means(batches, self._readers, self._context._share.slots)
         metrics.update(
-            self._ranks.broadcast(self._context.reducers.reduce(training=True, ranks=self._ranks))
+            self._ranks.broadcast(self._context.reducers.reduce(training=True, ranks=self._readers))
         )
         self._context.reducers.reset(training=True)
         self._callbacks.call("on_training_workload_end", metrics, batches)
@@ -357,7 +357,8 @@ class Controller:
             return
         self._context._strategy.synchronize()
         _parallel.broadcast_buffers(self._context.models, self._ranks)
-        _strategy.gather_state(self._context.optimizers)
+        self._context._strategy.gather()
         self._unreported = _metrics.to_plain_all(self._unreported)
         self._saver.save(self._progress, self._unreported, __version__)
+        self._context._strategy.saved()
         self._saved_at = self._progress.steps_completed

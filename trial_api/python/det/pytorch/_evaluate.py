@@ -18,8 +18,8 @@ def evaluate(
 ) -> Dict[str, Any]:
     """Collective: the metrics, on every rank. `data`: ShardedData, or what evaluate_full_dataset()
     is given, on the chief."""
-    ranks = context._ranks
-    _parallel.broadcast_buffers(context.models, ranks)
+    ranks = context._readers
+    _parallel.broadcast_buffers(context.models, context._ranks)
     callbacks.call("on_validation_start")
     context.reducers.reset(training=False)
     with _parallel.evaluating(context.models):
@@ -32,7 +32,7 @@ def evaluate(
         else:
             metrics = {}
     metrics.update(context.reducers.reduce(training=False, ranks=ranks))
-    metrics = dict(ranks.broadcast(metrics))
+    metrics = dict(context._ranks.broadcast(metrics))
     callbacks.call("on_validation_end", metrics)
     return metrics
 
@@ -56,7 +56,7 @@ def _by_batch(
             )
         evaluation.add(_metrics.detach(output, "evaluate_batch"), records)
     callbacks.call("on_validation_epoch_end", evaluation.outputs)
-    return evaluation.reduce(context._ranks)
+    return evaluation.reduce(context._readers)
 
 
 def _takes_index(trial: _trial.PyTorchTrial) -> bool:

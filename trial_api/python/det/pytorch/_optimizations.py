@@ -8,7 +8,7 @@ from typing import Any, Dict, Mapping, Optional, Tuple
 import torch
 
 FORMATS = ("none", "float16", "bfloat16", "int8")
-STRATEGIES = ("allreduce", "local_sgd", "async", "parameter_server", "in_process")
+STRATEGIES = ("allreduce", "local_sgd", "async", "parameter_server", "in_process", "pipeline")
 PRECISIONS = ("O0", "O1", "O2", "O3", "float16", "bfloat16")
 _FUSION = 64  # Megabytes, the configuration's default: torch's own way.
 
@@ -21,7 +21,7 @@ class Optimizations:
     strategy: one of STRATEGIES. local_sgd_steps: of the optimizers, between two averages.
     shard_optimizer: each rank keeps a part of their state. mixed_precision: one of PRECISIONS.
     auto_tune_tensor_fusion: that threshold is found by trying. hierarchical_allreduce: gradients are
-    summed within nodes first."""
+    summed within nodes first. pipeline_micro_batches: parts of a batch that are under way at once."""
 
     aggregation_frequency: int = 1
     average_aggregated_gradients: bool = True
@@ -33,6 +33,7 @@ class Optimizations:
     mixed_precision: str = "O0"
     auto_tune_tensor_fusion: bool = False
     hierarchical_allreduce: bool = False
+    pipeline_micro_batches: int = 4
 
     @property
     def bucket_megabytes(self) -> Optional[int]:
@@ -81,6 +82,7 @@ def read(config: Mapping[str, Any]) -> Optimizations:
         mixed_precision=_one_of(told, "mixed_precision", PRECISIONS),
         auto_tune_tensor_fusion=bool(told.get("auto_tune_tensor_fusion")),
         hierarchical_allreduce=bool(told.get("hierarchical_allreduce")),
+        pipeline_micro_batches=_number(told, "pipeline_micro_batches", 4, 1),
     )
     _check_together(read)
     return read

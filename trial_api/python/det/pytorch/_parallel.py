@@ -138,5 +138,7 @@ def broadcast_buffers(models: List[torch.nn.Module], ranks: Ranks) -> None:
     if ranks.size == 1:
         return
     for model in models:
+        if getattr(model, "in_parts", False):
+            continue  # Other ranks have others.
         for buffer in unwrap(model).buffers():
             torch.distributed.broadcast(buffer, src=0)

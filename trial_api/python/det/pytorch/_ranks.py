@@ -30,6 +30,10 @@ class Ranks:
         if self.size > 1 and dist.get_backend() != "gloo":
             self._group = dist.new_group(backend="gloo")
 
+    def readers(self, strategy: str) -> Ranks:
+        """The ranks that each have records of their own; this one alone where all have the same."""
+        return Ranks(alone=True) if strategy == "pipeline" else self
+
     @property
     def is_chief(self) -> bool:
         return self.rank == 0

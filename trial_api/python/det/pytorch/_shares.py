@@ -30,8 +30,8 @@ class Share:
 
 
 def find(ranks: Ranks, told: Optimizations, device: torch.device) -> Share:
-    """This rank's. Raises ValueError where a strategy needs processes that are others."""
-    if ranks.alone:
+    """This rank's; all of it where all ranks work on the same records. Raises ValueError where a strategy needs processes that are others."""
+    if ranks.alone or told.strategy == "pipeline":
         return Share()
     if told.strategy != "in_process":
         return Share(ranks.rank, 1, ranks.size)

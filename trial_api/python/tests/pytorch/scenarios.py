@@ -12,6 +12,7 @@ from torch.utils.data import IterableDataset
 
 from det import pytorch as dp
 import gradient_scenarios
+import pipeline_scenarios
 import replica_scenarios
 import strategy_scenarios
 from trials import NetTrial, NoisyTrial, Run, records, run
@@ -253,7 +254,8 @@ def main():
     os.environ["STORAGE_OF_RANKS"] = storage
     torch.distributed.init_process_group("gloo")
     known = {**SCENARIOS, **STRATEGIES}
-    known.update(**gradient_scenarios.SCENARIOS, **replica_scenarios.SCENARIOS)
+    for others in (gradient_scenarios, replica_scenarios, pipeline_scenarios):
+        known.update(others.SCENARIOS)
     told = {name: known[name](storage) for name in names}
     with open(output, "w", encoding="utf-8") as file:
         json.dump(told, file)
