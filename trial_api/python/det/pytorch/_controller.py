@@ -143,10 +143,8 @@ class Controller:
             self._trial.build_training_data_loader(), "build_training_data_loader", True
         )
         if self._by_batch:
-            self._validation = self._shard(
-                self._trial.build_validation_data_loader(), "build_validation_data_loader", False
-            )
-        elif self._readers.is_chief:
+            self._validation = self._shard_validation()
+        elif self._readers.is_chief or self._context._strategy.in_parts:
             self._validation = self._trial.build_validation_data_loader()
         self._context._batches_per_epoch = self._agreed_length(self._training)
 
@@ -161,6 +159,13 @@ class Controller:
                 )
         agreed: Optional[int] = told[0]
         return agreed
+
+    def _shard_validation(self) -> ShardedData:
+        given = self._trial.build_validation_data_loader()
+        data = self._shard(given, "build_validation_data_loader", False)
+        if self._context._strategy.in_parts and not data.even:
+            data.read_all()  # One that has no batch would keep the others waiting.
+        return data
 
     def _shard(self, given: Any, what: str, training: bool) -> ShardedData:
         context = self._context

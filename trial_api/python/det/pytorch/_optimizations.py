@@ -8,7 +8,7 @@ from typing import Any, Dict, Mapping, Optional, Tuple
 import torch
 
 FORMATS = ("none", "float16", "bfloat16", "int8")
-STRATEGIES = ("allreduce", "local_sgd", "async", "parameter_server", "in_process", "pipeline")
+STRATEGIES = ("allreduce", "local_sgd", "async", "parameter_server", "fsdp", "pipeline", "in_process")
 PRECISIONS = ("O0", "O1", "O2", "O3", "float16", "bfloat16")
 _FUSION = 64  # Megabytes, the configuration's default: torch's own way.
 

@@ -72,8 +72,7 @@ def wrap(
         broadcast_buffers([model], ranks)
         return model  # Nothing is averaged; torch refuses it.
     if told.strategy not in ("allreduce", "in_process"):
-        for tensor in [*model.parameters(), *model.buffers()]:
-            torch.distributed.broadcast(tensor.data, src=0)
+        broadcast_weights(model)
         return model
     devices = [device] if device.type == "cuda" else None
     megabytes = told.bucket_megabytes
@@ -131,6 +130,12 @@ def evaluating(models: List[torch.nn.Module]) -> Iterator[None]:
             model.broadcast_buffers = exchange
         for model, mode in zip(models, modes):
             model.train(mode)
+
+
+def broadcast_weights(model: torch.nn.Module) -> None:
+    """Collective: the chief's weights and buffers replace those of the others."""
+    for tensor in [*model.parameters(), *model.buffers()]:
+        torch.distributed.broadcast(tensor.data, src=0)
 
 
 def broadcast_buffers(models: List[torch.nn.Module], ranks: Ranks) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any, Callable, List, Tuple
 
 import torch
-import torch.distributed as dist
 
 from det.pytorch import _random
 from det.pytorch._ranks import Ranks
@@ -180,9 +179,3 @@ def _check_not_shared(stages: List[List[torch.nn.Module]]) -> None:
                         f"parameter {name} is shared by modules that come to lie on other stages of "
                         "optimizations.strategy pipeline: give each its own, or take fewer slots"
                     )
-
-
-def broadcast_whole(whole: torch.nn.Module) -> None:
-    """Collective: the chief's weights replace those of the others, before it is cut."""
-    for tensor in [*whole.parameters(), *whole.buffers()]:
-        dist.broadcast(tensor.data, src=0)

@@ -56,6 +56,29 @@ class ShardedData:
             return 0
         return int(self.loader.batch_size) * self._size
 
+    @property
+    def even(self) -> bool:
+        """Whether all ranks surely have equally many batches."""
+        if not self._ours:
+            return True  # Its maker's affair.
+        if self.loader.iterable:
+            return self._share.total == 1
+        total = self.loader.order_size()
+        if self.loader.batch_sampler is not None:
+            return bool(total % self._share.total == 0)
+        rest = total % self.records_per_batch
+        return bool(rest == 0 or rest >= self._share.total or self.loader.drop_last)
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether this rank has every record."""
+        return self._share.total == 1
+
+    def read_all(self) -> None:
+        """From now on."""
+        self._share = Share()
+        self._rank, self._size = 0, 1
+
     def batches_per_epoch(self) -> Optional[int]:
         """None where only the end of the data will tell."""
         try:

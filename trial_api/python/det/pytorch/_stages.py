@@ -7,7 +7,7 @@ from typing import Any, Dict, List
 
 import torch
 
-from det.pytorch import _pipeline, _random
+from det.pytorch import _parallel, _pipeline, _random
 from det.pytorch._ranks import Ranks
 from det.pytorch._strategy import InParts
 
@@ -33,7 +33,7 @@ class Pipeline(InParts):
                 "choose another strategy"
             )
         model.to(self._context.device)
-        _pipeline.broadcast_whole(model)
+        _parallel.broadcast_weights(model)
         return _pipeline.Pipe(model, self._ranks, self._micro_batches, self._next_seed)
 
     def _next_seed(self) -> int:

@@ -75,7 +75,8 @@ def take_rank(
     """The file of this rank. metrics: of the batches since the last report."""
     own: Dict[str, Any] = {"random": _random.get_state(), "metrics": metrics}
     progress = context._progress
-    if progress and progress.steps_completed % context._aggregation_frequency:
+    keeps = context._strategy.keeps_gradients
+    if keeps and progress and progress.steps_completed % context._aggregation_frequency:
         own["gradients"] = [_gradients(model) for model in context.models]
     feedbacks = [_compression.feedback_of(model) for model in context.models]
     if any(feedbacks):
@@ -171,7 +172,8 @@ def restore_rank(folder: pathlib.Path, context: PyTorchTrialContext) -> List[Dic
     if not path.exists():
         return []
     own = _snapshot.read_tree(path)
-    for model, gradients in zip(context.models, own.get("gradients", [])):
+    keeps = context._strategy.keeps_gradients
+    for model, gradients in zip(context.models, own.get("gradients", []) if keeps else []):
         _set_gradients(model, gradients)
     for model, left in zip(context.models, own.get("feedback", [])):
         feedback = _compression.feedback_of(model)

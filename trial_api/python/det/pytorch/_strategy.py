@@ -23,7 +23,9 @@ class Strategy:
     """allreduce, and what one rank does: gradients are averaged as the backward pass finds them, so
     there is nothing to do."""
 
-    in_parts = False  # Whether each rank has a part of the weights alone.
+    # Whether each rank has a part of the weights alone; then all compute together or none does.
+    in_parts = False
+    keeps_gradients = True  # In a checkpoint, where several batches make a step.
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -63,7 +65,7 @@ class Strategy:
 
     def models_state(self) -> List[Dict[str, Any]]:
         """For a checkpoint, on the chief, after gather()."""
-        return [dict(_parallel.unwrap(model).state_dict()) for model in self._context.models]
+        return [dict(_parallel.unwrap(m).state_dict()) for m in self._context.models]
 
     def optimizers_state(self) -> List[Dict[str, Any]]:
         return [optimizer.state_dict() for optimizer in self._context.optimizers]
@@ -116,12 +118,11 @@ class InParts(Strategy):
     def optimizers_state(self) -> List[Dict[str, Any]]:
         return self._optimizers
 
+    # Collective; needed on the chief alone.
     def _whole_model(self, model: torch.nn.Module) -> Dict[str, Any]:
-        """Collective; needed on the chief alone."""
         raise NotImplementedError
 
     def _whole_optimizer(self, optimizer: torch.optim.Optimizer) -> Dict[str, Any]:
-        """Collective; needed on the chief alone."""
         raise NotImplementedError
 
 
@@ -243,6 +244,10 @@ def make(context: Any, ranks: Ranks, told: Optimizations) -> Strategy:
         from det.pytorch import _stages  # It is built on what is here.
 
         return _stages.Pipeline(context, ranks, told.pipeline_micro_batches)
+    if told.strategy == "fsdp":
+        from det.pytorch import _fsdp
+
+        return _fsdp.FullySharded(context, ranks, _fsdp.load(context.device))
     if told.strategy == "parameter_server":
         return ParameterServer(context, ranks)
     kind = LocalSgd if told.strategy == "local_sgd" else AsyncAveraging

@@ -124,8 +124,9 @@ class Run:
         self.preempt = preempt
         self.storage = storage
         self.uuids = uuids
-        state = _parallel.unwrap(trial.context.models[0]).state_dict()
-        self.weights = {name: tensor.clone() for name, tensor in state.items()}
+        model = _parallel.unwrap(trial.context.models[0])
+        tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+        self.weights = {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
     @property
     def last_uuid(self):
