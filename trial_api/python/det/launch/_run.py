@@ -50,8 +50,9 @@ def command_of(words: List[str]) -> List[str]:
 
 
 def launch(name: str, arguments: List[str], extra: Extra) -> int:
-    """Runs a command once per slot of this node (once, where the configuration says in_process), each with its rank and what `extra` adds. The exit
-    code: 0, or that of the first rank that failed (128 + its signal)."""
+    """Runs a command once per slot of this node (once, where the configuration says in_process), each
+    with its rank and what `extra` adds. The exit code: 0, or that of the first rank that failed (128 +
+    its signal)."""
     slots, command = parse(name, arguments)
     try:
         layout = find_layout(slots)

@@ -19,6 +19,11 @@ def compress(model: DistributedDataParallel, form: str, device: torch.device) ->
     exchange it."""
     if form == "none" or getattr(model, "_det_compressed", False):
         return
+    if getattr(model, "_det_weighted", False):
+        raise ValueError(
+            "gradients of nodes with unequal numbers of slots are weighted and cannot be compressed: "
+            "leave out fp16_compression of wrap_optimizer()"
+        )
     if form == "bfloat16":
         _check_bfloat16(device)
     hierarchy = getattr(model, "_det_hierarchy", None)

@@ -43,7 +43,7 @@ class ParallelModel(DistributedDataParallel):
         own = {name: self.__dict__[name] for name in _OF_OTHERS if name in self.__dict__}
         # Torch's own parts first: they are tied to the parameters until they are gone.
         self.reducer = self.logger = None
-        self.__init__(self.module, **{**self._arguments, "bucket_cap_mb": megabytes})  # type: ignore[misc]
+        ParallelModel.__init__(self, self.module, **{**self._arguments, "bucket_cap_mb": megabytes})
         self.__dict__.update(own)
         if "_hook" in own:
             self.register_comm_hook(*own["_hook"])
@@ -80,6 +80,7 @@ def wrap(
     wrapped = ParallelModel(model, device_ids=devices, gradient_as_bucket_view=True, **buckets)
     if share.slots * ranks.size != share.total:
         wrapped.register_comm_hook(share.fraction, _weighted_hook)
+        wrapped._det_weighted = True
     if nodes is not None:
         wrapped._det_hierarchy = _hierarchy.HierarchicalSum(nodes)
         wrapped.register_comm_hook(wrapped._det_hierarchy, _hierarchy.hierarchical_hook)

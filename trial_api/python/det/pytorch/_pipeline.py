@@ -158,7 +158,7 @@ class _Tie(torch.autograd.Function):
     """Lets backward() of the output, which has come from elsewhere, go on by a function."""
 
     @staticmethod
-    def forward(ctx: Any, anchor: Any, back: Any, out: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+    def forward(ctx: Any, anchor: Any, back: Any, out: Any) -> Any:  # type: ignore[override]
         ctx.back = back
         return out.clone()
 

@@ -30,7 +30,8 @@ class Share:
 
 
 def find(ranks: Ranks, told: Optimizations, device: torch.device) -> Share:
-    """This rank's; all of it where all ranks work on the same records. Raises ValueError where a strategy needs processes that are others."""
+    """This rank's; all of it where all ranks work on the same records. Raises ValueError where a
+    strategy needs processes that are others."""
     if ranks.alone or told.strategy == "pipeline":
         return Share()
     if told.strategy != "in_process":

@@ -34,11 +34,21 @@ class WholeBatches(NetTrial):
     training_records = 96
 
 
+class Compressed(NetTrial):
+    def __init__(self, context):
+        super().__init__(context)
+        context.wrap_optimizer(self.sgd, fp16_compression=True)
+
+
 def replicas(_storage=None):
     told = {
         "even": fifty(WholeBatches, slots=[2, 2], batch_size=24),
         "uneven": fifty(WholeBatches, slots=[1, 2], batch_size=24),
     }
+    try:
+        fifty(Compressed, slots=[1, 2], batch_size=24)
+    except ValueError as error:
+        told["compressed"] = str(error)
     try:
         run(NetTrial, optimizations={"strategy": "in_process"})
     except ValueError as error:

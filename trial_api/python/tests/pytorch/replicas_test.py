@@ -118,8 +118,9 @@ class TwoNodesTest(Case):
             for name, value in expected.items():
                 self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value), msg=name)
 
-    def test_without_their_slots_processes_are_refused(self):
+    def test_what_nodes_cannot_do_is_refused(self):
         for rank in self.two:
+            self.assertIn("weighted and cannot be compressed", rank["compressed"])
             self.assertIn("there are 2, and $DET_SLOTS_OF_RANKS is None", rank["untold"])
 
 

@@ -170,7 +170,8 @@ def run(
     distributed=None,
     **arguments,
 ):
-    """Trains by a Trainer. distributed: of its ranks. preempt_at: after so many batches the chief hears of a preemption."""
+    """Trains by a Trainer. distributed: of its ranks. preempt_at: after so many batches the chief hears
+    of a preemption."""
     storage = storage or new_storage()
     notes = _NotesUuids()
     with dp.init(
