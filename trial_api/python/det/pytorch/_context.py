@@ -103,7 +103,8 @@ class PyTorchTrialContext:
         return size
 
     def get_per_slot_batch_size(self) -> int:
-        """A slot's part of it; with the strategy pipeline all. Raises ValueError if the slots' number does not divide it."""
+        """A slot's part of it; with the strategy pipeline all. Raises ValueError if the slots' number
+        does not divide it."""
         size, slots = self.get_global_batch_size(), self._share.total
         if size % slots:
             raise ValueError(
