@@ -51,7 +51,7 @@ CharNet ReadNet(const std::string& folder, int64_t hidden) {
   } catch (const c10::Error& error) {
     throw det::Error("cannot read the net in " + folder +
                      ": put a checkpoint of char_lm.cc with as many `hidden` there (det checkpoint "
-                     "download UUID --output-dir FOLDER), and name it in `language_model`: " +
+                     "download UUID -o FOLDER), and name it in `language_model`: " +
                      error.what_without_backtrace());
   }
   net->eval();

@@ -200,12 +200,24 @@ void CheckTrialClass(const ConfigNode& root, const ExperimentConfig& config,
                                    "local_sgd, async and parameter_server")});
 }
 
+// A scale of int8 belongs to a bucket, and to one slot.
+void RefuseBesideInt8(const ConfigNode& root, const OptimizationsConfig& given,
+                      std::vector<Problem>& problems) {
+  const auto refuse = [&](const char* path) {
+    problems.push_back({WhereIs(root, path), path,
+                        "does not go with gradient_compression int8; choose float16 or bfloat16"});
+  };
+  if (given.auto_tune_tensor_fusion) refuse("optimizations.auto_tune_tensor_fusion");
+  if (given.hierarchical_allreduce) refuse("optimizations.hierarchical_allreduce");
+}
+
 // What is done to gradients has no meaning where weights travel. The Trial class would say so, too,
 // when it holds its slots.
 void CheckStrategy(const ConfigNode& root, const ExperimentConfig& config,
                    std::vector<Problem>& problems) {
   const OptimizationsConfig defaults;
   const OptimizationsConfig& given = config.optimizations;
+  if (given.gradient_compression == "int8") RefuseBesideInt8(root, given, problems);
   if (given.strategy == defaults.strategy) return;
   const auto refuse = [&](const char* path) {
     problems.push_back({WhereIs(root, path), path,

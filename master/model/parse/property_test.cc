@@ -106,6 +106,8 @@ const std::map<std::string, Value>& Fixed() {
       {"bind_mounts[].container_path", "/m"},
       {"profiling.end_after_batch", Value()},
       {"optimizations.strategy", "allreduce"},
+      {"optimizations.hierarchical_allreduce", false},
+      {"optimizations.auto_tune_tensor_fusion", false},
       {"checkpoint_storage.host_path", "/nfs"},
       {"checkpoint_storage.storage_path", "a/b"},
       {"checkpoint_storage.container_path", "/nfs"},

@@ -125,8 +125,10 @@ ExperimentConfig RandomConfig(base::Rng& rng) {
   } else {  // They go with allreduce alone.
     if (coin()) c.optimizations.gradient_compression = "int8";
     if (coin()) c.optimizations.shard_optimizer = true;
-    if (coin()) c.optimizations.hierarchical_allreduce = true;
-    if (coin()) c.optimizations.auto_tune_tensor_fusion = true;
+    if (c.optimizations.gradient_compression != "int8") {
+      if (coin()) c.optimizations.hierarchical_allreduce = true;
+      if (coin()) c.optimizations.auto_tune_tensor_fusion = true;
+    }
   }
   if (coin()) c.optimizations.local_sgd_steps = 3;
   if (coin()) c.optimizations.pipeline_micro_batches = 2;

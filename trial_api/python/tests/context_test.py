@@ -7,10 +7,11 @@ import sys
 import tempfile
 import unittest
 from contextlib import redirect_stderr
+from unittest import mock
 
 import det
 from det._errors import CheckpointError
-from det.core import EarlyExitReason, PreemptMode, ProfilerContext
+from det.core import EarlyExitReason, PreemptMode, ProfilerContext, _json, _train
 from det.core._profiler import Machine, mean
 from fake_master import SERVICE, as_task, fake_master, refusal
 
@@ -243,6 +244,25 @@ class ClusterTest(unittest.TestCase):
     def test_a_storage_that_is_not_known(self):
         with self.assertRaisesRegex(ValueError, "'ftp' is not known"):
             det.core.init(checkpoint_storage={"type": "ftp", "bucket": "b"})
+
+
+class WrittenTest(unittest.TestCase):
+    def test_times_are_the_clock_s_to_the_microsecond(self):
+        for nanoseconds, wanted in (
+            (1_700_000_000_000_001_999, "2023-11-14T22:13:20.000001+00:00"),
+            (1_700_000_000_999_999_000, "2023-11-14T22:13:20.999999+00:00"),
+            (1_700_000_001_000_000_000, "2023-11-14T22:13:21.000000+00:00"),
+            (1_699_999_999_500_000_000, "2023-11-14T22:13:19.500000+00:00"),
+        ):
+            with mock.patch("time.time_ns", lambda told=nanoseconds: told):
+                self.assertEqual(wanted, _train.now())
+
+    def test_the_way_without_json_s_c_part_is_the_same(self):
+        report = {"a": 0.1, "b": [1, None, True], "c": {"d": "\u20ac\n"}, "e": math.nan}
+        fast = _json.encode(report)
+        with mock.patch.object(_json, "_fast", None):
+            self.assertEqual(fast, _json.encode(report))
+        self.assertEqual({**report, "e": "NaN"}, json.loads(fast))
 
 
 class ProfilerTest(unittest.TestCase):

@@ -227,6 +227,35 @@ class LaunchTest(unittest.TestCase):
                          [env[name] for name in NAMES])
         self.assertEqual(("29444", "1"), (env["MASTER_PORT"], env["GROUP_RANK"]))
 
+    def test_one_process_a_node_where_the_configuration_says_so(self):
+        config = json.dumps({"resources": {"slots_per_trial": 3},
+                             "optimizations": {"strategy": "in_process"}})
+        with fake_master() as master, as_task(
+                master, self.folder, DET_SLOT_IDS="[4, 5]", DET_EXPERIMENT_CONFIG=config):
+            master.answers["/api/v1/allocations/3.7.1/resources/agent-0/rendezvous"] = {
+                "rendezvousInfo": {"addresses": ["10.0.0.1", "10.0.0.2"], "rank": 1,
+                                   "slots": [1, 2]}}
+            with mock.patch.dict(os.environ):
+                os.environ.pop("OMP_NUM_THREADS", None)
+                [rank] = _run.ranks_of(_layout.find_layout(), ["x"], lambda *_: {})
+                asked = _run.ranks_of(_layout.Layout(["a"], [2], 0), ["x"], lambda *_: {})
+        self.assertEqual(1, rank.rank)
+        self.assertEqual(["1", "2", "0", "1", "10.0.0.1", "10.0.0.1", "1", "2", "2"],
+                         [rank.env[name] for name in NAMES])
+        self.assertEqual([1, 2], json.loads(rank.env["DET_SLOTS_OF_RANKS"]))
+        self.assertEqual([1, 2], json.loads(rank.env["DET_RENDEZVOUS"])["slots"])
+        self.assertEqual("2", rank.env["OMP_NUM_THREADS"])
+        self.assertEqual(2, len(asked))
+        self.assertNotIn("DET_SLOTS_OF_RANKS", asked[0].env)
+
+    def test_who_asks_for_processes_gets_them(self):
+        config = json.dumps({"resources": {"slots_per_trial": 2},
+                             "optimizations": {"strategy": "in_process"}})
+        with fake_master() as master, as_task(
+                master, self.folder, DET_SLOT_IDS="[0, 1]", DET_EXPERIMENT_CONFIG=config):
+            self.assertEqual(1, _layout.find_layout().size)
+            self.assertEqual(2, _layout.find_layout(2).size)
+
     def test_an_elastic_trial_has_the_slots_that_it_got(self):
         config = json.dumps({"resources": {"slots_per_trial": {"min": 1, "max": 4}}})
         with fake_master() as master, as_task(

@@ -6,6 +6,7 @@ import datetime
 import enum
 import pathlib
 import sys
+import time
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from det._errors import MasterError
@@ -25,8 +26,18 @@ class EarlyExitReason(enum.Enum):
     USER_REQUESTED_STOP = "EXITED_REASON_USER_REQUESTED_STOP"
 
 
+_second = (0, "")  # The newest that now() has written out: many reports come within one.
+
+
 def now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).isoformat()
+    """As the master reads it, to the microsecond."""
+    global _second
+    seconds, microseconds = divmod(time.time_ns() // 1000, 1_000_000)
+    known, text = _second
+    if known != seconds:
+        text = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).isoformat()[:19]
+        _second = (seconds, text)
+    return f"{text}.{microseconds:06d}+00:00"
 
 
 class TrainContext:

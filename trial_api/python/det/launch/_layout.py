@@ -23,18 +23,24 @@ class Layout:
     slots: List[int]
     node: int
     local: bool = False  # Off the cluster.
+    one_process: bool = False  # A node's slots belong to one rank.
+
+    @property
+    def processes(self) -> List[int]:
+        """Of each node."""
+        return [1] * len(self.slots) if self.one_process else self.slots
 
     @property
     def size(self) -> int:
-        return sum(self.slots)
+        return sum(self.processes)
 
     @property
     def first_rank(self) -> int:
-        return sum(self.slots[: self.node])
+        return sum(self.processes[: self.node])
 
     def environment(self, local_rank: int) -> Dict[str, str]:
         """Of one rank, under the names that libraries know; besides that of the launcher."""
-        local_size = self.slots[self.node]
+        local_size = self.processes[self.node]
         numbers = {
             "rank": self.first_rank + local_rank,
             "size": self.size,
@@ -67,13 +73,16 @@ def find_layout(slots: Optional[int] = None) -> Layout:
     if info is None:
         return Layout([_LOOPBACK], [slots or 1], 0, local=True)
     here = slots or max(len(info.slot_ids), 1)
+    # Who gives a number of processes wants them.
+    one_process = slots is None and _strategy(info) == "in_process"
     if _is_one_node(info):
-        return Layout([_LOOPBACK], [here], 0)
+        return Layout([_LOOPBACK], [here], 0, one_process=one_process)
     told = info.rendezvous()
     if slots and len(told.slots) > 1:
         raise ValueError("on several nodes there is one process per slot; do not give a number")
     counts = told.slots if not slots else [slots]
-    return Layout(told.addresses, [max(count, 1) for count in counts], told.rank)
+    counts = [max(count, 1) for count in counts]
+    return Layout(told.addresses, counts, told.rank, one_process=one_process)
 
 
 def common_environment(layout: Layout) -> Dict[str, str]:
@@ -84,8 +93,10 @@ def common_environment(layout: Layout) -> Dict[str, str]:
         env["MASTER_PORT"], env["INTER_TRAIN_PROCESS_COMM_PORT_1"] = map(str, _free_ports(2))
     else:
         env["MASTER_PORT"] = os.environ.get("C10D_PORT", str(DEFAULT_PORT))
+    if layout.one_process:
+        env["DET_SLOTS_OF_RANKS"] = json.dumps(layout.slots)
     if os.environ.get("DET_SLOT_TYPE", "cpu") == "cpu" and "OMP_NUM_THREADS" not in os.environ:
-        env["OMP_NUM_THREADS"] = "1"
+        env["OMP_NUM_THREADS"] = str(layout.slots[layout.node] if layout.one_process else 1)
     return env
 
 
@@ -96,6 +107,12 @@ def _is_one_node(info: ClusterInfo) -> bool:
     if not isinstance(wanted, (int, float)):
         return False
     return int(wanted) <= max(len(info.slot_ids), 1)
+
+
+def _strategy(info: ClusterInfo) -> Optional[str]:
+    config = info.trial.config if info.trial else {}
+    strategy: Optional[str] = (config.get("optimizations") or {}).get("strategy")
+    return strategy
 
 
 def _free_ports(count: int) -> List[int]:

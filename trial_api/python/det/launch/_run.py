@@ -50,8 +50,9 @@ def command_of(words: List[str]) -> List[str]:
 
 
 def launch(name: str, arguments: List[str], extra: Extra) -> int:
-    """Runs a command once per slot of this node, each with its rank and what `extra` adds. The exit
-    code: 0, or that of the first rank that failed (128 + its signal)."""
+    """Runs a command once per slot of this node (once, where the configuration says in_process), each
+    with its rank and what `extra` adds. The exit code: 0, or that of the first rank that failed (128 +
+    its signal)."""
     slots, command = parse(name, arguments)
     try:
         layout = find_layout(slots)
@@ -81,7 +82,7 @@ def ranks_of(layout: Layout, command: List[str], extra: Extra) -> List[_supervis
             command,
             {**common, **layout.environment(local), **extra(layout, local)},
         )
-        for local in range(layout.slots[layout.node])
+        for local in range(layout.processes[layout.node])
     ]
 
 

@@ -17,7 +17,7 @@ def extra(layout: Layout, local_rank: int) -> Dict[str, str]:
     """Besides what all launchers set: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT."""
     return {
         "USE_DEEPSPEED": "1",
-        "LOCAL_SIZE": str(layout.slots[layout.node]),
+        "LOCAL_SIZE": str(layout.processes[layout.node]),
         "CROSS_RANK": str(layout.node),
         "CROSS_SIZE": str(len(layout.slots)),
     }

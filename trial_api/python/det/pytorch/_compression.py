@@ -19,10 +19,19 @@ def compress(model: DistributedDataParallel, form: str, device: torch.device) ->
     exchange it."""
     if form == "none" or getattr(model, "_det_compressed", False):
         return
-    if form == "float16":
+    if getattr(model, "_det_weighted", False):
+        raise ValueError(
+            "gradients of nodes with unequal numbers of slots are weighted and cannot be compressed: "
+            "leave out fp16_compression of wrap_optimizer()"
+        )
+    if form == "bfloat16":
+        _check_bfloat16(device)
+    hierarchy = getattr(model, "_det_hierarchy", None)
+    if hierarchy is not None:
+        hierarchy.form = torch.float16 if form == "float16" else torch.bfloat16
+    elif form == "float16":
         model.register_comm_hook(None, default_hooks.fp16_compress_hook)
     elif form == "bfloat16":
-        _check_bfloat16(device)
         model.register_comm_hook(None, default_hooks.bf16_compress_hook)
     elif form == "int8":
         model._det_feedback = ErrorFeedback()

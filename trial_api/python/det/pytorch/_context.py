@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Union
 
 import torch
 
-from det.pytorch import _compression, _data, _optimizations, _parallel, _strategy
+from det.pytorch import _compression, _data, _hierarchy, _optimizations, _parallel, _shares, _strategy
 from det.pytorch._experimental import PyTorchExperimentalContext
 from det.pytorch._lr_scheduler import LRScheduler
 from det.pytorch._ranks import Ranks
@@ -46,7 +46,6 @@ class PyTorchTrialContext:
         self.optimizers: List[torch.optim.Optimizer] = []
         self.lr_schedulers: List[LRScheduler] = []
         self.reducers = WrappedReducers()
-        self.experimental = PyTorchExperimentalContext(device)
         self._averages: Dict[int, bool] = {}  # By id of the optimizer.
         self._optimizer_steps: Dict[int, int] = {}
         self._scaler: Any = None
@@ -54,6 +53,12 @@ class PyTorchTrialContext:
         self._writer: Any = None
         self._stop_requested = False
         self._strategy = _strategy.make(self, ranks, self._optimizations)
+        self.experimental = PyTorchExperimentalContext(
+            device, self._optimizations, self._strategy.in_parts
+        )
+        self._readers = ranks.readers(self._optimizations.strategy)
+        self._share = _shares.find(ranks, self._optimizations, device)
+        self._nodes = _hierarchy.find_nodes(ranks, self._optimizations)
         # Of the controller.
         self._progress: Optional[Progress] = None
         self._batches_per_epoch: Optional[int] = None
@@ -90,21 +95,22 @@ class PyTorchTrialContext:
     def get_global_batch_size(self) -> int:
         """The hyperparameter global_batch_size: records of one step on all slots together."""
         size = self.get_hparam("global_batch_size")
-        if isinstance(size, bool) or not isinstance(size, int) or size < self._ranks.size:
+        if isinstance(size, bool) or not isinstance(size, int) or size < self._share.total:
             raise ValueError(
-                f"global_batch_size is {size!r}: must be a number of at least {self._ranks.size}, "
+                f"global_batch_size is {size!r}: must be a number of at least {self._share.total}, "
                 "one record a slot"
             )
         return size
 
     def get_per_slot_batch_size(self) -> int:
-        """A slot's part of it. Raises ValueError if the slots' number does not divide it."""
-        size = self.get_global_batch_size()
-        if size % self._ranks.size:
+        """A slot's part of it; with the strategy pipeline all. Raises ValueError if the slots' number
+        does not divide it."""
+        size, slots = self.get_global_batch_size(), self._share.total
+        if size % slots:
             raise ValueError(
-                f"global_batch_size {size} cannot be divided evenly among {self._ranks.size} slots"
+                f"global_batch_size {size} cannot be divided evenly among {slots} slots"
             )
-        return size // self._ranks.size
+        return size // slots
 
     def get_trial_seed(self) -> int:
         return self._seed
@@ -158,7 +164,11 @@ class PyTorchTrialContext:
         gradients averaged over the slots. It is saved in checkpoints."""
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"wrap_model() takes a torch.nn.Module, not a {type(model).__name__}")
-        wrapped = _parallel.wrap(model, self._device, self._ranks, self._optimizations)
+        wrapped = self._strategy.wrap(model)
+        if wrapped is None:
+            wrapped = _parallel.wrap(
+                model, self._device, self._ranks, self._optimizations, self._share, self._nodes
+            )
         self.models.append(wrapped)
         return wrapped
 
@@ -182,6 +192,7 @@ class PyTorchTrialContext:
             raise TypeError(f"wrap_optimizer() takes a torch.optim.Optimizer, not a {kind}")
         if backward_passes_per_step < 1:
             raise ValueError(f"backward_passes_per_step is {backward_passes_per_step}: at least 1")
+        self._strategy.check_optimizer(optimizer)
         optimizer = _strategy.shard(optimizer, self._ranks, self._optimizations)
         self.optimizers.append(optimizer)
         average = self._optimizations.average_aggregated_gradients
@@ -210,7 +221,8 @@ class PyTorchTrialContext:
 
     def wrap_scaler(self, scaler: Any) -> Any:
         """A torch.cuda.amp.GradScaler of the Trial's own, which is saved. The Trial scales the loss
-        and gives the scaler to step_optimizer()."""
+        and gives the scaler to step_optimizer(). Raises RuntimeError beside another one."""
+        self.experimental.refuse_scaler("context.wrap_scaler()")
         if self.experimental.auto_amp:
             raise RuntimeError("experimental.use_amp() has a scaler of its own: leave one out")
         self._scaler = scaler
@@ -266,7 +278,8 @@ class PyTorchTrialContext:
         """Steps, unless batches are aggregated and this is not the last of them.
 
         Args:
-            clip_grads: is called with the parameters before the step, to clip what they hold.
+            clip_grads: is called with the parameters before the step, to clip what they hold. Where
+                slots have parts of the weights, there is one more that stands for the others'.
             auto_zero_grads: clears the gradients behind the step.
             scaler: of wrap_scaler(); it is updated by the Trial. grad_scaler: the same.
         """
@@ -275,6 +288,8 @@ class PyTorchTrialContext:
             raise ValueError("step_optimizer() takes what wrap_optimizer() returned")
         if not self.steps_now:
             return
+        if scaler is not None or grad_scaler is not None:
+            self.experimental.refuse_scaler("step_optimizer() with a scaler")
         own = self.experimental.scaler
         scaler = own or scaler or grad_scaler
         if scaler is not None and self._optimizations.strategy == "parameter_server":
@@ -298,7 +313,7 @@ class PyTorchTrialContext:
         if clip_grads is not None:
             if scaler is not None:
                 scaler.unscale_(optimizer)
-            clip_grads(_parameters(optimizer))
+            clip_grads(self._strategy.for_clipping(optimizer))
         if scaler is not None:
             scaler.step(optimizer)
         else:

@@ -13,11 +13,11 @@ from det._version import __version__
 from det.pytorch import (
     _data,
     _evaluate,
+    _fusion,
     _metrics,
     _parallel,
     _random,
     _state,
-    _strategy,
     _trial,
 )
 from det.pytorch._callback import Callbacks
@@ -56,6 +56,7 @@ class Controller:
         self._context = context
         self._core = context._core
         self._ranks = context._ranks
+        self._readers = context._readers
         self._schedule = schedule
         self._policy = policy
         self._latest = latest_checkpoint
@@ -67,6 +68,7 @@ class Controller:
         self._saved_at = -1
         self._stop = StopAgreement(self._ranks)
         self._warm = False
+        self._fusion: Any = None
         self._training: Any = None
         self._validation: Any = None
 
@@ -94,12 +96,14 @@ class Controller:
         seed = self._context.get_trial_seed()
         if folder is not None:
             self._callbacks.call("on_checkpoint_load_start", state)
-        _random.seed_all(_random.derive(seed, self._ranks.rank, first))
+        _random.seed_all(_random.derive(seed, self._readers.rank, first))
         if folder is not None:
             self._restore(state, folder, uuid)
         self._context._progress = self._progress
         for model in self._context.models:
             model.train()
+        tuned = self._context._optimizations.auto_tune_tensor_fusion
+        self._fusion = _fusion.FusionTuning(self._context.models if tuned else [], self._ranks)
 
     def _read_latest(self) -> Any:
         """(state, folder, uuid) of the checkpoint to start from; Nones without one."""
@@ -139,10 +143,8 @@ class Controller:
             self._trial.build_training_data_loader(), "build_training_data_loader", True
         )
         if self._by_batch:
-            self._validation = self._shard(
-                self._trial.build_validation_data_loader(), "build_validation_data_loader", False
-            )
-        elif self._ranks.is_chief:
+            self._validation = self._shard_validation()
+        elif self._readers.is_chief or self._context._strategy.in_parts:
             self._validation = self._trial.build_validation_data_loader()
         self._context._batches_per_epoch = self._agreed_length(self._training)
 
@@ -158,6 +160,13 @@ class Controller:
         agreed: Optional[int] = told[0]
         return agreed
 
+    def _shard_validation(self) -> ShardedData:
+        given = self._trial.build_validation_data_loader()
+        data = self._shard(given, "build_validation_data_loader", False)
+        if self._context._strategy.in_parts and not data.even:
+            data.read_all()  # One that has no batch would keep the others waiting.
+        return data
+
     def _shard(self, given: Any, what: str, training: bool) -> ShardedData:
         context = self._context
         loader = _data.adapt_loader(
@@ -169,8 +178,7 @@ class Controller:
         )
         return ShardedData(
             loader,
-            rank=self._ranks.rank,
-            size=self._ranks.size,
+            share=context._share,
             seed=context.get_trial_seed(),
             training=training,
         )
@@ -223,9 +231,7 @@ class Controller:
         self._stop.begin(self._wants_to_stop(), last)
         if context.experimental.auto_to_device:
             batch = context.to_device(batch)
-        with _parallel.without_averaging(context.models, not context.steps_now):
-            with context.experimental.autocast():
-                metrics = self._trial.train_batch(batch, progress.epoch, progress.steps_completed)
+        metrics = self._compute(batch)
         self._unreported.append(_metrics.detach(metrics, "train_batch"))
         last = self._stop.last()
         if context.steps_now:
@@ -239,6 +245,19 @@ class Controller:
             self._saver.prepare()
         self._saver.poll()
         return self._stop.end(self._wants_to_stop())
+
+    def _compute(self, batch: Any) -> Any:
+        """The Trial's train_batch()."""
+        context, progress = self._context, self._progress
+        averages = context.steps_now
+        if averages:
+            self._fusion.before()
+        with _parallel.without_averaging(context.models, not averages):
+            with context.experimental.autocast():
+                metrics = self._trial.train_batch(batch, progress.epoch, progress.steps_completed)
+        if averages:
+            self._fusion.after()
+        return metrics
 
     def _step_schedules(self, last: bool) -> None:
         for scheduler in self._context.lr_schedulers:
@@ -292,9 +311,9 @@ class Controller:
     def _report(self) -> None:
         steps = self._progress.steps_completed
         batches = _metrics.to_plain_all(self._unreported)
-        metrics = _metrics.training_means(batches, self._ranks)
+        metrics = _metrics.training_means(batches, self._readers, self._context._share.slots)
         metrics.update(
-            self._ranks.broadcast(self._context.reducers.reduce(training=True, ranks=self._ranks))
+            self._ranks.broadcast(self._context.reducers.reduce(training=True, ranks=self._readers))
         )
         self._context.reducers.reset(training=True)
         self._callbacks.call("on_training_workload_end", metrics, batches)
@@ -343,7 +362,8 @@ class Controller:
             return
         self._context._strategy.synchronize()
         _parallel.broadcast_buffers(self._context.models, self._ranks)
-        _strategy.gather_state(self._context.optimizers)
+        self._context._strategy.gather()
         self._unreported = _metrics.to_plain_all(self._unreported)
         self._saver.save(self._progress, self._unreported, __version__)
+        self._context._strategy.saved()
         self._saved_at = self._progress.steps_completed

@@ -7,6 +7,7 @@ from typing import Any, Dict
 from det.pytorch import _metrics, _parallel, _trial
 from det.pytorch._callback import Callbacks
 from det.pytorch._context import PyTorchTrialContext
+from det.pytorch._ranks import Ranks
 from det.pytorch._sharding import ShardedData
 
 
@@ -18,13 +19,13 @@ def evaluate(
 ) -> Dict[str, Any]:
     """Collective: the metrics, on every rank. `data`: ShardedData, or what evaluate_full_dataset()
     is given, on the chief."""
-    ranks = context._ranks
-    _parallel.broadcast_buffers(context.models, ranks)
+    ranks = _readers(context, data)
+    _parallel.broadcast_buffers(context.models, context._ranks)
     callbacks.call("on_validation_start")
     context.reducers.reset(training=False)
     with _parallel.evaluating(context.models):
         if isinstance(data, ShardedData):
-            metrics = _by_batch(trial, context, data, callbacks)
+            metrics = _by_batch(trial, context, data, callbacks, ranks)
         elif ranks.is_chief:
             with context.experimental.autocast():
                 full = trial.evaluate_full_dataset(data)
@@ -32,7 +33,7 @@ def evaluate(
         else:
             metrics = {}
     metrics.update(context.reducers.reduce(training=False, ranks=ranks))
-    metrics = dict(ranks.broadcast(metrics))
+    metrics = dict(context._ranks.broadcast(metrics))
     callbacks.call("on_validation_end", metrics)
     return metrics
 
@@ -42,6 +43,7 @@ def _by_batch(
     context: PyTorchTrialContext,
     data: ShardedData,
     callbacks: Callbacks,
+    ranks: Ranks,
 ) -> Dict[str, Any]:
     evaluation = _metrics.Evaluation(trial.evaluation_reducer())
     with_index = _takes_index(trial)
@@ -56,7 +58,14 @@ def _by_batch(
             )
         evaluation.add(_metrics.detach(output, "evaluate_batch"), records)
     callbacks.call("on_validation_epoch_end", evaluation.outputs)
-    return evaluation.reduce(context._ranks)
+    return evaluation.reduce(ranks)
+
+
+def _readers(context: PyTorchTrialContext, data: Any) -> Ranks:
+    """Who has metrics of its own; this rank alone where all ranks see the same records, or make the
+    same pass over the full data set."""
+    whole = data.reads_all if isinstance(data, ShardedData) else context._strategy.in_parts
+    return Ranks(alone=True) if whole else context._readers
 
 
 def _takes_index(trial: _trial.PyTorchTrial) -> bool:

@@ -59,15 +59,17 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float))
 
 
-def training_means(batches: List[Dict[str, Any]], ranks: Ranks) -> Dict[str, Any]:
+def training_means(
+    batches: List[Dict[str, Any]], ranks: Ranks, weight: int = 1
+) -> Dict[str, Any]:
     """Collective: the means over all batches of all ranks. `batches`: plain. What is no number is
-    left out."""
+    left out. weight: what this rank's count, beside other ranks'."""
     sums: Dict[str, Tuple[float, int]] = {}
     for batch in batches:
         for name, value in batch.items():
             if _is_number(value):
                 total, count = sums.get(name, (0.0, 0))
-                sums[name] = (total + value, count + 1)
+                sums[name] = (total + value * weight, count + weight)
     gathered = ranks.gather(sums)
     means: Dict[str, Any] = {}
     for name in dict.fromkeys(name for rank in gathered or [] for name in rank):

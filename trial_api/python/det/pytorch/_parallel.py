@@ -3,18 +3,50 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator, List
+from typing import Any, Iterator, List, Optional
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from det.pytorch import _hierarchy, _replicas, _shares
 from det.pytorch._compression import compress
 from det.pytorch._optimizations import Optimizations
 from det.pytorch._ranks import Ranks
 
 
+# What a model that is made anew keeps: the mode, and what others have hung on it.
+_OF_OTHERS = (
+    "training",
+    "_hook",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+)
+
+
 class ParallelModel(DistributedDataParallel):
     """Also has the attributes of the model within, so that code for one slot serves several."""
+
+    def __init__(self, module: torch.nn.Module, **arguments: Any) -> None:
+        super().__init__(module, **arguments)
+        self._arguments = arguments
+
+    def register_comm_hook(self, state: object, hook: Any) -> None:
+        super().register_comm_hook(state, hook)
+        self._hook = (state, hook)
+
+    def rebuild(self, megabytes: int) -> None:
+        """Collective, between two batches: so many of gradients travel together from now on. All
+        else stays, for those who hold this model, too."""
+        own = {name: self.__dict__[name] for name in _OF_OTHERS if name in self.__dict__}
+        # Torch's own parts first: they are tied to the parameters until they are gone.
+        self.reducer = self.logger = None
+        ParallelModel.__init__(self, self.module, **{**self._arguments, "bucket_cap_mb": megabytes})
+        self.__dict__.update(own)
+        if "_hook" in own:
+            self.register_comm_hook(*own["_hook"])
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -24,30 +56,50 @@ class ParallelModel(DistributedDataParallel):
 
 
 def wrap(
-    model: torch.nn.Module, device: torch.device, ranks: Ranks, told: Optimizations
+    model: torch.nn.Module,
+    device: torch.device,
+    ranks: Ranks,
+    told: Optimizations,
+    share: _shares.Share,
+    nodes: Optional[_hierarchy.Nodes] = None,
 ) -> torch.nn.Module:
     """The model on the slot's device with the chief's weights; with allreduce, its gradients are
-    averaged over the ranks. On one slot the model itself."""
-    model = model.to(device)
+    averaged over the ranks, by way of `nodes` if there are. On one slot the model itself."""
+    model = _replicas.wrap(model.to(device), device, share.slots)
     if ranks.size == 1:
         return model
     if not any(parameter.requires_grad for parameter in model.parameters()):
         broadcast_buffers([model], ranks)
         return model  # Nothing is averaged; torch refuses it.
-    if told.strategy != "allreduce":
-        for tensor in [*model.parameters(), *model.buffers()]:
-            torch.distributed.broadcast(tensor.data, src=0)
+    if told.strategy not in ("allreduce", "in_process"):
+        broadcast_weights(model)
         return model
     devices = [device] if device.type == "cuda" else None
     megabytes = told.bucket_megabytes
     buckets = {} if megabytes is None else {"bucket_cap_mb": megabytes}
     wrapped = ParallelModel(model, device_ids=devices, gradient_as_bucket_view=True, **buckets)
+    if share.slots * ranks.size != share.total:
+        wrapped.register_comm_hook(share.fraction, _weighted_hook)
+        wrapped._det_weighted = True
+    if nodes is not None:
+        wrapped._det_hierarchy = _hierarchy.HierarchicalSum(nodes)
+        wrapped.register_comm_hook(wrapped._det_hierarchy, _hierarchy.hierarchical_hook)
     compress(wrapped, told.compression, device)
     return wrapped
 
 
+def _weighted_hook(state, bucket):  # type: ignore[no-untyped-def]
+    """(this rank's fraction of a global batch, GradBucket) -> Future of the mean over its records;
+    torch refuses annotations that are strings."""
+    weighted = bucket.buffer().mul_(state)
+    work = torch.distributed.all_reduce(weighted, async_op=True)
+    return work.get_future().then(lambda future: future.value()[0])
+
+
 def unwrap(model: torch.nn.Module) -> torch.nn.Module:
-    return model.module if isinstance(model, DistributedDataParallel) else model
+    """The Trial's own."""
+    inner = model.module if isinstance(model, DistributedDataParallel) else model
+    return _replicas.unwrap(inner)
 
 
 @contextlib.contextmanager
@@ -81,10 +133,18 @@ def evaluating(models: List[torch.nn.Module]) -> Iterator[None]:
             model.train(mode)
 
 
+def broadcast_weights(model: torch.nn.Module) -> None:
+    """Collective: the chief's weights and buffers replace those of the others."""
+    for tensor in [*model.parameters(), *model.buffers()]:
+        torch.distributed.broadcast(tensor.data, src=0)
+
+
 def broadcast_buffers(models: List[torch.nn.Module], ranks: Ranks) -> None:
     """Collective: those of the chief (running means and such) replace those of the others."""
     if ranks.size == 1:
         return
     for model in models:
+        if getattr(model, "in_parts", False):
+            continue  # Other ranks have others.
         for buffer in unwrap(model).buffers():
             torch.distributed.broadcast(buffer, src=0)

@@ -20,6 +20,7 @@ class Ranks:
     def __init__(self, alone: bool = False) -> None:
         """alone: whoever else there is."""
         self._group: Any = None
+        self.alone = alone
         self.rank = 0
         self.size = 1
         if not alone and dist.is_available() and dist.is_initialized():
@@ -28,6 +29,10 @@ class Ranks:
         # Small things are on the host, and must not wait for what a GPU computes.
         if self.size > 1 and dist.get_backend() != "gloo":
             self._group = dist.new_group(backend="gloo")
+
+    def readers(self, strategy: str) -> Ranks:
+        """The ranks that each have records of their own; this one alone where all have the same."""
+        return Ranks(alone=True) if strategy == "pipeline" else self
 
     @property
     def is_chief(self) -> bool:

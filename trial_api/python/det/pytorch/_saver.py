@@ -27,8 +27,9 @@ class Saver:
     def prepare(self) -> None:
         """After the first step, with which optimizers get their state. The first save then stalls
         training as little as the others."""
-        sharded = any(_strategy.is_sharded(optimizer) for optimizer in self._context.optimizers)
-        if self._context._ranks.is_chief and not sharded:
+        parts = self._context._strategy.in_parts
+        parts = parts or any(_strategy.is_sharded(o) for o in self._context.optimizers)
+        if self._context._ranks.is_chief and not parts:
             self._snapshot.reserve(lambda: _state.take_tensors(self._snapshot, self._context))
 
     def save(self, progress: Progress, metrics: List[Dict[str, Any]], code_version: str) -> None:

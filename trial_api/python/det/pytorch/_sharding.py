@@ -14,6 +14,7 @@ from torch.utils.data import IterableDataset, TensorDataset, default_collate, ge
 
 from det.pytorch import _random
 from det.pytorch._data import DataLoader
+from det.pytorch._shares import Share
 
 # Of an epoch: its number, a batch's, and its records on this rank.
 _Slice = Tuple[int, int, Any]
@@ -24,16 +25,18 @@ class ShardedData:
 
     Args:
         loader: a DataLoader, or an iterable of batches that its maker shards himself.
+        share: of each global batch, this rank's.
         training: otherwise every record is read, and ranks may have unequal numbers of them.
 
     Raises:
         ValueError: no batch can be made.
     """
 
-    def __init__(self, loader: Any, *, rank: int, size: int, seed: int, training: bool) -> None:
+    def __init__(self, loader: Any, *, share: Share, seed: int, training: bool) -> None:
         self.loader = loader
-        self._rank = rank
-        self._size = size
+        self._share = share
+        self._rank = share.first  # What it draws is its own.
+        self._size = share.total
         self._seed = seed
         self._training = training
         self._ours = isinstance(loader, DataLoader)
@@ -43,7 +46,7 @@ class ShardedData:
         if self._ours and not loader.iterable and self.batches_per_epoch() == 0:
             raise ValueError(
                 f"the data set has {loader.order_size()} records, too few for one batch of "
-                f"{self.records_per_batch} on {size} slots: make the batch smaller"
+                f"{self.records_per_batch} on {share.total} slots: make the batch smaller"
             )
 
     @property
@@ -52,6 +55,29 @@ class ShardedData:
         if not self._ours or self.loader.batch_sampler is not None:
             return 0
         return int(self.loader.batch_size) * self._size
+
+    @property
+    def even(self) -> bool:
+        """Whether all ranks surely have equally many batches."""
+        if not self._ours:
+            return True  # Its maker's affair.
+        if self.loader.iterable:
+            return self._share.total == 1
+        total = self.loader.order_size()
+        if self.loader.batch_sampler is not None:
+            return bool(total % self._share.total == 0)
+        rest = total % self.records_per_batch
+        return bool(rest == 0 or rest >= self._share.total or self.loader.drop_last)
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether this rank has every record."""
+        return self._share.total == 1
+
+    def read_all(self) -> None:
+        """From now on."""
+        self._share = Share()
+        self._rank, self._size = 0, 1
 
     def batches_per_epoch(self) -> Optional[int]:
         """None where only the end of the data will tell."""
@@ -100,7 +126,7 @@ class ShardedData:
 
     def _read_iterable(self, epoch: int, first: int) -> Iterator[Any]:
         batches = _IterableShard(
-            self.loader, self._rank, self._size, self._training, self._seed, epoch, first
+            self.loader, self._share, self._training, self._seed, epoch, first
         )
         generator = torch.Generator()
         generator.manual_seed(_random.derive(self._seed, epoch, self._rank))
@@ -132,14 +158,15 @@ class ShardedData:
         """The records of this rank in a batch, as indices."""
         order = self._order(epoch)
         if self.loader.batch_sampler is not None:
-            mine = batch * self._size + self._rank
-            return order[mine] if mine < len(order) else []
+            mine = batch * self._size + self._share.first
+            if self._share.slots == 1:
+                return order[mine] if mine < len(order) else []
+            return [index for one in order[mine : mine + self._share.slots] for index in one]
         begin = batch * self.records_per_batch
         count = min(self.records_per_batch, len(order) - begin)
         if self._training:
             count -= count % self._size
-        first = begin + count * self._rank // self._size
-        return order[first : begin + count * (self._rank + 1) // self._size]
+        return _part_of(order[begin : begin + count], self._share)
 
     def _order(self, epoch: int) -> Any:
         if self._ordered[0] != epoch:
@@ -202,16 +229,14 @@ class _IterableShard(IterableDataset):  # type: ignore[type-arg]
     def __init__(
         self,
         loader: DataLoader,
-        rank: int,
-        size: int,
+        share: Share,
         training: bool,
         seed: int,
         epoch: int,
         first: int,
     ) -> None:
         self._loader = loader
-        self._rank = rank
-        self._size = size
+        self._share = share
         self._training = training
         self._seed = seed
         self._epoch = epoch
@@ -222,7 +247,7 @@ class _IterableShard(IterableDataset):  # type: ignore[type-arg]
         with of_data:
             records = iter(self._loader.dataset)
         collate = self._loader.collate_fn or default_collate
-        wanted = self._loader.batch_size * self._size
+        wanted = self._loader.batch_size * self._share.total
         for batch in itertools.count():
             with of_data:
                 block: List[Any] = list(itertools.islice(records, wanted))
@@ -232,7 +257,7 @@ class _IterableShard(IterableDataset):  # type: ignore[type-arg]
             if batch < self._first or not part:
                 continue
             if get_worker_info() is not None:  # In this process collate() draws as training does.
-                _random.seed_all(_random.derive(self._seed, self._epoch, batch, self._rank))
+                _random.seed_all(_random.derive(self._seed, self._epoch, batch, self._share.first))
             yield collate(part)
 
     def _part(self, block: List[Any], wanted: int) -> Optional[List[Any]]:
@@ -241,10 +266,17 @@ class _IterableShard(IterableDataset):  # type: ignore[type-arg]
         if count < wanted and self._loader.drop_last:
             return None
         if self._training:
-            count -= count % self._size
+            count -= count % self._share.total
         if count == 0:
             return None
-        return block[count * self._rank // self._size : count * (self._rank + 1) // self._size]
+        return _part_of(block[:count], self._share)
+
+
+def _part_of(records: Any, share: Share) -> Any:
+    """In order; equally many for each slot, or nearly."""
+    count = len(records)
+    end = count * (share.first + share.slots) // share.total
+    return records[count * share.first // share.total : end]
 
 
 def _as_it_is(batch: Any) -> Any:

@@ -38,8 +38,8 @@ def collect(context: PyTorchTrialContext, callbacks: Callbacks) -> Dict[str, Any
 
 def _tensors(context: PyTorchTrialContext) -> Dict[str, Any]:
     return {
-        _MODELS: [dict(_parallel.unwrap(model).state_dict()) for model in context.models],
-        _OPTIMIZERS: [optimizer.state_dict() for optimizer in context.optimizers],
+        _MODELS: context._strategy.models_state(),
+        _OPTIMIZERS: context._strategy.optimizers_state(),
     }
 
 
@@ -75,8 +75,9 @@ def take_rank(
     """The file of this rank. metrics: of the batches since the last report."""
     own: Dict[str, Any] = {"random": _random.get_state(), "metrics": metrics}
     progress = context._progress
-    if progress and progress.steps_completed % context._aggregation_frequency:
-        own["gradients"] = [[p.grad for p in model.parameters()] for model in context.models]
+    keeps = context._strategy.keeps_gradients
+    if keeps and progress and progress.steps_completed % context._aggregation_frequency:
+        own["gradients"] = [_gradients(model) for model in context.models]
     feedbacks = [_compression.feedback_of(model) for model in context.models]
     if any(feedbacks):
         own["feedback"] = [f and f.save(model) for f, model in zip(feedbacks, context.models)]
@@ -140,13 +141,13 @@ def restore_weights(
     _check_count(len(state[_OPTIMIZERS]), len(context.optimizers), "optimizers", where)
     for model, part in zip(context.models, state[_MODELS]):
         try:
-            _parallel.unwrap(model).load_state_dict(_legacy.without_prefix(part))
+            context._strategy.load_model(model, _legacy.without_prefix(part))
         except RuntimeError as error:
             raise CheckpointError(f"{where} does not fit this trial: {error}") from error
     for optimizer, part in zip(context.optimizers, state[_OPTIMIZERS]):
         own = [_options(group) for group in optimizer.param_groups]
         try:
-            optimizer.load_state_dict(part)
+            context._strategy.load_optimizer(optimizer, part)
         except ValueError as error:
             raise CheckpointError(f"{where} does not fit this trial: {error}") from error
         for group, options in zip(optimizer.param_groups, own if own_options else []):
@@ -171,15 +172,29 @@ def restore_rank(folder: pathlib.Path, context: PyTorchTrialContext) -> List[Dic
     if not path.exists():
         return []
     own = _snapshot.read_tree(path)
-    for model, gradients in zip(context.models, own.get("gradients", [])):
-        for parameter, gradient in zip(model.parameters(), gradients):
-            parameter.grad = None if gradient is None else gradient.to(parameter.device)
+    keeps = context._strategy.keeps_gradients
+    for model, gradients in zip(context.models, own.get("gradients", []) if keeps else []):
+        _set_gradients(model, gradients)
     for model, left in zip(context.models, own.get("feedback", [])):
         feedback = _compression.feedback_of(model)
         if feedback and left:
             feedback.load(model, left)
     _random.set_state(own["random"])
     return list(own["metrics"])
+
+
+def _gradients(model: torch.nn.Module) -> Dict[str, Any]:
+    return {name: p.grad for name, p in _parallel.unwrap(model).named_parameters()}
+
+
+def _set_gradients(model: torch.nn.Module, gradients: Any) -> None:
+    """What _gradients() gave; in older checkpoints a list, in the order of the parameters."""
+    named = dict(_parallel.unwrap(model).named_parameters())
+    if not isinstance(gradients, dict):
+        gradients = dict(zip(named, gradients))
+    for name, parameter in named.items():
+        gradient = gradients.get(name)
+        parameter.grad = None if gradient is None else gradient.to(parameter.device)
 
 
 def write_origin(folder: pathlib.Path, context: PyTorchTrialContext, trial: Any) -> None:

@@ -23,6 +23,20 @@ class Strategy:
     """allreduce, and what one rank does: gradients are averaged as the backward pass finds them, so
     there is nothing to do."""
 
+    # Whether each rank has a part of the weights alone; then all compute together or none does.
+    in_parts = False
+    keeps_gradients = True  # In a checkpoint, where several batches make a step.
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def wrap(self, model: torch.nn.Module) -> Optional[torch.nn.Module]:
+        """What a Trial computes with; None: as _parallel.wrap() has it."""
+        return None
+
+    def check_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
+        """Raises ValueError for one that cannot be stepped."""
+
     def before_step(self, optimizer: torch.optim.Optimizer) -> bool:
         """Whether this rank steps."""
         return True
@@ -36,8 +50,80 @@ class Strategy:
     def synchronize(self) -> None:
         """Makes the ranks one net: before a validation and a checkpoint."""
 
+    def for_clipping(self, optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Parameter]:
+        """What a Trial's function that clips gradients is given."""
+        return _parameters(optimizer)
+
+    def gather(self) -> None:
+        """Before the chief saves: brings to it what ranks keep in parts."""
+        for optimizer in self._context.optimizers:
+            if is_sharded(optimizer):
+                optimizer.consolidate_state_dict(to=0)
+
+    def saved(self) -> None:
+        """What gather() brought is needed no more."""
+
+    def models_state(self) -> List[Dict[str, Any]]:
+        """For a checkpoint, on the chief, after gather()."""
+        return [dict(_parallel.unwrap(m).state_dict()) for m in self._context.models]
+
+    def optimizers_state(self) -> List[Dict[str, Any]]:
+        return [optimizer.state_dict() for optimizer in self._context.optimizers]
+
+    def load_model(self, model: torch.nn.Module, state: Dict[str, Any]) -> None:
+        """What models_state() gave; raises RuntimeError if it does not fit."""
+        _parallel.unwrap(model).load_state_dict(state)
+
+    def load_optimizer(self, optimizer: torch.optim.Optimizer, state: Dict[str, Any]) -> None:
+        """What optimizers_state() gave; raises ValueError if it does not fit."""
+        optimizer.load_state_dict(state)
+
     def loaded(self) -> None:
         """Behind the loading of a checkpoint, on every rank."""
+
+
+class InParts(Strategy):
+    """Each rank has a part of the weights, and steps for them; a checkpoint has the whole."""
+
+    in_parts = True
+
+    def __init__(self, context: Any, ranks: Ranks) -> None:
+        super().__init__(context)
+        self._ranks = ranks
+        self._models: List[Dict[str, Any]] = []
+        self._optimizers: List[Dict[str, Any]] = []
+
+    def for_clipping(self, optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Parameter]:
+        """And one parameter more, whose gradient has the 2-norm of all that other ranks have: so the
+        norm of all that is given is that of the whole. Other norms it cannot stand for."""
+        parameters = list(_parameters(optimizer))
+        yield from parameters
+        squares = [p.grad.double().square().sum() for p in parameters if p.grad is not None]
+        own = torch.stack(squares).sum().cpu() if squares else torch.zeros((), dtype=torch.float64)
+        total = self._ranks.sum(own.clone())
+        others = torch.nn.Parameter(torch.zeros(1, device=parameters[0].device))
+        others.grad = (total - own).clamp(min=0).sqrt().to(others).reshape(1)
+        yield others
+
+    def gather(self) -> None:
+        self._models = [self._whole_model(model) for model in self._context.models]
+        self._optimizers = [self._whole_optimizer(o) for o in self._context.optimizers]
+
+    def saved(self) -> None:
+        self._models, self._optimizers = [], []
+
+    def models_state(self) -> List[Dict[str, Any]]:
+        return self._models
+
+    def optimizers_state(self) -> List[Dict[str, Any]]:
+        return self._optimizers
+
+    # Collective; needed on the chief alone.
+    def _whole_model(self, model: torch.nn.Module) -> Dict[str, Any]:
+        raise NotImplementedError
+
+    def _whole_optimizer(self, optimizer: torch.optim.Optimizer) -> Dict[str, Any]:
+        raise NotImplementedError
 
 
 class LocalSgd(Strategy):
@@ -45,7 +131,8 @@ class LocalSgd(Strategy):
     and communicates little", 2019."""
 
     def __init__(self, context: Any, ranks: Ranks, period: int) -> None:
-        self._context, self._ranks, self._period = context, ranks, period
+        super().__init__(context)
+        self._ranks, self._period = ranks, period
         self._differ = False
 
     def after_batch(self, steps: int) -> None:
@@ -108,7 +195,8 @@ class ParameterServer(Strategy):
     Li et al., "Scaling distributed machine learning with the parameter server", 2014, synchronous."""
 
     def __init__(self, context: Any, ranks: Ranks) -> None:
-        self._context, self._ranks = context, ranks
+        super().__init__(context)
+        self._ranks = ranks
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> bool:
         for tensors in _chunks(self._gradients(optimizer)):
@@ -150,8 +238,16 @@ class ParameterServer(Strategy):
 
 def make(context: Any, ranks: Ranks, told: Optimizations) -> Strategy:
     """After the process group. Raises ValueError for what does not go together."""
-    if ranks.size == 1 or told.strategy == "allreduce":
-        return Strategy()
+    if ranks.size == 1 or told.strategy in ("allreduce", "in_process"):
+        return Strategy(context)
+    if told.strategy == "pipeline":
+        from det.pytorch import _stages  # It is built on what is here.
+
+        return _stages.Pipeline(context, ranks, told.pipeline_micro_batches)
+    if told.strategy == "fsdp":
+        from det.pytorch import _fsdp
+
+        return _fsdp.FullySharded(context, ranks, _fsdp.load(context.device))
     if told.strategy == "parameter_server":
         return ParameterServer(context, ranks)
     kind = LocalSgd if told.strategy == "local_sgd" else AsyncAveraging
@@ -302,10 +398,3 @@ def shard(
 
 def is_sharded(optimizer: Optional[torch.optim.Optimizer]) -> bool:
     return type(optimizer).__name__ == "ZeroRedundancyOptimizer"
-
-
-def gather_state(optimizers: Iterable[torch.optim.Optimizer]) -> None:
-    """Collective: brings the whole state of sharded optimizers to the chief, for a checkpoint."""
-    for optimizer in optimizers:
-        if is_sharded(optimizer):
-            optimizer.consolidate_state_dict(to=0)  # type: ignore[attr-defined]

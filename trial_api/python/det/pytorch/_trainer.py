@@ -36,6 +36,9 @@ def init(
         distributed: the ranks; None: those of the launcher's environment, else one.
         aggregation_frequency: of how many batches the gradients make one step.
         checkpoint_storage: off the cluster, a folder; None: ./checkpoints.
+
+    Raises:
+        ValueError: `optimizations` of the configuration asks for what is not there.
     """
     info = get_cluster_info()
     trial = info.trial if info else None
@@ -45,6 +48,7 @@ def init(
     own_seed = int((exp_conf.get("reproducibility") or {}).get("experiment_seed") or 0)
     seed = trial.trial_seed if trial else own_seed
     device = _ranks.choose_device()
+    _optimizations.read(exp_conf).check(device)
     if device.type == "cpu":
         _memory.keep_freed_memory()
     joined = _ranks.join(device)

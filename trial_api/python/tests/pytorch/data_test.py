@@ -10,6 +10,7 @@ from torch.utils.data import Dataset, IterableDataset, TensorDataset
 from det import pytorch as dp
 from det.pytorch import samplers
 from det.pytorch._data import adapt_loader
+from det.pytorch._shares import Share
 from det.pytorch._sharding import ShardedData
 
 
@@ -57,7 +58,7 @@ class CoinSampler:
 
 
 def shard(loader, rank=0, size=1, training=True, seed=3):
-    return ShardedData(loader, rank=rank, size=size, seed=seed, training=training)
+    return ShardedData(loader, share=Share(rank, 1, size), seed=seed, training=training)
 
 
 def read(loader, epoch=0, first=0, **options):

@@ -11,7 +11,7 @@ import unittest
 import torch
 
 from det import pytorch as dp
-from det.pytorch import _metrics, _safetensors, _tree
+from det.pytorch import _metrics, _safetensors, _state, _tree
 from det.pytorch._snapshot import Snapshot, read_model, read_tree
 from det.pytorch._units import unit_from_config
 
@@ -128,6 +128,21 @@ class FileTest(unittest.TestCase):
         self.assertEqual(weights, {"a": [1] * 3, "b": [1] * 3})
         tree = read_tree(self.folder / "t.safetensors")
         self.assertEqual(tree["state"][0]["step"].item(), 4.0)
+
+
+class GradientsTest(unittest.TestCase):
+    def test_by_name_and_as_older_checkpoints_have_them(self):
+        first, second = (torch.nn.Linear(3, 1) for _ in range(2))
+        first(torch.ones(3)).backward()
+        first.bias.grad = None
+        _state._set_gradients(second, _state._gradients(first))
+        self.assertTrue(torch.equal(second.weight.grad, torch.ones(1, 3)))
+        _state._set_gradients(second, [None, torch.ones(1)])
+        self.assertIsNone(second.weight.grad)
+        self.assertEqual(second.bias.grad.item(), 1)
+        # Of a checkpoint whose ranks had other parts of the net.
+        _state._set_gradients(second, {"other.weight": torch.ones(5)})
+        self.assertIsNone(second.bias.grad)
 
 
 class UnitTest(unittest.TestCase):

@@ -30,12 +30,19 @@ def free_ports():
 
 def on_two_ranks(names, storage):
     """What each scenario gave on each rank: {name: [of rank 0, of rank 1]}."""
+    return on_ranks(2, names, storage)
+
+
+def on_ranks(size, names, storage, nodes=1):
+    """As on_two_ranks(), of so many ranks, which are told to be on so many nodes."""
+    here = size // nodes
     port = free_ports()
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scenarios.py")
     ranks, outputs = [], []
-    for rank in range(2):
-        env = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2")
-        env.update(LOCAL_WORLD_SIZE="2", GROUP_RANK="0", MASTER_ADDR="127.0.0.1")
+    for rank in range(size):
+        env = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank % here), WORLD_SIZE=str(size))
+        env.update(LOCAL_WORLD_SIZE=str(here), GROUP_RANK=str(rank // here))
+        env.update(GROUP_WORLD_SIZE=str(nodes), MASTER_ADDR="127.0.0.1")
         env.update(MASTER_PORT=str(port), INTER_TRAIN_PROCESS_COMM_PORT_1=str(port + 1))
         env.setdefault("DET_RANK_KEY", "of the test")
         outputs.append(os.path.join(storage, f"rank-{rank}.json"))
@@ -47,7 +54,7 @@ def on_two_ranks(names, storage):
         for process in ranks:
             process.kill()
             process.wait()
-    if codes != [0, 0]:
+    if any(codes):
         raise AssertionError(f"ranks ended with {codes} (above)")
     told = []
     for path in outputs:

@@ -3,6 +3,7 @@
 Usage: scenarios.py STORAGE OUTPUT NAME...
 """
 
+import gc
 import json
 import os
 import sys
@@ -11,6 +12,10 @@ import torch
 from torch.utils.data import IterableDataset
 
 from det import pytorch as dp
+import fsdp_scenarios
+import gradient_scenarios
+import pipeline_scenarios
+import replica_scenarios
 import strategy_scenarios
 from trials import NetTrial, NoisyTrial, Run, records, run
 
@@ -250,10 +255,14 @@ def main():
     storage, output, *names = sys.argv[1:]
     os.environ["STORAGE_OF_RANKS"] = storage
     torch.distributed.init_process_group("gloo")
-    told = {name: {**SCENARIOS, **STRATEGIES}[name](storage) for name in names}
+    known = {**SCENARIOS, **STRATEGIES}
+    for others in (gradient_scenarios, replica_scenarios, pipeline_scenarios, fsdp_scenarios):
+        known.update(others.SCENARIOS)
+    told = {name: known[name](storage) for name in names}
     with open(output, "w", encoding="utf-8") as file:
         json.dump(told, file)
-    # Its threads may hold Python's objects, which they cannot let go at the exit.
+# Its threads must not outlive the interpreter: what they let go of would be Python's.
+    gc.collect()
     torch.distributed.destroy_process_group()
 
 

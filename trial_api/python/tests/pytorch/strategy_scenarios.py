@@ -77,6 +77,7 @@ def strategies(_storage=None):
         "clipped": _of(_fifty(ClippedTrial)),
         "parameter_server_clipped": _of(_fifty(ClippedTrial, strategy="parameter_server")),
         "adam": _of(_fifty(AdamTrial)),
+        "bfloat16": _of(_fifty(mixed_precision="bfloat16")),
         "sharded": _of(_fifty(AdamTrial, shard_optimizer=True)),
     }
 

@@ -10,6 +10,7 @@ from torch import nn
 
 from det import core
 from det import pytorch as dp
+from det.pytorch import _parallel
 
 
 class RecordingTrain(core.TrainContext):
@@ -123,9 +124,9 @@ class Run:
         self.preempt = preempt
         self.storage = storage
         self.uuids = uuids
-        state = trial.context.models[0]
-        state = getattr(state, "module", state).state_dict()
-        self.weights = {name: tensor.clone() for name, tensor in state.items()}
+        model = _parallel.unwrap(trial.context.models[0])
+        tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+        self.weights = {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
     @property
     def last_uuid(self):
@@ -166,9 +167,11 @@ def run(
     prepare=None,
     trial_id=None,
     optimizations=None,
+    distributed=None,
     **arguments,
 ):
-    """Trains by a Trainer. preempt_at: after so many batches the chief hears of a preemption."""
+    """Trains by a Trainer. distributed: of its ranks. preempt_at: after so many batches the chief hears
+    of a preemption."""
     storage = storage or new_storage()
     notes = _NotesUuids()
     with dp.init(
@@ -176,6 +179,7 @@ def run(
         exp_conf={"reproducibility": {"experiment_seed": 5}, "optimizations": optimizations},
         aggregation_frequency=frequency,
         checkpoint_storage=storage,
+        distributed=distributed,
     ) as context:
         train = train or RecordingTrain()
         context._core.train = train

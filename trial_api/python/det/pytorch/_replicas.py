@@ -1,0 +1,190 @@
+"""`optimizations.strategy` in_process: one process computes on all slots of its node. The records of
+a batch are divided among replicas of the model, one a slot, and what those give is joined again;
+autograd adds their gradients."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from typing import Any, Callable, List, Mapping, Optional
+
+import torch
+
+
+class _OneModel:
+    """Also has the attributes of the model within."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)  # type: ignore[misc]
+        except AttributeError:
+            return getattr(super().__getattr__("module"), name)  # type: ignore[misc]
+
+
+class GpuReplicas(_OneModel, torch.nn.DataParallel):
+    """On as many GPUs, from the first on."""
+
+    def scatter(self, inputs: Any, kwargs: Any, device_ids: Any) -> Any:
+        parts = split((inputs, kwargs), len(device_ids))
+        moved = [
+            _each_tensor(part, lambda tensor, to=to: tensor.to(f"cuda:{to}", non_blocking=True))
+            for part, to in zip(parts, device_ids)
+        ]
+        return tuple(part[0] for part in moved), tuple(part[1] for part in moved)
+
+    def gather(self, outputs: Any, output_device: Any) -> Any:
+        to = torch.device("cuda", output_device)
+        return join([_each_tensor(output, lambda tensor: tensor.to(to)) for output in outputs])
+
+
+class ThreadReplicas(_OneModel, torch.nn.Module):
+    """On as many threads, which torch lets compute at once. They share the parameters; buffers (running
+    means and such) are those that the first one leaves, as they are the chief's among ranks. In which
+    order they draw random numbers is the threads' affair."""
+
+    def __init__(self, module: torch.nn.Module, slots: int) -> None:
+        super().__init__()
+        self.module = module
+        self._slots = slots
+        self._threads = concurrent.futures.ThreadPoolExecutor(
+            slots, "det-replica", initializer=lambda: torch.set_num_threads(1)
+        )
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        parts = split((inputs, kwargs), self._slots)
+        modes = _Modes()
+        replicas = [self.module] + [_replica(self.module, {}) for _ in parts[1:]]
+        under_way = [
+            self._threads.submit(modes.call, replica, *part)
+            for replica, part in zip(replicas, parts)
+        ]
+        concurrent.futures.wait(under_way)
+        return join([future.result() for future in under_way])
+
+
+class _Modes:
+    """Of autograd and autocast on the thread that makes it, which torch keeps by thread."""
+
+    def __init__(self) -> None:
+        self._grad = torch.is_grad_enabled()
+        self._inference = torch.is_inference_mode_enabled()
+        self._autocast = torch.is_autocast_cpu_enabled()
+        self._type = torch.get_autocast_cpu_dtype()
+
+    def call(self, model: torch.nn.Module, inputs: Any, kwargs: Any) -> Any:
+        with torch.inference_mode(self._inference), torch.set_grad_enabled(self._grad):
+            with torch.autocast("cpu", dtype=self._type, enabled=self._autocast):
+                return model(*inputs, **kwargs)
+
+
+def wrap(model: torch.nn.Module, device: torch.device, slots: int) -> torch.nn.Module:
+    """The model on so many slots of this process."""
+    if slots == 1:
+        return model
+    if device.type != "cuda":
+        return ThreadReplicas(model, slots)
+    if slots > torch.cuda.device_count():
+        raise ValueError(
+            f"this process is to compute on {slots} slots and sees {torch.cuda.device_count()} GPUs"
+        )
+    return GpuReplicas(model, device_ids=list(range(slots)))
+
+
+def unwrap(model: torch.nn.Module) -> torch.nn.Module:
+    return model.module if isinstance(model, _OneModel) else model  # type: ignore[return-value]
+
+
+def _replica(module: torch.nn.Module, known: Any) -> torch.nn.Module:
+    """The same parameters, and buffers of its own."""
+    if module not in known:
+        known[module] = replica = module.__new__(type(module))
+        replica.__dict__ = dict(module.__dict__)
+        replica._buffers = {
+            name: None if buffer is None else buffer.clone()
+            for name, buffer in module._buffers.items()
+        }
+        replica._parameters = dict(module._parameters)
+        replica._modules = {
+            name: None if child is None else _replica(child, known)
+            for name, child in module._modules.items()
+        }
+    found: torch.nn.Module = known[module]
+    return found
+
+
+def split(value: Any, parts: int) -> List[Any]:
+    """At most so many, as ranks would read them; a part without a record is left out. Tensors that are
+    not as long as the first one have no records, and go to all."""
+    count = _records(value)
+    if not count:
+        return [value]
+    bounds = [count * i // parts for i in range(parts + 1)]
+
+    def cut(begin: int, end: int) -> Callable[[torch.Tensor], torch.Tensor]:
+        def take(tensor: torch.Tensor) -> torch.Tensor:
+            return tensor[begin:end] if tensor.dim() and len(tensor) == count else tensor
+
+        return take
+
+    return [
+        _each_tensor(value, cut(begin, end)) for begin, end in zip(bounds, bounds[1:]) if begin < end
+    ]
+
+
+def _records(value: Any) -> Optional[int]:
+    if isinstance(value, torch.Tensor):
+        return len(value) if value.dim() else None
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return next((found for found in map(_records, value) if found is not None), None)
+    return None
+
+
+def _each_tensor(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, Mapping):
+        return _like(value, [(name, _each_tensor(one, change)) for name, one in value.items()])
+    if isinstance(value, (list, tuple)):
+        return _like(value, [_each_tensor(one, change) for one in value])
+    return value
+
+
+def _like(value: Any, items: List[Any]) -> Any:
+    kind: Any = type(value)
+    return kind(*items) if hasattr(value, "_fields") else kind(items)
+
+
+def join(outputs: List[Any]) -> Any:
+    """What one replica would have given: tensors one behind the other, and of single numbers (losses)
+    the mean, as ranks average it.
+
+    Raises:
+        TypeError: it is nothing that could be joined.
+    """
+    first = outputs[0]
+    if len(outputs) == 1:
+        return first
+    if isinstance(first, torch.Tensor):
+        return _join_tensors(outputs)
+    if isinstance(first, Mapping):
+        return _like(first, [(name, join([one[name] for one in outputs])) for name in first])
+    if isinstance(first, (list, tuple)):
+        return _like(first, [join(list(ones)) for ones in zip(*outputs)])
+    if all(one == first for one in outputs[1:]):
+        return first
+    raise TypeError(
+        f"forward() gave a {type(first).__name__} that differs between the replicas of "
+        "optimizations.strategy in_process: return tensors with one row a record"
+    )
+
+
+def _join_tensors(tensors: List[torch.Tensor]) -> torch.Tensor:
+    if tensors[0].dim():
+        return torch.cat(tensors)
+    if not tensors[0].is_floating_point():
+        raise TypeError(
+            "forward() gave a single whole number, which replicas of optimizations.strategy "
+            "in_process cannot average: return tensors with one row a record"
+        )
+    return torch.stack(tensors).mean()

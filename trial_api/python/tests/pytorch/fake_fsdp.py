@@ -1,0 +1,95 @@
+"""What stands in for torch.distributed.fsdp where there is none that works: a wrapper that averages
+gradients and keeps all on each rank, but asks to be used as the real one does, and records it."""
+
+import contextlib
+import enum
+import types
+
+import torch
+import torch.distributed as dist
+
+PREFIX = "_fsdp_wrapped_module."
+calls = []
+
+
+class StateDictType(enum.Enum):
+    FULL_STATE_DICT = 1
+    LOCAL_STATE_DICT = 2
+
+
+class FullStateDictConfig:
+    def __init__(self, offload_to_cpu=False, rank0_only=False):
+        self.offload_to_cpu, self.rank0_only = offload_to_cpu, rank0_only
+
+
+def size_based_auto_wrap_policy(module, recurse, nonwrapped_numel, min_num_params=int(1e8)):
+    return nonwrapped_numel >= min_num_params
+
+
+class FullyShardedDataParallel(torch.nn.Module):
+    """As of torch 2.1."""
+
+    def __init__(self, module, auto_wrap_policy=None, device_id=None, use_orig_params=False):
+        super().__init__()
+        calls.append(("wrap", auto_wrap_policy.keywords, device_id, use_orig_params))
+        self._fsdp_wrapped_module = module
+        self._form = None
+        for parameter in module.parameters():
+            parameter.register_hook(self._average)
+
+    @staticmethod
+    def _average(gradient):
+        gradient = gradient.contiguous()
+        dist.all_reduce(gradient)
+        return gradient / dist.get_world_size()
+
+    def forward(self, *inputs):
+        dist.barrier()  # A rank that makes no pass keeps the others waiting, as in the real one.
+        return self._fsdp_wrapped_module(*inputs)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def state_dict_type(module, kind, form):
+        assert kind is StateDictType.FULL_STATE_DICT
+        calls.append(("state_dict_type", kind.name, form.offload_to_cpu, form.rank0_only))
+        module._form = form
+        try:
+            yield
+        finally:
+            module._form = None
+
+    def state_dict(self, *arguments, **options):
+        assert self._form is not None, "this would be the local part"
+        dist.barrier()
+        if self._form.rank0_only and dist.get_rank():
+            return {}
+        return self._fsdp_wrapped_module.state_dict(*arguments, **options)
+
+    def load_state_dict(self, state):
+        assert self._form is not None and not self._form.rank0_only
+        return self._fsdp_wrapped_module.load_state_dict(state)
+
+    @staticmethod
+    def _names(model, optim):
+        names = {id(p): name for name, p in model._fsdp_wrapped_module.named_parameters()}
+        return [names[id(p)] for group in optim.param_groups for p in group["params"]]
+
+    @staticmethod
+    def full_optim_state_dict(model, optim):
+        calls.append(("full_optim_state_dict",))
+        dist.barrier()
+        if dist.get_rank():
+            return {}
+        names, told = FullyShardedDataParallel._names(model, optim), optim.state_dict()
+        groups = [dict(g, params=[names[i] for i in g["params"]]) for g in told["param_groups"]]
+        return {"state": {names[i]: s for i, s in told["state"].items()}, "param_groups": groups}
+
+    @staticmethod
+    def shard_full_optim_state_dict(full, model, optim=None):
+        calls.append(("shard_full_optim_state_dict",))
+        number = {name: i for i, name in enumerate(FullyShardedDataParallel._names(model, optim))}
+        groups = [dict(g, params=[number[n] for n in g["params"]]) for g in full["param_groups"]]
+        return {"state": {number[n]: s for n, s in full["state"].items()}, "param_groups": groups}
+
+
+wrap = types.SimpleNamespace(size_based_auto_wrap_policy=size_based_auto_wrap_policy)

@@ -1,0 +1,84 @@
+"""What two ranks do by a stand-in for torch's FullyShardedDataParallel; see scenarios.py."""
+
+from unittest import mock
+
+import torch
+
+import fake_fsdp
+from det import pytorch as dp
+from det.pytorch import _fsdp
+from strategy_scenarios import AdamTrial
+from trials import run
+
+FSDP = {"strategy": "fsdp"}
+
+
+class GroupsTrial(AdamTrial):
+    """Two groups, in another order than the net's."""
+
+    validation_records = 33  # One is left for two ranks.
+
+    @staticmethod
+    def optimizer(parameters):
+        first, second, *others = parameters
+        groups = [{"params": others}, {"params": [second, first], "lr": 0.02}]
+        return torch.optim.Adam(groups, 0.01)
+
+
+class FullTrial(GroupsTrial):
+    evaluate_batch = dp.PyTorchTrial.evaluate_batch
+
+    def evaluate_full_dataset(self, data_loader):
+        return {"error": sum(self.loss(batch).item() for batch in data_loader)}
+
+
+class TwoModels(GroupsTrial):
+    def __init__(self, context):
+        self.context = context
+        nets = [context.wrap_model(torch.nn.Linear(4, 1)) for _ in range(2)]
+        context.wrap_optimizer(torch.optim.SGD([p for n in nets for p in n.parameters()], 0.1))
+
+
+def fifty(cls=GroupsTrial, **options):
+    fake_fsdp.calls.clear()
+    with mock.patch.object(_fsdp, "load", lambda device: fake_fsdp):
+        result = run(cls, max_length=dp.Batch(50), validation_period=dp.Batch(25), **options)
+    return {
+        "weights": {
+            name.replace(fake_fsdp.PREFIX, ""): tensor.tolist()
+            for name, tensor in result.weights.items()
+        },
+        "errors": result.train.of("validation", "error"),
+        "uuid": result.last_uuid,
+        "steps": result.steps,
+        "calls": list(fake_fsdp.calls),
+    }
+
+
+def fsdp(storage):
+    told = {"whole": fifty(optimizations=FSDP)}
+    told["full"] = fifty(FullTrial, optimizations=FSDP)
+    first = fifty(storage=storage + "/fsdp", preempt_at=20, optimizations=FSDP)
+    told["first"] = first
+    last = dict(storage=storage + "/fsdp", latest_checkpoint=first["uuid"])
+    told["resumed"] = fifty(optimizations=FSDP, **last)
+    told["ended_by_allreduce"] = fifty(**last)
+    other = fifty(storage=storage + "/other", preempt_at=20)
+    last = dict(storage=storage + "/other", latest_checkpoint=other["uuid"])
+    told["of_allreduce"] = fifty(optimizations=FSDP, **last)
+    # In the middle of what is aggregated, its gradients are lost; it goes on.
+    options = dict(storage=storage + "/middle", frequency=2, optimizations=FSDP)
+    first = fifty(preempt_at=7, **options)
+    told["middle"] = fifty(latest_checkpoint=first["uuid"], **options)
+    try:
+        fifty(TwoModels, optimizations=FSDP)
+    except ValueError as error:
+        told["two_models"] = str(error)
+    try:
+        run(GroupsTrial, optimizations=FSDP)
+    except ValueError as error:
+        told["here"] = str(error)
+    return told
+
+
+SCENARIOS = {"fsdp": fsdp}

@@ -1,0 +1,48 @@
+"""Bucket sizes that are found by trying, on two ranks, by a clock of the test's."""
+
+import tempfile
+import unittest
+
+from det.pytorch import _optimizations
+from ranks_test import on_two_ranks
+
+
+class FusionTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            cls.left, cls.right = on_two_ranks(["fusion"], folder)["fusion"]
+
+    def test_each_is_tried_equally_long_and_the_chief_s_best_is_kept_by_all(self):
+        wanted = [1] * 8 + [4] * 8 + [16] * 8 + [64] * 8 + [16] * 18
+        for rank in (self.left, self.right):
+            self.assertEqual(rank["tuned"]["sizes"], wanted)
+            self.assertEqual(rank["tuned_in_half"]["sizes"], wanted)
+
+    def test_the_mathematics_are_unchanged(self):
+        for rank in (self.left, self.right):
+            for tuned, plain in (("tuned", "plain"), ("tuned_in_half", "in_half")):
+                self.assertEqual(rank[tuned]["weights"], rank[plain]["weights"], tuned)
+        self.assertNotEqual(self.left["plain"]["weights"], self.left["in_half"]["weights"])
+
+    def test_what_hangs_on_the_model_stays(self):
+        self.assertEqual(self.left["tuned"]["seen"], 50)
+        self.assertEqual(self.left["tuned"]["modes"], [True])
+
+    def test_what_was_found_is_said_once(self):
+        [said] = self.left["tuned"]["said"]
+        self.assertIn("16 MB of gradients travel together (median seconds of a batch by", said)
+        self.assertIn("1: 4.000000, 4: 3.000000, 16: 1.000000, 64: 2.000000", said)
+        self.assertEqual(self.right["tuned"]["said"], [])
+
+    def test_scales_that_belong_to_buckets_are_refused(self):
+        told = {"auto_tune_tensor_fusion": True, "gradient_compression": "int8"}
+        with self.assertRaisesRegex(ValueError, "int8 .* leave one of them out"):
+            _optimizations.read({"optimizations": told})
+        told = {"auto_tune_tensor_fusion": True, "strategy": "async"}
+        with self.assertRaisesRegex(ValueError, "auto_tune_tensor_fusion goes with .* allreduce"):
+            _optimizations.read({"optimizations": told})
+
+
+if __name__ == "__main__":
+    unittest.main()

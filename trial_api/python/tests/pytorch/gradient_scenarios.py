@@ -1,0 +1,139 @@
+"""How gradients travel between several ranks: what the ranks do together; see scenarios.py."""
+
+import contextlib
+import io
+from unittest import mock
+
+import torch
+
+from det import core
+from det import pytorch as dp
+from det.pytorch import _fusion, _hierarchy
+from strategy_scenarios import ClippedTrial
+from trials import NetTrial, run
+
+MEGABYTE = 1 << 20
+
+
+def fifty(cls=NetTrial, distributed=None, **optimizations):
+    """The weights after 50 batches."""
+    result = run(
+        cls, max_length=dp.Batch(50), optimizations=optimizations, distributed=distributed
+    )
+    return {name: tensor.tolist() for name, tensor in result.weights.items()}
+
+
+class Clock:
+    """On which a batch takes as long as its bucket size costs."""
+
+    def __init__(self, models, costs):
+        self.models, self.costs, self.seconds = models, costs, 0
+
+    def __call__(self):
+        self.seconds += self.costs[self.models[0].bucket_bytes_cap // MEGABYTE]
+        return self.seconds
+
+
+class NotesSizes(NetTrial):
+    """Also counts what a hook of its own sees."""
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.sizes, self.seen, self.modes = [], 0, set()
+        self.net.register_forward_hook(self.see)
+
+    def see(self, *_):
+        self.seen += self.net.training
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        self.sizes.append(self.net.bucket_bytes_cap / MEGABYTE)
+        self.modes.add(self.net.training)
+        return super().train_batch(batch, epoch_idx, batch_idx)
+
+
+def _tuned(costs, **optimizations):
+    real = _fusion.FusionTuning
+
+    def tuning(models, ranks):
+        return real(models, ranks, Clock(models, costs))
+
+    options = dict(optimizations, auto_tune_tensor_fusion=True)
+    with mock.patch.object(_fusion, "FusionTuning", tuning):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            result = run(NotesSizes, max_length=dp.Batch(50), optimizations=options)
+    lines = [line for line in said.getvalue().splitlines() if "tensor_fusion" in line]
+    return {
+        "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
+        "sizes": result.trial.sizes,
+        "seen": result.trial.seen,
+        "modes": list(result.trial.modes),
+        "said": lines,
+    }
+
+
+def fusion(_storage=None):
+    """The ranks' clocks disagree about what is best."""
+    chief = not torch.distributed.get_rank()
+    costs = {1: 4, 4: 3, 16: 1, 64: 2} if chief else {1: 1, 4: 2, 16: 3, 64: 4}
+    return {
+        "plain": {"weights": fifty()},
+        "tuned": _tuned(costs),
+        "in_half": {"weights": fifty(gradient_compression="float16")},
+        "tuned_in_half": _tuned(costs, gradient_compression="float16"),
+    }
+
+
+def on_this_machine():
+    """Ranks that listen on the loopback alone, whatever nodes they are told to be on."""
+    group = torch.distributed
+    return core.DistributedContext(rank=group.get_rank(), size=group.get_world_size())
+
+
+@contextlib.contextmanager
+def counted():
+    """What this rank exchanges inside: the groups' sizes, by operation."""
+    told = {}
+
+    def wrap(name):
+        real = getattr(torch.distributed, name)
+
+        def count(tensor, *arguments, **options):
+            told.setdefault(name, set()).add(torch.distributed.get_world_size(options["group"]))
+            return real(tensor, *arguments, **options)
+
+        return mock.patch.object(_hierarchy.dist, name, count)
+
+    real = _hierarchy.Nodes.sum
+
+    def sum_(nodes, numbers):
+        with wrap("reduce"), wrap("all_reduce"), wrap("broadcast"):
+            real(nodes, numbers)
+
+    with mock.patch.object(_hierarchy.Nodes, "sum", sum_):
+        yield told
+
+
+def hierarchical(_storage=None):
+    """By name: weights, and what was exchanged how."""
+    told = {}
+    for name, options in (
+        ("plain", {}),
+        ("sums", {"hierarchical_allreduce": True}),
+        ("tuned", {"hierarchical_allreduce": True, "auto_tune_tensor_fusion": True}),
+        ("in_half", {"hierarchical_allreduce": True, "gradient_compression": "float16"}),
+    ):
+        with counted() as exchanged:
+            weights = fifty(distributed=on_this_machine(), **options)
+        told[name] = {
+            "weights": weights,
+            "exchanged": {name: sorted(sizes) for name, sizes in exchanged.items()},
+        }
+    return told
+
+
+def clipped(_storage=None):
+    distributed = on_this_machine()
+    return fifty(ClippedTrial, distributed=distributed, hierarchical_allreduce=True)
+
+
+SCENARIOS = {function.__name__: function for function in (fusion, hierarchical, clipped)}

@@ -1,0 +1,78 @@
+"""Gradients that are summed within nodes first: four ranks, told to be on two nodes."""
+
+import os
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+import torch
+
+import gradient_scenarios
+from det.pytorch import _hierarchy, _optimizations
+from ranks_test import on_ranks
+from strategy_scenarios import ClippedTrial
+
+
+class HierarchyTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            cls.told = on_ranks(4, ["hierarchical", "clipped"], folder, nodes=2)
+
+    def assert_close(self, weights, other, rtol=1e-4, atol=1e-6):
+        self.assertEqual(set(weights), set(other))
+        for name, numbers in weights.items():
+            torch.testing.assert_close(
+                torch.tensor(numbers), torch.tensor(other[name]), rtol=rtol, atol=atol
+            )
+
+    def test_four_ranks_on_two_nodes_learn_what_one_learns(self):
+        one = gradient_scenarios.fifty()
+        for rank in self.told["hierarchical"]:
+            for name in ("plain", "sums", "tuned"):
+                self.assert_close(rank[name]["weights"], one)
+            self.assert_close(rank["in_half"]["weights"], one, 0.02, 0.02)
+            self.assertNotEqual(rank["in_half"]["weights"], rank["sums"]["weights"])
+
+    def test_clipping_sees_the_sum(self):
+        one = gradient_scenarios.fifty(ClippedTrial)
+        for rank in self.told["clipped"]:
+            self.assert_close(rank, one)
+
+    def test_the_ranks_end_as_one_net(self):
+        first, *others = self.told["hierarchical"]
+        for rank in others:
+            for name, told in rank.items():
+                self.assertEqual(told["weights"], first[name]["weights"], name)
+
+    def test_the_first_of_each_node_alone_speaks_with_others(self):
+        for number, rank in enumerate(self.told["hierarchical"]):
+            within = {"reduce": [2], "broadcast": [2]}
+            among = {"all_reduce": [2]} if number in (0, 2) else {}
+            self.assertEqual(rank["plain"]["exchanged"], {})
+            for name in ("sums", "tuned", "in_half"):
+                self.assertEqual(rank[name]["exchanged"], {**within, **among})
+
+
+class FindTest(unittest.TestCase):
+    def test_what_does_not_go_together_is_said(self):
+        for told, words in (
+            ({"gradient_compression": "int8"}, "a scale of each slot's own: choose float16"),
+            ({"strategy": "local_sgd"}, "hierarchical_allreduce goes with .* allreduce"),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                told = {**told, "hierarchical_allreduce": True}
+                _optimizations.read({"optimizations": told})
+
+    def test_it_has_to_know_the_nodes(self):
+        told = _optimizations.Optimizations(hierarchical_allreduce=True)
+        self.assertIsNone(_hierarchy.find_nodes(types.SimpleNamespace(size=1), told))
+        with mock.patch.dict(os.environ):
+            os.environ.pop("GROUP_RANK", None)
+            with self.assertRaisesRegex(ValueError, "GROUP_RANK is None: start this program"):
+                _hierarchy.find_nodes(types.SimpleNamespace(size=2), told)
+
+
+if __name__ == "__main__":
+    unittest.main()

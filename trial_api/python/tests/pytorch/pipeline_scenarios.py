@@ -1,0 +1,170 @@
+"""What the stages of a pipeline do together; see scenarios.py."""
+
+import torch
+from torch import nn
+
+from det import pytorch as dp
+from strategy_scenarios import ClippedTrial
+from trials import NetTrial, NoisyTrial, run
+
+PIPELINE = {"strategy": "pipeline", "pipeline_micro_batches": 3}
+
+
+def stage_of(result):
+    """All of what a stage has, and what was reported."""
+    return {
+        "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
+        "reports": result.train.reports,
+        "steps": result.steps,
+        "uuid": result.last_uuid,
+        "state": sum(len(o.state) for o in result.trial.context.optimizers),
+        "acknowledged": result.preempt.acknowledged,
+    }
+
+
+def fifty(cls=NetTrial, **options):
+    periods = dict(validation_period=dp.Batch(25), reporting_period=dp.Batch(10))
+    return stage_of(run(cls, **{"max_length": dp.Batch(50), **periods, **options}))
+
+
+class DeepTrial(NetTrial):
+    """Parameters in groups of different rates, with Adam; clipped by norm. No records are left that
+    three slots would not divide."""
+
+    training_records = 90
+
+    def __init__(self, context):
+        self.context = context
+        layers = []
+        for _ in range(3):
+            layers += [nn.Linear(4, 4), nn.LayerNorm(4), nn.Tanh()]
+        self.net = context.wrap_model(nn.Sequential(*layers, nn.Linear(4, 1)))
+        weights = [p for name, p in self.net.named_parameters() if name.endswith("weight")]
+        biases = [p for name, p in self.net.named_parameters() if name.endswith("bias")]
+        groups = [{"params": weights}, {"params": biases, "lr": 0.02}]
+        self.sgd = context.wrap_optimizer(torch.optim.Adam(groups, 0.01))
+
+    train_batch = ClippedTrial.train_batch
+
+
+class CountingTrial(NetTrial):
+    """What each batch has, and reducers see."""
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.seen = context.wrap_reducer(sum, name="seen")
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        self.seen.update(len(batch[0]))
+        return super().train_batch(batch, epoch_idx, batch_idx)
+
+    def evaluate_batch(self, batch, batch_idx):
+        self.seen.update(len(batch[0]))
+        return {}
+
+
+class FullTrial(NetTrial):
+    evaluate_batch = dp.PyTorchTrial.evaluate_batch
+
+    def evaluate_full_dataset(self, data_loader):
+        with_model = [self.loss(batch) * len(batch[0]) for batch in data_loader]
+        return {"error": sum(with_model).item() / self.validation_records}
+
+
+class DrawsTrial(NoisyTrial):
+    """Dropout within a stage, and noise that is drawn outside of it."""
+
+
+def pipelines(_storage=None):
+    """By name, on each rank."""
+    told = {"net": fifty(optimizations=PIPELINE)}
+    told["clipped"] = fifty(ClippedTrial, optimizations=PIPELINE)
+    one_at_once = {"strategy": "pipeline", "pipeline_micro_batches": 1}
+    told["one_at_once"] = fifty(optimizations=one_at_once)
+    told["aggregated"] = fifty(frequency=2, batch_size=8, optimizations=PIPELINE)
+    told["full"] = fifty(FullTrial, max_length=dp.Batch(3), optimizations=PIPELINE)
+    told["counted"] = fifty(CountingTrial, max_length=dp.Batch(10), optimizations=PIPELINE)
+    half = dict(PIPELINE, mixed_precision="bfloat16")
+    told["half"] = fifty(optimizations=half)
+    return told
+
+
+def deep(**options):
+    return fifty(DeepTrial, batch_size=18, **options)
+
+
+def deep_pipelines(storage):
+    told = {"deep": deep(optimizations=PIPELINE)}
+    first = dict(storage=storage + "/deep", preempt_at=20)
+    told["preempted"] = deep(optimizations=PIPELINE, **first)
+    last = dict(storage=storage + "/deep", latest_checkpoint=told["preempted"]["uuid"])
+    told["resumed"] = deep(optimizations=PIPELINE, **last)
+    # Saved in parts, ended whole by all ranks, and the other way round.
+    told["ended_whole"] = deep(**last)
+    whole = deep(storage=storage + "/whole", preempt_at=20)
+    last = dict(storage=storage + "/whole", latest_checkpoint=whole["uuid"])
+    told["ended_in_parts"] = deep(optimizations=PIPELINE, **last)
+    return told
+
+
+def noisy_pipelines(storage):
+    """An uninterrupted run and one that was stopped, in the middle of what is aggregated."""
+    options = dict(frequency=2, batch_size=8, optimizations=PIPELINE)
+    whole = fifty(DrawsTrial, **options)
+    first = fifty(DrawsTrial, storage=storage + "/noisy", preempt_at=8, **options)
+    last = dict(storage=storage + "/noisy", latest_checkpoint=first["uuid"])
+    return {"whole": whole, "first": first, "resumed": fifty(DrawsTrial, **last, **options)}
+
+
+class Wide(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(4, 1)
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+class Pair(nn.Linear):
+    def forward(self, x):
+        return super().forward(x), None
+
+
+def _trial(make, parameters=None):
+    class Trial(NetTrial):
+        def __init__(self, context):
+            self.context = context
+            net = make()
+            self.net = context.wrap_model(net)
+            given = (net if parameters == "unwrapped" else self.net).parameters()
+            self.sgd = context.wrap_optimizer(self.optimizer(given))
+            if parameters == "scaler":
+                context.wrap_scaler(object())
+
+    return Trial
+
+
+def refused_pipelines(_storage=None):
+    """What is said, by what is wrong."""
+    shared = nn.Linear(4, 4)
+    layers = lambda: nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 1))  # noqa: E731
+    cases = {
+        "no_sequential": _trial(Wide),
+        "too_few": _trial(lambda: nn.Sequential(nn.Linear(4, 1), nn.Tanh())),
+        "shared": _trial(lambda: nn.Sequential(shared, nn.Tanh(), shared)),
+        "unwrapped": _trial(layers, "unwrapped"),
+        "scaler": _trial(layers, "scaler"),
+    }
+    told = {}
+    for name, cls in cases.items():
+        try:
+            run(cls, optimizations=PIPELINE)
+        except (ValueError, RuntimeError) as error:
+            told[name] = str(error)
+    return told
+
+
+SCENARIOS = {
+    function.__name__: function
+    for function in (pipelines, deep_pipelines, noisy_pipelines, refused_pipelines)
+}

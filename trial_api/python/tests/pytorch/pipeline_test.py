@@ -1,0 +1,172 @@
+"""A Sequential cut into stages: what two and three ranks learn is what one learns."""
+
+import os
+import tempfile
+import unittest
+
+import torch
+from torch import nn
+
+import pipeline_scenarios
+from det import pytorch as dp
+from det.pytorch import _pipeline, _stages
+from ranks_test import on_ranks, on_two_ranks
+from strategy_scenarios import ClippedTrial
+
+
+class Case(unittest.TestCase):
+    def whole(self, ranks):
+        """The weights of all stages, which have none in common."""
+        weights = {}
+        for rank in ranks:
+            self.assertFalse(set(weights) & set(rank["weights"]))
+            self.assertTrue(rank["weights"])
+            weights.update(rank["weights"])
+        return weights
+
+    def assert_close(self, weights, other):
+        self.assertEqual(set(weights), set(other))
+        for name, numbers in weights.items():
+            torch.testing.assert_close(
+                torch.tensor(numbers), torch.tensor(other[name]), rtol=1e-4, atol=1e-6
+            )
+
+    def assert_same_reports(self, ranks, one):
+        for rank in ranks:
+            for (*told, metrics), (*wanted, expected) in zip(rank["reports"], one["reports"]):
+                self.assertEqual(told, wanted)
+                self.assertEqual(set(metrics), set(expected))
+                for name, value in expected.items():
+                    self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value), msg=name)
+
+
+class TwoStagesTest(Case):
+    @classmethod
+    def setUpClass(cls):
+        names = ["pipelines", "noisy_pipelines", "refused_pipelines"]
+        with tempfile.TemporaryDirectory() as folder:
+            told = on_two_ranks(names, folder)
+        cls.told = {name: [rank[name] for rank in told["pipelines"]] for name in told["pipelines"][0]}
+        cls.noisy, cls.refused = told["noisy_pipelines"], told["refused_pipelines"]
+
+    def test_they_learn_what_one_slot_learns(self):
+        one = pipeline_scenarios.fifty()
+        for name in ("net", "one_at_once"):
+            self.assert_close(self.whole(self.told[name]), one["weights"])
+            self.assert_same_reports(self.told[name], one)
+
+    def test_clipping_by_norm_sees_all_stages(self):
+        one = pipeline_scenarios.fifty(ClippedTrial)
+        self.assert_close(self.whole(self.told["clipped"]), one["weights"])
+
+    def test_aggregated_batches(self):
+        one = pipeline_scenarios.fifty(frequency=2, batch_size=8)
+        self.assert_close(self.whole(self.told["aggregated"]), one["weights"])
+
+    def test_mixed_precision(self):
+        losses = [m["loss"] for group, _, m in self.told["half"][0]["reports"] if group == "training"]
+        self.assertLess(losses[-1], 0.7 * losses[0])
+        self.assertNotEqual(self.told["half"][0]["weights"], self.told["net"][0]["weights"])
+
+    def test_each_record_counts_once(self):
+        one = pipeline_scenarios.fifty(pipeline_scenarios.CountingTrial, max_length=dp.Batch(10))
+        self.assert_same_reports(self.told["counted"], one)
+        one = pipeline_scenarios.fifty(pipeline_scenarios.FullTrial, max_length=dp.Batch(3))
+        self.assert_same_reports(self.told["full"], one)
+
+    def test_a_resumed_run_is_the_uninterrupted_one(self):
+        for rank in self.noisy:
+            self.assertIn(rank["first"]["steps"], (8, 9))
+            self.assertTrue(rank["whole"]["weights"])
+            self.assertEqual(rank["whole"]["weights"], rank["resumed"]["weights"])
+
+    def test_what_cannot_be_cut_is_said(self):
+        for rank in self.refused:
+            for name, words in (
+                ("no_sequential", "wrap_model.. was given a Wide: write the model as a Sequential"),
+                ("too_few", "on 2 slots .* and 1 of its modules have parameters that train"),
+                ("shared", "parameter weight is shared by modules .* other stages"),
+                ("unwrapped", "parameter of another slot's stage .*parameters.. of what wrap_model"),
+                ("scaler", "pipeline needs a scaler that all slots share"),
+            ):
+                self.assertRegex(rank[name], words)
+
+
+class ThreeStagesTest(Case):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        ranks = on_ranks(3, ["deep_pipelines"], cls.folder)["deep_pipelines"]
+        cls.told = {name: [rank[name] for rank in ranks] for name in ranks[0]}
+        cls.one = pipeline_scenarios.deep()
+
+    def test_they_learn_what_one_slot_learns(self):
+        self.assert_close(self.whole(self.told["deep"]), self.one["weights"])
+        self.assert_same_reports(self.told["deep"], self.one)
+        states = [rank["state"] for rank in self.told["deep"]]
+        self.assertEqual(sum(states), self.one["state"])
+        self.assertTrue(all(states))
+
+    def test_they_stop_together_and_go_on(self):
+        steps = {rank["steps"] for rank in self.told["preempted"]}
+        self.assertEqual(len(steps), 1)
+        self.assertLessEqual(steps, {20, 21})
+        self.assertTrue(self.told["preempted"][0]["acknowledged"])
+        self.assert_close(self.whole(self.told["resumed"]), self.one["weights"])
+
+    def test_a_checkpoint_is_the_whole_for_every_strategy(self):
+        for rank in self.told["ended_whole"]:
+            self.assert_close(rank["weights"], self.one["weights"])
+        self.assert_close(self.whole(self.told["ended_in_parts"]), self.one["weights"])
+        uuid = self.told["preempted"][0]["uuid"]
+        one = pipeline_scenarios.deep(storage=self.folder + "/deep", latest_checkpoint=uuid)
+        self.assert_close(one["weights"], self.one["weights"])
+        folder = os.path.join(self.folder, "deep", uuid)
+        loaded = dp.load_trial_from_checkpoint_path(folder, pipeline_scenarios.DeepTrial)
+        self.assertEqual(set(loaded.net.state_dict()), set(self.one["weights"]))
+
+
+class CutTest(unittest.TestCase):
+    def cut(self, sizes, stages):
+        modules = [nn.Linear(size, 1, bias=False) if size else nn.Tanh() for size in sizes]
+        return [list(stage) for stage in _pipeline.cut(modules, stages)]
+
+    def test_stages_are_balanced(self):
+        self.assertEqual(self.cut([4, 4, 4, 4], 2), [[0, 1], [2, 3]])
+        self.assertEqual(self.cut([1, 1, 1, 9], 2), [[0, 1, 2], [3]])
+        self.assertEqual(self.cut([9, 1, 1, 1], 3), [[0], [1], [2, 3]])
+        self.assertEqual(self.cut([5, 0, 5, 0], 2), [[0], [1, 2, 3]])
+
+    def test_each_has_something_to_train(self):
+        self.assertEqual(self.cut([0, 0, 1, 0, 100], 2), [[0, 1, 2], [3, 4]])
+        with self.assertRaisesRegex(ValueError, "2 of its modules have parameters that train"):
+            self.cut([4, 0, 4], 3)
+
+
+class OptimizerStateTest(unittest.TestCase):
+    def test_parts_make_the_whole_and_again_parts(self):
+        def state(numbers, groups):
+            return {
+                "state": {i: {"step": n} for i, n in enumerate(numbers) if n},
+                "param_groups": [
+                    {"lr": lr, "params": params, "param_names": [f"{lr}.{p}" for p in params]}
+                    for lr, params in groups
+                ],
+            }
+
+        left = state([1, 2, 3], [(0.1, [0, 1]), (0.2, [2])])
+        right = state([4, None], [(0.1, [0]), (0.2, [1])])
+        whole = _stages.merge([left, right])
+        self.assertEqual([group["params"] for group in whole["param_groups"]], [[0, 1, 2], [3, 4]])
+        self.assertEqual({i: s["step"] for i, s in whole["state"].items()}, {0: 1, 1: 2, 2: 4, 3: 3})
+        counts = [[2, 1], [1, 1]]
+        for rank, part in enumerate((left, right)):
+            self.assertEqual(_stages.part_of(whole, counts, rank), part)
+        with self.assertRaisesRegex(ValueError, r"groups of \[3, 1\] parameters, and there are"):
+            _stages.part_of(whole, [[2, 1], [1, 0]], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

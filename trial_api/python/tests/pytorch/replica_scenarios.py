@@ -1,0 +1,59 @@
+"""What nodes with one process each do together; see scenarios.py."""
+
+import os
+from unittest import mock
+
+from det import pytorch as dp
+from strategy_scenarios import ClippedTrial
+from trials import NetTrial, run
+
+SLOTS = "DET_SLOTS_OF_RANKS"
+__all__ = ["ClippedTrial", "SLOTS", "fifty", "replicas"]
+
+
+def fifty(cls=NetTrial, slots=None, mixed_precision="O0", **options):
+    """50 batches; slots: of the ranks, for in_process."""
+    options = {"max_length": dp.Batch(50), "reporting_period": dp.Batch(10), **options}
+    strategy = "in_process" if slots else "allreduce"
+    told = {"strategy": strategy, "mixed_precision": mixed_precision}
+    with mock.patch.dict(os.environ, {SLOTS: str(slots)} if slots else {}):
+        result = run(cls, validation_period=dp.Batch(25), optimizations=told, **options)
+    return {
+        "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
+        "reports": result.train.reports,
+        "sizes": getattr(result.trial, "sizes", None),
+        "steps": result.steps,
+        "storage": result.storage,
+        "uuid": result.last_uuid,
+    }
+
+
+class WholeBatches(NetTrial):
+    """No records are left that some number of slots would not divide."""
+
+    training_records = 96
+
+
+class Compressed(NetTrial):
+    def __init__(self, context):
+        super().__init__(context)
+        context.wrap_optimizer(self.sgd, fp16_compression=True)
+
+
+def replicas(_storage=None):
+    told = {
+        "even": fifty(WholeBatches, slots=[2, 2], batch_size=24),
+        "uneven": fifty(WholeBatches, slots=[1, 2], batch_size=24),
+    }
+    try:
+        fifty(Compressed, slots=[1, 2], batch_size=24)
+    except ValueError as error:
+        told["compressed"] = str(error)
+    try:
+        run(NetTrial, optimizations={"strategy": "in_process"})
+    except ValueError as error:
+        told["untold"] = str(error)
+    return told
+
+
+SCENARIOS = {"replicas": replicas}

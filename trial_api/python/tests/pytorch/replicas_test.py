@@ -1,0 +1,167 @@
+"""One process that computes on several slots."""
+
+import collections
+import os
+import tempfile
+import threading
+import unittest
+from unittest import mock
+
+import torch
+from torch import nn
+
+import replica_scenarios
+from det.pytorch import _replicas, load_trial_from_checkpoint_path
+from det import pytorch as dp
+from ranks_test import on_two_ranks
+from trials import NetTrial, run
+
+SLOTS = replica_scenarios.SLOTS
+
+
+class Case(unittest.TestCase):
+    def assert_close(self, weights, other):
+        self.assertEqual(set(weights), set(other))
+        for name, numbers in weights.items():
+            torch.testing.assert_close(
+                torch.as_tensor(numbers), torch.as_tensor(other[name]), rtol=1e-4, atol=1e-6
+            )
+
+
+class OneNodeTest(Case):
+    def test_four_slots_learn_what_one_learns(self):
+        one = replica_scenarios.fifty()
+        four = replica_scenarios.fifty(slots=[4])
+        self.assert_close(four["weights"], one["weights"])
+        for (*told, metrics), (*wanted, expected) in zip(four["reports"], one["reports"]):
+            self.assertEqual(told, wanted)
+            self.assertEqual(set(metrics), set(expected))
+            for name, value in expected.items():
+                self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value), msg=name)
+
+    def test_clipping_and_mixed_precision(self):
+        clipped = replica_scenarios.fifty(replica_scenarios.ClippedTrial)
+        four = replica_scenarios.fifty(replica_scenarios.ClippedTrial, slots=[4])
+        self.assert_close(four["weights"], clipped["weights"])
+        kinds = set()
+
+        class Watched(NetTrial):
+            def loss(self, batch):
+                kinds.add(self.net(batch[0]).dtype)
+                return super().loss(batch)
+
+        replica_scenarios.fifty(Watched, slots=[2], mixed_precision="bfloat16")
+        self.assertEqual(kinds, {torch.bfloat16})
+
+    def test_each_replica_has_a_slot_s_part(self):
+        seen = collections.Counter()
+
+        class Notes(nn.Linear):
+            def forward(self, x):
+                seen[(self.training, len(x), threading.current_thread().name[:11])] += 1
+                return super().forward(x)
+
+        class Trial(NetTrial):
+            def __init__(self, context):
+                self.context = context
+                self.net = context.wrap_model(Notes(4, 1))
+                self.sgd = context.wrap_optimizer(self.optimizer(self.net.parameters()))
+                self.sizes = context.get_per_slot_batch_size(), context.get_global_batch_size()
+
+        told = replica_scenarios.fifty(Trial, slots=[4], max_length=dp.Epoch(1))
+        self.assertEqual(told["sizes"], (4, 16))
+        self.assertEqual(told["steps"], 7)
+        trained = {key: count for key, count in seen.items() if key[0]}
+        # Six whole batches, and one of the four records that are left.
+        self.assertEqual(trained, {(True, 4, "det-replica"): 24, (True, 1, "det-replica"): 4})
+
+    def test_it_stops_and_others_go_on(self):
+        whole = replica_scenarios.fifty()
+        first = replica_scenarios.fifty(slots=[2], preempt_at=20)
+        self.assertEqual(first["steps"], 20)
+        options = dict(storage=first["storage"], latest_checkpoint=first["uuid"])
+        for more in ({}, {"slots": [4]}):
+            second = replica_scenarios.fifty(**more, **options)
+            self.assert_close(second["weights"], whole["weights"])
+        folder = os.path.join(first["storage"], first["uuid"])
+        with mock.patch.dict(os.environ, {SLOTS: "[2, 2]"}):  # As in a task on two nodes.
+            loaded = load_trial_from_checkpoint_path(folder, NetTrial)
+        self.assertIs(type(loaded.net), nn.Sequential)
+
+    def test_a_process_for_each_slot_is_refused(self):
+        for known in ("[2, 2]", "[0]", "two"):
+            with mock.patch.dict(os.environ, {SLOTS: known}):
+                with self.assertRaisesRegex(ValueError, "one process a node, .* start the program"):
+                    run(NetTrial, optimizations={"strategy": "in_process"})
+        with mock.patch.dict(os.environ):
+            os.environ.pop(SLOTS, None)  # Off the cluster, a machine without GPUs.
+            self.assertEqual(run(NetTrial, optimizations={"strategy": "in_process"}).steps, 20)
+        with mock.patch.dict(os.environ, {SLOTS: "[3]"}):
+            with self.assertRaisesRegex(ValueError, "cannot be divided evenly among 3 slots"):
+                run(NetTrial, optimizations={"strategy": "in_process"})
+
+
+class TwoNodesTest(Case):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            cls.two = on_two_ranks(["replicas"], folder)["replicas"]
+
+    def test_nodes_of_any_number_of_slots_learn_what_one_slot_learns(self):
+        one = replica_scenarios.fifty(replica_scenarios.WholeBatches, batch_size=24)
+        for rank in self.two:
+            for name in ("even", "uneven"):
+                self.assert_close(rank[name]["weights"], one["weights"])
+        for (*told, metrics), (*wanted, expected) in zip(
+            self.two[0]["uneven"]["reports"], one["reports"]
+        ):
+            for name, value in expected.items():
+                self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value), msg=name)
+
+    def test_what_nodes_cannot_do_is_refused(self):
+        for rank in self.two:
+            self.assertIn("weighted and cannot be compressed", rank["compressed"])
+            self.assertIn("there are 2, and $DET_SLOTS_OF_RANKS is None", rank["untold"])
+
+
+class ReplicasTest(unittest.TestCase):
+    def test_buffers_are_the_first_replica_s(self):
+        net = _replicas.wrap(nn.BatchNorm1d(3), torch.device("cpu"), 2)
+        first, second = torch.randn(4, 3), 5 + torch.randn(4, 3)
+        alone = nn.BatchNorm1d(3)
+        alone(first)
+        net(torch.cat([first, second]))
+        torch.testing.assert_close(net.running_mean, alone.running_mean)
+        self.assertEqual(1, net.num_batches_tracked.item())
+
+    def test_what_has_no_records_goes_to_all_and_outputs_are_joined(self):
+        class Net(nn.Module):
+            def forward(self, batch, weights=None):
+                out = batch["x"] * weights
+                return {"out": out, "loss": out.mean(), "rest": [out[:, 0], None]}
+
+        net = _replicas.wrap(Net(), torch.device("cpu"), 3)
+        x, weights = torch.arange(8.0).reshape(4, 2), torch.tensor([1.0, 2.0])
+        told, wanted = net({"x": x}, weights=weights), Net()({"x": x}, weights=weights)
+        torch.testing.assert_close(told["out"], wanted["out"])
+        torch.testing.assert_close(told["rest"][0], wanted["rest"][0])
+        self.assertIsNone(told["rest"][1])
+        self.assertEqual(told["loss"].dim(), 0)
+        torch.testing.assert_close(net({"x": x[:1]}, weights=weights)["out"], x[:1] * weights)
+
+    def test_what_cannot_be_joined_is_said(self):
+        class Counts(nn.Module):
+            def forward(self, x):
+                return x.long().sum()
+
+        class Differs(nn.Module):
+            def forward(self, x):
+                return x[0].item()
+
+        for net, words in ((Counts(), "single whole number"), (Differs(), "gave a float that")):
+            with self.assertRaisesRegex(TypeError, words):
+                _replicas.wrap(net, torch.device("cpu"), 2)(torch.arange(4.0))
+
+
+if __name__ == "__main__":
+    unittest.main()
