@@ -1,6 +1,6 @@
 // Collective operations among the ranks of a trial. Every rank calls the same operations in the
 // same order; an operation returns when this rank's part is done. Implementations: Gloo (CPU
-// slots), a single rank's no-op, and one that sums within each node first.
+// slots), NCCL (GPU slots), a single rank's no-op, and one that sums within each node first.
 //
 // One thread at a time. Throws PeerGone when a peer is gone.
 #ifndef TRIAL_API_CPP_CORE_COMMUNICATOR_H_
@@ -42,6 +42,8 @@ class Communicator {
   virtual ~Communicator() = default;
 
   virtual const Ranks& ranks() const = 0;
+  // Whether `data`, `mine` and `all` below lie in memory of this rank's GPU, not of the host.
+  virtual bool on_device() const { return false; }
 
   // In place: element i becomes the sum of element i over all ranks. `count` elements of `dtype`.
   virtual void AllReduceSum(void* data, size_t count, DType dtype) = 0;

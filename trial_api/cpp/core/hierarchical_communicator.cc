@@ -29,6 +29,7 @@ class HierarchicalCommunicator final : public Communicator {
   }
 
   const Ranks& ranks() const override { return all_.ranks(); }
+  bool on_device() const override { return all_.on_device(); }
 
   void AllReduceSum(void* data, size_t count, DType dtype) override {
     within_->ReduceSum(data, count, dtype, 0);
