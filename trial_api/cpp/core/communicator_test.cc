@@ -16,6 +16,7 @@
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/core/exchange.h"
 #include "trial_api/cpp/core/gloo_communicator.h"
+#include "trial_api/cpp/core/hierarchical_communicator.h"
 #include "trial_api/cpp/core/single_communicator.h"
 #include "trial_api/cpp/core/testing.h"
 
@@ -51,6 +52,51 @@ bool SumsUp(Communicator& communicator, DType dtype, size_t count) {
   return true;
 }
 
+// Sums of `one`s in a type that C++ has no name for; `all[n]` is what n of them are.
+bool SumsUpBits(Communicator& communicator, DType dtype, uint16_t one,
+                const std::vector<uint16_t>& all) {
+  const uint16_t expected = all[static_cast<size_t>(communicator.ranks().size)];
+  for (const size_t count : {size_t{1}, size_t{70000}}) {
+    std::vector<uint16_t> values(count, one);
+    communicator.AllReduceSum(values.data(), count, dtype);
+    if (values != std::vector<uint16_t>(count, expected)) return false;
+  }
+  return true;
+}
+
+// To the last rank alone.
+bool Reduces(Communicator& communicator, size_t count) {
+  const Ranks& ranks = communicator.ranks();
+  std::vector<float> values(count, static_cast<float>(ranks.rank + 1));
+  communicator.ReduceSum(values.data(), count, DType::kFloat32, ranks.size - 1);
+  const auto sum = static_cast<float>(ranks.size * (ranks.size + 1) / 2);
+  return ranks.rank != ranks.size - 1 || values == std::vector<float>(count, sum);
+}
+
+bool GathersBlocks(Communicator& communicator, size_t bytes) {
+  const Ranks& ranks = communicator.ranks();
+  const std::string mine(bytes, static_cast<char>('a' + ranks.rank));
+  std::string all(bytes * static_cast<size_t>(ranks.size), '?');
+  communicator.AllGatherBlocks(mine.data(), bytes, all.data());
+  std::string expected;
+  for (int rank = 0; rank < ranks.size; ++rank)
+    expected.append(bytes, static_cast<char>('a' + rank));
+  return all == expected;
+}
+
+// Even and odd ranks apart, numbered backwards.
+bool Splits(Communicator& communicator) {
+  const Ranks& ranks = communicator.ranks();
+  std::vector<int> members;
+  for (int rank = ranks.size - 1; rank >= 0; --rank) {
+    if (rank % 2 == ranks.rank % 2) members.push_back(rank);
+  }
+  const std::unique_ptr<Communicator> group = communicator.Split("parity", members);
+  if (group->ranks().size != static_cast<int>(members.size())) return false;
+  if (members[static_cast<size_t>(group->ranks().rank)] != ranks.rank) return false;
+  return SumsUp<float>(*group, DType::kFloat32, 1001);
+}
+
 int Contract(Communicator& communicator) {
   const Ranks& ranks = communicator.ranks();
   for (const size_t count : {size_t{0}, size_t{1}, size_t{5}, size_t{16385}, size_t{34000},
@@ -61,6 +107,15 @@ int Contract(Communicator& communicator) {
   REQUIRE_THAT(SumsUp<int32_t>(communicator, DType::kInt32, 9));
   REQUIRE_THAT(SumsUp<int64_t>(communicator, DType::kInt64, 9));
   REQUIRE_THAT(SumsUp<uint8_t>(communicator, DType::kUint8, 9));
+  REQUIRE_THAT(
+      SumsUpBits(communicator, DType::kFloat16, 0x3c00, {0, 0x3c00, 0x4000, 0x4200, 0x4400}));
+  REQUIRE_THAT(
+      SumsUpBits(communicator, DType::kBFloat16, 0x3f80, {0, 0x3f80, 0x4000, 0x4040, 0x4080}));
+  for (const size_t count : {size_t{0}, size_t{1}, size_t{70000}}) {
+    REQUIRE_THAT(Reduces(communicator, count));
+    REQUIRE_THAT(GathersBlocks(communicator, count));
+  }
+  REQUIRE_THAT(Splits(communicator));
 
   const int last = ranks.size - 1;
   std::vector<int> values(1000, ranks.rank == last ? 42 : 0);
@@ -91,6 +146,53 @@ int Contract(Communicator& communicator) {
   return 0;
 }
 
+// Writes down among how many ranks its groups communicate.
+class CountingCommunicator : public Communicator {
+ public:
+  explicit CountingCommunicator(Communicator& inner) : inner_(inner), to_(trace) {}
+  CountingCommunicator(std::unique_ptr<Communicator> inner, std::vector<std::string>& to)
+      : owned_(std::move(inner)), inner_(*owned_), to_(to) {}
+
+  std::vector<std::string> trace;
+
+  const Ranks& ranks() const override { return inner_.ranks(); }
+  void AllReduceSum(void* data, size_t count, DType dtype) override {
+    Trace("all-reduce");
+    inner_.AllReduceSum(data, count, dtype);
+  }
+  void ReduceSum(void* data, size_t count, DType dtype, int root) override {
+    Trace("reduce");
+    inner_.ReduceSum(data, count, dtype, root);
+  }
+  void Broadcast(void* data, size_t bytes, int root) override {
+    Trace("broadcast");
+    inner_.Broadcast(data, bytes, root);
+  }
+  std::vector<std::string> AllGather(const std::string& mine) override {
+    return inner_.AllGather(mine);
+  }
+  void AllGatherBlocks(const void* mine, size_t bytes, void* all) override {
+    inner_.AllGatherBlocks(mine, bytes, all);
+  }
+  void Barrier() override { inner_.Barrier(); }
+  std::unique_ptr<Communicator> Duplicate(const std::string& name) override {
+    return inner_.Duplicate(name);
+  }
+  std::unique_ptr<Communicator> Split(const std::string& name,
+                                      const std::vector<int>& members) override {
+    return std::make_unique<CountingCommunicator>(inner_.Split(name, members), to_);
+  }
+
+ private:
+  void Trace(const std::string& what) {
+    to_.push_back(what + " of " + std::to_string(ranks().size));
+  }
+
+  const std::unique_ptr<Communicator> owned_;
+  Communicator& inner_;
+  std::vector<std::string>& to_;
+};
+
 class CommunicatorContract : public testing::TestWithParam<int> {};
 
 TEST_P(CommunicatorContract, Holds) {
@@ -103,6 +205,41 @@ TEST_P(CommunicatorContract, Holds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, CommunicatorContract, testing::Values(1, 2, 3, 4));
+
+// Ranks 0, 2 (and 3) are on one node, rank 1 is alone on another.
+TEST_P(CommunicatorContract, HoldsWhereNodesSumFirst) {
+  const auto dir = base::TempDir::Create();
+  ASSERT_TRUE(dir.ok());
+  const int size = GetParam();
+  const std::vector<int> ends = RunRanks(size, [&](Ranks ranks) {
+    ranks.cross_rank = ranks.rank == 1 ? 1 : 0;
+    const std::unique_ptr<Communicator> all = Connect(ranks, dir->path());
+    return Contract(*MakeHierarchicalCommunicator(*all));
+  });
+  EXPECT_EQ(ends, std::vector<int>(size, 0));
+}
+
+// Between nodes goes the traffic of one rank of each.
+TEST(HierarchicalCommunicatorTest, OnlyTheFirstRanksOfNodesSumAmongThem) {
+  const auto dir = base::TempDir::Create();
+  ASSERT_TRUE(dir.ok());
+  const std::vector<int> ends = RunRanks(4, [&](Ranks ranks) {
+    ranks.cross_rank = ranks.rank / 2;
+    const std::unique_ptr<Communicator> all = Connect(ranks, dir->path());
+    CountingCommunicator counting(*all);
+    const auto hierarchical = MakeHierarchicalCommunicator(counting);
+    float one = 1;
+    hierarchical->AllReduceSum(&one, 1, DType::kFloat32);
+    REQUIRE_THAT(one == 4);
+    const std::vector<std::string> expected =
+        ranks.rank % 2 == 0
+            ? std::vector<std::string>{"reduce of 2", "all-reduce of 2", "broadcast of 2"}
+            : std::vector<std::string>{"reduce of 2", "all-reduce of 1", "broadcast of 2"};
+    REQUIRE_THAT(counting.trace == expected);
+    return 0;
+  });
+  EXPECT_EQ(ends, std::vector<int>(4, 0));
+}
 
 // What the others throw when rank 1 dies instead of taking part.
 std::string MessageOfSurvivor(const Ranks& ranks, const std::string& dir,

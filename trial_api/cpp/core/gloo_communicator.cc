@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -11,15 +12,18 @@
 #include <vector>
 
 #include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/core/single_communicator.h"
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/allreduce_halving_doubling.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
 #include <gloo/math.h>
+#include <gloo/reduce.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
+#include <gloo/types.h>
 
 namespace det::core {
 namespace {
@@ -73,6 +77,71 @@ class ChannelExchange final : public Exchange {
  private:
   Communicator& channel_;
 };
+
+// The addresses of some ranks' channel, over the channel of all.
+class GroupExchange final : public Exchange {
+ public:
+  GroupExchange(Communicator& channel, const std::vector<int>& members)
+      : channel_(channel), members_(members) {}
+  std::vector<std::string> AllGather(const std::string&, const Ranks&,
+                                     const std::string& mine) override {
+    const std::vector<std::string> all = channel_.AllGather(mine);
+    std::vector<std::string> group;
+    for (const int member : members_) group.push_back(all.at(static_cast<size_t>(member)));
+    return group;
+  }
+
+ private:
+  Communicator& channel_;
+  const std::vector<int> members_;
+};
+
+// The upper half of a float32, which Gloo does not know.
+struct BFloat16 {
+  uint16_t bits;
+};
+
+float ToFloat(BFloat16 number) { return std::bit_cast<float>(uint32_t{number.bits} << 16); }
+
+// To the nearest, of two the even one.
+BFloat16 ToBFloat16(float number) {
+  if (number != number) return {0x7fc0};
+  const auto bits = std::bit_cast<uint32_t>(number);
+  return {static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
+}
+
+template <class T>
+void SumOf(void* out, const void* a, const void* b, size_t count) {
+  gloo::sum<T>(out, a, b, count);
+}
+template <>
+void SumOf<BFloat16>(void* out, const void* a, const void* b, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    static_cast<BFloat16*>(out)[i] = ToBFloat16(ToFloat(static_cast<const BFloat16*>(a)[i]) +
+                                                ToFloat(static_cast<const BFloat16*>(b)[i]));
+  }
+}
+
+// Calls `function` with a value of the type that `dtype` names.
+template <class Function>
+void WithType(DType dtype, const Function& function) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return function(float{});
+    case DType::kFloat64:
+      return function(double{});
+    case DType::kInt32:
+      return function(int32_t{});
+    case DType::kInt64:
+      return function(int64_t{});
+    case DType::kUint8:
+      return function(uint8_t{});
+    case DType::kFloat16:
+      return function(gloo::float16{});
+    case DType::kBFloat16:
+      return function(BFloat16{});
+  }
+}
 
 std::shared_ptr<gloo::rendezvous::Context> ConnectAll(
     const Ranks& ranks, std::shared_ptr<gloo::transport::Device> device, const std::string& name,
@@ -144,19 +213,24 @@ class GlooCommunicator final : public Communicator {
   void AllReduceSum(void* data, size_t count, DType dtype) override {
     if (count == 0) return;
     Try("all-reduce", [&] {
-      switch (dtype) {
-        case DType::kFloat32:
-          if (count <= SmallSum::kMost) return small_sum_->Run(static_cast<float*>(data), count);
-          return Sum<float>(data, count);
-        case DType::kFloat64:
-          return Sum<double>(data, count);
-        case DType::kInt32:
-          return Sum<int32_t>(data, count);
-        case DType::kInt64:
-          return Sum<int64_t>(data, count);
-        case DType::kUint8:
-          return Sum<uint8_t>(data, count);
+      if (dtype == DType::kFloat32 && count <= SmallSum::kMost) {
+        return small_sum_->Run(static_cast<float*>(data), count);
       }
+      WithType(dtype, [&](auto of_type) { Sum<decltype(of_type)>(data, count); });
+    });
+  }
+
+  void ReduceSum(void* data, size_t count, DType dtype, int root) override {
+    if (count == 0) return;
+    Try("reduce", [&] {
+      WithType(dtype, [&](auto of_type) {
+        using T = decltype(of_type);
+        gloo::ReduceOptions options(context_);
+        options.setOutput(static_cast<T*>(data), count);
+        options.setRoot(root);
+        options.setReduceFunction(&SumOf<T>);
+        gloo::reduce(options);
+      });
     });
   }
 
@@ -186,6 +260,16 @@ class GlooCommunicator final : public Communicator {
     return all;
   }
 
+  void AllGatherBlocks(const void* mine, size_t bytes, void* all) override {
+    if (bytes == 0) return;
+    Try("all-gather", [&] {
+      gloo::AllgatherOptions options(context_);
+      options.setInput(static_cast<char*>(const_cast<void*>(mine)), bytes);
+      options.setOutput(static_cast<char*>(all), bytes * static_cast<size_t>(ranks_.size));
+      gloo::allgather(options);
+    });
+  }
+
   void Barrier() override {
     Try("barrier", [&] {
       gloo::BarrierOptions options(context_);
@@ -201,13 +285,29 @@ class GlooCommunicator final : public Communicator {
     return second;
   }
 
+  std::unique_ptr<Communicator> Split(const std::string& name,
+                                      const std::vector<int>& members) override {
+    if (members.size() == 1) {
+      AllGather("");  // Larger groups exchange their addresses.
+      return MakeSingleCommunicator();
+    }
+    Ranks ranks;
+    ranks.size = ranks.local_size = static_cast<int>(members.size());
+    ranks.rank = ranks.local_rank =
+        static_cast<int>(std::find(members.begin(), members.end(), ranks_.rank) - members.begin());
+    std::unique_ptr<Communicator> group;
+    GroupExchange exchange(*this, members);
+    Try("opening a channel",
+        [&] { group = std::make_unique<GlooCommunicator>(ranks, device_, name, exchange); });
+    return group;
+  }
+
  private:
   template <class T>
   void Sum(void* data, size_t count) {
     gloo::AllreduceOptions options(context_);
     options.setOutput(static_cast<T*>(data), count);
-    options.setReduceFunction(
-        static_cast<void (*)(void*, const void*, const void*, size_t)>(&gloo::sum<T>));
+    options.setReduceFunction(&SumOf<T>);
     gloo::allreduce(options);
   }
 

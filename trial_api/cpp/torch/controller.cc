@@ -6,6 +6,7 @@
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/autocast.h"
 #include "trial_api/cpp/torch/reducers.h"
+#include "trial_api/cpp/torch/strategy.h"
 
 namespace det::trial {
 
@@ -76,6 +77,7 @@ void Controller::Restore() {
       progress_ = LoadState(opened->dir, context_, trial_, unreported_);
       saved_at_ = progress_.steps_completed;
     }
+    context_.strategy().Loaded();
     // Another batch size since then: go on with the next epoch.
     if (progress_.batch >= training_sampler_.batches_per_epoch()) {
       ++progress_.epoch;
@@ -130,7 +132,7 @@ void Controller::ReportTraining() {
 }
 
 bool Controller::Validate() {
-  context_.BroadcastBuffers();
+  context_.Synchronize();
   SetTrainMode(false);
   Tell(&Callback::on_validation_start);
   context_.reducers().StartValidation();
@@ -181,11 +183,13 @@ bool Controller::BestByPolicy(bool best_on_chief) {
 
 void Controller::Save() {
   if (saved_at_ == progress_.steps_completed) return;
-  context_.BroadcastBuffers();
+  context_.Synchronize();
   Tell(&Callback::on_checkpoint_start, progress_.steps_completed);
   Checkpoints& checkpoints = context_.core().checkpoints();
   checkpoints.FinishSave();  // It writes the snapshot that is taken anew.
+  context_.strategy().Gather();
   snapshot_->Take(context_, trial_, progress_, unreported_);
+  context_.strategy().Release();
   checkpoints.StartSave(progress_.steps_completed, ToJson(progress_),
                         [snapshot = snapshot_](const std::string& dir) { snapshot->Write(dir); });
   saved_at_ = progress_.steps_completed;

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/torch/gradient_codec.h"
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
@@ -13,13 +14,13 @@
 namespace det::trial {
 namespace {
 
-DType CommunicatorType(const std::string& name, const torch::Tensor& parameter) {
+void RequireAveraged(const std::string& name, const torch::Tensor& parameter) {
   if (!parameter.device().is_cpu()) {
     throw Error("parameter " + name + " lies on " + parameter.device().str() +
                 ": this build averages gradients on CPU slots only");
   }
-  if (parameter.scalar_type() == torch::kFloat32) return DType::kFloat32;
-  if (parameter.scalar_type() == torch::kFloat64) return DType::kFloat64;
+  if (parameter.scalar_type() == torch::kFloat32) return;
+  if (parameter.scalar_type() == torch::kFloat64) return;
   throw Error("parameter " + name + " is of type " + torch::toString(parameter.scalar_type()) +
               ": only float and double gradients can be averaged");
 }
@@ -37,7 +38,7 @@ torch::Tensor Alias(const torch::Tensor& flat, int64_t offset, const torch::Tens
 
 struct GradientReducer::Bucket {
   torch::Tensor flat;
-  DType dtype;
+  std::unique_ptr<GradientCodec> codec = nullptr;
   int64_t used = 0;
   size_t parameters = 0;
   size_t pending = 0;
@@ -46,6 +47,7 @@ struct GradientReducer::Bucket {
 struct GradientReducer::Parameter {
   torch::Tensor tensor;
   torch::Tensor gradient;  // shares the bucket's memory
+  size_t given = 0;        // its place among those that we were given
   size_t bucket = 0;
   std::shared_ptr<torch::autograd::Node> accumulator;
   uintptr_t hook = 0;
@@ -56,7 +58,6 @@ struct GradientReducer::Parameter {
 struct GradientReducer::Shared {
   std::unique_ptr<Communicator> channel;
   std::vector<Bucket> buckets;
-  double scale = 1.0;
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -75,9 +76,7 @@ struct GradientReducer::Shared {
 
 void GradientReducer::Shared::Reduce(Bucket& bucket) {
   torch::NoGradGuard no_grad;
-  channel->AllReduceSum(bucket.flat.data_ptr(), static_cast<size_t>(bucket.flat.numel()),
-                        bucket.dtype);
-  bucket.flat.mul_(scale);
+  bucket.codec->Average(*channel, bucket.flat, bucket.used);
 }
 
 void GradientReducer::Shared::Run() {
@@ -105,10 +104,10 @@ void GradientReducer::Shared::Run() {
 }
 
 GradientReducer::GradientReducer(Communicator& communicator, const NamedParameters& parameters,
-                                 const BucketLimits& limits)
-    : shared_(std::make_shared<Shared>()) {
-  shared_->scale = 1.0 / communicator.ranks().size;
+                                 const BucketLimits& limits, Optimizations::Compression compression)
+    : shared_(std::make_shared<Shared>()), given_(parameters.size()) {
   FillBuckets(parameters, limits);
+  MakeCodecs(compression);
   AddHooks();
   shared_->channel = communicator.Duplicate("gradients");
   if (shared_->early() > 0) thread_ = std::thread([shared = shared_] { shared->Run(); });
@@ -133,17 +132,17 @@ GradientReducer::~GradientReducer() {
 
 void GradientReducer::FillBuckets(const NamedParameters& parameters, const BucketLimits& limits) {
   std::vector<Bucket>& buckets = shared_->buckets;
-  for (auto it = parameters.rbegin(); it != parameters.rend(); ++it) {
-    const auto& [name, tensor] = *it;
+  for (size_t i = parameters.size(); i-- > 0;) {
+    const auto& [name, tensor] = parameters[i];
     if (!tensor.requires_grad()) continue;
-    const DType dtype = CommunicatorType(name, tensor);
+    RequireAveraged(name, tensor);
     const int64_t limit = buckets.size() <= 1 ? limits.first_bytes : limits.other_bytes;
     const int64_t size = tensor.numel();
-    if (buckets.empty() || buckets.back().dtype != dtype ||
+    if (buckets.empty() || buckets.back().flat.scalar_type() != tensor.scalar_type() ||
         (buckets.back().used + size) * static_cast<int64_t>(tensor.element_size()) > limit) {
-      buckets.push_back({torch::empty({0}, tensor.options().requires_grad(false)), dtype});
+      buckets.push_back({torch::empty({0}, tensor.options().requires_grad(false))});
     }
-    parameters_.push_back({.tensor = tensor, .bucket = buckets.size() - 1});
+    parameters_.push_back({.tensor = tensor, .given = i, .bucket = buckets.size() - 1});
     buckets.back().used += size;
     ++buckets.back().parameters;
   }
@@ -160,6 +159,10 @@ void GradientReducer::FillBuckets(const NamedParameters& parameters, const Bucke
     parameter.gradient = Alias(buckets[parameter.bucket].flat, offset, parameter.tensor);
     offset += parameter.tensor.numel();
   }
+}
+
+void GradientReducer::MakeCodecs(Optimizations::Compression compression) {
+  for (Bucket& bucket : shared_->buckets) bucket.codec = MakeGradientCodec(compression);
 }
 
 void GradientReducer::AddHooks() {
@@ -227,6 +230,31 @@ bool GradientReducer::Finish() {
   }
   shared_->Reduce(last);
   return last.flat[last.used].item<double>() > 0.0;
+}
+
+std::vector<torch::Tensor> GradientReducer::LeftOut() const {
+  std::vector<torch::Tensor> parts(given_);
+  for (const Parameter& parameter : parameters_) {
+    const torch::Tensor left_out = shared_->buckets[parameter.bucket].codec->left_out();
+    if (!left_out.defined()) continue;
+    parts[parameter.given] = Alias(left_out, parameter.gradient.storage_offset(), parameter.tensor);
+  }
+  return parts;
+}
+
+void GradientReducer::SetLeftOut(const std::vector<torch::Tensor>& parts) {
+  std::vector<torch::Tensor> flat(shared_->buckets.size());
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.given >= parts.size() || !parts[parameter.given].defined()) continue;
+    const Bucket& bucket = shared_->buckets[parameter.bucket];
+    torch::Tensor& whole = flat[parameter.bucket];
+    if (!whole.defined()) whole = torch::zeros({bucket.used}, bucket.flat.options());
+    Alias(whole, parameter.gradient.storage_offset(), parameter.tensor)
+        .copy_(parts[parameter.given]);
+  }
+  for (size_t i = 0; i < flat.size(); ++i) {
+    if (flat[i].defined()) shared_->buckets[i].codec->set_left_out(flat[i]);
+  }
 }
 
 size_t GradientReducer::num_buckets() const { return shared_->buckets.size(); }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "trial_api/cpp/core/communicator.h"
+#include "trial_api/cpp/torch/optimizations.h"
 #include <torch/types.h>
 
 namespace det::trial {
@@ -35,7 +36,8 @@ class GradientReducer {
   // Collective: every rank gives the same parameters in the same order. Throws Error naming a
   // parameter whose type or device it cannot average.
   GradientReducer(Communicator& communicator, const NamedParameters& parameters,
-                  const BucketLimits& limits = {});
+                  const BucketLimits& limits = {},
+                  Optimizations::Compression compression = Optimizations::Compression::kNone);
   // Does not wait for a peer: an all-reduce under way is left to its thread.
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
@@ -50,11 +52,18 @@ class GradientReducer {
 
   size_t num_buckets() const;
 
+  // What compression has left out of this rank's gradients and adds to the next (gradient_codec.h),
+  // in the order of the parameters: undefined for those that have nothing. Not between Prepare()
+  // and Finish(). Buckets may be others when it is set again.
+  std::vector<torch::Tensor> LeftOut() const;
+  void SetLeftOut(const std::vector<torch::Tensor>& left_out);
+
  private:
   struct Bucket;
   struct Shared;
 
   void FillBuckets(const NamedParameters& parameters, const BucketLimits& limits);
+  void MakeCodecs(Optimizations::Compression compression);
   void AddHooks();
   void Ready(size_t parameter);
 
@@ -62,6 +71,7 @@ class GradientReducer {
   std::shared_ptr<Shared> shared_;
   struct Parameter;
   std::vector<Parameter> parameters_;
+  size_t given_ = 0;       // parameters, with those that require no gradient
   bool prepared_ = false;  // between Prepare() and Finish()
   std::thread thread_;     // none with a single bucket
 };

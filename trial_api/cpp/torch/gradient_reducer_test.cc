@@ -1,5 +1,7 @@
 #include "trial_api/cpp/torch/gradient_reducer.h"
 
+#include <algorithm>
+#include <limits>
 #include <sstream>
 
 #include "trial_api/cpp/core/error.h"
@@ -11,6 +13,7 @@ namespace det::trial {
 namespace {
 
 using testing::RunRanks;
+using Compression = Optimizations::Compression;
 
 // Two layers and one that takes no part.
 struct Net {
@@ -58,6 +61,107 @@ TEST(GradientReducerTest, GradientsAreTheAverageForAnyBuckets) {
     const std::string buckets = limit == 1 ? "same 3" : limit == 60 ? "same 3" : "same 1";
     for (const std::string& result : results) EXPECT_EQ(result, buckets) << limit;
   }
+}
+
+// How far from the mean of all ranks' gradients the worst of ours is, as a part of the largest.
+double WorstError(const Net& net, const Net& expected) {
+  double worst = 0, largest = 0;
+  for (size_t i = 0; i < 2; ++i) {
+    const torch::Tensor mean = expected.weights[i].grad();
+    worst = std::max(worst, (net.weights[i].grad() - mean).abs().max().item<double>());
+    largest = std::max(largest, mean.abs().max().item<double>());
+  }
+  return worst / largest;
+}
+
+TEST(GradientReducerTest, CompressedGradientsAreNearTheAverage) {
+  const std::pair<Compression, double> cases[] = {
+      {Compression::kFloat16, 2e-3}, {Compression::kBFloat16, 2e-2}, {Compression::kInt8, 2e-2}};
+  for (const auto& [compression, tolerance] : cases) {
+    for (const int64_t limit : {int64_t{1}, int64_t{1} << 20}) {
+      const auto results = RunRanks(3, [&](Communicator& communicator) -> std::string {
+        const Net net, expected;
+        GradientReducer reducer(communicator, net.named, {limit, limit}, compression);
+        const bool wishes = communicator.ranks().rank == 2;
+        reducer.Prepare(wishes);
+        net.Loss(communicator.ranks().rank).backward();
+        if (!reducer.Finish()) return "the wish to stop was lost";
+        ((expected.Loss(0) + expected.Loss(1) + expected.Loss(2)) / 3).backward();
+        const double error = WorstError(net, expected);
+        if (error > tolerance) return "off by " + std::to_string(error);
+        return error > 0 ? "near" : "nothing was rounded";
+      });
+      EXPECT_EQ(results, std::vector<std::string>(3, "near")) << static_cast<int>(compression);
+    }
+  }
+}
+
+// What bytes leave out is added later: the sum over many steps is as near as that of one.
+TEST(GradientReducerTest, BytesLoseNothingInTheLongRun) {
+  const auto results = RunRanks(2, [](Communicator& communicator) -> std::string {
+    const Net net, expected;
+    GradientReducer reducer(communicator, net.named, {}, Compression::kInt8);
+    torch::Tensor sum = torch::zeros_like(net.weights[1]), one_error;
+    ((expected.Loss(0.3) + expected.Loss(0.7)) / 2).backward();
+    for (int step = 0; step < 40; ++step) {
+      for (const torch::Tensor& weight : net.weights) {
+        if (weight.grad().defined()) weight.grad().zero_();
+      }
+      reducer.Prepare(false);
+      net.Loss(communicator.ranks().rank == 0 ? 0.3 : 0.7).backward();
+      if (reducer.Finish()) return "nobody wished to stop";
+      sum += net.weights[1].grad();
+    }
+    const double off = (sum / 40 - expected.weights[1].grad()).abs().max().item<double>();
+    const double level = net.weights[0].grad().abs().max().item<double>() / 127;
+    return off < 2 * level / 40 ? "none lost" : "off by " + std::to_string(off / level) + " levels";
+  });
+  EXPECT_EQ(results, std::vector<std::string>(2, "none lost"));
+}
+
+TEST(GradientReducerTest, WhatBytesLeftOutGoesOnInOtherBuckets) {
+  const auto results = RunRanks(2, [](Communicator& communicator) -> std::string {
+    const auto step = [&](GradientReducer& reducer, const Net& net) {
+      reducer.Prepare(false);
+      net.Loss(1.0 + communicator.ranks().rank).backward();
+      reducer.Finish();
+    };
+    const Net net, other;
+    GradientReducer first(communicator, net.named, {}, Compression::kInt8);
+    for (const torch::Tensor& part : first.LeftOut()) {
+      if (part.defined()) return "something was left out of nothing";
+    }
+    step(first, net);
+    const std::vector<torch::Tensor> left = first.LeftOut();
+    if (left[0].sizes() != net.weights[0].sizes()) return "not of the parameter's shape";
+    if (left[0].abs().sum().item<double>() == 0) return "nothing was left out";
+    GradientReducer second(communicator, other.named, {1, 1}, Compression::kInt8);
+    second.SetLeftOut(left);
+    for (size_t i = 0; i < left.size(); ++i) {
+      if (!torch::equal(second.LeftOut()[i], left[i])) return "changed";
+    }
+    return "kept";
+  });
+  EXPECT_EQ(results, std::vector<std::string>(2, "kept"));
+}
+
+TEST(GradientReducerTest, InfinityIsNoNumberInBytesEither) {
+  const auto results = RunRanks(2, [](Communicator& communicator) -> std::string {
+    const Net net;
+    GradientReducer reducer(communicator, net.named, {}, Compression::kInt8);
+    for (const double x : {std::numeric_limits<double>::infinity(), 1.0}) {
+      for (const torch::Tensor& weight : net.weights) {
+        if (weight.grad().defined()) weight.grad().zero_();
+      }
+      reducer.Prepare(false);
+      net.Loss(communicator.ranks().rank == 1 ? x : 1.0).backward();
+      reducer.Finish();
+      const bool finite = torch::isfinite(net.weights[0].grad()).all().item<bool>();
+      if (finite != (x == 1.0)) return "finite with " + std::to_string(x);
+    }
+    return "recovers";
+  });
+  EXPECT_EQ(results, std::vector<std::string>(2, "recovers"));
 }
 
 TEST(GradientReducerTest, OneRanksWishToStopReachesAll) {

@@ -18,6 +18,17 @@ template struct Door<&OutputArchive::module_>;
 
 }  // namespace
 
+std::vector<std::pair<std::string, torch::Tensor>> TensorsOf(OutputArchive& archive) {
+  std::vector<std::pair<std::string, torch::Tensor>> tensors;
+  const auto object = ModuleOf(archive)._ivalue();
+  for (size_t i = 0; i < object->slots().size(); ++i) {
+    const c10::IValue value = object->getSlot(i);
+    if (!value.isTensor() || !value.toTensor().defined()) continue;
+    tensors.emplace_back(object->type()->getAttributeName(i), value.toTensor());
+  }
+  return tensors;
+}
+
 void HostCopies::Replace(OutputArchive& archive) {
   torch::NoGradGuard no_grad;
   ReplaceIn(*ModuleOf(archive)._ivalue());

@@ -4,11 +4,17 @@
 #define TRIAL_API_CPP_TORCH_HOST_COPIES_H_
 
 #include <cstddef>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <torch/torch.h>
 
 namespace det::trial {
+
+// The tensors at the top of `archive`, by name: those that were written to it, no copies.
+std::vector<std::pair<std::string, torch::Tensor>> TensorsOf(
+    torch::serialize::OutputArchive& archive);
 
 class HostCopies {
  public:

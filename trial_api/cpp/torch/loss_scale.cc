@@ -44,6 +44,13 @@ void LossScale::Update() {
   unscaled_ = overflowed_ = false;
 }
 
+void LossScale::Broadcast(Communicator& communicator) {
+  double chiefs[] = {value_, static_cast<double>(finite_steps_)};
+  communicator.Broadcast(chiefs, sizeof chiefs, 0);
+  value_ = chiefs[0];
+  finite_steps_ = static_cast<int64_t>(chiefs[1]);
+}
+
 void LossScale::Save(torch::serialize::OutputArchive& archive) const {
   archive.write("value", c10::IValue(value_));
   archive.write("finite_steps", c10::IValue(finite_steps_));

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "trial_api/cpp/core/communicator.h"
 #include <torch/torch.h>
 
 namespace det {
@@ -34,6 +35,10 @@ class LossScale {
   bool Unscale(torch::optim::Optimizer& optimizer);
   // After the step of all optimizers: the scale of the next.
   void Update();
+
+  // Collective: the chief's replaces those of the others, where ranks do not see the same
+  // gradients.
+  void Broadcast(Communicator& communicator);
 
   void Save(torch::serialize::OutputArchive& archive) const;
   void Load(torch::serialize::InputArchive& archive);

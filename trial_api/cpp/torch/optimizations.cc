@@ -1,6 +1,8 @@
 #include "trial_api/cpp/torch/optimizations.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "trial_api/cpp/core/error.h"
 #include <nlohmann/json.hpp>
@@ -9,8 +11,30 @@ namespace det::trial {
 namespace {
 
 using Json = nlohmann::json;
+using Strategy = Optimizations::Strategy;
+using Compression = Optimizations::Compression;
+using Precision = Optimizations::Precision;
 
-[[noreturn]] void ThrowField(const std::string& path, const Json& value, const char* wanted) {
+template <class T>
+using Named = std::pair<const char*, T>;
+
+constexpr Named<Strategy> kStrategies[] = {{"allreduce", Strategy::kAllReduce},
+                                           {"local_sgd", Strategy::kLocalSgd},
+                                           {"async", Strategy::kAsync},
+                                           {"parameter_server", Strategy::kParameterServer}};
+constexpr Named<Compression> kCompressions[] = {{"none", Compression::kNone},
+                                                {"float16", Compression::kFloat16},
+                                                {"bfloat16", Compression::kBFloat16},
+                                                {"int8", Compression::kInt8}};
+constexpr Named<Precision> kPrecisions[] = {
+    {"O0", Precision::kAsIs},         {"O1", Precision::kOfDevice},
+    {"O2", Precision::kOfDevice},     {"O3", Precision::kOfDevice},
+    {"float16", Precision::kFloat16}, {"bfloat16", Precision::kBFloat16}};
+// Megabytes that every configuration has which says nothing.
+constexpr int64_t kDefaultFusion = 64;
+
+[[noreturn]] void ThrowField(const std::string& path, const Json& value,
+                             const std::string& wanted) {
   throw Error("configuration: " + path + " is " + value.dump() + ", not " + wanted);
 }
 
@@ -20,28 +44,97 @@ const Json* Find(const Json& object, const std::string& name) {
   return it == object.end() || it->is_null() ? nullptr : &*it;
 }
 
+// One of the section's fields; the absent ones leave `to` as it is.
+void Read(const Json& section, const std::string& name, int64_t least, int64_t* to) {
+  const Json* const value = Find(section, name);
+  if (value == nullptr) return;
+  if (!value->is_number_integer() || value->get<int64_t>() < least) {
+    ThrowField("optimizations." + name, *value, "an integer >= " + std::to_string(least));
+  }
+  *to = value->get<int64_t>();
+}
+
+void Read(const Json& section, const std::string& name, bool* to) {
+  const Json* const value = Find(section, name);
+  if (value == nullptr) return;
+  if (!value->is_boolean()) ThrowField("optimizations." + name, *value, "true or false");
+  *to = value->get<bool>();
+}
+
+template <class T, size_t kCount>
+void Read(const Json& section, const std::string& name, const Named<T> (&names)[kCount], T* to) {
+  const Json* const value = Find(section, name);
+  if (value == nullptr) return;
+  std::string wanted = "one of";
+  for (const auto& [word, meaning] : names) {
+    if (*value == word) {
+      *to = meaning;
+      return;
+    }
+    wanted += std::string(&names[0].first == &word ? " " : ", ") + word;
+  }
+  ThrowField("optimizations." + name, *value, wanted);
+}
+
+void ReadCompression(const Json& section, Compression* to) {
+  const Json* const value = Find(section, "gradient_compression");
+  if (value != nullptr && value->is_boolean()) {
+    *to = value->get<bool>() ? Compression::kFloat16 : Compression::kNone;
+  } else {
+    Read(section, "gradient_compression", kCompressions, to);
+  }
+}
+
+// What is done to gradients has no meaning where weights travel.
+void CheckTogether(const Optimizations& read) {
+  const std::pair<const char*, bool> of_allreduce[] = {
+      {"gradient_compression", read.gradient_compression != Compression::kNone},
+      {"shard_optimizer", read.shard_optimizer},
+      {"hierarchical_allreduce", read.hierarchical_allreduce},
+      {"auto_tune_tensor_fusion", read.auto_tune_tensor_fusion}};
+  const char* strategy = "";
+  for (const auto& [name, meaning] : kStrategies) {
+    if (meaning == read.strategy) strategy = name;
+  }
+  for (const auto& [name, given] : of_allreduce) {
+    if (read.strategy == Strategy::kAllReduce || !given) continue;
+    throw Error("configuration: optimizations." + std::string(name) +
+                " goes with the strategy allreduce, not " + strategy);
+  }
+  if (read.hierarchical_allreduce && read.gradient_compression == Compression::kInt8) {
+    throw Error(
+        "configuration: optimizations.hierarchical_allreduce adds gradients on the way, which "
+        "bytes "
+        "of different scales cannot be: choose gradient_compression float16, bfloat16 or none");
+  }
+}
+
 }  // namespace
 
 Optimizations ParseOptimizations(std::string_view config_json) {
   const Json config = Json::parse(config_json, nullptr, /*allow_exceptions=*/false);
   if (!config.is_object()) throw Error("configuration: not a JSON object");
-  Optimizations optimizations;
+  Optimizations read;
   const Json* const section = Find(config, "optimizations");
-  if (section == nullptr) return optimizations;
+  if (section == nullptr) return read;
   if (!section->is_object()) ThrowField("optimizations", *section, "a map");
-  if (const Json* frequency = Find(*section, "aggregation_frequency")) {
-    if (!frequency->is_number_integer() || frequency->get<int64_t>() < 1) {
-      ThrowField("optimizations.aggregation_frequency", *frequency, "an integer >= 1");
-    }
-    optimizations.aggregation_frequency = frequency->get<int64_t>();
+  Read(*section, "aggregation_frequency", 1, &read.aggregation_frequency);
+  Read(*section, "average_aggregated_gradients", &read.average_aggregated_gradients);
+  Read(*section, "strategy", kStrategies, &read.strategy);
+  Read(*section, "local_sgd_steps", 1, &read.local_sgd_steps);
+  Read(*section, "shard_optimizer", &read.shard_optimizer);
+  Read(*section, "hierarchical_allreduce", &read.hierarchical_allreduce);
+  Read(*section, "mixed_precision", kPrecisions, &read.mixed_precision);
+  Read(*section, "auto_tune_tensor_fusion", &read.auto_tune_tensor_fusion);
+  ReadCompression(*section, &read.gradient_compression);
+  int64_t fusion = kDefaultFusion;
+  Read(*section, "tensor_fusion_threshold", 0, &fusion);
+  if (fusion != kDefaultFusion) {
+    constexpr int64_t kMost = int64_t{1} << 20;  // a terabyte: no more makes a difference
+    read.bucket_bytes = std::clamp<int64_t>(fusion, 1, kMost) << 20;
   }
-  if (const Json* average = Find(*section, "average_aggregated_gradients")) {
-    if (!average->is_boolean()) {
-      ThrowField("optimizations.average_aggregated_gradients", *average, "true or false");
-    }
-    optimizations.average_aggregated_gradients = average->get<bool>();
-  }
-  return optimizations;
+  CheckTogether(read);
+  return read;
 }
 
 }  // namespace det::trial

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/reducers.h"
+#include "trial_api/cpp/torch/strategy.h"
 #include <ATen/CPUGeneratorImpl.h>
 #include <nlohmann/json.hpp>
 
@@ -143,6 +144,7 @@ void LoadRank(const std::string& path, const TrialContext& context, MetricsSum& 
       context.reducers().AddTrainingText({bytes, static_cast<size_t>(reducers.numel())});
     }
     LoadGradients(context, archive);
+    context.strategy().Load(archive);
   });
 }
 
@@ -199,6 +201,7 @@ void StateSnapshot::Take(TrialContext& context, const Trial& trial, const Progre
     own.write("reducers", BytesOf(context.reducers().TrainingText()));
   }
   if (context.AmidAggregation()) SaveGradients(context, own);
+  context.strategy().Save(own);
   Add(FileName("rank", static_cast<size_t>(ranks.rank)), std::move(own));
   if (!ranks.is_chief()) return;
 

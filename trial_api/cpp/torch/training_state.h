@@ -8,7 +8,8 @@
 //   state.json        Progress (chief)
 //   rank_<r>.pt       random state of rank r, its metrics and parts of reducers since the last
 //                     report, and its gradients for which no step has been made yet
-//                     (optimizations.aggregation_frequency)
+//                     (optimizations.aggregation_frequency); what compression left out of its
+//                     gradients (gradient_codec.h)
 //
 // No pickle: nothing in a checkpoint is code. Called by the controller; not collective.
 #ifndef TRIAL_API_CPP_TORCH_TRAINING_STATE_H_

@@ -3,15 +3,31 @@
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/autocast.h"
 #include "trial_api/cpp/torch/device.h"
-#include "trial_api/cpp/torch/gradient_reducer.h"
 #include "trial_api/cpp/torch/optimizations.h"
 #include "trial_api/cpp/torch/reducers.h"
 #include "trial_api/cpp/torch/scheduled_rates.h"
+#include "trial_api/cpp/torch/strategy.h"
 
 namespace det {
 namespace {
 
 constexpr char kNameLetters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+// As the configuration has it; none: everything as it is.
+std::optional<torch::ScalarType> PrecisionOf(const trial::Optimizations& optimizations,
+                                             torch::Device device) {
+  switch (optimizations.mixed_precision) {
+    case trial::Optimizations::Precision::kAsIs:
+      break;
+    case trial::Optimizations::Precision::kOfDevice:
+      return device.is_cuda() ? torch::kHalf : torch::kBFloat16;
+    case trial::Optimizations::Precision::kFloat16:
+      return torch::kHalf;
+    case trial::Optimizations::Precision::kBFloat16:
+      return torch::kBFloat16;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -27,7 +43,15 @@ TrialContext::TrialContext(Context& context, const trial::Optimizations& optimiz
                        ? 1.0 / static_cast<double>(optimizations.aggregation_frequency)
                        : 1.0),
       scheduled_rates_(std::make_unique<trial::ScheduledRates>()),
-      reducers_(std::make_unique<trial::Reducers>()) {
+      reducers_(std::make_unique<trial::Reducers>()),
+      strategy_(trial::MakeStrategy(*this, optimizations)) {
+  if (const auto type = PrecisionOf(optimizations, device_)) {
+    try {
+      use_mixed_precision(*type);
+    } catch (const Error& error) {
+      throw Error(std::string("configuration: optimizations.mixed_precision: ") + error.what());
+    }
+  }
   if (!hparams().Has("global_batch_size")) return;
   global_batch_size_ = hparam<int64_t>("global_batch_size");
   const int size = ranks().size;
@@ -53,7 +77,8 @@ int64_t TrialContext::global_batch_size() const {
 }
 
 void TrialContext::RegisterModel(std::shared_ptr<torch::nn::Module> model) {
-  if (reducer_) throw Error("wrap_model() after the first backward(): wrap in the constructor");
+  if (strategy_->OwnsGradients())
+    throw Error("wrap_model() after the first backward(): wrap in the constructor");
   model->to(device_);
   for (const torch::Tensor& parameter : model->parameters()) BroadcastTensor(parameter);
   for (const torch::Tensor& buffer : model->buffers()) BroadcastTensor(buffer);
@@ -97,36 +122,22 @@ void TrialContext::backward(const torch::Tensor& loss) {
   const trial::Autocast as_it_was(std::nullopt, device_);
   const double factor = batch_share_ * loss_scale();
   const torch::Tensor scaled = factor == 1.0 ? loss : loss * factor;
-  if (ranks().size == 1 || !StepsNow()) {
-    scaled.backward();
-    return;
-  }
-  if (!reducer_) {
-    trial::GradientReducer::NamedParameters parameters;
-    for (size_t i = 0; i < models_.size(); ++i) {
-      for (const auto& item : models_[i]->named_parameters()) {
-        parameters.emplace_back(item.key() + " of model " + std::to_string(i), item.value());
-      }
-    }
-    reducer_ = std::make_unique<trial::GradientReducer>(core_.communicator(), parameters);
-  }
-  reducer_->Prepare(core_.preemption().Requested());
-  scaled.backward();
-  stop_agreed_ = reducer_->Finish() || stop_agreed_;
-  reduced_since_agreement_ = true;
+  if (!StepsNow()) return scaled.backward();
+  strategy_->Backward(scaled, core_.preemption().Requested());
 }
 
 void TrialContext::step_optimizer(torch::optim::Optimizer& optimizer, const Clip& clip) {
   if (!StepsNow()) return;
-  if (!loss_scale_ || loss_scale_->Unscale(optimizer)) {
+  if (strategy_->BeforeStep(optimizer) && (!loss_scale_ || loss_scale_->Unscale(optimizer))) {
     clip_gradients(optimizer, clip);
-    optimizer.step();
-    trial::Autocast::Forget();
+    strategy_->Step(optimizer);
   }
+  strategy_->AfterStep(optimizer);
+  trial::Autocast::Forget();
   torch::NoGradGuard no_grad;
   for (auto& group : optimizer.param_groups()) {
     for (torch::Tensor& parameter : group.params()) {
-      if (reducer_) {
+      if (strategy_->OwnsGradients()) {
         if (parameter.grad().defined()) parameter.mutable_grad().zero_();
       } else {
         // The next backward pass then stores its result where it computed it.
@@ -152,15 +163,15 @@ void TrialContext::SetSteps(int64_t completed, int64_t max) {
 }
 
 bool TrialContext::AgreeToStop() {
-  if (ranks().size == 1) return core_.preemption().Requested();
+  const bool want_stop = core_.preemption().Requested();
+  if (ranks().size == 1) return want_stop;
   if (AmidAggregation()) return false;
-  if (!reduced_since_agreement_) {
-    float wish = core_.preemption().Requested() ? 1.0F : 0.0F;
-    core_.communicator().AllReduceSum(&wish, 1, DType::kFloat32);
-    stop_agreed_ = wish > 0.0F;
-  }
-  reduced_since_agreement_ = false;
-  return std::exchange(stop_agreed_, false);
+  return strategy_->AfterBatch(steps_completed_ / aggregation_frequency_, want_stop);
+}
+
+void TrialContext::Synchronize() {
+  strategy_->Synchronize();
+  BroadcastBuffers();
 }
 
 }  // namespace det

@@ -25,9 +25,9 @@
 namespace det {
 
 namespace trial {
-class GradientReducer;
 class Reducers;
 class ScheduledRates;
+class Strategy;
 struct Optimizations;
 }  // namespace trial
 
@@ -138,8 +138,11 @@ class TrialContext {
   // Whether there are gradients for which no step has been made yet.
   bool AmidAggregation() const { return steps_completed_ % aggregation_frequency_ != 0; }
   // Collective, after each train_batch() and SetSteps(): whether any rank wants to stop. Several
-  // ranks hear of it with every n-th batch, where they communicate anyway.
+  // ranks hear of it where they communicate anyway: with every n-th batch, or some batches later.
   bool AgreeToStop();
+  // Collective: makes the ranks one net, with the chief's buffers, for a validation or checkpoint.
+  void Synchronize();
+  trial::Strategy& strategy() const { return *strategy_; }
   // Collective: buffers (running means and such) of the chief replace those of the others.
   void BroadcastBuffers();
 
@@ -166,9 +169,7 @@ class TrialContext {
   const std::unique_ptr<trial::ScheduledRates> scheduled_rates_;
   const std::unique_ptr<trial::Reducers> reducers_;
   Callbacks callbacks_;
-  std::unique_ptr<trial::GradientReducer> reducer_;  // from the first backward() of several ranks
-  bool reduced_since_agreement_ = false;
-  bool stop_agreed_ = false;
+  const std::unique_ptr<trial::Strategy> strategy_;
 };
 
 }  // namespace det

@@ -32,15 +32,25 @@ class CountingCommunicator : public Communicator {
     if (dtype == DType::kFloat32) ++count_;
     inner_->AllReduceSum(data, count, dtype);
   }
+  void ReduceSum(void* data, size_t count, DType dtype, int root) override {
+    inner_->ReduceSum(data, count, dtype, root);
+  }
   void Broadcast(void* data, size_t bytes, int root) override {
     inner_->Broadcast(data, bytes, root);
   }
   std::vector<std::string> AllGather(const std::string& mine) override {
     return inner_->AllGather(mine);
   }
+  void AllGatherBlocks(const void* mine, size_t bytes, void* all) override {
+    inner_->AllGatherBlocks(mine, bytes, all);
+  }
   void Barrier() override { inner_->Barrier(); }
   std::unique_ptr<Communicator> Duplicate(const std::string& name) override {
     return std::make_unique<CountingCommunicator>(inner_->Duplicate(name), count_);
+  }
+  std::unique_ptr<Communicator> Split(const std::string& name,
+                                      const std::vector<int>& members) override {
+    return std::make_unique<CountingCommunicator>(inner_->Split(name, members), count_);
   }
 
  private:

@@ -10,14 +10,18 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <set>
+#include <utility>
 
 #include "base/check.h"
 #include "trial_api/cpp/core/error.h"
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
 
 namespace det::trial::testing {
 namespace {
 
-constexpr size_t kChannels = 4;
+constexpr size_t kChannels = 24;
 constexpr size_t kSlotBytes = size_t{1} << 16;
 constexpr int kMaxRanks = 8;
 
@@ -29,6 +33,13 @@ struct Channel {
 struct Region {
   Channel channels[kChannels];
 };
+
+void InitBarrier(Channel& channel, int size) {
+  pthread_barrierattr_t shared;
+  pthread_barrierattr_init(&shared);
+  pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+  pthread_barrier_init(&channel.barrier, &shared, static_cast<unsigned>(size));
+}
 
 template <class T>
 void SumSlots(const Channel& channel, int size, void* data, size_t bytes) {
@@ -43,17 +54,18 @@ void SumSlots(const Channel& channel, int size, void* data, size_t bytes) {
 class SharedMemoryCommunicator : public Communicator {
  public:
   SharedMemoryCommunicator(Region* region, const Ranks& ranks, std::shared_ptr<size_t> used)
-      : region_(region), ranks_(ranks), used_(std::move(used)) {
-    DET_CHECK(*used_ < kChannels) << "more than " << kChannels << " channels";
-    channel_ = &region_->channels[(*used_)++];
-  }
+      : SharedMemoryCommunicator(region, ranks, used, Take(*used, 1)) {}
+  SharedMemoryCommunicator(Region* region, const Ranks& ranks, std::shared_ptr<size_t> used,
+                           size_t channel)
+      : region_(region),
+        ranks_(ranks),
+        used_(std::move(used)),
+        channel_(&region_->channels[channel]) {}
 
   const Ranks& ranks() const override { return ranks_; }
 
   void AllReduceSum(void* data, size_t count, DType dtype) override {
-    const size_t width = dtype == DType::kUint8                               ? 1
-                         : dtype == DType::kFloat32 || dtype == DType::kInt32 ? 4
-                                                                              : 8;
+    const size_t width = BytesOf(dtype);
     for (size_t done = 0; done < count * width; done += kSlotBytes) {
       char* const part = static_cast<char*>(data) + done;
       const size_t bytes = std::min(kSlotBytes, count * width - done);
@@ -62,6 +74,11 @@ class SharedMemoryCommunicator : public Communicator {
       SumPart(part, bytes, dtype);
       Barrier();
     }
+  }
+
+  void ReduceSum(void* data, size_t count, DType dtype, int root) override {
+    std::string unspoiled(static_cast<char*>(data), count * BytesOf(dtype));
+    AllReduceSum(ranks_.rank == root ? data : unspoiled.data(), count, dtype);
   }
 
   void Broadcast(void* data, size_t bytes, int root) override {
@@ -91,13 +108,43 @@ class SharedMemoryCommunicator : public Communicator {
     return all;
   }
 
+  void AllGatherBlocks(const void* mine, size_t bytes, void* all) override {
+    for (int root = 0; root < ranks_.size; ++root) {
+      char* const block = static_cast<char*>(all) + static_cast<size_t>(root) * bytes;
+      if (root == ranks_.rank) std::copy_n(static_cast<const char*>(mine), bytes, block);
+      Broadcast(block, bytes, root);
+    }
+  }
+
   void Barrier() override { pthread_barrier_wait(&channel_->barrier); }
 
   std::unique_ptr<Communicator> Duplicate(const std::string&) override {
     return std::make_unique<SharedMemoryCommunicator>(region_, ranks_, used_);
   }
 
+  std::unique_ptr<Communicator> Split(const std::string&,
+                                      const std::vector<int>& members) override {
+    std::set<std::string> groups;
+    const std::string own = std::to_string(members.front());
+    for (const std::string& first : AllGather(own)) groups.insert(first);
+    const auto place = static_cast<size_t>(std::distance(groups.begin(), groups.find(own)));
+    const size_t channel = Take(*used_, groups.size()) + place;
+    Ranks ranks;
+    ranks.size = static_cast<int>(members.size());
+    ranks.rank =
+        static_cast<int>(std::find(members.begin(), members.end(), ranks_.rank) - members.begin());
+    if (ranks.rank == 0) InitBarrier(region_->channels[channel], ranks.size);
+    Barrier();
+    return std::make_unique<SharedMemoryCommunicator>(region_, ranks, used_, channel);
+  }
+
  private:
+  // The first of `count` channels that are used from here on.
+  static size_t Take(size_t& used, size_t count) {
+    DET_CHECK(used + count <= kChannels) << "more than " << kChannels << " channels";
+    return std::exchange(used, used + count);
+  }
+
   void SumPart(void* part, size_t bytes, DType dtype) {
     switch (dtype) {
       case DType::kFloat32:
@@ -110,13 +157,17 @@ class SharedMemoryCommunicator : public Communicator {
         return SumSlots<int64_t>(*channel_, ranks_.size, part, bytes);
       case DType::kUint8:
         return SumSlots<uint8_t>(*channel_, ranks_.size, part, bytes);
+      case DType::kFloat16:
+        return SumSlots<c10::Half>(*channel_, ranks_.size, part, bytes);
+      case DType::kBFloat16:
+        return SumSlots<c10::BFloat16>(*channel_, ranks_.size, part, bytes);
     }
   }
 
   Region* const region_;
   const Ranks ranks_;
   const std::shared_ptr<size_t> used_;
-  Channel* channel_ = nullptr;
+  Channel* const channel_;
 };
 
 Region* MakeRegion(int size) {
@@ -124,12 +175,7 @@ Region* MakeRegion(int size) {
       mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   DET_CHECK(memory != MAP_FAILED);
   Region* const region = static_cast<Region*>(memory);
-  pthread_barrierattr_t shared;
-  pthread_barrierattr_init(&shared);
-  pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
-  for (Channel& channel : region->channels) {
-    pthread_barrier_init(&channel.barrier, &shared, static_cast<unsigned>(size));
-  }
+  for (Channel& channel : region->channels) InitBarrier(channel, size);
   return region;
 }
 
@@ -150,9 +196,16 @@ Region* MakeRegion(int size) {
   std::_Exit(0);
 }
 
+Ranks RanksOf(int rank, int size, int per_node) {
+  if (per_node == 0) return {rank, size, rank, size, 0, 1};
+  DET_CHECK(size % per_node == 0);
+  return {rank, size, rank % per_node, per_node, rank / per_node, size / per_node};
+}
+
 }  // namespace
 
-std::vector<std::string> RunRanks(int size, const std::function<std::string(Communicator&)>& body) {
+std::vector<std::string> RunRanks(int size, const std::function<std::string(Communicator&)>& body,
+                                  int per_node) {
   DET_CHECK(size <= kMaxRanks);
   Region* const region = MakeRegion(size);
   std::vector<int> outputs;
@@ -162,7 +215,7 @@ std::vector<std::string> RunRanks(int size, const std::function<std::string(Comm
     DET_CHECK(pipe(ends) == 0);
     const pid_t child = fork();
     DET_CHECK(child >= 0);
-    if (child == 0) RunChild(region, {rank, size, rank, size, 0, 1}, ends[1], body);
+    if (child == 0) RunChild(region, RanksOf(rank, size, per_node), ends[1], body);
     close(ends[1]);
     outputs.push_back(ends[0]);
     children.push_back(child);

@@ -15,8 +15,9 @@ namespace det::trial::testing {
 
 // Runs `body` in `size` new processes, one per rank, and gives what each returned, in order of
 // rank. An exception of `body` becomes "error: " and its text. A single rank runs in a process,
-// too.
-std::vector<std::string> RunRanks(int size, const std::function<std::string(Communicator&)>& body);
+// too. `per_node`: ranks of one node, as Ranks tells it; 0: all.
+std::vector<std::string> RunRanks(int size, const std::function<std::string(Communicator&)>& body,
+                                  int per_node = 0);
 
 }  // namespace det::trial::testing
 

@@ -1,0 +1,154 @@
+#include "trial_api/cpp/core/nccl_communicator.h"
+
+#include <chrono>
+#include <exception>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/core/peer_watch.h"
+
+namespace det::core {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+// How long the end of a channel may take: peers may be elsewhere.
+constexpr std::chrono::seconds kLeaveTimeout(5);
+// Most sums are over within microseconds; asking for those costs a core, so not for longer.
+constexpr std::chrono::microseconds kAskEagerly(500);
+constexpr std::chrono::microseconds kPause(50);
+
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(std::unique_ptr<Communicator> host, int device, std::shared_ptr<NcclApi> api,
+                   std::shared_ptr<const PeerWatch> watch)
+      : host_(std::move(host)), device_(device), api_(std::move(api)), watch_(std::move(watch)) {
+    api_->UseDevice(device_);
+    NcclApi::Id id = {};
+    if (ranks().rank == 0) id = api_->MakeId();
+    host_->Broadcast(&id, sizeof id, 0);
+    stream_ = api_->MakeStream();
+    try {
+      comm_ = api_->Join(id, ranks().rank, ranks().size);
+      Wait("joining", [&] { return true; });
+    } catch (...) {
+      End();
+      throw;
+    }
+  }
+
+  ~NcclCommunicator() override { End(); }
+
+  const Ranks& ranks() const override { return host_->ranks(); }
+  bool on_device() const override { return true; }
+
+  void AllReduceSum(void* data, size_t count, DType dtype) override {
+    if (count == 0) return;
+    Do("all-reduce", [&] { api_->AllReduceSum(data, count, dtype, comm_, stream_); });
+  }
+  void ReduceSum(void* data, size_t count, DType dtype, int root) override {
+    if (count == 0) return;
+    Do("reduce", [&] { api_->ReduceSum(data, count, dtype, root, comm_, stream_); });
+  }
+  void Broadcast(void* data, size_t bytes, int root) override {
+    if (bytes == 0) return;
+    Do("broadcast", [&] { api_->Broadcast(data, bytes, root, comm_, stream_); });
+  }
+  std::vector<std::string> AllGather(const std::string& mine) override {
+    return host_->AllGather(mine);
+  }
+  void AllGatherBlocks(const void* mine, size_t bytes, void* all) override {
+    if (bytes == 0) return;
+    Do("all-gather", [&] { api_->AllGather(mine, bytes, all, comm_, stream_); });
+  }
+  void Barrier() override { host_->Barrier(); }
+
+  std::unique_ptr<Communicator> Duplicate(const std::string& name) override {
+    return std::make_unique<NcclCommunicator>(host_->Duplicate(name), device_, api_, watch_);
+  }
+  std::unique_ptr<Communicator> Split(const std::string& name,
+                                      const std::vector<int>& members) override {
+    return std::make_unique<NcclCommunicator>(host_->Split(name, members), device_, api_, watch_);
+  }
+
+ private:
+  template <class Start>
+  void Do(const char* operation, const Start& start) {
+    if (comm_ == nullptr) throw PeerGone(std::string(operation) + ": " + failure_);
+    api_->UseDevice(device_);
+    api_->FollowComputation(stream_);
+    start();
+    Wait(operation, [&] { return api_->Finished(stream_); });
+  }
+
+  // Until what was called last has been started, and `finished`.
+  template <class Finished>
+  void Wait(const char* operation, const Finished& finished) {
+    const Steady::time_point began = Steady::now();
+    while (true) {
+      std::string words;
+      const NcclApi::State state = api_->Check(comm_, &words);
+      if (state == NcclApi::State::kReady && finished()) return;
+      if (state != NcclApi::State::kFailed) words = watch_->gone();
+      if (!words.empty()) GiveUp(operation, words);
+      if (Steady::now() - began > kAskEagerly) std::this_thread::sleep_for(kPause);
+    }
+  }
+
+  [[noreturn]] void GiveUp(const char* operation, const std::string& words) {
+    failure_ = words;
+    api_->Abort(std::exchange(comm_, nullptr));
+    throw PeerGone(std::string(operation) + ": " + words);
+  }
+
+  // Waits neither for a peer that is gone nor long for one that is not. Nobody is left to hear of a
+  // failure.
+  void End() noexcept {
+    try {
+      api_->UseDevice(device_);
+      if (comm_ != nullptr && !Left()) api_->Abort(comm_);
+      comm_ = nullptr;
+      api_->FreeStream(stream_);
+    } catch (const std::exception&) {
+      comm_ = nullptr;
+    }
+  }
+
+  bool Left() {
+    api_->Leave(comm_);
+    const Steady::time_point end = Steady::now() + kLeaveTimeout;
+    while (Steady::now() < end && watch_->gone().empty()) {
+      std::string words;
+      const NcclApi::State state = api_->Check(comm_, &words);
+      if (state == NcclApi::State::kFailed) return false;
+      if (state == NcclApi::State::kReady) {
+        api_->Free(comm_);
+        return true;
+      }
+      std::this_thread::sleep_for(kPause);
+    }
+    return false;
+  }
+
+  const std::unique_ptr<Communicator> host_;
+  const int device_;
+  const std::shared_ptr<NcclApi> api_;
+  const std::shared_ptr<const PeerWatch> watch_;
+  NcclApi::Stream stream_ = nullptr;
+  NcclApi::Comm comm_ = nullptr;  // none when it failed
+  std::string failure_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> ConnectNccl(Communicator& host, int device,
+                                          std::shared_ptr<NcclApi> api) {
+  auto watch = std::make_shared<const PeerWatch>(host.Duplicate("watch"));
+  return std::make_unique<NcclCommunicator>(host.Duplicate("nccl"), device, std::move(api),
+                                            std::move(watch));
+}
+
+}  // namespace det::core

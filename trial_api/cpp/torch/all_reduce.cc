@@ -1,0 +1,129 @@
+#include "trial_api/cpp/torch/all_reduce.h"
+
+#include <string>
+#include <utility>
+
+#include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/core/hierarchical_communicator.h"
+#include "trial_api/cpp/torch/optimizer_state.h"
+#include "trial_api/cpp/torch/trial_context.h"
+
+namespace det::trial {
+namespace {
+
+std::string NameLeftOut(size_t parameter) { return "left_out_" + std::to_string(parameter); }
+
+GradientReducer::NamedParameters NamedParametersOf(const TrialContext& context) {
+  GradientReducer::NamedParameters parameters;
+  for (size_t i = 0; i < context.models().size(); ++i) {
+    for (const auto& item : context.models()[i]->named_parameters()) {
+      parameters.emplace_back(item.key() + " of model " + std::to_string(i), item.value());
+    }
+  }
+  return parameters;
+}
+
+int64_t GradientBytes(const GradientReducer::NamedParameters& parameters) {
+  size_t bytes = 0;
+  for (const auto& [name, parameter] : parameters) {
+    if (parameter.requires_grad()) bytes += parameter.nbytes();
+  }
+  return static_cast<int64_t>(bytes);
+}
+
+}  // namespace
+
+AllReduce::AllReduce(TrialContext& context, const Optimizations& optimizations,
+                     BucketTuner::Clock clock)
+    : context_(context), optimizations_(optimizations), clock_(std::move(clock)) {
+  if (optimizations.hierarchical_allreduce) {
+    hierarchical_ = core::MakeHierarchicalCommunicator(context.core().communicator());
+  }
+}
+
+AllReduce::~AllReduce() = default;
+
+Communicator& AllReduce::communicator() const {
+  return hierarchical_ ? *hierarchical_ : context_.core().communicator();
+}
+
+BucketLimits AllReduce::Limits() const {
+  BucketLimits limits;
+  if (tuner_) {
+    limits.other_bytes = tuner_->bytes();
+  } else if (optimizations_.bucket_bytes) {
+    limits.other_bytes = *optimizations_.bucket_bytes;
+  }
+  return limits;
+}
+
+void AllReduce::MakeReducer() {
+  const GradientReducer::NamedParameters parameters = NamedParametersOf(context_);
+  if (optimizations_.auto_tune_tensor_fusion && !tuner_) {
+    tuner_ =
+        std::make_unique<BucketTuner>(BucketTuner::Candidates(GradientBytes(parameters)), clock_);
+  }
+  if (reducer_) left_out_ = reducer_->LeftOut();
+  reducer_.reset();
+  reducer_ = std::make_unique<GradientReducer>(communicator(), parameters, Limits(),
+                                               optimizations_.gradient_compression);
+  reducer_->SetLeftOut(left_out_);
+  left_out_.clear();
+}
+
+void AllReduce::Backward(const torch::Tensor& loss, bool want_stop) {
+  if (!reducer_ || std::exchange(remake_, false)) MakeReducer();
+  const bool tried = tuner_ && !tuner_->done();
+  if (tried) tuner_->Begin();
+  reducer_->Prepare(want_stop);
+  loss.backward();
+  stop_ = reducer_->Finish() || stop_;
+  told_ = true;
+  if (tried && tuner_->End(communicator())) remake_ = true;
+}
+
+bool AllReduce::AfterBatch(int64_t, bool want_stop) {
+  if (!told_) {
+    float wish = want_stop ? 1.0F : 0.0F;
+    context_.core().communicator().AllReduceSum(&wish, 1, DType::kFloat32);
+    stop_ = wish > 0.0F;
+  }
+  told_ = false;
+  return std::exchange(stop_, false);
+}
+
+void AllReduce::Save(torch::serialize::OutputArchive& archive) const {
+  const std::vector<torch::Tensor> left_out = reducer_ ? reducer_->LeftOut() : left_out_;
+  for (size_t i = 0; i < left_out.size(); ++i) {
+    if (left_out[i].defined()) archive.write(NameLeftOut(i), left_out[i], /*is_buffer=*/true);
+  }
+}
+
+void AllReduce::Load(torch::serialize::InputArchive& archive) {
+  left_out_.clear();
+  for (const auto& [name, parameter] : NamedParametersOf(context_)) {
+    torch::Tensor part;
+    if (archive.try_read(NameLeftOut(left_out_.size()), part, /*is_buffer=*/true) &&
+        part.sizes() != parameter.sizes()) {
+      throw Error("what compression left out of parameter " + name +
+                  " has another shape in the checkpoint");
+    }
+    left_out_.push_back(part.defined() ? part.to(parameter.device()) : part);
+  }
+  if (reducer_) reducer_->SetLeftOut(std::exchange(left_out_, {}));
+}
+
+ShardedAllReduce::ShardedAllReduce(TrialContext& context, const Optimizations& optimizations,
+                                   BucketTuner::Clock clock)
+    : AllReduce(context, optimizations, std::move(clock)),
+      parts_(context, [&context](const std::vector<torch::Tensor>& parameters) {
+        return BalancedOwners(parameters, context.ranks().size);
+      }) {}
+
+void ShardedAllReduce::Step(torch::optim::Optimizer& optimizer) { parts_.Step(optimizer); }
+
+void ShardedAllReduce::AfterStep(torch::optim::Optimizer& optimizer) {
+  parts_.GiveWeights(optimizer);
+}
+
+}  // namespace det::trial

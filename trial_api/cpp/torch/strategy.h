@@ -1,0 +1,63 @@
+// How the ranks of a trial stay one net: `optimizations.strategy`; see README.md beside this.
+//
+// Between two calls of Synchronize() the ranks' weights may differ; behind it they are the same, as
+// is the state of their optimizers, so that any of them is the checkpoint.
+//
+// Owned by TrialContext, on the training thread. Every rank calls the same in the same order;
+// whatever communicates throws PeerGone when a peer is gone.
+#ifndef TRIAL_API_CPP_TORCH_STRATEGY_H_
+#define TRIAL_API_CPP_TORCH_STRATEGY_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "trial_api/cpp/torch/optimizations.h"
+#include <torch/torch.h>
+
+namespace det {
+
+class TrialContext;
+
+namespace trial {
+
+// As it is: what one rank does.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  // The backward pass behind which the optimizers step. `want_stop`: see AfterBatch().
+  virtual void Backward(const torch::Tensor& loss, bool /*want_stop*/) { loss.backward(); }
+  // From the first Backward() on: gradients lie in memory of the strategy's, and are zeroed, not
+  // dropped. No model may be wrapped any more.
+  virtual bool OwnsGradients() const { return false; }
+
+  // Whether this rank steps; its gradients are what they should be then.
+  virtual bool BeforeStep(torch::optim::Optimizer&) { return true; }
+  virtual void Step(torch::optim::Optimizer& optimizer) { optimizer.step(); }
+  // Whether this rank stepped or not.
+  virtual void AfterStep(torch::optim::Optimizer&) {}
+
+  // Behind each batch with a step. `steps`: of the optimizers, since training began. Returns
+  // whether the ranks have agreed to stop, which they do at most some batches after one of them
+  // wanted it.
+  virtual bool AfterBatch(int64_t /*steps*/, bool want_stop) { return want_stop; }
+  // Makes the ranks one net, but for its buffers: before a validation and a checkpoint.
+  virtual void Synchronize() {}
+
+  // Around the taking of a checkpoint: the chief has the whole state of the optimizers.
+  virtual void Gather() {}
+  virtual void Release() {}
+  // Behind the loading of one: each rank has the whole state.
+  virtual void Loaded() { Release(); }
+  // What this rank alone knows, among its other things in a checkpoint.
+  virtual void Save(torch::serialize::OutputArchive&) const {}
+  virtual void Load(torch::serialize::InputArchive&) {}
+};
+
+// Collective. `context` outlives it, and need not be whole yet. Throws Error.
+std::unique_ptr<Strategy> MakeStrategy(TrialContext& context, const Optimizations& optimizations);
+
+}  // namespace trial
+}  // namespace det
+
+#endif  // TRIAL_API_CPP_TORCH_STRATEGY_H_
