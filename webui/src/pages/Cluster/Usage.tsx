@@ -5,6 +5,7 @@ import { LineChart } from "@/charts/LineChart";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Meter } from "@/components/Meter/Meter";
+import { ScrollBox } from "@/components/Page/ScrollBox";
 import styles from "./Cluster.module.css";
 import { usedBy, utilisationOf, type Used } from "./usage";
 import { csvOf, SPANS, useAllocations } from "./useUsage";
@@ -79,26 +80,28 @@ function Table({ title, head, rows }: { title: string; head: string; rows: reado
   return (
     <section aria-label={title}>
       <h2>{title}</h2>
-      <table>
-        <thead>
-          <tr>
-            <th>{head}</th>
-            <th className="number">Slot-hours</th>
-            <th>Share</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ name, slotHours }) => (
-            <tr key={name}>
-              <td>{name}</td>
-              <td className="number">{formatFixed(slotHours, 2)}</td>
-              <td className={styles.share}>
-                <Meter label={`Share of ${name}`} value={slotHours} all={all} />
-              </td>
+      <ScrollBox label={title}>
+        <table>
+          <thead>
+            <tr>
+              <th>{head}</th>
+              <th className="number">Slot-hours</th>
+              <th>Share</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {rows.map(({ name, slotHours }) => (
+              <tr key={name}>
+                <td>{name}</td>
+                <td className="number">{formatFixed(slotHours, 2)}</td>
+                <td className={styles.share}>
+                  <Meter label={`Share of ${name}`} value={slotHours} all={all} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollBox>
     </section>
   );
 }

@@ -1,6 +1,7 @@
 import { Link } from "react-router";
 import { formatNumber } from "@/charts/format";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { ScrollBox } from "@/components/Page/ScrollBox";
 import { State } from "@/components/State/State";
 import { paths } from "@/paths";
 import { stepsOf } from "./ended";
@@ -25,7 +26,7 @@ export function Ended({ experimentId, unit, lengths }: Props) {
   return (
     <section aria-labelledby="ended">
       <h2 id="ended">Who came how far</h2>
-      <div className={styles.scroll} tabIndex={0} role="group" aria-label="Who came how far">
+      <ScrollBox label="Who came how far">
         <table>
           <thead>
             <tr>
@@ -66,7 +67,7 @@ export function Ended({ experimentId, unit, lengths }: Props) {
             ))}
           </tbody>
         </table>
-      </div>
+      </ScrollBox>
     </section>
   );
 }
