@@ -137,7 +137,7 @@ await inBrowser(
     await look(of, () => page.getByRole("figure").locator("canvas"));
     await look(`${of}/trials`, table("Trials"));
     await look(`${of}/hyperparameters`, () => page.getByText(/drag along an axis/));
-    await look(`${of}/search`, text("4 trials before the first rung."));
+    await look(`${of}/search`, head("Rung by rung"));
     await look(`${of}/code`, text("learns.py"));
     await look(`${of}/configuration`, text("with all defaults"));
     await look(`${of}/notes`, text("No notes yet."));

@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import { useSearchParams } from "react-router";
+import { save } from "@/charts/export";
 import { formatFixed, formatNumber } from "@/charts/format";
 import { LineChart } from "@/charts/LineChart";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
@@ -7,7 +8,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Meter } from "@/components/Meter/Meter";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import styles from "./Cluster.module.css";
-import { usedBy, utilisationOf, type Used } from "./usage";
+import { usedBy, usedCsv, utilisationOf, type Used } from "./usage";
 import { csvOf, SPANS, useAllocations } from "./useUsage";
 
 /** Who has used how much of the cluster, and how full it was. */
@@ -61,13 +62,24 @@ export function Usage() {
             height={220}
           />
           <div className={styles.columns}>
-            <Table title="By user" head="User" rows={usedBy(data.entries, "username")} />
             <Table
+              span={span.name}
+              title="By user"
+              head="User"
+              rows={usedBy(data.entries, "username")}
+            />
+            <Table
+              span={span.name}
               title="By workspace"
               head="Workspace"
               rows={usedBy(data.entries, "workspaceName")}
             />
-            <Table title="By pool" head="Pool" rows={usedBy(data.entries, "resourcePool")} />
+            <Table
+              span={span.name}
+              title="By pool"
+              head="Pool"
+              rows={usedBy(data.entries, "resourcePool")}
+            />
           </div>
         </>
       )}
@@ -75,11 +87,32 @@ export function Usage() {
   );
 }
 
-function Table({ title, head, rows }: { title: string; head: string; rows: readonly Used[] }) {
+interface TableProps {
+  title: string;
+  head: string;
+  rows: readonly Used[];
+  span: string;
+}
+
+function Table({ title, head, rows, span }: TableProps) {
   const all = rows.reduce((sum, row) => sum + row.slotHours, 0);
+  const download = () => {
+    const content = new Blob([usedCsv(head, rows)], { type: "text/csv" });
+    save(`usage ${title.toLowerCase()} ${span}.csv`, content);
+  };
   return (
     <section aria-label={title}>
-      <h2>{title}</h2>
+      <div className={styles.titled}>
+        <h2>{title}</h2>
+        <button
+          type="button"
+          className="plain"
+          aria-label={`CSV ${title.toLowerCase()}`}
+          onClick={download}
+        >
+          CSV
+        </button>
+      </div>
       <ScrollBox label={title}>
         <table>
           <thead>
