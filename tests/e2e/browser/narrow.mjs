@@ -135,6 +135,7 @@ await inBrowser(
 
     const of = `/experiments/${experiment}`;
     await look(of, () => page.getByRole("figure").locator("canvas"));
+    for (const what of ["edit", "move"]) await look(`${of}?do=${what}`, dialog);
     await look(`${of}/trials`, table("Trials"));
     await look(`${of}/hyperparameters`, () => page.getByText(/drag along an axis/));
     await look(`${of}/search`, head("Rung by rung"));
