@@ -101,6 +101,40 @@ TEST_F(HooksRoadTest, AWorkspaceHasALimitedNumberOfPatterns) {
   EXPECT_TRUE(many("of all", 0, 100).ok());
 }
 
+TEST_F(HooksRoadTest, TriggersAreChangedAndThoseThatStayKeepTheirIds) {
+  int id = 0;
+  ASSERT_TRUE(Make(OnState("http://127.0.0.1:1/", {"ERROR", "COMPLETED"}), &id).ok());
+  const auto triggers = [&] {
+    api::GetWebhookRequest request;
+    request.set_id(id);
+    api::GetWebhookResponse response;
+    EXPECT_TRUE(Call(&Stub::GetWebhook, request, &response).ok());
+    return response.webhook().triggers();
+  };
+  const auto patch = [&](const api::Webhook& wanted) {
+    api::PatchWebhookRequest request;
+    request.set_id(id);
+    *request.mutable_webhook()->mutable_triggers() = wanted.triggers();
+    api::PatchWebhookResponse response;
+    return Call(&Stub::PatchWebhook, request, &response);
+  };
+  const auto before = triggers();
+  api::Webhook wanted = OnState("", {"COMPLETED"});
+  Add(api::TRIGGER_TYPE_TASK_LOG, "regex", "oops", &wanted);
+  ASSERT_TRUE(patch(wanted).ok());
+  const auto after = triggers();
+  ASSERT_EQ(after.size(), 2);
+  EXPECT_EQ(after[0].id(), before[1].id());
+  EXPECT_EQ(after[1].trigger_type(), api::TRIGGER_TYPE_TASK_LOG);
+
+  api::Webhook bad;
+  Add(api::TRIGGER_TYPE_TASK_LOG, "regex", "(", &bad);
+  EXPECT_EQ(patch(bad).error_code(), INVALID_ARGUMENT);
+  for (int i = 0; i < 100; ++i) Add(api::TRIGGER_TYPE_TASK_LOG, "regex", "oops", &wanted);
+  EXPECT_NE(patch(wanted).error_code(), OK);
+  EXPECT_EQ(triggers().size(), 2) << "what was refused is half done";
+}
+
 TEST_F(HooksRoadTest, AChangeOfStateArrivesSigned) {
   webhooks::Receiver receiver;
   ASSERT_TRUE(Make(OnState(receiver.url(), {"STATE_ACTIVE", "CANCELED", "ERROR"})).ok());

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/webhook.pb.h"
+#include "google/protobuf/repeated_ptr_field.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/service.h"
@@ -95,12 +96,13 @@ absl::Status CheckName(const std::string& name) {
       absl::StrCat("name: expected 1 to ", kNameLimit, " bytes, found ", name.size()));
 }
 
-absl::Status ReadTriggers(const api::Webhook& given, store::WebhookRecord* wanted) {
-  if (given.triggers().empty() || given.triggers_size() > kMostTriggers) {
+absl::Status ReadTriggers(const google::protobuf::RepeatedPtrField<api::Trigger>& given,
+                          store::WebhookRecord* wanted) {
+  if (given.empty() || given.size() > kMostTriggers) {
     return absl::InvalidArgumentError(
-        absl::StrCat("triggers: expected 1 to ", kMostTriggers, ", found ", given.triggers_size()));
+        absl::StrCat("triggers: expected 1 to ", kMostTriggers, ", found ", given.size()));
   }
-  for (const api::Trigger& each : given.triggers()) {
+  for (const api::Trigger& each : given) {
     const auto type = FromProto(each.trigger_type());
     if (!type) {
       return absl::InvalidArgumentError(
@@ -131,7 +133,7 @@ absl::StatusOr<store::WebhookRecord> FromProto(const api::Webhook& given) {
   }
   if (given.webhook_type() == api::WEBHOOK_TYPE_SLACK) wanted.type = store::WebhookType::kSlack;
   if (given.mode() == api::WEBHOOK_MODE_SPECIFIC) wanted.mode = store::WebhookMode::kSpecific;
-  DET_RETURN_IF_ERROR(ReadTriggers(given, &wanted));
+  DET_RETURN_IF_ERROR(ReadTriggers(given.triggers(), &wanted));
   return wanted;
 }
 
@@ -259,7 +261,28 @@ class WebhookService final : public Service {
  private:
   store::Webhooks& hooks() { return edge_.store->webhooks(); }
 
-  // Every line of a log is held against all patterns of its workspace.
+  // The triggers that a webhook is to have; those that it has already have their ids.
+  absl::StatusOr<std::vector<store::TriggerRecord>> ReadNewTriggers(
+      const api::PatchWebhook& given, const store::WebhookRecord& now) {
+    store::WebhookRecord wanted;
+    DET_RETURN_IF_ERROR(ReadTriggers(given.triggers(), &wanted));
+    wanted.id = now.id;
+    wanted.workspace = now.workspace;
+    DET_RETURN_IF_ERROR(CheckPatterns(wanted));
+    std::vector<store::TriggerRecord> had = now.triggers;
+    for (store::TriggerRecord& each : wanted.triggers) {
+      const auto same = std::find_if(had.begin(), had.end(), [&](const auto& other) {
+        return other.type == each.type && other.condition == each.condition;
+      });
+      if (same == had.end()) continue;
+      each.id = same->id;
+      had.erase(same);
+    }
+    return std::move(wanted.triggers);
+  }
+
+  // Every line of a log is held against all patterns of its workspace. With `wanted` in place of
+  // the webhook of its id, if it has one.
   absl::Status CheckPatterns(const store::WebhookRecord& wanted) {
     const auto patterns = [](const store::WebhookRecord& webhook) {
       return std::count_if(webhook.triggers.begin(), webhook.triggers.end(), [](const auto& each) {
@@ -270,7 +293,7 @@ class WebhookService final : public Service {
     DET_ASSIGN_OR_RETURN(const auto all, hooks().ListWebhooks());
     int64_t sum = patterns(wanted);
     for (const store::WebhookRecord& each : all) {
-      if (each.workspace == wanted.workspace) sum += patterns(each);
+      if (each.workspace == wanted.workspace && each.id != wanted.id) sum += patterns(each);
     }
     if (sum <= kMostPatterns) return absl::OkStatus();
     return absl::FailedPreconditionError(
@@ -288,14 +311,17 @@ class WebhookService final : public Service {
   }
 
   absl::Status Patch(const api::PatchWebhookRequest& request, const auth::Principal& principal) {
-    DET_RETURN_IF_ERROR(ReadToChange(request.id(), principal).status());
+    DET_ASSIGN_OR_RETURN(const store::WebhookRecord now, ReadToChange(request.id(), principal));
     store::WebhookPatch patch;
+    if (!request.webhook().triggers().empty()) {
+      DET_ASSIGN_OR_RETURN(patch.triggers, ReadNewTriggers(request.webhook(), now));
+    }
     if (request.webhook().has_name()) {
       DET_RETURN_IF_ERROR(CheckName(request.webhook().name()));
       patch.name = request.webhook().name();
     }
     // Older clients cannot leave it out.
-    if (!request.webhook().url().empty() || !patch.name) {
+    if (!request.webhook().url().empty() || (!patch.name && !patch.triggers)) {
       DET_RETURN_IF_ERROR(webhooks::CheckUrl(request.webhook().url()));
       patch.url = request.webhook().url();
     }

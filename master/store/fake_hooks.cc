@@ -111,6 +111,18 @@ absl::StatusOr<WebhookRecord> FakeWebhooks::ChangeWebhook(int32_t id, const Webh
   if (patch.name && IsTaken(row.workspace, *patch.name, id)) return WebhookExists(*patch.name);
   if (patch.name) row.name = *patch.name;
   if (patch.url) row.url = *patch.url;
+  if (patch.triggers) {
+    std::erase_if(row.triggers, [&](const TriggerRecord& had) {
+      return std::none_of(patch.triggers->begin(), patch.triggers->end(),
+                          [&](const TriggerRecord& kept) { return kept.id == had.id; });
+    });
+    for (const TriggerRecord& each : *patch.triggers) {
+      if (each.id != 0) continue;
+      TriggerRecord& added = row.triggers.emplace_back(each);
+      added.id = ++db_.hooks.last_trigger;
+      added.condition = Canonical(each.condition);
+    }
+  }
   return row;
 }
 

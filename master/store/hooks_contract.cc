@@ -71,6 +71,18 @@ TEST_P(StoreContractTest, WebhooksAreKept) {
       webhooks.ChangeWebhook(made->id, {.name = "other", .url = {}}).status()));
   EXPECT_TRUE(absl::IsNotFound(webhooks.ChangeWebhook(99, {}).status()));
   EXPECT_EQ(*webhooks.GetWebhook(made->id), wanted);
+
+  // The second one stays and keeps its id, the first one goes, another one comes.
+  WebhookPatch patch;
+  patch.triggers = {wanted.triggers[1], {.id = 0, .type = WebhookTrigger::kCustom}};
+  const auto changed = webhooks.ChangeWebhook(made->id, patch);
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  ASSERT_THAT(changed->triggers, SizeIs(2));
+  EXPECT_EQ(changed->triggers[0], wanted.triggers[1]);
+  EXPECT_EQ(changed->triggers[1].type, WebhookTrigger::kCustom);
+  EXPECT_GT(changed->triggers[1].id, changed->triggers[0].id);
+  EXPECT_EQ(*webhooks.GetWebhook(made->id), *changed);
+  EXPECT_EQ(*webhooks.GetWebhook(global->id), *global) << "another webhook's triggers went, too";
   EXPECT_TRUE(webhooks.DeleteWebhook(made->id).ok());
   EXPECT_TRUE(absl::IsNotFound(webhooks.DeleteWebhook(made->id)));
   EXPECT_TRUE(absl::IsNotFound(webhooks.GetWebhook(made->id).status()));

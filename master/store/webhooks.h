@@ -41,6 +41,8 @@ struct WebhookRecord {
 struct WebhookPatch {
   std::optional<std::string> name;
   std::optional<std::string> url;  // also of what is not delivered yet
+  // Those with an id stay as they are, and remember whom they told; those without are new; others go.
+  std::optional<std::vector<TriggerRecord>> triggers;
 };
 
 // Something that a webhook is told.

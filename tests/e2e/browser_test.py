@@ -103,6 +103,24 @@ class BrowserTest(harness.ClusterTestCase):
         [checkpoint] = self.home.json("checkpoint", "list", made)["checkpoints"]
         self.run_script("spaces.mjs", CHECKPOINT=checkpoint["uuid"])
 
+    def test_narrow(self):
+        saves = harness.job(name="saves", entrypoint=["python3", "saves.py"])
+        saved = self.home.create(saves, self.home.context({"saves.py": SAVES}))
+        self.home.finish(saved)
+        [checkpoint] = self.home.json("checkpoint", "list", saved)["checkpoints"]
+        context = self.home.context({"learns.py": LEARNS})
+        searcher = {"name": "adaptive_asha", "metric": "loss", "max_trials": 4,
+                    "max_length": {"batches": 5000}}
+        learns = harness.job(name="learns-" + "long-" * 12, entrypoint=["python3", "learns.py"],
+                             searcher=searcher, preemption_timeout=1,
+                             hyperparameters={"x": {"type": "double", "minval": 0, "maxval": 1}})
+        made = self.home.create(learns, context)
+        try:
+            self.home.first_trial(made)
+            self.run_script("narrow.mjs", EXPERIMENT=str(made), CHECKPOINT=checkpoint["uuid"])
+        finally:
+            self.home.det("experiment", "kill", made, code=None)
+
 
 if __name__ == "__main__":
     harness.main()

@@ -1,8 +1,11 @@
 #include "master/store/postgres/sql_hooks.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "master/model/names.h"
 #include "master/store/postgres/hook_rows.h"
@@ -117,6 +120,32 @@ absl::StatusOr<std::vector<WebhookRecord>> ReadWebhooks(Connection& connection,
   return all;
 }
 
+absl::Status AddTriggers(Connection& connection, int32_t id,
+                         const std::vector<TriggerRecord>& triggers) {
+  for (const TriggerRecord& trigger : triggers) {
+    if (trigger.id != 0) continue;
+    DET_RETURN_IF_ERROR(
+        connection
+            .Exec("INSERT INTO webhook_triggers (webhook, type, condition) VALUES ($1, $2, $3)",
+                  MakeParams(id, std::string(ToString(trigger.type)), trigger.condition))
+            .status());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReplaceTriggers(Connection& connection, int32_t id,
+                             const std::vector<TriggerRecord>& triggers) {
+  const std::string kept = absl::StrJoin(
+      triggers, ",",
+      [](std::string* out, const TriggerRecord& trigger) { absl::StrAppend(out, trigger.id); });
+  DET_RETURN_IF_ERROR(connection
+                          .Exec("DELETE FROM webhook_triggers WHERE webhook = $1 AND "
+                                "id <> ALL (string_to_array($2, ',')::int[])",
+                                MakeParams(id, kept))
+                          .status());
+  return AddTriggers(connection, id, triggers);
+}
+
 absl::StatusOr<WebhookRecord> ReadWebhook(Connection& connection, int32_t id) {
   DET_ASSIGN_OR_RETURN(std::vector<WebhookRecord> found, ReadWebhooks(connection, id));
   if (found.empty()) return NoSuchWebhook(id);
@@ -143,13 +172,9 @@ absl::StatusOr<WebhookRecord> SqlWebhooks::AddWebhook(const WebhookRecord& webho
                                          std::string(model::TextOf(kModes, webhook.mode)))));
     if (added.rows() == 0) return WebhookExists(webhook.name);
     const auto id = static_cast<int32_t>(added.Int(0, 0));
-    for (const TriggerRecord& trigger : webhook.triggers) {
-      DET_RETURN_IF_ERROR(
-          connection
-              .Exec("INSERT INTO webhook_triggers (webhook, type, condition) VALUES ($1, $2, $3)",
-                    MakeParams(id, std::string(ToString(trigger.type)), trigger.condition))
-              .status());
-    }
+    std::vector<TriggerRecord> triggers = webhook.triggers;
+    for (TriggerRecord& trigger : triggers) trigger.id = 0;
+    DET_RETURN_IF_ERROR(AddTriggers(connection, id, triggers));
     return ReadWebhook(connection, id);
   });
 }
@@ -160,6 +185,9 @@ absl::StatusOr<WebhookRecord> SqlWebhooks::ChangeWebhook(int32_t id, const Webho
         connection.Exec(kChange, MakeParams(id, patch.name, patch.url));
     if (!changed.ok() && connection.sqlstate() == kTaken) return WebhookExists(*patch.name);
     DET_RETURN_IF_ERROR(changed.status());
+    if (patch.triggers && changed->rows() > 0) {
+      DET_RETURN_IF_ERROR(ReplaceTriggers(connection, id, *patch.triggers));
+    }
     return ReadWebhook(connection, id);
   });
 }

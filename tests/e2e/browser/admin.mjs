@@ -4,7 +4,7 @@ import { inBrowser, inspect, signIn, url } from "./browser.mjs";
 import { handsOn } from "./hands.mjs";
 
 await inBrowser(async (page, watch) => {
-  const { button, ask, agree, expectAudited } = handsOn(page);
+  const { button, ask, send, agree, expectAudited } = handsOn(page);
   await page.goto(url);
   await signIn(page, "admin", process.env.PASSWORD);
   await page.getByRole("link", { name: "Admin" }).click();
@@ -59,6 +59,14 @@ await inBrowser(async (page, watch) => {
   };
   await ask("New webhook", "webhook-new", hook, "Create");
   await page.getByText("validation accuracy > 0.95").waitFor();
+  await button("Edit").click();
+  await button("Add trigger").click();
+  const second = page.getByRole("group", { name: "Trigger 2" });
+  await second.getByLabel("Told when").selectOption("a line of a log matches");
+  await second.getByLabel("Regular expression").fill("out of memory");
+  await inspect(page, "webhook-edit");
+  await send("Save");
+  await page.getByText("a log line matches out of memory").waitFor();
   await button("Test").click(); // it leads into the cluster's own network
   const refusal = page.getByRole("alert");
   await refusal.waitFor();

@@ -38,6 +38,14 @@ await inBrowser(async (page, watch) => {
   await page.getByRole("button", { name: "Kill" }).click();
   await page.getByText(/Canceled$/).waitFor(); // the state; the log's own line is in capitals
 
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
+  await page.getByLabel("Description").fill("What was learned");
+  await page.getByLabel("Labels").fill("a, b");
+  await page.getByRole("button", { name: "Save" }).click();
+  await parts.getByRole("link", { name: "Overview" }).click();
+  await page.getByText("What was learned").waitFor();
+  await page.getByText("a, b").waitFor();
+
   watch.expected.push(/400/); // what is typed is checked, also when it is wrong
   await page.getByRole("link", { name: "Fork" }).click();
   const editor = page.getByLabel("Configuration, in YAML");

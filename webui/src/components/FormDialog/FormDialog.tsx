@@ -12,13 +12,15 @@ interface Props {
   fields: Field[];
   /** Above the fields. */
   children?: ReactNode;
+  /** Below the fields: what is asked for and is no single field; its values are the caller's. */
+  more?: ReactNode;
   /** Sends it; what it throws is shown, and the dialog stays. A text that it gives is the address to go to. */
   onSubmit: (values: Values) => Promise<unknown>;
   onClose: () => void;
 }
 
 /** Asks for a few things and sends them. It is open as long as it is shown. */
-export function FormDialog({ title, verb, fields, children, onSubmit, onClose }: Props) {
+export function FormDialog({ title, verb, fields, children, more, onSubmit, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   const [values, setValues] = useState<Values>(() =>
@@ -55,6 +57,7 @@ export function FormDialog({ title, verb, fields, children, onSubmit, onClose }:
               onChange={(value) => setValues((now) => ({ ...now, [field.name]: value }))}
             />
           ))}
+        {more}
         {send.error && <ErrorPanel error={send.error} />}
         <div className={styles.buttons}>
           <button type="button" onClick={onClose}>

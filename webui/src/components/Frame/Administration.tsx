@@ -1,5 +1,6 @@
 import { NavLink, Outlet, useOutletContext } from "react-router";
 import tabs from "../Tabs/Tabs.module.css";
+import { useInSight } from "../Tabs/useInSight";
 import styles from "./Frame.module.css";
 import { adminPlaces } from "./places";
 import { usePlaces } from "./usePlaces";
@@ -8,9 +9,10 @@ import { usePlaces } from "./usePlaces";
 export function Administration() {
   const allowed = usePlaces();
   const context = useOutletContext();
+  const row = useInSight<HTMLElement>();
   return (
     <div className={styles.administration}>
-      <nav className={tabs.tabs} aria-label="Administration">
+      <nav ref={row} className={tabs.tabs} aria-label="Administration">
         {adminPlaces
           .filter((place) => allowed.includes(place))
           .map(({ to, label }) => (

@@ -1,5 +1,6 @@
 import { NavLink } from "react-router";
 import styles from "./Tabs.module.css";
+import { useInSight } from "./useInSight";
 
 export interface Tab {
   /** In the address; the first tab's is empty. */
@@ -18,8 +19,9 @@ export function Tabs({
   tabs: Tab[];
   to: (name: string) => string;
 }) {
+  const row = useInSight<HTMLElement>();
   return (
-    <nav className={styles.tabs} aria-label={label}>
+    <nav ref={row} className={styles.tabs} aria-label={label}>
       {tabs.map((tab) => (
         <NavLink key={tab.name} to={to(tab.name)} end>
           {tab.label}

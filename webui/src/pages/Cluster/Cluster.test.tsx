@@ -5,6 +5,7 @@ import { MemoryRouter } from "react-router";
 import { expect, test, vi } from "vitest";
 import machines from "@goldens/agents.json";
 import explanation from "@goldens/explanation.json";
+import permissions from "@goldens/permissions.json";
 import queue from "@goldens/queue.json";
 import type { Job, Message } from "@/api/types";
 import { like } from "@/testing/goldens";
@@ -12,7 +13,7 @@ import { Agents } from "./Agents";
 import { sharesOf } from "./holders";
 import { moveBy, moveTo } from "./order";
 import { Queue } from "./Queue";
-import { usedBy, utilisationOf } from "./usage";
+import { usedBy, usedCsv, utilisationOf } from "./usage";
 
 const [machine] = machines.answer.agents;
 const busy = machine?.slots[0];
@@ -32,11 +33,29 @@ const job = (id: string, more: Job = {}) =>
   });
 const jobs = new Map([["7", job("7", { name: "bert" })]]);
 
-function show(page: React.ReactNode, at = "/", answer: () => object = () => ({})) {
+const [clusterAdmin] = permissions.answer.roles;
+const [anywhere] = permissions.answer.assignments;
+
+/** To someone who may everything, or has a role in these workspaces alone. */
+function show(
+  page: React.ReactNode,
+  at = "/",
+  answer: () => object = () => ({}),
+  workspaces?: number[],
+) {
+  const summary = {
+    roles: [like<Message["Role"]>(clusterAdmin, { roleId: 1, name: "ClusterAdmin" })],
+    assignments: [
+      like<Message["RoleAssignmentSummary"]>(anywhere, {
+        ...{ roleId: 1, scopeCluster: !workspaces, scopeWorkspaceIds: workspaces ?? [] },
+      }),
+    ],
+  };
   const sent: string[] = [];
   vi.stubGlobal(
     "fetch",
     vi.fn(async (request: Request) => {
+      if (request.url.endsWith("/permissions/summary")) return Response.json(summary);
       sent.push(`${new URL(request.url).pathname} ${await request.text()}`.trim());
       return Response.json(answer());
     }),
@@ -110,6 +129,31 @@ test("who waits says for what", () => {
   expect(screen.getByText("Queued")).toBeVisible();
 });
 
+/** What the caller may is known. */
+const mayMove = () =>
+  vi.waitFor(() =>
+    expect(screen.getByRole("button", { name: /^Move 2/ })).toHaveAttribute(
+      "aria-disabled",
+      "false",
+    ),
+  );
+
+test("others' jobs are moved by an Editor of their workspace, also without a mouse or keys", async () => {
+  const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
+  const mine = job("2", { username: "bob", userId: 9, workspaceId: 7, workspace: "vision" });
+  const theirs = job("1", { workspaceId: 8, workspace: "speech" });
+  const sent = show(<Queue jobs={[theirs, mine]} pools={pools} />, "/", undefined, [7]);
+  await mayMove();
+  const refused = screen.getByRole("button", { name: "Down 1 n1" });
+  expect(refused).toHaveAttribute("title", expect.stringMatching(/Editor in workspace speech/));
+  await userEvent.click(refused);
+  await userEvent.click(screen.getByRole("button", { name: "Down 2 n2" }));
+  expect(sent).toEqual([]);
+  await userEvent.click(screen.getByRole("button", { name: "Up 2 n2" }));
+  expect(await screen.findByText("2 n2 has another place now.")).toBeInTheDocument();
+  expect(sent).toEqual(['/api/v1/job-queues {"updates":[{"jobId":"exp-2","aheadOf":"exp-1"}]}']);
+});
+
 test("a job changes places with those of its pool and priority alone", () => {
   const list = [job("1"), job("2", { priority: 50 }), job("3"), job("4")];
   expect(moveTo(list, "exp-4", "exp-1")).toEqual({ jobId: "exp-4", aheadOf: "exp-1" });
@@ -124,6 +168,7 @@ test("the queue is put in another order by mouse and by keyboard, where its poli
   const list = [job("1"), job("2"), job("3", { resourcePool: "fair" })];
   const sent = show(<Queue jobs={list} pools={pools} />);
   expect(screen.getAllByRole("button", { name: /^Move/ })).toHaveLength(2);
+  await mayMove();
   screen.getByRole("button", { name: /^Move 2/ }).focus();
   await userEvent.keyboard("{ArrowUp}");
   await vi.waitFor(() =>
@@ -148,6 +193,7 @@ test("a move also asks again why the one that is looked at waits", async () => {
   }));
   expect(await screen.findByText(/is behind 1/)).toBeVisible();
   reason = "waits for 7";
+  await mayMove();
   screen.getByRole("button", { name: /^Move 2/ }).focus();
   await userEvent.keyboard("{ArrowUp}");
   expect(await screen.findByText(/waits for 7/)).toBeVisible();
@@ -168,6 +214,11 @@ test("usage is summed, and drawn as steps", () => {
   const [series] = utilisationOf(entries, 0, 60 * 60_000, 60_000);
   expect(series?.x).toEqual([-60, -60, -60, -40, -40, -30, -30, 0]);
   expect(series?.y).toEqual([0, 0, 2, 2, 6, 6, 4, 4]);
+});
+
+test("usage is a file, too, in which no name is a formula", () => {
+  const file = usedCsv("User", [{ name: "=ann, of vision", slotHours: 1.5 }]);
+  expect(file).toBe('User,Slot-hours\r\n"\'=ann, of vision",1.5\r\n');
 });
 
 test("an empty cluster says what to do", () => {

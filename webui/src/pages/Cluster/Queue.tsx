@@ -2,46 +2,15 @@ import { Fragment, useEffect, useRef, useState } from "react";
 import { Link, useSearchParams } from "react-router";
 import type { Job, Message } from "@/api/types";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { useRoles } from "@/api/useRoles";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
 import styles from "./Cluster.module.css";
 import { Explanation } from "./Explanation";
+import { Mover } from "./Mover";
 import { arePeers, hasOrder, moveBy, moveTo, type Move } from "./order";
 import { useMove } from "./useCluster";
-
-interface HandleProps {
-  job: Job;
-  onMove: (by: -1 | 1) => void;
-  onDrag: () => void;
-}
-
-/** Drags the row; by keyboard, the arrow keys move it. */
-function Handle({ job, onMove, onDrag }: HandleProps) {
-  return (
-    <button
-      type="button"
-      id={`move-${job.jobId ?? ""}`}
-      className={`plain ${styles.handle}`}
-      draggable
-      aria-label={`Move ${job.entityId ?? ""} ${job.name ?? ""}: arrow keys up and down`}
-      title="Drag, or press the arrow keys"
-      onDragStart={(event) => {
-        event.dataTransfer.effectAllowed = "move";
-        event.dataTransfer.setData("text/plain", job.jobId ?? "");
-        onDrag();
-      }}
-      onKeyDown={(event) => {
-        const by = event.key === "ArrowUp" ? -1 : event.key === "ArrowDown" ? 1 : undefined;
-        if (by === undefined) return;
-        event.preventDefault();
-        onMove(by);
-      }}
-    >
-      ⠿
-    </button>
-  );
-}
 
 interface RowProps {
   job: Job;
@@ -96,6 +65,8 @@ export function Queue({ jobs, pools }: Props) {
   const [dragged, setDragged] = useState<Job>();
   const moved = useRef<string>(undefined);
   const { mutate, error } = useMove();
+  const { may } = useRoles();
+  const [said, setSaid] = useState("");
   const order = jobs.map((job) => job.jobId).join();
   useEffect(() => {
     // A row that was moved down is put into the page anew, which would lose the keyboard.
@@ -110,7 +81,10 @@ export function Queue({ jobs, pools }: Props) {
   }
   const send = (move: Move | undefined) => {
     moved.current = move?.jobId;
-    if (move) mutate(move);
+    setSaid("");
+    if (!move) return;
+    const { entityId = "", name = "" } = jobs.find(({ jobId }) => jobId === move.jobId) ?? {};
+    mutate(move, { onSuccess: () => setSaid(`${entityId} ${name} has another place now.`) });
   };
   const toggle = (id: string) => {
     const next = new URLSearchParams(params);
@@ -124,6 +98,9 @@ export function Queue({ jobs, pools }: Props) {
   return (
     <div className={styles.scroll} tabIndex={0} role="group" aria-label="Queue">
       {error && <p role="alert">{error.message}</p>}
+      <p role="status" className="visually-hidden">
+        {said}
+      </p>
       <table>
         <thead>
           <tr>
@@ -166,8 +143,14 @@ export function Queue({ jobs, pools }: Props) {
                     onOpen={() => toggle(id)}
                     handle={
                       canMove(job) && (
-                        <Handle
+                        <Mover
                           job={job}
+                          refused={
+                            !may("Editor", job.workspaceId) &&
+                            `Needs the role Editor in workspace ${job.workspace ?? ""}; ask one of its administrators`
+                          }
+                          isFirst={!moveBy(jobs, id, -1)}
+                          isLast={!moveBy(jobs, id, 1)}
                           onMove={(by) => send(moveBy(jobs, id, by))}
                           onDrag={() => setDragged(job)}
                         />

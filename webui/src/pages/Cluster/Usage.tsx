@@ -1,12 +1,14 @@
 import { useMemo } from "react";
 import { useSearchParams } from "react-router";
+import { save } from "@/charts/export";
 import { formatFixed, formatNumber } from "@/charts/format";
 import { LineChart } from "@/charts/LineChart";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Meter } from "@/components/Meter/Meter";
+import { ScrollBox } from "@/components/Page/ScrollBox";
 import styles from "./Cluster.module.css";
-import { usedBy, utilisationOf, type Used } from "./usage";
+import { usedBy, usedCsv, utilisationOf, type Used } from "./usage";
 import { csvOf, SPANS, useAllocations } from "./useUsage";
 
 /** Who has used how much of the cluster, and how full it was. */
@@ -60,13 +62,24 @@ export function Usage() {
             height={220}
           />
           <div className={styles.columns}>
-            <Table title="By user" head="User" rows={usedBy(data.entries, "username")} />
             <Table
+              span={span.name}
+              title="By user"
+              head="User"
+              rows={usedBy(data.entries, "username")}
+            />
+            <Table
+              span={span.name}
               title="By workspace"
               head="Workspace"
               rows={usedBy(data.entries, "workspaceName")}
             />
-            <Table title="By pool" head="Pool" rows={usedBy(data.entries, "resourcePool")} />
+            <Table
+              span={span.name}
+              title="By pool"
+              head="Pool"
+              rows={usedBy(data.entries, "resourcePool")}
+            />
           </div>
         </>
       )}
@@ -74,31 +87,54 @@ export function Usage() {
   );
 }
 
-function Table({ title, head, rows }: { title: string; head: string; rows: readonly Used[] }) {
+interface TableProps {
+  title: string;
+  head: string;
+  rows: readonly Used[];
+  span: string;
+}
+
+function Table({ title, head, rows, span }: TableProps) {
   const all = rows.reduce((sum, row) => sum + row.slotHours, 0);
+  const download = () => {
+    const content = new Blob([usedCsv(head, rows)], { type: "text/csv" });
+    save(`usage ${title.toLowerCase()} ${span}.csv`, content);
+  };
   return (
     <section aria-label={title}>
-      <h2>{title}</h2>
-      <table>
-        <thead>
-          <tr>
-            <th>{head}</th>
-            <th className="number">Slot-hours</th>
-            <th>Share</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ name, slotHours }) => (
-            <tr key={name}>
-              <td>{name}</td>
-              <td className="number">{formatFixed(slotHours, 2)}</td>
-              <td className={styles.share}>
-                <Meter label={`Share of ${name}`} value={slotHours} all={all} />
-              </td>
+      <div className={styles.titled}>
+        <h2>{title}</h2>
+        <button
+          type="button"
+          className="plain"
+          aria-label={`CSV ${title.toLowerCase()}`}
+          onClick={download}
+        >
+          CSV
+        </button>
+      </div>
+      <ScrollBox label={title}>
+        <table>
+          <thead>
+            <tr>
+              <th>{head}</th>
+              <th className="number">Slot-hours</th>
+              <th>Share</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {rows.map(({ name, slotHours }) => (
+              <tr key={name}>
+                <td>{name}</td>
+                <td className="number">{formatFixed(slotHours, 2)}</td>
+                <td className={styles.share}>
+                  <Meter label={`Share of ${name}`} value={slotHours} all={all} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollBox>
     </section>
   );
 }

@@ -1,4 +1,5 @@
 import type { Message } from "@/api/types";
+import { csvOf } from "@/charts/export";
 import type { Series } from "@/charts/series";
 
 type Entry = Message["ResourceAllocationRawEntry"];
@@ -23,6 +24,12 @@ export function usedBy(
   return [...hours]
     .map(([name, slotHours]) => ({ name, slotHours }))
     .sort((a, b) => b.slotHours - a.slotHours);
+}
+
+/** What a table of usage shows, as CSV. */
+export function usedCsv(head: string, rows: readonly Used[]): string {
+  const lines = rows.map(({ name, slotHours }) => [name, Number(slotHours.toFixed(4))] as const);
+  return csvOf([[head, "Slot-hours"], ...lines]);
 }
 
 /**

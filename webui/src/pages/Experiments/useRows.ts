@@ -1,13 +1,13 @@
-import { useCallback, useEffect } from "react";
+import { useCallback, useEffect, useRef } from "react";
 import {
   queryOptions,
   skipToken,
   useQueries,
   useQuery,
-  useQueryClient,
   type QueryFunctionContext,
 } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
+import { pagesNear, type Direction } from "./pagesNear";
 import type { Kind, Row } from "./rows";
 
 /** A search as the API takes it. */
@@ -82,15 +82,15 @@ function readPage(search: Search, needsRuns: boolean, page: number, signal: Abor
 }
 
 /**
- * A window of a search's rows. Pages are fetched as they come near to what is shown, so that who
- * scrolls finds them there, and forgotten soon after.
+ * A window of a search's rows. Pages are read before they are shown, more of them in the direction in
+ * which one scrolls; one that is left behind while it is still read is given up. Until a page is there, the
+ * row that stood in its place last is shown: what was read of it before, or before it was sorted otherwise.
  *
  * @param search without it there are no rows.
  * @param needsRuns also reads the best runs of experiments: their metrics and metadata are columns.
  */
 export function useRows(search: Search | undefined, needsRuns: boolean, from: number, to: number) {
   const { kind, projectId } = search ?? {};
-  const client = useQueryClient();
   const optionsOf = useCallback(
     (page: number) =>
       queryOptions<Page>({
@@ -111,20 +111,47 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
       query?.queryKey[2] === kind && query?.queryKey[3] === projectId ? last : undefined,
   });
   const total = first.data?.total ?? 0;
-  const pages: number[] = [];
-  const foremost = Math.floor(Math.max(0, from) / PAGE);
-  const last = Math.floor(Math.max(0, Math.min(to, total) - 1) / PAGE);
-  for (let page = foremost; page <= last; page++) if (page > 0) pages.push(page);
+  const pages = pagesNear(from, to, total, PAGE, useDirection(from)).filter((page) => page > 0);
+  // Who is observed no longer is aborted: that is how requests for what was scrolled past end.
   const others = useQueries({ queries: pages.map(optionsOf) });
+  const known = useKnown(`${kind ?? ""} ${projectId ?? ""}`);
   useEffect(() => {
-    for (const page of [last + 1, foremost - 1])
-      if (page > 0 && page * PAGE < total) client.query(optionsOf(page)).catch(() => undefined);
-  }, [client, optionsOf, foremost, last, total]);
+    others.forEach(({ data }, i) => data && known.keep(pages[i] ?? 0, data.rows));
+  });
   const rowAt = (index: number): Row | undefined => {
     const page = Math.floor(index / PAGE);
-    const data = page === 0 ? first.data : others[pages.indexOf(page)]?.data;
-    return data?.rows[index % PAGE];
+    if (page === 0) return first.data?.rows[index % PAGE];
+    const rows = others[pages.indexOf(page)]?.data?.rows ?? known.of(page);
+    return index < total ? rows?.[index % PAGE] : undefined;
   };
   const error = first.error ?? others.find((each) => each.error)?.error ?? null;
   return { total, rowAt, error, isLoading: first.isLoading, refetch: () => void first.refetch() };
+}
+
+function useDirection(from: number): Direction {
+  const last = useRef<{ from: number; direction: Direction }>({ from, direction: "none" });
+  const before = last.current.from;
+  if (from !== before) last.current = { from, direction: from < before ? "up" : "down" };
+  return last.current.direction;
+}
+
+// Pages of 100 rows that are kept as they were last, some megabytes.
+const KEPT = 50;
+
+/** The rows of pages as they were last, those of one `listing` alone. */
+function useKnown(listing: string) {
+  const known = useRef({ listing, pages: new Map<number, Row[]>() });
+  if (known.current.listing !== listing) known.current = { listing, pages: new Map() };
+  const { pages } = known.current;
+  return {
+    of: (page: number) => pages.get(page),
+    keep: (page: number, rows: Row[]) => {
+      pages.delete(page);
+      pages.set(page, rows);
+      for (const oldest of pages.keys()) {
+        if (pages.size <= KEPT) break;
+        pages.delete(oldest);
+      }
+    },
+  };
 }

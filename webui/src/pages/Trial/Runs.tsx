@@ -1,5 +1,6 @@
 import type { Message } from "@/api/types";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ScrollBox } from "@/components/Page/ScrollBox";
 import { Lasted, Time } from "@/components/Time/Time";
 import styles from "./Trial.module.css";
 
@@ -22,34 +23,36 @@ export function Runs({ trial }: { trial: Message["Trial"] }) {
         ✕ failed, ✓ ended, ● runs; in between it waited. <Time at={trial.startTime} /> to{" "}
         {trial.endTime ? <Time at={trial.endTime} /> : "now"}.
       </p>
-      <table>
-        <thead>
-          <tr>
-            <th className="number">Run</th>
-            <th>Started</th>
-            <th>Took</th>
-            <th className="number">Slots</th>
-            <th>Agents</th>
-            <th>Ended with</th>
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <tr key={run.allocationId}>
-              <td className="number">{run.runId}</td>
-              <td>
-                <Time at={run.startTime} />
-              </td>
-              <td>
-                <Lasted from={run.startTime} to={run.endTime} />
-              </td>
-              <td className="number">{run.slots}</td>
-              <td>{run.agentIds?.join(", ")}</td>
-              <td className={isBad(run) ? styles.bad : undefined}>{endOf(run)}</td>
+      <ScrollBox label="Runs">
+        <table>
+          <thead>
+            <tr>
+              <th className="number">Run</th>
+              <th>Started</th>
+              <th>Took</th>
+              <th className="number">Slots</th>
+              <th>Agents</th>
+              <th>Ended with</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {runs.map((run) => (
+              <tr key={run.allocationId}>
+                <td className="number">{run.runId}</td>
+                <td>
+                  <Time at={run.startTime} />
+                </td>
+                <td>
+                  <Lasted from={run.startTime} to={run.endTime} />
+                </td>
+                <td className="number">{run.slots}</td>
+                <td>{run.agentIds?.join(", ")}</td>
+                <td className={isBad(run) ? styles.bad : undefined}>{endOf(run)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollBox>
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { isTerminal } from "@/components/LogView/filters";
 import { LogView } from "@/components/LogView/LogView";
+import { ScrollBox } from "@/components/Page/ScrollBox";
 import { State } from "@/components/State/State";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
@@ -114,24 +115,26 @@ function StatusLine({ trial, metric }: { trial: Of; metric: string | undefined }
 function Hyperparameters({ trial }: { trial: Of }) {
   const rows = flatten(trial.hparams, "");
   return (
-    <table>
-      <thead>
-        <tr>
-          <th>Hyperparameter</th>
-          <th>Value</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(([name, value]) => (
-          <tr key={name}>
-            <td>
-              <code>{name}</code>
-            </td>
-            <td>{JSON.stringify(value)}</td>
+    <ScrollBox label="Hyperparameters">
+      <table>
+        <thead>
+          <tr>
+            <th>Hyperparameter</th>
+            <th>Value</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {rows.map(([name, value]) => (
+            <tr key={name}>
+              <td>
+                <code>{name}</code>
+              </td>
+              <td>{JSON.stringify(value)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollBox>
   );
 }
 

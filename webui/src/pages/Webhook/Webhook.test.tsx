@@ -1,6 +1,6 @@
-import { screen } from "@testing-library/react";
+import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import golden from "@goldens/webhook.json";
 import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
@@ -41,4 +41,43 @@ test("a test that was refused says why", async () => {
   await userEvent.click(await screen.findByRole("button", { name: "Test" }));
   expect(await screen.findByText("it answered 500")).toBeVisible();
   expect(screen.getByText("request r-1")).toBeVisible();
+});
+
+test("triggers are edited, added and taken away, and each says what it does", async () => {
+  const trigger = golden.answer.webhook.triggers[0];
+  const triggers = [
+    like<Message["Trigger"]>(trigger, {
+      ...{ id: 1, triggerType: "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE" },
+      condition: { state: "ERROR" } as never,
+    }),
+    like<Message["Trigger"]>(trigger, {
+      ...{ id: 2, triggerType: "TRIGGER_TYPE_TASK_LOG" },
+      condition: { regex: "out of memory" } as never,
+    }),
+  ];
+  const patch = "PATCH /api/v1/webhooks/2";
+  const page = show({
+    "GET /api/v1/webhooks/2": { webhook: { ...webhook, triggers } },
+    [patch]: {},
+  });
+  expect(await screen.findByText(/each time that an experiment fails/)).toBeVisible();
+  await userEvent.click(await screen.findByRole("button", { name: "Edit" }));
+  await screen.findByRole("dialog", { name: /Edit/ });
+  const group = (name: string) => within(screen.getByRole("group", { name }));
+  expect(group("Trigger 1").getByLabelText("State")).toHaveValue("ERROR");
+  expect(group("Trigger 2").getByLabelText("Regular expression")).toHaveValue("out of memory");
+  await userEvent.click(screen.getByRole("button", { name: "Remove trigger 1" }));
+  await userEvent.click(screen.getByRole("button", { name: "Add trigger" }));
+  const kinds = group("Trigger 2").getByLabelText("Told when");
+  await userEvent.selectOptions(kinds, "a program says so");
+  expect(group("Trigger 2").getByText(/core_context.alert/)).toBeVisible();
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await vi.waitFor(() =>
+    expect(page.bodyOf(patch)).toMatchObject({
+      triggers: [
+        { triggerType: "TRIGGER_TYPE_TASK_LOG", condition: { regex: "out of memory" } },
+        { triggerType: "TRIGGER_TYPE_CUSTOM", condition: {} },
+      ],
+    }),
+  );
 });

@@ -6,13 +6,15 @@ import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
-import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
-import { Facts, Page } from "@/components/Page/Page";
+import { Facts, Page, Section } from "@/components/Page/Page";
 import { useDialog } from "@/components/Page/useParam";
 import { paths } from "@/paths";
 import { hostOf, wordsOf, type Webhook as Of } from "@/webhooks";
+import { explain } from "@/components/Triggers/drafts";
 import { Deliveries } from "./Deliveries";
+import { Edit } from "./Edit";
+import styles from "./Webhook.module.css";
 
 /** One webhook: what it waits for, and what it was told. */
 export default function Webhook() {
@@ -92,34 +94,21 @@ function Shown({ webhook, name }: { webhook: Of; name: string }) {
               ? `experiments whose configuration names it: integrations.webhooks.webhook_id: [${id}]`
               : "all experiments there",
           ],
-          ["Is told when", triggers?.map(wordsOf).join("; ")],
           ["Form", webhookType === "WEBHOOK_TYPE_SLACK" ? "Slack message" : "JSON, signed"],
         ]}
       />
+      <Section title="Is told when">
+        <ul className={styles.triggers}>
+          {triggers?.map((trigger) => (
+            <li key={trigger.id}>
+              {wordsOf(trigger)} <span className={styles.says}>{explain(trigger)}</span>
+            </li>
+          ))}
+        </ul>
+      </Section>
       <Deliveries id={id} />
       {dialog === "edit" && mayChange && (
-        <FormDialog
-          title={`Edit ${name}`}
-          verb="Save"
-          onClose={() => setDialog("")}
-          fields={[
-            { name: "name", label: "Name", required: true, value: webhook.name },
-            {
-              ...{ name: "url", label: "URL", type: "url", required: true, value: url },
-              hint: "What it has not been told yet goes to the new one",
-            },
-          ]}
-          onSubmit={async ({ name: next = "", url: to = "" }) => {
-            await api.PATCH("/api/v1/webhooks/{id}", {
-              ...params,
-              body: {
-                url: to.trim(),
-                ...(next.trim() !== webhook.name && { name: next.trim() }),
-              },
-            });
-            await client.invalidateQueries({ queryKey: ["webhooks"] });
-          }}
-        />
+        <Edit webhook={webhook} name={name} onClose={() => setDialog("")} />
       )}
     </Page>
   );

@@ -1,4 +1,4 @@
-import { screen } from "@testing-library/react";
+import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/webhooks.json";
@@ -32,7 +32,7 @@ test("a list shows where a URL leads, and not what may be secret in it", async (
   expect(hostOf("nonsense")).toBe("nonsense");
 });
 
-test("the condition is that of the trigger that was chosen", async () => {
+test("conditions are those of the triggers that were chosen, of which there may be several", async () => {
   const page = showPage(Webhooks, "/admin/webhooks", "/admin/webhooks?do=create", {
     [list]: { webhooks: [] },
     [post]: { webhook: { id: 2 } },
@@ -45,6 +45,9 @@ test("the condition is that of the trigger that was chosen", async () => {
   await userEvent.type(screen.getByLabelText("Metric"), "loss");
   await userEvent.selectOptions(screen.getByLabelText("Is"), "<");
   await userEvent.type(screen.getByLabelText("Value"), "0.1");
+  await userEvent.click(screen.getByRole("button", { name: "Add trigger" }));
+  const second = within(screen.getByRole("group", { name: "Trigger 2" }));
+  await userEvent.selectOptions(second.getByLabelText("State"), "ERROR");
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/admin/webhooks/2"));
   expect(page.bodyOf(post)).toMatchObject({
@@ -54,6 +57,7 @@ test("the condition is that of the trigger that was chosen", async () => {
         triggerType: "TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED",
         condition: { metric: "loss", op: "<", value: 0.1, group: "validation" },
       },
+      { triggerType: "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE", condition: { state: "ERROR" } },
     ],
   });
 });

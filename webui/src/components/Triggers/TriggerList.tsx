@@ -1,0 +1,53 @@
+import { FieldInput } from "../FormDialog/FieldInput";
+import { draftOf, explain, FIELDS, triggerOf, type Draft } from "./drafts";
+import styles from "./Triggers.module.css";
+
+/** As many as the API takes of one webhook. */
+const MOST = 100;
+
+interface Props {
+  drafts: readonly Draft[];
+  onChange: (drafts: Draft[]) => void;
+}
+
+/** The triggers of a webhook, of any kind and number: each says what it does while one types. */
+export function TriggerList({ drafts, onChange }: Props) {
+  return (
+    <div className={styles.list}>
+      {drafts.map((draft, i) => (
+        <fieldset key={draft.key} className={styles.trigger}>
+          <legend>Trigger {i + 1}</legend>
+          {FIELDS.filter(({ when }) => when === undefined || when(draft.values)).map((field) => (
+            <FieldInput
+              key={field.name}
+              field={field}
+              value={draft.values[field.name] ?? ""}
+              onChange={(value) => {
+                const values = { ...draft.values, [field.name]: value };
+                onChange(drafts.map((each) => (each === draft ? { ...each, values } : each)));
+              }}
+            />
+          ))}
+          <p className={styles.says}>{explain(triggerOf(draft))}</p>
+          {drafts.length > 1 && (
+            <button
+              type="button"
+              className={styles.remove}
+              onClick={() => onChange(drafts.filter((each) => each !== draft))}
+            >
+              Remove trigger {i + 1}
+            </button>
+          )}
+        </fieldset>
+      ))}
+      <button
+        type="button"
+        className={styles.add}
+        disabled={drafts.length >= MOST}
+        onClick={() => onChange([...drafts, draftOf()])}
+      >
+        Add trigger
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,110 @@
+import type { Message } from "@/api/types";
+import type { Field, Values } from "../FormDialog/FieldInput";
+
+type Trigger = Message["Trigger"];
+
+/** A trigger as one types it: its fields by name. */
+export interface Draft {
+  /** Tells it from the others while one types. */
+  key: number;
+  values: Values;
+}
+
+const STATE = "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE";
+const METRIC = "TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED";
+const LOG = "TRIGGER_TYPE_TASK_LOG";
+const CUSTOM = "TRIGGER_TYPE_CUSTOM";
+
+const STATES = ["COMPLETED", "ERROR", "CANCELED", "PAUSED", "ACTIVE"];
+
+const isOf =
+  (kind: string) =>
+  ({ trigger }: Values) =>
+    trigger === kind;
+
+/** What a trigger asks for, by its kind. */
+export const FIELDS: readonly Field[] = [
+  {
+    ...{ name: "trigger", label: "Told when", type: "choice", value: STATE },
+    options: [
+      [STATE, "an experiment enters a state"],
+      [METRIC, "a metric goes beyond a value"],
+      [LOG, "a line of a log matches"],
+      [CUSTOM, "a program says so"],
+    ],
+  },
+  {
+    ...{ name: "state", label: "State", type: "choice", value: "COMPLETED", when: isOf(STATE) },
+    options: STATES.map((state) => [state, state] as const),
+  },
+  { name: "metric", label: "Metric", required: true, when: isOf(METRIC) },
+  {
+    ...{ name: "group", label: "Of the group", value: "validation", when: isOf(METRIC) },
+    hint: "validation, training, or one of your own",
+  },
+  {
+    ...{ name: "op", label: "Is", type: "choice", value: ">", when: isOf(METRIC) },
+    options: [">", ">=", "<", "<="].map((op) => [op, op] as const),
+  },
+  {
+    ...{ name: "value", label: "Value", required: true, when: isOf(METRIC) },
+    pattern: "[\\-+0-9.eE]+",
+  },
+  {
+    ...{ name: "regex", label: "Regular expression", required: true, when: isOf(LOG) },
+    hint: "RE2; a part of the line matches it",
+  },
+];
+
+let lastKey = 0;
+
+/** A trigger to begin with: with the values of one that there is, or as they stand by themselves. */
+export function draftOf({ triggerType, condition }: Trigger = {}): Draft {
+  const said: Record<string, string | number | undefined> = { trigger: triggerType, ...condition };
+  const values = Object.fromEntries(
+    FIELDS.map(({ name, value = "" }) => [name, String(said[name] ?? value)]),
+  );
+  if (values["state"]) values["state"] = values["state"].replace("STATE_", "");
+  return { key: ++lastKey, values };
+}
+
+/** The trigger as the API takes it; docs/webhooks.md has the conditions. */
+export function triggerOf({ values }: Draft): Trigger {
+  const { trigger, state = "", metric = "", op = "", value, group = "", regex = "" } = values;
+  const conditions: Record<string, object> = {
+    [STATE]: { state },
+    [METRIC]: { metric: metric.trim(), op, value: Number(value), group: group.trim() },
+    [LOG]: { regex },
+  };
+  return {
+    triggerType: trigger as NonNullable<Trigger["triggerType"]>,
+    condition: (conditions[trigger ?? ""] ?? {}) as Record<string, never>,
+  };
+}
+
+const ENTERS: Record<string, string> = {
+  ACTIVE: "is made, activated or continued",
+  PAUSED: "is paused",
+  COMPLETED: "is completed",
+  CANCELED: "is canceled or killed",
+  ERROR: "fails",
+};
+
+/** How often, and when, a trigger tells. */
+export function explain({ triggerType, condition }: Trigger): string {
+  const { state = "", regex = "" } = (condition ?? {}) as Record<string, string>;
+  switch (triggerType) {
+    case STATE:
+      return `Tells each time that an experiment ${ENTERS[state.replace("STATE_", "")] ?? `enters ${state}`}.`;
+    case METRIC:
+      return "Tells once of each trial, when it first reports a value beyond this one.";
+    case LOG:
+      return regex
+        ? "Tells once of each trial, with the first line of its log that matches."
+        : "Tells once of each trial, with the first line of its log that matches. Say what it is to match.";
+    case CUSTOM:
+      return "Tells when a task calls core_context.alert(), or a program POSTs to /api/v1/webhooks/custom.";
+    default:
+      return "This page does not know the trigger.";
+  }
+}

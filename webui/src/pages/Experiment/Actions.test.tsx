@@ -1,0 +1,63 @@
+import { screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it, vi } from "vitest";
+import golden from "@goldens/experiment.json";
+import projects from "@goldens/projects.json";
+import type { Experiment, Message } from "@/api/types";
+import { like } from "@/testing/goldens";
+import { showPage, viewer } from "@/testing/pages";
+import { Actions } from "./Actions";
+
+const experiment = like<Experiment>(golden.answer.experiment, {
+  ...{ id: 1, workspaceId: 7, projectId: 3, numTrials: 2, checkpointSize: "2000000" },
+});
+const project = (id: number, name: string) =>
+  like<Message["Project"]>(projects.answer.projects[0], { id, name, archived: false });
+const show = (at = "/", answers = {}) =>
+  showPage(() => <Actions experiment={experiment} />, "/", at, {
+    "GET /api/v1/workspaces/7/projects": { projects: [project(3, "nets"), project(4, "trees")] },
+    ...answers,
+  });
+
+it("changes names and labels, and of the queue only what was typed", async () => {
+  const patch = "PATCH /api/v1/experiments/1";
+  const page = show("/?do=edit", { [patch]: {} });
+  const name = await screen.findByLabelText("Name");
+  await userEvent.clear(name);
+  await userEvent.type(name, "bert");
+  await userEvent.type(screen.getByLabelText("Priority"), "10");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await vi.waitFor(() =>
+    expect(page.bodyOf(patch)).toEqual({
+      ...{ name: "bert", description: "of one trial", labels: ["vision"] },
+      resources: { priority: 10 },
+    }),
+  );
+});
+
+it("moves to another project in which one may", async () => {
+  const post = "POST /api/v1/experiments/1/move";
+  const page = show("/?do=move", { [post]: {} });
+  const choice = await screen.findByLabelText("To project");
+  expect(choice).toHaveTextContent("vision / trees");
+  expect(choice).not.toHaveTextContent("nets");
+  await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
+  await vi.waitFor(() => expect(page.bodyOf(post)).toEqual({ destinationProjectId: 4 }));
+});
+
+it("says what is lost before it deletes, and goes to the list then", async () => {
+  const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+  const page = show("/", { "DELETE /api/v1/experiments/1": {} });
+  await userEvent.click(await screen.findByRole("button", { name: "Delete" }));
+  expect(asked.mock.calls[0]?.[0]).toMatch(/2 trials, logs and 2 MB of checkpoints/);
+  await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/experiments"));
+});
+
+it("offers a viewer nothing of it", async () => {
+  const page = show("/", viewer);
+  await vi.waitFor(() =>
+    expect(page.calls.some(({ what }) => /permissions/.test(what))).toBe(true),
+  );
+  expect(await screen.findByRole("link", { name: "Fork" })).toBeVisible();
+  expect(screen.queryByRole("button", { name: "Delete" })).toBeNull();
+});

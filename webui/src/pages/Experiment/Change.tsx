@@ -1,0 +1,121 @@
+import { useQueries, useQueryClient } from "@tanstack/react-query";
+import { api, dataOf } from "@/api/client";
+import type { Experiment, Message } from "@/api/types";
+import { useRoles } from "@/api/useRoles";
+import { useWorkspaces } from "@/api/useWorkspaces";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import type { Values } from "@/components/FormDialog/FieldInput";
+import { listOf } from "@/words";
+
+interface Props {
+  experiment: Experiment;
+  onClose: () => void;
+}
+
+type Resources = Message["PatchExperiment.PatchResources"];
+
+/** What was typed of the place in the queue; empty fields stay as they are. */
+export function resourcesOf(values: Values): Resources | undefined {
+  const typed = [
+    ["priority", "priority"],
+    ["weight", "weight"],
+    ["maxSlots", "slots"],
+  ] as const;
+  const said = typed.flatMap(([field, name]) =>
+    values[name] ? [[field, Number(values[name])] as const] : [],
+  );
+  return said.length > 0 ? Object.fromEntries(said) : undefined;
+}
+
+/** Asks for what the experiment is called, and for its place in the queue. */
+export function Edit({ experiment, onClose }: Props) {
+  const id = experiment.id ?? 0;
+  const client = useQueryClient();
+  const stays = "Empty: it stays as it is";
+  const changeTo = async (values: Values) => {
+    const resources = resourcesOf(values);
+    await api.PATCH("/api/v1/experiments/{experiment_id}", {
+      params: { path: { experiment_id: id } },
+      body: {
+        name: (values["name"] ?? "").trim(),
+        description: values["description"] ?? "",
+        labels: listOf(values["labels"]) as never,
+        ...(resources && { resources }),
+      },
+    });
+    await client.invalidateQueries({ queryKey: ["experiment", id] });
+  };
+  return (
+    <FormDialog
+      title={`Edit experiment ${id}`}
+      verb="Save"
+      onClose={onClose}
+      fields={[
+        { name: "name", label: "Name", required: true, value: experiment.name },
+        { name: "description", label: "Description", value: experiment.description },
+        {
+          ...{ name: "labels", label: "Labels", value: experiment.labels?.join(", ") },
+          hint: "With commas between them",
+        },
+        { name: "priority", label: "Priority", type: "number", hint: `1 to 99. ${stays}` },
+        { name: "weight", label: "Weight", type: "number", hint: stays },
+        {
+          ...{ name: "slots", label: "Slots at once", type: "number" },
+          hint: `That its trials hold together. ${stays}`,
+        },
+      ]}
+      onSubmit={changeTo}
+    />
+  );
+}
+
+/** The projects that the caller may move an experiment to, as choices; undefined until all are known. */
+function useTargets(now: number | undefined) {
+  const { may } = useRoles();
+  const { data: workspaces = [] } = useWorkspaces();
+  const open = workspaces.filter(({ id, archived }) => !archived && may("Editor", id));
+  const lists = useQueries({
+    queries: open.map(({ id = 0 }) => ({
+      queryKey: ["workspaces", id, "projects"],
+      queryFn: async ({ signal }: { signal: AbortSignal }) => {
+        const params = { path: { workspace_id: id } };
+        const call = api.GET("/api/v1/workspaces/{workspace_id}/projects", { params, signal });
+        return (await dataOf(call)).projects ?? [];
+      },
+    })),
+  });
+  if (open.length === 0 || lists.some(({ data }) => data === undefined)) return undefined;
+  return lists.flatMap(({ data = [] }, i) =>
+    data
+      .filter(({ id, archived }) => id !== now && !archived)
+      .map(({ id = 0, name = "" }) => [String(id), `${open[i]?.name ?? ""} / ${name}`] as const),
+  );
+}
+
+/** Asks for another project; also while it runs. */
+export function Move({ experiment, onClose }: Props) {
+  const id = experiment.id ?? 0;
+  const client = useQueryClient();
+  const options = useTargets(experiment.projectId);
+  if (!options) return null;
+  return (
+    <FormDialog
+      title={`Move experiment ${id}`}
+      verb="Move"
+      onClose={onClose}
+      fields={[
+        {
+          ...{ name: "project", label: "To project", type: "choice", required: true, options },
+          ...{ value: options[0]?.[0], hint: "Those in which you are an Editor" },
+        },
+      ]}
+      onSubmit={async ({ project }) => {
+        await api.POST("/api/v1/experiments/{experiment_id}/move", {
+          params: { path: { experiment_id: id } },
+          body: { destinationProjectId: Number(project) },
+        });
+        await client.invalidateQueries({ queryKey: ["experiment", id] });
+      }}
+    />
+  );
+}

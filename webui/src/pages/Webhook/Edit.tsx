@@ -1,0 +1,46 @@
+import { useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { api } from "@/api/client";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { draftOf, triggerOf } from "@/components/Triggers/drafts";
+import { TriggerList } from "@/components/Triggers/TriggerList";
+import type { Webhook } from "@/webhooks";
+
+interface Props {
+  webhook: Webhook;
+  name: string;
+  onClose: () => void;
+}
+
+/** Asks for another name or URL, and for the triggers from now on. */
+export function Edit({ webhook, name, onClose }: Props) {
+  const client = useQueryClient();
+  const [drafts, setDrafts] = useState(() => (webhook.triggers ?? [{}]).map(draftOf));
+  const changeTo = async (next: string, url: string) => {
+    await api.PATCH("/api/v1/webhooks/{id}", {
+      params: { path: { id: webhook.id ?? 0 } },
+      body: {
+        url,
+        ...(next !== webhook.name && { name: next }),
+        triggers: drafts.map(triggerOf),
+      },
+    });
+    await client.invalidateQueries({ queryKey: ["webhooks"] });
+  };
+  return (
+    <FormDialog
+      title={`Edit ${name}`}
+      verb="Save"
+      onClose={onClose}
+      fields={[
+        { name: "name", label: "Name", required: true, value: webhook.name },
+        {
+          ...{ name: "url", label: "URL", type: "url", required: true, value: webhook.url },
+          hint: "What it has not been told yet goes to the new one",
+        },
+      ]}
+      more={<TriggerList drafts={drafts} onChange={setDrafts} />}
+      onSubmit={({ name: next = "", url = "" }) => changeTo(next.trim(), url.trim())}
+    />
+  );
+}
