@@ -42,6 +42,41 @@ class TrainingTest(harness.ClusterTestCase):
         text = self.home.det("experiment", "describe", described["id"]).stdout
         self.assertIn("depth=", text)
 
+    def test_a_model_of_characters_learns_and_hands_on_what_it_knows(self):
+        context, texts = self.home.context(), os.path.join(self.home.folder, "texts")
+        source = os.path.join(harness.ROOT, "examples/char_lm")
+        for name in os.listdir(source):
+            if name.endswith((".cc", ".h", ".yaml", ".tsv")):
+                shutil.copy(os.path.join(source, name), context)
+        for i in range(60):
+            os.makedirs(os.path.join(texts, str(i)))
+            with open(os.path.join(texts, str(i), "README"), "w", encoding="utf-8") as file:
+                file.write(f"options of program {i}: print the names of files and lines\n" * 40)
+
+        def finish(config, *options):
+            words = [word for option in ("hyperparameters.hidden=32", *options)
+                     for word in ("--config", option)]
+            made = self.home.json("experiment", "create", os.path.join(context, config), context,
+                                  *words)
+            described = self.home.finish(made["experiment"]["id"])
+            trial = self.home.first_trial(described["id"])
+            self.assertEqual("STATE_COMPLETED", described["state"],
+                             self.home.trial_log(trial["id"]))
+            return described["id"], trial["bestValidation"]["metrics"]["avgMetrics"]
+
+        experiment, told = finish("const.yaml", f"data.path={texts}", "data.min_bytes=1000",
+                                  "hyperparameters.sequence_length=16",
+                                  "hyperparameters.warmup_batches=2",
+                                  "hyperparameters.learning_rate=0.01",
+                                  "searcher.max_length={batches: 30}")
+        self.assertLess(told["bits_per_character"], 7)  # A guess needs 8.
+        uuid = self.home.json("checkpoint", "list", experiment)["checkpoints"][-1]["uuid"]
+        self.home.det("checkpoint", "download", uuid, "-o",
+                      os.path.join(context, "language_model"))
+        _, told = finish("sentiment.yaml", "hyperparameters.learning_rate=0.05",
+                         "searcher.max_length={epochs: 10}")
+        self.assertGreater(told["accuracy"], 0.6)  # A guess has 0.5.
+
     def test_it_trains_on_two_slots_and_leaves_a_checkpoint(self):
         experiment = self.create(200)
         described = self.home.finish(experiment)
