@@ -5,6 +5,7 @@
 
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/core/hierarchical_communicator.h"
+#include "trial_api/cpp/core/nccl_communicator.h"
 #include "trial_api/cpp/torch/optimizer_state.h"
 #include "trial_api/cpp/torch/trial_context.h"
 
@@ -36,15 +37,21 @@ int64_t GradientBytes(const GradientReducer::NamedParameters& parameters) {
 AllReduce::AllReduce(TrialContext& context, const Optimizations& optimizations,
                      BucketTuner::Clock clock)
     : context_(context), optimizations_(optimizations), clock_(std::move(clock)) {
+  const torch::Device device = context.device();
+  if (device.is_cuda()) {
+    of_gpus_ =
+        core::ConnectNccl(context.core().communicator(), device.index(), core::MakeNcclApi());
+  }
   if (optimizations.hierarchical_allreduce) {
-    hierarchical_ = core::MakeHierarchicalCommunicator(context.core().communicator());
+    hierarchical_ = core::MakeHierarchicalCommunicator(of_gradients());
   }
 }
 
 AllReduce::~AllReduce() = default;
 
-Communicator& AllReduce::communicator() const {
-  return hierarchical_ ? *hierarchical_ : context_.core().communicator();
+Communicator& AllReduce::of_gradients() const {
+  if (hierarchical_) return *hierarchical_;
+  return of_gpus_ ? *of_gpus_ : context_.core().communicator();
 }
 
 BucketLimits AllReduce::Limits() const {
@@ -65,7 +72,7 @@ void AllReduce::MakeReducer() {
   }
   if (reducer_) left_out_ = reducer_->LeftOut();
   reducer_.reset();
-  reducer_ = std::make_unique<GradientReducer>(communicator(), parameters, Limits(),
+  reducer_ = std::make_unique<GradientReducer>(of_gradients(), parameters, Limits(),
                                                optimizations_.gradient_compression);
   reducer_->SetLeftOut(left_out_);
   left_out_.clear();
@@ -79,7 +86,7 @@ void AllReduce::Backward(const torch::Tensor& loss, bool want_stop) {
   loss.backward();
   stop_ = reducer_->Finish() || stop_;
   told_ = true;
-  if (tried && tuner_->End(communicator())) remake_ = true;
+  if (tried && tuner_->End(context_.core().communicator())) remake_ = true;
 }
 
 bool AllReduce::AfterBatch(int64_t, bool want_stop) {

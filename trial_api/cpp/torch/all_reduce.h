@@ -37,10 +37,11 @@ class AllReduce : public Strategy {
   // Anew, where there is one.
   void MakeReducer();
   BucketLimits Limits() const;
-  Communicator& communicator() const;
+  Communicator& of_gradients() const;
 
   const Optimizations optimizations_;
   const BucketTuner::Clock clock_;
+  std::unique_ptr<Communicator> of_gpus_;       // on GPU slots
   std::unique_ptr<Communicator> hierarchical_;  // where sums go by nodes
   std::unique_ptr<BucketTuner> tuner_;          // where sizes are tried
   std::unique_ptr<GradientReducer> reducer_;    // from the first Backward()

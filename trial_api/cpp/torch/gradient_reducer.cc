@@ -14,10 +14,11 @@
 namespace det::trial {
 namespace {
 
-void RequireAveraged(const std::string& name, const torch::Tensor& parameter) {
-  if (!parameter.device().is_cpu()) {
+void RequireAveraged(const std::string& name, const torch::Tensor& parameter, bool on_device) {
+  if (parameter.is_cuda() != on_device || !(parameter.is_cuda() || parameter.device().is_cpu())) {
     throw Error("parameter " + name + " lies on " + parameter.device().str() +
-                ": this build averages gradients on CPU slots only");
+                ": gradients are averaged in memory of the " + (on_device ? "slot's GPU" : "host") +
+                ", where wrap_model() puts them");
   }
   if (parameter.scalar_type() == torch::kFloat32) return;
   if (parameter.scalar_type() == torch::kFloat64) return;
@@ -106,7 +107,7 @@ void GradientReducer::Shared::Run() {
 GradientReducer::GradientReducer(Communicator& communicator, const NamedParameters& parameters,
                                  const BucketLimits& limits, Optimizations::Compression compression)
     : shared_(std::make_shared<Shared>()), given_(parameters.size()) {
-  FillBuckets(parameters, limits);
+  FillBuckets(parameters, limits, communicator.on_device());
   MakeCodecs(compression);
   AddHooks();
   shared_->channel = communicator.Duplicate("gradients");
@@ -130,12 +131,13 @@ GradientReducer::~GradientReducer() {
   }
 }
 
-void GradientReducer::FillBuckets(const NamedParameters& parameters, const BucketLimits& limits) {
+void GradientReducer::FillBuckets(const NamedParameters& parameters, const BucketLimits& limits,
+                                  bool on_device) {
   std::vector<Bucket>& buckets = shared_->buckets;
   for (size_t i = parameters.size(); i-- > 0;) {
     const auto& [name, tensor] = parameters[i];
     if (!tensor.requires_grad()) continue;
-    RequireAveraged(name, tensor);
+    RequireAveraged(name, tensor, on_device);
     const int64_t limit = buckets.size() <= 1 ? limits.first_bytes : limits.other_bytes;
     const int64_t size = tensor.numel();
     if (buckets.empty() || buckets.back().flat.scalar_type() != tensor.scalar_type() ||

@@ -33,8 +33,8 @@ class GradientReducer {
  public:
   using NamedParameters = std::vector<std::pair<std::string, torch::Tensor>>;
 
-  // Collective: every rank gives the same parameters in the same order. Throws Error naming a
-  // parameter whose type or device it cannot average.
+  // Collective: every rank gives the same parameters in the same order, which lie where the data of
+  // `communicator` do. Throws Error naming a parameter whose type or device it cannot average.
   GradientReducer(Communicator& communicator, const NamedParameters& parameters,
                   const BucketLimits& limits = {},
                   Optimizations::Compression compression = Optimizations::Compression::kNone);
@@ -62,7 +62,7 @@ class GradientReducer {
   struct Bucket;
   struct Shared;
 
-  void FillBuckets(const NamedParameters& parameters, const BucketLimits& limits);
+  void FillBuckets(const NamedParameters& parameters, const BucketLimits& limits, bool on_device);
   void MakeCodecs(Optimizations::Compression compression);
   void AddHooks();
   void Ready(size_t parameter);

@@ -200,6 +200,41 @@ TEST(GradientReducerTest, SurvivesWhatUsersDoToGradients) {
   EXPECT_EQ(results, (std::vector<std::string>{"same", "same"}));
 }
 
+// As that of GPU slots says of itself.
+class OfGpus : public Communicator {
+ public:
+  const Ranks& ranks() const override { return ranks_; }
+  bool on_device() const override { return true; }
+  void AllReduceSum(void*, size_t, DType) override {}
+  void ReduceSum(void*, size_t, DType, int) override {}
+  void Broadcast(void*, size_t, int) override {}
+  std::vector<std::string> AllGather(const std::string& mine) override { return {mine}; }
+  void AllGatherBlocks(const void*, size_t, void*) override {}
+  void Barrier() override {}
+  std::unique_ptr<Communicator> Duplicate(const std::string&) override {
+    return std::make_unique<OfGpus>();
+  }
+  std::unique_ptr<Communicator> Split(const std::string&, const std::vector<int>&) override {
+    return std::make_unique<OfGpus>();
+  }
+
+ private:
+  const Ranks ranks_;
+};
+
+TEST(GradientReducerTest, ParametersLieWhereTheCommunicatorReads) {
+  OfGpus of_gpus;
+  const Net net;
+  try {
+    GradientReducer reducer(of_gpus, net.named);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "parameter w2 lies on cpu: gradients are averaged in memory of the slot's GPU, "
+                 "where wrap_model() puts them");
+  }
+}
+
 TEST(GradientReducerTest, RefusesTypesItCannotAverage) {
   const auto results = RunRanks(2, [](Communicator& communicator) {
     const torch::Tensor half = torch::zeros({2}, torch::kHalf).requires_grad_();
