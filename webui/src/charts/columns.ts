@@ -19,25 +19,28 @@ export interface Pen {
  * Draws the part of a curve that is shown, with the neighbours just outside. Points that fall on one
  * column of pixels become its first, least, greatest and last, so that every peak stays visible and
  * the cost depends on the width and not on the points.
+ *
+ * @param column the width of such a column, in pixels: a wider one is drawn sooner.
  */
 export function drawCurve(
   pen: Pen,
   x: ArrayLike<number>,
   y: ArrayLike<number>,
   plane: Plane,
+  column = 0.5,
 ): void {
   const begin = Math.max(0, lowerBound(x, plane.from) - 1);
   const end = Math.min(x.length, lowerBound(x, plane.to) + 2);
-  let column = NaN;
+  let now = NaN;
   let least = 0;
   let greatest = 0;
   let last = 0;
   let isDown = false;
   const finish = () => {
     if (least !== greatest) {
-      pen.lineTo(column, least);
-      pen.lineTo(column, greatest);
-      if (last !== greatest) pen.lineTo(column, last);
+      pen.lineTo(now, least);
+      pen.lineTo(now, greatest);
+      if (last !== greatest) pen.lineTo(now, last);
     }
   };
   for (let i = begin; i < end; i++) {
@@ -45,11 +48,11 @@ export function drawCurve(
     if (!Number.isFinite(value)) {
       if (isDown) finish();
       isDown = false;
-      column = NaN;
+      now = NaN;
       continue;
     }
-    const at = Math.round(plane.toX(x[i] ?? NaN) * 2) / 2;
-    if (at === column) {
+    const at = Math.round(plane.toX(x[i] ?? NaN) / column) * column;
+    if (at === now) {
       least = Math.min(least, value);
       greatest = Math.max(greatest, value);
       last = value;
@@ -59,7 +62,7 @@ export function drawCurve(
     if (isDown) pen.lineTo(at, value);
     else pen.moveTo(at, value);
     isDown = true;
-    column = at;
+    now = at;
     least = greatest = last = value;
   }
   if (isDown) finish();

@@ -56,12 +56,17 @@ export function planeOf(area: Area): Plane {
   };
 }
 
-/** Draws all curves; `ratio` is the canvas' pixels for one of the page's. */
+/** Pixels that the points of a curve are merged over: all that is seen; enough while it moves. */
+export const FINE = 0.5;
+export const COARSE = 4;
+
+/** Draws all curves; `ratio` is the canvas' pixels for one of the page's, `column` FINE or COARSE. */
 export function paint(
   context: CanvasRenderingContext2D,
   curves: readonly Curve[],
   area: Area,
   ratio: number,
+  column = FINE,
 ): void {
   const plane = planeOf(area);
   context.save();
@@ -78,10 +83,10 @@ export function paint(
     context.setLineDash(areMany ? [] : dash.map((length) => length * ratio));
     if (raw) {
       context.globalAlpha = 0.25;
-      strokeCurve(context, series.x, raw, plane, width);
+      strokeCurve(context, series.x, raw, plane, width, column);
       context.globalAlpha = 1;
     }
-    strokeCurve(context, series.x, y, plane, width);
+    strokeCurve(context, series.x, y, plane, width, column);
   }
   context.setLineDash([]);
   paintRestarts(context, curves, area, plane, ratio);
@@ -95,10 +100,11 @@ function strokeCurve(
   y: ArrayLike<number>,
   plane: Plane,
   width: number,
+  column: number,
 ) {
   context.lineWidth = width;
   context.beginPath();
-  drawCurve(context, x, y, plane);
+  drawCurve(context, x, y, plane, column);
   context.stroke();
   if (x.length === 1) context.strokeRect(plane.toX(x[0] ?? 0) - 1, plane.toY(y[0] ?? 0) - 1, 2, 2);
 }

@@ -1,7 +1,7 @@
 import uPlot from "uplot";
 import { formatNumber } from "./format";
 import { nearestCurves, type Near } from "./nearest";
-import { heightOf, paint, planeOf, widthOf, type Area, type Curve } from "./paint";
+import { COARSE, FINE, heightOf, paint, planeOf, widthOf, type Area, type Curve } from "./paint";
 import { colourOf } from "./theme";
 
 /** What a plot shows besides its curves. */
@@ -35,7 +35,8 @@ const LINEAR: uPlot.Scale.Distr.Linear = 1;
 // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- as above
 const LOGARITHMIC: uPlot.Scale.Distr.Logarithmic = 3;
 
-// With so many curves a picture of them is moved while the pointer drags, and they are drawn after it.
+// With so many curves a picture of them is moved while the pointer drags, or they are drawn coarsely where
+// there is none yet, and in full after it.
 const MANY = 50;
 
 const SEEN = 50; // ms after which what was drawn is on the screen
@@ -48,6 +49,9 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   let picture: { image: HTMLCanvasElement; area: Area } | undefined;
   let copying: ReturnType<typeof setTimeout> | undefined;
   let isMoving = false;
+  // Just moved: what was drawn coarsely is drawn in full once that is seen.
+  let isSettling = false;
+  let settling: ReturnType<typeof setTimeout> | undefined;
   // Curves come with their height: each more would draw them all once more.
   let isSetting = false;
   let isZoomed = false;
@@ -65,8 +69,9 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       movePicture(u.ctx, picture, area);
       return;
     }
-    paint(u.ctx, curves, area, devicePixelRatio);
-    keepPicture(u, area);
+    const isCoarse = curves.length >= MANY && (isMoving || isSettling);
+    paint(u.ctx, curves, area, devicePixelRatio, isCoarse ? COARSE : FINE);
+    if (!isCoarse) keepPicture(u, area);
     if (best !== undefined) drawBest(u.ctx, area, best);
   };
 
@@ -121,10 +126,15 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   );
   const stopPanning = panning(plot, (moving) => {
     isMoving = moving;
-    if (!moving) {
-      fitHeight(plot);
-      plot.redraw(false);
-    }
+    clearTimeout(settling);
+    isSettling = !moving;
+    if (moving) return;
+    fitHeight(plot);
+    plot.redraw(false);
+    settling = setTimeout(() => {
+      isSettling = false;
+      if (curves.length >= MANY) plot.redraw(false);
+    }, SEEN);
   });
 
   return {
@@ -153,6 +163,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     destroy() {
       stopPanning();
       clearTimeout(copying);
+      clearTimeout(settling);
       plot.destroy();
     },
   };

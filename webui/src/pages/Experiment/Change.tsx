@@ -1,8 +1,7 @@
-import { useQueries, useQueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
+import { useQueryClient } from "@tanstack/react-query";
+import { api } from "@/api/client";
 import type { Experiment, Message } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
-import { useWorkspaces } from "@/api/useWorkspaces";
+import { useProjectChoices } from "@/api/useProjectChoices";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import type { Values } from "@/components/FormDialog/FieldInput";
 import { listOf } from "@/words";
@@ -69,34 +68,11 @@ export function Edit({ experiment, onClose }: Props) {
   );
 }
 
-/** The projects that the caller may move an experiment to, as choices; undefined until all are known. */
-function useTargets(now: number | undefined) {
-  const { may } = useRoles();
-  const { data: workspaces = [] } = useWorkspaces();
-  const open = workspaces.filter(({ id, archived }) => !archived && may("Editor", id));
-  const lists = useQueries({
-    queries: open.map(({ id = 0 }) => ({
-      queryKey: ["workspaces", id, "projects"],
-      queryFn: async ({ signal }: { signal: AbortSignal }) => {
-        const params = { path: { workspace_id: id } };
-        const call = api.GET("/api/v1/workspaces/{workspace_id}/projects", { params, signal });
-        return (await dataOf(call)).projects ?? [];
-      },
-    })),
-  });
-  if (open.length === 0 || lists.some(({ data }) => data === undefined)) return undefined;
-  return lists.flatMap(({ data = [] }, i) =>
-    data
-      .filter(({ id, archived }) => id !== now && !archived)
-      .map(({ id = 0, name = "" }) => [String(id), `${open[i]?.name ?? ""} / ${name}`] as const),
-  );
-}
-
 /** Asks for another project; also while it runs. */
 export function Move({ experiment, onClose }: Props) {
   const id = experiment.id ?? 0;
   const client = useQueryClient();
-  const options = useTargets(experiment.projectId);
+  const options = useProjectChoices(experiment.projectId);
   if (!options) return null;
   return (
     <FormDialog

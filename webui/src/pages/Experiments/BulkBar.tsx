@@ -1,6 +1,9 @@
 import { useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { api } from "@/api/client";
+import { useProjectChoices } from "@/api/useProjectChoices";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { counted } from "@/words";
 import type { Row } from "./rows";
 import { ROWS_KEY } from "./useRows";
 import styles from "./Experiments.module.css";
@@ -11,26 +14,38 @@ interface Action {
   done: string;
   /** What is lost by it: it is asked for before. */
   loss?: string;
-  path: `/api/v1/experiments/{id}/${"pause" | "activate" | "cancel" | "kill" | "archive" | "unarchive"}`;
+  send: (id: number) => Promise<unknown>;
 }
 
+type Verb = "pause" | "activate" | "cancel" | "kill" | "archive" | "unarchive";
+
+const sends = (verb: Verb) => (id: number) =>
+  api.POST(`/api/v1/experiments/{id}/${verb}`, { params: { path: { id } } });
+
 const ACTIONS: Action[] = [
-  { label: "Pause", done: "paused", path: "/api/v1/experiments/{id}/pause" },
-  { label: "Activate", done: "activated", path: "/api/v1/experiments/{id}/activate" },
+  { label: "Pause", done: "paused", send: sends("pause") },
+  { label: "Activate", done: "activated", send: sends("activate") },
   {
     label: "Cancel",
     done: "canceled",
     loss: "Trials end after a last checkpoint, and what they have not done yet is not done.",
-    path: "/api/v1/experiments/{id}/cancel",
+    send: sends("cancel"),
   },
   {
     label: "Kill",
     done: "killed",
     loss: "Trials end at once, without a last checkpoint.",
-    path: "/api/v1/experiments/{id}/kill",
+    send: sends("kill"),
   },
-  { label: "Archive", done: "archived", path: "/api/v1/experiments/{id}/archive" },
-  { label: "Unarchive", done: "unarchived", path: "/api/v1/experiments/{id}/unarchive" },
+  { label: "Archive", done: "archived", send: sends("archive") },
+  { label: "Unarchive", done: "unarchived", send: sends("unarchive") },
+  {
+    label: "Delete",
+    done: "deleted",
+    loss: "Their trials, logs, metrics and checkpoints are lost; those of registered models stay.",
+    send: (experiment_id) =>
+      api.DELETE("/api/v1/experiments/{experiment_id}", { params: { path: { experiment_id } } }),
+  },
 ];
 
 /** One after the other, so that many do not crowd out others' calls; what was refused is told. */
@@ -38,7 +53,7 @@ async function doAll(ids: readonly number[], action: Action): Promise<string> {
   const refused: string[] = [];
   for (const id of ids) {
     try {
-      await api.POST(action.path, { params: { path: { id } } });
+      await action.send(id);
     } catch (error) {
       refused.push(error instanceof Error ? error.message : String(error));
     }
@@ -65,8 +80,9 @@ export function BulkBar({ selected, rows, isRuns, onClear, onCompare }: Props) {
   const trials = isRuns
     ? ids
     : rows.map((row) => row.experiment?.bestTrialId ?? 0).filter((id) => id > 0);
+  const [isMoving, setMoving] = useState(false);
   const act = async (action: Action) => {
-    const what = `${ids.length} ${ids.length === 1 ? "experiment" : "experiments"}`;
+    const what = counted(ids.length, "experiment");
     if (action.loss && !confirm(`${action.label} ${what}? ${action.loss}`)) return;
     setBusy(true);
     setSaid(await doAll(ids, action));
@@ -87,6 +103,18 @@ export function BulkBar({ selected, rows, isRuns, onClear, onCompare }: Props) {
             {action.label}
           </button>
         ))}
+      {!isRuns && (
+        <button type="button" disabled={isBusy} onClick={() => setMoving(true)}>
+          Move
+        </button>
+      )}
+      {isMoving && (
+        <Move
+          count={ids.length}
+          onMove={(action) => act(action)}
+          onClose={() => setMoving(false)}
+        />
+      )}
       {trials.length > 0 && (
         <button type="button" onClick={() => onCompare(trials)}>
           Compare {trials.length} {trials.length === 1 ? "trial" : "trials"}
@@ -97,5 +125,40 @@ export function BulkBar({ selected, rows, isRuns, onClear, onCompare }: Props) {
       </button>
       <span role="status">{said}</span>
     </div>
+  );
+}
+
+interface MoveProps {
+  count: number;
+  onMove: (action: Action) => Promise<void>;
+  onClose: () => void;
+}
+
+/** Asks for the project that all of them go to. */
+function Move({ count, onMove, onClose }: MoveProps) {
+  const options = useProjectChoices();
+  if (!options) return null;
+  return (
+    <FormDialog
+      title={`Move ${counted(count, "experiment")}`}
+      verb="Move"
+      onClose={onClose}
+      fields={[
+        {
+          ...{ name: "project", label: "To project", type: "choice", required: true, options },
+          ...{ value: options[0]?.[0], hint: "Those in which you are an Editor" },
+        },
+      ]}
+      onSubmit={({ project }) =>
+        onMove({
+          ...{ label: "Move", done: "moved" },
+          send: (experiment_id) =>
+            api.POST("/api/v1/experiments/{experiment_id}/move", {
+              params: { path: { experiment_id } },
+              body: { destinationProjectId: Number(project) },
+            }),
+        })
+      }
+    />
   );
 }

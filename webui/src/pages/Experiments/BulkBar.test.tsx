@@ -1,0 +1,49 @@
+import { screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it, vi } from "vitest";
+import projects from "@goldens/projects.json";
+import type { Message } from "@/api/types";
+import { like } from "@/testing/goldens";
+import { showPage, type Answers } from "@/testing/pages";
+import { BulkBar } from "./BulkBar";
+
+const show = (answers: Answers) =>
+  showPage(
+    () => (
+      <BulkBar
+        {...{ selected: new Set([1, 2]), rows: [], isRuns: false }}
+        onClear={() => undefined}
+        onCompare={() => undefined}
+      />
+    ),
+    "/",
+    "/",
+    answers,
+  );
+
+it("deletes all that may be, after it has said what is lost, and tells what was refused", async () => {
+  const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+  show({
+    "DELETE /api/v1/experiments/1": {},
+    "DELETE /api/v1/experiments/2": new Error("it runs"),
+  });
+  await userEvent.click(screen.getByRole("button", { name: "Delete" }));
+  expect(await screen.findByText("1 deleted; 1 refused: it runs")).toBeVisible();
+  expect(asked.mock.calls[0]?.[0]).toMatch(/^Delete 2 experiments\? Their trials/);
+});
+
+it("moves all to one project", async () => {
+  const project = like<Message["Project"]>(projects.answer.projects[0], {
+    ...{ id: 4, name: "trees", archived: false },
+  });
+  const page = show({
+    "GET /api/v1/workspaces/7/projects": { projects: [project] },
+    "POST /api/v1/experiments/1/move": {},
+    "POST /api/v1/experiments/2/move": {},
+  });
+  await userEvent.click(screen.getByRole("button", { name: "Move" }));
+  expect(await screen.findByLabelText("To project")).toHaveTextContent("vision / trees");
+  await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
+  expect(await screen.findByText("2 moved")).toBeVisible();
+  expect(page.bodyOf("POST /api/v1/experiments/2/move")).toEqual({ destinationProjectId: 4 });
+});
