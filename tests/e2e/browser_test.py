@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""The dashboard in Chromium: each test is a script of browser/, all with one cluster.
+"""The dashboard in Chromium: each test is a script of browser/, all of a class with one cluster.
 
 Pictures of the pages are kept among the test's outputs (bazel-testlogs/.../test.outputs).
 """
@@ -49,7 +49,7 @@ urllib.request.urlopen(urllib.request.Request(
 """
 
 
-class BrowserTest(harness.ClusterTestCase):
+class DashboardTestCase(harness.ClusterTestCase):
     options = ("--admin-password", PASSWORD, "--user-password", PASSWORD)
 
     def run_script(self, name, **more):
@@ -64,6 +64,8 @@ class BrowserTest(harness.ClusterTestCase):
         print(done.stdout)
         self.assertEqual(0, done.returncode, f"{done.stdout}\n{self.home.logs()}")
 
+
+class BrowserTest(DashboardTestCase):
     def test_session(self):
         self.run_script("session.mjs")
 
@@ -102,6 +104,10 @@ class BrowserTest(harness.ClusterTestCase):
         self.home.finish(made)
         [checkpoint] = self.home.json("checkpoint", "list", made)["checkpoints"]
         self.run_script("spaces.mjs", CHECKPOINT=checkpoint["uuid"])
+
+
+class NarrowTest(DashboardTestCase):
+    """With a cluster of its own: it fills one with long names."""
 
     def test_narrow(self):
         saves = harness.job(name="saves", entrypoint=["python3", "saves.py"])
