@@ -10,14 +10,9 @@ export function syntaxProblems(text: string): string[] {
   });
 }
 
-/** Of what the master says of a configuration, what is wrong; what is missing may come from an experiment's own. */
-export function withoutMissing(message: string): string[] {
-  return message.split("\n").filter((line) => line && !line.includes("required, but missing"));
-}
-
 /**
- * What the master finds wrong in a template's text, as it would in an experiment's: its check alone
- * takes no template without keeping it. Empty where the caller may not ask.
+ * What the master finds wrong in a template's text, a line each, without keeping it. Empty where the
+ * caller may not ask.
  */
 export async function masterProblems(
   name: string,
@@ -25,12 +20,13 @@ export async function masterProblems(
   signal: AbortSignal,
 ): Promise<string[]> {
   try {
-    const body = { config: text, configPath: `template ${name}`, validateOnly: true };
-    await dataOf(api.POST("/api/v1/experiments", { body, signal }));
+    const params = { path: { template_name: name }, query: { validateOnly: true } };
+    const body = { name, yaml: text };
+    await dataOf(api.PUT("/api/v1/templates/{template_name}", { params, body, signal }));
     return [];
   } catch (error) {
     if (error instanceof ApiError && error.status === 403) return [];
-    if (error instanceof ApiError && error.status === 400) return withoutMissing(error.message);
+    if (error instanceof ApiError && error.status === 400) return error.message.split("\n");
     throw error;
   }
 }
