@@ -458,7 +458,8 @@ TEST(TaskTest, RefusesWhatIsWrong) {
           {"optimizations: {gradient_compression: int4}",
            "expected true, false, or one of none, float16, bfloat16, int8"},
           {"optimizations: {strategy: gossip}",
-           "expected one of allreduce, local_sgd, async, parameter_server, found"},
+           "expected one of allreduce, local_sgd, async, parameter_server, fsdp, pipeline, "
+           "in_process, found"},
           {"optimizations: {local_sgd_steps: 0}", "expected an integer >= 1, found 0"},
           {"optimizations: {strategy: async, gradient_compression: int8}",
            "optimizations.gradient_compression: goes with the strategy allreduce, not async"},
