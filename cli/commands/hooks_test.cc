@@ -30,7 +30,7 @@ TEST_F(HooksTest, AWebhookIsMade) {
   for (const char* part :
        {R"("name":"ci")", R"("workspaceId":2)", R"("webhookType":"WEBHOOK_TYPE_SLACK")",
         R"("mode":"WEBHOOK_MODE_SPECIFIC")", R"("state":"ERROR")", R"("regex":"o+ps")",
-        R"("triggerType":"TRIGGER_TYPE_CUSTOM")", R"("metric":"accuracy")", R"("op":"\u003e=")",
+        R"("triggerType":"TRIGGER_TYPE_CUSTOM")", R"("metric":"accuracy")", R"("op":">=")",
         R"("value":0.9)", R"("group":"validation")"}) {
     EXPECT_THAT(sent, HasSubstr(part));
   }
@@ -53,7 +53,7 @@ TEST_F(HooksTest, WebhooksAreListedWithoutTheirSecrets) {
 
 TEST_F(HooksTest, AWebhookIsChangedTriedAndDeleted) {
   EXPECT_THAT(Det("webhook edit 7 --url http://b", {"{}"}).requests[0],
-              HasSubstr(R"(PATCH /api/v1/webhooks/7 {"url":"http://b"})"));
+              HasSubstr(R"(PATCH /api/v1/webhooks/7 {"url":"http://b","triggers":[]})"));
   EXPECT_TRUE(IsUsageError(Det("webhook edit 7", {}).code.status()));
   const Said tried = Det("webhook test 7", {R"({"completed":true})"});
   EXPECT_THAT(tried.requests[0], HasSubstr("POST /api/v1/webhooks/7/test"));
