@@ -4,19 +4,20 @@
 
 namespace det::base {
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads, int spare, std::chrono::milliseconds patience)
+    : patience_(patience) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
+  for (int i = 0; i < spare; ++i) threads_.emplace_back([this] { RunSpare(); });
 }
 
 ThreadPool::~ThreadPool() { Stop(); }
 
 void ThreadPool::Post(absl::AnyInvocable<void()> fn) {
-  {
-    std::lock_guard lock(mutex_);
-    if (stopped_) return;
-    queue_.push_back(std::move(fn));
-  }
+  std::lock_guard lock(mutex_);
+  if (stopped_) return;
+  queue_.push_back({std::move(fn), std::chrono::steady_clock::now()});
   wake_.notify_one();
+  CallSpare();
 }
 
 void ThreadPool::Stop() {
@@ -25,22 +26,49 @@ void ThreadPool::Stop() {
     stopped_ = true;
   }
   wake_.notify_all();
+  wake_spare_.notify_all();
   for (std::thread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
 }
 
+void ThreadPool::CallSpare() {
+  if (idle_ == 0 && !watched_ && !queue_.empty()) wake_spare_.notify_one();
+}
+
+void ThreadPool::RunFirst(std::unique_lock<std::mutex>& lock) {
+  Job job = std::move(queue_.front());
+  queue_.pop_front();
+  CallSpare();
+  lock.unlock();
+  job.fn();
+  job.fn = nullptr;  // what it holds ends here, not under the lock
+  lock.lock();
+}
+
 void ThreadPool::Run() {
+  std::unique_lock lock(mutex_);
   while (true) {
-    absl::AnyInvocable<void()> fn;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return stopped_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      fn = std::move(queue_.front());
-      queue_.pop_front();
+    ++idle_;
+    wake_.wait(lock, [this] { return stopped_ || !queue_.empty(); });
+    --idle_;
+    if (queue_.empty()) return;
+    RunFirst(lock);
+  }
+}
+
+void ThreadPool::RunSpare() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_spare_.wait(lock, [this] { return stopped_ || (!watched_ && !queue_.empty()); });
+    if (stopped_) return;  // the others run what is left
+    watched_ = true;
+    const auto due = queue_.front().posted + patience_;
+    wake_spare_.wait_until(lock, due, [this] { return stopped_; });
+    watched_ = false;
+    if (!queue_.empty() && queue_.front().posted + patience_ <= std::chrono::steady_clock::now()) {
+      RunFirst(lock);
     }
-    fn();
   }
 }
 

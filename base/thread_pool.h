@@ -4,6 +4,7 @@
 #ifndef BASE_THREAD_POOL_H_
 #define BASE_THREAD_POOL_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -16,7 +17,11 @@ namespace det::base {
 
 class ThreadPool {
  public:
-  explicit ThreadPool(int threads);
+  // `threads` take what is posted at once; `spare` ones only what has waited for `patience`, so
+  // that work that is slow (a search through everything, a download) holds nobody back for longer,
+  // and short work is not slowed by too many at a time.
+  explicit ThreadPool(int threads, int spare = 0,
+                      std::chrono::milliseconds patience = std::chrono::milliseconds(50));
   // As Stop().
   ~ThreadPool();
 
@@ -28,11 +33,26 @@ class ThreadPool {
   void Stop();
 
  private:
-  void Run();
+  struct Job {
+    absl::AnyInvocable<void()> fn;
+    std::chrono::steady_clock::time_point posted;
+  };
 
+  void Run();
+  void RunSpare();
+  // With the lock: runs the first job without it.
+  void RunFirst(std::unique_lock<std::mutex>& lock);
+  // With the lock: a spare thread watches how long the first job waits, if nobody else will take
+  // it.
+  void CallSpare();
+
+  const std::chrono::milliseconds patience_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<absl::AnyInvocable<void()>> queue_;
+  std::condition_variable wake_spare_;
+  std::deque<Job> queue_;
+  int idle_ = 0;          // of those that are not spare; one that was woken counts until it runs
+  bool watched_ = false;  // a spare thread waits until the first job is due
   bool stopped_ = false;
   std::vector<std::thread> threads_;
 };

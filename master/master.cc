@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -52,7 +53,10 @@
 namespace det::master {
 namespace {
 
-constexpr int kReaders = 4;
+// As many requests at once as there are cores: more only take the cores from each other. Those that
+// wait for something else (a bucket, a slow search) are made up for by spare threads.
+constexpr int kMostReaders = 16;
+constexpr int kSpareReaders = 8;
 
 }  // namespace
 
@@ -217,7 +221,8 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   audit_ = std::make_unique<service::AuditTrail>(
       &store_->audit(), [this](int64_t records) { metrics_.CountLostAudit(records); });
   loop_ = base::MakeAsioEventLoop("cluster");
-  pool_ = std::make_unique<base::ThreadPool>(kReaders);
+  pool_ = std::make_unique<base::ThreadPool>(
+      std::clamp<int>(std::thread::hardware_concurrency(), 2, kMostReaders), kSpareReaders);
   passwords_ = std::make_unique<auth::PasswordQueue>(loop_.get());
   triggers_ = std::make_unique<webhooks::TriggerWatch>(store_.get(), &clock_,
                                                        [this] { deliverer_.Soon(); });

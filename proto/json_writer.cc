@@ -283,22 +283,20 @@ bool Writer::Whole(N number) {
   return json_.RawValue(digits, static_cast<size_t>(end - digits), rapidjson::kStringType);
 }
 
-// The fewest digits of the two lengths that the library tries, in its notation: a whole number has
-// no exponent below 1e15, so that clients read it as one.
+// The fewest digits that read back as the same number, in the notation of protobuf's own writer: a
+// whole number has no exponent below 1e15, so that clients read it as one.
 template <class N>
 bool Writer::Real(N number) {
   if (std::isnan(number)) return Text("NaN");
   if (std::isinf(number)) return Text(number < 0 ? "-Infinity" : "Infinity");
-  constexpr int kFew = std::numeric_limits<N>::digits10;
-  constexpr int kEnough = std::numeric_limits<N>::max_digits10;
+  const N size = std::abs(number);
+  constexpr N kLarge = sizeof(N) == sizeof(double) ? N(1e15) : N(1e6);
+  const bool plain = size == 0 || (size >= N(1e-4) && size < kLarge);
   char text[40];
-  const auto print = [&](int digits) {
-    return std::to_chars(text, text + sizeof(text), number, std::chars_format::general, digits).ptr;
-  };
-  char* end = print(kFew);
-  N again = 0;
-  std::from_chars(text, end, again);
-  if (again != number) end = print(kEnough);
+  const char* const end =
+      std::to_chars(text, text + sizeof(text), number,
+                    plain ? std::chars_format::fixed : std::chars_format::scientific)
+          .ptr;
   return json_.RawValue(text, static_cast<size_t>(end - text), rapidjson::kNumberType);
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "google/api/httpbody.pb.h"
+#include "google/protobuf/arena.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "proto/http_path.h"
@@ -47,9 +48,8 @@ const Code& CodeOf(absl::StatusCode code) {
   return kCodes[index < std::size(kCodes) ? index : 2];
 }
 
-std::unique_ptr<google::protobuf::Message> New(const google::protobuf::Descriptor& type) {
-  return std::unique_ptr<google::protobuf::Message>(
-      google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type)->New());
+const google::protobuf::Message& Prototype(const google::protobuf::Descriptor& type) {
+  return *google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type);
 }
 
 bool IsHttpBody(const google::protobuf::Descriptor& type) {
@@ -97,7 +97,7 @@ absl::StatusOr<Transcoder::Route> Transcoder::Find(std::string_view verb,
 
 absl::StatusOr<Transcoder::Call> Transcoder::Read(const Route& route, std::string_view body) {
   const google::protobuf::MethodDescriptor& method = *route.match.method;
-  const std::unique_ptr<google::protobuf::Message> request = New(*method.input_type());
+  const std::unique_ptr<google::protobuf::Message> request(Prototype(*method.input_type()).New());
   DET_RETURN_IF_ERROR(proto::HttpRouter::Fill(route.match, route.query, body, request.get()));
   Call call;
   call.path = absl::StrCat("/", method.service()->full_name(), "/", method.name());
@@ -112,7 +112,9 @@ absl::StatusOr<Transcoder::Call> Transcoder::Read(const Route& route, std::strin
 
 absl::StatusOr<std::string> Transcoder::Write(const google::protobuf::Descriptor& output,
                                               std::string_view response) {
-  const std::unique_ptr<google::protobuf::Message> message = New(output);
+  // A page is thousands of small messages, made and thrown away at once.
+  google::protobuf::Arena arena;
+  google::protobuf::Message* const message = Prototype(output).New(&arena);
   if (!message->ParseFromArray(response.data(), static_cast<int>(response.size()))) {
     return absl::InternalError(absl::StrCat("cannot read a ", output.full_name()));
   }

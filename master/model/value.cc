@@ -2,6 +2,9 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
@@ -12,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 // Deeper nesting is refused: copying and destroying a Value recurses.
-constexpr int kMaxDepth = 200;
+constexpr size_t kMaxDepth = 200;
 
 Json ToNlohmann(const Value& value) {
   if (const bool* v = value.AsBool()) return *v;
@@ -36,42 +39,79 @@ Json ToNlohmann(const Value& value) {
   return nullptr;
 }
 
-Value FromNlohmann(const Json& json) {
-  switch (json.type()) {
-    case Json::value_t::boolean:
-      return json.get<bool>();
-    case Json::value_t::number_integer:
-      return json.get<int64_t>();
-    case Json::value_t::number_unsigned: {
-      const uint64_t v = json.get<uint64_t>();
-      // Beyond int64 a double is the nearest there is.
-      if (v > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-        return static_cast<double>(v);
-      }
-      return static_cast<int64_t>(v);
+// Builds a Value as the text is read: a document of the library's own first would cost a second
+// tree of allocations, and a page of trials is hundreds of such texts.
+class Builder : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return Put(Value()); }
+  bool boolean(bool v) override { return Put(v); }
+  bool number_integer(number_integer_t v) override { return Put(static_cast<int64_t>(v)); }
+  bool number_unsigned(number_unsigned_t v) override {
+    // Beyond int64 a double is the nearest there is.
+    if (v > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+      return Put(static_cast<double>(v));
     }
-    case Json::value_t::number_float:
-      return json.get<double>();
-    case Json::value_t::string:
-      return json.get<std::string>();
-    case Json::value_t::array: {
-      Value::List list;
-      list.reserve(json.size());
-      for (const Json& item : json) list.push_back(FromNlohmann(item));
-      return list;
-    }
-    case Json::value_t::object: {
-      Value::Object object;
-      for (const auto& [key, member] : json.items()) object.emplace(key, FromNlohmann(member));
-      return object;
-    }
-    case Json::value_t::null:
-    case Json::value_t::binary:
-    case Json::value_t::discarded:
-      break;
+    return Put(static_cast<int64_t>(v));
   }
-  return Value();
-}
+  bool number_float(number_float_t v, const string_t&) override { return Put(v); }
+  bool string(string_t& v) override { return Put(std::move(v)); }
+  bool binary(binary_t&) override { return false; }  // JSON has none
+  bool start_object(size_t) override { return Open(Value::Object()); }
+  bool key(string_t& v) override {
+    key_ = std::move(v);
+    return true;
+  }
+  bool end_object() override { return Close(); }
+  bool start_array(size_t) override { return Open(Value::List()); }
+  bool end_array() override { return Close(); }
+  bool parse_error(size_t, const std::string&, const Json::exception& error) override {
+    const auto* at = dynamic_cast<const Json::parse_error*>(&error);
+    error_ = at == nullptr ? absl::StrCat("not valid JSON: ", error.what())
+                           : absl::StrCat("not valid JSON at byte ", at->byte, ": ", error.what());
+    return false;
+  }
+
+  // What was built. INVALID_ARGUMENT after an error.
+  absl::StatusOr<Value> Finish() && {
+    if (!error_.empty()) return absl::InvalidArgumentError(error_);
+    return std::move(root_);
+  }
+
+ private:
+  // Into the innermost list or object that is open; of two equal keys the last one counts.
+  Value* Place(Value value) {
+    if (open_.empty()) return &(root_ = std::move(value));
+    if (Value::List* list = open_.back()->MutableList()) {
+      return &list->emplace_back(std::move(value));
+    }
+    return &open_.back()
+                ->MutableObject()
+                ->insert_or_assign(std::move(key_), std::move(value))
+                .first->second;
+  }
+  bool Put(Value value) {
+    Place(std::move(value));
+    return true;
+  }
+  // Its place stays where it is until it is closed: only the innermost grows.
+  bool Open(Value value) {
+    if (open_.size() >= kMaxDepth) {
+      error_ = absl::StrCat("JSON is nested deeper than ", kMaxDepth, " levels; flatten it");
+      return false;
+    }
+    open_.push_back(Place(std::move(value)));
+    return true;
+  }
+  bool Close() {
+    open_.pop_back();
+    return true;
+  }
+
+  Value root_;
+  std::vector<Value*> open_;
+  std::string key_;
+  std::string error_;
+};
 
 }  // namespace
 
@@ -94,24 +134,13 @@ std::string Value::ToJson() const {
 }
 
 absl::StatusOr<Value> Value::FromJson(std::string_view text) {
-  bool too_deep = false;
-  const auto watch_depth = [&too_deep](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMaxDepth) too_deep = true;
-    return !too_deep;
-  };
+  Builder builder;
   try {
-    const Json json = Json::parse(text.begin(), text.end(), watch_depth);
-    if (too_deep) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("JSON is nested deeper than ", kMaxDepth, " levels; flatten it"));
-    }
-    return FromNlohmann(json);
-  } catch (const Json::parse_error& error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("not valid JSON at byte ", error.byte, ": ", error.what()));
+    Json::sax_parse(text.begin(), text.end(), &builder);
   } catch (const Json::exception& error) {
     return absl::InvalidArgumentError(absl::StrCat("not valid JSON: ", error.what()));
   }
+  return std::move(builder).Finish();
 }
 
 }  // namespace det::model

@@ -189,6 +189,13 @@ absl::Status MakeCluster(const Layout& layout) {
       absl::StrCat("cannot fill ", layout.cluster, ": ", error.message()));
 }
 
+// What is read again and again (indices of runs and their summaries) stays within the server. Pages
+// count only once they are used; a machine with little memory keeps it for training.
+int64_t SharedMegabytes() {
+  const int64_t machine = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE) >> 20;
+  return std::clamp<int64_t>(machine / 64, 64, 512);
+}
+
 }  // namespace
 
 class EmbeddedPostgres::Impl {
@@ -238,7 +245,7 @@ std::vector<std::string> EmbeddedPostgres::Impl::Command() const {
   set("log_line_prefix=%m [%p] ");
   // A small server: one master with a handful of connections beside training.
   set("max_connections=32");
-  set("shared_buffers=64MB");
+  set(absl::StrCat("shared_buffers=", SharedMegabytes(), "MB"));
   set("max_wal_size=512MB");
   set("checkpoint_timeout=15min");
   set("huge_pages=off");

@@ -19,7 +19,7 @@
 namespace det::store {
 namespace {
 
-constexpr int kReaders = 4;
+constexpr int kReaders = 24;  // at most; below the 32 connections of our own server
 constexpr size_t kMostRows = 5000;
 constexpr int kOldestServer = 140000;
 
