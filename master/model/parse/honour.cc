@@ -238,12 +238,11 @@ void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
                    std::vector<Problem>& problems, std::vector<Problem>& warnings) {
   const ExperimentConfig defaults;
   const Field* const profiling = FindField("profiling.enabled");
-  const bool in_python =
-      RunsTrialClass(config.entrypoint) && !ParseTrialEntrypoint(config.entrypoint);
+  const bool of_a_class = RunsTrialClass(config.entrypoint);
   for (const Field& field : Fields()) {
     if (field.warning == nullptr && field.refusal == nullptr) continue;
     if (field.role == Field::Role::kIgnored) continue;
-    if (&field == profiling && in_python) continue;
+    if (&field == profiling && of_a_class) continue;
     if (root.FindPath(field.path) == nullptr) continue;
     const Value value = FieldValue(field, config);
     if (value == FieldValue(field, defaults)) continue;

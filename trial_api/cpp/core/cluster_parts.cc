@@ -18,7 +18,9 @@
 #include "trial_api/cpp/core/gloo_communicator.h"
 #include "trial_api/cpp/core/report_place.h"
 #include "trial_api/cpp/core/report_queue.h"
+#include "trial_api/cpp/core/sampling_profiler.h"
 #include "trial_api/cpp/core/single_communicator.h"
+#include "trial_api/cpp/core/tensorboard_folder.h"
 #include "trial_api/cpp/core/trial_client.h"
 #include <nlohmann/json.hpp>
 
@@ -85,6 +87,21 @@ std::unique_ptr<storage::Storage> MakeStorage(const TrialInfo& info, const std::
   return storage::MakeBucketStorage(config, RequireEnv("DET_RUN_DIR") + "/checkpoints", owner);
 }
 
+// Beside the checkpoints, where the cluster's other trials have theirs.
+std::unique_ptr<Tensorboard> MakeClusterTensorboard(const ContextParts& parts,
+                                                    std::shared_ptr<storage::Storage> storage) {
+  const std::string cluster = EnvOr("DET_CLUSTER_ID", "");
+  const std::string place = cluster + (cluster.empty() ? "" : "/") + "tensorboard/experiment/" +
+                            std::to_string(parts.experiment_id) + "/trial/" +
+                            std::to_string(parts.trial_id);
+  const std::string folder =
+      TensorboardFolder(RequireEnv("DET_RUN_DIR") + "/tensorboard", parts.communicator->ranks());
+  const auto copy = [storage = std::move(storage), place](const std::string& from) {
+    storage->CopyBeside(from, place);
+  };
+  return MakeTensorboard(folder, copy, SecondsNow);
+}
+
 std::unique_ptr<Communicator> Connect(const Ranks& ranks, std::shared_ptr<TrialClient> client) {
   if (ranks.size == 1) return MakeSingleCommunicator();
   const std::string address = ranks.cross_size == 1 ? kLoopback : RequireEnv("DET_NODE_ADDRESS");
@@ -103,6 +120,8 @@ ContextParts GatherClusterParts() {
   const bool is_chief = parts.communicator->ranks().is_chief();
   const auto queue = is_chief ? MakeReportQueue(client, owner, options.trial_run_id) : nullptr;
   parts.metrics = is_chief ? MakeClusterMetrics(queue) : MakeSilentMetrics();
+  parts.profiler =
+      is_chief ? MakeSamplingProfiler(parts.metrics.get(), ThisMachine) : MakeNoProfiler();
   const auto on_over = [queue](const std::string& why) {
     queue->Forget();
     EndProcess(why);
@@ -111,6 +130,7 @@ ContextParts GatherClusterParts() {
   parts.checkpoints = MakeCheckpoints(
       parts.communicator.get(), MakeStorage(info, parts.config_json, owner), info.start,
       [queue](const CheckpointReport& checkpoint) { queue->AddCheckpoint(checkpoint); });
+  parts.tensorboard = MakeClusterTensorboard(parts, MakeStorage(info, parts.config_json, owner));
   parts.report_invalid_hp = [client](const std::string& message) {
     client->ReportEarlyExit(EarlyExit::kInvalidHp, message);
   };

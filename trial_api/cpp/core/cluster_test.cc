@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -183,6 +184,7 @@ TEST_F(ClusterTest, ContextSpeaksToTheMaster) {
                   .ok());
   auto variables = master_.Environment();
   variables["DET_RUN_DIR"] = dir.path();
+  variables["DET_CLUSTER_ID"] = "c1";
   const Environment environment(variables);
   const std::unique_ptr<Context> context = Context::FromEnvironment({});
   EXPECT_TRUE(context->on_cluster());
@@ -200,6 +202,10 @@ TEST_F(ClusterTest, ContextSpeaksToTheMaster) {
   };
   const std::string uuid = context->checkpoints().Save(8, "{}", write);
   context->metrics().Flush();
+  context->tensorboard().AddScalar("loss", 8, 0.5);
+  context->tensorboard().Finish();
+  EXPECT_FALSE(
+      std::filesystem::is_empty(dir.path() + "/store/c1/tensorboard/experiment/3/trial/1"));
   context->ReportInvalidHp("lr is too large");
   context->ReportFailure("boom");
   const Reports reports = master_.Reports();

@@ -37,6 +37,8 @@ class PartsContext final : public Context {
   Metrics& metrics() override { return *parts_.metrics; }
   Checkpoints& checkpoints() override { return *parts_.checkpoints; }
   Preemption& preemption() override { return *parts_.preemption; }
+  Tensorboard& tensorboard() override { return *parts_.tensorboard; }
+  Profiler& profiler() override { return *parts_.profiler; }
   void ReportInvalidHp(const std::string& message) override { parts_.report_invalid_hp(message); }
   void ReportFailure(const std::string& message) override {
     if (!parts_.report_failure) return;

@@ -18,7 +18,9 @@
 #include "trial_api/cpp/core/hparams.h"
 #include "trial_api/cpp/core/metrics.h"
 #include "trial_api/cpp/core/preemption.h"
+#include "trial_api/cpp/core/profiler.h"
 #include "trial_api/cpp/core/ranks.h"
+#include "trial_api/cpp/core/tensorboard.h"
 
 namespace det {
 
@@ -43,6 +45,7 @@ struct TrainingConfig {
   enum class CheckpointPolicy { kBest, kAll, kNone } checkpoint_policy = CheckpointPolicy::kBest;
   std::string searcher_metric;
   bool smaller_is_better = true;
+  bool profiling = false;
   // Lengths, in the unit of max_length, after which the search wants to hear of the trial.
   std::vector<int64_t> validate_at;
 };
@@ -67,6 +70,8 @@ class Context {
   virtual Metrics& metrics() = 0;
   virtual Checkpoints& checkpoints() = 0;
   virtual Preemption& preemption() = 0;
+  virtual Tensorboard& tensorboard() = 0;
+  virtual Profiler& profiler() = 0;
 
   // Tells the master that this trial's hyperparameters are invalid; the process should then exit.
   virtual void ReportInvalidHp(const std::string& message) = 0;

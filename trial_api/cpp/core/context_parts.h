@@ -28,6 +28,8 @@ struct ContextParts {
   std::unique_ptr<Metrics> metrics;
   std::unique_ptr<Checkpoints> checkpoints;  // after the communicator, which it uses
   std::unique_ptr<Preemption> preemption;
+  std::unique_ptr<Tensorboard> tensorboard;
+  std::unique_ptr<Profiler> profiler;  // after the metrics, which it reports to
   std::function<void(const std::string& message)> report_invalid_hp;
   std::function<void(const std::string& message)> report_failure;  // empty: nobody to tell
 };

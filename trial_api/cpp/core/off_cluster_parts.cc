@@ -14,7 +14,9 @@
 #include "trial_api/cpp/core/gloo_communicator.h"
 #include "trial_api/cpp/core/off_cluster_config.h"
 #include "trial_api/cpp/core/printed_metrics.h"
+#include "trial_api/cpp/core/sampling_profiler.h"
 #include "trial_api/cpp/core/single_communicator.h"
+#include "trial_api/cpp/core/tensorboard_folder.h"
 #include "trial_api/cpp/core/training_config.h"
 
 namespace det::core {
@@ -46,6 +48,9 @@ ContextParts GatherOffClusterParts(const Context::OffCluster& off_cluster) {
       is_chief ? MakePrintedMetrics(std::cout, training.searcher_metric, training.smaller_is_better)
                : MakeSilentMetrics();
   parts.preemption = MakeNoPreemption();
+  parts.profiler = MakeNoProfiler();
+  parts.tensorboard = MakeTensorboard(TensorboardFolder("tensorboard", parts.communicator->ranks()),
+                                      {}, SecondsNow);
   const std::string dir =
       off_cluster.checkpoint_dir.empty() ? "checkpoints" : off_cluster.checkpoint_dir;
   // Runs off the cluster may share a directory and know nothing of each other: no owner whose

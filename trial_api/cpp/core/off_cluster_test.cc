@@ -74,7 +74,7 @@ TEST_F(OffClusterTest, TrainingConfigIsParsed) {
   const TrainingConfig config = ParseTrainingConfig(R"({
       "searcher": {"metric": "accuracy", "smaller_is_better": false, "max_length": {"epochs": 3}},
       "min_validation_period": {"batches": 5}, "scheduling_unit": 7, "checkpoint_policy": "all",
-      "records_per_epoch": null, "perform_initial_validation": true})");
+      "records_per_epoch": null, "profiling": {"enabled": true}, "perform_initial_validation": true})");
   ASSERT_TRUE(config.max_length.has_value());
   EXPECT_EQ(config.max_length->unit, Length::Unit::kEpochs);
   EXPECT_EQ(config.max_length->count, 3);
@@ -82,6 +82,12 @@ TEST_F(OffClusterTest, TrainingConfigIsParsed) {
   EXPECT_EQ(config.reporting_period, 7);
   EXPECT_EQ(config.checkpoint_policy, TrainingConfig::CheckpointPolicy::kAll);
   EXPECT_TRUE(config.initial_validation);
+  EXPECT_TRUE(config.profiling);
+  EXPECT_FALSE(ParseTrainingConfig(R"({"profiling": null})").profiling);
+  EXPECT_NE(ErrorOf([] {
+              ParseTrainingConfig(R"({"profiling": {"enabled": 1}})");
+            }).find("profiling.enabled is 1, not true or false"),
+            std::string::npos);
   EXPECT_EQ(config.searcher_metric, "accuracy");
   EXPECT_FALSE(config.smaller_is_better);
   const TrainingConfig first = ParseTrainingConfig(

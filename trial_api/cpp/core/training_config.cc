@@ -136,6 +136,10 @@ TrainingConfig ParseTrainingConfig(std::string_view config_json) {
   if (const Json* unit = Find(json, "scheduling_unit")) {
     config.reporting_period = IntFrom("scheduling_unit", *unit, 1);
   }
+  if (const Json* profiling = Find(json, "profiling"); profiling && profiling->is_object()) {
+    const Json* enabled = Find(*profiling, "enabled");
+    if (enabled != nullptr) config.profiling = BoolFrom("profiling.enabled", *enabled);
+  }
   if (const Json* records = Find(json, "records_per_epoch")) {
     config.records_per_epoch = IntFrom("records_per_epoch", *records, 0);
   }

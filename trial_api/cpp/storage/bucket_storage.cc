@@ -19,6 +19,7 @@
 #include "base/objects/bucket.h"
 #include "base/uuid.h"
 #include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/storage/changed_files.h"
 #include "trial_api/cpp/storage/manifest.h"
 #include "trial_api/cpp/storage/storage.h"
 #include <nlohmann/json.hpp>
@@ -191,6 +192,18 @@ class BucketStorage final : public Storage {
     return opened_[uuid] = dir.string();
   }
 
+  void CopyBeside(const std::string& folder, const std::string& name) override {
+    std::unique_ptr<objects::Bucket> bucket;
+    OrError([&] {
+      for (const fs::path& file : changed_.In(folder)) {
+        if (bucket == nullptr) bucket = Connect();
+        const fs::path from = folder / file;
+        OrThrow(bucket->PutFile(prefix_ + name + "/" + file.generic_string(), from.string()));
+        changed_.Copied(from);
+      }
+    });
+  }
+
  private:
   static void RemoveAll(const fs::path& dir) {
     std::error_code ignored;
@@ -269,6 +282,7 @@ class BucketStorage final : public Storage {
   fs::path scratch_;
   std::mutex mutex_;
   std::map<std::string, std::string> opened_;  // guarded by mutex_
+  ChangedFiles changed_;
 };
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/uuid.h"
 #include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/storage/changed_files.h"
 #include "trial_api/cpp/storage/manifest.h"
 #include "trial_api/cpp/storage/storage.h"
 #include <nlohmann/json.hpp>
@@ -132,6 +133,20 @@ class SharedFs final : public Storage {
     return dir.string();
   }
 
+  void CopyBeside(const std::string& folder, const std::string& name) override {
+    OrError([&] {
+      for (const fs::path& file : changed_.In(folder)) {
+        const fs::path to = base_ / name / file;
+        fs::path aside = to;
+        aside.replace_filename(aside_prefix_ + to.filename().string());
+        fs::create_directories(to.parent_path());
+        fs::copy_file(folder / file, aside, fs::copy_options::overwrite_existing);
+        fs::rename(aside, to);
+        changed_.Copied(folder / file);
+      }
+    });
+  }
+
  private:
   fs::path Aside(const std::string& uuid) const { return base_ / (aside_prefix_ + uuid); }
   fs::path RankDir(const std::string& uuid, int rank) const {
@@ -175,6 +190,7 @@ class SharedFs final : public Storage {
   const fs::path base_;
   const std::string owner_;
   const std::string aside_prefix_;
+  ChangedFiles changed_;
 };
 
 }  // namespace

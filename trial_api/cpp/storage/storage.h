@@ -45,6 +45,9 @@ class Storage {
   virtual std::vector<std::string> Saved(int64_t max_steps) = 0;
   // A local directory with the files, each compared with the manifest.
   virtual std::string Open(const std::string& uuid) = 0;
+  // Files below `folder` that have changed since the last time, to `name` beside the checkpoints;
+  // each is replaced whole. Does nothing when there is no such folder.
+  virtual void CopyBeside(const std::string& folder, const std::string& name) = 0;
 };
 
 // A directory that every node sees under the same path. `owner`, made of letters, digits, '_' and

@@ -51,6 +51,18 @@ class StorageContractTest : public testing::TestWithParam<std::string> {
   std::unique_ptr<objects::Bucket> Bucket() const {
     return *objects::OpenBucket(server_->PlaceOf(GetParam()));
   }
+  // Of what does not lie in a checkpoint.
+  std::string Beside(const std::string& name) const {
+    if (InBucket()) return Bucket()->Read("some/where/" + name, 0, 1000).value_or("nothing");
+    return base::ReadFile(Base() + "/" + name).value_or("nothing");
+  }
+  void ReplaceBeside(const std::string& name, const std::string& text) const {
+    if (InBucket()) {
+      ASSERT_TRUE(Bucket()->Put("some/where/" + name, text).ok());
+    } else {
+      ASSERT_TRUE(base::WriteFile(Base() + "/" + name, text).ok());
+    }
+  }
   void Replace(const std::string& uuid, const std::string& file, const std::string& text) const {
     if (InBucket()) {
       ASSERT_TRUE(Bucket()->Put("some/where/" + uuid + "/" + file, text).ok());
@@ -211,6 +223,24 @@ TEST_P(StorageContractTest, AnEndInTheMiddleOfPublishingLosesNothing) {
   Make()->RemoveLeftovers();
   EXPECT_EQ(Make()->Saved(9), std::vector<std::string>{uuid});
   EXPECT_EQ(Said([&] { Make()->Open(uuid); }), "");
+}
+
+TEST_P(StorageContractTest, WhatChangedIsCopiedBeside) {
+  const std::string from = dir_.path() + "/from";
+  const auto storage = Make();
+  storage->CopyBeside(from, "c1/events");  // There is no such folder.
+  ASSERT_TRUE(base::MakeDirs(from + "/sub").ok());
+  ASSERT_TRUE(base::WriteFile(from + "/sub/a", "one").ok());
+  ASSERT_TRUE(base::WriteFile(from + "/b", "same").ok());
+  storage->CopyBeside(from, "c1/events");
+  EXPECT_EQ(Beside("c1/events/sub/a"), "one");
+  EXPECT_EQ(Beside("c1/events/b"), "same");
+  ASSERT_TRUE(base::WriteFile(from + "/sub/a", "two and more").ok());
+  ReplaceBeside("c1/events/b", "not copied again");
+  storage->CopyBeside(from, "c1/events");
+  EXPECT_EQ(Beside("c1/events/sub/a"), "two and more");
+  EXPECT_EQ(Beside("c1/events/b"), "not copied again");
+  EXPECT_TRUE(storage->Saved(100).empty());
 }
 
 TEST_P(StorageContractTest, NothingIsLeftOnTheLocalDisk) {

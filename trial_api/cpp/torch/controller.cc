@@ -126,6 +126,7 @@ void Controller::ReportTraining() {
   context_.reducers().ReduceTraining(communicator, means);
   metrics.ReportTraining(steps, means);
   metrics.ReportProgress(static_cast<double>(steps) / static_cast<double>(schedule_.max_batches));
+  Show("training", steps, means);
   unreported_.Clear();
   progress_.reported_at = steps;
   Tell(&Callback::on_training_report, steps, means);
@@ -153,8 +154,14 @@ bool Controller::Validate() {
   MetricMap reported = progress_.validation;
   AddLengths(reported);
   const bool best = context_.core().metrics().ReportValidation(progress_.steps_completed, reported);
+  Show("validation", progress_.steps_completed, progress_.validation);
+  context_.core().tensorboard().Upload();
   Tell(&Callback::on_validation_end, progress_.steps_completed, reported);
   return best;
+}
+
+void Controller::Show(const std::string& group, int64_t steps, const MetricMap& metrics) {
+  if (context_.ranks().is_chief()) context_.core().tensorboard().AddScalars(group, steps, metrics);
 }
 
 void Controller::AddLengths(MetricMap& metrics) const {
@@ -193,6 +200,7 @@ void Controller::Save() {
   checkpoints.StartSave(progress_.steps_completed, ToJson(progress_),
                         [snapshot = snapshot_](const std::string& dir) { snapshot->Write(dir); });
   saved_at_ = progress_.steps_completed;
+  context_.core().tensorboard().Upload();
 }
 
 Batch Controller::Read(const DataLoader& loader, Sampler& sampler, int64_t epoch, int64_t batch) {

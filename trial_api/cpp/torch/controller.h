@@ -44,6 +44,8 @@ class Controller {
   void ReportTraining();
   // Adds how long training has gone on, as the search measures it: batches, epochs and records.
   void AddLengths(MetricMap& metrics) const;
+  // To TensorBoard, by the chief.
+  void Show(const std::string& group, int64_t steps, const MetricMap& metrics);
   // Returns whether it is the best validation that the experiment has seen.
   bool Validate();
   bool BestByPolicy(bool best_on_chief);

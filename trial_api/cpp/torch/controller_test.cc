@@ -1,5 +1,6 @@
 #include "trial_api/cpp/torch/controller.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -149,6 +150,29 @@ TEST_F(ControllerTest, StoryOfOneTrial) {
   EXPECT_EQ(results[0],
             "validate 0; train 4; save 5; train 6; validate 6; train 8; save 10; train 12; "
             "validate 12; save 12; finished; steps 12; ");
+}
+
+TEST_F(ControllerTest, TensorboardShowsWhatTheChiefReports) {
+  const auto results = RunRanks(2, [&](Communicator& communicator) {
+    const FakeContext::Options options = Options({Unit::kBatches, 9});
+    SeedTorch(options.seed, communicator.ranks().rank);
+    FakeContext core(communicator, options);
+    TrialContext context(core);
+    LineTrial trial(context);
+    Controller(context, trial).Run();
+    if (!communicator.ranks().is_chief()) return Join(core.scalars);
+    size_t expected = 0;
+    for (const auto& [steps, metrics] : core.training_reports) expected += metrics.size();
+    // But for batches, epochs and records, which are for the search.
+    for (const auto& [steps, metrics] : core.validation_reports) expected += metrics.size() - 3;
+    EXPECT_EQ(core.scalars.size(), expected);
+    std::ostringstream last;
+    last << "validation/error 9 " << core.validation_reports.back().second.at("error");
+    EXPECT_EQ(std::count(core.scalars.begin(), core.scalars.end(), last.str()), 1) << last.str();
+    return Join(core.scalars);
+  });
+  EXPECT_NE(results[0].find("training/loss 4 "), std::string::npos) << results[0];
+  EXPECT_EQ(results[1], "");
 }
 
 TEST_F(ControllerTest, PolicyBestSavesWhatIsBetterAndTheEnd) {

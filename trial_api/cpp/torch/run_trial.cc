@@ -45,9 +45,12 @@ void KeepFreedMemory() {
 
 void Train(Context& context, const TrialFactory& make_trial) {
   trial::SeedTorch(context.seed(), context.ranks().rank);
+  if (context.training().profiling) context.profiler().On();
   TrialContext trial_context(context);
   const std::unique_ptr<Trial> trial = make_trial(trial_context);
   trial::Controller(trial_context, *trial).Run();
+  context.profiler().Off();
+  context.tensorboard().Finish();
   context.metrics().Flush();
 }
 

@@ -32,12 +32,13 @@ OutputArchive ArchiveOf(const T& saveable) {
   return archive;
 }
 
-// Calls `read` with the archive of `path`; libtorch's own errors do not say which file it was.
+// Calls `read` with the archive of `path`, its tensors on `device`; libtorch's own errors do not
+// say which file it was.
 template <class F>
-void ReadArchive(const std::string& path, const F& read) {
+void ReadArchive(const std::string& path, torch::Device device, const F& read) {
   try {
     torch::serialize::InputArchive archive;
-    archive.load_from(path, torch::kCPU);
+    archive.load_from(path, device);
     read(archive);
   } catch (const c10::Error& error) {
     throw Error("checkpoint file " + path +
@@ -45,9 +46,9 @@ void ReadArchive(const std::string& path, const F& read) {
   }
 }
 
-// libtorch takes whatever shape the file has: compare with what the model had.
-void LoadModel(const std::string& path, torch::nn::Module& model) {
-  ReadArchive(path, [&](torch::serialize::InputArchive& archive) {
+// libtorch takes whatever shape the file has, and its device: compare with what the model had.
+void LoadModel(const std::string& path, torch::Device device, torch::nn::Module& model) {
+  ReadArchive(path, device, [&](torch::serialize::InputArchive& archive) {
     torch::NoGradGuard no_grad;
     std::vector<std::vector<int64_t>> shapes;
     for (const torch::Tensor& tensor : model.parameters()) shapes.push_back(tensor.sizes().vec());
@@ -90,14 +91,15 @@ void LoadGradients(const TrialContext& context, torch::serialize::InputArchive& 
 
 void LoadLearned(const std::string& dir, const TrialContext& context, Trial& trial) {
   for (size_t i = 0; i < context.models().size(); ++i) {
-    LoadModel(dir + "/" + FileName("model", i), *context.models()[i]);
+    LoadModel(dir + "/" + FileName("model", i), context.device(), *context.models()[i]);
   }
   for (size_t i = 0; i < context.optimizers().size(); ++i) {
-    ReadArchive(dir + "/" + FileName("optimizer", i), [&](torch::serialize::InputArchive& archive) {
-      context.optimizers()[i]->load(archive);
-    });
+    ReadArchive(
+        dir + "/" + FileName("optimizer", i), context.device(),
+        [&](torch::serialize::InputArchive& archive) { context.optimizers()[i]->load(archive); });
   }
-  ReadArchive(dir + "/trial.pt",
+  // What the Trial itself keeps is its own to place.
+  ReadArchive(dir + "/trial.pt", torch::kCPU,
               [&](torch::serialize::InputArchive& archive) { trial.load_state(archive); });
 }
 
@@ -121,7 +123,7 @@ OutputArchive ArchiveOf(const Callbacks& callbacks) {
 void LoadCallbacks(const std::string& dir, const Callbacks& callbacks) {
   const std::string path = dir + "/callbacks.pt";
   if (callbacks.empty() || !std::filesystem::exists(path)) return;
-  ReadArchive(path, [&](torch::serialize::InputArchive& archive) {
+  ReadArchive(path, torch::kCPU, [&](torch::serialize::InputArchive& archive) {
     for (const auto& [name, callback] : callbacks) {
       torch::serialize::InputArchive own;
       if (archive.try_read(name, own)) callback->load_state(own);
@@ -130,7 +132,7 @@ void LoadCallbacks(const std::string& dir, const Callbacks& callbacks) {
 }
 
 void LoadRank(const std::string& path, const TrialContext& context, MetricsSum& unreported) {
-  ReadArchive(path, [&](torch::serialize::InputArchive& archive) {
+  ReadArchive(path, torch::kCPU, [&](torch::serialize::InputArchive& archive) {
     torch::Tensor generator;
     archive.read("cpu_generator", generator);
     at::Generator of_process = at::detail::getDefaultCPUGenerator();
@@ -263,7 +265,7 @@ Progress LoadState(const std::string& dir, TrialContext& context, Trial& trial,
   LoadCallbacks(dir, context.callbacks());
   const std::string scale = dir + "/loss_scale.pt";
   if (context.scaling() && std::filesystem::exists(scale)) {
-    ReadArchive(scale,
+    ReadArchive(scale, torch::kCPU,
                 [&](torch::serialize::InputArchive& archive) { context.scaling()->Load(archive); });
   }
   std::ifstream file(dir + "/state.json");

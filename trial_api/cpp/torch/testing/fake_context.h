@@ -5,10 +5,12 @@
 #ifndef TRIAL_API_CPP_TORCH_TESTING_FAKE_CONTEXT_H_
 #define TRIAL_API_CPP_TORCH_TESTING_FAKE_CONTEXT_H_
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,12 @@
 
 namespace det::trial::testing {
 
-class FakeContext : public Context, private Metrics, private Checkpoints, private Preemption {
+class FakeContext : public Context,
+                    private Metrics,
+                    private Checkpoints,
+                    private Preemption,
+                    private Tensorboard,
+                    private Profiler {
  public:
   struct Options {
     std::string hparams = R"({"global_batch_size": 8})";
@@ -35,6 +42,7 @@ class FakeContext : public Context, private Metrics, private Checkpoints, privat
   std::vector<std::string> trace;
   std::vector<std::pair<int64_t, MetricMap>> training_reports;
   std::vector<std::pair<int64_t, MetricMap>> validation_reports;
+  std::vector<std::string> scalars;  // "training/loss 10 0.5"
   std::string last_checkpoint;
   bool preempt = false;  // as this rank knows it
 
@@ -52,6 +60,8 @@ class FakeContext : public Context, private Metrics, private Checkpoints, privat
   Metrics& metrics() override { return *this; }
   Checkpoints& checkpoints() override { return *this; }
   Preemption& preemption() override { return *this; }
+  Tensorboard& tensorboard() override { return *this; }
+  Profiler& profiler() override { return *this; }
   void ReportInvalidHp(const std::string& message) override { Trace("invalid hp: " + message); }
   void ReportFailure(const std::string& message) override { Trace("failure: " + message); }
 
@@ -98,6 +108,19 @@ class FakeContext : public Context, private Metrics, private Checkpoints, privat
 
   bool Requested() const override { return preempt; }
   void Acknowledge() override { Trace("acknowledge"); }
+
+  std::string Folder() override { return options_.directory + "/tensorboard"; }
+  void AddScalar(const std::string& tag, int64_t step, double value) override {
+    std::ostringstream line;
+    line << tag << ' ' << step << ' ' << value;
+    scalars.push_back(line.str());
+  }
+  void AddText(const std::string&, int64_t, const std::string&) override {}
+  void Upload() override {}
+  void Finish() override {}
+
+  void On(std::chrono::milliseconds, int) override {}
+  void Off() override {}
 
   Communicator& communicator_;
   const Options options_;

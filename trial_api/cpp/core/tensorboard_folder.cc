@@ -1,0 +1,132 @@
+#include "trial_api/cpp/core/tensorboard_folder.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "trial_api/cpp/core/error.h"
+
+namespace det::core {
+namespace {
+
+class FolderTensorboard final : public Tensorboard {
+ public:
+  FolderTensorboard(std::string folder, std::function<void(const std::string&)> copy, WallClock now)
+      : folder_(std::move(folder)), copy_(std::move(copy)), now_(std::move(now)) {}
+
+  ~FolderTensorboard() override {
+    {
+      std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    changed_.notify_all();
+    if (copier_.joinable()) copier_.join();
+  }
+
+  std::string Folder() override {
+    std::error_code ignored;  // Whoever writes there hears of it.
+    std::filesystem::create_directories(folder_, ignored);
+    return folder_;
+  }
+
+  void AddScalar(const std::string& tag, int64_t step, double value) override {
+    Add([&](EventFile& file) { file.AddScalar(tag, step, value); });
+  }
+
+  void AddText(const std::string& tag, int64_t step, const std::string& text) override {
+    Add([&](EventFile& file) { file.AddText(tag, step, text); });
+  }
+
+  void Upload() override {
+    Add([](EventFile& file) { file.Flush(); }, /*open=*/false);
+    if (!copy_) return;
+    {
+      std::lock_guard lock(mutex_);
+      ++asked_;
+    }
+    if (!copier_.joinable()) copier_ = std::thread([this] { Copy(); });
+    changed_.notify_all();
+  }
+
+  void Finish() override {
+    Upload();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !copy_ || done_ == asked_; });
+  }
+
+ private:
+  template <class Work>
+  void Add(const Work& work, bool open = true) {
+    if (broken_ || (!file_ && !open)) return;
+    try {
+      if (!file_) file_.emplace(folder_, now_);
+      work(*file_);
+    } catch (const Error& error) {
+      broken_ = true;
+      Warn(std::string("TensorBoard shows no more of this trial: ") + error.what());
+    }
+  }
+
+  void Copy() {
+    std::unique_lock lock(mutex_);
+    bool told = false;
+    while (true) {
+      changed_.wait(lock, [this] { return stopped_ || done_ != asked_; });
+      if (stopped_) return;
+      const int64_t asked = asked_;
+      lock.unlock();
+      try {
+        copy_(folder_);
+      } catch (const std::exception& error) {
+        if (!told) Warn(std::string("cannot copy TensorBoard's files: ") + error.what());
+        told = true;
+      }
+      lock.lock();
+      done_ = asked;
+      changed_.notify_all();
+    }
+  }
+
+  static void Warn(const std::string& text) {
+    std::fprintf(stderr, "WARNING: %s\n", text.c_str());
+    std::fflush(stderr);
+  }
+
+  const std::string folder_;
+  const std::function<void(const std::string&)> copy_;
+  const WallClock now_;
+  std::optional<EventFile> file_;  // of the training thread, as is broken_
+  bool broken_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int64_t asked_ = 0;
+  int64_t done_ = 0;  // as many as were asked for when the last copy began
+  bool stopped_ = false;
+  std::thread copier_;
+};
+
+}  // namespace
+
+std::unique_ptr<Tensorboard> MakeTensorboard(std::string folder,
+                                             std::function<void(const std::string& folder)> copy,
+                                             WallClock now) {
+  return std::make_unique<FolderTensorboard>(std::move(folder), std::move(copy), std::move(now));
+}
+
+std::string TensorboardFolder(const std::string& root, const Ranks& ranks) {
+  return root + "/rank-" + std::to_string(ranks.rank);
+}
+
+double SecondsNow() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace det::core

@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "base/file.h"
+#include "gtest/gtest.h"
+#include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/core/event_file.h"
+#include "trial_api/cpp/core/tensorboard_folder.h"
+
+namespace det::core {
+namespace {
+
+namespace fs = std::filesystem;
+
+double Noon() { return 1700000000.25; }
+
+std::vector<std::string> FilesIn(const std::string& folder) {
+  std::vector<std::string> files;
+  if (!fs::exists(folder)) return files;
+  for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
+  return files;
+}
+
+// What det.tensorboard of Python writes for the same.
+TEST(EventFileTest, IsAsInTheOtherLanguage) {
+  const base::TempDir dir = *base::TempDir::Create();
+  EventFile file(dir.path() + "/new", Noon);
+  file.AddScalar("training/loss", 300, 0.5);
+  file.AddText("notes", 301, "good");
+  file.Flush();
+  EXPECT_TRUE(absl::StrContains(file.path(), "/new/events.out.tfevents.1700000000."));
+  EXPECT_EQ(absl::BytesToHexString(*base::ReadFile(file.path())),
+            "1a00000000000000129bd82d0900001040fc54d94110001a0d627261696e2e4576656e743a3252ef9793"
+            "2400000000000000422b804d0900001040fc54d94110ac022a160a140a0d747261696e696e672f6c6f73"
+            "73150000003ff37172dd31000000000000009d8383e90900001040fc54d94110ad022a230a210a056e6f"
+            "7465734a080a060a0474657874420e08071204120208014204676f6f64dd3fd793");
+}
+
+TEST(EventFileTest, NoTwoHaveTheSameName) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const EventFile one(dir.path(), Noon);
+  const EventFile other(dir.path(), Noon);
+  EXPECT_EQ(FilesIn(dir.path()).size(), 2u);
+}
+
+TEST(EventFileTest, AFolderThatCannotBeIsAnError) {
+  const base::TempDir dir = *base::TempDir::Create();
+  ASSERT_TRUE(base::WriteFile(dir.path() + "/file", "").ok());
+  EXPECT_THROW(EventFile(dir.path() + "/file/folder", Noon), Error);
+}
+
+TEST(TensorboardTest, WithoutAPointThereIsNoFile) {
+  const base::TempDir dir = *base::TempDir::Create();
+  int copies = 0;
+  const auto board = MakeTensorboard(
+      dir.path() + "/run", [&copies](const std::string&) { ++copies; }, Noon);
+  board->Finish();
+  EXPECT_EQ(copies, 1);
+  EXPECT_TRUE(FilesIn(dir.path()).empty());
+  EXPECT_TRUE(fs::is_directory(board->Folder()));
+}
+
+TEST(TensorboardTest, FinishWaitsUntilAllIsCopied) {
+  const base::TempDir dir = *base::TempDir::Create();
+  std::string copied;
+  const auto copy = [&copied](const std::string& folder) {
+    copied = *base::ReadFile(FilesIn(folder).at(0));
+  };
+  const auto board = MakeTensorboard(dir.path(), copy, Noon);
+  for (int step = 1; step <= 100; ++step) {
+    board->AddScalars("training", step, {{"loss", 1.0 / step}, {"error", 0.5}});
+    if (step % 10 == 0) board->Upload();
+  }
+  board->Finish();
+  EXPECT_EQ(copied, *base::ReadFile(FilesIn(dir.path()).at(0)));
+  EXPECT_TRUE(absl::StrContains(copied, "training/loss"));
+  EXPECT_TRUE(absl::StrContains(copied, "training/error"));
+}
+
+TEST(TensorboardTest, WhatFailsIsAWarningOnce) {
+  const base::TempDir dir = *base::TempDir::Create();
+  ASSERT_TRUE(base::WriteFile(dir.path() + "/file", "").ok());
+  const auto board = MakeTensorboard(
+      dir.path() + "/file", [](const std::string&) { throw Error("the storage is away"); }, Noon);
+  testing::internal::CaptureStderr();
+  board->AddScalar("loss", 1, 0.5);
+  board->AddScalar("loss", 2, 0.5);
+  board->Finish();
+  board->Finish();
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 2) << told;
+  EXPECT_TRUE(absl::StrContains(told, "WARNING: TensorBoard shows no more of this trial: cannot"));
+  EXPECT_TRUE(absl::StrContains(told, "the storage is away"));
+}
+
+}  // namespace
+}  // namespace det::core
