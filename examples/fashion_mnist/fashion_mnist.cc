@@ -5,8 +5,6 @@
 
 #include "det/trial.h"
 
-constexpr int64_t kTrainRecords = 60000;
-constexpr int64_t kTestRecords = 10000;
 constexpr int64_t kPixels = 28;
 
 // `count` bytes behind the header of a gzipped IDX file.
@@ -73,11 +71,13 @@ class FashionMnistTrial : public det::Trial {
             torch::optim::Adam(net_->parameters(), context.hparam<double>("learning_rate")))) {}
 
   det::DataLoader build_training_data_loader() override {
-    return {ReadFashion(path_, "train", kTrainRecords), {.shuffle = true}};
+    return {ReadFashion(path_, "train", context_.data().GetOr<int64_t>("train_records", 60000)),
+            {.shuffle = true}};
   }
 
   det::DataLoader build_validation_data_loader() override {
-    return {ReadFashion(path_, "t10k", kTestRecords), {.global_batch_size = 500}};
+    return {ReadFashion(path_, "t10k", context_.data().GetOr<int64_t>("validation_records", 10000)),
+            {.global_batch_size = 500}};
   }
 
   det::BatchMetrics train_batch(const det::Batch& batch, int64_t, int64_t) override {

@@ -24,7 +24,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.word = nn.Embedding(words, width)
         self.position = nn.Embedding(longest, width)
-        self.segment = nn.Embedding(2, width)
+        self.segment = nn.Embedding(3, width)
         self.first_norm = nn.LayerNorm(width)
         # No dropout: each rank draws its own, so the result would depend on the number of slots.
         layer = nn.TransformerEncoderLayer(
@@ -58,7 +58,7 @@ class Net(nn.Module):
     def forward(
         self, numbers: torch.Tensor, segments: torch.Tensor
     ) -> Tuple[torch.Tensor, torch.Tensor]:
-        of_context = (segments == 1) & (numbers != squad.SEPARATOR)
+        of_context = (segments != squad.QUESTION) & (numbers != squad.SEPARATOR)
         scores = self.span(self.encoder(numbers, segments))
         first, last = scores.masked_fill(~of_context[:, :, None], -1e9).unbind(2)
         return first, last
@@ -83,7 +83,8 @@ def records(
         question = [squad.BEGIN, *vocabulary.numbers(example.question), squad.SEPARATOR]
         context = [*vocabulary.numbers(example.words), squad.SEPARATOR]
         rows.append(question + context)
-        segments.append([0] * len(question) + [1] * len(context))
+        of_words = squad.segments(example)
+        segments.append([squad.QUESTION] * len(question) + [*of_words, squad.TEXT])
         answers.append([len(question) + example.first, len(question) + example.last])
     words = max(len(row) for row in rows)
     if words > longest:
@@ -217,7 +218,7 @@ class QuestionAnsweringTrial(pytorch.PyTorchTrial):
 def main() -> None:
     """Off the cluster."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=24)
+    parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--weights", default="", metavar="FOLDER", help="to begin with")
     parser.add_argument("--save", type=pathlib.Path, metavar="FOLDER", help="for the weights")
     options = parser.parse_args()

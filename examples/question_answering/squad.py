@@ -9,6 +9,7 @@ from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
 PAD, UNKNOWN, BEGIN, SEPARATOR = range(4)
 MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]  # The words of these numbers.
+QUESTION, TEXT, REPEATED = range(3)  # What a word is of: its segment.
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
@@ -58,6 +59,16 @@ def _example(context: str, qa: Dict[str, Any]) -> Example:
             f"not the answer {answers[0]!r}"
         )
     return Example(split(qa["question"]), context, words, answers, inside[0], inside[-1])
+
+
+def segments(example: Example) -> List[int]:
+    """Of each word of the context: TEXT, or REPEATED where the question says it, too.
+
+    A small net is long in finding out by itself that two words are the same, and learns the
+    questions of the training by heart before it has.
+    """
+    asked = {word.text for word in example.question}
+    return [REPEATED if word.text in asked else TEXT for word in example.words]
 
 
 def text_of(example: Example, begin: int, end: int) -> str:

@@ -53,6 +53,13 @@ class ReadTest(unittest.TestCase):
             read("Ann met Bo.", "Bo", 1)
 
 
+class SegmentsTest(unittest.TestCase):
+    def test_words_of_the_text_that_the_question_says_are_marked(self):
+        # The question is "Who?".
+        self.assertEqual([squad.TEXT, squad.REPEATED, squad.TEXT],
+                         squad.segments(read("Ann WHO.", "Ann", 0)))
+
+
 class VocabularyTest(unittest.TestCase):
     def test_it_is_the_same_for_the_same_examples_and_knows_its_limits(self):
         vocabulary = squad.Vocabulary.of([read("Ann met Bo.", "Bo", 8)])

@@ -14,14 +14,17 @@ PIXELS = 28
 PATH = "/usr/share/datasets/fashion-mnist"
 
 
-def read_idx(path: pathlib.Path, header: int) -> torch.Tensor:
-    """The bytes behind the header of a gzipped IDX file."""
+def read_idx(path: pathlib.Path, header: int, count: int) -> torch.Tensor:
+    """`count` bytes behind the header of a gzipped IDX file."""
     if not path.exists():
         raise FileNotFoundError(
             f"cannot open {path}: install Debian's dataset-fashion-mnist, or set data.path"
         )
     with gzip.open(path) as file:
-        return torch.frombuffer(bytearray(file.read()[header:]), dtype=torch.uint8)
+        data = bytearray(file.read(header + count)[header:])
+    if len(data) != count:
+        raise ValueError(f"{path} is damaged or not complete")
+    return torch.frombuffer(data, dtype=torch.uint8)
 
 
 class Net(nn.Module):
@@ -48,8 +51,14 @@ class FashionMnistTrial(pytorch.PyTorchTrial):
         self.net = context.wrap_model(Net(context.get_hparam("width")))
         rate = context.get_hparam("learning_rate")
         self.adam = context.wrap_optimizer(torch.optim.Adam(self.net.parameters(), rate))
+        data = context.get_data_config()
+        self.records = {
+            "train": int(data.get("train_records", 60000)),
+            "t10k": int(data.get("validation_records", 10000)),
+        }
         # Falls to zero along a line.
-        steps = context.get_hparam("epochs") * 60000 // context.get_global_batch_size()
+        batches = self.records["train"] // context.get_global_batch_size()
+        steps = context.get_hparam("epochs") * batches
         context.wrap_lr_scheduler(
             torch.optim.lr_scheduler.LambdaLR(self.adam, lambda step: max(0.0, 1 - step / steps)),
             pytorch.LRScheduler.StepMode.STEP_EVERY_BATCH,
@@ -58,9 +67,10 @@ class FashionMnistTrial(pytorch.PyTorchTrial):
     def read(self, part: str) -> torch.utils.data.TensorDataset:
         """Records of (image of bytes, kind). Bytes take a quarter of the memory of floats."""
         path = pathlib.Path(self.context.get_data_config().get("path") or PATH)
-        images = read_idx(path / f"{part}-images-idx3-ubyte.gz", 16).view(-1, 1, PIXELS, PIXELS)
-        kinds = read_idx(path / f"{part}-labels-idx1-ubyte.gz", 8).long()
-        return torch.utils.data.TensorDataset(images, kinds)
+        count = self.records[part]
+        images = read_idx(path / f"{part}-images-idx3-ubyte.gz", 16, count * PIXELS * PIXELS)
+        kinds = read_idx(path / f"{part}-labels-idx1-ubyte.gz", 8, count)
+        return torch.utils.data.TensorDataset(images.view(-1, 1, PIXELS, PIXELS), kinds.long())
 
     def build_training_data_loader(self) -> pytorch.DataLoader:
         batch_size = self.context.get_per_slot_batch_size()
