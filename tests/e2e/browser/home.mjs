@@ -27,7 +27,7 @@ await inBrowser(async (page, watch) => {
   await inspect(page, "home");
 
   await page.keyboard.press("Control+k");
-  await page.getByRole("combobox", { name: "Page or experiment" }).fill("clu");
+  await page.getByRole("combobox", { name: /^Page, experiment/ }).fill("clu");
   await inspect(page, "palette");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "agent-0" }).waitFor();
@@ -43,6 +43,12 @@ await inBrowser(async (page, watch) => {
   await page.keyboard.press("g");
   await page.keyboard.press("h");
   await mine.waitFor();
+  await page.keyboard.press("?");
+  const keys = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  await keys.getByText("Go anywhere by a few letters").waitFor();
+  await inspect(page, "shortcuts");
+  await page.keyboard.press("Escape");
+  await keys.waitFor({ state: "hidden" });
 
   await page.setViewportSize({ width: 390, height: 800 });
   await inspect(page, "home-narrow");

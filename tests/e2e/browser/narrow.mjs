@@ -182,7 +182,7 @@ await inBrowser(
     await places.getByRole("link", { name: "Cluster" }).click();
     await head("agent-0")().waitFor();
     await page.getByRole("button", { name: /^Go to/ }).click();
-    await page.getByRole("combobox", { name: "Page or experiment" }).fill("mod");
+    await page.getByRole("combobox", { name: /^Page, experiment/ }).fill("mod");
     await fits("palette");
     assert.deepEqual(misfits, {});
   },

@@ -5,9 +5,10 @@ import type { Message } from "./types";
 export type Workspace = Message["Workspace"];
 
 /** All workspaces that the caller sees; undefined until they are known. Read again under the key ["workspaces"]. */
-export function useWorkspaces() {
+export function useWorkspaces(enabled = true) {
   return useQuery({
     queryKey: ["workspaces"],
+    enabled,
     queryFn: async ({ signal }) =>
       (await dataOf(api.GET("/api/v1/workspaces", { signal }))).workspaces ?? [],
   });

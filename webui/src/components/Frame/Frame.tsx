@@ -2,6 +2,7 @@ import { useMemo, useState } from "react";
 import { Outlet } from "react-router";
 import { useOverviewStream } from "@/api/useOverview";
 import { Palette } from "../Palette/Palette";
+import { Shortcuts } from "../Palette/Shortcuts";
 import { Breadcrumb } from "./Breadcrumb";
 import { Pulse } from "./Pulse";
 import { Rail } from "./Rail";
@@ -26,6 +27,7 @@ export function Frame() {
         <Breadcrumb crumbs={crumbs} />
         <div className={styles.tools}>
           <Palette />
+          <Shortcuts />
           <ThemeSwitch />
           <UserMenu />
         </div>

@@ -5,6 +5,7 @@ import { createMemoryRouter, RouterProvider } from "react-router";
 import { expect, test, vi } from "vitest";
 import { entriesFor } from "./entries";
 import { Palette } from "./Palette";
+import { Shortcuts } from "./Shortcuts";
 
 const overview = { running: [{ id: 42, name: "mnist-asha" }], ended: [{ id: 41, name: "bert" }] };
 const labels = (query: string) => entriesFor(query, overview).map(({ label }) => label);
@@ -21,10 +22,33 @@ test("what fits is found by its parts, its letters and its number", () => {
   expect(labels("zzz")).toEqual([]);
 });
 
+test("workspaces and models are found once something is asked for", () => {
+  const things = [
+    { to: "/workspaces/3", label: "Vision", hint: "workspace" },
+    { to: "/models/vit", label: "vit", hint: "model" },
+  ];
+  const found = (query: string) =>
+    entriesFor(query, overview, [], things).map(({ label }) => label);
+  expect(found("vi")).toEqual(["Vision", "vit"]);
+  expect(found("")).toEqual(["42 mnist-asha", "41 bert"]);
+});
+
 function show() {
   const client = new QueryClient();
   client.setQueryData(["overview"], overview);
-  const router = createMemoryRouter([{ path: "*", element: <Palette /> }]);
+  client.setQueryData(["workspaces"], [{ id: 3, name: "Vision" }]);
+  client.setQueryData(["models"], [{ name: "vit" }]);
+  const router = createMemoryRouter([
+    {
+      path: "*",
+      element: (
+        <>
+          <Palette />
+          <Shortcuts />
+        </>
+      ),
+    },
+  ]);
   render(
     <QueryClientProvider client={client}>
       <RouterProvider router={router} />
@@ -36,7 +60,7 @@ function show() {
 test("keys open it, choose, and go", async () => {
   const router = show();
   await userEvent.keyboard("{Control>}k{/Control}");
-  const input = screen.getByRole("combobox", { name: "Page or experiment" });
+  const input = screen.getByRole("combobox", { name: /^Page, experiment/ });
   await userEvent.type(input, "e{ArrowDown}{ArrowDown}");
   const chosen = screen.getByRole("option", { selected: true }).textContent;
   expect(chosen).toContain("Cluster");
@@ -51,4 +75,22 @@ test("g and a key go to a place, but not while one types", async () => {
   await userEvent.keyboard("/");
   await userEvent.type(screen.getByRole("combobox"), "gh");
   expect(router.state.location.pathname).toBe("/cluster");
+});
+
+test("a model is a place to go to", async () => {
+  const router = show();
+  await userEvent.keyboard("/");
+  await userEvent.type(screen.getByRole("combobox"), "vit{Enter}");
+  await vi.waitFor(() => expect(router.state.location.pathname).toBe("/models/vit"));
+});
+
+test("the question mark shows what the keys do, but not while one types", async () => {
+  show();
+  await userEvent.keyboard("/");
+  await userEvent.type(screen.getByRole("combobox"), "?");
+  expect(screen.queryByRole("dialog", { name: "Keyboard shortcuts" })).toBeNull();
+  (document.activeElement as HTMLElement).blur();
+  await userEvent.keyboard("?");
+  const overviewOfKeys = screen.getByRole("dialog", { name: "Keyboard shortcuts" });
+  expect(overviewOfKeys.textContent).toContain("gcCluster");
 });

@@ -3,6 +3,7 @@ import { useNavigate } from "react-router";
 import { useOverview } from "@/api/useOverview";
 import { usePlaces } from "../Frame/usePlaces";
 import { entriesFor } from "./entries";
+import { usePaletteThings } from "./usePaletteThings";
 import { useShortcuts } from "./useShortcuts";
 import styles from "./Palette.module.css";
 
@@ -14,10 +15,13 @@ export function Palette() {
   const overview = useOverview();
   const navigate = useNavigate();
   const list = useId();
-  const entries = entriesFor(query, overview, usePlaces());
+  const [wasOpened, setWasOpened] = useState(false);
+  const things = usePaletteThings(wasOpened);
+  const entries = entriesFor(query, overview, usePlaces(), things);
   const open = useCallback(() => {
     setQuery("");
     setChosen(0);
+    setWasOpened(true);
     if (!dialog.current?.open) dialog.current?.showModal();
   }, []);
   useShortcuts(open);
@@ -42,11 +46,11 @@ export function Palette() {
       <dialog ref={dialog} className={styles.dialog} aria-label="Go to" closedby="any">
         <input
           role="combobox"
-          aria-label="Page or experiment"
+          aria-label="Page, experiment, workspace or model"
           aria-expanded
           aria-controls={list}
           aria-activedescendant={entries.length > 0 ? `${list}-${chosen}` : undefined}
-          placeholder="Page, or name or number of an experiment"
+          placeholder="Page, experiment by name or number, workspace, model"
           value={query}
           onChange={(event) => {
             setQuery(event.target.value);

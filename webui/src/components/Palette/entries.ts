@@ -19,11 +19,15 @@ function isSubsequence(query: string, text: string): boolean {
   return true;
 }
 
-/** What fits `query`, best first: pages, known experiments, and any experiment by its number. */
+/**
+ * What fits `query`, best first: pages, known experiments, other `things` once something is asked for,
+ * and any experiment by its number.
+ */
 export function entriesFor(
   query: string,
   overview: Overview | undefined,
   pages: readonly Place[] = places,
+  things: readonly Entry[] = [],
 ): Entry[] {
   const wanted = query.trim().toLowerCase();
   const { running = [], ended = [] } = overview ?? {};
@@ -34,6 +38,7 @@ export function entriesFor(
       label: `${id} ${name}`,
       hint: "experiment",
     })),
+    ...(wanted === "" ? [] : things),
   ];
   const parts = all.filter(({ label }) => label.toLowerCase().includes(wanted));
   const loose = all.filter(

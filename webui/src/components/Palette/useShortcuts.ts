@@ -7,6 +7,20 @@ const patience = 1000; // ms between `g` and the key of a place
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement && target.closest("input, textarea, select, [contenteditable]");
 
+/** Calls `act` for the key, but not while one types, nor with a modifier. */
+export function useKey(key: string, act: () => void) {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const { ctrlKey, metaKey, altKey, target } = event;
+      if (event.key !== key || ctrlKey || metaKey || altKey || isTyping(target)) return;
+      event.preventDefault();
+      act();
+    };
+    document.addEventListener("keydown", press);
+    return () => document.removeEventListener("keydown", press);
+  }, [key, act]);
+}
+
 /** Ctrl K or ⌘K opens the palette, and so does `/`; `g` and a key go to a place. */
 export function useShortcuts(open: () => void) {
   const navigate = useNavigate();

@@ -1,0 +1,59 @@
+import { useCallback, useRef } from "react";
+import { usePlaces } from "../Frame/usePlaces";
+import { useKey } from "./useShortcuts";
+import styles from "./Palette.module.css";
+
+const everywhere: [string[], string][] = [
+  [["Ctrl K", "⌘ K", "/"], "Go anywhere by a few letters"],
+  [["?"], "This overview"],
+  [["Esc"], "Close what is open"],
+];
+
+const inTables: [string[], string][] = [
+  [["←", "→"], "On the edge of a column: its width"],
+  [["↑", "↓"], "On the handle of a job in the queue: its place"],
+];
+
+function Keys({ rows }: { rows: [string[], string][] }) {
+  return (
+    <dl className={styles.keys}>
+      {rows.map(([keys, what]) => (
+        <div key={what}>
+          <dt>
+            {keys.map((key) => (
+              <kbd key={key}>{key}</kbd>
+            ))}
+          </dt>
+          <dd>{what}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** What the keys do, opened by `?`. */
+export function Shortcuts() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const places = usePlaces();
+  useKey(
+    "?",
+    useCallback(() => {
+      if (!dialog.current?.open) dialog.current?.showModal();
+    }, []),
+  );
+  return (
+    <dialog ref={dialog} className={styles.dialog} aria-label="Keyboard shortcuts" closedby="any">
+      <div className={styles.overview}>
+        <h2>Everywhere</h2>
+        <Keys rows={everywhere} />
+        <h2>Go to</h2>
+        <Keys rows={places.map(({ key, label }) => [["g", key], label])} />
+        <h2>In tables</h2>
+        <Keys rows={inTables} />
+        <form method="dialog">
+          <button>Close</button>
+        </form>
+      </div>
+    </dialog>
+  );
+}
