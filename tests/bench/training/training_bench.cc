@@ -114,6 +114,8 @@ class TimedTrial : public FashionMnistTrial {
   Window window_;
 };
 
+constexpr int64_t kTrainRecords = 60000;
+
 // What somebody would write who knows only libtorch: the same net, batches and optimizer.
 void RunBare(int64_t batch_size, int64_t width) {
   std::vector<int64_t> all(kTrainRecords);
