@@ -114,6 +114,10 @@ class Group {
       stream.Drain();
       stream.copier.Finish();
     }
+    // Each process has two streams, stderr second.
+    if (outcome_.failed) {
+      outcome_.last_line = streams_[2 * *outcome_.failed + 1].copier.last_line();
+    }
     return outcome_;
   }
 

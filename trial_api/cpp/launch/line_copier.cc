@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+
 namespace det::launch {
 namespace {
 
@@ -40,6 +42,8 @@ void LineCopier::EmitPending() {
   out_ += prefix_;
   out_ += pending_;
   out_ += '\n';
+  const auto said = absl::StripAsciiWhitespace(pending_);
+  if (!said.empty()) last_line_.assign(said.data(), said.size());
   pending_.clear();
 }
 

@@ -19,6 +19,8 @@ class LineCopier {
   void Add(std::string_view bytes);
   // The end: what has no line end yet gets one.
   void Finish();
+  // The last line that says something, without spaces around it: of one that failed, why.
+  const std::string& last_line() const { return last_line_; }
 
  private:
   void EmitPending();
@@ -27,6 +29,7 @@ class LineCopier {
   const Sink sink_;
   std::string pending_;
   std::string out_;
+  std::string last_line_;
 };
 
 }  // namespace det::launch
