@@ -116,7 +116,7 @@ class Group {
     }
     // Each process has two streams, stderr second.
     if (outcome_.failed) {
-      outcome_.last_line = streams_[2 * *outcome_.failed + 1].copier.last_line();
+      outcome_.last_words = streams_[2 * *outcome_.failed + 1].copier.last_words();
     }
     return outcome_;
   }

@@ -132,7 +132,7 @@ std::string WordsOf(const Outcome& outcome) {
     words = name == nullptr ? absl::StrCat("killed by signal ", signal)
                             : absl::StrCat("killed by SIG", name);
   }
-  absl::string_view last = outcome.last_line;
+  absl::string_view last = outcome.last_words;
   absl::ConsumePrefix(&last, "ERROR: ");
   if (!last.empty()) absl::StrAppend(&words, ": ", last);
   return words;

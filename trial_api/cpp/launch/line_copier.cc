@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 
 namespace det::launch {
 namespace {
 
 constexpr size_t kLongestLine = 64 << 10;
+constexpr char kError[] = "ERROR: ";
 
 }  // namespace
 
@@ -43,7 +45,10 @@ void LineCopier::EmitPending() {
   out_ += pending_;
   out_ += '\n';
   const auto said = absl::StripAsciiWhitespace(pending_);
-  if (!said.empty()) last_line_.assign(said.data(), said.size());
+  const bool is_error = absl::StartsWith(said, kError);
+  if (!said.empty() && (is_error || !absl::StartsWith(last_words_, kError))) {
+    last_words_.assign(said.data(), said.size());
+  }
   pending_.clear();
 }
 

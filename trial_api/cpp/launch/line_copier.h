@@ -19,8 +19,9 @@ class LineCopier {
   void Add(std::string_view bytes);
   // The end: what has no line end yet gets one.
   void Finish();
-  // The last line that says something, without spaces around it: of one that failed, why.
-  const std::string& last_line() const { return last_line_; }
+  // The last line that says something, one that begins with "ERROR: " before others, without spaces
+  // around it: of a process that failed, why.
+  const std::string& last_words() const { return last_words_; }
 
  private:
   void EmitPending();
@@ -29,7 +30,7 @@ class LineCopier {
   const Sink sink_;
   std::string pending_;
   std::string out_;
-  std::string last_line_;
+  std::string last_words_;
 };
 
 }  // namespace det::launch

@@ -28,14 +28,16 @@ TEST(LineCopierTest, CarriageReturnEndsALine) {
   EXPECT_EQ(Copied({"\r10 %\r20 %\r\ndone\n"}), "> 10 %\n> 20 %\n> done\n");
 }
 
-TEST(LineCopierTest, LastLineIsTheLastThatSaysSomething) {
+TEST(LineCopierTest, LastWordsAreTheLastLineThatSaysSomething) {
   LineCopier copier("> ", [](std::string_view) {});
-  EXPECT_EQ(copier.last_line(), "");
+  EXPECT_EQ(copier.last_words(), "");
   copier.Add("first\n  why it failed \n\n \n");
-  EXPECT_EQ(copier.last_line(), "why it failed");
+  EXPECT_EQ(copier.last_words(), "why it failed");
   copier.Add("without an end");
   copier.Finish();
-  EXPECT_EQ(copier.last_line(), "without an end");
+  EXPECT_EQ(copier.last_words(), "without an end");
+  copier.Add("ERROR: the reason\nWARNING: nobody was told\n");
+  EXPECT_EQ(copier.last_words(), "ERROR: the reason");
 }
 
 TEST(LineCopierTest, OnlyWholeLinesAreWritten) {
