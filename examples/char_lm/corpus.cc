@@ -94,7 +94,9 @@ Corpus ReadCorpus(const std::string& folder, int64_t max_bytes, int64_t min_byte
   for (const File& file : Find(folder)) {
     std::string text = ReadText(file.path);
     if (text.empty()) continue;
-    if (training.size() + validation.size() + text.size() > limit) break;
+    const size_t left = limit - std::min(limit, training.size() + validation.size());
+    if (left == 0) break;
+    text.resize(std::min(text.size(), left));
     (file.hash % kValidationOneOf == 0 ? validation : training) += text;
     ++corpus.files;
   }

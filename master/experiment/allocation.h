@@ -58,7 +58,7 @@ struct Allocation {
   model::ExitReason reported = model::ExitReason::kNone;
   std::string reported_message;
   model::ExitReason exit_reason = model::ExitReason::kNone;
-  std::string exit_message;  // "rank 1 on agent-0 was killed by signal 9 (SIGKILL)"
+  std::string exit_message;  // "rank 1 failed: killed by SIGKILL"
   std::optional<int> exit_code;
   absl::Time queued_at;
   std::optional<absl::Time> started_at;  // slots were assigned

@@ -57,11 +57,11 @@ TEST(AllocationTest, TheFirstFailureIsTheReason) {
 
 TEST(AllocationTest, WhatTheTrialSaidExplainsMoreThanTheExitCode) {
   Allocation a = Running();
-  a.reported_message = "rank 1 was killed by signal 9 (SIGKILL)";
+  a.reported_message = "rank 1 failed: killed by SIGKILL";
   ShareExited(a, AgentId("a"), {.exit_code = 137, .message = ""}, kNow);
   ShareExited(a, AgentId("b"), {.exit_code = 143, .message = ""}, kNow);
   EXPECT_EQ(a.exit_reason, ExitReason::kFailed);
-  EXPECT_EQ(a.exit_message, "rank 1 was killed by signal 9 (SIGKILL)");
+  EXPECT_EQ(a.exit_message, "rank 1 failed: killed by SIGKILL");
   EXPECT_EQ(a.exit_code, 137);
 }
 

@@ -10,6 +10,7 @@
 #include "google/api/httpbody.pb.h"
 #include "google/protobuf/arena.h"
 #include "google/protobuf/descriptor.h"
+#include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/message.h"
 #include "proto/http_path.h"
 #include <nlohmann/json.hpp>
@@ -42,6 +43,9 @@ constexpr Code kCodes[] = {
     {500, "DataLoss"},
     {401, "Unauthenticated"},
 };
+
+// Messages within each other; a level of a Struct is three.
+constexpr int kMaxDepth = 500;
 
 const Code& CodeOf(absl::StatusCode code) {
   const auto index = static_cast<size_t>(code);
@@ -115,7 +119,12 @@ absl::StatusOr<std::string> Transcoder::Write(const google::protobuf::Descriptor
   // A page is thousands of small messages, made and thrown away at once.
   google::protobuf::Arena arena;
   google::protobuf::Message* const message = Prototype(output).New(&arena);
-  if (!message->ParseFromArray(response.data(), static_cast<int>(response.size()))) {
+  google::protobuf::io::CodedInputStream bytes(reinterpret_cast<const uint8_t*>(response.data()),
+                                               static_cast<int>(response.size()));
+  // One deep value must not take a whole page with it: what is stored may be older than the limit
+  // of what is taken.
+  bytes.SetRecursionLimit(kMaxDepth);
+  if (!message->ParseFromCodedStream(&bytes) || !bytes.ConsumedEntireMessage()) {
     return absl::InternalError(absl::StrCat("cannot read a ", output.full_name()));
   }
   return proto::ToJson(*message);

@@ -117,7 +117,10 @@ absl::StatusOr<WebhookRecord> FakeWebhooks::ChangeWebhook(int32_t id, const Webh
                           [&](const TriggerRecord& kept) { return kept.id == had.id; });
     });
     for (const TriggerRecord& each : *patch.triggers) {
-      if (each.id != 0) continue;
+      const bool is_there =
+          std::any_of(row.triggers.begin(), row.triggers.end(),
+                      [&](const TriggerRecord& kept) { return kept.id == each.id; });
+      if (is_there) continue;
       TriggerRecord& added = row.triggers.emplace_back(each);
       added.id = ++db_.hooks.last_trigger;
       added.condition = Canonical(each.condition);

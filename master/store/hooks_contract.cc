@@ -83,6 +83,14 @@ TEST_P(StoreContractTest, WebhooksAreKept) {
   EXPECT_GT(changed->triggers[1].id, changed->triggers[0].id);
   EXPECT_EQ(*webhooks.GetWebhook(made->id), *changed);
   EXPECT_EQ(*webhooks.GetWebhook(global->id), *global) << "another webhook's triggers went, too";
+
+  // Whoever read it before that wants the first one to stay.
+  patch.triggers = wanted.triggers;
+  const auto late = webhooks.ChangeWebhook(made->id, patch);
+  ASSERT_TRUE(late.ok()) << late.status();
+  ASSERT_THAT(late->triggers, SizeIs(2));
+  EXPECT_EQ(late->triggers[0], wanted.triggers[1]);
+  EXPECT_EQ(late->triggers[1].condition, wanted.triggers[0].condition);
   EXPECT_TRUE(webhooks.DeleteWebhook(made->id).ok());
   EXPECT_TRUE(absl::IsNotFound(webhooks.DeleteWebhook(made->id)));
   EXPECT_TRUE(absl::IsNotFound(webhooks.GetWebhook(made->id).status()));

@@ -115,9 +115,10 @@ absl::Status TriggerWatch::LookAt(const std::vector<model::MetricReport>& report
                              {"group", report.group},
                              {"value", *value},
                              {"steps_completed", report.steps_completed}};
-      DET_RETURN_IF_ERROR(Fire(WebhookTrigger::kMetricThresholdExceeded, metric.trigger,
-                               trial->trial.experiment, report.trial,
-                               {{"metric", std::move(facts)}}));
+      // One that fails keeps none of the others.
+      DET_RETURN_IF_ERROR(
+          Soften(Fire(WebhookTrigger::kMetricThresholdExceeded, metric.trigger,
+                      trial->trial.experiment, report.trial, {{"metric", std::move(facts)}})));
     }
   }
   return absl::OkStatus();
@@ -153,7 +154,7 @@ absl::Status TriggerWatch::LookAt(const std::vector<model::LogLine>& lines) {
       const auto patterns = watched->logs.find(scope);
       if (patterns == watched->logs.end()) continue;
       for (const int32_t trigger : patterns->second.Match(line.text)) {
-        DET_RETURN_IF_ERROR(FireFor(line, *run, trigger));
+        DET_RETURN_IF_ERROR(Soften(FireFor(line, *run, trigger)));
       }
     }
   }

@@ -44,6 +44,8 @@ with det.core.init() as context:
             if "wait" in sys.argv:
                 print("waits", flush=True)
                 wait_for(sys.argv[-1])
+            if "preempt" in sys.argv:
+                print("holds", flush=True)
             while "preempt" in sys.argv and not context.preempt.should_preempt():
                 time.sleep(0.02)
         if context.preempt.should_preempt():
@@ -173,7 +175,7 @@ class OneAgentTest(ScriptTestCase):
     def test_two_ranks_that_are_preempted_go_on_from_their_checkpoint(self):
         experiment = self.create("preempt")
         trial = self.home.first_trial(experiment)["id"]
-        self.says(trial, "begins at 0 of run 0")
+        self.says(trial, "holds")
         self.home.det("experiment", "pause", experiment)
         self.says(trial, "[rank=1] goes")
         self.home.det("experiment", "activate", experiment)

@@ -2,6 +2,7 @@
 """Plays each scenario of this folder with each program that it is for; two at a time. From the root
 of the tree; names of cases as arguments."""
 import concurrent.futures
+import contextlib
 import glob
 import os
 import sys
@@ -17,18 +18,27 @@ os.environ.update(PYTHONPATH=PACKAGE, PYTHONDONTWRITEBYTECODE="1")  # Of the pro
 sys.path[:0] = [HERE, PACKAGE, os.path.join(os.getcwd(), "trial_api/python/tests"),
                 os.path.join(os.getcwd(), "tests/e2e")]
 import harness  # noqa: E402
+from grpc_front import GrpcFront  # noqa: E402
 import scenario  # noqa: E402
 from scripted_master import ScriptedMaster  # noqa: E402
 
 LAUNCH = [sys.executable, "-B", "-m", "det.launch.torch_distributed"]
+BUILT = os.getcwd()
+if not os.path.isdir(os.path.join(BUILT, "trial_api/cpp/sdk")):
+    BUILT = os.path.join(BUILT, "bazel-bin")
+DESCRIPTORS = os.path.join(BUILT, "proto/trial.pb")
 PROGRAMS = {
     "core": [*LAUNCH, "core_program.py"],
     "pytorch": [*LAUNCH, "--", "--trial", "pytorch_program:SumTrial"],
+    "cpp": [os.path.join(BUILT, "trial_api/cpp/sdk/bin/resolute-launch"),
+            "--source", "sum_trial.cc", "--class", "SumTrial"],
 }
 
 
 class Conformance(unittest.TestCase):
     """One scenario with one program."""
+
+    compiled = None  # A folder of the whole run.
 
     def __init__(self, name, told, program):
         super().__init__("play")
@@ -40,13 +50,20 @@ class Conformance(unittest.TestCase):
     __str__ = shortDescription = id
 
     def play(self):
-        master = ScriptedMaster()
-        try:
-            with tempfile.TemporaryDirectory() as folder:
-                scenario.play(self, self.told, master, PROGRAMS[self.program],
-                              os.path.join(HERE, "programs"), folder)
-        finally:
-            master.close()
+        with contextlib.ExitStack() as stack:
+            master = ScriptedMaster()
+            stack.callback(lambda: master.close())
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            surroundings = {}
+            if self.program == "cpp":
+                front = GrpcFront(master, DESCRIPTORS)
+                stack.callback(front.close)
+                surroundings = {"DET_MASTERS": front.url}
+                # A case leaves unsent reports in a cache of its own; what is compiled is for all.
+                os.mkdir(os.path.join(folder, "cache"))
+                os.symlink(self.compiled, os.path.join(folder, "cache", "trials"))
+            scenario.play(self, self.told, master, (PROGRAMS[self.program], surroundings),
+                          os.path.join(HERE, "programs"), folder)
 
 
 class AtOnce(unittest.TestSuite):
@@ -66,7 +83,8 @@ class AtOnce(unittest.TestSuite):
                     result.addSuccess(case)
                 result.stopTest(case)
 
-        with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        with tempfile.TemporaryDirectory() as Conformance.compiled, \
+                concurrent.futures.ThreadPoolExecutor(2) as threads:
             list(threads.map(one, self))
         return result
 

@@ -5,6 +5,7 @@ import re
 
 import yaml
 
+from fake_master import CLUSTER
 from harness import free_port
 from task import BATCH_SIZE, PERIOD, environment, start_and_wait
 
@@ -30,12 +31,13 @@ def _known(path, told, words):
         raise ValueError(f"{path}: {sorted(set(told) - words)} are not known; {sorted(words)} are")
 
 
-def play(test, told, master, command, cwd, folder):
-    """Plays it with assertions of `test`. command: the program, as an entrypoint's argv."""
+def play(test, told, master, program, cwd, folder):
+    """Plays it with assertions of `test`. program: (argv of an entrypoint, more of the environment)."""
+    command, surroundings = program
     for number, run in enumerate(told["runs"]):
         before = dict(master.checkpoints)
-        master.begin(number, run.get("master", []))
-        env = environment(master, folder, number, run, [free_port(), free_port()])
+        master.begin(number, run.get("master", []), run.get("ranks", 1))
+        env = {**environment(master, folder, number, run, [free_port(), free_port()]), **surroundings}
         code = start_and_wait(command, master, env, cwd)
         try:
             check(test, run["sees"], master, code, before)
@@ -113,7 +115,7 @@ def check_storage(test, master, folder, unregistered):
     names = os.listdir(folder) if os.path.isdir(folder) else []
     found = {}
     for name in names:
-        if not name.startswith("."):
+        if not name.startswith(".") and name != CLUSTER:  # Files of TensorBoard.
             found[name] = steps_of_whole(test, os.path.join(folder, name))
     unknown = sorted(found[name] for name in found if name not in master.checkpoints)
     test.assertEqual(unregistered, unknown, "checkpoints of which the master does not know")

@@ -24,15 +24,23 @@ class ScriptedMaster(FakeMaster):
         super().__init__()
         self.known = set()  # Reports, also of earlier runs: as the real one, drops what it knows.
         self.checkpoints = {}  # uuid -> steps, whole and registered.
-        self.begin(0, [])
+        self.begin(0, [], 1)
 
-    def begin(self, run, rules):
+    def begin(self, run, rules, slots):
+        """slots: that take part in the run."""
         with self.changed:
             self.run, self.heard, self.rules = run, [], [dict(rule) for rule in rules]
+            self.slots = slots
             self.repeats, self.lose, self.absent, self.refusal = 0, 0, 0, None
             self.held = False
             self.preempt.clear()
             self._obey("start")
+
+    def close(self):
+        with self.changed:  # Nobody waits for a run that has ended.
+            self.held = False
+            self.changed.notify_all()
+        super().close()
 
     def hear(self, line):
         with self.changed:

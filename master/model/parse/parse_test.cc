@@ -265,6 +265,7 @@ TEST(ParseTest, RefusesWhatIsNoYamlWithItsLine) {
       {"a: !!binary aGk=\n", "has no meaning here"},
       {std::string(50'000, '['), "const.yaml"},
       {std::string(150, '[') + std::string(150, ']'), "nested deeper"},
+      {"data: " + std::string(26, '[') + std::string(26, ']'), "nested deeper than 25 levels"},
   };
   for (const Bad& bad : cases) {
     EXPECT_THAT(Error(bad.yaml), HasSubstr(bad.message)) << bad.yaml.substr(0, 40);

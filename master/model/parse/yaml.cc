@@ -21,7 +21,9 @@ namespace {
 
 // Aliases can make a small text enormous, or endless.
 constexpr int kMaxNodes = 100'000;
-constexpr int kMaxDepth = 100;
+// What is deeper could be stored and not be read: protobuf takes messages within each other 100 times,
+// a level of a Struct is three, and answers have levels of their own.
+constexpr int kMaxDepth = 25;
 
 // Where the text stops being UTF-8 without NUL, which the database could not keep.
 std::optional<size_t> FirstBadByte(std::string_view text) {

@@ -192,8 +192,12 @@ absl::Status MakeCluster(const Layout& layout) {
 // What is read again and again (indices of runs and their summaries) stays within the server. Pages
 // count only once they are used; a machine with little memory keeps it for training.
 int64_t SharedMegabytes() {
-  const int64_t machine = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE) >> 20;
-  return std::clamp<int64_t>(machine / 64, 64, 512);
+  int64_t bytes = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
+  // Of a container; "max" where it has no limit.
+  int64_t limit = 0;
+  const absl::StatusOr<std::string> told = base::ReadFile("/sys/fs/cgroup/memory.max");
+  if (told.ok() && absl::SimpleAtoi(*told, &limit) && limit > 0) bytes = std::min(bytes, limit);
+  return std::clamp<int64_t>((bytes >> 20) / 64, 64, 512);
 }
 
 }  // namespace

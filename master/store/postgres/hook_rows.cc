@@ -22,7 +22,7 @@ WITH heard AS (
     AND coalesce(c.named ->> 'exclude', 'false') <> 'true'
     AND (w.mode = 'WORKSPACE' OR coalesce(c.named -> 'webhook_id' @> to_jsonb(w.id), false)
          OR coalesce(c.named -> 'webhook_name' @> to_jsonb(w.name), false))
-  FOR KEY SHARE OF w
+  FOR KEY SHARE OF t, w
 ), told AS (
   INSERT INTO webhook_fired (trial, trigger) SELECT $5::int, trigger FROM heard
   WHERE $5::int IS NOT NULL ON CONFLICT DO NOTHING RETURNING trigger

@@ -123,11 +123,14 @@ absl::StatusOr<std::vector<WebhookRecord>> ReadWebhooks(Connection& connection,
 absl::Status AddTriggers(Connection& connection, int32_t id,
                          const std::vector<TriggerRecord>& triggers) {
   for (const TriggerRecord& trigger : triggers) {
-    if (trigger.id != 0) continue;
+    // One that was to stay may be gone by now, by another's change: it is made again.
     DET_RETURN_IF_ERROR(
         connection
-            .Exec("INSERT INTO webhook_triggers (webhook, type, condition) VALUES ($1, $2, $3)",
-                  MakeParams(id, std::string(ToString(trigger.type)), trigger.condition))
+            .Exec(
+                "INSERT INTO webhook_triggers (webhook, type, condition) SELECT $1::int, $2::text, "
+                "$3::jsonb WHERE NOT EXISTS (SELECT 1 FROM webhook_triggers WHERE webhook = $1 "
+                "AND id = $4::int)",
+                MakeParams(id, std::string(ToString(trigger.type)), trigger.condition, trigger.id))
             .status());
   }
   return absl::OkStatus();

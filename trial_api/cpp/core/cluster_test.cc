@@ -213,7 +213,7 @@ TEST_F(ClusterTest, ContextSpeaksToTheMaster) {
   EXPECT_EQ(reports[0].rfind("checkpoint " + uuid + " 8 manifest.json=", 0), 0u) << reports[0];
   EXPECT_NE(reports[0].find(" metadata.json=21 model.pt=3"), std::string::npos) << reports[0];
   EXPECT_EQ(reports[1], "early_exit INVALID_HP lr is too large");
-  EXPECT_EQ(reports[2], "early_exit FAILED rank 0: boom");
+  EXPECT_EQ(reports[2], "early_exit FAILED rank 0 failed: boom");
 
   EXPECT_EQ(*base::ReadFile(context->checkpoints().Open(uuid) + "/model.pt"), "abc");
 }

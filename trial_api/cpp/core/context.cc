@@ -43,7 +43,7 @@ class PartsContext final : public Context {
   void ReportFailure(const std::string& message) override {
     if (!parts_.report_failure) return;
     try {
-      parts_.report_failure("rank " + std::to_string(ranks().rank) + ": " + message);
+      parts_.report_failure("rank " + std::to_string(ranks().rank) + " failed: " + message);
     } catch (const Error& error) {
       // The process fails anyway; the launcher then says that it did.
       std::fprintf(stderr, "WARNING: %s\n", error.what());

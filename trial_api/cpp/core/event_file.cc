@@ -104,6 +104,7 @@ void EventFile::Write(int64_t step, const std::string& rest) {
   const std::string event =
       Key(1, kFixed64) + Raw(now_()) + Key(2, kVarint) + Varint(static_cast<uint64_t>(step)) + rest;
   const std::string frame = Frame(event);
+  bytes_ += static_cast<int64_t>(frame.size());
   errno = 0;
   if (!file_.write(frame.data(), static_cast<std::streamsize>(frame.size()))) {
     throw Error("cannot write " + path_ + ": " + std::strerror(errno));

@@ -26,6 +26,7 @@ class EventFile {
   void Flush();
 
   const std::string& path() const { return path_; }
+  int64_t bytes() const { return bytes_; }
 
  private:
   void Write(int64_t step, const std::string& rest);
@@ -33,6 +34,7 @@ class EventFile {
   const WallClock now_;
   std::string path_;
   std::ofstream file_;
+  int64_t bytes_ = 0;
 };
 
 }  // namespace det::core

@@ -19,6 +19,8 @@ class HierarchicalCommunicator final : public Communicator {
     for (int rank = 0; rank < ranks().size; ++rank) {
       nodes[of_rank[static_cast<size_t>(rank)]].push_back(rank);
     }
+    // On one node, or with one rank on each, it would be the same twice.
+    if (nodes.size() == 1 || nodes.size() == of_rank.size()) return;
     std::vector<int> firsts;
     for (const auto& [node, members] : nodes) firsts.push_back(members.front());
     std::sort(firsts.begin(), firsts.end());
@@ -32,6 +34,7 @@ class HierarchicalCommunicator final : public Communicator {
   bool on_device() const override { return all_.on_device(); }
 
   void AllReduceSum(void* data, size_t count, DType dtype) override {
+    if (within_ == nullptr) return all_.AllReduceSum(data, count, dtype);
     within_->ReduceSum(data, count, dtype, 0);
     among_->AllReduceSum(data, count, dtype);  // Alone, if this rank is no first.
     within_->Broadcast(data, count * BytesOf(dtype), 0);
@@ -61,7 +64,7 @@ class HierarchicalCommunicator final : public Communicator {
  private:
   const std::unique_ptr<Communicator> owned_;  // what all_ is, in a duplicate
   Communicator& all_;
-  std::unique_ptr<Communicator> within_;  // this rank's node
+  std::unique_ptr<Communicator> within_;  // this rank's node; none: nothing is gained
   std::unique_ptr<Communicator> among_;   // the first ranks of the nodes
 };
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -95,7 +96,9 @@ Machine::Counters Machine::Read() const {
   for (const std::string& line : Lines("/proc/diskstats")) {
     const auto words = Words(line);
     // Whole disks, not their parts as well.
-    if (words.size() < 10 || !std::filesystem::exists(sources_.root + "/sys/block/" + words[2])) {
+    std::error_code ignored;  // What may not be seen is no disk.
+    if (words.size() < 10 ||
+        !std::filesystem::exists(sources_.root + "/sys/block/" + words[2], ignored)) {
       continue;
     }
     told["disk_read"] += Number(words[5]) * kSector;

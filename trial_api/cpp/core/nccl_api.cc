@@ -78,7 +78,9 @@ class RealNcclApi final : public NcclApi {
     if (result == ncclInProgress) return State::kBusy;
     *words =
         std::string("NCCL: ") + ncclGetErrorString(result) + ": " + ncclGetLastError(CommOf(comm));
-    return State::kFailed;
+    // What a peer's end or a cut connection looks like; everything else is this rank's own.
+    const bool peer = result == ncclRemoteError || result == ncclSystemError;
+    return peer ? State::kPeerLost : State::kFailed;
   }
   void Leave(Comm comm) override {
     RequireNccl(ncclCommFinalize(CommOf(comm)), "ncclCommFinalize");

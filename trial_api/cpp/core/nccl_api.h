@@ -21,7 +21,8 @@ class NcclApi {
   struct Id {
     char bytes[128];
   };
-  enum class State { kReady, kBusy, kFailed };
+  // kPeerLost: as far as NCCL can tell, the failure is another rank's or the network's.
+  enum class State { kReady, kBusy, kPeerLost, kFailed };
 
   virtual ~NcclApi() = default;
 

@@ -77,7 +77,7 @@ class NcclCommunicator final : public Communicator {
  private:
   template <class Start>
   void Do(const char* operation, const Start& start) {
-    if (comm_ == nullptr) throw PeerGone(std::string(operation) + ": " + failure_);
+    if (comm_ == nullptr) Fail(operation);
     api_->UseDevice(device_);
     api_->FollowComputation(stream_);
     start();
@@ -92,16 +92,21 @@ class NcclCommunicator final : public Communicator {
       std::string words;
       const NcclApi::State state = api_->Check(comm_, &words);
       if (state == NcclApi::State::kReady && finished()) return;
-      if (state != NcclApi::State::kFailed) words = watch_->gone();
-      if (!words.empty()) GiveUp(operation, words);
+      own_failure_ = state == NcclApi::State::kFailed;
+      if (!own_failure_ && state != NcclApi::State::kPeerLost) words = watch_->gone();
+      if (!words.empty()) {
+        failure_ = words;
+        api_->Abort(std::exchange(comm_, nullptr));
+        Fail(operation);
+      }
       if (Steady::now() - began > kAskEagerly) std::this_thread::sleep_for(kPause);
     }
   }
 
-  [[noreturn]] void GiveUp(const char* operation, const std::string& words) {
-    failure_ = words;
-    api_->Abort(std::exchange(comm_, nullptr));
-    throw PeerGone(std::string(operation) + ": " + words);
+  [[noreturn]] void Fail(const char* operation) const {
+    const std::string words = std::string(operation) + ": " + failure_;
+    if (own_failure_) throw Error(words);
+    throw PeerGone(words);
   }
 
   // Waits neither for a peer that is gone nor long for one that is not. Nobody is left to hear of a
@@ -123,7 +128,7 @@ class NcclCommunicator final : public Communicator {
     while (Steady::now() < end && watch_->gone().empty()) {
       std::string words;
       const NcclApi::State state = api_->Check(comm_, &words);
-      if (state == NcclApi::State::kFailed) return false;
+      if (state == NcclApi::State::kFailed || state == NcclApi::State::kPeerLost) return false;
       if (state == NcclApi::State::kReady) {
         api_->Free(comm_);
         return true;
@@ -140,6 +145,7 @@ class NcclCommunicator final : public Communicator {
   NcclApi::Stream stream_ = nullptr;
   NcclApi::Comm comm_ = nullptr;  // none when it failed
   std::string failure_;
+  bool own_failure_ = false;  // whether that is no peer's
 };
 
 }  // namespace

@@ -50,6 +50,7 @@ struct Group {
   int size = 0;
   int joined = 0;
   std::string failure;  // as NCCL says it
+  bool own = false;     // whether it is no peer's
   std::map<size_t, std::shared_ptr<Operation>> operations;
 };
 
@@ -105,10 +106,13 @@ void Compute(Operation& operation) {
 class FakeNccl final : public NcclApi {
  public:
   // From now on nothing of it is finished; NCCL says so, or stays silent.
-  void Lose(const std::string& words) {
+  void Lose(const std::string& words, bool own = false) {
     const std::lock_guard lock(mutex_);
     lost_ = true;
-    for (const auto& [id, group] : groups_) group->failure = words;
+    for (const auto& [id, group] : groups_) {
+      group->failure = words;
+      group->own = own;
+    }
   }
   std::atomic<int> aborted = 0;
   std::atomic<int> left = 0;
@@ -134,7 +138,7 @@ class FakeNccl final : public NcclApi {
     const std::lock_guard lock(mutex_);
     const Group& group = *EndOf(comm).group;
     *words = group.failure;
-    if (!group.failure.empty()) return State::kFailed;
+    if (!group.failure.empty()) return group.own ? State::kFailed : State::kPeerLost;
     return group.joined == group.size ? State::kReady : State::kBusy;
   }
   void Leave(Comm) override {}
@@ -327,6 +331,27 @@ TEST(NcclCommunicatorTest, APeerThatNcclMissesIsGone) {
       EXPECT_EQ(api->aborted, 1);
     }
     host->Barrier();
+  });
+}
+
+// So that it is told as the reason: who lost a peer is not asked.
+TEST(NcclCommunicatorTest, AFailureOfThisRanksOwnIsNoPeers) {
+  const auto api = std::make_shared<FakeNccl>();
+  RunThreads(1, [&](std::unique_ptr<Communicator> host) {
+    const auto communicator = ConnectNccl(*host, 0, api);
+    api->Lose("unhandled cuda error", /*own=*/true);
+    for (int again = 0; again < 2; ++again) {
+      float value = 1;
+      try {
+        communicator->AllReduceSum(&value, 1, DType::kFloat32);
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const PeerGone& error) {
+        ADD_FAILURE() << "a peer's: " << error.what();
+      } catch (const Error& error) {
+        EXPECT_STREQ(error.what(), "all-reduce: unhandled cuda error");
+      }
+    }
+    EXPECT_EQ(api->aborted, 1);
   });
 }
 

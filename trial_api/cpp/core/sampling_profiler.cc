@@ -3,6 +3,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -34,8 +36,8 @@ class SamplingProfiler final : public Profiler {
     thread_ = std::thread([this, interval, samples_per_report] {
       try {
         Run(interval, samples_per_report);
-      } catch (const Error&) {
-        // Said where training reports.
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "WARNING: the profile of this trial ends: %s\n", error.what());
       }
     });
   }

@@ -31,7 +31,7 @@ class Tensorboard {
 
   // Begins to copy what has changed in Folder() beside the checkpoints. Does not wait.
   virtual void Upload() = 0;
-  // Copies what there is and waits until it is there.
+  // Copies what there is, and waits until it is there or is given up.
   virtual void Finish() = 0;
 };
 

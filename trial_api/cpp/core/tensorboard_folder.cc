@@ -17,6 +17,9 @@
 namespace det::core {
 namespace {
 
+// A file is copied whole when it has grown: of a long run, only what the last one has.
+constexpr int64_t kLargest = 4 << 20;
+
 class FolderTensorboard final : public Tensorboard {
  public:
   FolderTensorboard(std::string folder, std::function<void(const std::string&)> copy, WallClock now)
@@ -67,7 +70,12 @@ class FolderTensorboard final : public Tensorboard {
   void Add(const Work& work, bool open = true) {
     if (broken_ || (!file_ && !open)) return;
     try {
-      if (!file_) file_.emplace(folder_, now_);
+      if (file_ && file_->bytes() > kLargest) {
+        file_->Flush();
+        file_.reset();
+      }
+      if (!file_ && open) file_.emplace(folder_, now_);
+      if (!file_) return;
       work(*file_);
     } catch (const Error& error) {
       broken_ = true;

@@ -82,6 +82,17 @@ TEST(TensorboardTest, FinishWaitsUntilAllIsCopied) {
   EXPECT_TRUE(absl::StrContains(copied, "training/error"));
 }
 
+// What is copied again with each point is the last file alone.
+TEST(TensorboardTest, ALongRunHasSeveralFiles) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const auto board = MakeTensorboard(dir.path(), nullptr, Noon);
+  for (int step = 1; step <= 4; ++step) board->AddText("told", step, std::string(1 << 20, '-'));
+  EXPECT_EQ(FilesIn(dir.path()).size(), 1u);
+  for (int step = 5; step <= 8; ++step) board->AddText("told", step, std::string(1 << 20, '-'));
+  EXPECT_EQ(FilesIn(dir.path()).size(), 2u);
+  board->Finish();
+}
+
 TEST(TensorboardTest, WhatFailsIsAWarningOnce) {
   const base::TempDir dir = *base::TempDir::Create();
   ASSERT_TRUE(base::WriteFile(dir.path() + "/file", "").ok());

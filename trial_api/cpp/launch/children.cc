@@ -114,6 +114,10 @@ class Group {
       stream.Drain();
       stream.copier.Finish();
     }
+    // Each process has two streams, stderr second.
+    if (outcome_.failed) {
+      outcome_.last_words = streams_[2 * *outcome_.failed + 1].copier.last_words();
+    }
     return outcome_;
   }
 

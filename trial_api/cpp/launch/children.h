@@ -33,6 +33,7 @@ struct Outcome {
   // well.
   std::optional<size_t> failed;
   base::ProcessExit exit;
+  std::string last_words;  // of its stderr (line_copier.h)
   // The signal that the launcher got meanwhile.
   std::optional<int> stop_signal;
 };

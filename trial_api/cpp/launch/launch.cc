@@ -19,6 +19,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "trial_api/cpp/core/environment.h"
@@ -122,6 +124,20 @@ struct RanksExit {
   std::string failure;
 };
 
+// "killed by SIGKILL", "exit code 1: its last words".
+std::string WordsOf(const Outcome& outcome) {
+  std::string words = absl::StrCat("exit code ", outcome.exit.code);
+  if (const int signal = outcome.exit.signal; signal != 0) {
+    const char* name = ::sigabbrev_np(signal);
+    words = name == nullptr ? absl::StrCat("killed by signal ", signal)
+                            : absl::StrCat("killed by SIG", name);
+  }
+  absl::string_view last = outcome.last_words;
+  absl::ConsumePrefix(&last, "ERROR: ");
+  if (!last.empty()) absl::StrAppend(&words, ": ", last);
+  return words;
+}
+
 // Runs the ranks; says on stderr how the first that failed ended.
 RanksExit RunRanks(const std::vector<Ranks>& ranks, const std::vector<std::string>& argv,
                    const RankExtras& extras, Signals& signals) {
@@ -132,19 +148,9 @@ RanksExit RunRanks(const std::vector<Ranks>& ranks, const std::vector<std::strin
     std::fprintf(stderr, "INFO: stopped by signal %d\n", *outcome.stop_signal);
     return {outcome.exit.signal != 0 ? 128 + outcome.exit.signal : outcome.exit.code, ""};
   }
-  RanksExit exit;
-  if (const int signal = outcome.exit.signal; signal != 0) {
-    const char* name = ::sigabbrev_np(signal);
-    exit.code = 128 + signal;
-    exit.failure = absl::StrCat("rank ", rank, " was killed by signal ", signal, " (SIG",
-                                name == nullptr ? "?" : name, ")");
-  } else {
-    exit.code = outcome.exit.code;
-    exit.failure = absl::StrCat("rank ", rank, " ended with exit code ", exit.code);
-    if (exit.code == kPeerGoneExit) {
-      absl::StrAppend(&exit.failure, ": a rank that it worked with is gone");
-    }
-  }
+  const int signal = outcome.exit.signal;
+  const RanksExit exit = {signal != 0 ? 128 + signal : outcome.exit.code,
+                          absl::StrCat("rank ", rank, " failed: ", WordsOf(outcome))};
   std::fprintf(stderr, "ERROR: %s\n", exit.failure.c_str());
   return exit;
 }

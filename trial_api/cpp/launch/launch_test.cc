@@ -85,14 +85,19 @@ TEST_F(LaunchTest, KilledRankTakesTheOtherDown) {
   WriteTrial("if (Env(\"DET_RANK\") == \"1\") raise(SIGKILL); pause();");
   const Result result = Launch({"--local", "--slots=2"});
   EXPECT_EQ(result.code, 128 + SIGKILL);
-  ExpectContains(result.err, "rank 1 was killed by signal 9 (SIGKILL)");
+  ExpectContains(result.err, "rank 1 failed: killed by SIGKILL");
 }
 
 TEST_F(LaunchTest, ExitCodeOfTheFirstThatFails) {
-  WriteTrial("if (Env(\"DET_RANK\") == \"0\") return 7; pause();");
+  WriteTrial(
+      "if (Env(\"DET_RANK\") == \"0\") {"
+      "  fprintf(stderr, \"ERROR: no more wine\\n\");"
+      "  return 7;"
+      "}"
+      "pause();");
   const Result result = Launch({"--local", "--slots=2"});
   EXPECT_EQ(result.code, 7);
-  ExpectContains(result.err, "rank 0 ended with exit code 7");
+  ExpectContains(result.err, "rank 0 failed: exit code 7: no more wine");
 }
 
 TEST_F(LaunchTest, WrongUsageIsCodeTwo) {
@@ -163,7 +168,7 @@ TEST_F(LaunchOnClusterTest, WhatAKilledRankHasNotSentIsSent) {
   const Result result = Launch();
   EXPECT_EQ(result.code, 128 + SIGKILL);
   EXPECT_EQ(master_.Reports(),
-            (std::vector<std::string>{"early_exit FAILED rank 0 was killed by signal 9 (SIGKILL)",
+            (std::vector<std::string>{"early_exit FAILED rank 0 failed: killed by SIGKILL",
                                       "metrics training 7 loss=0.5"}));
 }
 

@@ -4,10 +4,14 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+
 namespace det::launch {
 namespace {
 
 constexpr size_t kLongestLine = 64 << 10;
+constexpr char kError[] = "ERROR: ";
 
 }  // namespace
 
@@ -40,6 +44,11 @@ void LineCopier::EmitPending() {
   out_ += prefix_;
   out_ += pending_;
   out_ += '\n';
+  const auto said = absl::StripAsciiWhitespace(pending_);
+  const bool is_error = absl::StartsWith(said, kError);
+  if (!said.empty() && (is_error || !absl::StartsWith(last_words_, kError))) {
+    last_words_.assign(said.data(), said.size());
+  }
   pending_.clear();
 }
 

@@ -19,6 +19,9 @@ class LineCopier {
   void Add(std::string_view bytes);
   // The end: what has no line end yet gets one.
   void Finish();
+  // The last line that says something, one that begins with "ERROR: " before others, without spaces
+  // around it: of a process that failed, why.
+  const std::string& last_words() const { return last_words_; }
 
  private:
   void EmitPending();
@@ -27,6 +30,7 @@ class LineCopier {
   const Sink sink_;
   std::string pending_;
   std::string out_;
+  std::string last_words_;
 };
 
 }  // namespace det::launch

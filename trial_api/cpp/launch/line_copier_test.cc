@@ -28,6 +28,18 @@ TEST(LineCopierTest, CarriageReturnEndsALine) {
   EXPECT_EQ(Copied({"\r10 %\r20 %\r\ndone\n"}), "> 10 %\n> 20 %\n> done\n");
 }
 
+TEST(LineCopierTest, LastWordsAreTheLastLineThatSaysSomething) {
+  LineCopier copier("> ", [](std::string_view) {});
+  EXPECT_EQ(copier.last_words(), "");
+  copier.Add("first\n  why it failed \n\n \n");
+  EXPECT_EQ(copier.last_words(), "why it failed");
+  copier.Add("without an end");
+  copier.Finish();
+  EXPECT_EQ(copier.last_words(), "without an end");
+  copier.Add("ERROR: the reason\nWARNING: nobody was told\n");
+  EXPECT_EQ(copier.last_words(), "ERROR: the reason");
+}
+
 TEST(LineCopierTest, OnlyWholeLinesAreWritten) {
   std::vector<std::string> writes;
   LineCopier copier("> ", [&](std::string_view text) { writes.emplace_back(text); });

@@ -11,6 +11,7 @@
 
 #include "trial_api/cpp/torch/bucket_tuner.h"
 #include "trial_api/cpp/torch/gradient_reducer.h"
+#include "trial_api/cpp/torch/optimizer_state.h"
 #include "trial_api/cpp/torch/state_parts.h"
 #include "trial_api/cpp/torch/strategy.h"
 
@@ -25,6 +26,9 @@ class AllReduce : public Strategy {
   void Backward(const torch::Tensor& loss, bool want_stop) override;
   bool OwnsGradients() const override { return reducer_ != nullptr; }
   bool AfterBatch(int64_t steps, bool want_stop) override;
+  std::vector<int> Writers(const std::vector<torch::Tensor>& parameters) const override {
+    return EvenWriters(context_, parameters);
+  }
   // Of the last Backward().
   size_t buckets() const { return reducer_->num_buckets(); }
   void Save(torch::serialize::OutputArchive& archive) const override;
@@ -61,7 +65,9 @@ class ShardedAllReduce final : public AllReduce {
 
   void Step(torch::optim::Optimizer& optimizer) override;
   void AfterStep(torch::optim::Optimizer& optimizer) override;
-  void Gather() override { parts_.Gather(); }
+  std::vector<int> Writers(const std::vector<torch::Tensor>& parameters) const override {
+    return parts_.OwnersOf(parameters);
+  }
   void Release() override { parts_.Release(); }
 
  private:

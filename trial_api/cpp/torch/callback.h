@@ -1,7 +1,8 @@
 // What a Trial may hook into the training loop: Trial::build_callbacks() returns it by name.
 //
-// Called on the training thread of every rank, in the order of the names, at the same points of
-// training on all. Whatever a callback throws ends the trial, as if the Trial had thrown it.
+// Called on the training thread of every rank but where it says otherwise, in the order of the
+// names, at the same points of training on all. Whatever a callback throws ends the trial, as if
+// the Trial had thrown it.
 #ifndef TRIAL_API_CPP_TORCH_CALLBACK_H_
 #define TRIAL_API_CPP_TORCH_CALLBACK_H_
 
@@ -31,6 +32,9 @@ class Callback {
   virtual void on_validation_end(int64_t /*steps*/, const MetricMap&) {}
   // Before the state of this moment is taken for a checkpoint.
   virtual void on_checkpoint_start(int64_t /*steps*/) {}
+  // This rank's files of that checkpoint are in `dir`; what is put there too is part of it, under
+  // names of this rank's own. On the thread that writes, beside the training: it owns what it uses.
+  virtual void on_checkpoint_write_end(int64_t /*steps*/, const std::string& /*dir*/) {}
   // All has been trained, reported and saved; not when the trial is preempted.
   virtual void on_training_end() {}
 

@@ -77,7 +77,6 @@ void Controller::Restore() {
       progress_ = LoadState(opened->dir, context_, trial_, unreported_);
       saved_at_ = progress_.steps_completed;
     }
-    context_.strategy().Loaded();
     // Another batch size since then: go on with the next epoch.
     if (progress_.batch >= training_sampler_.batches_per_epoch()) {
       ++progress_.epoch;
@@ -194,13 +193,19 @@ void Controller::Save() {
   Tell(&Callback::on_checkpoint_start, progress_.steps_completed);
   Checkpoints& checkpoints = context_.core().checkpoints();
   checkpoints.FinishSave();  // It writes the snapshot that is taken anew.
-  context_.strategy().Gather();
   snapshot_->Take(context_, trial_, progress_, unreported_);
-  context_.strategy().Release();
-  checkpoints.StartSave(progress_.steps_completed, ToJson(progress_),
-                        [snapshot = snapshot_](const std::string& dir) { snapshot->Write(dir); });
+  checkpoints.StartSave(progress_.steps_completed, ToJson(progress_), MakeWriter());
   saved_at_ = progress_.steps_completed;
   context_.core().tensorboard().Upload();
+}
+
+Checkpoints::Writer Controller::MakeWriter() const {
+  // Beside the training, which may fail meanwhile: it owns what it uses.
+  return [snapshot = snapshot_, callbacks = context_.callbacks(),
+          steps = progress_.steps_completed](const std::string& dir) {
+    snapshot->Write(dir);
+    for (const auto& [name, callback] : callbacks) callback->on_checkpoint_write_end(steps, dir);
+  };
 }
 
 Batch Controller::Read(const DataLoader& loader, Sampler& sampler, int64_t epoch, int64_t batch) {

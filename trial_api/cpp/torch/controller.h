@@ -51,6 +51,8 @@ class Controller {
   bool BestByPolicy(bool best_on_chief);
   // Stalls training for the copy of its state; the rest is done beside it.
   void Save();
+  // What is done beside it, of the snapshot that was taken.
+  Checkpoints::Writer MakeWriter() const;
   Batch Read(const DataLoader& loader, Sampler& sampler, int64_t epoch, int64_t batch);
   Sampler MakeSampler(const DataLoader& loader, bool training) const;
   int64_t BatchSize(const DataLoader& loader) const;

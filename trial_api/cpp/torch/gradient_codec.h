@@ -2,7 +2,8 @@
 //
 // 16 bits are added on the way. Bytes are levels of a scale that is each rank's own, so every rank
 // gets all of them and adds them up itself; what rounding leaves out is added to this rank's next
-// gradients, so that it is late and not lost. Seide et al., "1-bit stochastic gradient descent",
+// gradients, so that it is late and not lost (behind a change of the loss scale, by its factor too
+// much or too little, once). Seide et al., "1-bit stochastic gradient descent",
 // 2014; Karimireddy et al., "Error feedback fixes SignSGD", 2019.
 //
 // One for each bucket of the GradientReducer, one thread at a time.

@@ -1,5 +1,6 @@
 // What a Trial hooks into the loop: callbacks, reducers of metrics, schedules of the learning rate.
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -39,6 +40,10 @@ class Listener : public Callback {
     Say("validated ", steps, metrics.count("range") ? " with range" : "");
   }
   void on_checkpoint_start(int64_t steps) override { Say("saving ", steps); }
+  // The fake one writes on this thread.
+  void on_checkpoint_write_end(int64_t steps, const std::string& dir) override {
+    Say("wrote ", steps, std::filesystem::is_empty(dir) ? "" : " files");
+  }
   void on_training_end() override { said += "finished; "; }
   void save_state(torch::serialize::OutputArchive& archive) const override {
     archive.write("ended", c10::IValue(ended));
@@ -149,8 +154,9 @@ TEST_F(HooksTest, CallbacksHearOfEverythingInItsOrderOnEveryRank) {
        })) {
     EXPECT_EQ(said,
               "start; epoch 0; end of epoch 0; report 2 with loss; validating; validated 2 with "
-              "range; saving 2; epoch 1; report 3 with loss; end of epoch 1; report 4 with loss; "
-              "validating; validated 4 with range; saving 4; finished; ");
+              "range; saving 2; wrote 2 files; epoch 1; report 3 with loss; end of epoch 1; "
+              "report 4 with loss; validating; validated 4 with range; saving 4; wrote 4 files; "
+              "finished; ");
   }
 }
 

@@ -104,8 +104,13 @@ void CheckTogether(const Optimizations& read) {
   if (read.hierarchical_allreduce && read.gradient_compression == Compression::kInt8) {
     throw Error(
         "configuration: optimizations.hierarchical_allreduce adds gradients on the way, which "
-        "bytes "
-        "of different scales cannot be: choose gradient_compression float16, bfloat16 or none");
+        "bytes of different scales cannot be: choose gradient_compression float16, bfloat16 or "
+        "none");
+  }
+  if (read.auto_tune_tensor_fusion && read.gradient_compression == Compression::kInt8) {
+    throw Error(
+        "configuration: optimizations.auto_tune_tensor_fusion changes the buckets, to which the "
+        "scales of bytes belong: choose gradient_compression float16, bfloat16 or none");
   }
 }
 

@@ -88,6 +88,9 @@ TEST(OptimizationsTest, NamesTheFieldThatIsWrong) {
       {R"({"optimizations": {"strategy": "async", "gradient_compression": true}})",
        "configuration: optimizations.gradient_compression goes with the strategy allreduce, not "
        "async"},
+      {R"({"optimizations": {"auto_tune_tensor_fusion": true, "gradient_compression": "int8"}})",
+       "configuration: optimizations.auto_tune_tensor_fusion changes the buckets, to which the "
+       "scales of bytes belong: choose gradient_compression float16, bfloat16 or none"},
       {R"({"optimizations": {"strategy": "local_sgd", "shard_optimizer": true}})",
        "configuration: optimizations.shard_optimizer goes with the strategy allreduce, not "
        "local_sgd"},

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
-#include <sstream>
+#include <type_traits>
+#include <utility>
 
 #include "trial_api/cpp/torch/host_copies.h"
+#include "trial_api/cpp/torch/trial_context.h"
 #include <c10/util/string_utils.h>
 
 namespace det::trial {
@@ -14,13 +16,8 @@ std::string KeyOf(const torch::Tensor& parameter) {
   return c10::guts::to_string(parameter.unsafeGetTensorImpl());
 }
 
-std::string ToBytes(const torch::optim::Optimizer& optimizer) {
-  torch::serialize::OutputArchive archive;
-  optimizer.save(archive);
-  std::ostringstream bytes;
-  archive.save_to(bytes);
-  return bytes.str();
-}
+// Of weights, an optimizer's state is about as many numbers twice: Adam's, say.
+constexpr int64_t kStatesOfWeight = 2;
 
 }  // namespace
 
@@ -45,13 +42,15 @@ void ForgetState(torch::optim::Optimizer& optimizer, const torch::Tensor& parame
   optimizer.state().erase(KeyOf(parameter));
 }
 
-std::vector<int> BalancedOwners(const std::vector<torch::Tensor>& parameters, int ranks) {
+std::vector<int> BalancedOwners(const std::vector<torch::Tensor>& parameters, int ranks,
+                                int64_t others_of_chief) {
   std::vector<size_t> by_size(parameters.size());
   std::iota(by_size.begin(), by_size.end(), size_t{0});
   std::stable_sort(by_size.begin(), by_size.end(), [&](size_t a, size_t b) {
     return parameters[a].numel() > parameters[b].numel();
   });
   std::vector<int64_t> numbers(static_cast<size_t>(ranks), 0);
+  numbers.at(0) = others_of_chief;
   std::vector<int> owners(parameters.size());
   for (const size_t parameter : by_size) {
     const auto least = std::min_element(numbers.begin(), numbers.end());
@@ -61,21 +60,30 @@ std::vector<int> BalancedOwners(const std::vector<torch::Tensor>& parameters, in
   return owners;
 }
 
-void GatherState(Communicator& communicator, torch::optim::Optimizer& optimizer) {
-  const Ranks& ranks = communicator.ranks();
-  std::string own;
-  if (!ranks.is_chief()) own = ToBytes(optimizer);
-  const std::vector<std::string> sizes = communicator.AllGather(std::to_string(own.size()));
-  for (int rank = 1; rank < ranks.size; ++rank) {
-    std::string bytes = rank == ranks.rank ? own : std::string();
-    bytes.resize(std::stoull(sizes[static_cast<size_t>(rank)]));
-    communicator.Broadcast(bytes.data(), bytes.size(), rank);
-    if (!ranks.is_chief()) continue;
-    // Adds what it holds to what is there.
-    torch::serialize::InputArchive archive;
-    archive.load_from(bytes.data(), bytes.size());
-    optimizer.load(archive);
+std::vector<int> EvenWriters(const TrialContext& context,
+                             const std::vector<torch::Tensor>& parameters) {
+  int64_t weights = 0;
+  for (const auto& model : context.models()) {
+    for (const torch::Tensor& parameter : model->parameters()) weights += parameter.numel();
   }
+  return BalancedOwners(parameters, context.ranks().size, weights / kStatesOfWeight);
+}
+
+torch::serialize::OutputArchive ArchiveOfPart(torch::optim::Optimizer& optimizer,
+                                              const std::vector<int>& writers, int rank) {
+  const std::vector<torch::Tensor> parameters = ParametersOf(optimizer);
+  auto& state = optimizer.state();
+  std::remove_reference_t<decltype(state)> of_others;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const auto found = state.find(KeyOf(parameters[i]));
+    if (writers[i] == rank || found == state.end()) continue;
+    of_others[found->first] = std::move(found->second);
+    state.erase(found);
+  }
+  torch::serialize::OutputArchive archive;
+  optimizer.save(archive);
+  for (auto& [key, kept] : of_others) state[key] = std::move(kept);
+  return archive;
 }
 
 }  // namespace det::trial

@@ -1,11 +1,13 @@
 // RunTrialMain: the outermost frame of a trial's process, where exceptions end.
 #include <malloc.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/controller.h"
@@ -26,6 +28,9 @@ constexpr char kUsage[] =
 // Whatever it is, its process must end as that of any other failure.
 constexpr char kNoException[] =
     "the Trial threw something that is no std::exception; throw det::Error instead";
+
+// The rank that failed speaks first, so that its error is the first of the log.
+constexpr std::chrono::milliseconds kAfterTheCause(300);
 
 void PrintError(const std::string& message) {
   std::fflush(stdout);
@@ -48,10 +53,26 @@ void Train(Context& context, const TrialFactory& make_trial) {
   if (context.training().profiling) context.profiler().On();
   TrialContext trial_context(context);
   const std::unique_ptr<Trial> trial = make_trial(trial_context);
-  trial::Controller(trial_context, *trial).Run();
+  try {
+    trial::Controller(trial_context, *trial).Run();
+  } catch (...) {
+    context.tensorboard().Finish();  // The points before a failure are those one looks for.
+    throw;
+  }
   context.profiler().Off();
-  context.tensorboard().Finish();
   context.metrics().Flush();
+  context.tensorboard().Finish();
+}
+
+// A failure that has been said.
+struct Said {};
+
+// While the connections are still there: behind their end the other ranks say that they miss this
+// one.
+[[noreturn]] void Fail(Context& context, const std::string& message) {
+  PrintError(message);
+  context.ReportFailure(message);
+  throw Said();
 }
 
 int Run(int argc, char** argv, const TrialFactory& make_trial) {
@@ -73,14 +94,11 @@ int Run(int argc, char** argv, const TrialFactory& make_trial) {
   } catch (const PeerGone&) {
     throw;  // What ended the peer is the reason.
   } catch (const c10::Error& error) {
-    context->ReportFailure(error.what_without_backtrace());
-    throw;
+    Fail(*context, error.what_without_backtrace());
   } catch (const std::exception& error) {
-    context->ReportFailure(error.what());
-    throw;
+    Fail(*context, error.what());
   } catch (...) {
-    context->ReportFailure(kNoException);
-    throw;
+    Fail(*context, kNoException);
   }
   return 0;
 }
@@ -90,7 +108,10 @@ int Run(int argc, char** argv, const TrialFactory& make_trial) {
 int RunTrialMain(int argc, char** argv, const TrialFactory& make_trial) {
   try {
     return Run(argc, argv, make_trial);
+  } catch (const Said&) {
+    End(1);
   } catch (const PeerGone& error) {
+    std::this_thread::sleep_for(kAfterTheCause);
     PrintError(error.what());
     End(kPeerGoneExit);
   } catch (const c10::Error& error) {

@@ -142,25 +142,26 @@ TEST_F(RunTrialTest, ADamagedCheckpointIsReplacedByTheOneBeforeIt) {
 TEST_F(RunTrialTest, WhatAConstructorThrowsIsReported) {
   EXPECT_EQ(Run("constructor", "std"), 1);
   EXPECT_EQ(said_, "ERROR: boom\n");
-  EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0: boom"});
+  EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0 failed: boom"});
 }
 
 TEST_F(RunTrialTest, WhatTrainBatchThrowsIsReported) {
   EXPECT_EQ(Run("train_batch", "std"), 1);
   EXPECT_EQ(said_, "ERROR: boom\n");
-  EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0: boom"});
+  EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0 failed: boom"});
 }
 
 TEST_F(RunTrialTest, AnErrorOfOursIsReported) {
   EXPECT_EQ(Run("train_batch", "det"), 1);
   EXPECT_EQ(said_, "ERROR: data.bin is missing; download it\n");
-  EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0: data.bin is missing; download it"});
+  EXPECT_EQ(EarlyExits(),
+            Reports{"early_exit FAILED rank 0 failed: data.bin is missing; download it"});
 }
 
 TEST_F(RunTrialTest, AnErrorOfTorchIsReportedWithoutItsBacktrace) {
   EXPECT_EQ(Run("train_batch", "torch"), 1);
   EXPECT_EQ(said_, "ERROR: shapes differ\n");
-  EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0: shapes differ"});
+  EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0 failed: shapes differ"});
 }
 
 TEST_F(RunTrialTest, AnythingElseIsReported) {
@@ -170,7 +171,7 @@ TEST_F(RunTrialTest, AnythingElseIsReported) {
     EXPECT_EQ(Run(where, "int"), 1);
     EXPECT_EQ(said_, "ERROR: " + message + "\n");
   }
-  EXPECT_EQ(EarlyExits(), Reports(2, "early_exit FAILED rank 0: " + message));
+  EXPECT_EQ(EarlyExits(), Reports(2, "early_exit FAILED rank 0 failed: " + message));
 }
 
 TEST_F(RunTrialTest, InvalidHyperparametersAreNoFailureOnTheCluster) {

@@ -35,12 +35,6 @@ void StateParts::GiveWeights(const torch::optim::Optimizer& optimizer) const {
   }
 }
 
-void StateParts::Gather() const {
-  for (const auto& optimizer : context_.optimizers()) {
-    GatherState(context_.core().communicator(), *optimizer);
-  }
-}
-
 void StateParts::Release() const {
   for (const auto& optimizer : context_.optimizers()) {
     const std::vector<torch::Tensor> parameters = ParametersOf(*optimizer);

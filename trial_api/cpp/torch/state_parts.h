@@ -28,8 +28,10 @@ class StateParts {
   // Collective: weights of each part go from their rank to the others.
   void GiveWeights(const torch::optim::Optimizer& optimizer) const;
 
-  // Collective: the chief has all parts of all optimizers, until Release() on every rank.
-  void Gather() const;
+  std::vector<int> OwnersOf(const std::vector<torch::Tensor>& parameters) const {
+    return owners_(parameters);
+  }
+  // Forgets the state that is of another's part.
   void Release() const;
 
  private:

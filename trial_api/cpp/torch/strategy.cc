@@ -82,6 +82,9 @@ class LocalSgd : public Strategy {
   void Synchronize() override {
     if (differ_) Unite();
   }
+  std::vector<int> Writers(const std::vector<torch::Tensor>& parameters) const override {
+    return EvenWriters(context_, parameters);
+  }
 
  protected:
   Communicator& communicator() const { return context_.core().communicator(); }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "trial_api/cpp/torch/optimizations.h"
 #include <torch/torch.h>
@@ -44,11 +45,13 @@ class Strategy {
   // Makes the ranks one net, but for its buffers: before a validation and a checkpoint.
   virtual void Synchronize() {}
 
-  // Around the taking of a checkpoint: the chief has the whole state of the optimizers.
-  virtual void Gather() {}
+  // Which rank puts the optimizers' state of each parameter into a checkpoint. It has it, after
+  // Synchronize().
+  virtual std::vector<int> Writers(const std::vector<torch::Tensor>& parameters) const {
+    return std::vector<int>(parameters.size(), 0);
+  }
+  // Behind the loading of a file with state of optimizers: forgets what this rank does not keep.
   virtual void Release() {}
-  // Behind the loading of one: each rank has the whole state.
-  virtual void Loaded() { Release(); }
   // What this rank alone knows, among its other things in a checkpoint.
   virtual void Save(torch::serialize::OutputArchive&) const {}
   virtual void Load(torch::serialize::InputArchive&) {}

@@ -14,6 +14,7 @@
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/all_reduce.h"
 #include "trial_api/cpp/torch/controller.h"
+#include "trial_api/cpp/torch/optimizer_state.h"
 #include "trial_api/cpp/torch/testing/fake_context.h"
 #include "trial_api/cpp/torch/testing/forked_ranks.h"
 #include <gtest/gtest.h>
@@ -311,7 +312,7 @@ TEST_F(StrategyTest, ACheckpointGoesOnUnderAnyOtherStrategy) {
 TEST_F(StrategyTest, EachRankKeepsItsPartOfTheState) {
   EXPECT_EQ(TrainOn({.steps = 2}).states, (std::vector<size_t>{4}));
   EXPECT_EQ(TrainOn({.ranks = 2, .steps = 2}).states, (std::vector<size_t>{6, 6}));
-  // Also behind a checkpoint, for which the chief had all.
+  // Also behind a checkpoint.
   for (const int64_t save_every : {0, 1}) {
     const Outcome sharded = TrainOn({.optimizations = kSharded,
                                      .ranks = 2,
@@ -327,6 +328,36 @@ TEST_F(StrategyTest, EachRankKeepsItsPartOfTheState) {
                                     .directory = directory_,
                                     .save_every = save_every});
     EXPECT_EQ(server.states, (std::vector<size_t>{4, 0}));
+  }
+}
+
+// The chief writes the weights beside it.
+TEST_F(StrategyTest, RanksWriteAboutAsMuchOfACheckpoint) {
+  const std::vector<torch::Tensor> parameters(8, torch::zeros({100}));
+  EXPECT_EQ(BalancedOwners(parameters, 2), (std::vector<int>{0, 1, 0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(BalancedOwners(parameters, 2, 400), (std::vector<int>{1, 1, 1, 1, 0, 1, 0, 1}));
+
+  // How many parameters' state a rank has written.
+  const auto count = [&](const std::string& file) {
+    torch::serialize::InputArchive archive, state;
+    archive.load_from(directory_ + "/steps-2/" + file);
+    archive.read("state", state);
+    return state.keys().size();
+  };
+  // Local steps know nothing of parameters without part in the loss.
+  const std::pair<const char*, size_t> cases[] = {{kAllReduce, 6}, {kSharded, 6}, {kLocal, 4}};
+  for (const auto& [optimizations, states] : cases) {
+    TrainOn({.optimizations = optimizations,
+             .ranks = 3,
+             .steps = 2,
+             .directory = directory_,
+             .save_every = 2});
+    const size_t second = count("optimizer_0.rank_1.pt"), third = count("optimizer_0.rank_2.pt");
+    EXPECT_GT(second, 0U) << optimizations;
+    EXPECT_GT(third, 0U) << optimizations;
+    EXPECT_EQ(count("optimizer_0.pt") + second + third, states) << optimizations;
+    EXPECT_FALSE(std::filesystem::exists(directory_ + "/steps-2/optimizer_0.rank_3.pt"));
+    std::filesystem::remove_all(directory_ + "/steps-2");
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/rng.h"
 #include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/torch/optimizer_state.h"
 #include "trial_api/cpp/torch/reducers.h"
 #include "trial_api/cpp/torch/strategy.h"
 #include <ATen/CPUGeneratorImpl.h>
@@ -23,6 +24,12 @@ using torch::serialize::OutputArchive;
 
 std::string FileName(const std::string& kind, size_t index) {
   return kind + "_" + std::to_string(index) + ".pt";
+}
+
+// The part of an optimizer's state that a rank has written.
+std::string PartName(size_t optimizer, int rank) {
+  const std::string part = rank == 0 ? "" : ".rank_" + std::to_string(rank);
+  return "optimizer_" + std::to_string(optimizer) + part + ".pt";
 }
 
 template <class T>
@@ -89,14 +96,25 @@ void LoadGradients(const TrialContext& context, torch::serialize::InputArchive& 
   });
 }
 
+// Of all ranks that have written a part; as many as there were then.
+void LoadOptimizer(const std::string& dir, size_t index, const TrialContext& context) {
+  for (int rank = 0;; ++rank) {
+    const std::string path = dir + "/" + PartName(index, rank);
+    if (rank > 0 && !std::filesystem::exists(path)) return;
+    ReadArchive(path, context.device(), [&](torch::serialize::InputArchive& archive) {
+      // Adds what the archive holds to what is there.
+      context.optimizers()[index]->load(archive);
+    });
+    context.strategy().Release();
+  }
+}
+
 void LoadLearned(const std::string& dir, const TrialContext& context, Trial& trial) {
   for (size_t i = 0; i < context.models().size(); ++i) {
     LoadModel(dir + "/" + FileName("model", i), context.device(), *context.models()[i]);
   }
   for (size_t i = 0; i < context.optimizers().size(); ++i) {
-    ReadArchive(
-        dir + "/" + FileName("optimizer", i), context.device(),
-        [&](torch::serialize::InputArchive& archive) { context.optimizers()[i]->load(archive); });
+    LoadOptimizer(dir, i, context);
   }
   // What the Trial itself keeps is its own to place.
   ReadArchive(dir + "/trial.pt", torch::kCPU,
@@ -205,13 +223,15 @@ void StateSnapshot::Take(TrialContext& context, const Trial& trial, const Progre
   if (context.AmidAggregation()) SaveGradients(context, own);
   context.strategy().Save(own);
   Add(FileName("rank", static_cast<size_t>(ranks.rank)), std::move(own));
+  for (size_t i = 0; i < context.optimizers().size(); ++i) {
+    torch::optim::Optimizer& optimizer = *context.optimizers()[i];
+    const std::vector<int> writers = context.strategy().Writers(ParametersOf(optimizer));
+    Add(PartName(i, ranks.rank), ArchiveOfPart(optimizer, writers, ranks.rank));
+  }
   if (!ranks.is_chief()) return;
 
   for (size_t i = 0; i < context.models().size(); ++i) {
     Add(FileName("model", i), ArchiveOf(*context.models()[i]));
-  }
-  for (size_t i = 0; i < context.optimizers().size(); ++i) {
-    Add(FileName("optimizer", i), ArchiveOf(*context.optimizers()[i]));
   }
   OutputArchive state;
   trial.save_state(state);

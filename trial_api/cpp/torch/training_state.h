@@ -1,7 +1,9 @@
 // What a checkpoint of a Trial holds, and how it is read and written.
 //
 //   model_<i>.pt      weights and buffers of the i-th wrapped model (chief), for torch::load
-//   optimizer_<i>.pt  state of the i-th wrapped optimizer (chief), for torch::load
+//   optimizer_<i>.pt  the i-th wrapped optimizer, with the chief's part of its state
+//   optimizer_<i>.rank_<r>.pt  with that of each other rank: in turn loaded into one optimizer,
+//                     they are the whole
 //   trial.pt          what Trial::save_state wrote (chief)
 //   loss_scale.pt     the scale of the losses, where they are scaled (chief)
 //   callbacks.pt      what the callbacks' save_state wrote, by name (chief)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from unittest import mock
 
 SERVICE = "/det.trial.v1.TrialRuntime/"
+TOKEN, CLUSTER = "secret", "c"  # Of a task.
 
 
 class _Server(http.server.ThreadingHTTPServer):
@@ -115,9 +116,9 @@ def task_environment(fake, folder, **changes):
               "resources": {"slots_per_trial": 1}, "data": {"path": "d"},
               "checkpoint_storage": {"type": "shared_fs", "host_path": f"{folder}/checkpoints"}}
     env = {
-        "DET_MASTER": fake.url, "DET_MASTERS": fake.url, "DET_CLUSTER_ID": "c",
+        "DET_MASTER": fake.url, "DET_MASTERS": fake.url, "DET_CLUSTER_ID": CLUSTER,
         "DET_AGENT_ID": "agent-0", "DET_TASK_ID": "3.7", "DET_ALLOCATION_ID": "3.7.1",
-        "DET_SESSION_TOKEN": "secret", "DET_SLOT_IDS": "[0]", "DET_TASK_TYPE": "TRIAL",
+        "DET_SESSION_TOKEN": TOKEN, "DET_SLOT_IDS": "[0]", "DET_TASK_TYPE": "TRIAL",
         "DET_RESOURCES_ID": "agent-0", "DET_RUN_DIR": folder, "DET_CACHE_DIR": f"{folder}/cache",
         "DET_TRIAL_ID": "7", "DET_EXPERIMENT_ID": "3", "DET_TRIAL_RUN_ID": "1",
         "DET_TRIAL_SEED": "5", "DET_HPARAMS": '{"lr": 0.1}',

@@ -81,6 +81,11 @@ class Callbacks:
         for callback in self.named.values():
             getattr(callback, moment)(*arguments)
 
+    def hear(self, moment: str) -> bool:
+        """Whether any of them has a method of its own for it."""
+        default = getattr(PyTorchCallback, moment)
+        return any(getattr(type(one), moment) is not default for one in self.named.values())
+
     def state_dict(self) -> Dict[str, Any]:
         return {name: callback.state_dict() for name, callback in self.named.items()}
 

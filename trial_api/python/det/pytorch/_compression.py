@@ -51,7 +51,8 @@ def _check_bfloat16(device: torch.device) -> None:
 
 class ErrorFeedback:
     """What this rank's rounding has left out, by parameter; it is added to the next gradient. Never
-    more than half a level, of the bucket's greatest number / 127. Checkpoints have it, by rank."""
+    more than half a level, of the bucket's greatest number / 127. Where a scaler has changed its scale since,
+    it counts by that factor too much or too little, once. Checkpoints have it, by rank."""
 
     def __init__(self) -> None:
         self._left: Dict[torch.Tensor, torch.Tensor] = {}

@@ -362,8 +362,6 @@ class Controller:
             return
         self._context._strategy.synchronize()
         _parallel.broadcast_buffers(self._context.models, self._ranks)
-        self._context._strategy.gather()
         self._unreported = _metrics.to_plain_all(self._unreported)
         self._saver.save(self._progress, self._unreported, __version__)
-        self._context._strategy.saved()
         self._saved_at = self._progress.steps_completed

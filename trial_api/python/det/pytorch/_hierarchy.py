@@ -34,11 +34,22 @@ class Nodes:
         self.within, self.first = groups[own], firsts[own]
         self.is_first = ranks.rank == self.first
         self.size = ranks.size
+        # Three exchanges follow each other for each bucket: one thread keeps all buckets, of all
+        # models, in the order in which torch gives them, which is the same on all ranks, while the
+        # backward pass goes on.
+        self.thread = concurrent.futures.ThreadPoolExecutor(1, "det-hierarchy")
+        self._stream: Any = None
 
     @property
     def useful(self) -> bool:
         """Whether there are several nodes, and several ranks on one of them."""
         return 1 < len(self.members) < self.size
+
+    def stream_of(self, device: torch.device) -> Any:
+        """Of a GPU, which does there what the thread does elsewhere."""
+        if self._stream is None:
+            self._stream = torch.cuda.Stream(device)
+        return self._stream
 
     def sum(self, numbers: torch.Tensor) -> None:
         """In place, over all ranks. Every rank calls it for the same tensors in the same order."""
@@ -70,10 +81,6 @@ class HierarchicalSum:
     def __init__(self, nodes: Nodes) -> None:
         self.form: Optional[torch.dtype] = None
         self._nodes = nodes
-        # Three exchanges follow each other for each bucket: one thread keeps all buckets in the order
-        # in which torch gives them, which is the same on all ranks, while the backward pass goes on.
-        self._thread = concurrent.futures.ThreadPoolExecutor(1, "det-hierarchy")
-        self._stream: Any = None  # Of a GPU, where the same is done by a stream.
 
     def start(self, gradients: torch.Tensor) -> Any:
         """A torch.futures.Future of the mean of all ranks' gradients, in place."""
@@ -87,17 +94,16 @@ class HierarchicalSum:
             except Exception as error:  # Raised to whoever waits.
                 future.set_exception(error)
 
-        self._thread.submit(run)
+        self._nodes.thread.submit(run)
         return future
 
     def _start_on_gpu(self, gradients: torch.Tensor) -> Any:
         device = gradients.device
-        if self._stream is None:
-            self._stream = torch.cuda.Stream(device)
+        stream = self._nodes.stream_of(device)
         future: Any = torch.futures.Future(devices=[device])
-        self._stream.wait_stream(torch.cuda.current_stream(device))
-        with torch.cuda.stream(self._stream):
-            gradients.record_stream(self._stream)
+        stream.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(stream):
+            gradients.record_stream(stream)
             future.set_result(self._average(gradients))
         return future
 

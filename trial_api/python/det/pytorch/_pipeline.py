@@ -121,7 +121,8 @@ class Pipe(torch.nn.Module):
             else:
                 given = self._wire.receive(self._ranks.rank - 1, batch.device)
                 given.requires_grad_(torch.is_grad_enabled() and given.is_floating_point())
-            out = given
+            # A module may work in place, which torch refuses of what it is to find a gradient for.
+            out = given.clone() if given.requires_grad else given
             for name in self._names:
                 out = self._modules[name](out)  # type: ignore[misc]
             self._check(out)

@@ -29,11 +29,13 @@ class GpuReplicas(_OneModel, torch.nn.DataParallel):
             _each_tensor(part, lambda tensor, to=to: tensor.to(f"cuda:{to}", non_blocking=True))
             for part, to in zip(parts, device_ids)
         ]
+        self._rows = rows(parts)
         return tuple(part[0] for part in moved), tuple(part[1] for part in moved)
 
     def gather(self, outputs: Any, output_device: Any) -> Any:
         to = torch.device("cuda", output_device)
-        return join([_each_tensor(output, lambda tensor: tensor.to(to)) for output in outputs])
+        moved = [_each_tensor(output, lambda tensor: tensor.to(to)) for output in outputs]
+        return join(moved, self._rows)
 
 
 class ThreadReplicas(_OneModel, torch.nn.Module):
@@ -58,7 +60,7 @@ class ThreadReplicas(_OneModel, torch.nn.Module):
             for replica, part in zip(replicas, parts)
         ]
         concurrent.futures.wait(under_way)
-        return join([future.result() for future in under_way])
+        return join([future.result() for future in under_way], rows(parts))
 
 
 class _Modes:
@@ -130,6 +132,11 @@ def split(value: Any, parts: int) -> List[Any]:
     ]
 
 
+def rows(parts: List[Any]) -> List[int]:
+    """How many records each of split()'s has; 1 where there is none."""
+    return [_records(part) or 1 for part in parts]
+
+
 def _records(value: Any) -> Optional[int]:
     if isinstance(value, torch.Tensor):
         return len(value) if value.dim() else None
@@ -155,9 +162,9 @@ def _like(value: Any, items: List[Any]) -> Any:
     return kind(*items) if hasattr(value, "_fields") else kind(items)
 
 
-def join(outputs: List[Any]) -> Any:
+def join(outputs: List[Any], weights: List[int]) -> Any:
     """What one replica would have given: tensors one behind the other, and of single numbers (losses)
-    the mean, as ranks average it.
+    the mean over all records, of which each output has so many as `weights` says.
 
     Raises:
         TypeError: it is nothing that could be joined.
@@ -166,11 +173,11 @@ def join(outputs: List[Any]) -> Any:
     if len(outputs) == 1:
         return first
     if isinstance(first, torch.Tensor):
-        return _join_tensors(outputs)
+        return _join_tensors(outputs, weights)
     if isinstance(first, Mapping):
-        return _like(first, [(name, join([one[name] for one in outputs])) for name in first])
+        return _like(first, [(name, join([one[name] for one in outputs], weights)) for name in first])
     if isinstance(first, (list, tuple)):
-        return _like(first, [join(list(ones)) for ones in zip(*outputs)])
+        return _like(first, [join(list(ones), weights) for ones in zip(*outputs)])
     if all(one == first for one in outputs[1:]):
         return first
     raise TypeError(
@@ -179,7 +186,7 @@ def join(outputs: List[Any]) -> Any:
     )
 
 
-def _join_tensors(tensors: List[torch.Tensor]) -> torch.Tensor:
+def _join_tensors(tensors: List[torch.Tensor], weights: List[int]) -> torch.Tensor:
     if tensors[0].dim():
         return torch.cat(tensors)
     if not tensors[0].is_floating_point():
@@ -187,4 +194,5 @@ def _join_tensors(tensors: List[torch.Tensor]) -> torch.Tensor:
             "forward() gave a single whole number, which replicas of optimizations.strategy "
             "in_process cannot average: return tensors with one row a record"
         )
-    return torch.stack(tensors).mean()
+    parts = [tensor * (weight / sum(weights)) for tensor, weight in zip(tensors, weights)]
+    return torch.stack(parts).sum()

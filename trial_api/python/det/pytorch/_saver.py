@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional
 
 import torch
 
-from det.pytorch import _state, _strategy
+from det.pytorch import _parts, _state, _strategy
 from det.pytorch._callback import Callbacks
 from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._schedule import Progress
@@ -27,21 +27,29 @@ class Saver:
     def prepare(self) -> None:
         """After the first step, with which optimizers get their state. The first save then stalls
         training as little as the others."""
-        parts = self._context._strategy.in_parts
-        parts = parts or any(_strategy.is_sharded(o) for o in self._context.optimizers)
-        if self._context._ranks.is_chief and not parts:
-            self._snapshot.reserve(lambda: _state.take_tensors(self._snapshot, self._context))
+        context, divided = self._context, _parts.divides(self._context, self._callbacks)
+        sharded = any(_strategy.is_sharded(optimizer) for optimizer in context.optimizers)
+        if context._strategy.in_parts or (sharded and not divided):
+            return  # What the chief saves, it has to gather first.
+        if divided or context._ranks.is_chief:
+            self._snapshot.reserve(lambda: _state.take_tensors(self._snapshot, context, divided))
 
     def save(self, progress: Progress, metrics: List[Dict[str, Any]], code_version: str) -> None:
         """Stalls training for the copy of its state. Raises what failed of the save before."""
         self.finish()
         context, snapshot = self._context, self._snapshot
-        chief = context._ranks.is_chief
+        chief, divided = context._ranks.is_chief, _parts.divides(context, self._callbacks)
+        if not divided:
+            context._strategy.gather()
         snapshot.begin()
         if chief:
-            _state.take(snapshot, context, _state.collect(context, self._callbacks), progress)
+            state = _state.collect(context, self._callbacks, divided)
+            _state.take(snapshot, context, state, progress)
+        elif divided:
+            _state.take_tensors(snapshot, context, divided)
         _state.take_rank(snapshot, context, metrics)
         snapshot.end()
+        context._strategy.saved()
 
         def write(folder: pathlib.Path) -> None:
             snapshot.write(folder)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pathlib
 import shutil
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 import torch
 
 from det._errors import CheckpointError
-from det.pytorch import _compression, _legacy, _parallel, _random, _snapshot
+from det.pytorch import _compression, _legacy, _parallel, _parts, _random, _snapshot
 from det.pytorch._callback import Callbacks
 from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._schedule import Progress
@@ -20,10 +21,11 @@ _OPTIMIZERS = "optimizers_state_dict"
 _PROGRESS_FILE = "state.json"
 
 
-def collect(context: PyTorchTrialContext, callbacks: Callbacks) -> Dict[str, Any]:
-    """All that is alike on every rank, under the names that callbacks know."""
+def collect(context: PyTorchTrialContext, callbacks: Callbacks, divided: bool) -> Dict[str, Any]:
+    """What the chief saves, under the names that callbacks know; divided: of the state of optimizers
+    its part."""
     state: Dict[str, Any] = {
-        **_tensors(context),
+        **_tensors(context, divided),
         "lr_schedulers_state_dict": [s.state_dict() for s in context.lr_schedulers],
         # What schedules with a frequency count.
         "optimizer_steps": [context._optimizer_steps.get(id(o), 0) for o in context.optimizers],
@@ -36,24 +38,32 @@ def collect(context: PyTorchTrialContext, callbacks: Callbacks) -> Dict[str, Any
     return state
 
 
-def _tensors(context: PyTorchTrialContext) -> Dict[str, Any]:
+def _tensors(context: PyTorchTrialContext, divided: bool) -> Dict[str, Any]:
+    chief, strategy = context._ranks.is_chief, context._strategy
     return {
-        _MODELS: context._strategy.models_state(),
-        _OPTIMIZERS: context._strategy.optimizers_state(),
+        _MODELS: strategy.models_state() if chief else [],
+        _OPTIMIZERS: _parts.own(context) if divided else strategy.optimizers_state(),
     }
 
 
 def take_tensors(
     snapshot: _snapshot.Snapshot,
     context: PyTorchTrialContext,
+    divided: bool,
     state: Optional[Dict[str, Any]] = None,
 ) -> None:
-    """The chief's large files. state: None: the present one."""
-    state = state or _tensors(context)
+    """This rank's large files. state: None: the present one."""
+    state = state or _tensors(context, divided)
     for i, model in enumerate(state[_MODELS]):
         snapshot.take_model(f"model_{i}.safetensors", model)
     for i, optimizer in enumerate(state[_OPTIMIZERS]):
-        snapshot.take_tree(f"optimizer_{i}.safetensors", optimizer)
+        snapshot.take_tree(_optimizer_file(i, context._ranks.rank), optimizer)
+
+
+def _optimizer_file(number: int, rank: int) -> str:
+    """With the part of the state that the rank wrote."""
+    part = f".rank_{rank}" if rank else ""
+    return f"optimizer_{number}{part}.safetensors"
 
 
 def take(
@@ -63,7 +73,7 @@ def take(
     progress: Progress,
 ) -> None:
     """The chief's files."""
-    take_tensors(snapshot, context, state)
+    take_tensors(snapshot, context, False, state)
     rest = {name: part for name, part in state.items() if name not in (_MODELS, _OPTIMIZERS)}
     snapshot.take_tree("training.safetensors", rest)
     snapshot.take_text(_PROGRESS_FILE, progress.to_json() + "\n")
@@ -89,16 +99,20 @@ def read(folder: pathlib.Path) -> Dict[str, Any]:
     if not (folder / _PROGRESS_FILE).exists():
         return _legacy.read(folder)
     state = dict(_snapshot.read_tree(folder / "training.safetensors"))
-    state[_MODELS] = _read_all(folder, "model", _snapshot.read_model)
-    state[_OPTIMIZERS] = _read_all(folder, "optimizer", _snapshot.read_tree)
+    state[_MODELS] = [_snapshot.read_model(path) for path in _all(folder, "model_{}.safetensors")]
+    state[_OPTIMIZERS] = []
+    for i, path in enumerate(_all(folder, "optimizer_{}.safetensors")):
+        optimizer = _snapshot.read_tree(path)
+        for part in _all(folder, f"optimizer_{i}.rank_{{}}.safetensors", first=1):
+            _parts.add(optimizer, _snapshot.read_tree(part))
+        state[_OPTIMIZERS].append(optimizer)
     return state
 
 
-def _read_all(folder: pathlib.Path, kind: str, read_one: Any) -> List[Any]:
-    found: List[Any] = []
-    while (folder / f"{kind}_{len(found)}.safetensors").exists():
-        found.append(read_one(folder / f"{kind}_{len(found)}.safetensors"))
-    return found
+def _all(folder: pathlib.Path, name: str, first: int = 0) -> Iterator[pathlib.Path]:
+    """Those of the numbers from `first` on that are there."""
+    paths = (folder / name.format(number) for number in itertools.count(first))
+    return itertools.takewhile(pathlib.Path.exists, paths)
 
 
 def read_progress(folder: pathlib.Path) -> Optional[Progress]:

@@ -26,6 +26,8 @@ class Strategy:
     # Whether each rank has a part of the weights alone; then all compute together or none does.
     in_parts = False
     keeps_gradients = True  # In a checkpoint, where several batches make a step.
+    # Whether ranks write the state of optimizers in parts, each of what it has.
+    divides_state = True
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -52,10 +54,10 @@ class Strategy:
 
     def for_clipping(self, optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Parameter]:
         """What a Trial's function that clips gradients is given."""
-        return _parameters(optimizer)
+        return parameters_of(optimizer)
 
     def gather(self) -> None:
-        """Before the chief saves: brings to it what ranks keep in parts."""
+        """Before the chief saves all: brings to it what ranks keep in parts."""
         for optimizer in self._context.optimizers:
             if is_sharded(optimizer):
                 optimizer.consolidate_state_dict(to=0)
@@ -86,6 +88,7 @@ class InParts(Strategy):
     """Each rank has a part of the weights, and steps for them; a checkpoint has the whole."""
 
     in_parts = True
+    divides_state = False  # Of weights that are in parts, too: the chief gathers both.
 
     def __init__(self, context: Any, ranks: Ranks) -> None:
         super().__init__(context)
@@ -96,7 +99,7 @@ class InParts(Strategy):
     def for_clipping(self, optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Parameter]:
         """And one parameter more, whose gradient has the 2-norm of all that other ranks have: so the
         norm of all that is given is that of the whole. Other norms it cannot stand for."""
-        parameters = list(_parameters(optimizer))
+        parameters = list(parameters_of(optimizer))
         yield from parameters
         squares = [p.grad.double().square().sum() for p in parameters if p.grad is not None]
         own = torch.stack(squares).sum().cpu() if squares else torch.zeros((), dtype=torch.float64)
@@ -194,6 +197,8 @@ class ParameterServer(Strategy):
     buffers back. The same mathematics as allreduce; the optimizers' state lies on one rank alone.
     Li et al., "Scaling distributed machine learning with the parameter server", 2014, synchronous."""
 
+    divides_state = False
+
     def __init__(self, context: Any, ranks: Ranks) -> None:
         super().__init__(context)
         self._ranks = ranks
@@ -207,7 +212,7 @@ class ParameterServer(Strategy):
         return self._ranks.is_chief
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
-        broadcast(_unique(p.data for p in _parameters(optimizer)))
+        broadcast(_unique(p.data for p in parameters_of(optimizer)))
 
     def after_batch(self, steps: int) -> None:
         self.synchronize()  # The next forward pass may read them.
@@ -223,7 +228,7 @@ class ParameterServer(Strategy):
     def _gradients(self, optimizer: torch.optim.Optimizer) -> List[torch.Tensor]:
         """Of the parameters that have one on any rank, in the same order on all: a rank that had no
         use for one counts as 0."""
-        parameters = [p for p in _parameters(optimizer) if p.requires_grad]
+        parameters = [p for p in parameters_of(optimizer) if p.requires_grad]
         if not parameters:
             return []
         there = torch.tensor([p.grad is not None for p in parameters], dtype=torch.uint8)
@@ -304,7 +309,7 @@ def _places(
     return {
         (i, j): (optimizer, parameter)
         for i, optimizer in enumerate(optimizers)
-        for j, parameter in enumerate(_parameters(optimizer))
+        for j, parameter in enumerate(parameters_of(optimizer))
     }
 
 
@@ -337,7 +342,8 @@ def _others(context: Any) -> List[torch.Tensor]:
     )
 
 
-def _parameters(optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Parameter]:
+def parameters_of(optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Parameter]:
+    """In the order of its groups, by which a state_dict() numbers them."""
     for group in optimizer.param_groups:
         yield from group["params"]
 

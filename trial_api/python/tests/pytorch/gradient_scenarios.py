@@ -131,9 +131,29 @@ def hierarchical(_storage=None):
     return told
 
 
+class TwoModels(NetTrial):
+    """Whose gradients come out of one backward pass."""
+
+    def __init__(self, context):
+        self.context = context
+        deep = [layer for _ in range(4) for layer in (torch.nn.Linear(4, 4), torch.nn.Tanh())]
+        self.first = context.wrap_model(torch.nn.Sequential(*deep))
+        self.net = context.wrap_model(torch.nn.Sequential(torch.nn.Linear(4, 4)))
+        parameters = [*self.first.parameters(), *self.net.parameters()]
+        self.sgd = context.wrap_optimizer(torch.optim.SGD(parameters, 0.05))
+
+    def loss(self, batch):
+        out = self.first(batch[0]) + self.net(batch[0])
+        return torch.mean((out.sum(1, keepdim=True) - batch[1]) ** 2)
+
+
+def two_models(_storage=None):
+    return fifty(TwoModels, distributed=on_this_machine(), hierarchical_allreduce=True)
+
+
 def clipped(_storage=None):
     distributed = on_this_machine()
     return fifty(ClippedTrial, distributed=distributed, hierarchical_allreduce=True)
 
 
-SCENARIOS = {function.__name__: function for function in (fusion, hierarchical, clipped)}
+SCENARIOS = {function.__name__: function for function in (fusion, hierarchical, two_models, clipped)}

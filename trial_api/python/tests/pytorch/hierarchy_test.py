@@ -18,7 +18,7 @@ class HierarchyTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
-            cls.told = on_ranks(4, ["hierarchical", "clipped"], folder, nodes=2)
+            cls.told = on_ranks(4, ["hierarchical", "two_models", "clipped"], folder, nodes=2)
 
     def assert_close(self, weights, other, rtol=1e-4, atol=1e-6):
         self.assertEqual(set(weights), set(other))
@@ -34,6 +34,11 @@ class HierarchyTest(unittest.TestCase):
                 self.assert_close(rank[name]["weights"], one)
             self.assert_close(rank["in_half"]["weights"], one, 0.02, 0.02)
             self.assertNotEqual(rank["in_half"]["weights"], rank["sums"]["weights"])
+
+    def test_two_models_in_one_backward_pass(self):
+        one = gradient_scenarios.fifty(gradient_scenarios.TwoModels)
+        for rank in self.told["two_models"]:
+            self.assert_close(rank, one)
 
     def test_clipping_sees_the_sum(self):
         one = gradient_scenarios.fifty(ClippedTrial)

@@ -84,6 +84,7 @@ def pipelines(_storage=None):
     told["aggregated"] = fifty(frequency=2, batch_size=8, optimizations=PIPELINE)
     told["full"] = fifty(FullTrial, max_length=dp.Batch(3), optimizations=PIPELINE)
     told["counted"] = fifty(CountingTrial, max_length=dp.Batch(10), optimizations=PIPELINE)
+    told["in_place"] = fifty(InPlaceTrial, optimizations=PIPELINE)
     half = dict(PIPELINE, mixed_precision="bfloat16")
     told["half"] = fifty(optimizations=half)
     return told
@@ -114,6 +115,16 @@ def noisy_pipelines(storage):
     first = fifty(DrawsTrial, storage=storage + "/noisy", preempt_at=8, **options)
     last = dict(storage=storage + "/noisy", latest_checkpoint=first["uuid"])
     return {"whole": whole, "first": first, "resumed": fifty(DrawsTrial, **last, **options)}
+
+
+class InPlaceTrial(NetTrial):
+    """Its second stage begins in place."""
+
+    def __init__(self, context):
+        self.context = context
+        layers = [nn.Linear(4, 8), nn.ReLU(inplace=True), nn.Linear(8, 1)]
+        self.net = context.wrap_model(nn.Sequential(*layers))
+        self.sgd = context.wrap_optimizer(self.optimizer(self.net.parameters()))
 
 
 class Wide(nn.Module):

@@ -59,6 +59,10 @@ class TwoStagesTest(Case):
         one = pipeline_scenarios.fifty(ClippedTrial)
         self.assert_close(self.whole(self.told["clipped"]), one["weights"])
 
+    def test_a_stage_that_begins_in_place(self):
+        one = pipeline_scenarios.fifty(pipeline_scenarios.InPlaceTrial)
+        self.assert_close(self.whole(self.told["in_place"]), one["weights"])
+
     def test_aggregated_batches(self):
         one = pipeline_scenarios.fifty(frequency=2, batch_size=8)
         self.assert_close(self.whole(self.told["aggregated"]), one["weights"])

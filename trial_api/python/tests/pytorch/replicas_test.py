@@ -149,6 +149,13 @@ class ReplicasTest(unittest.TestCase):
         self.assertEqual(told["loss"].dim(), 0)
         torch.testing.assert_close(net({"x": x[:1]}, weights=weights)["out"], x[:1] * weights)
 
+    def test_a_loss_counts_by_its_records(self):
+        parts = _replicas.split(((torch.arange(5.0),), {}), 2)
+        weights = _replicas.rows(parts)
+        self.assertEqual([2, 3], weights)
+        means = [part[0][0].mean() for part in parts]
+        self.assertAlmostEqual(2.0, _replicas.join(means, weights).item(), places=6)
+
     def test_what_cannot_be_joined_is_said(self):
         class Counts(nn.Module):
             def forward(self, x):

@@ -245,7 +245,7 @@ STRATEGIES = {
     for function in (
         strategy_scenarios.strategies,
         strategy_scenarios.resumed_strategies,
-        strategy_scenarios.sharded_saved_by_two,
+        strategy_scenarios.saved_by_two,
         strategy_scenarios.heads,
     )
 }

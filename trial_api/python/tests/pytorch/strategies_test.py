@@ -1,5 +1,6 @@
 """Each strategy on two ranks: what it promises (README.md of det.pytorch)."""
 
+import pathlib
 import tempfile
 import types
 import unittest
@@ -8,7 +9,7 @@ import torch
 
 import strategy_scenarios
 from det import pytorch as dp
-from det.pytorch import _optimizations, _strategy
+from det.pytorch import _optimizations, _parts, _snapshot, _strategy
 from ranks_test import on_two_ranks
 from trials import NetTrial, run
 
@@ -18,11 +19,11 @@ class StrategiesTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        names = ["strategies", "resumed_strategies", "sharded_saved_by_two", "heads"]
+        names = ["strategies", "resumed_strategies", "saved_by_two", "heads"]
         told = on_two_ranks(names, cls.folder.name)
         cls.left, cls.right = told["strategies"]
         cls.heads = told["heads"]
-        cls.resumed, cls.saved = told["resumed_strategies"], told["sharded_saved_by_two"]
+        cls.resumed, cls.saved = told["resumed_strategies"], told["saved_by_two"]
 
     def assert_close(self, weights, other):
         self.assertEqual(set(weights), set(other))
@@ -74,9 +75,32 @@ class StrategiesTest(unittest.TestCase):
                 self.assertEqual(told["whole"], told["resumed"], name)
 
     def test_one_rank_goes_on_from_what_two_saved_in_parts(self):
-        uuid = self.saved[0]["uuid"]
-        one = strategy_scenarios.sharded_ended_by_one(self.folder.name, uuid)
-        self.assert_close(one["weights"], strategy_scenarios.adam_whole()["weights"])
+        whole = strategy_scenarios.adam_whole()["weights"]
+        for name in sorted(set(self.saved[0]) - {"local_sgd"}):  # Whose mathematics are others.
+            with self.subTest(name):
+                told = self.saved[0][name]
+                one = strategy_scenarios.ended_by_one(self.folder.name, name, told["uuid"])
+                self.assert_close(one["weights"], whole)
+
+    def test_each_rank_writes_its_part_of_the_state(self):
+        for name, told in self.saved[0].items():
+            with self.subTest(name):
+                folder = pathlib.Path(self.folder.name, f"elastic-{name}", told["uuid"])
+                parts = [
+                    set(_snapshot.read_tree(path)["state"])
+                    for path in sorted(folder.glob("optimizer_*"))
+                ]
+                self.assertEqual({0, 1, 2, 3}, set().union(*parts))
+                self.assertEqual(4, sum(map(len, parts)))
+                if name.startswith("shown"):
+                    self.assertEqual(([4], 1), (told["shown"], len(parts)))
+                else:
+                    self.assertTrue(all(parts))
+                    self.assertEqual(2, len(parts))
+
+    def test_the_chief_who_has_the_weights_too_writes_less_of_it(self):
+        self.assertEqual([0, 1, 0, 1], _parts.balanced([5, 5, 5, 5], 2))
+        self.assertEqual([1, 1, 0, 1], _parts.balanced([5, 5, 5, 5], 2, 10))
 
 
 class ZeroRedundancyOptimizer(torch.optim.SGD):

@@ -107,14 +107,44 @@ def resumed_strategies(storage):
     return told
 
 
-def sharded_saved_by_two(storage):
+class ShownTrial(AdamTrial):
+    """Whose callback is shown what is saved, and counts the state of it."""
+
+    def build_callbacks(self):
+        self.shown = Shown()
+        return {"shown": self.shown}
+
+
+class Shown(dp.PyTorchCallback):
+    def __init__(self):
+        self.states = []
+
+    def on_checkpoint_save_start(self, checkpoint):
+        self.states = [len(optimizer["state"]) for optimizer in checkpoint["optimizers_state_dict"]]
+
+
+SAVED = {
+    "plain": (AdamTrial, {}),
+    "sharded": (AdamTrial, {"shard_optimizer": True}),
+    "local_sgd": (AdamTrial, {"strategy": "local_sgd", "local_sgd_steps": 1}),
+    "shown": (ShownTrial, {}),
+    "shown_sharded": (ShownTrial, {"shard_optimizer": True}),
+}
+
+
+def saved_by_two(storage):
     """For one rank to go on from."""
-    options = dict(storage=storage + "/sharded-elastic", max_length=dp.Batch(30))
-    return _of(run(AdamTrial, preempt_at=10, optimizations={"shard_optimizer": True}, **options))
+    told = {}
+    for name, (trial, optimizations) in SAVED.items():
+        options = dict(storage=f"{storage}/elastic-{name}", max_length=dp.Batch(30))
+        result = run(trial, preempt_at=10, optimizations=optimizations, **options)
+        told[name] = _of(result)
+        told[name]["shown"] = getattr(result.trial, "shown", Shown()).states
+    return told
 
 
-def sharded_ended_by_one(storage, uuid):
-    options = dict(storage=storage + "/sharded-elastic", latest_checkpoint=uuid)
+def ended_by_one(storage, name, uuid):
+    options = dict(storage=f"{storage}/elastic-{name}", latest_checkpoint=uuid)
     return _of(run(AdamTrial, max_length=dp.Batch(30), **options))
 
 

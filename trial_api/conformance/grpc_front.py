@@ -1,0 +1,116 @@
+"""A scripted master as a trial in C++ meets it: its calls over gRPC, in front of the same one."""
+import concurrent.futures
+import threading
+
+import grpc
+from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+
+from fake_master import SERVICE, TOKEN
+
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+_THREADS = 32  # A call that waits holds one.
+
+
+class GrpcFront:
+    """descriptors: file with the FileDescriptorSet of trial.proto. What the master answers by HTTP
+    becomes the status of its code; no answer, UNAVAILABLE."""
+
+    def __init__(self, master, descriptors):
+        self.master = master
+        self._gathered, self._changed = {}, threading.Condition()
+        self._service = _service(descriptors)
+        self._threads = concurrent.futures.ThreadPoolExecutor(_THREADS)
+        self._server = grpc.server(self._threads, options=[("grpc.so_reuseport", 0)])
+        handlers = {method.name: self._handler(method) for method in self._service.methods}
+        self._server.add_generic_rpc_handlers(
+            [grpc.method_handlers_generic_handler(self._service.full_name, handlers)])
+        port = self._server.add_insecure_port("127.0.0.1:0")
+        self.url = f"http://127.0.0.1:{port}"
+        self._server.start()
+
+    def close(self):
+        """Calls that wait are given up."""
+        self._server.stop(None).wait()
+        with self._changed:
+            self._changed.notify_all()
+        self._threads.shutdown()
+
+    def _handler(self, method):
+        ask, tell = (message_factory.MessageFactory(self._service.file.pool).GetPrototype(kind)
+                     for kind in (method.input_type, method.output_type))
+
+        def body_of(request):
+            return json_format.MessageToDict(request, including_default_value_fields=True)
+
+        def message_of(answer):
+            return json_format.ParseDict(answer, tell())
+
+        def once(request, context):
+            self._check_token(context)
+            if method.name == "AllGather":
+                return tell(data=self._gather(request, context))
+            status, answer = self.master.answer("POST", SERVICE + method.name, body_of(request))
+            if status != 200:
+                _refuse(context, answer)
+            return message_of(answer)
+
+        def stream(_request, context):
+            self._check_token(context)
+            return map(message_of, self._updates(context))
+
+        coding = {"request_deserializer": ask.FromString,
+                  "response_serializer": tell.SerializeToString}
+        if method.name == "WatchAllocation":
+            return grpc.unary_stream_rpc_method_handler(stream, **coding)
+        return grpc.unary_unary_rpc_method_handler(once, **coding)
+
+    def _check_token(self, context):
+        told = dict(context.invocation_metadata()).get("authorization")
+        if told != f"Bearer {TOKEN}":
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, f"not the token of this run: {told}")
+
+    def _updates(self, context):
+        """Of the run: its rendezvous at once; that it is asked to go, once it is."""
+        node = {"agentId": "agent-0", "address": "127.0.0.1", "slots": self.master.slots}
+        yield {"rendezvous": {"nodes": [node]}}
+        changed = self.master.changed
+        if not context.add_callback(lambda: _wake(changed)):
+            return
+        with changed:
+            changed.wait_for(lambda: self.master.preempt.is_set() or not context.is_active())
+        if context.is_active():
+            yield {"preemption": {"reason": "the scenario asks it to"}}
+            with changed:
+                changed.wait_for(lambda: not context.is_active())
+
+    def _gather(self, request, context):
+        context.add_callback(lambda: _wake(self._changed))
+        place = (request.allocation_id, request.key)
+        with self._changed:
+            parts = self._gathered.setdefault(place, {})
+            parts[request.rank] = request.data
+            self._changed.notify_all()
+            self._changed.wait_for(
+                lambda: len(parts) == request.num_peers or not context.is_active())
+        return [parts[rank] for rank in sorted(parts)]
+
+
+def _wake(changed):
+    with changed:
+        changed.notify_all()
+
+
+def _refuse(context, answer):
+    if answer is None:
+        context.abort(grpc.StatusCode.UNAVAILABLE, "nobody is there")
+    context.abort(_CODES[answer["error"]["code"]], answer["error"]["error"])
+
+
+def _service(path):
+    files = descriptor_pb2.FileDescriptorSet()
+    with open(path, "rb") as file:
+        files.ParseFromString(file.read())
+    pool = descriptor_pool.DescriptorPool()
+    for file in files.file:
+        pool.Add(file)
+    return pool.FindServiceByName(SERVICE.strip("/"))
