@@ -12,7 +12,8 @@ import { verbsFor } from "./Actions";
 import { changeMark } from "./Code";
 import { firstMetric, hparamsText, toSeries } from "./curves";
 import { Fork } from "./Fork";
-import { readTar, textOf, unpack } from "./tar";
+import { readTar } from "@/tar";
+import { textOf, unpack } from "./tar";
 import { hparamNames, hparamOf } from "./Trials";
 
 /** A tar entry as its format says: a header of 512 bytes, then the content in blocks of 512. */

@@ -1,16 +1,18 @@
 import { useEffect, useRef, useState, type SyntheticEvent } from "react";
 import { useMutation } from "@tanstack/react-query";
+import { readArchive, readFile } from "@/api/checkpointFiles";
 import { api, dataOf } from "@/api/client";
 import type { Message } from "@/api/types";
 import { save } from "@/charts/export";
 import { formatBytes, formatNumber } from "@/charts/format";
 import { CopyText } from "@/components/CopyText/CopyText";
+import { Download } from "@/components/Download/Download";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
 import styles from "./Trial.module.css";
-import { readFile, useCheckpoints } from "./useTrial";
+import { useCheckpoints } from "./useTrial";
 
 type Checkpoint = Message["Checkpoint"];
 
@@ -58,6 +60,16 @@ function One({ checkpoint }: { checkpoint: Checkpoint }) {
         <Time at={checkpoint.reportTime} />
         {checkpoint.training?.searcherMetric !== undefined && (
           <span>metric {formatNumber(checkpoint.training.searcherMetric)}</span>
+        )}
+        {isThere && (
+          <Download
+            label="Download"
+            name={`${uuid}.tar`}
+            size={Number(checkpoint.size ?? 0)}
+            read={(signal, onBytes) =>
+              readArchive(uuid, checkpoint.resources ?? {}, signal, onBytes)
+            }
+          />
         )}
       </div>
       {isThere && <Register uuid={uuid} />}

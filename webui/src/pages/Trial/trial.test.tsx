@@ -4,13 +4,13 @@ import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import golden from "@goldens/checkpoints.json";
 import answered from "@goldens/trial.json";
+import { readArchive, readFile } from "@/api/checkpointFiles";
 import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { columnsOf, inOrder, placesOf, throughputOf, withGaps } from "@/charts/points";
 import { Checkpoints } from "./Checkpoints";
 import { Runs } from "./Runs";
 import { metricsIn, unitOf } from "./system";
-import { readFile } from "./useTrial";
 
 it("puts points on the axis that is asked for", () => {
   const points = [
@@ -116,6 +116,26 @@ it("puts a file together from its chunks", async () => {
   vi.stubGlobal("fetch", vi.fn().mockResolvedValue(new Response(lines.join("\n") + "\n")));
   const file = await readFile(uuid, "dir/a b.pt", new AbortController().signal);
   expect(file.size).toBe(3);
+});
+
+/** The master's answer for a file of this text. */
+const fileOf = (text: string) =>
+  new Response(`${JSON.stringify({ result: { chunk: btoa(text) } })}\n`);
+
+it("puts a checkpoint together as one archive, and tells how far it is", async () => {
+  vi.stubGlobal(
+    "fetch",
+    vi.fn((request: Request) => Promise.resolve(fileOf(request.url.endsWith("a.pt") ? "ab" : "c"))),
+  );
+  const told: number[] = [];
+  const { signal } = new AbortController();
+  const resources = { "dir/": "0", "dir/a.pt": "2", "z.pt": "1" };
+  const archive = await readArchive(uuid, resources, signal, (bytes) => told.push(bytes));
+  // Of the folder, of dir/ and of the two files with a block of content each; and two at the end.
+  expect(archive.size).toBe(512 * (1 + 1 + 2 + 2 + 2));
+  expect(told).toEqual([2, 3]);
+  const short = readArchive(uuid, { "z.pt": "5" }, signal);
+  await expect(short).rejects.toThrow("z.pt has 5 bytes, but 1 came");
 });
 
 it("stops a download when one leaves", async () => {
