@@ -3,6 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { readArchive, readFile } from "@/api/checkpointFiles";
 import { api, dataOf } from "@/api/client";
 import type { Message } from "@/api/types";
+import { useRoles } from "@/api/useRoles";
 import { save } from "@/charts/export";
 import { formatBytes, formatNumber } from "@/charts/format";
 import { CopyText } from "@/components/CopyText/CopyText";
@@ -40,6 +41,7 @@ function One({ checkpoint }: { checkpoint: Checkpoint }) {
   const uuid = checkpoint.uuid ?? "";
   const files = Object.entries(checkpoint.resources ?? {}).filter(([path]) => !path.endsWith("/"));
   const length = (checkpoint.metadata as { steps_completed?: number } | undefined)?.steps_completed;
+  const { mayAnywhere } = useRoles();
   const isThere = checkpoint.state === "STATE_COMPLETED";
   const aborter = useRef<AbortController>(undefined);
   const download = useMutation({
@@ -72,7 +74,7 @@ function One({ checkpoint }: { checkpoint: Checkpoint }) {
           />
         )}
       </div>
-      {isThere && <Register uuid={uuid} />}
+      {isThere && mayAnywhere("Editor") && <Register uuid={uuid} />}
       {download.error && <ErrorPanel error={download.error} />}
       <details>
         <summary>
