@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
-import { messagesOf, readLines } from "@/api/lines";
+import { readLines } from "@/api/lines";
 import type { Experiment, Message } from "@/api/types";
 import { useRenewal } from "@/api/useRenewal";
 import { useMessages, useStreamed } from "@/api/useStream";
@@ -80,15 +80,4 @@ export function useCheckpoints(trialId: number) {
       return answer.checkpoints ?? [];
     },
   });
-}
-
-/** The bytes of a checkpoint's file, which may be larger than what the page may hold: the browser keeps them. */
-export async function readFile(uuid: string, path: string, signal: AbortSignal): Promise<Blob> {
-  const name = path.split("/").map(encodeURIComponent).join("/");
-  const address = `/api/v1/checkpoints/${uuid}/files/${name}`;
-  const parts: Blob[] = [];
-  for await (const { chunk } of messagesOf<{ chunk: string }>(address, signal)) {
-    parts.push(new Blob([Uint8Array.from(atob(chunk), (letter) => letter.charCodeAt(0))]));
-  }
-  return new Blob(parts);
 }
