@@ -67,14 +67,14 @@ class TrainingTest(harness.ClusterTestCase):
         experiment, told = finish("const.yaml", f"data.path={texts}", "data.min_bytes=1000",
                                   "hyperparameters.sequence_length=16",
                                   "hyperparameters.warmup_batches=2",
-                                  "hyperparameters.learning_rate=0.01",
+                                  "hyperparameters.learning_rate=0.004",
                                   "searcher.max_length={batches: 30}")
         self.assertLess(told["bits_per_character"], 7)  # A guess needs 8.
         uuid = self.home.json("checkpoint", "list", experiment)["checkpoints"][-1]["uuid"]
         self.home.det("checkpoint", "download", uuid, "-o",
                       os.path.join(context, "language_model"))
         _, told = finish("sentiment.yaml", "hyperparameters.learning_rate=0.05",
-                         "searcher.max_length={epochs: 10}")
+                         "searcher.max_length={epochs: 40}")
         self.assertGreater(told["accuracy"], 0.6)  # A guess has 0.5.
 
     def test_it_trains_on_two_slots_and_leaves_a_checkpoint(self):
