@@ -81,6 +81,8 @@ FOLDERS = {
     # The umbrella header users include.
     "trial_api/cpp/torch/det": ["trial_api/cpp/torch/"],
     "trial_api/cpp/launch": ["trial_api/cpp/core/", "trial_api/cpp/storage/"],
+    # As users write: what is installed, and nothing of ours.
+    "trial_api/conformance/programs": [],
 }
 # Libraries that compute and nothing else: sources of pure folders may have them.
 PURE_LIBRARIES = (r"nlohmann/", r"eigen3/")
