@@ -1,5 +1,5 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { act, render, screen, within } from "@testing-library/react";
+import { act, cleanup, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { createMemoryRouter, RouterProvider } from "react-router";
 import { describe, expect, it, vi } from "vitest";
@@ -195,6 +195,17 @@ describe("the page", () => {
     confirm.mockReturnValue(true);
     await userEvent.click(screen.getByRole("button", { name: "Kill" }));
     expect(await screen.findByText("18 killed")).toBeInTheDocument();
+  });
+
+  it("asks for the ends of metrics only where something is coloured", async () => {
+    const ends = () => asked.filter(({ path }) => path.endsWith("/metric-ranges"));
+    show("/experiments");
+    await screen.findByRole("checkbox", { name: "Select 1" });
+    await vi.waitFor(() => expect(asked.some(({ path }) => path.endsWith("/columns"))).toBe(true));
+    expect(ends()).toHaveLength(0);
+    cleanup();
+    show("/experiments?heat=validation.loss.last");
+    await vi.waitFor(() => expect(ends()).toHaveLength(1));
   });
 
   it("does to the selected rows what is asked, and tells how many", async () => {
