@@ -248,9 +248,9 @@ asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
     return events ? absl::StrCat("data: ", json, "\n\n") : absl::StrCat(json, "\n");
   };
   while (message.ok()) {
-    const absl::StatusOr<std::string> json = Transcoder::Write(*call.output, *message);
+    const absl::StatusOr<RecentJson::Text> json = context_.recent.Write(*call.output, *message);
     if (writes && json.ok()) {
-      const std::string text = line(absl::StrCat("{\"result\":", *json, "}"));
+      const std::string text = line(absl::StrCat("{\"result\":", **json, "}"));
       writes = co_await WriteChunk(text, chunked);
     } else {
       writes = false;

@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "master/gateway/http_server.h"
 #include "master/gateway/openapi.h"
+#include "master/gateway/recent_json.h"
 #include "master/gateway/rpc.h"
 #include "master/gateway/transcoder.h"
 #include <boost/asio/awaitable.hpp>
@@ -46,6 +47,7 @@ struct HttpContext {
   Transcoder transcoder;
   Rpc rpc;
   OpenApi openapi;
+  RecentJson recent = {};
   Lending lending = {};
 };
 

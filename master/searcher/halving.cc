@@ -92,7 +92,7 @@ bool Halving::Arrive(int64_t number, Trial& trial, const Report& report) {
 
 void Halving::Advance(int64_t number, Trial& trial) {
   if (trial.state == State::kPaused) paused_[trial.rung].erase({trial.last_loss, number});
-  rungs_.NoteContinued(trial.rung);
+  rungs_.NoteContinued(trial.rung, number);
   trial.state = State::kRunning;
   ++coming_[++trial.rung];
 }
@@ -212,6 +212,25 @@ std::vector<PlannedTrials> Halving::Preview() const {
   return plan;
 }
 
+Outcome Halving::OutcomeOf(size_t rung, int64_t number) const {
+  if (rung == rungs_.top()) return Outcome::kDone;
+  if (rungs_.WasLetOn(rung, number)) return Outcome::kContinued;
+  const auto it = live_.find(number);
+  const bool waits = it != live_.end() && it->second.state == State::kPaused;
+  return waits ? Outcome::kWaiting : Outcome::kStopped;
+}
+
+Bracket Halving::Describe() const {
+  Bracket bracket = rungs_.Describe();
+  for (size_t rung = 0; rung < bracket.size(); ++rung) {
+    for (const Rungs::Entry& entry : rungs_.entries(rung)) {
+      bracket[rung].arrivals.push_back(
+          {Request(entry.trial), entry.loss, OutcomeOf(rung, entry.trial)});
+    }
+  }
+  return bracket;
+}
+
 // A live trial is four numbers: its own, its rung, its state and its last loss.
 Value Halving::Snapshot() const {
   Value::List live;
@@ -253,6 +272,10 @@ absl::Status Halving::RestoreLive(const std::vector<double>& flat) {
     if (!good) break;
     const Trial trial{static_cast<size_t>(rung), static_cast<State>(state), flat[i + 3]};
     live_.emplace(static_cast<int64_t>(number), trial);
+    // Older snapshots do not say so of those that are on their way.
+    for (size_t below = 0; below < trial.rung; ++below) {
+      rungs_.NoteContinued(below, static_cast<int64_t>(number));
+    }
     if (trial.state == State::kRunning) ++coming_[trial.rung];
     if (trial.state == State::kRunning || trial.state == State::kStopped) ++slots_;
     if (trial.state == State::kPaused) {

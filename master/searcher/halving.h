@@ -77,6 +77,8 @@ class Halving {
   const Options& options() const { return options_; }
   const Rungs& rungs() const { return rungs_; }
 
+  // Its rungs, and who came to each.
+  Bracket Describe() const;
   double Progress() const;
   std::vector<PlannedTrials> Preview() const;
   model::Value Snapshot() const;
@@ -96,6 +98,8 @@ class Halving {
   model::RequestId Request(int64_t trial) const;
   // All were created, and none is on its way to a rung.
   bool NobodyComes() const;
+  // Of one that has come to the rung.
+  Outcome OutcomeOf(size_t rung, int64_t trial) const;
   // All that can come to the rung have.
   bool IsClosed(size_t rung) const;
   // How many of the rung may go on.

@@ -163,6 +163,12 @@ void PopulationSearch::NextGeneration(std::vector<Operation>& operations) {
   }
   past_.push_back(PresentRung());
   past_.back().continued = static_cast<int64_t>(others.size());
+  for (Arrival& arrival : past_.back().arrivals) {
+    const bool goes_on = std::any_of(others.begin(), others.end(), [&](const Member& member) {
+      return member.request == arrival.request;
+    });
+    arrival.outcome = goes_on ? Outcome::kContinued : Outcome::kStopped;
+  }
   ++generation_;
   members_ = std::move(children);
   members_.insert(members_.end(), others.begin(), others.end());
@@ -217,7 +223,10 @@ Rung PopulationSearch::PresentRung() const {
     ++rung.reported;
     const double loss = member.losses.front();
     if (std::isfinite(loss)) rung.best_loss = std::min(loss, rung.best_loss.value_or(loss));
+    rung.arrivals.push_back({member.request, loss, IsLast() ? Outcome::kDone : Outcome::kWaiting});
   }
+  std::stable_sort(rung.arrivals.begin(), rung.arrivals.end(),
+                   [](const Arrival& a, const Arrival& b) { return a.loss < b.loss; });
   return rung;
 }
 

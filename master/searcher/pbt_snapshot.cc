@@ -18,9 +18,33 @@ using model::Value;
 constexpr const char* kStates[] = {"planned", "running", "paused", "completed", "failed"};
 
 Value ToValue(const Rung& rung) {
+  Value::List arrivals;
+  for (const Arrival& arrival : rung.arrivals) {
+    arrivals.emplace_back(Value::Object{{"request", arrival.request.value()},
+                                        {"loss", arrival.loss},
+                                        {"let_on", arrival.outcome == Outcome::kContinued}});
+  }
   return Value::Object{{"reported", rung.reported},
                        {"continued", rung.continued},
-                       {"best_loss", rung.best_loss ? Value(*rung.best_loss) : Value()}};
+                       {"best_loss", rung.best_loss ? Value(*rung.best_loss) : Value()},
+                       {"arrivals", std::move(arrivals)}};
+}
+
+// Older snapshots name none.
+absl::StatusOr<std::vector<Arrival>> ReadArrivals(const Value& rung) {
+  std::vector<Arrival> arrivals;
+  if (rung.Find("arrivals") == nullptr) return arrivals;
+  DET_ASSIGN_OR_RETURN(const Value::List* saved, ReadList(rung, "arrivals"));
+  for (const Value& each : *saved) {
+    Arrival& arrival = arrivals.emplace_back();
+    DET_ASSIGN_OR_RETURN(const std::string request, ReadText(each, "request"));
+    arrival.request = RequestId(request);
+    DET_ASSIGN_OR_RETURN(arrival.loss, ReadNumber(each, "loss"));
+    const Value* let_on = each.Find("let_on");
+    const bool goes_on = let_on != nullptr && let_on->AsBool() != nullptr && *let_on->AsBool();
+    arrival.outcome = goes_on ? Outcome::kContinued : Outcome::kStopped;
+  }
+  return arrivals;
 }
 
 }  // namespace
@@ -86,7 +110,8 @@ absl::Status PopulationSearch::Restore(const Value& snapshot) {
     if (const Value* best = saved.Find("best_loss"); best != nullptr) {
       rung.best_loss = best->AsNumber();
     }
-    restored.past_.push_back(rung);
+    DET_ASSIGN_OR_RETURN(rung.arrivals, ReadArrivals(saved));
+    restored.past_.push_back(std::move(rung));
   }
   if (restored.generation_ >= options_.population.generations) {
     return absl::InvalidArgumentError("searcher snapshot: past has too many generations");

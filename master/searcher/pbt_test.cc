@@ -177,6 +177,13 @@ TEST_F(PopulationTest, ItsRungsAreTheGenerations) {
   EXPECT_EQ(row(0), std::tuple(3.0, 4, 3, std::optional(0.2)));
   EXPECT_EQ(row(1), std::tuple(6.0, 1, 0, std::optional(0.15)));
   EXPECT_EQ(row(2), std::tuple(10.0, 0, 0, std::optional<double>()));
+  const auto at = [](const char* request, double loss, Outcome outcome) {
+    return Arrival{model::RequestId(request), loss, outcome};
+  };
+  EXPECT_EQ(brackets[0][0].arrivals,
+            (std::vector{at("2", 0.2, Outcome::kContinued), at("4", 0.3, Outcome::kContinued),
+                         at("1", 0.4, Outcome::kContinued), at("3", 0.9, Outcome::kStopped)}));
+  EXPECT_EQ(brackets[0][1].arrivals, (std::vector{at("2", 0.15, Outcome::kWaiting)}));
 }
 
 TEST_F(PopulationTest, WaitsItsTurnAndChildrenStartBeforeTheirParentGoesOn) {

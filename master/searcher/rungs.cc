@@ -75,7 +75,7 @@ int64_t Rungs::equal(size_t rung, double loss) const {
 void Rungs::Forget(int64_t trial, size_t rung) {
   for (size_t r = 0; r <= rung; ++r) {
     std::erase_if(rungs_[r].entries, [trial](const Entry& e) { return e.trial == trial; });
-    if (r < rung) --rungs_[r].continued;
+    rungs_[r].let_on.erase(trial);
   }
 }
 
@@ -98,7 +98,7 @@ Bracket Rungs::Describe() const {
     Rung& shown = bracket.emplace_back();
     shown.length = static_cast<double>(rung.length);
     shown.reported = static_cast<int64_t>(rung.entries.size());
-    shown.continued = rung.continued;
+    shown.continued = static_cast<int64_t>(rung.let_on.size());
     if (!rung.entries.empty() && std::isfinite(rung.entries.front().loss)) {
       shown.best_loss = rung.entries.front().loss;
     }
@@ -106,7 +106,7 @@ Bracket Rungs::Describe() const {
   return bracket;
 }
 
-// A rung is {continued, entries: [loss, trial, loss, trial, ...]}.
+// A rung is {let_on: [trial, ...], entries: [loss, trial, loss, trial, ...]}.
 Value Rungs::Snapshot() const {
   Value::List rungs;
   for (const OneRung& rung : rungs_) {
@@ -117,7 +117,8 @@ Value Rungs::Snapshot() const {
       entries.emplace_back(entry.trial);
     }
     rungs.emplace_back(
-        Value::Object{{"continued", rung.continued}, {"entries", std::move(entries)}});
+        Value::Object{{"let_on", Value::List(rung.let_on.begin(), rung.let_on.end())},
+                      {"entries", std::move(entries)}});
   }
   return rungs;
 }
@@ -131,7 +132,6 @@ absl::Status Rungs::Restore(const Value& snapshot) {
   std::vector<OneRung> restored;
   for (size_t r = 0; r < rungs_.size(); ++r) {
     OneRung& rung = restored.emplace_back(OneRung{.length = rungs_[r].length});
-    DET_ASSIGN_OR_RETURN(rung.continued, ReadCount((*rungs)[r], "continued"));
     DET_ASSIGN_OR_RETURN(const std::vector<double> flat, ReadNumbers((*rungs)[r], "entries"));
     for (size_t i = 0; i + 1 < flat.size(); i += 2) {
       rung.entries.push_back({flat[i], static_cast<int64_t>(flat[i + 1])});
@@ -140,6 +140,15 @@ absl::Status Rungs::Restore(const Value& snapshot) {
       return absl::InvalidArgumentError(
           absl::StrCat("searcher snapshot: rung ", r, " is no list of losses and trials"));
     }
+    // Older snapshots only count who was let on: of these, the ones that came to the next rung.
+    if ((*rungs)[r].Find("let_on") == nullptr) {
+      DET_RETURN_IF_ERROR(ReadCount((*rungs)[r], "continued").status());
+      if (r == 0) continue;
+      for (const Entry& entry : rung.entries) restored[r - 1].let_on.insert(entry.trial);
+      continue;
+    }
+    DET_ASSIGN_OR_RETURN(const std::vector<double> let_on, ReadNumbers((*rungs)[r], "let_on"));
+    for (const double trial : let_on) rung.let_on.insert(static_cast<int64_t>(trial));
   }
   rungs_ = std::move(restored);
   return absl::OkStatus();

@@ -6,6 +6,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -42,20 +43,22 @@ class Rungs {
   size_t top() const { return rungs_.size() - 1; }
   int64_t length(size_t rung) const { return rungs_[rung].length; }
   int64_t reported(size_t rung) const { return static_cast<int64_t>(rungs_[rung].entries.size()); }
-  int64_t continued(size_t rung) const { return rungs_[rung].continued; }
+  int64_t continued(size_t rung) const { return static_cast<int64_t>(rungs_[rung].let_on.size()); }
+  bool WasLetOn(size_t rung, int64_t trial) const { return rungs_[rung].let_on.contains(trial); }
+  const std::vector<Entry>& entries(size_t rung) const { return rungs_[rung].entries; }
   // How many there have this very loss.
   int64_t equal(size_t rung, double loss) const;
 
   // Answers how many there have a smaller loss.
   int64_t Add(size_t rung, const Entry& entry);
-  void NoteContinued(size_t rung) { ++rungs_[rung].continued; }
+  void NoteContinued(size_t rung, int64_t trial) { rungs_[rung].let_on.insert(trial); }
   // As if the trial, which has been let go on below `rung`, had never been.
   void Forget(int64_t trial, size_t rung);
   // How many are better than this one.
   int64_t Rank(size_t rung, const Entry& entry) const;
 
   std::vector<int64_t> lengths() const;  // each once
-  Bracket Describe() const;
+  Bracket Describe() const;              // without arrivals
 
   model::Value Snapshot() const;
   absl::Status Restore(const model::Value& snapshot);
@@ -63,8 +66,8 @@ class Rungs {
  private:
   struct OneRung {
     int64_t length = 0;
-    int64_t continued = 0;
     std::vector<Entry> entries = {};  // best first
+    std::set<int64_t> let_on = {};    // trials
   };
   std::vector<OneRung> rungs_;
 };

@@ -62,7 +62,7 @@ TEST(RungsTest, AddAnswersHowManyAreBetter) {
 TEST(RungsTest, ForgetsATrialInAllItsRungs) {
   Rungs rungs({1, 3, 9});
   rungs.Add(0, {0.5, 1});
-  rungs.NoteContinued(0);
+  rungs.NoteContinued(0, 1);
   rungs.Add(1, {0.4, 1});
   rungs.Add(0, {0.7, 2});
   rungs.Forget(1, 1);
@@ -78,7 +78,7 @@ TEST(RungsTest, RestoresThroughText) {
   Rungs rungs({1, 3});
   rungs.Add(0, {std::numeric_limits<double>::infinity(), 3});
   rungs.Add(0, {0.1, 1});
-  rungs.NoteContinued(0);
+  rungs.NoteContinued(0, 1);
   rungs.Add(1, {1, 1});
   const auto text = model::Value::FromJson(rungs.Snapshot().ToJson());
   ASSERT_TRUE(text.ok());
@@ -87,10 +87,22 @@ TEST(RungsTest, RestoresThroughText) {
   EXPECT_EQ(restored.Snapshot(), rungs.Snapshot());
 }
 
+TEST(RungsTest, OfAnOlderSnapshotWhoWentOnIsWhoCameToTheNextRung) {
+  Rungs rungs({1, 3});
+  const auto old = model::Value::FromJson(
+      R"([{"continued":2,"entries":[0.1,2,0.5,1]},{"continued":0,"entries":[0.1,2]}])");
+  ASSERT_TRUE(rungs.Restore(*old).ok());
+  EXPECT_TRUE(rungs.WasLetOn(0, 2));
+  EXPECT_FALSE(rungs.WasLetOn(0, 1));
+  EXPECT_EQ(rungs.continued(0), 1);
+}
+
 TEST(RungsTest, RefusesWhatIsNoSnapshotOfIts) {
   for (const char* text :
-       {"null", "[]", "[{}]", R"([{"continued":0,"entries":[1]},{"continued":0,"entries":[]}])",
-        R"([{"continued":0,"entries":[2,1,1,2]},{"continued":0,"entries":[]}])",
+       {"null", "[]", "[{}]", R"([{"let_on":[],"entries":[1]},{"let_on":[],"entries":[]}])",
+        R"([{"let_on":[],"entries":[2,1,1,2]},{"let_on":[],"entries":[]}])",
+        R"([{"let_on":["x"],"entries":[]},{"let_on":[],"entries":[]}])",
+        R"([{"entries":[]},{"entries":[]}])",
         R"([{"continued":-1,"entries":[]},{"continued":0,"entries":[]}])"}) {
     Rungs rungs({1, 3});
     EXPECT_FALSE(rungs.Restore(*model::Value::FromJson(text)).ok()) << text;

@@ -46,12 +46,30 @@ struct PendingEvent {
   friend bool operator==(const PendingEvent&, const PendingEvent&) = default;
 };
 
+// What became of a trial at a rung.
+enum class Outcome {
+  kWaiting,    // may still go on
+  kContinued,  // was let go on
+  kStopped,    // goes no further: told so, or ended before
+  kDone,       // at the last rung
+};
+
+// A trial that has come to a rung, or ended on its way there.
+struct Arrival {
+  model::RequestId request;
+  double loss = 0;
+  Outcome outcome = Outcome::kWaiting;
+  friend bool operator==(const Arrival&, const Arrival&) = default;
+};
+
 // One rung of a bracket, for people to look at.
 struct Rung {
   double length = 0;
   int64_t reported = 0;   // trials that have come so far
   int64_t continued = 0;  // of these, let go on
   std::optional<double> best_loss;
+  // Those that have come, the best first. Fewer than `reported` where a snapshot did not name them.
+  std::vector<Arrival> arrivals = {};
 };
 using Bracket = std::vector<Rung>;
 

@@ -33,6 +33,7 @@ void HostileWorld::Play(Searcher& searcher) {
     if (keep_snapshots) snapshots.push_back(searcher.Snapshot());
     history.push_back({event, searcher.Handle(event)});
     Take(history.back().operations);
+    CheckBrackets(searcher.Brackets());
   }
   ASSERT_TRUE(shut_down_) << "no end in sight";
   if (keep_snapshots) snapshots.push_back(searcher.Snapshot());
@@ -74,6 +75,36 @@ void HostileWorld::Create(const CreateTrial& create) {
   const auto& space = case_.config.hyperparameters;
   EXPECT_LE(create.hparams.size(), space.size());
   EXPECT_TRUE(HasConditions(space) || create.hparams.size() == space.size());
+}
+
+void HostileWorld::CheckBrackets(const std::vector<Bracket>& brackets) const {
+  for (const Bracket& bracket : brackets) {
+    std::set<RequestId> stopped;  // at a rung below
+    for (size_t i = 0; i < bracket.size(); ++i) {
+      const Rung& rung = bracket[i];
+      std::set<RequestId> come;
+      int64_t continued = 0;
+      for (size_t place = 0; place < rung.arrivals.size(); ++place) {
+        const Arrival& arrival = rung.arrivals[place];
+        EXPECT_TRUE(asked_.contains(arrival.request)) << arrival.request;
+        EXPECT_TRUE(come.insert(arrival.request).second) << arrival.request << " came twice";
+        EXPECT_FALSE(stopped.contains(arrival.request)) << arrival.request << " was stopped";
+        EXPECT_TRUE(place == 0 || rung.arrivals[place - 1].loss <= arrival.loss);
+        EXPECT_EQ(arrival.outcome == Outcome::kDone, i + 1 == bracket.size());
+        continued += arrival.outcome == Outcome::kContinued ? 1 : 0;
+        if (arrival.outcome == Outcome::kStopped) stopped.insert(arrival.request);
+        const auto live = live_.find(arrival.request);
+        if (arrival.outcome == Outcome::kWaiting && live != live_.end()) {
+          EXPECT_FALSE(live->second.stopped) << arrival.request << " does not wait";
+        }
+      }
+      EXPECT_EQ(static_cast<int64_t>(come.size()), rung.reported);
+      EXPECT_EQ(continued, rung.continued);
+      if (rung.best_loss) {
+        EXPECT_EQ(rung.arrivals.front().loss, *rung.best_loss);
+      }
+    }
+  }
 }
 
 int64_t HostileWorld::Running() const {

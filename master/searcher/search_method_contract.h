@@ -61,6 +61,8 @@ class HostileWorld {
   // Takes what is asked for, and checks that it may be.
   void Take(const std::vector<Operation>& operations);
   void Create(const CreateTrial& create);
+  // That they name who is counted, once each, and that nobody is said to wait who was stopped.
+  void CheckBrackets(const std::vector<Bracket>& brackets) const;
   int64_t Running() const;
   bool SomebodyMoves() const;
 

@@ -115,7 +115,7 @@ double Tournament::Progress(const std::map<RequestId, double>&) const {
 
 std::vector<Bracket> Tournament::Brackets() const {
   std::vector<Bracket> brackets;
-  for (const Seat& seat : seats_) brackets.push_back(seat.halving.rungs().Describe());
+  for (const Seat& seat : seats_) brackets.push_back(seat.halving.Describe());
   return brackets;
 }
 

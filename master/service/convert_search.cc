@@ -74,6 +74,20 @@ api::SimulateSearchResponse ToProto(const searcher::Simulation& simulation) {
   return out;
 }
 
+api::Search::Arrival::Outcome ToProto(searcher::Outcome outcome, bool failed) {
+  switch (outcome) {
+    case searcher::Outcome::kWaiting:
+      return api::Search::Arrival::OUTCOME_WAITING;
+    case searcher::Outcome::kContinued:
+      return api::Search::Arrival::OUTCOME_CONTINUED;
+    case searcher::Outcome::kStopped:
+      return failed ? api::Search::Arrival::OUTCOME_FAILED : api::Search::Arrival::OUTCOME_STOPPED;
+    case searcher::Outcome::kDone:
+      return failed ? api::Search::Arrival::OUTCOME_FAILED : api::Search::Arrival::OUTCOME_DONE;
+  }
+  return api::Search::Arrival::OUTCOME_UNSPECIFIED;
+}
+
 }  // namespace
 
 api::SearchSummary ToSummary(const model::ExperimentConfig& config, const searcher::Plan& plan) {
@@ -92,7 +106,9 @@ api::SearchSummary ToSummary(const model::ExperimentConfig& config, const search
 }
 
 std::vector<api::Search::Bracket> ToProto(const std::vector<searcher::Bracket>& brackets,
-                                          bool smaller_is_better) {
+                                          bool smaller_is_better,
+                                          const std::map<model::RequestId, SearchedTrial>& trials) {
+  const double sign = smaller_is_better ? 1 : -1;
   std::vector<api::Search::Bracket> all;
   for (const searcher::Bracket& bracket : brackets) {
     api::Search::Bracket& out = all.emplace_back();
@@ -101,8 +117,15 @@ std::vector<api::Search::Bracket> ToProto(const std::vector<searcher::Bracket>& 
       each->set_length(rung.length);
       each->set_reported(rung.reported);
       each->set_continued(rung.continued);
-      if (!rung.best_loss || !std::isfinite(*rung.best_loss)) continue;
-      each->set_best(smaller_is_better ? *rung.best_loss : -*rung.best_loss);
+      if (rung.best_loss && std::isfinite(*rung.best_loss)) each->set_best(sign * *rung.best_loss);
+      for (const searcher::Arrival& arrival : rung.arrivals) {
+        const auto trial = trials.find(arrival.request);
+        if (trial == trials.end()) continue;
+        api::Search::Arrival* come = each->add_arrivals();
+        come->set_trial_id(trial->second.id.value());
+        if (std::isfinite(arrival.loss)) come->set_metric(sign * arrival.loss);
+        come->set_outcome(ToProto(arrival.outcome, trial->second.failed));
+      }
     }
   }
   return all;

@@ -20,9 +20,16 @@ namespace det::service {
 det::api::v1::SearchSummary ToSummary(const model::ExperimentConfig& config,
                                       const searcher::Plan& plan);
 
-// Losses become metrics again.
-std::vector<det::api::v1::Search::Bracket> ToProto(const std::vector<searcher::Bracket>& brackets,
-                                                   bool smaller_is_better);
+// What rungs say of a trial beyond what the searcher knows.
+struct SearchedTrial {
+  model::TrialId id;
+  bool failed = false;
+};
+
+// Losses become metrics again. Who is not among `trials` is left out of the arrivals.
+std::vector<det::api::v1::Search::Bracket> ToProto(
+    const std::vector<searcher::Bracket>& brackets, bool smaller_is_better,
+    const std::map<model::RequestId, SearchedTrial>& trials);
 
 // INVALID_ARGUMENT, naming the operation by its index, for one that says nothing.
 absl::StatusOr<searcher::OperationsPosted> FromProto(

@@ -12,7 +12,9 @@ namespace api = det::api::v1;
 
 ExperimentBoard::Seen MakeLook(api::Experiment experiment) {
   auto look = std::make_shared<ExperimentBoard::Look>();
-  look->experiment = experiment;
+  auto message = std::make_shared<api::WatchExperimentResponse>();
+  *message->mutable_experiment() = experiment;
+  look->message = std::move(message);
   experiment.clear_duration();
   look->news = Serialized(experiment);
   return look;

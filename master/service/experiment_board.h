@@ -21,7 +21,8 @@ namespace det::service {
 class ExperimentBoard final : public std::enable_shared_from_this<ExperimentBoard> {
  public:
   struct Look {
-    det::api::v1::Experiment experiment;
+    // As the streams send it: one for all of them.
+    std::shared_ptr<const det::api::v1::WatchExperimentResponse> message;
     // Equal for looks that show the same; the duration of a running experiment, which changes
     // without any event, is not in it.
     std::string news;

@@ -37,7 +37,7 @@ void MessageStream::Wake() {
   MaybeProduce();
 }
 
-bool MessageStream::SendAny(std::unique_ptr<google::protobuf::Message> message) {
+bool MessageStream::SendAny(std::shared_ptr<const google::protobuf::Message> message) {
   std::lock_guard lock(mutex_);
   if (closed_ || canceled_) return false;
   queue_.push_back(std::move(message));

@@ -46,7 +46,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   // From now until it is over it holds itself, for gRPC.
   void HoldSelf();
   void StartAny(AnyProducer producer, std::function<void()> on_over);
-  bool SendAny(std::unique_ptr<google::protobuf::Message> message);
+  bool SendAny(std::shared_ptr<const google::protobuf::Message> message);
 
  private:
   void OnWriteDone(bool ok);
@@ -64,7 +64,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   AnyProducer producer_;
   std::function<void()> on_over_;
   std::shared_ptr<void> held_;
-  std::deque<std::unique_ptr<google::protobuf::Message>> queue_;
+  std::deque<std::shared_ptr<const google::protobuf::Message>> queue_;
   std::optional<absl::Status> closed_;
   bool writing_ = false;
   bool finished_ = false;

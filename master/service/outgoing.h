@@ -11,10 +11,11 @@
 
 namespace det::service {
 
-// The answer of a unary call, with the request, which lives as long; or a message of a stream.
+// The answer of a unary call, with the request, which lives as long; or a message of a stream,
+// which many streams may send.
 struct Outgoing {
   std::unique_ptr<google::protobuf::Message> request;
-  std::unique_ptr<google::protobuf::Message> message;
+  std::shared_ptr<const google::protobuf::Message> message;
 };
 
 }  // namespace det::service

@@ -55,7 +55,7 @@ void OverviewBoard::Join(Visible visible, bool follow, std::shared_ptr<Stream<Re
         const Shown newest = self->Newest(visible);
         if (newest == nullptr || newest == *sent) return;
         *sent = newest;
-        out.Send(*newest);
+        out.Send(newest);
         if (!follow) out.Close(absl::OkStatus());
       },
       [self = shared_from_this(), visible, id] { self->Leave(visible, id); });

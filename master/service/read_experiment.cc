@@ -71,13 +71,9 @@ bool IsOver(api::Experiment::State state) {
 
 void SendIfNew(Watched& watched, ExperimentBoard::Seen seen,
                Stream<api::WatchExperimentResponse>& out) {
-  const api::Experiment& experiment = seen->experiment;
+  const api::Experiment& experiment = seen->message->experiment();
   watched.waits = experiment.state() == api::Experiment::STATE_QUEUED;
-  if (watched.last == nullptr || watched.last->news != seen->news) {
-    api::WatchExperimentResponse response;
-    *response.mutable_experiment() = experiment;
-    out.Send(std::move(response));
-  }
+  if (watched.last == nullptr || watched.last->news != seen->news) out.Send(seen->message);
   if (IsOver(experiment.state())) out.Close(absl::OkStatus());
   watched.last = std::move(seen);
 }

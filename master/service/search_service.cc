@@ -1,6 +1,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -83,28 +84,19 @@ absl::Status Simulate(const Edge& edge, const api::SimulateSearchRequest& reques
   return absl::OkStatus();
 }
 
-// The searcher's own part of the answer.
-void Describe(const searcher::Searcher& searcher, const model::ExperimentConfig& config,
-              api::Search* out) {
-  for (auto& bracket : ToProto(searcher.Brackets(), config.searcher.smaller_is_better)) {
-    *out->add_brackets() = std::move(bracket);
-  }
-}
+using Brackets = std::vector<searcher::Bracket>;
 
 // Of an experiment that is over, which the cluster has forgotten.
-absl::Status DescribeEnded(const Edge& edge, model::ExperimentId id,
-                           const model::ExperimentConfig& config, api::Search* out) {
+absl::StatusOr<Brackets> BracketsOfEnded(const Edge& edge, model::ExperimentId id) {
   DET_ASSIGN_OR_RETURN(cluster::Image image, edge.store->LoadExperiment(id));
   cluster::Cluster alone{cluster::Settings()};
   DET_RETURN_IF_ERROR(alone.Restore(std::move(image)));
   const searcher::Searcher* searcher = alone.FindSearcher(id);
-  if (searcher != nullptr) Describe(*searcher, config, out);
-  return absl::OkStatus();
+  return searcher == nullptr ? Brackets() : searcher->Brackets();
 }
 
-// All but the searcher's own part.
-absl::Status DescribeRows(const Edge& edge, const store::ExperimentRecord& record,
-                          api::Search* out) {
+absl::Status Describe(const Edge& edge, const store::ExperimentRecord& record,
+                      const Brackets& brackets, api::Search* out) {
   const experiment::Experiment& experiment = record.experiment;
   const model::SearcherConfig& config = experiment.config->searcher;
   out->set_name(config.name);
@@ -117,10 +109,16 @@ absl::Status DescribeRows(const Edge& edge, const store::ExperimentRecord& recor
   DET_ASSIGN_OR_RETURN(const store::TrialPage page,
                        edge.store->ListTrials(store::BareTrialsOf(experiment.id)));
   std::map<model::TrialId, model::Hparams> hparams;
+  std::map<model::RequestId, SearchedTrial> searched;
   std::vector<model::TrialId> trials;
   for (const store::TrialRecord& trial : page.trials) {
     hparams.emplace(trial.trial.id, trial.trial.hparams);
+    const bool failed = trial.trial.state == model::TrialState::kError;
+    searched.emplace(trial.trial.request, SearchedTrial{trial.trial.id, failed});
     trials.push_back(trial.trial.id);
+  }
+  for (auto& bracket : ToProto(brackets, config.smaller_is_better, searched)) {
+    *out->add_brackets() = std::move(bracket);
   }
   if (experiment.best_trial && experiment.best_metric) {
     out->set_best_trial_id(experiment.best_trial->value());
@@ -243,25 +241,28 @@ class SearchService final : public Service {
 
  private:
   void Get(model::ExperimentId id, api::Search* out, Done done) {
-    const absl::StatusOr<store::ExperimentRecord> record = edge_.store->GetExperiment(id);
-    if (!record.ok()) return done(record.status());
-    const absl::Status described = DescribeRows(edge_, *record, out);
-    if (!described.ok()) return done(described);
-    auto live = std::make_shared<bool>(false);
+    auto brackets = std::make_shared<std::optional<Brackets>>();
     edge_.engine->Query(
-        [id, out, live](const cluster::Cluster& cluster) {
+        [id, brackets](const cluster::Cluster& cluster) {
           const searcher::Searcher* searcher = cluster.FindSearcher(id);
-          if (searcher == nullptr) return;
-          *live = true;
-          Describe(*searcher, *cluster.FindExperiment(id)->config, out);
+          if (searcher != nullptr) *brackets = searcher->Brackets();
         },
-        [this, id, out, live, config = record->experiment.config,
-         done = std::move(done)](const absl::Status& status) mutable {
-          if (!status.ok() || *live) return done(status);
-          edge_.pool->Post([this, id, out, config, done = std::move(done)]() mutable {
-            done(DescribeEnded(edge_, id, *config, out));
+        [this, id, out, brackets, done = std::move(done)](const absl::Status& status) mutable {
+          if (!status.ok()) return done(status);
+          // Rows are read after the searcher was asked: each trial that it names has one.
+          edge_.pool->Post([this, id, out, brackets, done = std::move(done)]() mutable {
+            done(DescribeBy(id, std::move(*brackets), out));
           });
         });
+  }
+
+  // `live`: of an experiment that the cluster knows.
+  absl::Status DescribeBy(model::ExperimentId id, std::optional<Brackets> live, api::Search* out) {
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(id));
+    if (!live) {
+      DET_ASSIGN_OR_RETURN(live, BracketsOfEnded(edge_, id));
+    }
+    return Describe(edge_, record, *live, out);
   }
 
   absl::Status GetBest(model::ExperimentId id,

@@ -96,9 +96,10 @@ void Service::AddUnary(const char* method, const Message& request, const Message
   auto handler = [&request, &response, call = std::move(call)](
                      grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes,
                      Outgoing* answer) -> grpc::ServerUnaryReactor* {
-    answer->message.reset(response.New());
+    Message* const made = response.New();
+    answer->message.reset(made);
     answer->request = Parse(bytes, request);
-    if (answer->request) return call(context, *answer->request, answer->message.get());
+    if (answer->request) return call(context, *answer->request, made);
     HeadOf(*context);  // also this answer has its request's id
     grpc::ServerUnaryReactor* refused = context->DefaultReactor();
     refused->Finish(NotA(request));

@@ -41,7 +41,10 @@ class Stream final : public MessageStream {
   }
 
   // False when nobody listens any more.
-  bool Send(Response message) { return SendAny(std::make_unique<Response>(std::move(message))); }
+  bool Send(Response message) { return Send(std::make_shared<Response>(std::move(message))); }
+  // One that other streams send, too. The same object: its bytes are then the same for all, and
+  // what hangs on them need be done once (gateway/recent_json.h).
+  bool Send(std::shared_ptr<const Response> message) { return SendAny(std::move(message)); }
 
  private:
   explicit Stream(base::ThreadPool* pool) : MessageStream(pool) {}

@@ -17,7 +17,7 @@ class MessageStream::Writer final : public grpc::ServerWriteReactor<Outgoing> {
   explicit Writer(MessageStream* stream) : stream_(*stream) {}
 
   // One at a time: again after OnWriteDone.
-  void Write(std::unique_ptr<google::protobuf::Message> message) {
+  void Write(std::shared_ptr<const google::protobuf::Message> message) {
     outgoing_.message = std::move(message);
     StartWrite(&outgoing_);
   }

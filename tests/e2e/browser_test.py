@@ -106,6 +106,37 @@ class BrowserTest(DashboardTestCase):
         self.run_script("spaces.mjs", CHECKPOINT=checkpoint["uuid"])
 
 
+class ManyTest(DashboardTestCase):
+    """With a cluster of its own: the others count what there is."""
+
+    def test_bulk(self):
+        project = self.home.json("project", "create", "Uncategorized", "attic")["project"]["id"]
+        short = harness.job(name="is-short")
+        made = [self.home.create(short) for _ in range(3)]
+        for experiment in made:
+            self.home.finish(experiment)
+        running = self.home.create(harness.job(name="goes-on", entrypoint="sleep 600"))
+        try:
+            self.home.first_trial(running)
+            self.run_script("bulk.mjs", EXPERIMENTS=json.dumps([*made, running]),
+                            PROJECT=str(project))
+        finally:
+            self.home.det("experiment", "kill", running, code=None)
+
+    def test_cluster(self):
+        made = []
+        try:
+            for name in ("holds", "first", "second", "third"):
+                made.append(self.home.create(harness.job(name=name, entrypoint="sleep 600",
+                                                         resources={"slots_per_trial": 2})))
+                self.home.first_trial(made[0])
+            self.run_script("cluster.mjs")
+        finally:
+            # From the last, so that none of them is started yet.
+            for experiment in reversed(made):
+                self.home.det("experiment", "kill", experiment, code=None)
+
+
 class NarrowTest(DashboardTestCase):
     """With a cluster of its own: it fills one with long names."""
 

@@ -82,6 +82,14 @@ class SearchMethodsTest(harness.ClusterTestCase):
         reported = [int(rung["reported"]) for rung in rungs["search"]["brackets"][0]["rungs"]]
         self.assertEqual(9, reported[0])
         self.assertLess(reported[2], reported[0])
+        # Each rung names who came, the best first, and what became of them.
+        for rung in rungs["search"]["brackets"][0]["rungs"]:
+            arrivals = rung.get("arrivals", [])
+            self.assertEqual(int(rung["reported"]), len({each["trialId"] for each in arrivals}))
+            metrics = [each["metric"] for each in arrivals]
+            self.assertEqual(sorted(metrics), metrics)
+            outcomes = [each["outcome"] for each in arrivals]
+            self.assertEqual(int(rung.get("continued", 0)), outcomes.count("OUTCOME_CONTINUED"))
 
     def test_trials_that_pause_at_their_rung_go_on_or_end(self):
         described = self.run_search({**ASHA, "stop_once": False, "max_trials": 4})

@@ -9,8 +9,6 @@ import { session } from "./api/session";
 import { paths } from "./paths";
 import { makeRouter } from "./routes";
 
-const router = makeRouter();
-
 function askToSignIn() {
   session.end();
   const { pathname, search } = router.state.location;
@@ -30,6 +28,8 @@ const client = new QueryClient({
     },
   },
 });
+
+const router = makeRouter(client);
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root");

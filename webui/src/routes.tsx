@@ -1,4 +1,13 @@
-import { createBrowserRouter, Navigate, redirect, useParams, type RouteObject } from "react-router";
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createBrowserRouter,
+  Navigate,
+  redirect,
+  useParams,
+  type Params,
+  type RouteObject,
+} from "react-router";
+import { readTrialAhead } from "@/api/trialQueries";
 import { session } from "@/api/session";
 import { Administration } from "@/components/Frame/Administration";
 import { Frame } from "@/components/Frame/Frame";
@@ -13,13 +22,27 @@ export interface PageHandle {
 
 type PageModule = { default: React.ComponentType };
 
-/** A page that is loaded when it is first shown: one chunk each. */
-function page(path: string, title: string, load: () => Promise<PageModule>): RouteObject {
+/**
+ * A page that is loaded when it is first shown: one chunk each. `ahead` asks for what it will need, so that
+ * this comes while the chunk does.
+ */
+function page(
+  path: string,
+  title: string,
+  load: () => Promise<PageModule>,
+  ahead?: (params: Params) => void,
+): RouteObject {
   return {
     path,
     handle: { title } satisfies PageHandle,
     errorElement: <RouteError />,
     lazy: async () => ({ Component: (await load()).default }),
+    ...(ahead && {
+      loader: ({ params }) => {
+        ahead(params);
+        return null;
+      },
+    }),
   };
 }
 
@@ -33,7 +56,7 @@ function askToSignIn({ request }: { request: Request }) {
   return session.isOpen() ? null : redirect(paths.signIn(pathname + search));
 }
 
-export const routes: RouteObject[] = [
+const routesWith = (client: QueryClient): RouteObject[] => [
   {
     element: <Frame />,
     loader: askToSignIn,
@@ -44,7 +67,12 @@ export const routes: RouteObject[] = [
       page(`${paths.cluster}/:tab?`, "Cluster", () => import("./pages/Cluster/Cluster")),
       page(paths.experiments, "Experiments", () => import("./pages/Experiments/Experiments")),
       page("/experiments/:id/:tab?", "Experiment", () => import("./pages/Experiment/Experiment")),
-      page("/trials/:id/:tab?", "Trial", () => import("./pages/Trial/Trial")),
+      page(
+        "/trials/:id/:tab?",
+        "Trial",
+        () => import("./pages/Trial/Trial"),
+        ({ id }) => session.isOpen() && void readTrialAhead(client, Number(id)),
+      ),
       page("/compare", "Compare", () => import("./pages/Compare/Compare")),
       page(paths.models, "Models", () => import("./pages/Models/Models")),
       page("/models/:name", "Model", () => import("./pages/Model/Model")),
@@ -81,4 +109,4 @@ export const routes: RouteObject[] = [
   { path: "/det/*", element: <FromDetermined /> },
 ];
 
-export const makeRouter = () => createBrowserRouter(routes);
+export const makeRouter = (client: QueryClient) => createBrowserRouter(routesWith(client));

@@ -80,6 +80,39 @@ TEST_F(CurvesTest, APartThatIsShortEnoughIsWhole) {
   EXPECT_EQ(steps.back(), 390000);
 }
 
+TEST_F(CurvesTest, OfAStepThatWasReportedAgainTheNewestRunCounts) {
+  std::vector<model::MetricReport> reports;
+  for (int run = 2; run >= 0; --run) {
+    for (const int64_t steps : {1, 2}) {
+      reports.push_back(
+          MakeReport(1, "validation", steps, 10.0 * run + static_cast<double>(steps)));
+      reports.back().run_id = run;
+    }
+  }
+  ASSERT_TRUE(store_->AddMetrics(reports).ok());
+  CurveQuery again = whole_;
+  again.group = "validation";
+  const auto curve = store_->runs().ReadCurve(again);
+  ASSERT_TRUE(curve.ok()) << curve.status();
+  ASSERT_EQ(curve->size(), 2u);
+  for (const size_t i : {0u, 1u}) {
+    EXPECT_EQ((*curve)[i].run_id, 2);
+    EXPECT_EQ((*curve)[i].steps_completed, static_cast<int64_t>(i) + 1);
+  }
+}
+
+TEST_F(CurvesTest, OfEqualPeaksTheFirstStays) {
+  const auto connection = Connection::Open(database_);
+  ASSERT_TRUE(connection.ok());
+  const auto steps = (*connection)
+                         ->Exec(
+                             "SELECT array_agg(s ORDER BY s) FROM "
+                             "curve_steps(1, 'training', 'accuracy', 0, 100000, 1) s",
+                             {});
+  ASSERT_TRUE(steps.ok()) << steps.status();
+  EXPECT_EQ(steps->Text(0, 0), "{10,60,70,100000}");
+}
+
 TEST_F(CurvesTest, OfAnOlderTrialPeaksAreMadeWhenSomebodyLooks) {
   const auto connection = Connection::Open(database_);
   ASSERT_TRUE(connection.ok());

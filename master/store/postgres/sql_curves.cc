@@ -35,12 +35,33 @@ absl::StatusOr<Reports> ReadReports(Connection& connection, const std::string& w
 // So many are read without a look at what is known of them.
 constexpr int kFewReports = 1024;
 
-// Of more than `most` one more, which tells it.
-absl::StatusOr<Reports> ReadFirst(Connection& connection, const CurveQuery& query, int most) {
-  return ReadReports(
-      connection,
-      absl::StrCat("m.steps BETWEEN $3 AND $4 ORDER BY m.steps, m.run_id DESC LIMIT ", most + 1),
-      MakeParams(query.trial, query.group, query.first_steps, query.last_steps));
+struct First {
+  Reports reports;
+  bool are_all = false;
+};
+
+// The first reports, of no more than `most` of all runs. Read in the order of the index and sorted
+// out here: a query that does so itself may be planned to sort all that the trial has reported.
+absl::StatusOr<First> ReadFirst(Connection& connection, const CurveQuery& query, int most) {
+  DET_ASSIGN_OR_RETURN(
+      const Result result,
+      connection.Exec(absl::StrCat("SELECT ", kMetricColumns,
+                                   " FROM metrics m WHERE m.trial = $1 AND m.group_name = $2 AND "
+                                   "m.steps BETWEEN $3 AND $4 ORDER BY m.steps, m.run_id LIMIT ",
+                                   most + 1),
+                      MakeParams(query.trial, query.group, query.first_steps, query.last_steps)));
+  First first{.reports = {}, .are_all = result.rows() <= most};
+  first.reports.reserve(result.rows());
+  for (int row = 0; row < result.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(result, row));
+    Reports& reports = first.reports;
+    if (!reports.empty() && reports.back().steps_completed == report.steps_completed) {
+      reports.back() = std::move(report);
+    } else {
+      reports.push_back(std::move(report));
+    }
+  }
+  return first;
 }
 
 struct Peaks {
@@ -74,18 +95,18 @@ absl::StatusOr<Reports> ReadPeaks(Connection& connection, const CurveQuery& quer
 }  // namespace
 
 absl::StatusOr<Reports> SqlRuns::ReadCurve(const CurveQuery& query) {
-  DET_ASSIGN_OR_RETURN(Reports few,
+  DET_ASSIGN_OR_RETURN(First few,
                        pool_.Run([&](Connection& c) { return ReadFirst(c, query, kFewReports); }));
-  if (few.size() <= kFewReports) return few;
+  if (few.are_all) return std::move(few.reports);
   DET_ASSIGN_OR_RETURN(const Peaks peaks,
                        pool_.Run([&](Connection& c) { return FindPeaks(c, query); }));
   const bool asks_all = query.first_steps <= 0 && query.last_steps == CurveQuery().last_steps;
   if (asks_all && peaks.made && peaks.many) {
     return pool_.Run([&](Connection& c) { return ReadPeaks(c, query, peaks.metric); });
   }
-  DET_ASSIGN_OR_RETURN(Reports whole,
+  DET_ASSIGN_OR_RETURN(First whole,
                        pool_.Run([&](Connection& c) { return ReadFirst(c, query, kWholeCurve); }));
-  if (whole.size() <= kWholeCurve) return whole;
+  if (whole.are_all) return std::move(whole.reports);
   if (!peaks.made && !peaks.metric.empty()) {
     // Of a trial that reported before there were peaks: once.
     DET_RETURN_IF_ERROR(fence_
@@ -98,7 +119,7 @@ absl::StatusOr<Reports> SqlRuns::ReadCurve(const CurveQuery& query) {
                             .status());
   }
   // Without numbers no point stands out: the first of them.
-  if (peaks.metric.empty()) return whole;
+  if (peaks.metric.empty()) return std::move(whole.reports);
   return pool_.Run([&](Connection& c) { return ReadPeaks(c, query, peaks.metric); });
 }
 

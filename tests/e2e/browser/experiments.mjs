@@ -1,10 +1,12 @@
 // Experiments, one of them, one of its trials, and two compared: found, watched, stopped, forked.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
+import { handsOn } from "./hands.mjs";
 
 const tabs = ["Trials", "Hyperparameters", "Search", "Code", "Configuration", "Notes", "Logs"];
 
 await inBrowser(async (page, watch) => {
+  const { csv } = handsOn(page);
   await page.goto(`${url}/experiments`);
   await signIn(page, "admin", process.env.PASSWORD);
   const table = page.getByRole("table", { name: "Experiments" });
@@ -30,7 +32,10 @@ await inBrowser(async (page, watch) => {
     await parts.getByRole("link", { name: new RegExp(`^${tab}`) }).click();
     await inspect(page, `experiment-${tab.toLowerCase()}`);
   }
-  await page.getByText(/^step \d+ of many/).first().waitFor();
+  await page
+    .getByText(/^step \d+ of many/)
+    .first()
+    .waitFor();
 
   const trial = Number((await best()).match(/trial (\d+)/)[1]);
 
@@ -62,12 +67,21 @@ await inBrowser(async (page, watch) => {
   await page.goto(`${url}/trials/${trial}`);
   await page.getByRole("figure").first().locator("canvas").waitFor();
   await inspect(page, "trial");
+  const curve = page.getByRole("figure").filter({ hasText: "loss" }).first();
+  const kept = await csv(curve.getByRole("button", { name: "CSV" }), "series,batches,loss");
+  assert.equal(kept.name, "loss.csv");
+  // The loss at step n is 1 + 1/n.
+  assert.equal(kept.lines[0], "loss,1,2");
+  assert.equal(kept.lines[1], "loss,2,1.5");
   for (const tab of ["Checkpoints", "Logs", "Hyperparameters", "Runs", "System"]) {
     await page.getByRole("link", { name: new RegExp(`^${tab}`) }).click();
     await inspect(page, `trial-${tab.toLowerCase()}`);
   }
   // The fork's trial is the next one that was made.
   await page.goto(`${url}/compare?trials=${trial},${trial + 1}`);
-  await page.getByRole("row", { name: /learns-again/ }).first().waitFor();
+  await page
+    .getByRole("row", { name: /learns-again/ })
+    .first()
+    .waitFor();
   await inspect(page, "compare");
 });

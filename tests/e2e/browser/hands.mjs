@@ -1,4 +1,6 @@
-// What a person does with a page of the administration.
+// What a person does with a page: fills in a dialog, presses, waits for a row, keeps a file.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { inspect } from "./browser.mjs";
 
 /** Hands for `page`: what it shows by name, its dialogs, and what its audit tells. */
@@ -22,8 +24,26 @@ export function handsOn(page) {
     if (picture) await inspect(page, picture);
     await send(verb);
   };
-  /** Agrees to the next question of the browser. */
-  const agree = () => page.once("dialog", (question) => question.accept());
+  /** Agrees to the next question of the browser; gives what it asks. */
+  const agree = () =>
+    new Promise((resolve) =>
+      page.once("dialog", async (question) => {
+        await question.accept();
+        resolve(question.message());
+      }),
+    );
+  /** Presses what brings a file; gives its name and its bytes. */
+  const download = async (target) => {
+    const [file] = await Promise.all([page.waitForEvent("download"), target.click()]);
+    return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
+  };
+  /** As download, of a CSV file: its lines without the head, which must be `head`. */
+  const csv = async (target, head) => {
+    const { name, bytes } = await download(target);
+    const [first, ...lines] = bytes.toString("utf8").trimEnd().split(/\r?\n/);
+    assert.equal(first, head, name);
+    return { name, lines };
+  };
   /** That the audit has what the admin did, once each. */
   const expectAudited = async (methods) => {
     // Of the head and one record: what was shown before is still there for a moment.
@@ -34,5 +54,5 @@ export function handsOn(page) {
       await table.getByRole("row", { name: new RegExp(`admin ${method}`) }).waitFor();
     }
   };
-  return { button, field, head, ask, send, agree, expectAudited };
+  return { button, field, head, ask, send, agree, download, csv, expectAudited };
 }

@@ -1,10 +1,11 @@
 // Workspaces, projects and models: made, changed, and told of by the audit.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
 import { handsOn } from "./hands.mjs";
 
 await inBrowser(async (page) => {
-  const { button, head, ask, expectAudited } = handsOn(page);
+  const { button, head, ask, download, expectAudited } = handsOn(page);
   await page.goto(`${url}/workspaces`);
   await signIn(page, "admin", process.env.PASSWORD);
   await page.getByRole("table", { name: "Workspaces" }).getByRole("link").first().waitFor();
@@ -52,9 +53,27 @@ await inBrowser(async (page) => {
   await page.getByText(`det checkpoint download ${process.env.CHECKPOINT}`).waitFor();
   await page.getByRole("link", { name: /^trial \d+/ }).waitFor();
   await inspect(page, "model-version");
+  // Its checkpoint as one archive, which others can read, too.
+  const uuid = process.env.CHECKPOINT;
+  const archive = await download(button("Download"));
+  assert.equal(archive.name, `${uuid}.tar`);
+  const unpacked = execFileSync("tar", ["-xO", `${uuid}/model.pt`], { input: archive.bytes });
+  assert.deepEqual(unpacked, Buffer.alloc(1000));
   await page.goto(`${url}/models?q=classi`);
   await page.getByText("1 model", { exact: true }).waitFor();
   await inspect(page, "models");
+
+  // The palette knows both by a few letters.
+  const goTo = async (letters, option) => {
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: /^Page, experiment/ }).fill(letters);
+    await page.getByRole("option", { name: option, selected: true }).waitFor();
+    await page.keyboard.press("Enter");
+  };
+  await goTo("clsfr", "classifier model");
+  await head("classifier").waitFor();
+  await goTo("visi", "vision workspace");
+  await head("vision").waitFor();
 
   await page.goto(`${url}/admin/audit`);
   await expectAudited([

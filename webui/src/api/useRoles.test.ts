@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rolesOf } from "./useRoles";
+import { refusalOf, rolesOf } from "./useRoles";
 
 const roles = [
   { roleId: 1, name: "ClusterAdmin" },
@@ -19,6 +19,16 @@ test("a role in a workspace holds there alone, with those below it", () => {
   expect(may("Viewer", 8)).toBe(false);
   expect(may("Viewer")).toBe(false);
   expect(mayAnywhere("Editor")).toBe(true);
+});
+
+test("who may not is told where the role is needed", () => {
+  const roles7 = rolesOf({ roles, assignments: [{ roleId: 5, scopeWorkspaceIds: [7] }] });
+  expect(refusalOf(roles7, "Editor", { workspaceId: 7 })).toBe(false);
+  expect(refusalOf(roles7, "Editor", { workspaceId: 8, workspaceName: "vision" })).toMatch(
+    /^Needs the role Editor in workspace vision;/,
+  );
+  expect(refusalOf(roles7, "Editor")).toBe(false);
+  expect(refusalOf(roles7, "WorkspaceAdmin")).toMatch(/in a workspace; ask/);
 });
 
 test("a role for the cluster holds everywhere", () => {

@@ -14,6 +14,25 @@ export interface Roles {
   mayAnywhere: (role: RoleName) => boolean;
 }
 
+/** A workspace as the things in it name it. */
+interface Place {
+  workspaceId?: number;
+  workspaceName?: string;
+}
+
+/** Why the caller may not, in words for a button; false: they may. Without a place: in any workspace. */
+export function refusalOf({ may, mayAnywhere }: Roles, role: RoleName, place?: Place) {
+  if (place === undefined)
+    return (
+      !mayAnywhere(role) &&
+      `Needs the role ${role} in a workspace; ask an administrator of the cluster`
+    );
+  return (
+    !may(role, place.workspaceId) &&
+    `Needs the role ${role} in workspace ${place.workspaceName ?? ""}; ask one of its administrators`
+  );
+}
+
 /** What the answer about the caller's permissions says. */
 export function rolesOf({ roles, assignments }: Message["GetPermissionsSummaryResponse"]): Roles {
   const held = (assignments ?? []).map(({ roleId, scopeCluster, scopeWorkspaceIds }) => ({

@@ -22,14 +22,17 @@ const [role] = permissions.answer.roles;
 const [assignment] = permissions.answer.assignments;
 const [workspace] = workspaces.answer.workspaces;
 
+/** The permissions of someone who may everything. */
+export const everything = {
+  roles: [like<Message["Role"]>(role, { roleId: 1, name: "ClusterAdmin" })],
+  assignments: [
+    like<Message["RoleAssignmentSummary"]>(assignment, { roleId: 1, scopeCluster: true }),
+  ],
+};
+
 const every = {
   "GET /api/v1/me": { user: like<User>(me.answer.user, { id: 1, username: "ann" }) },
-  "GET /api/v1/permissions/summary": {
-    roles: [like<Message["Role"]>(role, { roleId: 1, name: "ClusterAdmin" })],
-    assignments: [
-      like<Message["RoleAssignmentSummary"]>(assignment, { roleId: 1, scopeCluster: true }),
-    ],
-  },
+  "GET /api/v1/permissions/summary": everything,
   "GET /api/v1/workspaces": {
     workspaces: [like<Message["Workspace"]>(workspace, { id: 7, name: "vision" })],
   },

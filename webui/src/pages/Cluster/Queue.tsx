@@ -2,7 +2,7 @@ import { Fragment, useEffect, useRef, useState } from "react";
 import { Link, useSearchParams } from "react-router";
 import type { Job, Message } from "@/api/types";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
-import { useRoles } from "@/api/useRoles";
+import { refusalOf, useRoles } from "@/api/useRoles";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
@@ -65,7 +65,7 @@ export function Queue({ jobs, pools }: Props) {
   const [dragged, setDragged] = useState<Job>();
   const moved = useRef<string>(undefined);
   const { mutate, error } = useMove();
-  const { may } = useRoles();
+  const roles = useRoles();
   const [said, setSaid] = useState("");
   const order = jobs.map((job) => job.jobId).join();
   useEffect(() => {
@@ -145,10 +145,10 @@ export function Queue({ jobs, pools }: Props) {
                       canMove(job) && (
                         <Mover
                           job={job}
-                          refused={
-                            !may("Editor", job.workspaceId) &&
-                            `Needs the role Editor in workspace ${job.workspace ?? ""}; ask one of its administrators`
-                          }
+                          refused={refusalOf(roles, "Editor", {
+                            ...(job.workspaceId && { workspaceId: job.workspaceId }),
+                            ...(job.workspace && { workspaceName: job.workspace }),
+                          })}
                           isFirst={!moveBy(jobs, id, -1)}
                           isLast={!moveBy(jobs, id, 1)}
                           onMove={(by) => send(moveBy(jobs, id, by))}

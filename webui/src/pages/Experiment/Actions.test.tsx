@@ -53,11 +53,37 @@ it("says what is lost before it deletes, and goes to the list then", async () =>
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/experiments"));
 });
 
-it("offers a viewer nothing of it", async () => {
-  const page = show("/", viewer);
-  await vi.waitFor(() =>
-    expect(page.calls.some(({ what }) => /permissions/.test(what))).toBe(true),
-  );
-  expect(await screen.findByRole("link", { name: "Fork" })).toBeVisible();
-  expect(screen.queryByRole("button", { name: "Delete" })).toBeNull();
+it.each(["STATE_RUNNING", "STATE_COMPLETED"] as const)(
+  "lets a viewer press nothing when it is %s, and says why",
+  async (state) => {
+    const answers = { ...viewer, "POST /api/v1/experiments/1/kill": {} };
+    const page = showPage(
+      () => <Actions experiment={{ ...experiment, state, workspaceName: "vision" }} />,
+      "/",
+      "/?do=edit",
+      answers,
+    );
+    await vi.waitFor(() =>
+      expect(page.calls.some(({ what }) => /permissions/.test(what))).toBe(true),
+    );
+    const buttons = screen.getAllByRole("button");
+    expect(buttons.length).toBeGreaterThan(5);
+    const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+    for (const button of buttons) {
+      expect(button).toHaveAttribute("aria-disabled", "true");
+      expect(button.title).toMatch(/^Needs the role Editor in (workspace vision|a workspace);/);
+      await userEvent.click(button);
+    }
+    expect(screen.queryByRole("link")).toBeNull();
+    expect(screen.queryByRole("dialog")).toBeNull();
+    expect(asked).not.toHaveBeenCalled();
+    expect(page.calls.every(({ what }) => what.startsWith("GET "))).toBe(true);
+  },
+);
+
+it("shows the master's refusal", async () => {
+  const refusal = { "POST /api/v1/experiments/1/archive": new Error("it is busy") };
+  show("/", refusal);
+  await userEvent.click(await screen.findByRole("button", { name: "Archive" }));
+  expect(await screen.findByText(/it is busy/)).toBeVisible();
 });

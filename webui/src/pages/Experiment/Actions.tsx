@@ -1,9 +1,9 @@
 import { Link, useNavigate } from "react-router";
-import { useMutation } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
+import { api } from "@/api/client";
 import type { Experiment } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
+import { refusalOf, useRoles } from "@/api/useRoles";
 import { formatBytes } from "@/charts/format";
+import { Actions as Buttons } from "@/components/Actions/Actions";
 import { useDialog } from "@/components/Page/useParam";
 import { paths } from "@/paths";
 import { counted } from "@/words";
@@ -31,84 +31,78 @@ export function Actions({ experiment }: { experiment: Experiment }) {
   const id = experiment.id ?? 0;
   const state = (experiment.state ?? "").replace("STATE_", "");
   const verbs = verbsFor(state, experiment.archived ?? false);
-  const { mutate, error, isPending } = useVerb(id);
-  const navigate = useNavigate();
-  const goOn = useMutation({
-    mutationFn: () => dataOf(api.POST("/api/v1/experiments/continue", { body: { id } })),
-    onSuccess: () => void navigate(0),
-  });
-  const { may } = useRoles();
-  const mayChange = may("Editor", experiment.workspaceId);
-  const [dialog, setDialog] = useDialog();
-  const remove = useMutation({
-    mutationFn: () =>
-      api.DELETE("/api/v1/experiments/{experiment_id}", {
-        params: { path: { experiment_id: id } },
-      }),
-    onSuccess: () => void navigate(paths.experiments),
-  });
   const hasEnded = verbs.includes("archive") || verbs.includes("unarchive");
-  const refused = error ?? goOn.error ?? remove.error;
-  const confirmKill = () =>
-    confirm(`Kill experiment ${id}? Its trials end at once, without a last checkpoint.`);
-  const confirmRemove = () =>
-    confirm(
-      `Delete experiment ${id}? Its ${counted(experiment.numTrials ?? 0, "trial")}, logs and ` +
-        `${formatBytes(Number(experiment.checkpointSize ?? 0))} of checkpoints are lost; ` +
-        "checkpoints of registered models stay.",
-    );
+  const { mutateAsync } = useVerb(id);
+  const navigate = useNavigate();
+  const roles = useRoles();
+  const refused = refusalOf(roles, "Editor", placeOf(experiment));
+  const [dialog, setDialog] = useDialog();
   const close = () => setDialog("");
   return (
     <div className={styles.actions}>
-      {verbs.map((verb) => (
-        <button
-          key={verb}
-          type="button"
-          disabled={isPending}
-          onClick={() => (verb !== "kill" || confirmKill()) && mutate(verb)}
-        >
-          {LABELS[verb]}
-        </button>
-      ))}
-      {hasEnded && !experiment.archived && (
-        <button type="button" disabled={goOn.isPending} onClick={() => goOn.mutate()}>
-          Continue
-        </button>
-      )}
-      <Link className={styles.button} to={paths.experiment(id, "fork")}>
-        Fork
-      </Link>
-      {(experiment.numTrials ?? 0) > 0 && (
-        <Link className={styles.button} to={paths.startFrom(id, "search")}>
-          Search from this
-        </Link>
-      )}
-      {mayChange && (
-        <>
-          <button type="button" onClick={() => setDialog("edit")}>
-            Edit
-          </button>
-          <button type="button" onClick={() => setDialog("move")}>
-            Move
-          </button>
-          {(hasEnded || state === "DELETE_FAILED") && (
-            <button
-              type="button"
-              disabled={remove.isPending}
-              onClick={() => confirmRemove() && remove.mutate()}
-            >
-              Delete
-            </button>
-          )}
-          {dialog === "edit" && <Edit experiment={experiment} onClose={close} />}
-          {dialog === "move" && <Move experiment={experiment} onClose={close} />}
-        </>
-      )}
-      {refused && (
-        <span role="alert" className={styles.refused}>
-          {refused.message}
-        </span>
-      )}
+      <Buttons
+        isInline
+        actions={[
+          ...verbs.map((verb) => ({
+            ...{ label: LABELS[verb], refused, run: () => mutateAsync(verb) },
+            ...(verb === "kill" && {
+              confirm: `Kill experiment ${id}? Its trials end at once, without a last checkpoint.`,
+            }),
+          })),
+          hasEnded &&
+            !experiment.archived && {
+              ...{ label: "Continue", refused },
+              run: async () => {
+                await api.POST("/api/v1/experiments/continue", { body: { id } });
+                await navigate(0);
+              },
+            },
+          { label: "Edit", refused, run: () => setDialog("edit") },
+          { label: "Move", refused, run: () => setDialog("move") },
+          (hasEnded || state === "DELETE_FAILED") && {
+            ...{ label: "Delete", refused, confirm: lossOf(experiment) },
+            run: async () => {
+              await api.DELETE("/api/v1/experiments/{experiment_id}", {
+                params: { path: { experiment_id: id } },
+              });
+              await navigate(paths.experiments);
+            },
+          },
+        ]}
+      />
+      <Start experiment={experiment} refused={refusalOf(roles, "Editor")} />
+      {!refused && dialog === "edit" && <Edit experiment={experiment} onClose={close} />}
+      {!refused && dialog === "move" && <Move experiment={experiment} onClose={close} />}
     </div>
   );
 }
+
+/** What leads to a new experiment, wherever one may have it. */
+function Start({ experiment, refused }: { experiment: Experiment; refused: string | false }) {
+  const id = experiment.id ?? 0;
+  const ways = [
+    ["Fork", paths.experiment(id, "fork")],
+    ...((experiment.numTrials ?? 0) > 0
+      ? [["Search from this", paths.startFrom(id, "search")]]
+      : []),
+  ] as const;
+  if (refused) {
+    const none = ways.map(([label = ""]) => ({ label, refused, run: () => undefined }));
+    return <Buttons isInline actions={none} />;
+  }
+  return ways.map(([label, to = ""]) => (
+    <Link key={label} className={styles.button} to={to}>
+      {label}
+    </Link>
+  ));
+}
+
+const placeOf = ({ workspaceId = 0, workspaceName = "" }: Experiment) => ({
+  workspaceId,
+  workspaceName,
+});
+
+const lossOf = ({ id = 0, numTrials = 0, checkpointSize }: Experiment) =>
+  `Delete experiment ${id}? Its ${counted(numTrials, "trial")}, logs and ` +
+  `${formatBytes(Number(checkpointSize ?? 0))} of checkpoints are lost; ` +
+  "checkpoints of registered models stay.";

@@ -10,7 +10,8 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Against } from "./Against";
 import styles from "./Experiment.module.css";
-import { textOf, unpack, type TarFile } from "./tar";
+import type { TarFile } from "@/tar";
+import { textOf, unpack } from "./tar";
 
 function useFiles(id: number | undefined) {
   return useQuery({

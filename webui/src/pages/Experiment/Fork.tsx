@@ -3,6 +3,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearchParams } from "react-router";
 import { api, dataOf } from "@/api/client";
 import type { Experiment } from "@/api/types";
+import { refusalOf, useRoles } from "@/api/useRoles";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { paths } from "@/paths";
 import { randomId } from "@/randomId";
@@ -77,6 +78,7 @@ function Editor({ parentId, title, proposed }: EditorProps) {
       ),
     onSuccess: ({ experiment: made }) => void navigate(paths.experiment(made?.id ?? 0)),
   });
+  const refused = refusalOf(useRoles(), "Editor");
   // The same text never makes two experiments, however often the button is pressed.
   const [requestId, setRequestId] = useState(randomId);
   const edit = (text: string) => {
@@ -108,7 +110,8 @@ function Editor({ parentId, title, proposed }: EditorProps) {
         <button
           type="button"
           className="primary"
-          disabled={!isChecked || create.isPending}
+          disabled={!isChecked || create.isPending || Boolean(refused)}
+          title={refused || undefined}
           onClick={() => create.mutate(requestId)}
         >
           Start

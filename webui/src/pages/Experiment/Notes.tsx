@@ -2,6 +2,8 @@ import { useMemo, useState } from "react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api } from "@/api/client";
 import type { Experiment } from "@/api/types";
+import { refusalOf, useRoles } from "@/api/useRoles";
+import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { toHtml } from "@/components/Markdown/toHtml";
@@ -12,6 +14,8 @@ export function Notes({ experiment }: { experiment: Experiment }) {
   const id = experiment.id ?? 0;
   const client = useQueryClient();
   const [draft, setDraft] = useState<string>();
+  const { workspaceId = 0, workspaceName = "" } = experiment;
+  const refused = refusalOf(useRoles(), "Editor", { workspaceId, workspaceName });
   const keep = useMutation({
     mutationFn: (notes: string) =>
       api.PATCH("/api/v1/experiments/{experiment_id}", {
@@ -28,11 +32,10 @@ export function Notes({ experiment }: { experiment: Experiment }) {
     <div className={styles.stack}>
       {keep.error && <ErrorPanel error={keep.error} />}
       {draft === undefined ? (
-        <div>
-          <button type="button" onClick={() => setDraft(experiment.notes ?? "")}>
-            Edit
-          </button>
-        </div>
+        <Actions
+          isInline
+          actions={[{ label: "Edit", refused, run: () => setDraft(experiment.notes ?? "") }]}
+        />
       ) : (
         <>
           <textarea

@@ -1,103 +1,143 @@
 import { Link } from "react-router";
 import type { Message } from "@/api/types";
 import { formatNumber } from "@/charts/format";
-import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { paths } from "@/paths";
-import { counted } from "@/words";
 import styles from "./Experiment.module.css";
-import { stepsOf, type Arrival, type Outcome } from "./rungs";
-import { useCurves, useLengths } from "./useExperiment";
+
+type Bracket = NonNullable<Message["Search"]["brackets"]>[number];
+type Rung = NonNullable<Bracket["rungs"]>[number];
+type Arrival = NonNullable<Rung["arrivals"]>[number];
 
 // As many as are looked at; the others are folded away.
 const MOST = 12;
 
-const MARKS: Record<Outcome, string> = {
-  ...{ "went on": "▲", stopped: "■", done: "✓", failed: "✕", "on its way": "●" },
+const OUTCOMES: Record<NonNullable<Arrival["outcome"]>, readonly [mark: string, word: string]> = {
+  OUTCOME_CONTINUED: ["▲", "went on"],
+  OUTCOME_WAITING: ["●", "waits"],
+  OUTCOME_STOPPED: ["■", "stopped"],
+  OUTCOME_DONE: ["✓", "done"],
+  OUTCOME_FAILED: ["✕", "failed"],
+  OUTCOME_UNSPECIFIED: ["", "unknown"],
 };
 
-interface Props {
-  experimentId: number;
-  search: Message["Search"];
-}
-
-/** Rung by rung: which trials came there, with which metric, and what became of each. */
-export function Rungs({ experimentId, search }: Props) {
+/** Bracket by bracket and rung by rung: how many trials came, who they were, and what became of each. */
+export function Rungs({ search }: { search: Message["Search"] }) {
   const { unit = "", brackets = [] } = search;
-  const { metric = "", smallerIsBetter = false } = search.objectives?.[0] ?? {};
-  const { data: trials, error } = useLengths(experimentId);
-  const { data: curves, error: refused } = useCurves(
-    experimentId,
-    metric ? { group: "validation", name: metric } : undefined,
+  const most = Math.max(
+    1,
+    ...brackets.flatMap((b) => (b.rungs ?? []).map((rung) => Number(rung.reported))),
   );
-  if (unit !== "batches") {
-    return (
-      <p className={styles.reason}>
-        Trials tell how far they came in batches, and this search counts {unit}: which of them came
-        to which rung is not known here.
-      </p>
-    );
-  }
-  if (error ?? refused) return <ErrorPanel error={error ?? refused} />;
-  if (!trials || !curves) return null;
-  const steps = stepsOf(brackets, trials, curves, smallerIsBetter);
-  const before = trials.length - (steps.at(-1)?.arrivals.length ?? 0);
+  const marks = Object.values(OUTCOMES).filter(([mark]) => mark !== "");
   return (
     <section aria-labelledby="rungs" className={styles.stack}>
       <h2 id="rungs">Rung by rung</h2>
       <p className={styles.reason}>
-        {Object.entries(MARKS)
-          .map(([outcome, mark]) => `${mark} ${outcome}`)
-          .join(", ")}
-        ; the value is the {metric} there. A trial also passes rungs that its own bracket has not.
+        {marks.map((both) => both.join(" ")).join(", ")}; the value is the{" "}
+        {search.objectives?.[0]?.metric} there.
       </p>
-      <ScrollBox label="Rung by rung">
-        <table>
-          <thead>
-            <tr>
-              <th className="number">{unit}</th>
-              <th>Brackets</th>
-              <th className="number">Trials</th>
-              <th>The best first</th>
-            </tr>
-          </thead>
-          <tbody>
-            {steps.map((step) => (
-              <tr key={step.length}>
-                <td className="number">{formatNumber(step.length)}</td>
-                <td>{step.brackets.join(", ")}</td>
-                <td className="number">{step.arrivals.length}</td>
-                <td>
-                  <Arrivals arrivals={step.arrivals.slice(0, MOST)} />
-                  {step.arrivals.length > MOST && (
-                    <details>
-                      <summary>and {step.arrivals.length - MOST} more</summary>
-                      <Arrivals arrivals={step.arrivals.slice(MOST)} />
-                    </details>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </ScrollBox>
-      {before > 0 && (
-        <p className={styles.reason}>{counted(before, "trial")} before the first rung.</p>
-      )}
+      {brackets.map((bracket, i) => (
+        <ScrollBox key={i} label={`Bracket ${i + 1}`}>
+          <BracketTable
+            title={`Bracket ${i + 1}`}
+            isAlone={brackets.length === 1}
+            unit={unit}
+            bracket={bracket}
+            most={most}
+          />
+        </ScrollBox>
+      ))}
     </section>
+  );
+}
+
+interface BracketProps {
+  title: string;
+  isAlone: boolean;
+  unit: string;
+  bracket: Bracket;
+  /** Trials that came to the fullest rung of all brackets: a bar of full width. */
+  most: number;
+}
+
+function BracketTable({ title, isAlone, unit, bracket, most }: BracketProps) {
+  return (
+    <table>
+      <caption className={isAlone ? "visually-hidden" : styles.caption}>{title}</caption>
+      <thead>
+        <tr>
+          <th className="number">{unit}</th>
+          <th className="number">Came</th>
+          <th className="number">Went on</th>
+          <th className="number">Stopped or waiting</th>
+          <th className="number">Best</th>
+          <th>Went on, or done</th>
+          <th>The best first</th>
+        </tr>
+      </thead>
+      <tbody>
+        {(bracket.rungs ?? []).map((rung, place, rungs) => (
+          <RungRow
+            key={`${place} ${rung.length ?? 0}`}
+            rung={rung}
+            isLast={place === rungs.length - 1}
+            most={most}
+          />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function RungRow({ rung, isLast, most }: { rung: Rung; isLast: boolean; most: number }) {
+  const came = Number(rung.reported);
+  // At the last rung a trial is done, not stopped.
+  const on = isLast ? came : Number(rung.continued);
+  const arrivals = rung.arrivals ?? [];
+  const unnamed = came - arrivals.length;
+  return (
+    <tr>
+      <td className="number">{formatNumber(rung.length)}</td>
+      <td className="number">{came}</td>
+      <td className="number">{isLast ? "–" : on}</td>
+      <td className="number">{isLast ? "–" : came - on}</td>
+      <td className="number">{formatNumber(rung.best)}</td>
+      <td>
+        <span className={styles.bars} aria-hidden>
+          <span className={styles.bar} style={{ width: `${(on / most) * 100}%` }} />
+          <span
+            className={`${styles.bar} ${styles.barRest}`}
+            style={{ width: `${((came - on) / most) * 100}%` }}
+          />
+        </span>
+      </td>
+      <td>
+        <Arrivals arrivals={arrivals.slice(0, MOST)} />
+        {arrivals.length > MOST && (
+          <details>
+            <summary>and {arrivals.length - MOST} more</summary>
+            <Arrivals arrivals={arrivals.slice(MOST)} />
+          </details>
+        )}
+        {unnamed > 0 && <span className={styles.reason}>{unnamed} of which are not known</span>}
+      </td>
+    </tr>
   );
 }
 
 function Arrivals({ arrivals }: { arrivals: readonly Arrival[] }) {
   return (
     <ul className={styles.inline}>
-      {arrivals.map(({ trialId, metric, outcome }) => (
-        <li key={trialId} title={outcome}>
-          <span aria-hidden>{MARKS[outcome]}</span> <Link to={paths.trial(trialId)}>{trialId}</Link>{" "}
-          {formatNumber(metric)}
-          <span className="visually-hidden"> {outcome}</span>
-        </li>
-      ))}
+      {arrivals.map(({ trialId = 0, metric, outcome = "OUTCOME_UNSPECIFIED" }) => {
+        const [mark, word] = OUTCOMES[outcome];
+        return (
+          <li key={trialId} title={word}>
+            <span aria-hidden>{mark}</span> <Link to={paths.trial(trialId)}>{trialId}</Link>{" "}
+            {formatNumber(metric)}
+            <span className="visually-hidden"> {word}</span>
+          </li>
+        );
+      })}
     </ul>
   );
 }

@@ -1,18 +1,18 @@
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { render, screen } from "@testing-library/react";
+import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { gzip } from "pako";
-import { createMemoryRouter, RouterProvider } from "react-router";
 import { describe, expect, it, vi } from "vitest";
 import names from "@goldens/metricNames.json";
 import sample from "@goldens/sample.json";
 import trials from "@goldens/trials.json";
+import { readTar } from "@/tar";
 import { like } from "@/testing/goldens";
+import { showPage, viewer, type Answers } from "@/testing/pages";
 import { verbsFor } from "./Actions";
 import { changeMark } from "./Code";
 import { firstMetric, hparamsText, toSeries } from "./curves";
 import { Fork } from "./Fork";
-import { readTar, textOf, unpack } from "./tar";
+import { textOf, unpack } from "./tar";
 import { hparamNames, hparamOf } from "./Trials";
 
 /** A tar entry as its format says: a header of 512 bytes, then the content in blocks of 512. */
@@ -96,35 +96,29 @@ it("knows hyperparameters by their paths", () => {
 });
 
 describe("Fork", () => {
-  const answers = (text: string, status: number) =>
-    vi.stubGlobal(
-      "fetch",
-      vi.fn(() => Promise.resolve(new Response(text, { status }))),
-    );
-  const show = () => {
-    const router = createMemoryRouter([
-      { path: "/", element: <Fork experiment={{ id: 1, originalConfig: "name: a\n" }} /> },
-      { path: "/experiments/:id", element: <p>made</p> },
-    ]);
-    render(
-      <QueryClientProvider client={new QueryClient()}>
-        <RouterProvider router={router} />
-      </QueryClientProvider>,
-    );
-  };
+  const post = "POST /api/v1/experiments";
+  const show = (answers: Answers) =>
+    showPage(() => <Fork experiment={{ id: 1, originalConfig: "name: a\n" }} />, "/", "/", answers);
 
   it("says what the master finds wrong, and does not start", async () => {
-    answers('{"error":{"code":3,"reason":"InvalidArgument","error":"searcher: missing"}}', 400);
-    show();
+    show({ [post]: new Error("searcher: missing") });
     expect(await screen.findByText("searcher: missing")).toBeInTheDocument();
     expect(screen.getByRole("button", { name: "Start" })).toBeDisabled();
   });
 
   it("starts what is good and goes there", async () => {
-    answers('{"experiment":{"id":8}}', 200);
-    show();
+    const { router } = show({ [post]: { experiment: { id: 8 } } });
     expect(await screen.findByText("The configuration is good.")).toBeInTheDocument();
+    await vi.waitFor(() => expect(screen.getByRole("button", { name: "Start" })).toBeEnabled());
     await userEvent.click(screen.getByRole("button", { name: "Start" }));
-    expect(await screen.findByText("made")).toBeInTheDocument();
+    await vi.waitFor(() => expect(router.state.location.pathname).toBe("/experiments/8"));
+  });
+
+  it("starts nothing for one who may have no experiment anywhere", async () => {
+    show({ ...viewer, [post]: { experiment: { id: 8 } } });
+    expect(await screen.findByText("The configuration is good.")).toBeInTheDocument();
+    const start = screen.getByRole("button", { name: "Start" });
+    expect(start).toBeDisabled();
+    expect(start.title).toMatch(/^Needs the role Editor in a workspace/);
   });
 });

@@ -125,23 +125,6 @@ export function useOrigin(trialId: number | undefined) {
   });
 }
 
-/** How far each trial has come, the best first (1,000 at most). */
-export function useLengths(id: number) {
-  return useQuery({
-    queryKey: ["experiment-parts", id, "lengths"],
-    queryFn: async ({ signal }) => {
-      const params = {
-        path: { experiment_id: id },
-        query: { limit: 1000, sortBy: "SORT_BY_BEST_VALIDATION_METRIC" as const },
-      };
-      const { trials = [] } = await dataOf(
-        api.GET("/api/v1/experiments/{experiment_id}/trials", { params, signal }),
-      );
-      return trials;
-    },
-  });
-}
-
 export type Verb = "pause" | "activate" | "cancel" | "kill" | "archive" | "unarchive";
 
 /** Does something to the experiment; its stream shows what became of it. */

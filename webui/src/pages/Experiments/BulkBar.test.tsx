@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 import projects from "@goldens/projects.json";
 import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
-import { showPage, type Answers } from "@/testing/pages";
+import { showPage, viewer, type Answers } from "@/testing/pages";
 import { BulkBar } from "./BulkBar";
 
 const show = (answers: Answers) =>
@@ -21,13 +21,30 @@ const show = (answers: Answers) =>
     answers,
   );
 
+/** Once it is known that one may. */
+async function press(name: string) {
+  await vi.waitFor(() => expect(screen.getByRole("button", { name })).toBeEnabled());
+  await userEvent.click(screen.getByRole("button", { name }));
+}
+
+it("offers a viewer none of it, and says why", async () => {
+  const page = show(viewer);
+  await vi.waitFor(() =>
+    expect(page.calls.some(({ what }) => /permissions/.test(what))).toBe(true),
+  );
+  for (const name of ["Pause", "Kill", "Delete", "Move"]) {
+    expect(screen.getByRole("button", { name })).toBeDisabled();
+    expect(screen.getByRole("button", { name }).title).toMatch(/^Needs the role Editor/);
+  }
+});
+
 it("deletes all that may be, after it has said what is lost, and tells what was refused", async () => {
   const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
   show({
     "DELETE /api/v1/experiments/1": {},
     "DELETE /api/v1/experiments/2": new Error("it runs"),
   });
-  await userEvent.click(screen.getByRole("button", { name: "Delete" }));
+  await press("Delete");
   expect(await screen.findByText("1 deleted; 1 refused: it runs")).toBeVisible();
   expect(asked.mock.calls[0]?.[0]).toMatch(/^Delete 2 experiments\? Their trials/);
 });
@@ -41,7 +58,7 @@ it("moves all to one project", async () => {
     "POST /api/v1/experiments/1/move": {},
     "POST /api/v1/experiments/2/move": {},
   });
-  await userEvent.click(screen.getByRole("button", { name: "Move" }));
+  await press("Move");
   expect(await screen.findByLabelText("To project")).toHaveTextContent("vision / trees");
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
   expect(await screen.findByText("2 moved")).toBeVisible();

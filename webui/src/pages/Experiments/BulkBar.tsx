@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { api } from "@/api/client";
 import { useProjectChoices } from "@/api/useProjectChoices";
+import { refusalOf, useRoles } from "@/api/useRoles";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { counted } from "@/words";
 import type { Row } from "./rows";
@@ -81,6 +82,9 @@ export function BulkBar({ selected, rows, isRuns, onClear, onCompare }: Props) {
     ? ids
     : rows.map((row) => row.experiment?.bestTrialId ?? 0).filter((id) => id > 0);
   const [isMoving, setMoving] = useState(false);
+  // Of those of which one may not, the master says so.
+  const refused = refusalOf(useRoles(), "Editor");
+  const isOff = isBusy || Boolean(refused);
   const act = async (action: Action) => {
     const what = counted(ids.length, "experiment");
     if (action.loss && !confirm(`${action.label} ${what}? ${action.loss}`)) return;
@@ -97,14 +101,20 @@ export function BulkBar({ selected, rows, isRuns, onClear, onCompare }: Props) {
           <button
             key={action.label}
             type="button"
-            disabled={isBusy}
+            disabled={isOff}
+            title={refused || undefined}
             onClick={() => void act(action)}
           >
             {action.label}
           </button>
         ))}
       {!isRuns && (
-        <button type="button" disabled={isBusy} onClick={() => setMoving(true)}>
+        <button
+          type="button"
+          disabled={isOff}
+          title={refused || undefined}
+          onClick={() => setMoving(true)}
+        >
           Move
         </button>
       )}

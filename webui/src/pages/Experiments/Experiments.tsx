@@ -16,7 +16,7 @@ import { FilterBar } from "./FilterBar";
 import { rowsBetween, valueOf, type Kind, type Row } from "./rows";
 import { SavedViews } from "./SavedViews";
 import { baseView, searchOf } from "./search";
-import { useColumns } from "./useColumns";
+import { useColumns, useEnds, type Ends } from "./useColumns";
 import { ROWS_KEY, useRows, type Search } from "./useRows";
 
 // Its charts are needed once something is compared.
@@ -74,10 +74,11 @@ export default function Experiments() {
     if (overview) renew();
   }, [overview, renew]);
 
-  const rangeOf = (name: string): [number, number] | undefined => {
-    if (!view.heat.includes(name)) return undefined;
-    const known = columns.find((column) => column.column === name)?.range;
-    if (known) return known;
+  const isHot = view.heat.length > 0;
+  const { data: ends, isLoading: areEndsComing } = useEnds(projectId, isHot);
+  const rangeOf = (name: string): Ends | undefined => {
+    const known = ends?.get(name.replace(/\.(last|min|max|mean)$/, ""));
+    if (known || areEndsComing) return known;
     const values = rowsBetween(rowAt, from, to).map((row) => Number(valueOf(row, name)));
     const finite = values.filter(Number.isFinite);
     return finite.length > 0 ? [Math.min(...finite), Math.max(...finite)] : undefined;

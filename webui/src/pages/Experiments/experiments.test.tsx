@@ -1,5 +1,5 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { act, render, screen, within } from "@testing-library/react";
+import { act, cleanup, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { createMemoryRouter, RouterProvider } from "react-router";
 import { describe, expect, it, vi } from "vitest";
@@ -8,6 +8,7 @@ import columns from "@goldens/columns.json";
 import experiments from "@goldens/experiments.json";
 import ranges from "@goldens/ranges.json";
 import runs from "@goldens/runs.json";
+import { everything } from "@/testing/pages";
 import "./CompareDrawer";
 import { cellOf } from "./cells";
 import Experiments from "./Experiments";
@@ -89,6 +90,7 @@ describe("the page", () => {
         const answers = Object.entries({
           "/api/v1/experiments-search": found,
           "/api/v1/runs": runs.answer,
+          "/api/v1/permissions/summary": everything,
           "/api/v1/workspaces/0/projects": { projects: [{ id: 1 }] },
           "/api/v1/projects/1/columns": columns.answer,
           "/api/v1/projects/1/experiments/metric-ranges": ranges.answer,
@@ -186,6 +188,7 @@ describe("the page", () => {
     expect(screen.getByText("18 selected")).toBeInTheDocument();
     const confirm = vi.fn().mockReturnValue(false);
     vi.stubGlobal("confirm", confirm);
+    await vi.waitFor(() => expect(screen.getByRole("button", { name: "Kill" })).toBeEnabled());
     await userEvent.click(screen.getByRole("button", { name: "Kill" }));
     expect(confirm).toHaveBeenCalledWith(expect.stringContaining("Kill 18 experiments?"));
     expect(asked.filter(({ path }) => path.endsWith("/kill"))).toHaveLength(0);
@@ -194,9 +197,21 @@ describe("the page", () => {
     expect(await screen.findByText("18 killed")).toBeInTheDocument();
   });
 
+  it("asks for the ends of metrics only where something is coloured", async () => {
+    const ends = () => asked.filter(({ path }) => path.endsWith("/metric-ranges"));
+    show("/experiments");
+    await screen.findByRole("checkbox", { name: "Select 1" });
+    await vi.waitFor(() => expect(asked.some(({ path }) => path.endsWith("/columns"))).toBe(true));
+    expect(ends()).toHaveLength(0);
+    cleanup();
+    show("/experiments?heat=validation.loss.last");
+    await vi.waitFor(() => expect(ends()).toHaveLength(1));
+  });
+
   it("does to the selected rows what is asked, and tells how many", async () => {
     show("/experiments");
     await userEvent.click(await screen.findByRole("checkbox", { name: "Select 1" }));
+    await vi.waitFor(() => expect(screen.getByRole("button", { name: "Archive" })).toBeEnabled());
     await userEvent.click(screen.getByRole("button", { name: "Archive" }));
     expect(await screen.findByText("1 archived")).toBeInTheDocument();
     expect(asked.map(({ path }) => path)).toContain("/api/v1/experiments/1/archive");

@@ -5,10 +5,9 @@ import type { Message } from "@/api/types";
 import type { FilterColumn } from "@/components/table/filter";
 import type { Kind } from "./rows";
 
-/** A column that there is, where it comes from, and its values' ends if it is a metric's. */
+/** A column that there is, and where it comes from. */
 export interface Column extends FilterColumn {
   location: NonNullable<Message["ProjectColumn"]["location"]>;
-  range?: [number, number];
 }
 
 async function projectIds(signal: AbortSignal): Promise<number[]> {
@@ -25,28 +24,17 @@ async function projectIds(signal: AbortSignal): Promise<number[]> {
 const MOST_PROJECTS = 20;
 
 async function readColumns(kind: Kind, id: number, signal: AbortSignal): Promise<Column[]> {
-  const path = { id };
   const tableType = kind === "runs" ? "TABLE_TYPE_RUN" : "TABLE_TYPE_EXPERIMENT";
-  const [{ columns = [] }, { ranges = [] }] = await Promise.all([
-    dataOf(
-      api.GET("/api/v1/projects/{id}/columns", { params: { path, query: { tableType } }, signal }),
-    ),
-    dataOf(
-      api.GET("/api/v1/projects/{id}/experiments/metric-ranges", { params: { path }, signal }),
-    ),
-  ]);
-  const byName = new Map(ranges.map((range) => [range.metricsName ?? "", range]));
-  return columns.map((column): Column => {
-    const name = column.column ?? "";
-    const range = byName.get(name.replace(/\.(last|min|max|mean)$/, ""));
-    return {
-      column: name,
-      type: column.type ?? "COLUMN_TYPE_UNSPECIFIED",
-      displayName: column.displayName ?? "",
-      location: column.location ?? "LOCATION_TYPE_UNSPECIFIED",
-      ...(range && { range: [numberOf(range.min ?? 0), numberOf(range.max ?? 0)] }),
-    };
-  });
+  const params = { path: { id }, query: { tableType } } as const;
+  const { columns = [] } = await dataOf(
+    api.GET("/api/v1/projects/{id}/columns", { params, signal }),
+  );
+  return columns.map((column): Column => ({
+    column: column.column ?? "",
+    type: column.type ?? "COLUMN_TYPE_UNSPECIFIED",
+    displayName: column.displayName ?? "",
+    location: column.location ?? "LOCATION_TYPE_UNSPECIFIED",
+  }));
 }
 
 /** The columns of a project's experiments or runs; without a project, those of all that are visible. */
@@ -58,17 +46,41 @@ export function useColumns(kind: Kind, projectId: number | undefined) {
       const ids = projectId ? [projectId] : await projectIds(signal);
       const lists = await Promise.all(ids.map((id) => readColumns(kind, id, signal)));
       const merged = new Map<string, Column>();
-      for (const column of lists.flat()) {
-        const known = merged.get(column.column);
-        if (known?.range && column.range) {
-          known.range = [
-            Math.min(known.range[0], column.range[0]),
-            Math.max(known.range[1], column.range[1]),
-          ];
-        }
-        if (!known) merged.set(column.column, column);
-      }
+      for (const column of lists.flat())
+        if (!merged.has(column.column)) merged.set(column.column, column);
       return [...merged.values()];
+    },
+  });
+}
+
+/** The least and the greatest value of a metric. */
+export type Ends = readonly [number, number];
+
+/**
+ * The ends of the metrics' values, by "group.name". They cost the master a look at all trials, which rows
+ * would wait for: they are asked for once something is coloured by them.
+ */
+export function useEnds(projectId: number | undefined, isWanted: boolean) {
+  return useQuery({
+    queryKey: ["experiments", "ends", projectId],
+    enabled: isWanted,
+    staleTime: 60_000,
+    queryFn: async ({ signal }) => {
+      const ids = projectId ? [projectId] : await projectIds(signal);
+      const ends = new Map<string, Ends>();
+      for (const id of ids) {
+        const { ranges = [] } = await dataOf(
+          api.GET("/api/v1/projects/{id}/experiments/metric-ranges", {
+            params: { path: { id } },
+            signal,
+          }),
+        );
+        for (const { metricsName = "", min = 0, max = 0 } of ranges) {
+          const [low, high] = ends.get(metricsName) ?? [Infinity, -Infinity];
+          ends.set(metricsName, [Math.min(low, numberOf(min)), Math.max(high, numberOf(max))]);
+        }
+      }
+      return ends;
     },
   });
 }

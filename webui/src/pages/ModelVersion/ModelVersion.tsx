@@ -1,11 +1,13 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "react-router";
+import { readArchive } from "@/api/checkpointFiles";
 import { api, dataOf } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { formatBytes, formatNumber } from "@/charts/format";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
+import { Download } from "@/components/Download/Download";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { Markdown } from "@/components/Markdown/Markdown";
@@ -124,6 +126,18 @@ function Shown({ version: of }: { version: Version }) {
         <div>
           <CopyText text={`det checkpoint download ${uuid}`} />
         </div>
+        {checkpoint.state === "STATE_COMPLETED" && (
+          <div>
+            <Download
+              label="Download"
+              name={`${uuid}.tar`}
+              size={Number(checkpoint.size ?? 0)}
+              read={(signal, onBytes) =>
+                readArchive(uuid, checkpoint.resources ?? {}, signal, onBytes)
+              }
+            />
+          </div>
+        )}
       </Section>
       {of.notes && (
         <Section title="Notes">

@@ -1,16 +1,19 @@
 import { useEffect, useRef, useState, type SyntheticEvent } from "react";
 import { useMutation } from "@tanstack/react-query";
+import { readArchive, readFile } from "@/api/checkpointFiles";
 import { api, dataOf } from "@/api/client";
 import type { Message } from "@/api/types";
+import { useRoles } from "@/api/useRoles";
 import { save } from "@/charts/export";
 import { formatBytes, formatNumber } from "@/charts/format";
 import { CopyText } from "@/components/CopyText/CopyText";
+import { Download } from "@/components/Download/Download";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
 import styles from "./Trial.module.css";
-import { readFile, useCheckpoints } from "./useTrial";
+import { useCheckpoints } from "./useTrial";
 
 type Checkpoint = Message["Checkpoint"];
 
@@ -38,6 +41,7 @@ function One({ checkpoint }: { checkpoint: Checkpoint }) {
   const uuid = checkpoint.uuid ?? "";
   const files = Object.entries(checkpoint.resources ?? {}).filter(([path]) => !path.endsWith("/"));
   const length = (checkpoint.metadata as { steps_completed?: number } | undefined)?.steps_completed;
+  const { mayAnywhere } = useRoles();
   const isThere = checkpoint.state === "STATE_COMPLETED";
   const aborter = useRef<AbortController>(undefined);
   const download = useMutation({
@@ -59,8 +63,18 @@ function One({ checkpoint }: { checkpoint: Checkpoint }) {
         {checkpoint.training?.searcherMetric !== undefined && (
           <span>metric {formatNumber(checkpoint.training.searcherMetric)}</span>
         )}
+        {isThere && (
+          <Download
+            label="Download"
+            name={`${uuid}.tar`}
+            size={Number(checkpoint.size ?? 0)}
+            read={(signal, onBytes) =>
+              readArchive(uuid, checkpoint.resources ?? {}, signal, onBytes)
+            }
+          />
+        )}
       </div>
-      {isThere && <Register uuid={uuid} />}
+      {isThere && mayAnywhere("Editor") && <Register uuid={uuid} />}
       {download.error && <ErrorPanel error={download.error} />}
       <details>
         <summary>

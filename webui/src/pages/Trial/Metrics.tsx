@@ -18,7 +18,8 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { seconds } from "@/charts/format";
 import styles from "./Trial.module.css";
 import { metricsIn, unitOf } from "./system";
-import { useCheckpoints, useMetricNames, usePoints, type Metric } from "./useTrial";
+import type { Metric } from "@/api/trialQueries";
+import { useCheckpoints, useMetricNames, usePoints } from "./useTrial";
 
 type Trial = Message["Trial"];
 

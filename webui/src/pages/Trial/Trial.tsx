@@ -1,8 +1,10 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 import { api } from "@/api/client";
-import type { Message } from "@/api/types";
+import type { Experiment, Message } from "@/api/types";
+import { refusalOf, useRoles } from "@/api/useRoles";
 import { formatNumber } from "@/charts/format";
+import { Actions } from "@/components/Actions/Actions";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { isTerminal } from "@/components/LogView/filters";
@@ -53,7 +55,7 @@ function Known({ trial, tab }: { trial: Of; tab: string }) {
   const [, , Content] = TABS.find(([name]) => name === tab) ?? ["", "", Metrics];
   return (
     <div className={styles.page}>
-      <StatusLine trial={trial} metric={experiment?.searcherMetric} />
+      <StatusLine trial={trial} experiment={experiment} />
       <Tabs
         label="Parts of the trial"
         tabs={TABS.map(([name, label]) => ({
@@ -70,42 +72,49 @@ function Known({ trial, tab }: { trial: Of; tab: string }) {
   );
 }
 
-function StatusLine({ trial, metric }: { trial: Of; metric: string | undefined }) {
+function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment | undefined }) {
   const id = trial.id ?? 0;
   const client = useQueryClient();
-  const kill = useMutation({
-    mutationFn: () => api.POST("/api/v1/trials/{id}/kill", { params: { path: { id } } }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["trial", id] }),
-  });
+  const roles = useRoles();
+  const { workspaceId = 0, workspaceName = "", searcherMetric } = experiment ?? {};
+  const kill = async () => {
+    await api.POST("/api/v1/trials/{id}/kill", { params: { path: { id } } });
+    await client.invalidateQueries({ queryKey: ["trial", id] });
+  };
   return (
     <header className={styles.status}>
       <h1 className="visually-hidden">Trial {id}</h1>
       <State state={trial.state} />
       {trial.searcherMetricValue !== undefined && (
         <span>
-          best {metric} {formatNumber(trial.searcherMetricValue)}
+          best {searcherMetric} {formatNumber(trial.searcherMetricValue)}
         </span>
       )}
       <span>{trial.restarts ?? 0} restarts</span>
       {trial.stateReason && <span className={styles.reason}>{trial.stateReason}</span>}
       <span className={styles.actions}>
-        {kill.error && <span role="alert">{kill.error.message}</span>}
         {!isTerminal(trial.state) && (
-          <button
-            type="button"
-            disabled={kill.isPending}
-            onClick={() =>
-              confirm(`Kill trial ${id}? It ends at once, without a last checkpoint.`) &&
-              kill.mutate()
-            }
-          >
-            Kill
-          </button>
+          <Actions
+            isInline
+            actions={[
+              {
+                ...{ label: "Kill", run: kill },
+                refused: refusalOf(roles, "Editor", { workspaceId, workspaceName }),
+                confirm: `Kill trial ${id}? It ends at once, without a last checkpoint.`,
+              },
+            ]}
+          />
         )}
-        {trial.latestCheckpointUuid && (
-          <Link to={paths.startFrom(trial.experimentId ?? 0, "continue", id)}>Continue</Link>
+        {roles.mayAnywhere("Editor") && (
+          <>
+            {trial.latestCheckpointUuid && (
+              <Link to={paths.startFrom(trial.experimentId ?? 0, "continue", id)}>Continue</Link>
+            )}
+            <Link to={paths.startFrom(trial.experimentId ?? 0, "search", id)}>
+              Search from this
+            </Link>
+          </>
         )}
-        <Link to={paths.startFrom(trial.experimentId ?? 0, "search", id)}>Search from this</Link>
         <Link to={paths.compare([id])}>Compare</Link>
       </span>
     </header>

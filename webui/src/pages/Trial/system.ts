@@ -1,4 +1,4 @@
-import type { Metric } from "./useTrial";
+import type { Metric } from "@/api/trialQueries";
 
 // What the machine reports of itself, and not the training.
 const isSystem = ({ group }: Metric) => /^(system|cpu|gpu|memory|disk|net|profil)/i.test(group);

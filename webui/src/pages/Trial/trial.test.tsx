@@ -4,13 +4,14 @@ import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import golden from "@goldens/checkpoints.json";
 import answered from "@goldens/trial.json";
+import { readArchive, readFile } from "@/api/checkpointFiles";
 import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
+import { showPage, viewer, type Answers } from "@/testing/pages";
 import { columnsOf, inOrder, placesOf, throughputOf, withGaps } from "@/charts/points";
 import { Checkpoints } from "./Checkpoints";
 import { Runs } from "./Runs";
 import { metricsIn, unitOf } from "./system";
-import { readFile } from "./useTrial";
 
 it("puts points on the axis that is asked for", () => {
   const points = [
@@ -74,41 +75,37 @@ it("tells why each run ended", () => {
 
 const uuid = "0b5d1d1a-0000-4000-8000-000000000001";
 
-function showCheckpoints() {
-  const asked: string[] = [];
+function showCheckpoints(answers: Answers = {}) {
   const checkpoint = like<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
     uuid,
     resources: { "model.pt": "1500", "dir/": "0" },
     metadata: { steps_completed: 40 } as never,
   });
-  vi.stubGlobal(
-    "fetch",
-    vi.fn(async (request: Request) => {
-      const path = new URL(request.url).pathname;
-      asked.push(
-        `${request.method} ${path} ${request.method === "POST" ? await request.text() : ""}`,
-      );
-      if (path.endsWith("/checkpoints")) return Response.json({ checkpoints: [checkpoint] });
-      return Response.json({ modelVersion: { version: 3 } });
-    }),
-  );
-  render(
-    <QueryClientProvider client={new QueryClient()}>
-      <Checkpoints trial={{ id: 5 }} />
-    </QueryClientProvider>,
-  );
-  return asked;
+  return showPage(() => <Checkpoints trial={{ id: 5 }} />, "/", "/", {
+    "GET /api/v1/trials/5/checkpoints": { checkpoints: [checkpoint] },
+    "POST /api/v1/models/bert/versions": { modelVersion: { version: 3 } },
+    ...answers,
+  });
 }
 
 it("shows a checkpoint's files, and registers it as a model's version", async () => {
-  const asked = showCheckpoints();
+  const page = showCheckpoints();
   expect(await screen.findByText("at 40 batches")).toBeInTheDocument();
   expect(screen.getByText("model.pt")).toBeInTheDocument();
   expect(screen.queryByText("dir/")).not.toBeInTheDocument();
-  await userEvent.type(screen.getByRole("textbox"), "bert");
+  await userEvent.type(await screen.findByRole("textbox"), "bert");
   await userEvent.click(screen.getByRole("button", { name: "Register" }));
   expect(await screen.findByText("version 3 of bert")).toBeInTheDocument();
-  expect(asked.at(-1)).toBe(`POST /api/v1/models/bert/versions {"checkpointUuid":"${uuid}"}`);
+  expect(page.bodyOf("POST /api/v1/models/bert/versions")).toEqual({ checkpointUuid: uuid });
+});
+
+it("lets a viewer download a checkpoint, and not register it", async () => {
+  const page = showCheckpoints(viewer);
+  expect(await screen.findByRole("button", { name: "Download" })).toBeEnabled();
+  await vi.waitFor(() =>
+    expect(page.calls.some(({ what }) => /permissions/.test(what))).toBe(true),
+  );
+  expect(screen.queryByRole("textbox")).toBeNull();
 });
 
 it("puts a file together from its chunks", async () => {
@@ -116,6 +113,26 @@ it("puts a file together from its chunks", async () => {
   vi.stubGlobal("fetch", vi.fn().mockResolvedValue(new Response(lines.join("\n") + "\n")));
   const file = await readFile(uuid, "dir/a b.pt", new AbortController().signal);
   expect(file.size).toBe(3);
+});
+
+/** The master's answer for a file of this text. */
+const fileOf = (text: string) =>
+  new Response(`${JSON.stringify({ result: { chunk: btoa(text) } })}\n`);
+
+it("puts a checkpoint together as one archive, and tells how far it is", async () => {
+  vi.stubGlobal(
+    "fetch",
+    vi.fn((request: Request) => Promise.resolve(fileOf(request.url.endsWith("a.pt") ? "ab" : "c"))),
+  );
+  const told: number[] = [];
+  const { signal } = new AbortController();
+  const resources = { "dir/": "0", "dir/a.pt": "2", "z.pt": "1" };
+  const archive = await readArchive(uuid, resources, signal, (bytes) => told.push(bytes));
+  // Of the folder, of dir/ and of the two files with a block of content each; and two at the end.
+  expect(archive.size).toBe(512 * (1 + 1 + 2 + 2 + 2));
+  expect(told).toEqual([2, 3]);
+  const short = readArchive(uuid, { "z.pt": "5" }, signal);
+  await expect(short).rejects.toThrow("z.pt has 5 bytes, but 1 came");
 });
 
 it("stops a download when one leaves", async () => {

@@ -1,23 +1,14 @@
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
-import { messagesOf, readLines } from "@/api/lines";
-import type { Experiment, Message } from "@/api/types";
+import { metricNamesQuery, trialQuery, type Metric } from "@/api/trialQueries";
+import type { Experiment } from "@/api/types";
 import { useRenewal } from "@/api/useRenewal";
 import { useMessages, useStreamed } from "@/api/useStream";
+import { isTerminal } from "@/components/LogView/filters";
 import type { Point } from "@/charts/points";
 
 /** A trial, read again when its experiment changes: the page's one stream tells. */
-export function useTrial(id: number) {
-  return useQuery({
-    queryKey: ["trial", id],
-    queryFn: async ({ signal }) => {
-      const { trial } = await dataOf(
-        api.GET("/api/v1/trials/{trial_id}", { params: { path: { trial_id: id } }, signal }),
-      );
-      return trial ?? {};
-    },
-  });
-}
+export const useTrial = (id: number) => useQuery(trialQuery(id));
 
 /** Follows the trial's experiment; with its news the trial and its metrics are read again, twice a second at most. */
 export function useNews(trialId: number, experimentId: number): Experiment | undefined {
@@ -27,32 +18,20 @@ export function useNews(trialId: number, experimentId: number): Experiment | und
   useMessages<{ experiment?: Experiment }>(
     `/api/v1/experiments/${experimentId}/watch`,
     (message) => {
+      const known = client.getQueryData<typeof message>(key)?.experiment;
       if (message.experiment) client.setQueryData(key, message);
-      renew();
+      // The first message of what has ended is no news; a trial that was read before may have ended since.
+      const { state } = client.getQueryData(trialQuery(trialId).queryKey) ?? {};
+      const isOver = isTerminal(message.experiment?.state) && isTerminal(state);
+      if (known !== undefined || !isOver) renew();
     },
   );
   return useStreamed<{ experiment: Experiment }>(key)?.experiment;
 }
 
-export interface Metric {
-  group: string;
-  name: string;
-}
-
 /** What the trials of the experiment report. */
-export function useMetricNames(trialId: number, experimentId: number) {
-  return useQuery({
-    queryKey: ["trial", trialId, "names"],
-    queryFn: async ({ signal }) => {
-      const path = `/api/v1/experiments/metrics-stream/metric-names?ids=${experimentId}`;
-      const [names] = await readLines<Message["ExpMetricNamesResponse"]>(path, signal);
-      return (names?.metricNames ?? []).map(({ group = "", name = "" }): Metric => ({
-        group,
-        name,
-      }));
-    },
-  });
-}
+export const useMetricNames = (trialId: number, experimentId: number) =>
+  useQuery(metricNamesQuery(trialId, experimentId));
 
 /** One metric's points, thinned out by the master so that its peaks stay. */
 export function usePoints(trialId: number, { group, name }: Metric) {
@@ -80,15 +59,4 @@ export function useCheckpoints(trialId: number) {
       return answer.checkpoints ?? [];
     },
   });
-}
-
-/** The bytes of a checkpoint's file, which may be larger than what the page may hold: the browser keeps them. */
-export async function readFile(uuid: string, path: string, signal: AbortSignal): Promise<Blob> {
-  const name = path.split("/").map(encodeURIComponent).join("/");
-  const address = `/api/v1/checkpoints/${uuid}/files/${name}`;
-  const parts: Blob[] = [];
-  for await (const { chunk } of messagesOf<{ chunk: string }>(address, signal)) {
-    parts.push(new Blob([Uint8Array.from(atob(chunk), (letter) => letter.charCodeAt(0))]));
-  }
-  return new Blob(parts);
 }

@@ -1,0 +1,43 @@
+// The JSON of messages that many streams send at the same time: turned into it once for all of
+// them.
+//
+// Any thread. Of small messages nothing is kept: to look for them costs what it saves.
+#ifndef MASTER_GATEWAY_RECENT_JSON_H_
+#define MASTER_GATEWAY_RECENT_JSON_H_
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "google/protobuf/descriptor.h"
+
+namespace det::gateway {
+
+class RecentJson {
+ public:
+  // Bytes of a message as gRPC carries it.
+  static constexpr size_t kLeast = 512, kMost = 256 << 10;
+
+  using Text = std::shared_ptr<const std::string>;
+  // As Transcoder::Write.
+  absl::StatusOr<Text> Write(const google::protobuf::Descriptor& output, std::string_view message);
+
+ private:
+  struct Entry {
+    const google::protobuf::Descriptor* output = nullptr;
+    std::string message;
+    Text json;
+  };
+
+  std::mutex mutex_;
+  std::array<Entry, 16> entries_;  // the oldest is the next to go
+  size_t next_ = 0;
+};
+
+}  // namespace det::gateway
+
+#endif  // MASTER_GATEWAY_RECENT_JSON_H_

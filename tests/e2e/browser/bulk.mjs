@@ -1,0 +1,54 @@
+// Many experiments at once: selected, moved to another project, deleted; what was refused is told.
+import assert from "node:assert/strict";
+import { inBrowser, inspect, signIn, url } from "./browser.mjs";
+import { handsOn } from "./hands.mjs";
+
+const [one, two, three, running] = JSON.parse(process.env.EXPERIMENTS);
+const project = process.env.PROJECT;
+
+await inBrowser(async (page, watch) => {
+  const { field, send, agree } = handsOn(page);
+  const box = (id) => page.getByRole("checkbox", { name: `Select ${id}`, exact: true });
+  const bar = page.getByRole("toolbar", { name: "Selected rows" });
+  const press = (name) => bar.getByRole("button", { name, exact: true }).click();
+  const status = (text) => bar.getByRole("status").filter({ hasText: text }).waitFor();
+
+  await page.goto(`${url}/experiments`);
+  await signIn(page, "admin", process.env.PASSWORD);
+  for (const id of [one, two]) await box(id).check();
+  await bar.getByText("2 selected").waitFor();
+  await inspect(page, "bulk");
+  await press("Move");
+  await page.getByRole("heading", { name: "Move 2 experiments" }).waitFor();
+  await field("To project").selectOption({ label: "Uncategorized / attic" });
+  await inspect(page, "bulk-move");
+  await send("Move");
+  await status(/^2 moved$/);
+
+  // They are there, and the third is not.
+  await page.goto(`${url}/experiments?project=${project}`);
+  await page.getByText("2 experiments").waitFor();
+  await box(one).waitFor();
+  await box(two).waitFor();
+
+  // One that runs is not deleted; the other is, once what is lost was agreed to.
+  watch.expected.push(/4\d\d/);
+  await page.goto(`${url}/experiments`);
+  for (const id of [three, running]) await box(id).check();
+  const [question] = await Promise.all([agree(), press("Delete")]);
+  assert.match(question, /^Delete 2 experiments\? .*checkpoints are lost/);
+  await status(new RegExp(`^1 deleted; 1 refused: .*${running}`));
+  await box(three).waitFor({ state: "detached" });
+  await box(running).waitFor();
+
+  // What one does not agree to is not done.
+  await page.goto(`${url}/experiments?project=${project}`);
+  await box(one).check();
+  await Promise.all([
+    page.waitForEvent("dialog").then((asked) => asked.dismiss()),
+    press("Delete"),
+  ]);
+  assert.equal(await bar.getByRole("status").innerText(), "");
+  await press("Clear");
+  await page.getByText("2 experiments").waitFor();
+});

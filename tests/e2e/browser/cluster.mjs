@@ -1,0 +1,65 @@
+// The cluster's page: the queue put into another order by keys and by dragging, and its use as CSV.
+import assert from "node:assert/strict";
+import { inBrowser, inspect, signIn, url } from "./browser.mjs";
+import { handsOn } from "./hands.mjs";
+
+await inBrowser(async (page) => {
+  const { button, csv } = handsOn(page);
+  const queue = page.getByRole("group", { name: "Queue" });
+  const row = (name) => queue.getByRole("row").filter({ hasText: name });
+  const handle = (name) => queue.getByRole("button", { name: new RegExp(`^Move \\d+ ${name}:`) });
+  /** Waits until the rows are these, from the first. */
+  const inOrder = (...names) =>
+    page.waitForFunction((wanted) => {
+      const rows = [...document.querySelectorAll('[aria-label="Queue"] tbody tr')];
+      return wanted.every((name, i) => rows[i]?.innerText.includes(name));
+    }, names);
+
+  await page.goto(`${url}/cluster`);
+  await signIn(page, "admin", process.env.PASSWORD);
+  await inOrder("holds", "first", "second", "third");
+
+  // By keys: the handle keeps the keyboard, wherever its row goes.
+  await handle("third").focus();
+  await page.keyboard.press("ArrowUp");
+  await inOrder("holds", "first", "third", "second");
+  await queue.getByRole("status").filter({ hasText: "third has another place now" }).waitFor();
+  const focused = () => page.evaluate(() => document.activeElement.ariaLabel);
+  assert.match(await focused(), /third: arrow keys/);
+  await page.keyboard.press("ArrowUp");
+  await inOrder("holds", "third", "first", "second");
+  await page.keyboard.press("ArrowDown");
+  await inOrder("holds", "first", "third", "second");
+  assert.match(await focused(), /third: arrow keys/);
+  await inspect(page, "queue-moved");
+
+  // By dragging, downwards and upwards.
+  await handle("first").dragTo(row("second"));
+  await inOrder("holds", "third", "second", "first");
+  await handle("second").dragTo(row("third"));
+  await inOrder("holds", "second", "third", "first");
+  await page.reload();
+  await inOrder("holds", "second", "third", "first");
+
+  // A place at a time, without keys and without dragging.
+  await queue.getByRole("button", { name: /^Up \d+ first$/ }).click();
+  await inOrder("holds", "second", "first", "third");
+
+  const parts = page.getByRole("navigation", { name: "Parts of the cluster's page" });
+  await parts.getByRole("link", { name: "Usage" }).click();
+  await page.getByRole("region", { name: "By user" }).getByText("admin").waitFor();
+  const allocations = await csv(
+    page.getByRole("link", { name: "CSV of allocations" }),
+    "allocation_id,task_type,username,workspace_name,experiment_id,slots,start_time,end_time," +
+      "imagepulling_time,slot_hours,resource_pool",
+  );
+  assert.equal(allocations.name, "allocations-day.csv");
+  assert.match(allocations.lines.join("\n"), /,TRIAL,admin,Uncategorized,/);
+  const days = await csv(
+    page.getByRole("link", { name: "CSV by day" }),
+    "aggregation_type,aggregation_key,date,seconds",
+  );
+  assert.equal(days.name, "usage-by-day-day.csv");
+  const users = await csv(button("CSV by user"), "User,Slot-hours");
+  assert.match(users.lines.join(), /^admin,\d/);
+});

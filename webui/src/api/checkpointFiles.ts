@@ -1,0 +1,54 @@
+import { tarEnd, tarHeader, tarPadding } from "@/tar";
+import { messagesOf } from "./lines";
+
+/** Told how many bytes have come so far. */
+export type OnBytes = (bytes: number) => void;
+
+/** The bytes of a checkpoint's file, which may be larger than what the page may hold: the browser keeps them. */
+export async function readFile(
+  uuid: string,
+  path: string,
+  signal: AbortSignal,
+  onBytes?: OnBytes,
+): Promise<Blob> {
+  const name = path.split("/").map(encodeURIComponent).join("/");
+  const address = `/api/v1/checkpoints/${uuid}/files/${name}`;
+  const parts: Blob[] = [];
+  let bytes = 0;
+  for await (const { chunk } of messagesOf<{ chunk: string }>(address, signal)) {
+    const part = new Blob([Uint8Array.from(atob(chunk), (letter) => letter.charCodeAt(0))]);
+    parts.push(part);
+    onBytes?.((bytes += part.size));
+  }
+  return new Blob(parts);
+}
+
+/**
+ * All files of a checkpoint as one tar archive, in a folder that is named as the checkpoint. `resources`
+ * are its paths and their sizes, as the API says them.
+ *
+ * @throws Error for a file that did not come whole.
+ */
+export async function readArchive(
+  uuid: string,
+  resources: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+  onBytes?: OnBytes,
+): Promise<Blob> {
+  const parts: BlobPart[] = [...tarHeader(`${uuid}/`, 0)];
+  let before = 0;
+  for (const [path, text] of Object.entries(resources).sort()) {
+    const size = Number(text);
+    parts.push(...tarHeader(`${uuid}/${path}`, size));
+    if (path.endsWith("/")) continue;
+    const file = await readFile(uuid, path, signal, (bytes) => onBytes?.(before + bytes));
+    if (file.size !== size) {
+      throw new Error(
+        `Checkpoint ${uuid}: ${path} has ${size} bytes, but ${file.size} came. Try again.`,
+      );
+    }
+    parts.push(file, tarPadding(size));
+    before += size;
+  }
+  return new Blob([...parts, tarEnd()], { type: "application/x-tar" });
+}

@@ -1,0 +1,34 @@
+import { QueryClient } from "@tanstack/react-query";
+import { expect, it, vi } from "vitest";
+import { metricNamesQuery, readTrialAhead, trialQuery } from "./trialQueries";
+
+const stub = (answers: Record<string, Response>) => {
+  const asked: string[] = [];
+  vi.stubGlobal("fetch", (request: Request) => {
+    const { pathname, search } = new URL(request.url);
+    asked.push(pathname + search);
+    return Promise.resolve(answers[pathname] ?? Response.json({ error: {} }, { status: 404 }));
+  });
+  return asked;
+};
+const names = "/api/v1/experiments/metrics-stream/metric-names";
+
+it("reads a trial and the names of its metrics once, for the page that comes", async () => {
+  const metricNames = [{ group: "training", name: "loss" }];
+  const asked = stub({
+    "/api/v1/trials/5": Response.json({ trial: { id: 5, experimentId: 2 } }),
+    [names]: Response.json({ result: { metricNames } }),
+  });
+  const client = new QueryClient();
+  await readTrialAhead(client, 5);
+  expect(asked).toEqual(["/api/v1/trials/5", `${names}?ids=2`]);
+  expect(await client.query(trialQuery(5))).toMatchObject({ experimentId: 2 });
+  expect(await client.query(metricNamesQuery(5, 2))).toEqual(metricNames);
+  expect(asked).toHaveLength(2);
+});
+
+it("leaves it to the page to say that there is no such trial", async () => {
+  const asked = stub({});
+  await readTrialAhead(new QueryClient({ defaultOptions: { queries: { retry: false } } }), 5);
+  expect(asked).toEqual(["/api/v1/trials/5"]);
+});

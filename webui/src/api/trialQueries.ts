@@ -1,0 +1,50 @@
+import { queryOptions, type QueryClient } from "@tanstack/react-query";
+import { api, dataOf } from "./client";
+import { readLines } from "./lines";
+import type { Message } from "./types";
+
+/** A metric by its group and name. */
+export interface Metric {
+  group: string;
+  name: string;
+}
+
+// What was read ahead is not read again by the page that it was read for.
+const FRESH = 5000; // ms
+
+export const trialQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["trial", id],
+    staleTime: FRESH,
+    queryFn: async ({ signal }) => {
+      const { trial } = await dataOf(
+        api.GET("/api/v1/trials/{trial_id}", { params: { path: { trial_id: id } }, signal }),
+      );
+      return trial ?? {};
+    },
+  });
+
+/** What the trials of the experiment report, for the page of one of them. */
+export const metricNamesQuery = (trialId: number, experimentId: number) =>
+  queryOptions({
+    queryKey: ["trial", trialId, "names"],
+    staleTime: FRESH,
+    queryFn: async ({ signal }) => {
+      const path = `/api/v1/experiments/metrics-stream/metric-names?ids=${experimentId}`;
+      const [names] = await readLines<Message["ExpMetricNamesResponse"]>(path, signal);
+      return (names?.metricNames ?? []).map(({ group = "", name = "" }): Metric => ({
+        group,
+        name,
+      }));
+    },
+  });
+
+/** Asks for what the page of a trial shows first. What fails is asked for again by the page, which says so. */
+export async function readTrialAhead(client: QueryClient, id: number): Promise<void> {
+  try {
+    const { experimentId } = await client.query(trialQuery(id));
+    if (experimentId) await client.query(metricNamesQuery(id, experimentId));
+  } catch {
+    // Told by the page.
+  }
+}
