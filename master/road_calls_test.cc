@@ -95,8 +95,9 @@ TEST_F(CallsRoadTest, MetadataOfACheckpointIsReplaced) {
   api::PostCheckpointMetadataResponse response;
   ASSERT_TRUE(Call<Service>(&Service::Stub::PostCheckpointMetadata, request, &response).ok());
   const auto& kept = response.checkpoint().metadata().fields();
-  ASSERT_EQ(kept.size(), 1u);
+  ASSERT_EQ(kept.size(), 2u);
   EXPECT_EQ(kept.at("note").string_value(), "good");
+  EXPECT_EQ(kept.at("steps_completed").number_value(), 1) << "shown with every checkpoint";
   EXPECT_EQ(response.checkpoint().training().trial_id(), trial);
   request.mutable_checkpoint()->set_uuid("b");
   EXPECT_EQ(Call<Service>(&Service::Stub::PostCheckpointMetadata, request, &response).error_code(),

@@ -29,7 +29,8 @@ using Reactor = grpc::ServerUnaryReactor;
 
 #define DET_METHOD(name) "det.api.v1.ExperimentActionService." name
 
-store::ExperimentQuery ToQuery(const api::BulkExperimentFilters& filters, int32_t project) {
+absl::StatusOr<store::ExperimentQuery> ToQuery(const api::BulkExperimentFilters& filters,
+                                               int32_t project) {
   store::ExperimentQuery query;
   query.project = project;
   query.name = filters.name();
@@ -38,7 +39,12 @@ store::ExperimentQuery ToQuery(const api::BulkExperimentFilters& filters, int32_
   if (filters.has_archived()) query.archived = filters.archived();
   for (const int state : filters.states()) {
     const auto known = FromProto(static_cast<api::Experiment::State>(state));
-    if (known) query.states.push_back(*known);
+    // Left out it would choose all the others, too.
+    if (!known) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("filters.states: expected states of experiments, found ", state));
+    }
+    query.states.push_back(*known);
   }
   for (const int32_t user : filters.user_ids()) query.owner_ids.emplace_back(user);
   return query;
@@ -161,9 +167,10 @@ class ExperimentActionService final : public Service {
                                                      ", whose experiments these are, found ",
                                                      filters.project_id()));
     }
-    const auto& excluded = filters.excluded_experiment_ids();
-    store::ExperimentQuery query = ToQuery(filters, project);
-    query.window.limit = kMostInBatch + excluded.size() + 1;
+    DET_ASSIGN_OR_RETURN(const std::vector<int32_t> excluded,
+                         EachOnce(filters.excluded_experiment_ids(), "excluded experiment"));
+    DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToQuery(filters, project));
+    query.window.limit = kMostInBatch + static_cast<int>(excluded.size()) + 1;
     DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, edge_.store->ListExperiments(query));
     std::vector<int32_t> found;
     for (const store::ExperimentRecord& record : page.experiments) {
