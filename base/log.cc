@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/log_level.h"
 #include "base/recent_log.h"
 #include <nlohmann/json.hpp>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -113,6 +114,10 @@ void InitLog(const LogOptions& options) {
   g_json = options.json;
   g_level = options.level;
 }
+
+void SetLogLevel(LogLevel level) { g_level = level; }
+
+LogLevel CurrentLogLevel() { return g_level; }
 
 bool LogEnabled(LogLevel level) { return level >= g_level.load(std::memory_order_relaxed); }
 

@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/log_level.h"
 #include "base/recent_log.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -57,6 +58,10 @@ TEST(Log, LevelSilencesAndSkipsEvaluation) {
   int calls = 0;
   EXPECT_EQ(StderrOf([&] { DET_LOG(INFO) << ++calls; }), "");
   EXPECT_EQ(calls, 0);
+  SetLogLevel(LogLevel::kInfo);
+  EXPECT_EQ(CurrentLogLevel(), LogLevel::kInfo);
+  EXPECT_NE(StderrOf([&] { DET_LOG(INFO) << "said"; }), "");
+  SetLogLevel(LogLevel::kWarning);
   EXPECT_NE(StderrOf([&] { DET_LOG(ERROR) << ++calls; }), "");
   EXPECT_EQ(calls, 1);
 }

@@ -190,6 +190,7 @@ absl::Status Master::Impl::FillFacts(const Config& config) {
   facts.database = config.db_url.empty() ? "embedded" : "external";
   facts.started_at = clock_.Now();
   facts.config = ShownConfig(config);
+  facts.log_days = config.log_days;
   edge_.task_defaults = config.task_defaults;
   service::CheckpointPlaces& places = edge_.checkpoint_places;
   model::ExperimentConfig defaults;

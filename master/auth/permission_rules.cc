@@ -156,12 +156,15 @@ constexpr Rule kRules[] = {
     {DET_API "LogRetentionService.PutExperimentRetainLogs",
      Edits(Where::kExperiment, "experiment_id")},
     {DET_API "LogRetentionService.PutTrialRetainLogs", Edits(Where::kTrial, "trial_id")},
+    {DET_API "LogRetentionService.GetTrialRemainingLogRetentionDays", Reads(Where::kTrial, "id")},
 
     {DET_API "TrialService.GetTrial", OrTask(Reads(Where::kTrial, "trial_id"))},
     {DET_API "TrialService.GetTrialWorkloads", Reads(Where::kTrial, "trial_id")},
     {DET_API "TrialService.GetExperimentTrials", Reads(Where::kExperiment, "experiment_id")},
     {DET_API "TrialService.TrialLogs", Reads(Where::kTrial, "trial_id")},
     {DET_API "TrialService.GetMetrics", Reads(Where::kTrial, "trial_ids")},
+    {DET_API "TrialService.GetTrainingMetrics", Reads(Where::kTrial, "trial_ids")},
+    {DET_API "TrialService.GetValidationMetrics", Reads(Where::kTrial, "trial_ids")},
     {DET_API "TrialService.KillTrial", Edits(Where::kTrial, "id")},
 
     {DET_API "RunService.SearchRuns",
@@ -181,10 +184,19 @@ constexpr Rule kRules[] = {
                           Where::kProject, "destination_project_id"))},
     {DET_API "RunActionService.*", Tells("run_ids", Edits(Where::kProject, "project_id"))},
 
+    // As with runs.
+    {DET_API "ExperimentActionService.MoveExperiments",
+     Tells("experiment_ids", And(Edits(Where::kProject, "project_id"), Role::kEditor,
+                                 Where::kProject, "destination_project_id"))},
+    {DET_API "ExperimentActionService.*",
+     Tells("experiment_ids", Edits(Where::kProject, "project_id"))},
+
     {DET_API "CheckpointService.GetCheckpoint",
      OrTask(Reads(Where::kCheckpoint, "checkpoint_uuid"))},
     {DET_API "CheckpointService.CheckpointsRemoveFiles",
      Edits(Where::kCheckpoint, "checkpoint_uuids")},
+    {DET_API "CheckpointService.PostCheckpointMetadata",
+     Edits(Where::kCheckpoint, "checkpoint.uuid")},
     {DET_API "CheckpointService.GetExperimentCheckpoints", Reads(Where::kExperiment, "id")},
     {DET_API "CheckpointService.GetTrialCheckpoints", Reads(Where::kTrial, "id")},
     {DET_API "CheckpointService.ReadCheckpointFile", Reads(Where::kCheckpoint, "checkpoint_uuid")},
@@ -212,12 +224,15 @@ constexpr Rule kRules[] = {
     {DET_API "SearchService.GetSearch", Reads(Where::kExperiment, "experiment_id")},
     {DET_API "SearchService.GetBestSearcherValidationMetric",
      OrTask(Reads(Where::kExperiment, "experiment_id"))},
+    {DET_API "SearchService.GetExperimentValidationHistory",
+     Reads(Where::kExperiment, "experiment_id")},
     {DET_API "SearchService.WatchSearcherEvents", Reads(Where::kExperiment, "experiment_id")},
     {DET_API "SearchService.PostSearcherOperations", Edits(Where::kExperiment, "experiment_id")},
 
     {DET_API "TemplateService.Get*", Reads(Where::kAnywhere)},
     {DET_API "TemplateService.PostTemplate", Tells("template.name", Edits(Where::kAnywhere))},
     {DET_API "TemplateService.PutTemplate", Tells("template.name", Edits(Where::kAnywhere))},
+    {DET_API "TemplateService.PatchTemplateName", Tells("old_name", Edits(Where::kAnywhere))},
     {DET_API "TemplateService.*", Tells("template_name", Edits(Where::kAnywhere))},
 
     // A workspace may be named instead of numbered, and the service asks AuthorizeIn.

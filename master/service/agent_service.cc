@@ -95,21 +95,24 @@ class AgentService final : public Service {
   grpc::ServerUnaryReactor* GetSlots(grpc::CallbackServerContext* context,
                                      const api::GetSlotsRequest* request,
                                      api::GetSlotsResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.AgentService.GetSlots",
-                 [this, request, response](const auth::Principal&, Done done) {
-                   auto agent = std::make_shared<api::Agent>();
-                   Find(request->agent_id(), agent.get(),
-                        [agent, response, done = std::move(done)](absl::Status status) mutable {
-                          std::map<int32_t, api::Slot*> slots;
-                          for (auto& [unused, slot] : *agent->mutable_slots()) {
-                            slots[slot.device().id()] = &slot;
-                          }
-                          for (const auto& [unused, slot] : slots) {
-                            response->add_slots()->Swap(slot);
-                          }
-                          done(std::move(status));
-                        });
-                 });
+    return Unary(
+        edge_, context, request, "det.api.v1.AgentService.GetSlots",
+        [this, request, response](const auth::Principal&, Done done) {
+          auto agent = std::make_shared<api::Agent>();
+          Find(request->agent_id(), agent.get(),
+               [agent, request, response, done = std::move(done)](absl::Status status) mutable {
+                 std::map<int32_t, api::Slot*> slots;
+                 for (auto& [unused, slot] : *agent->mutable_slots()) {
+                   slots[slot.device().id()] = &slot;
+                 }
+                 for (const auto& [unused, slot] : slots) {
+                   response->add_slots()->Swap(slot);
+                 }
+                 *response->mutable_pagination() =
+                     KeepWindow(request->offset(), request->limit(), response->mutable_slots());
+                 done(std::move(status));
+               });
+        });
   }
 
   grpc::ServerUnaryReactor* GetSlot(grpc::CallbackServerContext* context,

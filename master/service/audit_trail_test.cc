@@ -48,6 +48,7 @@ class SlowAudit final : public store::Audit {
   absl::StatusOr<std::vector<store::AuditRecord>> ListAudit(const store::AuditQuery&) override {
     return std::vector<store::AuditRecord>();
   }
+  absl::StatusOr<int> CountAudit(const store::AuditQuery&) override { return 0; }
   std::promise<void> began, go;
 
  private:
@@ -83,6 +84,7 @@ class PickyAudit final : public store::Audit {
   absl::StatusOr<std::vector<store::AuditRecord>> ListAudit(const store::AuditQuery&) override {
     return std::vector<store::AuditRecord>();
   }
+  absl::StatusOr<int> CountAudit(const store::AuditQuery&) override { return 0; }
   std::vector<std::string> taken;
 
  private:
@@ -105,6 +107,9 @@ TEST(AuditTrailTest, CountsWhatTheStoreDoesNotTake) {
       return absl::UnavailableError("away");
     }
     absl::StatusOr<std::vector<store::AuditRecord>> ListAudit(const store::AuditQuery&) override {
+      return absl::UnavailableError("away");
+    }
+    absl::StatusOr<int> CountAudit(const store::AuditQuery&) override {
       return absl::UnavailableError("away");
     }
   } away;

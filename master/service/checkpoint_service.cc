@@ -116,26 +116,18 @@ class CheckpointService final : public Service {
     Serve("GetTrialCheckpoints", &CheckpointService::GetTrialCheckpoints);
     Serve("DeleteCheckpoints", &CheckpointService::DeleteCheckpoints);
     Serve("CheckpointsRemoveFiles", &CheckpointService::CheckpointsRemoveFiles);
+    Serve("PostCheckpointMetadata", &CheckpointService::PostCheckpointMetadata);
     Serve("ReadCheckpointFile", &CheckpointService::ReadCheckpointFile);
   }
 
   grpc::ServerUnaryReactor* GetCheckpoint(grpc::CallbackServerContext* context,
                                           const api::GetCheckpointRequest* request,
                                           api::GetCheckpointResponse* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.CheckpointService.GetCheckpoint",
-        [this, request, response](const auth::Principal&) -> absl::Status {
-          DET_ASSIGN_OR_RETURN(
-              const auto entry,
-              edge_.store->GetCheckpoint(model::CheckpointId(request->checkpoint_uuid())));
-          DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
-          const model::ExperimentConfig& config = *experiment.experiment.config;
-          api::Checkpoint* out = response->mutable_checkpoint();
-          *out = ToProto(entry, CheckpointFolder(config.checkpoint_storage, entry.checkpoint.id));
-          *out->mutable_training()->mutable_experiment_config() =
-              ToStruct(model::ToShownValue(config));
-          return absl::OkStatus();
-        });
+    return UnaryNow(edge_, context, request, "det.api.v1.CheckpointService.GetCheckpoint",
+                    [this, request, response](const auth::Principal&) {
+                      return Read(model::CheckpointId(request->checkpoint_uuid()),
+                                  response->mutable_checkpoint());
+                    });
   }
 
   grpc::ServerUnaryReactor* GetExperimentCheckpoints(
@@ -188,6 +180,20 @@ class CheckpointService final : public Service {
         });
   }
 
+  grpc::ServerUnaryReactor* PostCheckpointMetadata(
+      grpc::CallbackServerContext* context, const api::PostCheckpointMetadataRequest* request,
+      api::PostCheckpointMetadataResponse* response) {
+    return UnaryOnceNow(
+        edge_, context, request, response, "det.api.v1.CheckpointService.PostCheckpointMetadata",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          const model::CheckpointId id(request->checkpoint().uuid());
+          const model::Value metadata =
+              FromStruct(request->checkpoint().metadata(), Numbers::kIntegersIfWhole);
+          DET_RETURN_IF_ERROR(edge_.store->runs().PutCheckpointMetadata(id, metadata));
+          return Read(id, response->mutable_checkpoint());
+        });
+  }
+
   MessageStream* ReadCheckpointFile(grpc::CallbackServerContext* context,
                                     const api::ReadCheckpointFileRequest* request) {
     return OpenStream<api::ReadCheckpointFileResponse>(
@@ -203,6 +209,15 @@ class CheckpointService final : public Service {
   }
 
  private:
+  absl::Status Read(const model::CheckpointId& id, api::Checkpoint* out) {
+    DET_ASSIGN_OR_RETURN(const auto entry, edge_.store->GetCheckpoint(id));
+    DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
+    const model::ExperimentConfig& config = *experiment.experiment.config;
+    *out = ToProto(entry, CheckpointFolder(config.checkpoint_storage, entry.checkpoint.id));
+    *out->mutable_training()->mutable_experiment_config() = ToStruct(model::ToShownValue(config));
+    return absl::OkStatus();
+  }
+
   // All checkpoints of a list belong to one experiment.
   template <class Request, class Response>
   absl::Status List(const store::CheckpointQuery& query, model::ExperimentId id,

@@ -29,6 +29,19 @@ class CommandService final : public Service {
     Serve("LaunchNotebook", &CommandService::LaunchNotebook);
     Serve("LaunchShell", &CommandService::LaunchShell);
     Serve("LaunchTensorboard", &CommandService::LaunchTensorboard);
+    Serve("GetCommand", &CommandService::GetCommand);
+    Serve("KillCommand", &CommandService::KillCommand);
+    Serve("SetCommandPriority", &CommandService::SetCommandPriority);
+    Serve("GetNotebook", &CommandService::GetNotebook);
+    Serve("KillNotebook", &CommandService::KillNotebook);
+    Serve("SetNotebookPriority", &CommandService::SetNotebookPriority);
+    Serve("IdleNotebook", &CommandService::IdleNotebook);
+    Serve("GetShell", &CommandService::GetShell);
+    Serve("KillShell", &CommandService::KillShell);
+    Serve("SetShellPriority", &CommandService::SetShellPriority);
+    Serve("GetTensorboard", &CommandService::GetTensorboard);
+    Serve("KillTensorboard", &CommandService::KillTensorboard);
+    Serve("SetTensorboardPriority", &CommandService::SetTensorboardPriority);
   }
 
   Reactor* GetCommands(Context* context, const Asked* request, api::GetCommandsResponse* response) {
@@ -70,6 +83,62 @@ class CommandService final : public Service {
                   "runs no TensorBoards; `det trial describe` shows a trial's metrics");
   }
 
+  // Of those that nobody can have started.
+  Reactor* GetCommand(Context* context, const api::CommandRequest* request, api::CommandResponse*) {
+    return Refuse(context, "det.api.v1.CommandService.GetCommand", request, "has no commands");
+  }
+  Reactor* KillCommand(Context* context, const api::CommandRequest* request,
+                       api::CommandResponse*) {
+    return Refuse(context, "det.api.v1.CommandService.KillCommand", request, "has no commands");
+  }
+  Reactor* SetCommandPriority(Context* context, const api::CommandRequest* request,
+                              api::CommandResponse*) {
+    return Refuse(context, "det.api.v1.CommandService.SetCommandPriority", request,
+                  "has no commands");
+  }
+  Reactor* GetNotebook(Context* context, const api::CommandRequest* request,
+                       api::CommandResponse*) {
+    return Refuse(context, "det.api.v1.CommandService.GetNotebook", request, "has no notebooks");
+  }
+  Reactor* KillNotebook(Context* context, const api::CommandRequest* request,
+                        api::CommandResponse*) {
+    return Refuse(context, "det.api.v1.CommandService.KillNotebook", request, "has no notebooks");
+  }
+  Reactor* SetNotebookPriority(Context* context, const api::CommandRequest* request,
+                               api::CommandResponse*) {
+    return Refuse(context, "det.api.v1.CommandService.SetNotebookPriority", request,
+                  "has no notebooks");
+  }
+  Reactor* IdleNotebook(Context* context, const api::CommandRequest* request,
+                        api::CommandResponse*) {
+    return Refuse(context, "det.api.v1.CommandService.IdleNotebook", request, "has no notebooks");
+  }
+  Reactor* GetShell(Context* context, const api::CommandRequest* request, api::CommandResponse*) {
+    return Refuse(context, "det.api.v1.CommandService.GetShell", request, "has no shells");
+  }
+  Reactor* KillShell(Context* context, const api::CommandRequest* request, api::CommandResponse*) {
+    return Refuse(context, "det.api.v1.CommandService.KillShell", request, "has no shells");
+  }
+  Reactor* SetShellPriority(Context* context, const api::CommandRequest* request,
+                            api::CommandResponse*) {
+    return Refuse(context, "det.api.v1.CommandService.SetShellPriority", request, "has no shells");
+  }
+  Reactor* GetTensorboard(Context* context, const api::CommandRequest* request,
+                          api::CommandResponse*) {
+    return Refuse(context, "det.api.v1.CommandService.GetTensorboard", request,
+                  "has no TensorBoards");
+  }
+  Reactor* KillTensorboard(Context* context, const api::CommandRequest* request,
+                           api::CommandResponse*) {
+    return Refuse(context, "det.api.v1.CommandService.KillTensorboard", request,
+                  "has no TensorBoards");
+  }
+  Reactor* SetTensorboardPriority(Context* context, const api::CommandRequest* request,
+                                  api::CommandResponse*) {
+    return Refuse(context, "det.api.v1.CommandService.SetTensorboardPriority", request,
+                  "has no TensorBoards");
+  }
+
  private:
   template <class Response>
   Reactor* List(Context* context, std::string_view method, const Asked* request,
@@ -80,8 +149,8 @@ class CommandService final : public Service {
     });
   }
 
-  Reactor* Refuse(Context* context, std::string_view method, const Wanted* request,
-                  const char* why) {
+  Reactor* Refuse(Context* context, std::string_view method,
+                  const google::protobuf::Message* request, const char* why) {
     return UnaryNow(edge_, context, request, method, [why](const auth::Principal&) {
       return absl::UnimplementedError(absl::StrCat("this cluster ", why));
     });

@@ -48,6 +48,11 @@ absl::StatusOr<std::string> Resolve(absl::string_view path) {
 }
 
 absl::Status CheckLink(const std::string& path, const std::string& target) {
+  // What C takes for its end would be another target.
+  if (target.find('\0') != target.npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("context: symbolic link ", path, ": its target holds a NUL byte"));
+  }
   if (base::LinkStaysInside(path, target)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("context: symbolic link ", path, " -> ", target,

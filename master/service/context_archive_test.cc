@@ -103,6 +103,7 @@ TEST(ContextArchiveTest, RefusesWhatLeavesTheDirectoryAndNamesIt) {
       {"link", "/etc/passwd", 50},
       {"d/link", "../../up", 50},
       {"link", "", 50},
+      {"link", std::string("a\0b", 3), 50},
       {"fifo", "", 54},
   };
   for (const auto& row : rows) {

@@ -20,6 +20,7 @@
 #include "master/model/states.h"
 #include "master/model/value.h"
 #include "master/service/live.h"
+#include "master/store/canonical.h"
 #include "master/store/disposal.h"
 #include "master/store/records.h"
 
@@ -73,6 +74,16 @@ std::vector<model::CheckpointState> FromProto(det::api::v1::Checkpoint::State st
 // Window and answer's pagination. `count`: elements in the answer.
 store::Window ToWindow(int offset, int limit);
 det::api::v1::Pagination ToPagination(int offset, int limit, int count, int total);
+// Leaves of a whole list what the window holds.
+template <class Element>
+det::api::v1::Pagination KeepWindow(int offset, int limit,
+                                    google::protobuf::RepeatedPtrField<Element>* list) {
+  const int total = list->size();
+  const store::Range range = store::Resolve(ToWindow(offset, limit), total);
+  list->DeleteSubrange(range.end, total - range.end);
+  list->DeleteSubrange(0, range.begin);
+  return ToPagination(offset, limit, list->size(), total);
+}
 
 // The parts that TaskLogsRequest and TrialLogsRequest share.
 template <class Request>

@@ -40,6 +40,7 @@ struct MasterFacts {
   std::string database;  // "embedded" or "external"
   absl::Time started_at;
   model::Value config;  // what it was started with; without secrets
+  int log_days = -1;    // how long lines are kept of which nobody says anything; -1: for ever
 };
 
 struct Edge {

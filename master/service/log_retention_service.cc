@@ -1,9 +1,9 @@
 #include <memory>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/log_retention.pb.h"
 #include "master/service/call.h"
+#include "master/service/log_days.h"
 #include "master/service/service.h"
 #include "master/service/services.h"
 
@@ -14,29 +14,23 @@ namespace api = det::api::v1;
 
 #define DET_METHOD(name) "det.api.v1.LogRetentionService." name
 
-absl::Status CheckDays(int days) {
-  constexpr int kLongest = 32'767;
-  if (days >= -1 && days <= kLongest) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("num_days: expected -1 (for ever) to ", kLongest, ", found ", days));
-}
-
 class LogRetentionService final : public Service {
  public:
   explicit LogRetentionService(const Edge& edge)
       : Service("det.api.v1.LogRetentionService"), edge_(edge) {
     Serve("PutExperimentRetainLogs", &LogRetentionService::PutExperimentRetainLogs);
     Serve("PutTrialRetainLogs", &LogRetentionService::PutTrialRetainLogs);
+    Serve("GetTrialRemainingLogRetentionDays",
+          &LogRetentionService::GetTrialRemainingLogRetentionDays);
   }
 
   grpc::ServerUnaryReactor* PutExperimentRetainLogs(
       grpc::CallbackServerContext* context, const api::PutExperimentRetainLogsRequest* request,
       api::PutExperimentRetainLogsResponse*) {
     return UnaryNow(edge_, context, request, DET_METHOD("PutExperimentRetainLogs"),
-                    [this, request](const auth::Principal&) -> absl::Status {
-                      DET_RETURN_IF_ERROR(CheckDays(request->num_days()));
-                      return edge_.store->disposal().KeepLogsOfExperiment(
-                          model::ExperimentId(request->experiment_id()), request->num_days());
+                    [this, request](const auth::Principal&) {
+                      return KeepLogs(*edge_.store, model::ExperimentId(request->experiment_id()),
+                                      request->num_days());
                     });
   }
 
@@ -44,11 +38,27 @@ class LogRetentionService final : public Service {
                                                const api::PutTrialRetainLogsRequest* request,
                                                api::PutTrialRetainLogsResponse*) {
     return UnaryNow(edge_, context, request, DET_METHOD("PutTrialRetainLogs"),
-                    [this, request](const auth::Principal&) -> absl::Status {
-                      DET_RETURN_IF_ERROR(CheckDays(request->num_days()));
-                      return edge_.store->disposal().KeepLogsOfTrial(
-                          model::TrialId(request->trial_id()), request->num_days());
+                    [this, request](const auth::Principal&) {
+                      return KeepLogs(*edge_.store, model::TrialId(request->trial_id()),
+                                      request->num_days());
                     });
+  }
+
+  grpc::ServerUnaryReactor* GetTrialRemainingLogRetentionDays(
+      grpc::CallbackServerContext* context,
+      const api::GetTrialRemainingLogRetentionDaysRequest* request,
+      api::GetTrialRemainingLogRetentionDaysResponse* response) {
+    return UnaryNow(
+        edge_, context, request, DET_METHOD("GetTrialRemainingLogRetentionDays"),
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          const model::TrialId id(request->id());
+          DET_ASSIGN_OR_RETURN(const store::TrialRecord record, edge_.store->GetBareTrial(id));
+          DET_ASSIGN_OR_RETURN(const auto said, edge_.store->disposal().LogDaysOfTrial(id));
+          const auto left = DaysLeft(said.value_or(edge_.facts.log_days), record.trial.ended_at,
+                                     edge_.clock->Now());
+          if (left) response->set_remaining_days(*left);
+          return absl::OkStatus();
+        });
   }
 
  private:

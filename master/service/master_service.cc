@@ -14,10 +14,12 @@
 #include "master/service/call.h"
 #include "master/service/convert.h"
 #include "master/service/database_probe.h"
+#include "master/service/log_config.h"
 #include "master/service/open_stream.h"
 #include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/service/topic.h"
+#include "master/store/canonical.h"
 
 namespace det::service {
 namespace {
@@ -182,6 +184,7 @@ class MasterService final : public Service {
     Serve("SetClusterMessage", &MasterService::SetClusterMessage);
     Serve("DeleteClusterMessage", &MasterService::DeleteClusterMessage);
     Serve("GetMasterConfig", &MasterService::GetMasterConfig);
+    Serve("PatchMasterConfig", &MasterService::PatchMasterConfig);
     Serve("MasterLogs", &MasterService::MasterLogs);
     Serve("GetAudit", &MasterService::GetAudit);
     base::OnLogLine([lines = lines_] { lines->Notify(0); });
@@ -274,8 +277,16 @@ class MasterService final : public Service {
     return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetMasterConfig",
                     [this, response](const auth::Principal&) {
                       *response->mutable_config() = ToStruct(edge_.facts.config);
+                      ShowLogLevel(response->mutable_config());
                       return absl::OkStatus();
                     });
+  }
+
+  grpc::ServerUnaryReactor* PatchMasterConfig(grpc::CallbackServerContext* context,
+                                              const api::PatchMasterConfigRequest* request,
+                                              api::PatchMasterConfigResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.PatchMasterConfig",
+                    [request](const auth::Principal&) { return PatchLog(*request); });
   }
 
   MessageStream* MasterLogs(grpc::CallbackServerContext* context,
@@ -349,11 +360,15 @@ class MasterService final : public Service {
     if (request.has_until()) query.until = FromProto(request.until());
     query.before_id = request.before_id();
     query.limit = request.limit() <= 0 ? kAuditPage : std::min(request.limit(), kLongestAuditPage);
+    DET_ASSIGN_OR_RETURN(const int total, edge_.store->audit().CountAudit(query));
+    query.offset = store::Resolve({request.offset(), query.limit}, total).begin;
     DET_ASSIGN_OR_RETURN(const auto records, edge_.store->audit().ListAudit(query));
     for (const store::AuditRecord& record : records) *response->add_records() = ShownRecord(record);
     if (records.size() == static_cast<size_t>(query.limit)) {
       response->set_next_before_id(records.back().id);
     }
+    *response->mutable_pagination() =
+        ToPagination(request.offset(), query.limit, response->records_size(), total);
     return absl::OkStatus();
   }
 

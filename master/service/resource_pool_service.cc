@@ -251,12 +251,14 @@ class ResourcePoolService final : public Service {
                                       const api::GetQuotasRequest* request,
                                       api::GetQuotasResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.GetQuotas",
-                 [this, response](const auth::Principal&, Done done) {
+                 [this, request, response](const auth::Principal&, Done done) {
                    edge_.engine->Query(
-                       [response](const cluster::Cluster& cluster) {
+                       [request, response](const cluster::Cluster& cluster) {
                          for (api::Quota& quota : ListQuotas(cluster)) {
                            *response->add_quotas() = std::move(quota);
                          }
+                         *response->mutable_pagination() = KeepWindow(
+                             request->offset(), request->limit(), response->mutable_quotas());
                        },
                        std::move(done));
                  });

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -7,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/run_action.pb.h"
 #include "master/service/admission.h"
+#include "master/service/batch.h"
 #include "master/service/call.h"
 #include "master/service/experiment_deletion.h"
 #include "master/service/experiment_patch.h"
@@ -25,32 +24,10 @@ namespace {
 namespace api = det::api::v1;
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
-using Results = google::protobuf::RepeatedPtrField<api::RunActionResult>;
 using store::Table;
-
-constexpr int kMostRuns = 1000;
 
 // To whom something is done.
 enum class Subject { kRun, kExperiment };
-
-// The runs of one call, one after the other.
-struct Batch {
-  std::string_view method;
-  Subject subject;
-  auth::Principal caller;
-  int32_t project = 0;  // 0: wherever they lie
-  std::vector<int32_t> runs;
-  absl::AnyInvocable<void(const experiment::Trial& run, Done done)> act;
-  NotePart note;
-  Results* results = nullptr;
-  Done done;
-  size_t next = 0;
-};
-
-absl::Status TooMany(int count) {
-  return absl::InvalidArgumentError(absl::StrCat(count, " runs are named; at most ", kMostRuns,
-                                                 " can be changed at once: narrow the filter"));
-}
 
 template <class Request>
 int32_t ProjectOf(const Request& request) {
@@ -73,81 +50,75 @@ class RunActionService final : public Service {
 
   Reactor* ArchiveRuns(Context* context, const api::ArchiveRunsRequest* request,
                        api::ArchiveRunsResponse* response) {
-    return ForEach(context, "det.api.v1.RunActionService.ArchiveRuns", Subject::kExperiment,
-                   request, response, [this](const experiment::Trial& run, Done done) {
-                     Archive(edge_, run.experiment, true, std::move(done));
-                   });
+    return ToEach(context, "det.api.v1.RunActionService.ArchiveRuns", Subject::kExperiment, request,
+                  response, [this](const experiment::Trial& run, Done done) {
+                    Archive(edge_, run.experiment, true, std::move(done));
+                  });
   }
   Reactor* UnarchiveRuns(Context* context, const api::UnarchiveRunsRequest* request,
                          api::UnarchiveRunsResponse* response) {
-    return ForEach(context, "det.api.v1.RunActionService.UnarchiveRuns", Subject::kExperiment,
-                   request, response, [this](const experiment::Trial& run, Done done) {
-                     Archive(edge_, run.experiment, false, std::move(done));
-                   });
+    return ToEach(context, "det.api.v1.RunActionService.UnarchiveRuns", Subject::kExperiment,
+                  request, response, [this](const experiment::Trial& run, Done done) {
+                    Archive(edge_, run.experiment, false, std::move(done));
+                  });
   }
   Reactor* DeleteRuns(Context* context, const api::DeleteRunsRequest* request,
                       api::DeleteRunsResponse* response) {
-    return ForEach(context, "det.api.v1.RunActionService.DeleteRuns", Subject::kExperiment, request,
-                   response, [this](const experiment::Trial& run, Done done) {
-                     api::DeleteExperimentRequest one;
-                     one.set_experiment_id(run.experiment.value());
-                     const auto kept = std::make_shared<api::DeleteExperimentResponse>();
-                     Delete(edge_, one, kept.get(),
-                            [kept, done = std::move(done)](absl::Status status) mutable {
-                              done(std::move(status));
-                            });
-                   });
+    return ToEach(context, "det.api.v1.RunActionService.DeleteRuns", Subject::kExperiment, request,
+                  response, [this](const experiment::Trial& run, Done done) {
+                    api::DeleteExperimentRequest one;
+                    one.set_experiment_id(run.experiment.value());
+                    const auto kept = std::make_shared<api::DeleteExperimentResponse>();
+                    Delete(edge_, one, kept.get(),
+                           [kept, done = std::move(done)](absl::Status status) mutable {
+                             done(std::move(status));
+                           });
+                  });
   }
   Reactor* KillRuns(Context* context, const api::KillRunsRequest* request,
                     api::KillRunsResponse* response) {
-    return ForEach(
+    return ToEach(
         context, "det.api.v1.RunActionService.KillRuns", Subject::kRun, request, response,
         [this](const experiment::Trial& run, Done done) { Kill(edge_, run.id, std::move(done)); });
   }
   Reactor* PauseRuns(Context* context, const api::PauseRunsRequest* request,
                      api::PauseRunsResponse* response) {
-    return ForEach(context, "det.api.v1.RunActionService.PauseRuns", Subject::kExperiment, request,
-                   response, [this](const experiment::Trial& run, Done done) {
-                     Pause(edge_, run.experiment, std::move(done));
-                   });
+    return ToEach(context, "det.api.v1.RunActionService.PauseRuns", Subject::kExperiment, request,
+                  response, [this](const experiment::Trial& run, Done done) {
+                    Pause(edge_, run.experiment, std::move(done));
+                  });
   }
   Reactor* ResumeRuns(Context* context, const api::ResumeRunsRequest* request,
                       api::ResumeRunsResponse* response) {
-    return ForEach(context, "det.api.v1.RunActionService.ResumeRuns", Subject::kExperiment, request,
-                   response, [this](const experiment::Trial& run, Done done) {
-                     Activate(edge_, run.experiment, std::move(done));
-                   });
+    return ToEach(context, "det.api.v1.RunActionService.ResumeRuns", Subject::kExperiment, request,
+                  response, [this](const experiment::Trial& run, Done done) {
+                    Activate(edge_, run.experiment, std::move(done));
+                  });
   }
   Reactor* MoveRuns(Context* context, const api::MoveRunsRequest* request,
                     api::MoveRunsResponse* response) {
-    return ForEach(context, "det.api.v1.RunActionService.MoveRuns", Subject::kExperiment, request,
-                   response, [this, request](const experiment::Trial& run, Done done) {
-                     api::MoveExperimentRequest one;
-                     one.set_experiment_id(run.experiment.value());
-                     one.set_destination_project_id(request->destination_project_id());
-                     Move(edge_, one, std::move(done));
-                   });
+    return ToEach(context, "det.api.v1.RunActionService.MoveRuns", Subject::kExperiment, request,
+                  response, [this, request](const experiment::Trial& run, Done done) {
+                    api::MoveExperimentRequest one;
+                    one.set_experiment_id(run.experiment.value());
+                    one.set_destination_project_id(request->destination_project_id());
+                    Move(edge_, one, std::move(done));
+                  });
   }
 
  private:
   template <class Request, class Response, class Act>
-  Reactor* ForEach(Context* context, std::string_view method, Subject subject,
-                   const Request* request, Response* response, Act act) {
-    return UnaryOfParts(edge_, context, request, method,
-                        [this, method, subject, request, response, act = std::move(act)](
-                            const auth::Principal& caller, NotePart note, Done done) mutable {
-                          auto runs = Choose(*request, caller);
-                          if (!runs.ok()) return done(runs.status());
-                          GoOn(std::make_shared<Batch>(Batch{.method = method,
-                                                             .subject = subject,
-                                                             .caller = caller,
-                                                             .project = ProjectOf(*request),
-                                                             .runs = *std::move(runs),
-                                                             .act = std::move(act),
-                                                             .note = std::move(note),
-                                                             .results = response->mutable_results(),
-                                                             .done = std::move(done)}));
-                        });
+  Reactor* ToEach(Context* context, std::string_view method, Subject subject,
+                  const Request* request, Response* response, Act act) {
+    return ForEach(
+        edge_, context, method, "run", request, response,
+        [this, request](const auth::Principal& caller) { return Choose(*request, caller); },
+        [this, method, subject, project = ProjectOf(*request), act = std::move(act)](
+            const auth::Principal& caller, int32_t id, Done done) mutable {
+          const auto run = Check(method, subject, caller, project, model::TrialId(id));
+          if (!run.ok()) return done(run.status());
+          act(*run, std::move(done));
+        });
   }
 
   // Those that the request names, or that its filter finds.
@@ -160,12 +131,7 @@ class RunActionService final : public Service {
       }
     }
     if (!request.filter().empty()) return Find(request.filter(), ProjectOf(request), caller);
-    if (request.run_ids_size() > kMostRuns) return TooMany(request.run_ids_size());
-    std::vector<int32_t> runs;
-    for (const int32_t id : request.run_ids()) {
-      if (std::count(runs.begin(), runs.end(), id) == 0) runs.push_back(id);
-    }
-    return runs;
+    return EachOnce(request.run_ids(), "run");
   }
 
   absl::StatusOr<std::vector<int32_t>> Find(const std::string& filter, int32_t project,
@@ -175,43 +141,30 @@ class RunActionService final : public Service {
     }
     store::RunQuery query{.project = project, .visible = caller.Visible()};
     DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(Table::kRuns, filter, ""));
-    query.window.limit = kMostRuns;
+    query.window.limit = kMostInBatch;
     DET_ASSIGN_OR_RETURN(const store::RunPage page, edge_.store->runs().SearchRuns(query));
-    if (page.total > kMostRuns) return TooMany(page.total);
+    if (page.total > kMostInBatch) return TooMany(page.total, "run");
     std::vector<int32_t> runs;
     for (const store::RunRecord& run : page.runs) runs.push_back(run.trial.id.value());
     return runs;
   }
 
-  void GoOn(std::shared_ptr<Batch> batch) {
-    if (batch->next == batch->runs.size()) return batch->done(absl::OkStatus());
-    const int32_t id = batch->runs[batch->next++];
-    auto end = [this, batch, id](const absl::Status& status) {
-      api::RunActionResult& result = *batch->results->Add();
-      result.set_id(id);
-      if (!status.ok()) result.set_error(std::string(status.message()));
-      batch->note(absl::StrCat("run ", id), status);
-      edge_.pool->Post([this, batch] { GoOn(batch); });
-    };
-    const absl::StatusOr<experiment::Trial> run = Check(*batch, model::TrialId(id));
-    if (!run.ok()) return end(run.status());
-    batch->act(*run, std::move(end));
-  }
-
-  // The run, if the caller may do it to this one by itself.
-  absl::StatusOr<experiment::Trial> Check(const Batch& batch, model::TrialId id) {
+  // The run, if the caller may do it to this one by itself. `project` 0: wherever it lies.
+  absl::StatusOr<experiment::Trial> Check(std::string_view method, Subject subject,
+                                          const auth::Principal& caller, int32_t project,
+                                          model::TrialId id) {
     const std::string text = absl::StrCat(id.value());
-    DET_RETURN_IF_ERROR(edge_.admission->Judge(batch.method, batch.caller, model::Role::kEditor,
-                                               auth::Where::kTrial, text));
+    DET_RETURN_IF_ERROR(
+        edge_.admission->Judge(method, caller, model::Role::kEditor, auth::Where::kTrial, text));
     DET_ASSIGN_OR_RETURN(store::TrialRecord run, edge_.store->GetBareTrial(id));
     const model::ExperimentId parent = run.trial.experiment;
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(parent));
-    if (batch.project != 0 && record.experiment.project != batch.project) {
-      return absl::NotFoundError(absl::StrCat("project ", batch.project, " has no run ", text));
+    if (project != 0 && record.experiment.project != project) {
+      return absl::NotFoundError(absl::StrCat("project ", project, " has no run ", text));
     }
     const bool alone =
         record.experiment.config->searcher.name == "single" && record.num_trials == 1;
-    if (batch.subject == Subject::kExperiment && !alone) {
+    if (subject == Subject::kExperiment && !alone) {
       return absl::FailedPreconditionError(
           absl::StrCat("run ", text, " is one of the search of experiment ", parent.value(),
                        ", which this would be done to as a whole; ask it of the experiment"));

@@ -20,6 +20,7 @@
 #include "master/service/services.h"
 #include "master/service/spaces.h"
 #include "master/service/stream.h"
+#include "master/service/validation_history.h"
 
 namespace det::service {
 namespace {
@@ -148,6 +149,7 @@ class SearchService final : public Service {
     Serve("SimulateSearch", &SearchService::SimulateSearch);
     Serve("GetSearch", &SearchService::GetSearch);
     Serve("GetBestSearcherValidationMetric", &SearchService::GetBestSearcherValidationMetric);
+    Serve("GetExperimentValidationHistory", &SearchService::GetExperimentValidationHistory);
     Serve("WatchSearcherEvents", &SearchService::WatchSearcherEvents);
     Serve("PostSearcherOperations", &SearchService::PostSearcherOperations);
   }
@@ -188,6 +190,26 @@ class SearchService final : public Service {
                     "det.api.v1.SearchService.GetBestSearcherValidationMetric",
                     [this, request, response](const auth::Principal&) {
                       return GetBest(model::ExperimentId(request->experiment_id()), response);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetExperimentValidationHistory(
+      grpc::CallbackServerContext* context,
+      const api::GetExperimentValidationHistoryRequest* request,
+      api::GetExperimentValidationHistoryResponse* response) {
+    return UnaryNow(edge_, context, request,
+                    "det.api.v1.SearchService.GetExperimentValidationHistory",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(
+                          const auto history,
+                          ReadHistory(*edge_.store, model::ExperimentId(request->experiment_id())));
+                      for (const Validation& each : history) {
+                        api::ValidationHistoryEntry& entry = *response->add_validation_history();
+                        entry.set_trial_id(each.trial.value());
+                        *entry.mutable_end_time() = ToProto(each.time);
+                        entry.set_searcher_metric(each.metric);
+                      }
+                      return absl::OkStatus();
                     });
   }
 

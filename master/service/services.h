@@ -46,6 +46,7 @@ std::unique_ptr<Service> MakeConfigPolicyService(const Edge& edge);
 std::unique_ptr<Service> MakeOverviewService(const Edge& edge);
 std::unique_ptr<Service> MakeRunService(const Edge& edge);
 std::unique_ptr<Service> MakeRunActionService(const Edge& edge);
+std::unique_ptr<Service> MakeExperimentActionService(const Edge& edge);
 std::unique_ptr<Service> MakeModelDefService(const Edge& edge);
 std::unique_ptr<Service> MakeTrialSourceService(const Edge& edge);
 std::unique_ptr<Service> MakeLogFieldsService(const Edge& edge);

@@ -14,6 +14,7 @@
 #include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/service/standing.h"
+#include "master/service/task_reports.h"
 #include "master/service/trial_reports.h"
 #include "master/webhooks/trigger_watch.h"
 
@@ -69,52 +70,6 @@ absl::StatusOr<api::RendezvousInfo> ToInfo(const News& news, const std::string& 
   return info;
 }
 
-// As a program of the Trial API would report it.
-trial::ReportMetricsRequest ToReport(const api::ReportTrialMetricsRequest& request, int run) {
-  const api::TrialMetrics& given = request.metrics();
-  trial::ReportMetricsRequest out;
-  out.set_trial_id(given.trial_id());
-  out.set_trial_run_id(run);
-  trial::MetricReport* report = out.add_reports();
-  report->set_group(request.group());
-  report->set_steps_completed(given.steps_completed());
-  if (given.has_report_time()) *report->mutable_report_time() = given.report_time();
-  *report->mutable_metrics() = given.metrics().avg_metrics();
-  *report->mutable_batch_metrics() = given.metrics().batch_metrics();
-  return out;
-}
-
-trial::ReportCheckpointRequest ToReport(const api::Checkpoint& given, model::TrialId id) {
-  trial::ReportCheckpointRequest out;
-  out.set_trial_id(id.value());
-  out.set_uuid(given.uuid());
-  const auto& fields = given.metadata().fields();
-  const auto steps = fields.find("steps_completed");
-  if (steps != fields.end()) {
-    out.set_steps_completed(static_cast<int32_t>(steps->second.number_value()));
-  }
-  *out.mutable_resources() = given.resources();
-  *out.mutable_metadata() = given.metadata();
-  if (given.has_report_time()) *out.mutable_report_time() = given.report_time();
-  return out;
-}
-
-model::LogLine ToLine(const api::TaskLog& given, const model::RunName& run,
-                      const model::AllocationId& allocation, absl::Time now) {
-  model::LogLine line;
-  line.task = run.task;
-  line.allocation = allocation;
-  line.agent = given.agent_id();
-  line.time = given.has_timestamp() ? FromProto(given.timestamp()) : now;
-  if (given.has_rank_id()) line.rank = given.rank_id();
-  line.level = static_cast<model::LogLevel>(given.level());
-  line.stdtype = given.stdtype();
-  line.source = given.source();
-  line.text = given.log();
-  while (!line.text.empty() && line.text.back() == '\n') line.text.pop_back();
-  return line;
-}
-
 class TaskRuntimeService final : public Service {
  public:
   TaskRuntimeService(const Edge& edge, AllocationWatch& watch)
@@ -129,6 +84,8 @@ class TaskRuntimeService final : public Service {
     Serve("PostTrialRunnerMetadata", &TaskRuntimeService::PostTrialRunnerMetadata);
     Serve("ReportTrialProgress", &TaskRuntimeService::ReportTrialProgress);
     Serve("ReportTrialMetrics", &TaskRuntimeService::ReportTrialMetrics);
+    Serve("ReportTrialTrainingMetrics", &TaskRuntimeService::ReportTrialTrainingMetrics);
+    Serve("ReportTrialValidationMetrics", &TaskRuntimeService::ReportTrialValidationMetrics);
     Serve("ReportCheckpoint", &TaskRuntimeService::ReportCheckpoint);
     Serve("PatchCheckpoints", &TaskRuntimeService::PatchCheckpoints);
     Serve("ReportTrialSearcherEarlyExit", &TaskRuntimeService::ReportTrialSearcherEarlyExit);
@@ -253,14 +210,20 @@ class TaskRuntimeService final : public Service {
 
   Reactor* ReportTrialMetrics(Context* context, const api::ReportTrialMetricsRequest* request,
                               api::ReportTrialMetricsResponse*) {
-    return OfTrial(context, DET_METHOD("ReportTrialMetrics"), request,
-                   request->metrics().trial_id(), [this, request](const Caller& caller, Done done) {
-                     auto reports =
-                         ToReports(ToReport(*request, caller.standing.run_id), edge_.clock->Now());
-                     if (!reports.ok()) return done(reports.status());
-                     AddMetrics(edge_, caller.standing.experiment, caller.allocation,
-                                *std::move(reports), nullptr, std::move(done));
-                   });
+    return Report(context, DET_METHOD("ReportTrialMetrics"), request, request->metrics(),
+                  request->group());
+  }
+  Reactor* ReportTrialTrainingMetrics(Context* context,
+                                      const api::ReportTrialTrainingMetricsRequest* request,
+                                      api::ReportTrialMetricsResponse*) {
+    return Report(context, DET_METHOD("ReportTrialTrainingMetrics"), request,
+                  request->training_metrics(), "training");
+  }
+  Reactor* ReportTrialValidationMetrics(Context* context,
+                                        const api::ReportTrialValidationMetricsRequest* request,
+                                        api::ReportTrialMetricsResponse*) {
+    return Report(context, DET_METHOD("ReportTrialValidationMetrics"), request,
+                  request->validation_metrics(), "validation");
   }
 
   Reactor* ReportCheckpoint(Context* context, const api::ReportCheckpointRequest* request,
@@ -320,6 +283,19 @@ class TaskRuntimeService final : public Service {
   }
 
  private:
+  // `metrics` is a part of the request.
+  Reactor* Report(Context* context, const char* method, const google::protobuf::Message* request,
+                  const api::TrialMetrics& metrics, const std::string& group) {
+    return OfTrial(context, method, request, metrics.trial_id(),
+                   [this, &metrics, group](const Caller& caller, Done done) {
+                     auto reports = ToReports(ToReport(metrics, group, caller.standing.run_id),
+                                              edge_.clock->Now());
+                     if (!reports.ok()) return done(reports.status());
+                     AddMetrics(edge_, caller.standing.experiment, caller.allocation,
+                                *std::move(reports), nullptr, std::move(done));
+                   });
+  }
+
   using Work = absl::AnyInvocable<void(const Caller&, Done)>;
 
   void WithCaller(const auth::Principal& principal, Work work, Done done) {

@@ -23,14 +23,14 @@ constexpr size_t kNameLimit = 128;
 constexpr size_t kTextLimit = 1 << 20;
 
 // It stands in paths and in error messages.
-absl::Status CheckName(const std::string& name) {
+absl::Status CheckName(const char* field, const std::string& name) {
   const auto fits = [](char c) {
     return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
   };
   if (!name.empty() && name.size() <= kNameLimit && std::all_of(name.begin(), name.end(), fits)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("template.name: expected 1 to ", kNameLimit,
+  return absl::InvalidArgumentError(absl::StrCat(field, ": expected 1 to ", kNameLimit,
                                                  " letters, digits, '-', '_' or '.', found \"",
                                                  name, "\""));
 }
@@ -47,7 +47,7 @@ absl::StatusOr<api::Template> ToProto(const store::TemplateRecord& record) {
 
 // With the text of its configuration, which has been checked.
 absl::StatusOr<store::TemplateRecord> FromProto(const api::Template& given) {
-  DET_RETURN_IF_ERROR(CheckName(given.name()));
+  DET_RETURN_IF_ERROR(CheckName("template.name", given.name()));
   store::TemplateRecord record{.name = given.name(), .yaml = given.yaml()};
   if (record.yaml.empty()) {
     record.yaml = FromStruct(given.config(), Numbers::kIntegersIfWhole).ToJson();
@@ -69,6 +69,7 @@ class TemplateService final : public Service {
     Serve("PostTemplate", &TemplateService::PostTemplate);
     Serve("PutTemplate", &TemplateService::PutTemplate);
     Serve("PatchTemplateConfig", &TemplateService::PatchTemplateConfig);
+    Serve("PatchTemplateName", &TemplateService::PatchTemplateName);
     Serve("DeleteTemplate", &TemplateService::DeleteTemplate);
   }
 
@@ -122,6 +123,18 @@ class TemplateService final : public Service {
     return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PatchTemplateConfig",
                     [this, request, response](const auth::Principal&) {
                       return Patch(*request, response->mutable_template_());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PatchTemplateName(grpc::CallbackServerContext* context,
+                                              const api::PatchTemplateNameRequest* request,
+                                              api::PatchTemplateNameResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PatchTemplateName",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_RETURN_IF_ERROR(CheckName("new_name", request->new_name()));
+                      DET_RETURN_IF_ERROR(edge_.store->templates().RenameTemplate(
+                          request->old_name(), request->new_name()));
+                      return Read(request->new_name(), response->mutable_template_());
                     });
   }
 

@@ -61,7 +61,7 @@ store::TrialQuery ToQuery(const api::GetExperimentTrialsRequest& request) {
 
 // How far a GetMetrics has come.
 struct MetricPlace {
-  int trial = 0;  // of those that are asked for
+  size_t trial = 0;  // of those that are asked for
   std::optional<store::MetricQuery::Place> after;
 };
 
@@ -74,6 +74,8 @@ class TrialService final : public Service {
     Serve("KillTrial", &TrialService::KillTrial);
     Serve("TrialLogs", &TrialService::TrialLogs);
     Serve("GetMetrics", &TrialService::GetMetrics);
+    Serve("GetTrainingMetrics", &TrialService::GetTrainingMetrics);
+    Serve("GetValidationMetrics", &TrialService::GetValidationMetrics);
   }
 
   grpc::ServerUnaryReactor* GetTrial(grpc::CallbackServerContext* context,
@@ -144,20 +146,38 @@ class TrialService final : public Service {
 
   MessageStream* GetMetrics(grpc::CallbackServerContext* context,
                             const api::GetMetricsRequest* request) {
+    return StreamMetrics(context, "det.api.v1.TrialService.GetMetrics", request, request->group());
+  }
+  MessageStream* GetTrainingMetrics(grpc::CallbackServerContext* context,
+                                    const api::GetTrainingMetricsRequest* request) {
+    return StreamMetrics(context, "det.api.v1.TrialService.GetTrainingMetrics", request,
+                         "training");
+  }
+  MessageStream* GetValidationMetrics(grpc::CallbackServerContext* context,
+                                      const api::GetValidationMetricsRequest* request) {
+    return StreamMetrics(context, "det.api.v1.TrialService.GetValidationMetrics", request,
+                         "validation");
+  }
+
+ private:
+  template <class Request>
+  MessageStream* StreamMetrics(grpc::CallbackServerContext* context, std::string_view method,
+                               const Request* request, std::string group) {
+    store::MetricQuery query{.group = std::move(group), .limit = kMetricPortion};
+    for (const int32_t id : request->trial_ids()) query.trials.emplace_back(id);
     return OpenStream<api::GetMetricsResponse>(
-        edge_, context, request, "det.api.v1.TrialService.GetMetrics",
-        [this, request = *request](const auth::Principal&,
-                                   std::shared_ptr<Stream<api::GetMetricsResponse>> stream) {
+        edge_, context, request, method,
+        [this, query = std::move(query)](const auth::Principal&,
+                                         std::shared_ptr<Stream<api::GetMetricsResponse>> stream) {
           auto place = std::make_shared<MetricPlace>();
           stream->Start(
-              [this, request, place](Stream<api::GetMetricsResponse>& out) {
-                SendMetrics(request, *place, out);
+              [this, query, place](Stream<api::GetMetricsResponse>& out) {
+                SendMetrics(query, *place, out);
               },
               nullptr);
         });
   }
 
- private:
   absl::Status Read(int id, const LiveTrials& live, api::GetTrialResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::TrialRecord record,
                          edge_.store->GetTrial(model::TrialId(id)));
@@ -180,18 +200,17 @@ class TrialService final : public Service {
   }
 
   // One portion, which is one message, so that memory holds no more of it.
-  void SendMetrics(const api::GetMetricsRequest& request, MetricPlace& place,
+  void SendMetrics(const store::MetricQuery& asked, MetricPlace& place,
                    Stream<api::GetMetricsResponse>& out) {
-    if (place.trial == request.trial_ids_size()) return out.Close(absl::OkStatus());
-    const auto reports =
-        edge_.store->ReadMetrics({.trials = {model::TrialId(request.trial_ids(place.trial))},
-                                  .group = request.group(),
-                                  .after = place.after,
-                                  .limit = kMetricPortion});
+    if (place.trial == asked.trials.size()) return out.Close(absl::OkStatus());
+    const auto reports = edge_.store->ReadMetrics({.trials = {asked.trials[place.trial]},
+                                                   .group = asked.group,
+                                                   .after = place.after,
+                                                   .limit = asked.limit});
     if (!reports.ok()) return out.Close(reports.status());
     api::GetMetricsResponse response;
     for (const model::MetricReport& report : *reports) *response.add_metrics() = ToProto(report);
-    if (reports->size() < static_cast<size_t>(kMetricPortion)) {
+    if (reports->size() < static_cast<size_t>(asked.limit)) {
       ++place.trial;
       place.after.reset();
     } else {

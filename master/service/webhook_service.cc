@@ -169,12 +169,14 @@ class WebhookService final : public Service {
                                         const api::GetWebhooksRequest* request,
                                         api::GetWebhooksResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.WebhookService.GetWebhooks",
-                    [this, response](const auth::Principal& principal) -> absl::Status {
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto all, hooks().ListWebhooks());
                       for (const store::WebhookRecord& each : all) {
                         if (principal.RoleIn(each.workspace) < model::Role::kEditor) continue;
                         *response->add_webhooks() = ToProto(each);
                       }
+                      *response->mutable_pagination() = KeepWindow(
+                          request->offset(), request->limit(), response->mutable_webhooks());
                       return absl::OkStatus();
                     });
   }

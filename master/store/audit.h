@@ -37,6 +37,7 @@ struct AuditQuery {
   std::optional<absl::Time> until;  // before
   int64_t before_id = 0;            // what is older than this record; 0: from the newest on
   int limit = 100;                  // at most; 0: all
+  int offset = 0;                   // so many of the newest are left out
 };
 
 class Audit {
@@ -47,6 +48,8 @@ class Audit {
   virtual absl::Status AddAudit(const std::vector<AuditRecord>& records) = 0;
   // Newest first.
   virtual absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) = 0;
+  // How many there are without `limit` and `offset`.
+  virtual absl::StatusOr<int> CountAudit(const AuditQuery& query) = 0;
 };
 
 }  // namespace det::store

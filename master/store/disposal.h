@@ -7,6 +7,7 @@
 #ifndef MASTER_STORE_DISPOSAL_H_
 #define MASTER_STORE_DISPOSAL_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,8 @@ class Disposal {
   // about a trial wins, and wins over the experiment's configuration. NOT_FOUND.
   virtual absl::Status KeepLogsOfExperiment(model::ExperimentId id, int days) = 0;
   virtual absl::Status KeepLogsOfTrial(model::TrialId id, int days) = 0;
+  // What was said of the trial's lines, as above; nullopt: nothing. NOT_FOUND.
+  virtual absl::StatusOr<std::optional<int>> LogDaysOfTrial(model::TrialId id) = 0;
   // Removes at most `limit` lines whose time is over; `days` holds where nobody says anything.
   // True: that was all.
   virtual absl::StatusOr<bool> RemoveOldLogs(absl::Time now, int days, int limit) = 0;

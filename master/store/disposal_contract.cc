@@ -89,16 +89,20 @@ TEST_P(StoreContractTest, LogsGoSoManyDaysAfterTheirTrialsEnd) {
     return store_->ListLogs({.task = ended.task})->size() +
            store_->ListLogs({.task = MakeTrial(2, 2).task})->size();
   };
+  const auto said = [&] { return *disposal.LogDaysOfTrial(model::TrialId(1)); };
   // Nobody says anything.
+  EXPECT_EQ(said(), std::nullopt);
   EXPECT_EQ(*disposal.RemoveOldLogs(day(1'000), -1, 10), true);
   EXPECT_EQ(*disposal.RemoveOldLogs(day(3), 4, 10), true);
   // The experiment, then a trial of it, wins over what holds for all.
   ASSERT_TRUE(disposal.KeepLogsOfExperiment(ExperimentId(1), -1).ok());
   EXPECT_EQ(*disposal.RemoveOldLogs(day(100), 4, 10), true);
   ASSERT_TRUE(disposal.KeepLogsOfTrial(model::TrialId(1), 7).ok());
+  EXPECT_EQ(said(), 7);
   EXPECT_EQ(*disposal.RemoveOldLogs(day(6), 4, 10), true);
   // The newest word.
   ASSERT_TRUE(disposal.KeepLogsOfExperiment(ExperimentId(1), 8).ok());
+  EXPECT_EQ(said(), 8);
   EXPECT_EQ(*disposal.RemoveOldLogs(day(7), 4, 10), true);
   EXPECT_EQ(left(), 3u);
   // A line at a time, and none of the trial that runs.
@@ -108,6 +112,7 @@ TEST_P(StoreContractTest, LogsGoSoManyDaysAfterTheirTrialsEnd) {
   EXPECT_EQ(left(), 1u);
   EXPECT_TRUE(absl::IsNotFound(disposal.KeepLogsOfExperiment(ExperimentId(9), 1)));
   EXPECT_TRUE(absl::IsNotFound(disposal.KeepLogsOfTrial(model::TrialId(9), 1)));
+  EXPECT_TRUE(absl::IsNotFound(disposal.LogDaysOfTrial(model::TrialId(9)).status()));
 }
 
 TEST_P(StoreContractTest, LogsAreKeptAsTheConfigurationSays) {
@@ -119,6 +124,7 @@ TEST_P(StoreContractTest, LogsAreKeptAsTheConfigurationSays) {
   experiment::Trial trial = MakeTrial(1, 1);
   trial.ended_at = TimeAt(0);
   Commit({put, cluster::PutTrial{trial}, cluster::AddLogLine{MakeLine("1.1", 0, "a line")}});
+  EXPECT_EQ(*disposal.LogDaysOfTrial(trial.id), 2);
   const auto left = [&] { return store_->ListLogs({.task = trial.task})->size(); };
   EXPECT_TRUE(*disposal.RemoveOldLogs(TimeAt(1) + absl::Hours(24), 0, 10));
   EXPECT_EQ(left(), 1u);

@@ -176,6 +176,18 @@ absl::Status FakeDisposal::KeepLogsOfTrial(model::TrialId id, int days) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::optional<int>> FakeDisposal::LogDaysOfTrial(model::TrialId id) {
+  std::lock_guard lock(db_.mutex);
+  const auto trial = db_.trials.find(id);
+  if (trial == db_.trials.end()) return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
+  if (const auto it = db_.trial_log_days.find(id); it != db_.trial_log_days.end()) {
+    return it->second;
+  }
+  const model::ExperimentId experiment = trial->second.experiment;
+  if (const auto it = db_.log_days.find(experiment); it != db_.log_days.end()) return it->second;
+  return db_.experiments.at(experiment).config->log_retention_days;
+}
+
 absl::StatusOr<bool> FakeDisposal::RemoveOldLogs(absl::Time now, int days, int limit) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);

@@ -53,11 +53,19 @@ absl::StatusOr<std::vector<AuditRecord>> FakeAudit::ListAudit(const AuditQuery& 
   std::lock_guard lock(database_.mutex);
   const std::vector<AuditRecord>& rows = database_.governance.audit;
   std::vector<AuditRecord> found;
+  int before = query.offset;
   for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
     if (query.limit > 0 && found.size() == static_cast<size_t>(query.limit)) break;
-    if (Matches(*row, query)) found.push_back(*row);
+    if (Matches(*row, query) && before-- <= 0) found.push_back(*row);
   }
   return found;
+}
+
+absl::StatusOr<int> FakeAudit::CountAudit(const AuditQuery& query) {
+  std::lock_guard lock(database_.mutex);
+  const std::vector<AuditRecord>& rows = database_.governance.audit;
+  return static_cast<int>(std::count_if(
+      rows.begin(), rows.end(), [&](const AuditRecord& row) { return Matches(row, query); }));
 }
 
 absl::StatusOr<std::optional<AnswerRecord>> FakeAnswers::GetAnswer(model::UserId user,

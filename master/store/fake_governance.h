@@ -35,6 +35,7 @@ class FakeAudit final : public Audit {
 
   absl::Status AddAudit(const std::vector<AuditRecord>& records) override;
   absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) override;
+  absl::StatusOr<int> CountAudit(const AuditQuery& query) override;
 
  private:
   FakeDatabase& database_;

@@ -381,6 +381,16 @@ absl::StatusOr<model::Value> FakeRuns::GetMetadata(model::TrialId id) {
   return it == db_.run_metadata.end() ? model::Value() : it->second;
 }
 
+absl::Status FakeRuns::PutCheckpointMetadata(const model::CheckpointId& id,
+                                             const model::Value& metadata) {
+  DET_RETURN_IF_ERROR(held_());
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.checkpoints.find(id);
+  if (it == db_.checkpoints.end()) return NoSuchCheckpoint(id);
+  it->second.metadata = Canonical(metadata);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<std::string>> FakeRuns::ListMetadataValues(int32_t project,
                                                                       const std::string& key) {
   std::lock_guard lock(db_.mutex);

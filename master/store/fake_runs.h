@@ -28,6 +28,8 @@ class FakeRuns final : public Runs {
   absl::StatusOr<std::vector<model::MetricReport>> ReadCurve(const CurveQuery& query) override;
   absl::Status PutMetadata(model::TrialId id, const model::Value& metadata) override;
   absl::StatusOr<model::Value> GetMetadata(model::TrialId id) override;
+  absl::Status PutCheckpointMetadata(const model::CheckpointId& id,
+                                     const model::Value& metadata) override;
   absl::StatusOr<std::vector<std::string>> ListMetadataValues(int32_t project,
                                                               const std::string& key) override;
 

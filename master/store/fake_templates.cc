@@ -33,6 +33,18 @@ absl::Status FakeTemplates::PutTemplate(const TemplateRecord& record) {
   return absl::OkStatus();
 }
 
+absl::Status FakeTemplates::RenameTemplate(const std::string& name, const std::string& to) {
+  DET_RETURN_IF_ERROR(held_());
+  std::lock_guard lock(mutex_);
+  const auto it = records_.find(name);
+  if (it == records_.end()) return NoSuchTemplate(name);
+  if (name == to) return absl::OkStatus();
+  if (records_.contains(to)) return TemplateExists(to);
+  records_[to] = {to, it->second.yaml};
+  records_.erase(name);
+  return absl::OkStatus();
+}
+
 absl::Status FakeTemplates::DeleteTemplate(const std::string& name) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(mutex_);

@@ -54,6 +54,11 @@ TEST_P(StoreContractTest, AuditIsAddedInOrderAndFound) {
   EXPECT_THAT(Ids(audit.ListAudit({.until = TimeAt(2)})), ElementsAre(1));
   EXPECT_THAT(Ids(audit.ListAudit({.limit = 2})), ElementsAre(3, 2));
   EXPECT_THAT(Ids(audit.ListAudit({.before_id = 2, .limit = 2})), ElementsAre(1));
+  EXPECT_THAT(Ids(audit.ListAudit({.limit = 1, .offset = 1})), ElementsAre(2));
+  EXPECT_THAT(Ids(audit.ListAudit({.until = TimeAt(2), .offset = 1})), IsEmpty());
+  EXPECT_EQ(*audit.CountAudit({.limit = 1, .offset = 1}), 3);
+  EXPECT_EQ(*audit.CountAudit({.user = model::UserId(2)}), 1);
+  EXPECT_EQ(*audit.CountAudit({.before_id = 3}), 2);
 }
 
 TEST_P(StoreContractTest, AuditIsNotWrittenByAnOlderMaster) {

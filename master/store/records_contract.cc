@@ -21,6 +21,20 @@ std::vector<std::string> Texts(const std::vector<LogRecord>& records) {
   return texts;
 }
 
+// ---- checkpoints ----
+
+TEST_P(StoreContractTest, MetadataOfACheckpointIsReplaced) {
+  Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutTrial{MakeTrial(1, 1)},
+          cluster::AddCheckpoint{MakeCheckpoint("a", 1, 10)}});
+  const model::Value said = model::Value::Object{{"steps_completed", 10}, {"note", "good"}};
+  EXPECT_TRUE(store_->runs().PutCheckpointMetadata(model::CheckpointId("a"), said).ok());
+  const CheckpointEntry entry = *store_->GetCheckpoint(model::CheckpointId("a"));
+  EXPECT_EQ(entry.checkpoint.metadata, said);
+  EXPECT_EQ(entry.checkpoint.steps_completed, 10);
+  EXPECT_TRUE(absl::IsNotFound(
+      store_->runs().PutCheckpointMetadata(model::CheckpointId("b"), model::Value::Object{})));
+}
+
 // ---- metrics, logs ----
 
 TEST_P(StoreContractTest, MetricsAreKeptOnceAndTheNewestRunCounts) {

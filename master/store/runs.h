@@ -132,6 +132,9 @@ class Runs {
   virtual absl::Status PutMetadata(model::TrialId id, const model::Value& metadata) = 0;
   // Null: none. NOT_FOUND when there is no such trial.
   virtual absl::StatusOr<model::Value> GetMetadata(model::TrialId id) = 0;
+  // The same of a checkpoint, which has an empty one at first. NOT_FOUND when there is none.
+  virtual absl::Status PutCheckpointMetadata(const model::CheckpointId& id,
+                                             const model::Value& metadata) = 0;
   // The texts under "metadata.<key>", each once, in order; the first 1,000.
   virtual absl::StatusOr<std::vector<std::string>> ListMetadataValues(int32_t project,
                                                                       const std::string& key) = 0;
@@ -140,6 +143,9 @@ class Runs {
 // What all implementations say.
 inline absl::Status NoSuchRun(model::TrialId id) {
   return absl::NotFoundError(absl::StrCat("run ", id.value(), " does not exist"));
+}
+inline absl::Status NoSuchCheckpoint(const model::CheckpointId& id) {
+  return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " does not exist"));
 }
 
 }  // namespace det::store

@@ -31,6 +31,8 @@ class Templates {
   virtual absl::Status AddTemplate(const TemplateRecord& record) = 0;
   // Adds or replaces.
   virtual absl::Status PutTemplate(const TemplateRecord& record) = 0;
+  // NOT_FOUND when nothing is named `name`, ALREADY_EXISTS when something is named `to`.
+  virtual absl::Status RenameTemplate(const std::string& name, const std::string& to) = 0;
   // NOT_FOUND when nothing has this name.
   virtual absl::Status DeleteTemplate(const std::string& name) = 0;
 };

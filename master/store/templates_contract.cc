@@ -27,5 +27,18 @@ TEST_P(StoreContractTest, TemplatesAreKeptByName) {
   EXPECT_THAT(*templates.ListTemplates(), ElementsAre(large));
 }
 
+TEST_P(StoreContractTest, TemplatesAreRenamed) {
+  Templates& templates = store_->templates();
+  ASSERT_TRUE(templates.AddTemplate({"small", "{}"}).ok());
+  ASSERT_TRUE(templates.AddTemplate({"large", "{a: 1}"}).ok());
+  EXPECT_TRUE(templates.RenameTemplate("small", "tiny").ok());
+  EXPECT_TRUE(absl::IsNotFound(templates.RenameTemplate("small", "tiny")));
+  EXPECT_TRUE(absl::IsNotFound(templates.RenameTemplate("small", "other")));
+  EXPECT_TRUE(absl::IsAlreadyExists(templates.RenameTemplate("large", "tiny")));
+  EXPECT_TRUE(templates.RenameTemplate("large", "large").ok());
+  EXPECT_THAT(*backend_->Open()->templates().ListTemplates(),
+              ElementsAre(TemplateRecord{"large", "{a: 1}"}, TemplateRecord{"tiny", "{}"}));
+}
+
 }  // namespace
 }  // namespace det::store

@@ -81,6 +81,9 @@ class MortalDisposal final : public store::Disposal {
   absl::Status KeepLogsOfTrial(model::TrialId id, int days) override {
     return disposal_.KeepLogsOfTrial(id, days);
   }
+  absl::StatusOr<std::optional<int>> LogDaysOfTrial(model::TrialId id) override {
+    return disposal_.LogDaysOfTrial(id);
+  }
   absl::StatusOr<bool> RemoveOldLogs(absl::Time now, int days, int) override {
     return death_.Around([&] { return disposal_.RemoveOldLogs(now, days, 1); });
   }

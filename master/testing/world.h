@@ -39,6 +39,7 @@ class World {
   void Session(const std::string& token, store::SessionRecord::Kind kind,
                std::optional<model::UserId> user = std::nullopt);
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
+  grpc::Server* server() { return server_.get(); }
   store::FakeStore& store() { return store_; }
   agents::AgentHub& hub() { return *hub_; }
   service::AuditTrail& audit() { return audit_; }

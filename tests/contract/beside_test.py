@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """What existing clients may ask beside what was recorded of them: many runs at once, files of a
-context, fields of a log (README.md)."""
+context, fields of a log, many experiments of a project, what is read of one (README.md)."""
 import base64
 import os
 import sys
@@ -79,6 +79,50 @@ class BesideTest(harness.ClusterTestCase):
         self.assertEqual({run: ""}, self.act("kill", runIds=[], filter=chosen))
         alone = self.admin.send("POST", "/api/v1/runs/kill", {"runIds": [], "filter": chosen})
         self.assertEqual(400, alone.status, alone.text)
+
+    def test_experiments_of_a_project(self):
+        experiment = self.home.create(harness.job(entrypoint="sleep 600"))
+        trial = self.home.first_trial(experiment)["id"]
+
+        def act(action, verb="POST", project=1, **body):
+            results = self.ask(verb, f"projects/{project}/experiments/{action}",
+                               {"experimentIds": [experiment], "projectId": project,
+                                "filters": None, **body}, RESULTS)["results"]
+            return {each["id"]: each["error"] for each in results}
+
+        self.assertEqual({experiment: ""}, act("pause"))
+        self.assertEqual({experiment: ""}, act("activate"))
+        self.assertEqual({experiment: ""}, act("retain_logs", "PUT", numDays=9))
+        days = self.ask("GET", f"trials/{trial}/remaining_log_retention_days")
+        self.assertEqual(9, days["remainingDays"])
+        filters = {"projectId": 1, "states": ["STATE_COMPLETED"], "labels": None}
+        self.assertNotIn(experiment, act("kill", filters=filters))
+        self.assertEqual({experiment: ""}, act("kill"))
+        self.home.finish(experiment)
+        history = self.ask("GET", f"experiments/{experiment}/validation-history")
+        self.assertEqual([], history["validationHistory"])
+        project = self.ask("POST", "workspaces/1/projects", {"name": "moved"})["project"]["id"]
+        self.assertEqual({experiment: ""}, act("move", destinationProjectId=project))
+        self.assertIn("has no experiment", act("archive")[experiment])
+        for action in ("archive", "unarchive"):
+            self.assertEqual({experiment: ""}, act(action, project=project), action)
+        self.assertEqual({experiment: ""}, act("delete", "DELETE", project=project))
+
+    def test_what_is_changed_now_and_then(self):
+        template = {"name": "old", "config": {"max_restarts": 1}}
+        self.ask("POST", "templates/old", template)
+        renamed = self.ask("PATCH", "template/rename", {"oldName": "old", "newName": "new"},
+                           {"template.name": "str", "template.config": "map"})
+        self.assertEqual("new", renamed["template"]["name"])
+        mask = {"paths": ["log.level", "log.color"]}
+        for level in ("LOG_LEVEL_DEBUG", "LOG_LEVEL_INFO"):
+            log = {"log": {"level": level, "color": False}}
+            self.ask("PATCH", "master/config", {"config": log, "fieldMask": mask})
+            shown = self.ask("GET", "master/config")["config"]["log"]["level"]
+            self.assertEqual(level.rpartition("_")[2].lower(), shown)
+        for path in ("commands/x", "notebooks/x", "shells/x", "tensorboards/x"):
+            self.assertEqual(501, self.admin.send("GET", "/api/v1/" + path).status, path)
+            self.assertEqual(501, self.admin.send("POST", f"/api/v1/{path}/kill").status, path)
 
 
 if __name__ == "__main__":

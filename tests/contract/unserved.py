@@ -10,9 +10,9 @@ UNSERVED = {
     "LaunchNotebook": (501, TRIALS_ONLY),
     "LaunchShell": (501, TRIALS_ONLY),
     "LaunchTensorboard": (501, TRIALS_ONLY),
-    "GetCommand": (404, TRIALS_ONLY),
-    "KillCommand": (404, TRIALS_ONLY),
-    "SetCommandPriority": (404, TRIALS_ONLY),
+    "GetCommand": (501, TRIALS_ONLY),
+    "KillCommand": (501, TRIALS_ONLY),
+    "SetCommandPriority": (501, TRIALS_ONLY),
 }
 
 # By the command, where one of several that share an operation is answered otherwise.

@@ -1,29 +1,16 @@
 // Archives of contexts, as the agent unpacks them.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
-#include <iostream>
 #include <string>
 
 #include "agent/driver/unpack.h"
-#include "base/fd.h"
-#include "base/file.h"
-
-namespace {
+#include "tests/fuzz/folder.h"
 
 namespace fs = std::filesystem;
 
-void Promise(bool kept, const std::string& what) {
-  if (kept) return;
-  std::cerr << what << "\n";
-  std::abort();
-}
+namespace {
 
 // Without compression: what is changed in the archive is changed in the file.
 std::string Gzip(const uint8_t* data, size_t size) {
@@ -40,50 +27,22 @@ std::string Gzip(const uint8_t* data, size_t size) {
   return out;
 }
 
-det::base::Fd FileOf(const std::string& bytes) {
-  det::base::Fd file(::memfd_create("archive", MFD_CLOEXEC));
-  Promise(::write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
-          "no memory");
-  ::lseek(file.get(), 0, SEEK_SET);
-  return file;
-}
-
-void CheckInside(const fs::path& folder) {
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    struct stat info {};
-    ::lstat(entry.path().c_str(), &info);
-    Promise(S_ISREG(info.st_mode) || S_ISDIR(info.st_mode) || S_ISLNK(info.st_mode),
-            "a device: " + entry.path().string());
-    Promise((info.st_mode & (S_ISUID | S_ISGID)) == 0 || S_ISLNK(info.st_mode),
-            "a set-id bit: " + entry.path().string());
-    if (S_ISLNK(info.st_mode)) {
-      const fs::path target = fs::weakly_canonical(entry.path());
-      const std::string inside = fs::canonical(folder).string() + "/";
-      Promise((target.string() + "/").starts_with(inside), "a link out: " + entry.path().string());
-    }
-  }
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  static const auto* const top = [] {
-    ::setenv("TMPDIR", "/dev/shm", 0);  // In memory: thirty times as many.
-    return new det::base::TempDir(*det::base::TempDir::Create("fuzz"));
-  }();
-  const fs::path place = fs::path(top->path()) / "place";
+  const fs::path place = fuzz::Place();
   const fs::path folder = place / "folder";
   fs::create_directories(folder);
   const std::string bytes = data[0] % 2 == 0
                                 ? Gzip(data + 1, size - 1)
                                 : std::string(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const absl::Status status = det::agent::Unpack(FileOf(bytes), folder.string());
-  Promise(status.ok() || !status.message().empty(), "an error without a message");
+  const absl::Status status = det::agent::Unpack(fuzz::FileOf(bytes), folder.string());
+  fuzz::Promise(status.ok() || !status.message().empty(), "an error without a message");
   for (const auto& entry : fs::directory_iterator(place)) {
-    Promise(entry.path() == folder, "outside: " + entry.path().string());
+    fuzz::Promise(entry.path() == folder, "outside: " + entry.path().string());
   }
-  CheckInside(folder);
+  fuzz::CheckInside(folder);
   fs::remove_all(place);
   return 0;
 }

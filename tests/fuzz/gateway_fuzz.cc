@@ -1,4 +1,4 @@
-// Requests as text, into every unary method of a master on a store in memory.
+// Requests as text, into every method of a master on a store in memory.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -22,6 +22,10 @@ using det::master::World;
 
 // What calls leave behind makes later ones slow.
 constexpr int kCallsOfAWorld = 2000;
+// Of a stream; then its reader goes away.
+constexpr int kMessages = 3;
+constexpr std::chrono::milliseconds kSilence{5};
+constexpr std::chrono::seconds kPatience{10};
 
 void Promise(bool kept, const char* what, std::string_view text) {
   if (kept) return;
@@ -51,31 +55,66 @@ const Transcoder& Routes() {
   return *routes;
 }
 
-// The answer, serialised; false when the call was refused.
-bool Ask(const Transcoder::Call& call, std::string* answer) {
-  grpc::GenericStub stub(Current().channel());
-  grpc::ClientContext context;
-  context.AddMetadata("authorization", "Bearer user");
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
-  grpc::CompletionQueue queue;
-  const grpc::Slice slice(call.request);
-  const grpc::ByteBuffer request(&slice, 1);
-  grpc::ByteBuffer response;
-  grpc::Status status;
-  const auto rpc = stub.PrepareUnaryCall(&context, call.path, request, &queue);
-  rpc->StartCall();
-  rpc->Finish(&response, &status, nullptr);
-  void* tag = nullptr;
-  bool ok = false;
-  queue.Next(&tag, &ok);
-  Promise(status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED, "no answer", call.path);
-  if (!status.ok()) return false;
-  grpc::Slice whole;
-  if (response.DumpToSingleSlice(&whole).ok()) {
-    answer->assign(reinterpret_cast<const char*>(whole.begin()), whole.size());
+// One call, its events waited for one after the other.
+class Asking {
+ public:
+  explicit Asking(const Transcoder::Call& call) : path_(call.path), streams_(call.streams) {
+    context_.AddMetadata("authorization", "Bearer user");
+    context_.set_deadline(std::chrono::system_clock::now() + kPatience);
+    call_ = grpc::GenericStub(Current().channel()).PrepareCall(&context_, path_, &queue_);
+    call_->StartCall(nullptr);
+    Wait();
+    const grpc::Slice slice(call.request);
+    call_->WriteLast(grpc::ByteBuffer(&slice, 1), {}, nullptr);
+    Wait();
   }
-  return true;
-}
+
+  // The messages, serialised; of a refused call none.
+  std::vector<std::string> Messages() {
+    std::vector<std::string> messages;
+    while (messages.size() < (streams_ ? kMessages : 1) && Read()) {
+      grpc::Slice whole;
+      if (!message_.DumpToSingleSlice(&whole).ok()) break;
+      messages.emplace_back(reinterpret_cast<const char*>(whole.begin()), whole.size());
+    }
+    End();
+    return messages;
+  }
+
+ private:
+  bool Wait() {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue_.Next(&tag, &ok) && ok;
+  }
+  // False at the end, and when nothing comes for a while: a stream may follow what does not happen.
+  bool Read() {
+    call_->Read(&message_, nullptr);
+    if (!streams_) return Wait();
+    void* tag = nullptr;
+    bool ok = false;
+    const auto patience = std::chrono::system_clock::now() + kSilence;
+    if (queue_.AsyncNext(&tag, &ok, patience) != grpc::CompletionQueue::TIMEOUT) return ok;
+    silent_ = true;
+    return false;
+  }
+  void End() {
+    context_.TryCancel();
+    if (silent_) Wait();
+    call_->Finish(&status_, nullptr);
+    Wait();
+    Promise(status_.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED, "no answer", path_);
+  }
+
+  const std::string path_;
+  const bool streams_;
+  grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
+  grpc::ByteBuffer message_;
+  grpc::Status status_;
+  bool silent_ = false;
+};
 
 }  // namespace
 
@@ -92,10 +131,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Promise(!call.status().message().empty(), "an error without a message", text);
     return 0;
   }
-  if (call->streams) return 0;
-  std::string answer;
-  if (!Ask(*call, &answer)) return 0;
-  const auto written = Transcoder::WriteBody(*call, answer);
-  Promise(written.ok(), "an answer that cannot be written", text);
+  for (const std::string& message : Asking(*call).Messages()) {
+    const auto written = Transcoder::WriteBody(*call, message);
+    Promise(written.ok(), "an answer that cannot be written", text);
+  }
   return 0;
 }

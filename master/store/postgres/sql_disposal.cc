@@ -40,6 +40,10 @@ constexpr char kKeepExperimentLogs[] =
 constexpr char kForgetTrialLogs[] =
     "UPDATE trials SET log_days = NULL WHERE experiment = $1 AND log_days IS NOT NULL";
 constexpr char kKeepTrialLogs[] = "UPDATE trials SET log_days = $2 WHERE id = $1 RETURNING id";
+constexpr char kTrialLogDays[] =
+    "SELECT coalesce(t.log_days, e.log_days, "
+    "(e.config #>> '{retention_policy,log_retention_days}')::int) "
+    "FROM trials t JOIN experiments e ON e.id = t.experiment WHERE t.id = $1";
 // First which trials are due, of those that left lines: there are fewer of them than of lines.
 constexpr char kOldLogs[] = R"sql(
 WITH due AS MATERIALIZED (
@@ -213,6 +217,15 @@ absl::Status SqlDisposal::KeepLogsOfTrial(model::TrialId id, int days) {
     DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kKeepTrialLogs, MakeParams(id, days)));
     if (found.rows() > 0) return absl::OkStatus();
     return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
+  });
+}
+
+absl::StatusOr<std::optional<int>> SqlDisposal::LogDaysOfTrial(model::TrialId id) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<int>> {
+    DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kTrialLogDays, MakeParams(id)));
+    if (found.rows() == 0) return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
+    if (found.IsNull(0, 0)) return std::nullopt;
+    return static_cast<int>(found.Int(0, 0));
   });
 }
 

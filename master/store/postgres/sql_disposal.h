@@ -26,6 +26,7 @@ class SqlDisposal final : public Disposal {
   absl::Status FailDeletion(model::ExperimentId id, const std::string& reason) override;
   absl::Status KeepLogsOfExperiment(model::ExperimentId id, int days) override;
   absl::Status KeepLogsOfTrial(model::TrialId id, int days) override;
+  absl::StatusOr<std::optional<int>> LogDaysOfTrial(model::TrialId id) override;
   absl::StatusOr<bool> RemoveOldLogs(absl::Time now, int days, int limit) override;
   absl::StatusOr<bool> RemoveOldAudit(absl::Time until, int limit) override;
   absl::StatusOr<std::vector<HeldCheckpoint>> ListHeld(model::ExperimentId id) override;

@@ -15,12 +15,15 @@ constexpr char kAddAudit[] = R"sql(
 INSERT INTO audit (at, user_id, caller, peer, method, target, request_id, code)
 SELECT * FROM unnest($1::timestamptz[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[],
                      $7::text[], $8::text[]))sql";
-constexpr char kListAudit[] = R"sql(
-SELECT id, micros(at), user_id, caller, peer, method, target, request_id, code FROM audit
-WHERE ($1::int IS NULL OR user_id = $1::int) AND starts_with(method, $2)
-  AND ($3::timestamptz IS NULL OR at >= $3::timestamptz)
-  AND ($4::timestamptz IS NULL OR at < $4::timestamptz) AND ($5::bigint = 0 OR id < $5::bigint)
-ORDER BY id DESC LIMIT nullif($6::bigint, 0))sql";
+#define DET_AUDIT_FOUND                                                                   \
+  " FROM audit WHERE ($1::int IS NULL OR user_id = $1::int) AND starts_with(method, $2) " \
+  "AND ($3::timestamptz IS NULL OR at >= $3::timestamptz) "                               \
+  "AND ($4::timestamptz IS NULL OR at < $4::timestamptz) AND ($5::bigint = 0 OR id < $5::bigint)"
+constexpr char kListAudit[] =
+    "SELECT id, micros(at), user_id, caller, peer, method, target, request_id, code" DET_AUDIT_FOUND
+    " ORDER BY id DESC LIMIT nullif($6::bigint, 0) OFFSET $7::bigint";
+constexpr char kCountAudit[] = "SELECT count(*)" DET_AUDIT_FOUND;
+#undef DET_AUDIT_FOUND
 
 // In hexadecimal: the other columns are read as text.
 constexpr char kGetAnswer[] =
@@ -113,10 +116,20 @@ absl::StatusOr<std::vector<AuditRecord>> SqlAudit::ListAudit(const AuditQuery& q
     DET_ASSIGN_OR_RETURN(
         const Result result,
         connection.Exec(kListAudit, MakeParams(query.user, query.method, query.since, query.until,
-                                               query.before_id, query.limit)));
+                                               query.before_id, query.limit, query.offset)));
     std::vector<AuditRecord> found;
     for (int row = 0; row < result.rows(); ++row) found.push_back(ToAudit(result, row));
     return found;
+  });
+}
+
+absl::StatusOr<int> SqlAudit::CountAudit(const AuditQuery& query) {
+  return readers_.Run([&](Connection& connection) -> absl::StatusOr<int> {
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec(kCountAudit, MakeParams(query.user, query.method, query.since, query.until,
+                                                query.before_id)));
+    return static_cast<int>(result.Int(0, 0));
   });
 }
 

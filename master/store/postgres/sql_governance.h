@@ -24,6 +24,7 @@ class SqlAudit final : public Audit {
 
   absl::Status AddAudit(const std::vector<AuditRecord>& records) override;
   absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) override;
+  absl::StatusOr<int> CountAudit(const AuditQuery& query) override;
 
  private:
   Pool& writer_;

@@ -303,6 +303,17 @@ absl::StatusOr<model::Value> SqlRuns::GetMetadata(model::TrialId id) {
   });
 }
 
+absl::Status SqlRuns::PutCheckpointMetadata(const model::CheckpointId& id,
+                                            const model::Value& metadata) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(
+        const Result put,
+        connection.Exec("UPDATE checkpoints SET metadata = $2 WHERE id = $1 RETURNING id",
+                        MakeParams(id, metadata)));
+    return put.rows() > 0 ? absl::OkStatus() : NoSuchCheckpoint(id);
+  });
+}
+
 absl::StatusOr<std::vector<std::string>> SqlRuns::ListMetadataValues(int32_t project,
                                                                      const std::string& key) {
   using Values = std::vector<std::string>;

@@ -13,6 +13,9 @@ ON CONFLICT (name) DO UPDATE SET yaml = templates.yaml RETURNING yaml)sql";
 constexpr char kPut[] =
     "INSERT INTO templates (name, yaml) VALUES ($1, $2) "
     "ON CONFLICT (name) DO UPDATE SET yaml = excluded.yaml";
+// Both names, as far as they are taken, held until the end.
+constexpr char kLockNames[] = "SELECT name FROM templates WHERE name IN ($1, $2) FOR UPDATE";
+constexpr char kRename[] = "UPDATE templates SET name = $2 WHERE name = $1";
 
 TemplateRecord ToTemplate(const Result& result, int row) {
   return {.name = std::string(result.Text(row, 0)), .yaml = std::string(result.Text(row, 1))};
@@ -51,6 +54,19 @@ absl::Status SqlTemplates::AddTemplate(const TemplateRecord& record) {
 absl::Status SqlTemplates::PutTemplate(const TemplateRecord& record) {
   return fence_.Run(pool_, [&](Connection& connection) {
     return connection.Exec(kPut, MakeParams(record.name, record.yaml)).status();
+  });
+}
+
+absl::Status SqlTemplates::RenameTemplate(const std::string& name, const std::string& to) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const Result state, connection.Exec(kLockNames, MakeParams(name, to)));
+    bool known = false, taken = false;
+    for (int row = 0; row < state.rows(); ++row) {
+      (state.Text(row, 0) == name ? known : taken) = true;
+    }
+    if (!known) return NoSuchTemplate(name);
+    if (taken) return TemplateExists(to);
+    return connection.Exec(kRename, MakeParams(name, to)).status();
   });
 }
 
