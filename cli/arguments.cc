@@ -1,12 +1,15 @@
 #include "cli/arguments.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 
@@ -157,6 +160,33 @@ absl::StatusOr<int> Arguments::Id(absl::string_view positional) const {
         absl::StrCat(positional, ": expected an id such as 42, found \"", word, "\""));
   }
   return id;
+}
+
+absl::StatusOr<std::vector<int>> Arguments::Ids(absl::string_view positional) const {
+  constexpr size_t kMost = 10'000;
+  std::vector<int> ids;
+  std::set<int> known;
+  for (const std::string& word : Words(positional)) {
+    for (const absl::string_view part : absl::StrSplit(word, ',', absl::SkipEmpty())) {
+      const std::pair<absl::string_view, absl::string_view> ends =
+          absl::StrSplit(part, absl::MaxSplits('-', 1));
+      int first = 0, last = 0;
+      const bool range = absl::StrContains(part, '-');
+      if (!absl::SimpleAtoi(ends.first, &first) || first < 1 ||
+          (range && (!absl::SimpleAtoi(ends.second, &last) || last < first))) {
+        return UsageError(absl::StrCat(
+            positional, ": expected ids such as 42, 7,9 or 12-15, found \"", part, "\""));
+      }
+      for (int64_t id = first; id <= (range ? last : first); ++id) {
+        if (known.insert(static_cast<int>(id)).second) ids.push_back(static_cast<int>(id));
+        if (ids.size() > kMost) {
+          return UsageError(absl::StrCat(positional, ": more than ", kMost, " ids"));
+        }
+      }
+    }
+  }
+  if (ids.empty()) return UsageError(absl::StrCat(positional, ": expected an id such as 42"));
+  return ids;
 }
 
 absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,

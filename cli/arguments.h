@@ -45,6 +45,9 @@ class Arguments {
   std::vector<std::string> Words(absl::string_view positional) const;
   // INVALID_ARGUMENT unless the word is an id, an integer of at least 1.
   absl::StatusOr<int> Id(absl::string_view positional) const;
+  // Of "3 5,7 9-12" each once, in their order. INVALID_ARGUMENT for what is no id, for a range that
+  // goes down, and for more than 10,000.
+  absl::StatusOr<std::vector<int>> Ids(absl::string_view positional) const;
 
   std::map<std::string, std::vector<std::string>> options;
   std::map<std::string, std::vector<std::string>> words;

@@ -22,6 +22,7 @@ const std::map<std::string, std::string>& Aliases() {
   static const auto& aliases = *new std::map<std::string, std::string>{
       {"a", "agent"},
       {"c", "checkpoint"},
+      {"cmd", "command"},
       {"d", "deploy"},
       {"e", "experiment"},
       {"j", "job"},
@@ -210,14 +211,15 @@ const std::vector<Option>& CommonOptions() {
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (const auto& commands :
-       {ExperimentCommands(), TrialCommands(),          CheckpointCommands(),
-        JobCommands(),        AgentCommands(),          ResourcePoolCommands(),
-        QuotaCommands(),      ClusterCommands(),        TemplateCommands(),
-        SearchCommands(),     WorkspaceCommands(),      ProjectCommands(),
-        WebhookCommands(),    ConfigPoliciesCommands(), ModelCommands(),
-        UserCommands(),       TokenCommands(),          RbacCommands(),
-        ResourcesCommands(),  MasterCommands(),         DeployCommands(),
-        DevCommands(),        SimulateCommands(),       CompletionCommands()}) {
+       {ExperimentCommands(),   TrialCommands(),     CheckpointCommands(),
+        TaskCommands(),         JobCommands(),       AgentCommands(),
+        ResourcePoolCommands(), QuotaCommands(),     ClusterCommands(),
+        TemplateCommands(),     SearchCommands(),    WorkspaceCommands(),
+        ProjectCommands(),      WebhookCommands(),   ConfigPoliciesCommands(),
+        ModelCommands(),        UserCommands(),      TokenCommands(),
+        RbacCommands(),         ResourcesCommands(), MasterCommands(),
+        DeployCommands(),       DevCommands(),       SimulateCommands(),
+        CompletionCommands()}) {
     all.insert(all.end(), commands.begin(), commands.end());
   }
   return all;

@@ -80,6 +80,7 @@ const std::vector<Option>& CommonOptions();
 std::vector<Command> ExperimentCommands();
 std::vector<Command> TrialCommands();
 std::vector<Command> CheckpointCommands();
+std::vector<Command> TaskCommands();
 std::vector<Command> AgentCommands();
 std::vector<Command> JobCommands();
 std::vector<Command> ResourcePoolCommands();

@@ -63,9 +63,10 @@ TEST(FindCommandTest, NamesTheNearestOrAll) {
   EXPECT_THAT(Found("up"), HasSubstr("did you mean `det deploy local up`?"));
   EXPECT_THAT(Found("deploy up"), HasSubstr("did you mean `det deploy local up`?"));
   EXPECT_THAT(Found("local up"), HasSubstr("did you mean `det deploy local`?"));
-  EXPECT_THAT(Found("logs"),
-              HasSubstr("`det experiment logs` or `det master logs` or `det trial logs`?"));
-  EXPECT_THAT(Found("experiment c"), HasSubstr("may be cancel or continue or create"));
+  EXPECT_THAT(
+      Found("logs"),
+      HasSubstr("`det experiment logs` or `det master logs` or `det task logs` or `det trial"));
+  EXPECT_THAT(Found("experiment c"), HasSubstr("may be cancel or config or continue or create"));
 }
 
 TEST(HelpTextTest, AGroupListsItsCommandsAndNoOthers) {
@@ -78,7 +79,8 @@ TEST(HelpTextTest, AGroupListsItsCommandsAndNoOthers) {
   EXPECT_THAT(experiment, Not(HasSubstr("det trial")));
   EXPECT_THAT(HelpText(commands, {"deploy", "local"}, Style()), HasSubstr("det deploy local up"));
   EXPECT_THAT(std::string(NeedsCommand(commands, {"deploy", "local"}).message()),
-              HasSubstr("`det deploy local` needs one of: down, status, up"));
+              HasSubstr("`det deploy local` needs one of: cluster-down, cluster-up, down, logs, "
+                        "status, up"));
   EXPECT_THAT(std::string(NeedsCommand(commands, {}).message()), HasSubstr("`det` needs one of: "));
 }
 

@@ -150,4 +150,51 @@ absl::StatusOr<std::vector<ContextEntry>> ReadContextDir(const std::string& dire
   return Reader(std::move(root), limit).Read();
 }
 
+absl::Status IncludeInContext(const std::string& path, std::vector<ContextEntry>* entries) {
+  std::error_code error;
+  // Its own name, also of "." and "folder/".
+  const fs::path whole = fs::canonical(path, error);
+  const std::string name = whole.filename().string();
+  if (error || name.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--include ", path, ": ", error ? error.message() : "it has no name of its own"));
+  }
+  if (!IsUtf8(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--include: the name ", Legible(name), " is not UTF-8; rename it"));
+  }
+  std::vector<ContextEntry> added(1);
+  added[0].path = name;
+  struct stat info = {};
+  if (stat(whole.c_str(), &info) == 0) {
+    added[0].mtime = info.st_mtime;
+    added[0].mode = info.st_mode & 07777;
+  }
+  if (fs::is_directory(whole, error)) {
+    added[0].kind = ContextEntry::Kind::kDirectory;
+    DET_ASSIGN_OR_RETURN(std::vector<ContextEntry> within, ReadContextDir(whole.string()));
+    for (ContextEntry& entry : within) {
+      entry.path = absl::StrCat(name, "/", entry.path);
+      added.push_back(std::move(entry));
+    }
+  } else {
+    absl::StatusOr<std::string> content = base::ReadFile(whole.string());
+    if (!content.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--include ", path, ": ", content.status().message()));
+    }
+    added[0].content = *std::move(content);
+  }
+  for (ContextEntry& entry : added) {
+    const bool taken = std::any_of(entries->begin(), entries->end(),
+                                   [&](const ContextEntry& e) { return e.path == entry.path; });
+    if (taken) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--include ", path, ": ", entry.path, " stands there twice"));
+    }
+  }
+  for (ContextEntry& entry : added) entries->push_back(std::move(entry));
+  return absl::OkStatus();
+}
+
 }  // namespace det::cli

@@ -29,6 +29,10 @@ struct ContextEntry {
 absl::StatusOr<std::vector<ContextEntry>> ReadContextDir(const std::string& directory,
                                                          int64_t limit = kContextLimit);
 
+// Adds a file, or a directory with what is in it, under its own name beside what is there.
+// INVALID_ARGUMENT as above, and for a name that stands there already.
+absl::Status IncludeInContext(const std::string& path, std::vector<ContextEntry>* entries);
+
 }  // namespace det::cli
 
 #endif  // CLI_CONTEXT_DIR_H_

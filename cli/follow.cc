@@ -13,7 +13,7 @@
 #include "base/status_macros.h"
 #include "cli/format.h"
 #include "cli/interrupt.h"
-#include "proto/http_rule.h"
+#include "det/api/v1/trial.pb.h"
 
 namespace det::cli {
 namespace {
@@ -59,18 +59,6 @@ absl::Status Watch(const ApiClient& api, int id, Screen* screen,
   }
 }
 
-absl::Status PrintLine(const api::v1::TrialLogsResponse& line, LogForm form, Screen* screen) {
-  if (form == LogForm::kJson) {
-    DET_ASSIGN_OR_RETURN(const std::string text, proto::ToJson(line));
-    screen->Print(text + "\n");
-  } else if (form == LogForm::kText) {
-    screen->Print(LogText(line, screen->out()));
-  } else {
-    screen->Note(absl::StripSuffix(LogText(line, Style()), "\n"));
-  }
-  return absl::OkStatus();
-}
-
 // The name in what the terminal has left besides `rest` columns and the "…" of what is cut off.
 std::string FittingName(const Experiment& experiment, int rest, const Style& style) {
   const std::string name = OneLine(experiment.name());
@@ -91,7 +79,10 @@ std::string ProgressLine(const Experiment& experiment, absl::Time now, const Sty
   const bool over = IsTerminal(name);
   const std::string state =
       over ? std::string(StateWord(name))
-           : absl::StrCat(ProgressText(experiment), "  ", absl::AsciiStrToLower(StateWord(name)));
+           : absl::StrCat(style.in_place && (style.width == 0 || style.width >= 80)
+                              ? Bar(experiment.progress()) + " "
+                              : "",
+                          ProgressText(experiment), "  ", absl::AsciiStrToLower(StateWord(name)));
   const std::string id = absl::StrCat(" ", experiment.id(), " ");
   const int rest = 1 + DisplayWidth(id) + 3 + DisplayWidth(state);
   std::string line = absl::StrCat(Painted(StateMark(name), PaintOf(style, name), style), id,
@@ -160,38 +151,6 @@ absl::StatusOr<Experiment> FollowWithLogs(const ApiClient& api, int id, LogForm 
   // A followed log ends by itself with its trial, and with an interrupt.
   if (logs.joinable()) logs.join();
   return last;
-}
-
-std::string LogText(const api::v1::TrialLogsResponse& line, const Style& style) {
-  const std::string time =
-      absl::FormatTime("%H:%M:%S ", ToTime(line.timestamp()), absl::LocalTimeZone());
-  const std::string& text = !line.message().empty() ? line.message() : line.log();
-  const bool alarm = line.level() >= api::v1::LOG_LEVEL_ERROR;
-  const absl::string_view end = absl::EndsWith(text, "\n") ? "" : "\n";
-  return absl::StrCat(Painted(time, Paint::kFaint, style),
-                      Painted(text, alarm ? Paint::kFailed : Paint::kPlain, style), end);
-}
-
-absl::Status PrintLogs(const ApiClient& api, api::v1::TrialLogsRequest request, LogForm form,
-                       Screen* screen, Patience patience) {
-  api::v1::TrialLogsResponse line;
-  int64_t last_id = request.after_id();
-  absl::Status printed;
-  const auto take = [&] {
-    // A master of the version before begins again with the first line.
-    if (line.id() <= last_id) return true;
-    last_id = line.id();
-    patience.Answered();
-    printed = PrintLine(line, form, screen);
-    return printed.ok() && screen->output_error() == 0;
-  };
-  while (true) {
-    const absl::Status streamed = api.Stream("TrialService.TrialLogs", request, &line, take);
-    DET_RETURN_IF_ERROR(printed);
-    if (streamed.ok()) return absl::OkStatus();
-    DET_RETURN_IF_ERROR(patience.Pause(streamed));
-    request.set_after_id(last_id);
-  }
 }
 
 absl::StatusOr<int> FirstTrial(const ApiClient& api, int experiment_id, bool wait, Screen* screen) {

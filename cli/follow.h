@@ -1,5 +1,5 @@
-// Staying with an experiment or a trial: progress, logs, the final state.
-// Called by `experiment create -f`, `wait`, `logs`, on the main thread, which waits.
+// Staying with an experiment: progress, logs, the final state.
+// Called by `experiment create -f`, `wait`, on the main thread, which waits.
 // A master that restarts meanwhile is waited for (patience.h). Ends with CANCELLED when
 // interrupted; the experiment goes on.
 #ifndef CLI_FOLLOW_H_
@@ -11,16 +11,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/api_client.h"
-#include "cli/patience.h"
+#include "cli/logs.h"
 #include "cli/terminal.h"
 #include "det/api/v1/experiment.pb.h"
-#include "det/api/v1/trial.pb.h"
 
 namespace det::cli {
-
-// How log lines are shown: on stdout as text or as the API's JSON, or beside a JSON result on
-// stderr.
-enum class LogForm { kText, kJson, kAside };
 
 // "62 %"; "-" for one that failed, whose searcher is done all the same.
 std::string ProgressText(const api::v1::Experiment& experiment);
@@ -38,14 +33,6 @@ absl::StatusOr<api::v1::Experiment> FollowExperiment(
 // The same with the lines of the experiment's first trial.
 absl::StatusOr<api::v1::Experiment> FollowWithLogs(const ApiClient& api, int id, LogForm form,
                                                    Screen* screen);
-
-// A line of a log as shown: "[time] [rank=0] text".
-std::string LogText(const api::v1::TrialLogsResponse& line, const Style& style);
-
-// The trial's lines, each once, oldest first; with `follow` until it has ended. kJson: one object
-// per line. Ends early, OK, when stdout takes no more: Screen::output_error().
-absl::Status PrintLogs(const ApiClient& api, api::v1::TrialLogsRequest request, LogForm form,
-                       Screen* screen, Patience patience);
 
 // The id of the experiment's first trial; 0 if it has none, with `wait` if it ended without.
 absl::StatusOr<int> FirstTrial(const ApiClient& api, int experiment_id, bool wait, Screen* screen);

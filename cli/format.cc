@@ -1,5 +1,6 @@
 #include "cli/format.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/match.h"
@@ -103,6 +104,17 @@ std::string Counted(int64_t count, absl::string_view noun) {
 std::string Percent(double fraction) {
   // Not 100 % before it is done.
   return absl::StrFormat("%d %%", static_cast<int>(std::floor(fraction * 100 + 1e-6)));
+}
+
+std::string Bar(double fraction) {
+  constexpr int kCells = 15;
+  constexpr const char* kParts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int eighths = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * kCells * 8);
+  std::string bar;
+  for (int i = 0; i < eighths / 8; ++i) bar += "█";
+  bar += kParts[eighths % 8];
+  for (int i = (eighths + 7) / 8; i < kCells; ++i) bar += "░";
+  return bar;
 }
 
 }  // namespace det::cli

@@ -52,6 +52,9 @@ std::string Counted(int64_t count, absl::string_view noun);
 // 0.62 -> "62 %".
 std::string Percent(double fraction);
 
+// 0.62 -> "█████████▎░░░░░": always as wide.
+std::string Bar(double fraction);
+
 }  // namespace det::cli
 
 #endif  // CLI_FORMAT_H_

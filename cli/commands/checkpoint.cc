@@ -1,20 +1,19 @@
-// det checkpoint list|download|delete
-#include <sys/stat.h>
-#include <unistd.h>
+// det checkpoint list|download|describe|rm|delete
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/checkpoint_files.h"
 #include "cli/commands/confirm.h"
 #include "cli/commands/experiment.h"
+#include "cli/commands/struct_text.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "det/api/v1/checkpoint.pb.h"
@@ -23,7 +22,6 @@
 namespace det::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using api::v1::Checkpoint;
 
 int StepsOf(const Checkpoint& checkpoint) {
@@ -43,6 +41,11 @@ absl::StatusOr<int> List(Invocation& run, const char* method, int id) {
   }
   Response response;
   DET_RETURN_IF_ERROR(api->Call(absl::StrCat("CheckpointService.", method), request, &response));
+  if (run.args.Has("best")) {
+    DET_ASSIGN_OR_RETURN(BestBy by, ReadBestBy(run, *api, id));
+    DET_ASSIGN_OR_RETURN(by.count, run.args.GetInt("best", 0, 1, 1'000'000));
+    KeepBest(by, response.mutable_checkpoints());
+  }
   DET_ASSIGN_OR_RETURN(
       const int code,
       run.PrintList(response, CheckpointTable(response.checkpoints()), "no checkpoints"));
@@ -68,106 +71,63 @@ absl::StatusOr<int> RunList(Invocation& run) {
       run, "GetExperimentCheckpoints", id);
 }
 
-// A name from outside must not lead out of the folder that it is written to.
-bool IsSafe(const std::string& path) {
-  if (path.empty() || path[0] == '/') return false;
-  for (const fs::path& part : fs::path(path)) {
-    if (part == "..") return false;
-  }
-  return true;
-}
-
-absl::Status DownloadFile(const ApiClient& api, const std::string& uuid, const std::string& path,
-                          int64_t size, const std::string& target) {
-  api::v1::ReadCheckpointFileRequest request;
-  request.set_checkpoint_uuid(uuid);
-  request.set_path(path);
-  DET_RETURN_IF_ERROR(base::MakeDirs(fs::path(target).parent_path().string()));
-  std::ofstream file(target, std::ios::binary | std::ios::trunc);
-  int64_t written = 0;
-  api::v1::ReadCheckpointFileResponse piece;
-  DET_RETURN_IF_ERROR(api.Stream("CheckpointService.ReadCheckpointFile", request, &piece, [&] {
-    file.write(piece.chunk().data(), static_cast<std::streamsize>(piece.chunk().size()));
-    written += static_cast<int64_t>(piece.chunk().size());
-    return file.good();
-  }));
-  file.close();
-  if (!file.good()) return absl::InternalError(absl::StrCat("cannot write ", target));
-  if (written != size) {
-    return absl::DataLossError(absl::StrCat("checkpoint ", uuid, ": ", path, " has ", size,
-                                            " bytes, but ", written, " arrived; try again"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status DownloadAll(const ApiClient& api, const Checkpoint& checkpoint,
-                         const std::string& folder, Screen* screen) {
-  int64_t done = 0;
-  for (const auto& [path, size] : checkpoint.resources()) {
-    if (!IsSafe(path)) {
-      return absl::DataLossError(
-          absl::StrCat("checkpoint ", checkpoint.uuid(), " names a file outside of it: ", path));
-    }
-    const std::string target = absl::StrCat(folder, "/", path);
-    if (absl::EndsWith(path, "/")) {
-      DET_RETURN_IF_ERROR(base::MakeDirs(target));
-      continue;
-    }
-    if (screen->err().in_place) {
-      screen->Progress(
-          absl::StrCat("● ", Bytes(done), " of ", Bytes(checkpoint.size()), "  ", path));
-    }
-    DET_RETURN_IF_ERROR(DownloadFile(api, checkpoint.uuid(), path, size, target));
-    done += size;
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<int> RunDownload(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  const std::string uuid = run.args.Word("CHECKPOINT");
+absl::StatusOr<Checkpoint> Get(const ApiClient& api, const std::string& uuid) {
   api::v1::GetCheckpointRequest request;
   request.set_checkpoint_uuid(uuid);
   api::v1::GetCheckpointResponse response;
-  DET_RETURN_IF_ERROR(api->Call("CheckpointService.GetCheckpoint", request, &response));
-  const std::string target = run.args.Get("output").value_or(absl::StrCat("checkpoints/", uuid));
-  std::error_code error;
-  if (fs::exists(target, error) &&
-      !(fs::is_directory(target, error) && fs::is_empty(target, error))) {
-    return absl::AlreadyExistsError(
-        absl::StrCat(target, " exists and is not empty; name another folder with -o"));
-  }
-  // Whole or not at all: the name appears when every file is there.
-  const std::string aside = absl::StrCat(target, ".part-", getpid());
-  const absl::Status status = DownloadAll(*api, response.checkpoint(), aside, run.screen);
-  run.screen->EndProgress(/*keep=*/false);
-  if (!status.ok()) {
-    fs::remove_all(aside, error);
-    return status;
-  }
-  DET_RETURN_IF_ERROR(base::MakeDirs(aside));
-  fs::rename(aside, target, error);
-  if (error) {
-    fs::remove_all(aside, error);
-    return absl::InternalError(absl::StrCat("cannot name the folder ", target));
-  }
-  if (run.json()) {
-    DET_RETURN_IF_ERROR(run.PrintJson(response));
-  } else {
-    run.screen->Print(target + "\n");
-  }
-  return kExitOk;
+  DET_RETURN_IF_ERROR(api.Call("CheckpointService.GetCheckpoint", request, &response));
+  return response.checkpoint();
 }
 
-// "a,b c" as well as "a b c".
-std::vector<std::string> Uuids(const Invocation& run) {
-  std::vector<std::string> uuids;
-  for (const std::string& word : run.args.Words("CHECKPOINT")) {
-    for (const absl::string_view uuid : absl::StrSplit(word, ',', absl::SkipEmpty())) {
-      uuids.emplace_back(uuid);
-    }
+absl::StatusOr<int> RunDownload(Invocation& run) {
+  DET_RETURN_IF_ERROR(CheckDownloadOptions(run));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const Checkpoint checkpoint, Get(*api, run.args.Word("CHECKPOINT")));
+  const std::string target =
+      run.args.Get("output").value_or(absl::StrCat("checkpoints/", checkpoint.uuid()));
+  DET_RETURN_IF_ERROR(DownloadCheckpoint(run, *api, checkpoint, target));
+  api::v1::GetCheckpointResponse response;
+  *response.mutable_checkpoint() = checkpoint;
+  return run.Say(response, target + "\n");
+}
+
+std::string Description(const Checkpoint& checkpoint, const Style& style) {
+  const api::v1::CheckpointTrainingMetadata& training = checkpoint.training();
+  std::vector<std::pair<std::string, Cell>> fields = {
+      {"checkpoint", checkpoint.uuid()},
+      {"state", StateCell(Checkpoint::State_Name(checkpoint.state()))},
+      {"trial", absl::StrCat(training.trial_id(), "  of experiment ", training.experiment_id())},
+      {"batch", absl::StrCat(StepsOf(checkpoint))}};
+  if (training.has_searcher_metric()) {
+    fields.emplace_back("searcher metric", Number(training.searcher_metric()));
   }
-  return uuids;
+  fields.emplace_back("hyperparameters", StructText(training.hparams()));
+  fields.emplace_back("metadata", StructText(checkpoint.metadata()));
+  fields.emplace_back("saved", Exact(checkpoint.report_time()));
+  fields.emplace_back("where", checkpoint.storage_path().empty() ? "-" : checkpoint.storage_path());
+  fields.emplace_back("size", Bytes(checkpoint.size()));
+  Table files({{"FILE", false, true}, {"SIZE", true}});
+  const std::map<std::string, int64_t> sorted(checkpoint.resources().begin(),
+                                              checkpoint.resources().end());
+  for (const auto& [path, size] : sorted) {
+    files.AddRow({path, Cell(Bytes(size), Paint::kPlain, absl::StrCat(size))});
+  }
+  return absl::StrCat(RenderFields(fields, style), files.empty() ? "" : "\n",
+                      files.empty() ? "" : files.Render(style));
+}
+
+absl::StatusOr<int> RunDescribe(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  const std::vector<std::string> uuids = Uuids(run);
+  for (const std::string& uuid : uuids) {
+    DET_ASSIGN_OR_RETURN(const Checkpoint checkpoint, Get(*api, uuid));
+    api::v1::GetCheckpointResponse response;
+    *response.mutable_checkpoint() = checkpoint;
+    const std::string gap = uuid == uuids.front() ? "" : "\n";
+    DET_RETURN_IF_ERROR(
+        run.Say(response, absl::StrCat(gap, Description(checkpoint, run.screen->out()))).status());
+  }
+  return kExitOk;
 }
 
 absl::StatusOr<int> RunDelete(Invocation& run) {
@@ -189,6 +149,28 @@ absl::StatusOr<int> RunDelete(Invocation& run) {
     NoteKept(run, response.kept());
   }
   // What was named one by one was all meant.
+  return response.kept().empty() ? kExitOk : kExitError;
+}
+
+absl::StatusOr<int> RunRemove(Invocation& run) {
+  const std::vector<std::string> uuids = Uuids(run);
+  const std::vector<std::string> globs = run.args.GetAll("glob");
+  const std::string files =
+      globs.empty() ? "all files" : absl::StrCat("what fits ", absl::StrJoin(globs, " or "));
+  DET_RETURN_IF_ERROR(
+      Confirm(run, absl::StrCat("Delete ", files, " of ",
+                                Counted(static_cast<int>(uuids.size()), "checkpoint"), "?")));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::CheckpointsRemoveFilesRequest request;
+  for (const std::string& uuid : uuids) request.add_checkpoint_uuids(uuid);
+  for (const std::string& glob : globs) request.add_checkpoint_globs(glob);
+  api::v1::CheckpointsRemoveFilesResponse response;
+  DET_RETURN_IF_ERROR(api->Call("CheckpointService.CheckpointsRemoveFiles", request, &response));
+  NoteKept(run, response.kept());
+  const int gone = static_cast<int>(uuids.size()) - response.kept_size();
+  DET_RETURN_IF_ERROR(
+      run.Say(response, absl::StrCat("deleting ", files, " of ", Counted(gone, "checkpoint"), "\n"))
+          .status());
   return response.kept().empty() ? kExitOk : kExitError;
 }
 
@@ -233,15 +215,29 @@ std::vector<Command> CheckpointCommands() {
       {{"experiment", "list-checkpoints"},
        "list the checkpoints of an experiment",
        {{"EXPERIMENT", "its id"}},
-       {{"all", 'a', "", "deleted ones, too"}, kCsv},
+       {{"all", 'a', "", "deleted ones, too"},
+        {"best", 0, "N", "the best N by the searcher's metric, the best first"},
+        kCsv},
        RunList,
        ""},
       {{"checkpoint", "download"},
        "copy the files of a checkpoint, and print where they are",
        {{"CHECKPOINT", "its uuid"}},
-       {{"output", 'o', "DIR", "a new or empty folder (checkpoints/UUID)"}},
+       DownloadOptions("a new or empty folder (checkpoints/UUID)"),
        RunDownload,
        ""},
+      {{"checkpoint", "describe"},
+       "show checkpoints and their files",
+       {{"CHECKPOINT", "its uuid, or several", false, true}},
+       {},
+       RunDescribe,
+       ""},
+      {{"checkpoint", "rm"},
+       "delete files of checkpoints",
+       {{"CHECKPOINT", "its uuid, or several with commas between them", false, true}},
+       {{"glob", 0, "PATTERN", "these files alone, as 'optimizer*'; may be repeated (all)"}, kYes},
+       RunRemove,
+       "Those that others start from, and the newest of a trial that runs, stay."},
       {{"checkpoint", "delete"},
        "delete the files of checkpoints",
        {{"CHECKPOINT", "its uuid, or several with commas between them", false, true}},

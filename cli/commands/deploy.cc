@@ -1,5 +1,5 @@
-// det deploy local up|down|status; det deploy backup|restore, which are the master's own and run by
-// its program.
+// det deploy local up|down|status|logs; det deploy backup|restore, which are the master's own and
+// run by its program.
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -186,6 +186,32 @@ absl::StatusOr<int> RunStatus(Invocation& run) {
   return kExitError;
 }
 
+absl::StatusOr<int> RunLogs(Invocation& run) {
+  if (run.json()) return UsageError("deploy local logs: prints text; there is no --json");
+  DET_ASSIGN_OR_RETURN(const int lines, run.args.GetInt("tail", 100, 0, 1'000'000'000));
+  const LocalCluster cluster = ClusterOf(run);
+  DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> state, cluster.Running());
+  const std::string wanted = run.args.Word("PROCESS");
+  std::vector<std::string> argv = {"-n", absl::StrCat(lines)};
+  if (run.args.Has("follow")) argv.push_back("-F");
+  argv.push_back("--");
+  std::vector<std::string> names;
+  if (state) {
+    for (const ClusterMember& member : state->members) {
+      names.push_back(member.name);
+      if (wanted.empty() || wanted == member.name) argv.push_back(member.log);
+    }
+  }
+  if (argv.back() != "--") {
+    DET_RETURN_IF_ERROR(ExecProgram("/usr/bin/tail", argv));
+    return kExitError;
+  }
+  return absl::NotFoundError(names.empty() ? absl::StrCat("nothing runs in ", cluster.data_dir(),
+                                                          "; start it with `det deploy local up`")
+                                           : absl::StrCat("there is no process \"", wanted,
+                                                          "\", but ", absl::StrJoin(names, ", ")));
+}
+
 absl::StatusOr<int> HandOver(const Invocation& run, const std::string& command) {
   if (run.json()) {
     return UsageError(absl::StrCat("deploy ", command, ": prints text; there is no --json"));
@@ -205,36 +231,54 @@ absl::StatusOr<int> RunRestore(Invocation& run) { return HandOver(run, "restore"
 }  // namespace
 
 std::vector<Command> DeployCommands() {
+  const std::vector<Option> up = {
+      kDataDir,
+      {"port", 0, "P", "the master's port (8080, with --tls 8443)"},
+      {"tls", 0, "",
+       "speak TLS, by an authority of the cluster's own; agents must show its certificates"},
+      {"agents", 0, "N", "number of agents (1)"},
+      {"slots", 0, "N", "slots of each agent (the number of cores)"},
+      {"master-config", 0, "FILE", "the master's configuration, such as resource pools and quotas"},
+      {"admin-password", 0, "P", "password of the user admin; without, its first one is made"},
+      {"user-password", 0, "P", "password of the user determined; the same"},
+      {"allow-blank-passwords", 0, "",
+       "let users have empty passwords, those two at first; for a machine that nobody else "
+       "reaches"}};
+  const char* const up_notes =
+      "Returns when the master answers and the agents are registered. What runs already is left "
+      "as it is;\nto run it with other options, stop it first with `det deploy local down`.\n"
+      "Port and data directory are this command's, whatever the file says of them.\n"
+      "Passwords that are made are printed this once. On this machine `det` needs none.\n"
+      "With --tls, `det` trusts the cluster from here; elsewhere give it tls/ca.crt of the data "
+      "directory\nin DET_MASTER_CERT_FILE.";
   const std::string exits = "Exit code 0 only if every process of the cluster runs.";
   return {
       {{"deploy", "local", "up"},
        "start a cluster on this machine: a master with its own PostgreSQL, and agents",
        {},
-       {kDataDir,
-        {"port", 0, "P", "the master's port (8080, with --tls 8443)"},
-        {"tls", 0, "",
-         "speak TLS, by an authority of the cluster's own; agents must show its certificates"},
-        {"agents", 0, "N", "number of agents (1)"},
-        {"slots", 0, "N", "slots of each agent (the number of cores)"},
-        {"master-config", 0, "FILE",
-         "the master's configuration, such as resource pools and quotas"},
-        {"admin-password", 0, "P", "password of the user admin; without, its first one is made"},
-        {"user-password", 0, "P", "password of the user determined; the same"},
-        {"allow-blank-passwords", 0, "",
-         "let users have empty passwords, those two at first; for a machine that nobody else "
-         "reaches"}},
+       up,
        RunUp,
-       "Returns when the master answers and the agents are registered. What runs already is left "
-       "as it is;\nto run it with other options, stop it first with `det deploy local down`.\n"
-       "Port and data directory are this command's, whatever the file says of them.\n"
-       "Passwords that are made are printed this once. On this machine `det` needs none.\n"
-       "With --tls, `det` trusts the cluster from here; elsewhere give it tls/ca.crt of the data "
-       "directory\nin DET_MASTER_CERT_FILE."},
+       up_notes},
       {{"deploy", "local", "down"},
        "stop what `deploy local up` started, PostgreSQL included; the data stay",
        {},
        {kDataDir},
        RunDown,
+       ""},
+      {{"deploy", "local", "cluster-up"}, "the same as `deploy local up`", {}, up, RunUp, up_notes},
+      {{"deploy", "local", "cluster-down"},
+       "the same as `deploy local down`",
+       {},
+       {kDataDir},
+       RunDown,
+       ""},
+      {{"deploy", "local", "logs"},
+       "print the end of what the processes of the local cluster log",
+       {{"PROCESS", "of this one alone, as `deploy local status` names it", /*optional=*/true}},
+       {kDataDir,
+        {"tail", 0, "N", "the last N lines of each (100)"},
+        {"follow", 'f', "", "go on until Ctrl-C"}},
+       RunLogs,
        ""},
       {{"deploy", "local", "status"},
        "show the processes of the local cluster",

@@ -16,19 +16,32 @@
 #include "det/api/v1/agent.pb.h"
 #include "det/api/v1/auth.pb.h"
 #include "det/api/v1/checkpoint.pb.h"
+#include "det/api/v1/command.pb.h"
+#include "det/api/v1/config_policy.pb.h"
 #include "det/api/v1/experiment.pb.h"
+#include "det/api/v1/experiment_action.pb.h"
 #include "det/api/v1/job.pb.h"
+#include "det/api/v1/log_fields.pb.h"
+#include "det/api/v1/log_retention.pb.h"
 #include "det/api/v1/master.pb.h"
+#include "det/api/v1/model.pb.h"
+#include "det/api/v1/model_def.pb.h"
+#include "det/api/v1/overview.pb.h"
 #include "det/api/v1/project.pb.h"
 #include "det/api/v1/resource_pool.pb.h"
 #include "det/api/v1/role.pb.h"
+#include "det/api/v1/run.pb.h"
+#include "det/api/v1/run_action.pb.h"
 #include "det/api/v1/search.pb.h"
 #include "det/api/v1/task.pb.h"
+#include "det/api/v1/task_runtime.pb.h"
 #include "det/api/v1/template.pb.h"
 #include "det/api/v1/token.pb.h"
 #include "det/api/v1/trial.pb.h"
+#include "det/api/v1/trial_source.pb.h"
 #include "det/api/v1/usage.pb.h"
 #include "det/api/v1/user.pb.h"
+#include "det/api/v1/webhook.pb.h"
 #include "det/api/v1/workspace.pb.h"
 #include "google/api/annotations.pb.h"
 #include "google/protobuf/descriptor.h"
@@ -82,12 +95,35 @@ std::vector<const FileDescriptor*> Files() {
   namespace v1 = api::v1;
   std::vector<const FileDescriptor*> files;
   for (const google::protobuf::Descriptor* one :
-       {v1::Agent::descriptor(), v1::LoginRequest::descriptor(), v1::Checkpoint::descriptor(),
-        v1::Experiment::descriptor(), v1::Job::descriptor(), v1::GetInfoRequest::descriptor(),
-        v1::Project::descriptor(), v1::ResourcePool::descriptor(), v1::Role::descriptor(),
-        v1::Search::descriptor(), v1::TaskLogsRequest::descriptor(), v1::Template::descriptor(),
-        v1::TokenInfo::descriptor(), v1::Trial::descriptor(),
-        v1::ResourceAllocationRawRequest::descriptor(), v1::PatchUser::descriptor(),
+       {v1::Agent::descriptor(),
+        v1::LoginRequest::descriptor(),
+        v1::Checkpoint::descriptor(),
+        v1::Command::descriptor(),
+        v1::GetGlobalConfigPoliciesRequest::descriptor(),
+        v1::Experiment::descriptor(),
+        v1::BulkExperimentFilters::descriptor(),
+        v1::Job::descriptor(),
+        v1::TrialLogsFieldsRequest::descriptor(),
+        v1::PutExperimentRetainLogsRequest::descriptor(),
+        v1::GetInfoRequest::descriptor(),
+        v1::Model::descriptor(),
+        v1::FileNode::descriptor(),
+        v1::GetOverviewRequest::descriptor(),
+        v1::Project::descriptor(),
+        v1::ResourcePool::descriptor(),
+        v1::Role::descriptor(),
+        v1::FlatRunExperiment::descriptor(),
+        v1::RunActionResult::descriptor(),
+        v1::Search::descriptor(),
+        v1::TaskLogsRequest::descriptor(),
+        v1::GetTaskContextDirectoryRequest::descriptor(),
+        v1::Template::descriptor(),
+        v1::TokenInfo::descriptor(),
+        v1::Trial::descriptor(),
+        v1::GetTrialMetricsByCheckpointRequest::descriptor(),
+        v1::ResourceAllocationRawRequest::descriptor(),
+        v1::PatchUser::descriptor(),
+        v1::Trigger::descriptor(),
         v1::Workspace::descriptor()}) {
     files.push_back(one->file());
   }
@@ -213,7 +249,7 @@ absl::StatusOr<int> RunApiCall(Invocation& run) {
 }  // namespace
 
 std::vector<Command> DevApiCommands() {
-  return {
+  std::vector<Command> commands = {
       {{"dev", "curl"},
        "send an HTTP request to the master, signed in",
        {{"PATH", "as /api/v1/experiments?limit=2"}},
@@ -236,6 +272,13 @@ std::vector<Command> DevApiCommands() {
        RunApiCall,
        "A stream is printed as one JSON object per line."},
   };
+  // As existing clients call it.
+  for (size_t i = 1; i < 3; ++i) {
+    commands.push_back(commands[i]);
+    commands.back().path[1] = "bindings";
+    commands.back().notes = absl::StrCat("The same as `det dev api ", commands[i].path[2], "`.");
+  }
+  return commands;
 }
 
 }  // namespace det::cli

@@ -1,11 +1,11 @@
-// det experiment list|describe|logs|wait|kill|pause|activate|cancel|archive|unarchive
+// det experiment list|list-trials|logs|wait
 #include "cli/commands/experiment.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/search.h"
+#include "cli/commands/log_options.h"
 #include "cli/commands/spaces.h"
 #include "cli/commands/trial.h"
 #include "cli/follow.h"
@@ -64,60 +64,6 @@ absl::StatusOr<int> RunList(Invocation& run) {
   return ListExperiments(run, std::move(request));
 }
 
-// "2 jobs ahead in pool default"; empty where there is no such order, or it is over.
-std::string PlaceInQueue(const api::v1::GetExperimentResponse& response) {
-  if (!response.has_job_summary() || response.job_summary().jobs_ahead() < 0) return "";
-  return absl::StrCat(Counted(response.job_summary().jobs_ahead(), "job"), " ahead in pool ",
-                      response.experiment().resource_pool());
-}
-
-std::string Description(const api::v1::GetExperimentResponse& response, const Style& style) {
-  const Experiment& each = response.experiment();
-  std::vector<std::pair<std::string, Cell>> fields = {
-      {"experiment", absl::StrCat(each.id(), "  ", each.name())},
-      {"state", StateCell(StateName(each))}};
-  if (each.archived()) fields.emplace_back("archived", "yes");
-  if (!each.state_reason().empty()) fields.emplace_back("because", each.state_reason());
-  const std::string place = PlaceInQueue(response);
-  if (!place.empty()) fields.emplace_back("queue", place);
-  fields.emplace_back("progress", ProgressText(each));
-  fields.emplace_back("searcher",
-                      absl::StrCat(each.searcher_type(), " by ", each.searcher_metric()));
-  if (each.has_best_trial_searcher_metric()) {
-    fields.emplace_back("best", absl::StrCat(Number(each.best_trial_searcher_metric()), " (trial ",
-                                             each.best_trial_id(), ")"));
-  }
-  fields.emplace_back("checkpoints",
-                      absl::StrCat(each.checkpoint_count(), ", ", Bytes(each.checkpoint_size())));
-  fields.emplace_back("started", Exact(each.start_time()));
-  fields.emplace_back("ended", Exact(each.end_time()));
-  fields.emplace_back("owner", each.username());
-  return RenderFields(fields, style);
-}
-
-absl::StatusOr<int> RunDescribe(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  api::v1::GetExperimentRequest request;
-  request.set_experiment_id(id);
-  api::v1::GetExperimentResponse response;
-  DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiment", request, &response));
-  if (run.json()) {
-    DET_RETURN_IF_ERROR(run.PrintJson(response));
-    return kExitOk;
-  }
-  api::v1::GetExperimentTrialsRequest trials_request;
-  trials_request.set_experiment_id(id);
-  trials_request.set_sort_by(api::v1::GetExperimentTrialsRequest::SORT_BY_ID);
-  api::v1::GetExperimentTrialsResponse trials;
-  DET_RETURN_IF_ERROR(api->Call("TrialService.GetExperimentTrials", trials_request, &trials));
-  const Style& style = run.screen->out();
-  DET_ASSIGN_OR_RETURN(const std::string search, SearchText(*api, response.experiment(), style));
-  run.screen->Print(
-      absl::StrCat(Description(response, style), search, "\n", TrialText(trials, style)));
-  return kExitOk;
-}
-
 absl::StatusOr<int> RunListTrials(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
@@ -132,17 +78,17 @@ absl::StatusOr<int> RunListTrials(Invocation& run) {
 
 absl::StatusOr<int> RunLogs(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  api::v1::TrialLogsRequest request;
+  DET_RETURN_IF_ERROR(ReadLogOptions(run, &request));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  const bool follow = run.args.Has("follow");
+  const bool follow = request.follow();
   DET_ASSIGN_OR_RETURN(const int trial, FirstTrial(*api, id, follow, run.screen));
   if (trial == 0) {
     run.screen->Note(absl::StrCat("experiment ", id, " has no trial",
                                   follow ? "" : " yet; wait for it with -f"));
     return kExitOk;
   }
-  api::v1::TrialLogsRequest request;
   request.set_trial_id(trial);
-  request.set_follow(follow);
   Patience patience(run.screen);
   patience.Answered();
   DET_RETURN_IF_ERROR(
@@ -157,53 +103,6 @@ absl::StatusOr<int> RunWait(Invocation& run) {
                        FollowExperiment(*api, id, run.screen, [](const Experiment&) {}));
   if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(last));
   return ReportEnd(last, run);
-}
-
-// The methods that change a state all take an id and answer nothing.
-template <class Request, class Response>
-absl::StatusOr<int> Ask(Invocation& run, const char* method, const char* said) {
-  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  Request request;
-  request.set_id(id);
-  Response response;
-  DET_RETURN_IF_ERROR(api->Call(absl::StrCat("ExperimentService.", method), request, &response));
-  if (run.json()) {
-    DET_RETURN_IF_ERROR(run.PrintJson(response));
-  } else {
-    run.screen->Print(absl::StrCat(said, " experiment ", id, "\n"));
-  }
-  return kExitOk;
-}
-
-absl::StatusOr<int> RunKill(Invocation& run) {
-  return Ask<api::v1::KillExperimentRequest, api::v1::KillExperimentResponse>(run, "KillExperiment",
-                                                                              "killed");
-}
-
-absl::StatusOr<int> RunPause(Invocation& run) {
-  return Ask<api::v1::PauseExperimentRequest, api::v1::PauseExperimentResponse>(
-      run, "PauseExperiment", "paused");
-}
-
-absl::StatusOr<int> RunActivate(Invocation& run) {
-  return Ask<api::v1::ActivateExperimentRequest, api::v1::ActivateExperimentResponse>(
-      run, "ActivateExperiment", "activated");
-}
-
-absl::StatusOr<int> RunCancel(Invocation& run) {
-  return Ask<api::v1::CancelExperimentRequest, api::v1::CancelExperimentResponse>(
-      run, "CancelExperiment", "canceled");
-}
-
-absl::StatusOr<int> RunArchive(Invocation& run) {
-  return Ask<api::v1::ArchiveExperimentRequest, api::v1::ArchiveExperimentResponse>(
-      run, "ArchiveExperiment", "archived");
-}
-
-absl::StatusOr<int> RunUnarchive(Invocation& run) {
-  return Ask<api::v1::UnarchiveExperimentRequest, api::v1::UnarchiveExperimentResponse>(
-      run, "UnarchiveExperiment", "unarchived");
 }
 
 }  // namespace
@@ -253,8 +152,10 @@ absl::StatusOr<int> ReportEnd(const Experiment& last, Invocation& run) {
 
 std::vector<Command> ExperimentCommands() {
   std::vector<Command> commands = {ExperimentCreateCommand(), ExperimentWatchCommand()};
-  for (auto& more : {ExperimentAgainCommands(), ExperimentDeletionCommands(),
-                     ExperimentEditCommands(), ExperimentSetCommands()}) {
+  for (auto& more :
+       {ExperimentDescribeCommands(), ExperimentFileCommands(), ExperimentActionCommands(),
+        ExperimentAgainCommands(), ExperimentDeletionCommands(), ExperimentEditCommands(),
+        ExperimentSetCommands()}) {
     commands.insert(commands.end(), more.begin(), more.end());
   }
   std::vector<Option> list = ListExperimentsOptions();
@@ -267,55 +168,18 @@ std::vector<Command> ExperimentCommands() {
        {kCsv},
        RunListTrials,
        ""},
-      {{"experiment", "describe"},
-       "show an experiment and its trials",
-       {kExperiment},
-       {},
-       RunDescribe,
-       ""},
       {{"experiment", "logs"},
        "print what its first trial wrote",
        {kExperiment},
-       {{"follow", 'f', "", "go on until the trial has ended"}},
+       LogOptions(),
        RunLogs,
        "Of other trials: `det trial logs TRIAL`."},
       {{"experiment", "wait"},
        "wait until an experiment has ended",
        {kExperiment},
-       {},
+       {{"polling-interval", 0, "SECONDS", "taken from scripts, and not needed: the master tells"}},
        RunWait,
        "Exit code 0 only if it is COMPLETED."},
-      {{"experiment", "kill"}, "end an experiment at once", {kExperiment}, {}, RunKill, ""},
-      {{"experiment", "cancel"},
-       "end an experiment after its trials saved a checkpoint",
-       {kExperiment},
-       {},
-       RunCancel,
-       ""},
-      {{"experiment", "pause"},
-       "free the slots of an experiment; it goes on from its checkpoints",
-       {kExperiment},
-       {},
-       RunPause,
-       ""},
-      {{"experiment", "activate"},
-       "let a paused experiment go on",
-       {kExperiment},
-       {},
-       RunActivate,
-       ""},
-      {{"experiment", "archive"},
-       "hide an experiment that has ended from lists",
-       {kExperiment},
-       {},
-       RunArchive,
-       "`det experiment list --all` shows it."},
-      {{"experiment", "unarchive"},
-       "show an archived experiment in lists again",
-       {kExperiment},
-       {},
-       RunUnarchive,
-       ""},
   };
   commands.insert(commands.end(), rest.begin(), rest.end());
   return commands;

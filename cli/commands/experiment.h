@@ -27,6 +27,11 @@ void NoteKept(Invocation& run,
               const google::protobuf::RepeatedPtrField<api::v1::HeldCheckpoint>& kept);
 
 Command ExperimentCreateCommand();
+std::vector<Command> ExperimentDescribeCommands();
+// config, download, download-model-def.
+std::vector<Command> ExperimentFileCommands();
+// kill, pause, activate, cancel, archive, unarchive.
+std::vector<Command> ExperimentActionCommands();
 Command ExperimentWatchCommand();
 std::vector<Command> ExperimentSetCommands();
 // move, label, set name|description.

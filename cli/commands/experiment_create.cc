@@ -42,6 +42,9 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
   request.set_request_id(base::NewUuid());
   DET_ASSIGN_OR_RETURN(std::vector<ContextEntry> entries,
                        ReadContextDir(run.args.Word("CONTEXT_DIR")));
+  for (const std::string& path : run.args.GetAll("include")) {
+    DET_RETURN_IF_ERROR(IncludeInContext(path, &entries));
+  }
   for (ContextEntry& entry : entries) {
     api::v1::File* file = request.add_model_definition();
     file->set_path(std::move(entry.path));
@@ -132,6 +135,8 @@ Command ExperimentCreateCommand() {
        {"config", 0, "KEY=VALUE",
         "a setting instead of the file's, as searcher.max_trials=4; "
         "may be repeated"},
+       {"include", 'i', "PATH",
+        "a file or a folder that goes beside what the directory holds; may be repeated"},
        {"template", 0, "NAME", "what the configuration stands on, see `det template`"},
        {"project-id", 0, "ID", "the project it belongs to, instead of the configuration's"},
        {"paused", 0, "", "do not start it before `det experiment activate`"},

@@ -193,8 +193,17 @@ TEST_F(PeopleTest, WorkspacesAreChanged) {
   EXPECT_THAT(edited.requests[1], HasSubstr(R"("name":"sight")"));
   EXPECT_THAT(Det("workspace archive vision", {kSpaces, "{}"}).requests[1],
               HasSubstr("POST /api/v1/workspaces/2/archive"));
-  const Said deleted = Det("workspace delete vision --yes", {kSpaces, R"({"completed":false})"});
+  EXPECT_THAT(std::string(Det("workspace delete vision --yes", {kSpaces}).code.status().message()),
+              HasSubstr("vision has 3 experiments in 1 project; delete or move these first"));
+  const Said deleted =
+      Det("workspace delete vision --yes",
+          {R"({"workspaces":[{"id":2,"name":"vision"}]})", R"({"completed":false})"});
   EXPECT_EQ(deleted.out, "deleting workspace vision\n");
+  const Said members =
+      Det("workspace list-members vision --csv",
+          {kSpaces, R"({"usersAssignedDirectly":[{"id":5,"username":"ann"}],"assignments":
+          [{"role":{"roleId":3,"name":"Editor"},"userRoleAssignments":[{"userId":5}]}]})"});
+  EXPECT_EQ(members.out, "USER,ROLE\nann,Editor\n");
   EXPECT_THAT(
       Det("workspace list-pools vision --csv", {kSpaces, R"({"resourcePools":["gpu","cpu"]})"}).out,
       HasSubstr("gpu\ncpu\n"));

@@ -119,9 +119,14 @@ absl::StatusOr<int> RunUnarchive(Invocation& run) {
 absl::StatusOr<int> RunDelete(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const Project project, Named(run, *api));
-  DET_RETURN_IF_ERROR(Confirm(run, absl::StrCat("Delete project ", project.name(), " with ",
-                                                Counted(project.num_experiments(), "experiment"),
-                                                ", their checkpoints, logs and metrics?")));
+  // As the master would: an experiment is deleted or moved by its own number.
+  if (project.num_experiments() > 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "project ", project.name(), " has ", Counted(project.num_experiments(), "experiment"),
+        "; delete or move these first (`det project list-experiments ", run.args.Word("WORKSPACE"),
+        " ", project.name(), " --all`)"));
+  }
+  DET_RETURN_IF_ERROR(Confirm(run, absl::StrCat("Delete project ", project.name(), "?")));
   api::v1::DeleteProjectRequest request;
   request.set_id(project.id());
   api::v1::DeleteProjectResponse response;
@@ -214,7 +219,7 @@ std::vector<Command> ProjectCommands() {
       {{"project", "archive"}, "close a project for new experiments", Which(), {}, RunArchive, ""},
       {{"project", "unarchive"}, "open it again", Which(), {}, RunUnarchive, ""},
       {{"project", "delete"},
-       "delete a project with its experiments",
+       "delete a project that has no experiments",
        Which(),
        {kYes},
        RunDelete,

@@ -84,6 +84,15 @@ absl::StatusOr<int> RunSet(Invocation& run) {
       run, "TemplateService.PutTemplate", "set");
 }
 
+absl::StatusOr<int> RunSetConfig(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetTemplateRequest request;
+  request.set_template_name(run.args.Word("NAME"));
+  api::v1::GetTemplateResponse response;
+  DET_RETURN_IF_ERROR(api->Call("TemplateService.GetTemplate", request, &response));
+  return RunSet(run);
+}
+
 absl::StatusOr<int> RunRemove(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::DeleteTemplateRequest request;
@@ -112,6 +121,12 @@ std::vector<Command> TemplateCommands() {
        "An experiment that names it by --template is configured by the template first, then by its "
        "own file."},
       {{"template", "set"}, "make or replace a template", {kName, kFile}, {}, RunSet, ""},
+      {{"template", "set-value", "config"},
+       "replace the configuration of a template that there is",
+       {kName, kFile},
+       {},
+       RunSetConfig,
+       ""},
       {{"template", "remove"}, "remove a template", {kName}, {}, RunRemove, ""},
   };
 }

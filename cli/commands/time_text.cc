@@ -35,6 +35,9 @@ absl::StatusOr<absl::Time> ParseTime(absl::string_view what, const std::string& 
   if (absl::StartsWith(text, "+") && ParseSpan(absl::string_view(text).substr(1), &span)) {
     return base + span;
   }
+  if (absl::StartsWith(text, "-") && ParseSpan(absl::string_view(text).substr(1), &span)) {
+    return base - span;
+  }
   absl::Time time;
   for (const char* format : {"%Y-%m-%dT%H:%M:%E*S%Ez", "%Y-%m-%dT%H:%M%Ez"}) {
     if (absl::ParseTime(format, absl::StrReplaceAll(text, {{" ", "T"}}), &time, nullptr)) {
@@ -52,8 +55,8 @@ absl::StatusOr<absl::Time> ParseTime(absl::string_view what, const std::string& 
     if (!absl::ParseTime("%Y-%m-%dT%H:%M", whole, zone, &time, nullptr)) break;
     if (time > base) return time;
   }
-  return UsageError(absl::StrCat(what, ": expected a time such as 2026-12-01T04:00, 04:00, now or ",
-                                 "+2h, found \"", text, "\""));
+  return UsageError(absl::StrCat(what, ": expected a time such as 2026-12-01T04:00, 04:00, now, ",
+                                 "+2h or -2h, found \"", text, "\""));
 }
 
 std::string ShortTime(absl::Time time) {

@@ -13,7 +13,7 @@
 namespace det::cli {
 
 // "2026-12-01T04:00", with seconds and a zone or without (then local); "04:00", the next one after
-// `base`; "now" and "+2h" count from `base`. A usage error names `what` and the forms.
+// `base`; "now", "+2h" and "-2h" count from `base`. A usage error names `what` and the forms.
 absl::StatusOr<absl::Time> ParseTime(absl::string_view what, const std::string& text,
                                      absl::Time base);
 

@@ -7,9 +7,10 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/log_days.h"
+#include "cli/commands/log_options.h"
 #include "cli/commands/struct_text.h"
-#include "cli/follow.h"
 #include "cli/format.h"
+#include "cli/logs.h"
 #include "cli/table.h"
 #include "det/api/v1/log_retention.pb.h"
 #include "det/api/v1/trial.pb.h"
@@ -75,27 +76,59 @@ std::string Description(const Trial& trial, const Style& style) {
   return absl::StrCat(RenderFields(fields, style), RunTable(trial, style));
 }
 
+// Of each metric its last, least, greatest and mean value.
+std::string SummaryTable(const Trial& trial, const Style& style) {
+  Table table({{"GROUP"},
+               {"METRIC", false, true},
+               {"COUNT", true},
+               {"LAST", true},
+               {"MIN", true},
+               {"MAX", true},
+               {"MEAN", true}});
+  std::vector<std::vector<Cell>> rows;
+  for (const auto& [group, metrics] : trial.summary_metrics().fields()) {
+    for (const auto& [name, summary] : metrics.struct_value().fields()) {
+      const auto& values = summary.struct_value().fields();
+      const auto number = [&values = values](const char* key) -> std::string {
+        const auto it = values.find(key);
+        if (it == values.end() || !it->second.has_number_value()) return "-";
+        return Number(it->second.number_value());
+      };
+      table.AddRow({group, name, number("count"), number("last"), number("min"), number("max"),
+                    number("mean")});
+    }
+  }
+  return table.empty() ? "" : absl::StrCat("\n", table.Render(style));
+}
+
 absl::StatusOr<int> RunDescribe(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  api::v1::GetTrialRequest request;
-  request.set_trial_id(id);
-  api::v1::GetTrialResponse response;
-  DET_RETURN_IF_ERROR(api->Call("TrialService.GetTrial", request, &response));
-  if (run.json()) {
-    DET_RETURN_IF_ERROR(run.PrintJson(response));
-  } else {
+  const bool metrics = run.args.Has("metrics") || run.args.Has("csv");
+  if (!metrics || run.json()) {
+    api::v1::GetTrialRequest request;
+    request.set_trial_id(id);
+    api::v1::GetTrialResponse response;
+    DET_RETURN_IF_ERROR(api->Call("TrialService.GetTrial", request, &response));
+    if (run.json()) return run.Say(response, "");
     run.screen->Print(Description(response.trial(), run.screen->out()));
+    if (run.args.Has("metrics-summary")) {
+      run.screen->Print(SummaryTable(response.trial(), run.screen->out()));
+    }
+    return kExitOk;
   }
-  return kExitOk;
+  DET_ASSIGN_OR_RETURN(const api::v1::GetTrialWorkloadsResponse workloads, Workloads(*api, id));
+  Table table = EmptyWorkloadTable();
+  AddWorkloads(id, workloads, &table);
+  return run.PrintList(workloads, table, absl::StrCat("trial ", id, " has reported nothing yet"));
 }
 
 absl::StatusOr<int> RunLogs(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::TrialLogsRequest request;
   request.set_trial_id(id);
-  request.set_follow(run.args.Has("follow"));
+  DET_RETURN_IF_ERROR(ReadLogOptions(run, &request));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json() ? LogForm::kJson : LogForm::kText,
                                 run.screen, Patience(run.screen)));
   return kExitOk;
@@ -153,19 +186,17 @@ std::string TrialText(const api::v1::GetExperimentTrialsResponse& trials, const 
 }
 
 std::vector<Command> TrialCommands() {
-  return {
+  std::vector<Command> commands = TrialFileCommands();
+  const std::vector<Command> rest = {
       {{"trial", "describe"},
        "show a trial, its metrics and each time it was started",
        {kTrial},
-       {},
+       {{"metrics", 0, "", "every report of metrics and every checkpoint instead"},
+        {"metrics-summary", 0, "", "with the last, least, greatest and mean value of each metric"},
+        {"csv", 0, "", "the reports as comma-separated values"}},
        RunDescribe,
        ""},
-      {{"trial", "logs"},
-       "print what a trial wrote",
-       {kTrial},
-       {{"follow", 'f', "", "go on until the trial has ended"}},
-       RunLogs,
-       ""},
+      {{"trial", "logs"}, "print what a trial wrote", {kTrial}, LogOptions(), RunLogs, ""},
       {{"trial", "set", "log-retention"},
        "say how long its logs are kept",
        {kTrial},
@@ -174,6 +205,8 @@ std::vector<Command> TrialCommands() {
        ""},
       {{"trial", "kill"}, "end a trial at once", {kTrial}, {}, RunKill, ""},
   };
+  commands.insert(commands.end(), rest.begin(), rest.end());
+  return commands;
 }
 
 }  // namespace det::cli

@@ -3,7 +3,11 @@
 #define CLI_COMMANDS_TRIAL_H_
 
 #include <string>
+#include <vector>
 
+#include "absl/status/statusor.h"
+#include "cli/api_client.h"
+#include "cli/command.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "det/api/v1/trial.pb.h"
@@ -15,6 +19,17 @@ Table TrialTable(const api::v1::GetExperimentTrialsResponse& trials);
 
 // The table; a sentence if there is no trial.
 std::string TrialText(const api::v1::GetExperimentTrialsResponse& trials, const Style& style);
+
+// ---- workloads.cc: what a trial reported, point by point ----
+
+// All of it, oldest first, asked for in portions.
+absl::StatusOr<api::v1::GetTrialWorkloadsResponse> Workloads(const ApiClient& api, int trial);
+Table EmptyWorkloadTable();
+void AddWorkloads(int trial, const api::v1::GetTrialWorkloadsResponse& workloads, Table* table);
+
+// ---- trial_files.cc ----
+// download, support-bundle.
+std::vector<Command> TrialFileCommands();
 
 }  // namespace det::cli
 

@@ -1,4 +1,8 @@
-// det workspace list|describe|create|edit|archive|unarchive|delete|list-projects|list-pools
+// det workspace list|describe|create|edit|archive|unarchive|delete|list-projects|
+// list-pools|list-members
+#include <map>
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
@@ -7,6 +11,7 @@
 #include "cli/commands/struct_text.h"
 #include "cli/format.h"
 #include "cli/table.h"
+#include "det/api/v1/role.pb.h"
 #include "det/api/v1/workspace.pb.h"
 #include "proto/http_rule.h"
 
@@ -147,11 +152,20 @@ absl::StatusOr<int> RunUnarchive(Invocation& run) {
 absl::StatusOr<int> RunDelete(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
-  DET_RETURN_IF_ERROR(
-      Confirm(run, absl::StrCat("Delete workspace ", workspace.name(), " with ",
-                                Counted(workspace.num_projects(), "project"), " and ",
-                                Counted(workspace.num_experiments(), "experiment"),
-                                ", their checkpoints, logs and metrics?")));
+  // As the master would: experiments are deleted or moved by their own numbers.
+  if (workspace.num_experiments() > 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "workspace ", workspace.name(), " has ", Counted(workspace.num_experiments(), "experiment"),
+        " in ", Counted(workspace.num_projects(), "project"),
+        "; delete or move these first (`det workspace list-projects ", workspace.name(), "`)"));
+  }
+  DET_RETURN_IF_ERROR(Confirm(
+      run, absl::StrCat("Delete workspace ", workspace.name(),
+                        workspace.num_projects() == 0
+                            ? ""
+                            : absl::StrCat(" with ", Counted(workspace.num_projects(), "project"),
+                                           " that hold no experiments"),
+                        "?")));
   api::v1::DeleteWorkspaceRequest request;
   request.set_id(workspace.id());
   api::v1::DeleteWorkspaceResponse response;
@@ -175,6 +189,29 @@ absl::StatusOr<int> RunListPools(Invocation& run) {
   for (const std::string& pool : response.resource_pools()) table.AddRow({Cell(pool)});
   return run.PrintList(response, table,
                        absl::StrCat("workspace ", workspace.name(), " may use no pool"));
+}
+
+absl::StatusOr<int> RunListMembers(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
+  api::v1::GetGroupsAndUsersAssignedToWorkspaceRequest request;
+  request.set_workspace_id(workspace.id());
+  api::v1::GetGroupsAndUsersAssignedToWorkspaceResponse response;
+  DET_RETURN_IF_ERROR(
+      api->Call("RoleService.GetGroupsAndUsersAssignedToWorkspace", request, &response));
+  std::map<int, std::string> names;
+  for (const api::v1::User& user : response.users_assigned_directly()) {
+    names[user.id()] = user.username();
+  }
+  Table table({{"USER", false, true}, {"ROLE"}});
+  for (const api::v1::RoleWithAssignments& each : response.assignments()) {
+    for (const api::v1::UserRoleAssignment& one : each.user_role_assignments()) {
+      table.AddRow({names[one.user_id()], each.role().name()});
+    }
+  }
+  return run.PrintList(response, table,
+                       absl::StrCat("nobody has a role in workspace ", workspace.name(),
+                                    " but those who have one in the whole cluster"));
 }
 
 std::vector<Option> Settings() {
@@ -243,6 +280,12 @@ std::vector<Command> WorkspaceCommands() {
        {kWorkspace},
        {kCsv},
        RunListPools,
+       ""},
+      {{"workspace", "list-members"},
+       "list who has which role in a workspace",
+       {kWorkspace},
+       {kCsv},
+       RunListMembers,
        ""},
   };
 }

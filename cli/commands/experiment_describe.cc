@@ -1,0 +1,192 @@
+// det experiment describe
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/each.h"
+#include "cli/commands/experiment.h"
+#include "cli/commands/search.h"
+#include "cli/commands/struct_text.h"
+#include "cli/commands/trial.h"
+#include "cli/follow.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "det/api/v1/experiment.pb.h"
+#include "det/api/v1/trial.pb.h"
+
+namespace det::cli {
+namespace {
+
+using api::v1::Experiment;
+
+// "2 jobs ahead in pool default"; empty where there is no such order, or it is over.
+std::string PlaceInQueue(const api::v1::GetExperimentResponse& response) {
+  if (!response.has_job_summary() || response.job_summary().jobs_ahead() < 0) return "";
+  return absl::StrCat(Counted(response.job_summary().jobs_ahead(), "job"), " ahead in pool ",
+                      response.experiment().resource_pool());
+}
+
+std::string Description(const api::v1::GetExperimentResponse& response, const Style& style) {
+  const Experiment& each = response.experiment();
+  std::vector<std::pair<std::string, Cell>> fields = {
+      {"experiment", absl::StrCat(each.id(), "  ", each.name())},
+      {"state", StateCell(Experiment::State_Name(each.state()))}};
+  if (each.archived()) fields.emplace_back("archived", "yes");
+  if (!each.state_reason().empty()) fields.emplace_back("because", each.state_reason());
+  const std::string place = PlaceInQueue(response);
+  if (!place.empty()) fields.emplace_back("queue", place);
+  fields.emplace_back("progress", ProgressText(each));
+  fields.emplace_back("searcher",
+                      absl::StrCat(each.searcher_type(), " by ", each.searcher_metric()));
+  if (each.has_best_trial_searcher_metric()) {
+    fields.emplace_back("best", absl::StrCat(Number(each.best_trial_searcher_metric()), " (trial ",
+                                             each.best_trial_id(), ")"));
+  }
+  fields.emplace_back("checkpoints",
+                      absl::StrCat(each.checkpoint_count(), ", ", Bytes(each.checkpoint_size())));
+  fields.emplace_back("started", Exact(each.start_time()));
+  fields.emplace_back("ended", Exact(each.end_time()));
+  fields.emplace_back("owner", each.username());
+  return RenderFields(fields, style);
+}
+
+absl::StatusOr<api::v1::GetExperimentTrialsResponse> Trials(const ApiClient& api, int id) {
+  api::v1::GetExperimentTrialsRequest request;
+  request.set_experiment_id(id);
+  request.set_sort_by(api::v1::GetExperimentTrialsRequest::SORT_BY_ID);
+  api::v1::GetExperimentTrialsResponse response;
+  DET_RETURN_IF_ERROR(api.Call("TrialService.GetExperimentTrials", request, &response));
+  return response;
+}
+
+Cell TimeCell(const google::protobuf::Timestamp& time) { return AgoCell(time, absl::Now()); }
+
+// What --csv makes of all experiments that are described.
+struct Sheets {
+  Table experiments{{{"ID", true},
+                     {"NAME"},
+                     {"STATE"},
+                     {"PROGRESS", true},
+                     {"STARTED"},
+                     {"ENDED"},
+                     {"POOL"},
+                     {"OWNER"}}};
+  Table trials{{{"EXPERIMENT", true},
+                {"TRIAL", true},
+                {"STATE"},
+                {"BATCHES", true},
+                {"BEST", true},
+                {"RESTARTS", true},
+                {"STARTED"},
+                {"ENDED"},
+                {"HYPERPARAMETERS"}}};
+  Table workloads = EmptyWorkloadTable();
+
+  void Add(const Experiment& each) {
+    experiments.AddRow({absl::StrCat(each.id()), each.name(),
+                        StateCell(Experiment::State_Name(each.state())),
+                        absl::StrCat(each.progress()), TimeCell(each.start_time()),
+                        TimeCell(each.end_time()), each.resource_pool(), each.username()});
+  }
+  void Add(const api::v1::Trial& trial) {
+    trials.AddRow(
+        {absl::StrCat(trial.experiment_id()), absl::StrCat(trial.id()),
+         StateCell(api::v1::Trial::State_Name(trial.state())),
+         absl::StrCat(trial.total_batches_processed()),
+         trial.has_searcher_metric_value() ? absl::StrCat(trial.searcher_metric_value()) : "",
+         absl::StrCat(trial.restarts()), TimeCell(trial.start_time()), TimeCell(trial.end_time()),
+         StructText(trial.hparams())});
+  }
+};
+
+bool WantsSheets(const Invocation& run) {
+  return !run.json() && (run.args.Has("csv") || run.args.Has("outdir"));
+}
+
+// The workloads of the trials, in whatever form was asked for.
+absl::Status ShowMetrics(Invocation& run, const ApiClient& api,
+                         const api::v1::GetExperimentTrialsResponse& trials, Sheets* sheets) {
+  Table table = EmptyWorkloadTable();
+  for (const api::v1::Trial& trial : trials.trials()) {
+    DET_ASSIGN_OR_RETURN(const auto workloads, Workloads(api, trial.id()));
+    if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(workloads));
+    AddWorkloads(trial.id(), workloads, WantsSheets(run) ? &sheets->workloads : &table);
+  }
+  if (!table.empty() && !run.json()) {
+    run.screen->Print(absl::StrCat("\n", table.Render(run.screen->out())));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Describe(Invocation& run, const ApiClient& api, int id, Sheets* sheets) {
+  api::v1::GetExperimentRequest request;
+  request.set_experiment_id(id);
+  api::v1::GetExperimentResponse response;
+  DET_RETURN_IF_ERROR(api.Call("ExperimentService.GetExperiment", request, &response));
+  const bool metrics = run.args.Has("metrics");
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+    if (!metrics) return absl::OkStatus();
+  }
+  DET_ASSIGN_OR_RETURN(const api::v1::GetExperimentTrialsResponse trials, Trials(api, id));
+  if (WantsSheets(run)) {
+    sheets->Add(response.experiment());
+    for (const api::v1::Trial& trial : trials.trials()) sheets->Add(trial);
+  } else if (!run.json()) {
+    const Style& style = run.screen->out();
+    DET_ASSIGN_OR_RETURN(const std::string search, SearchText(api, response.experiment(), style));
+    run.screen->Print(
+        absl::StrCat(Description(response, style), search, "\n", TrialText(trials, style)));
+  }
+  return metrics ? ShowMetrics(run, api, trials, sheets) : absl::OkStatus();
+}
+
+// Into files of the folder, or one after the other on stdout.
+absl::Status WriteSheets(const Invocation& run, const Sheets& sheets) {
+  std::vector<std::pair<std::string, const Table*>> all = {{"experiments", &sheets.experiments},
+                                                           {"trials", &sheets.trials}};
+  if (run.args.Has("metrics")) all.emplace_back("workloads", &sheets.workloads);
+  const std::optional<std::string> folder = run.args.Get("outdir");
+  if (folder) DET_RETURN_IF_ERROR(base::MakeDirs(*folder));
+  for (const auto& [name, table] : all) {
+    if (!folder) {
+      run.screen->Print(absl::StrCat(name == "experiments" ? "" : "\n", table->RenderCsv()));
+      continue;
+    }
+    const std::string path = absl::StrCat(*folder, "/", name, ".csv");
+    DET_RETURN_IF_ERROR(base::WriteFileAtomically(path, table->RenderCsv(), 0644));
+    run.screen->Print(path + "\n");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> RunDescribe(Invocation& run) {
+  Sheets sheets;
+  DET_ASSIGN_OR_RETURN(const int code,
+                       ForEachId(run, "EXPERIMENT", "experiment", [&](ApiClient& api, int id) {
+                         return Describe(run, api, id, &sheets);
+                       }));
+  if (WantsSheets(run)) DET_RETURN_IF_ERROR(WriteSheets(run, sheets));
+  return code;
+}
+
+}  // namespace
+
+std::vector<Command> ExperimentDescribeCommands() {
+  return {{{"experiment", "describe"},
+           "show experiments and their trials",
+           {kExperiments},
+           {{"metrics", 0, "", "with every report of metrics and every checkpoint"},
+            {"csv", 0, "", "as tables of comma-separated values"},
+            {"outdir", 0, "DIR", "the same as files: experiments.csv, trials.csv, workloads.csv"}},
+           RunDescribe,
+           ""}};
+}
+
+}  // namespace det::cli

@@ -1,0 +1,121 @@
+// det experiment config|download|download-model-def
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/checkpoint_files.h"
+#include "cli/commands/each.h"
+#include "cli/commands/experiment.h"
+#include "cli/commands/yaml_text.h"
+#include "det/api/v1/checkpoint.pb.h"
+#include "det/api/v1/experiment.pb.h"
+
+namespace det::cli {
+namespace {
+
+const Positional kExperiment = {"EXPERIMENT", "its id"};
+
+absl::StatusOr<int> RunConfig(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetExperimentRequest request;
+  request.set_experiment_id(id);
+  api::v1::GetExperimentResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiment", request, &response));
+  const api::v1::Experiment& experiment = response.experiment();
+  if (run.json()) return run.Say(experiment.config(), "");
+  if (!run.args.Has("original")) {
+    run.screen->Print(YamlText(experiment.config()));
+    return kExitOk;
+  }
+  std::string text = experiment.original_config();
+  if (text.empty() || text.back() != '\n') text += '\n';
+  run.screen->Print(text);
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunDownloadModelDef(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetModelDefRequest request;
+  request.set_experiment_id(id);
+  api::v1::GetModelDefResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetModelDef", request, &response));
+  std::string tgz;
+  if (!absl::Base64Unescape(response.b64_tgz(), &tgz)) {
+    return absl::DataLossError(
+        absl::StrCat("the context of experiment ", id, " did not come whole; try again"));
+  }
+  if (tgz.empty()) {
+    return absl::NotFoundError(absl::StrCat("experiment ", id, " was made without a context"));
+  }
+  const std::string folder = run.args.Get("output-dir").value_or(".");
+  DET_RETURN_IF_ERROR(base::MakeDirs(folder));
+  const std::string path = absl::StrCat(folder, "/experiment_", id, "_model_def.tgz");
+  DET_RETURN_IF_ERROR(base::WriteFileAtomically(path, tgz, 0644));
+  run.screen->Print(path + "\n");
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunDownload(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  DET_RETURN_IF_ERROR(CheckDownloadOptions(run));
+  DET_ASSIGN_OR_RETURN(const int count, run.args.GetInt("top-n", 1, 1, 10'000));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(BestBy by, ReadBestBy(run, *api, id));
+  by.count = count;
+  api::v1::GetExperimentCheckpointsRequest request;
+  request.set_id(id);
+  request.add_states(api::v1::Checkpoint::STATE_COMPLETED);
+  api::v1::GetExperimentCheckpointsResponse response;
+  DET_RETURN_IF_ERROR(api->Call("CheckpointService.GetExperimentCheckpoints", request, &response));
+  KeepBest(by, response.mutable_checkpoints());
+  if (response.checkpoints().empty()) {
+    return absl::NotFoundError(absl::StrCat("experiment ", id, " has no checkpoint with a ",
+                                            by.metric.empty() ? "validation" : by.metric,
+                                            "; `det checkpoint list ", id,
+                                            "` shows what there is"));
+  }
+  const std::string folder = run.args.Get("output").value_or("checkpoints");
+  for (const api::v1::Checkpoint& each : response.checkpoints()) {
+    const std::string target = absl::StrCat(folder, "/", each.uuid());
+    DET_RETURN_IF_ERROR(DownloadCheckpoint(run, *api, each, target));
+    if (!run.json()) run.screen->Print(target + "\n");
+  }
+  if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(response));
+  return kExitOk;
+}
+
+}  // namespace
+
+std::vector<Command> ExperimentFileCommands() {
+  std::vector<Option> download = DownloadOptions("a folder for them (checkpoints)");
+  download.push_back({"top-n", 0, "N", "the best N (1)"});
+  download.insert(download.end(), BestByOptions().begin(), BestByOptions().end());
+  return {
+      {{"experiment", "config"},
+       "print the configuration that an experiment runs by",
+       {kExperiment},
+       {{"original", 0, "", "as it was given, without what templates and defaults add"}},
+       RunConfig,
+       ""},
+      {{"experiment", "download"},
+       "copy the files of its best checkpoints, and print where they are",
+       {kExperiment},
+       download,
+       RunDownload,
+       ""},
+      {{"experiment", "download-model-def"},
+       "copy its context as it was submitted, as an archive",
+       {kExperiment},
+       {{"output-dir", 'o', "DIR", "where to (.)"}},
+       RunDownloadModelDef,
+       ""},
+  };
+}
+
+}  // namespace det::cli

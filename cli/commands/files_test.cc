@@ -1,0 +1,204 @@
+// What is copied here: configurations, contexts, checkpoints, logs, tables.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "cli/fake_server.h"
+#include "cli/testing/run_det.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace det::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr char kExperiment[] = R"({"experiment":{"id":7,"name":"digits","state":"STATE_COMPLETED",
+    "config":{"name":"yes","searcher":{"smaller_is_better":false,"metric":"accuracy"},
+    "hyperparameters":{"lr":0.5,"layers":[1,2]},"labels":[]},"originalConfig":"name: 'yes' # mine"}})";
+constexpr char kTrial[] = R"({"trial":{"id":4,"experimentId":7,"state":"STATE_COMPLETED"}})";
+constexpr char kTrials[] =
+    R"({"trials":[{"id":4,"experimentId":7,"state":"STATE_COMPLETED","hparams":{"lr":1}}]})";
+constexpr char kWorkloads[] = R"({"workloads":[
+    {"training":{"totalBatches":5,"metrics":{"avgMetrics":{"loss":0.5}}}},
+    {"checkpoint":{"uuid":"c1","totalBatches":5}}],"pagination":{"total":2}})";
+
+// One file "w" of two bytes, saved at `second`, with this value of the metric.
+std::string Saved(const std::string& uuid, const std::string& metric, int second) {
+  return R"({"uuid":")" + uuid +
+         R"(","state":"STATE_COMPLETED","size":"2","resources":{"w":"2"},)" +
+         R"("reportTime":"2026-11-24T00:00:0)" + std::to_string(second) + R"(Z","training":)" +
+         R"({"trialId":4,"searcherMetric":)" + metric + "}}";
+}
+
+std::string All() {
+  return R"({"checkpoints":[)" + Saved("low", "0.1", 3) + "," + Saved("high", "0.9", 1) + "," +
+         Saved("mid", "0.5", 2) + "]}";
+}
+
+// The two bytes, base64.
+std::string Bytes() { return Chunked({"{\"result\":{\"chunk\":\"aGk=\"}}\n"}); }
+
+std::string Message(const Said& said) { return std::string(said.code.status().message()); }
+
+class FilesTest : public ::testing::Test {
+ protected:
+  std::string Path(const std::string& name) const { return folder_.path() + "/" + name; }
+  bool Exists(const std::string& name) const { return std::filesystem::exists(Path(name)); }
+
+  const base::TempDir folder_ = *base::TempDir::Create();
+};
+
+TEST_F(FilesTest, AConfigurationIsYamlThatReadsAsTheSame) {
+  EXPECT_EQ(Det("e config 7", {kExperiment}).out,
+            "hyperparameters:\n  layers:\n    - 1\n    - 2\n  lr: 0.5\nlabels:\n  []\n"
+            "name: \"yes\"\nsearcher:\n  metric: accuracy\n  smaller_is_better: false\n");
+  EXPECT_EQ(Det("experiment config 7 --original", {kExperiment}).out, "name: 'yes' # mine\n");
+  EXPECT_THAT(Det("e config 7 --json", {kExperiment}).out, HasSubstr("\"lr\": 0.5"));
+}
+
+TEST_F(FilesTest, AContextIsAnArchive) {
+  const Said said = Det("e download-model-def 7 -o " + Path("there"), {R"({"b64Tgz":"YUdrPQ=="})"});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  EXPECT_EQ(said.out, Path("there/experiment_7_model_def.tgz\n"));
+  EXPECT_EQ(*base::ReadFile(Path("there/experiment_7_model_def.tgz")), "hi");
+  EXPECT_THAT(Message(Det("e download-model-def 7", {"{}"})), HasSubstr("without a context"));
+}
+
+TEST_F(FilesTest, TheBestCheckpointsOfAnExperiment) {
+  const Said said =
+      Det("e download 7 --top-n 2 -o " + Path("best"), {kExperiment, All(), Bytes(), Bytes()});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  EXPECT_EQ(said.out, Path("best/high\n") + Path("best/mid\n"));
+  EXPECT_EQ(*base::ReadFile(Path("best/high/w")), "hi");
+  EXPECT_FALSE(Exists("best/low"));
+  const Said least =
+      Det("e download 7 --smaller-is-better true -o " + Path("least"), {All(), Bytes()});
+  EXPECT_EQ(least.out, Path("least/low\n"));
+  EXPECT_THAT(Message(Det("e download 7 --sort-by f1", {kExperiment, All()})),
+              HasSubstr("has no checkpoint with a f1"));
+  EXPECT_THAT(Message(Det("e download 7 --mode direct", {})), HasSubstr("auto or master"));
+}
+
+TEST_F(FilesTest, ACheckpointOfATrial) {
+  EXPECT_EQ(Det("t download 4 -o " + Path("a"), {All(), kTrial, kExperiment, Bytes()}).out,
+            Path("a\n"));
+  EXPECT_EQ(Det("t download 4 --latest -q -o " + Path("b"), {All(), Bytes()}).out, Path("b\n"));
+  EXPECT_THAT(Det("t download 4 --uuid mid -o " + Path("c"), {All(), Bytes()}).requests.back(),
+              HasSubstr("checkpoints/mid/"));
+  EXPECT_THAT(Message(Det("t download 4 --uuid none", {All()})), HasSubstr("no such checkpoint"));
+  EXPECT_THAT(Message(Det("t download 4 --uuid mid --best", {All()})), HasSubstr("give one of"));
+}
+
+TEST_F(FilesTest, CheckpointsAreDescribedRankedAndThinnedOut) {
+  const std::string one = R"({"checkpoint":)" + Saved("c1", "0.5", 1) + "}";
+  const Said described = Det("checkpoint describe c1 c2", {one, one});
+  EXPECT_THAT(described.out, AllOf(HasSubstr("c1"), HasSubstr("w      2 B")));
+  EXPECT_THAT(described.requests, ElementsAre(HasSubstr("/c1"), HasSubstr("/c2")));
+  const Said best = Det("e lc 7 --best 2 --csv", {All(), kExperiment});
+  EXPECT_THAT(best.out, AllOf(HasSubstr("\nhigh,"), Not(HasSubstr("\nlow,"))));
+  const Said thinned = Det("c rm c1,c2 --glob opt* --glob x --yes", {"{}"});
+  EXPECT_THAT(thinned.requests, ElementsAre(AllOf(HasSubstr(R"("checkpointGlobs":["opt*","x"])"),
+                                                  HasSubstr(R"("checkpointUuids":["c1","c2"])"))));
+  EXPECT_EQ(thinned.out, "deleting what fits opt* or x of 2 checkpoints\n");
+}
+
+TEST_F(FilesTest, ManyExperimentsAtOnce) {
+  const Said killed = Det(
+      "e kill 3 5,7-8",
+      {"{}", "{}",
+       Answer("400 Bad Request", R"({"error":{"code":9,"error":"experiment 7 is over"}})"), "{}"});
+  EXPECT_EQ(*killed.code, 1);
+  EXPECT_EQ(killed.out, "killed experiment 3\nkilled experiment 5\nkilled experiment 8\n");
+  EXPECT_THAT(killed.err, HasSubstr("det: experiment 7: experiment 7 is over"));
+  for (const char* wrong :
+       {"e kill 3-", "e kill 8-7", "e kill x", "e kill 0", "e kill ,", "e kill 1-20000"}) {
+    const Said said = Det(wrong, {});
+    EXPECT_THAT(Message(said), HasSubstr("EXPERIMENT")) << wrong;
+    EXPECT_THAT(said.requests, IsEmpty());
+  }
+}
+
+TEST_F(FilesTest, ADescriptionAsTables) {
+  const Said said =
+      Det("e describe 7 --metrics --outdir " + Path("out"), {kExperiment, kTrials, kWorkloads});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  EXPECT_THAT(*base::ReadFile(Path("out/experiments.csv")), HasSubstr("\n7,digits,COMPLETED,"));
+  EXPECT_THAT(*base::ReadFile(Path("out/trials.csv")), HasSubstr("\n7,4,COMPLETED,"));
+  EXPECT_THAT(*base::ReadFile(Path("out/workloads.csv")),
+              AllOf(HasSubstr("\n4,5,training,"), HasSubstr(",c1\n")));
+  const Said two = Det("e describe 7,7 8 --csv", {kExperiment, kTrials, kExperiment, kTrials});
+  EXPECT_THAT(two.out, HasSubstr("\n7,digits,COMPLETED,0,,,,\n7,digits"));
+  EXPECT_THAT(Det("t describe 4 --csv", {kWorkloads}).out, HasSubstr("4,5,training,,loss=0.5,\n"));
+}
+
+TEST_F(FilesTest, LinesOfALog) {
+  const std::string lines = Chunked({R"({"result":{"id":"9","message":"nine"}})", "\n",
+                                     R"({"result":{"id":"8","message":"eight"}})", "\n"});
+  const Said tail =
+      Det("t logs 4 --tail 2 --level warning --rank-id 0 --rank-id 1 --agent-id a1 "
+          "--allocation-id 7.4.0 --source task --stdtype stderr "
+          "--timestamp-after 2026-11-24T00:00Z",
+          {lines});
+  ASSERT_TRUE(tail.code.ok()) << tail.code.status();
+  EXPECT_LT(tail.out.find("eight"), tail.out.find("nine"));
+  for (const char* part :
+       {"limit=2", "orderBy=ORDER_BY_DESC", "levels=LOG_LEVEL_WARNING", "levels=LOG_LEVEL_CRITICAL",
+        "rankIds=0", "rankIds=1", "agentIds=a1", "allocationIds=7.4.0", "sources=task",
+        "stdtypes=stderr", "timestampAfter=2026-11-24"}) {
+    EXPECT_THAT(tail.requests[0], HasSubstr(part));
+  }
+  EXPECT_THAT(tail.requests[0], Not(HasSubstr("LEVEL_INFO")));
+  const Said followed = Det("t logs 4 --tail 2 -f", {lines, Chunked({})});
+  EXPECT_THAT(followed.requests[1], AllOf(HasSubstr("afterId=9"), HasSubstr("follow=true"),
+                                          Not(HasSubstr("limit")), Not(HasSubstr("orderBy"))));
+  EXPECT_THAT(Det("task logs 7.4 --head 3", {Chunked({})}).requests[0],
+              AllOf(HasSubstr("/api/v1/tasks/7.4/logs"), HasSubstr("limit=3")));
+  EXPECT_THAT(Message(Det("t logs 4 --head 1 --tail 1", {})), HasSubstr("--head goes neither"));
+  EXPECT_THAT(Message(Det("t logs 4 --level loud", {})), HasSubstr("expected trace, debug"));
+  EXPECT_THAT(Message(Det("t logs 4 --rank-id -1", {})), HasSubstr("--rank-id"));
+}
+
+TEST_F(FilesTest, WhatAnExperimentNeedsBesideItsContext) {
+  ASSERT_TRUE(base::MakeDirs(Path("context")).ok());
+  ASSERT_TRUE(base::MakeDirs(Path("shared/sub")).ok());
+  for (const char* name : {"job.yaml", "context/a", "extra.py", "shared/sub/b"}) {
+    ASSERT_TRUE(base::WriteFileAtomically(Path(name), "name: x\n").ok());
+  }
+  const std::string create = "e create " + Path("job.yaml") + " " + Path("context");
+  const Said said = Det(create + " -i " + Path("extra.py") + " -i " + Path("shared/"),
+                        {R"({"experiment":{"id":7}})"});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  for (const char* path : {"a", "extra.py", "shared", "shared/sub", "shared/sub/b"}) {
+    EXPECT_THAT(said.requests[0], HasSubstr("\"path\":\"" + std::string(path) + "\""));
+  }
+  EXPECT_THAT(Message(Det(create + " -i " + Path("none"), {})), HasSubstr("none"));
+  EXPECT_THAT(Message(Det(create + " -i " + Path("context/a"), {})),
+              HasSubstr("stands there twice"));
+}
+
+TEST_F(FilesTest, ABundleForWhoeverHelps) {
+  const Said said = Det("t support-bundle 4 -o " + Path("b"),
+                        {kTrial, kExperiment, kWorkloads,
+                         Chunked({R"({"result":{"id":"9","message":"nine"}})", "\n"})});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  EXPECT_EQ(said.out, Path("b/det-bundle-trial-4.tar.gz\n"));
+  EXPECT_EQ(base::ReadFile(Path("b/det-bundle-trial-4.tar.gz"))->substr(0, 2), "\x1f\x8b");
+}
+
+TEST_F(FilesTest, TasksAndWhatThereIsNone) {
+  const Said tasks = Det("task list --csv", {R"({"allocationIdToSummary":{"7.4.0":{"taskId":"7.4",
+          "allocationId":"7.4.0","name":"digits","slotsNeeded":2,"priority":42,
+          "resourcePool":"default"}}})"});
+  EXPECT_THAT(tasks.out, HasSubstr("7.4,7.4.0,digits,2,,waits,42,default\n"));
+  EXPECT_THAT(Det("notebook list", {"{}"}).err, HasSubstr("no notebooks"));
+  EXPECT_THAT(Det("cmd ls --json", {R"({"commands":[]})"}).out, HasSubstr("\"commands\": []"));
+}
+
+}  // namespace
+}  // namespace det::cli

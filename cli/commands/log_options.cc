@@ -1,0 +1,112 @@
+#include "cli/commands/log_options.h"
+
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status_macros.h"
+#include "cli/commands/time_text.h"
+#include "det/api/v1/common.pb.h"
+
+namespace det::cli {
+namespace {
+
+constexpr int kMostLines = 10'000'000;
+
+// The level that is named, and those above it.
+template <class Request>
+absl::Status ReadLevel(const Invocation& run, Request* request) {
+  const std::optional<std::string> word = run.args.Get("level");
+  if (!word) return absl::OkStatus();
+  api::v1::LogLevel least = api::v1::LOG_LEVEL_UNSPECIFIED;
+  const bool known =
+      api::v1::LogLevel_Parse(absl::StrCat("LOG_LEVEL_", absl::AsciiStrToUpper(*word)), &least);
+  if (!known || least == api::v1::LOG_LEVEL_UNSPECIFIED) {
+    return UsageError(absl::StrCat("--level: expected trace, debug, info, warning, error or ",
+                                   "critical, found \"", *word, "\""));
+  }
+  for (int level = least; level <= api::v1::LOG_LEVEL_CRITICAL; ++level) {
+    request->add_levels(static_cast<api::v1::LogLevel>(level));
+  }
+  return absl::OkStatus();
+}
+
+template <class Request>
+absl::Status ReadRanks(const Invocation& run, Request* request) {
+  for (const std::string& word : run.args.GetAll("rank-id")) {
+    int rank = 0;
+    if (!absl::SimpleAtoi(word, &rank) || rank < 0) {
+      return UsageError(absl::StrCat("--rank-id: expected a number from 0, found \"", word, "\""));
+    }
+    request->add_rank_ids(rank);
+  }
+  return absl::OkStatus();
+}
+
+template <class Request>
+absl::Status ReadTimes(const Invocation& run, Request* request) {
+  if (const auto text = run.args.Get("timestamp-after")) {
+    DET_ASSIGN_OR_RETURN(const absl::Time time, ParseTime("--timestamp-after", *text, absl::Now()));
+    *request->mutable_timestamp_after() = ToTimestamp(time);
+  }
+  if (const auto text = run.args.Get("timestamp-before")) {
+    DET_ASSIGN_OR_RETURN(const absl::Time time,
+                         ParseTime("--timestamp-before", *text, absl::Now()));
+    *request->mutable_timestamp_before() = ToTimestamp(time);
+  }
+  return absl::OkStatus();
+}
+
+template <class Request>
+absl::Status Read(const Invocation& run, Request* request) {
+  const Arguments& args = run.args;
+  request->set_follow(args.Has("follow"));
+  if (args.Has("head") && (args.Has("tail") || args.Has("follow"))) {
+    return UsageError("--head goes neither with --tail nor with --follow");
+  }
+  DET_ASSIGN_OR_RETURN(const int head, args.GetInt("head", 0, 1, kMostLines));
+  DET_ASSIGN_OR_RETURN(const int tail, args.GetInt("tail", 0, 1, kMostLines));
+  request->set_limit(head + tail);
+  if (tail > 0) request->set_order_by(api::v1::ORDER_BY_DESC);
+  for (const std::string& id : args.GetAll("allocation-id")) request->add_allocation_ids(id);
+  // Here a container is the allocation's.
+  for (const std::string& id : args.GetAll("container-id")) request->add_allocation_ids(id);
+  for (const std::string& id : args.GetAll("agent-id")) request->add_agent_ids(id);
+  for (const std::string& each : args.GetAll("source")) request->add_sources(each);
+  for (const std::string& each : args.GetAll("stdtype")) request->add_stdtypes(each);
+  request->set_search_text(args.Get("search").value_or(""));
+  DET_RETURN_IF_ERROR(ReadLevel(run, request));
+  DET_RETURN_IF_ERROR(ReadRanks(run, request));
+  return ReadTimes(run, request);
+}
+
+}  // namespace
+
+std::vector<Option> LogOptions() {
+  return {
+      {"follow", 'f', "", "go on until the task has ended"},
+      {"head", 0, "N", "the first N lines"},
+      {"tail", 0, "N", "the last N lines; with -f what comes after them, too"},
+      {"level", 0, "LEVEL", "this level and above: trace, debug, info, warning, error, critical"},
+      {"rank-id", 0, "RANK", "of this rank; may be repeated, as all that follow"},
+      {"agent-id", 0, "ID", "written on this agent"},
+      {"allocation-id", 0, "ID", "of this run of the task"},
+      {"container-id", 0, "ID", "the same"},
+      {"source", 0, "NAME", "by whom: task, agent or master"},
+      {"stdtype", 0, "NAME", "stdout or stderr"},
+      {"timestamp-after", 0, "TIME", "later than this: 2026-12-01T04:00, -2h"},
+      {"timestamp-before", 0, "TIME", "earlier than this"},
+      {"search", 0, "TEXT", "lines that hold this"}};
+}
+
+absl::Status ReadLogOptions(const Invocation& run, api::v1::TrialLogsRequest* request) {
+  return Read(run, request);
+}
+
+absl::Status ReadLogOptions(const Invocation& run, api::v1::TaskLogsRequest* request) {
+  return Read(run, request);
+}
+
+}  // namespace det::cli

@@ -1,0 +1,112 @@
+// det task list|logs, and the lists of what this cluster does not run
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/log_options.h"
+#include "cli/format.h"
+#include "cli/logs.h"
+#include "cli/table.h"
+#include "det/api/v1/command.pb.h"
+#include "det/api/v1/task.pb.h"
+
+namespace det::cli {
+namespace {
+
+absl::StatusOr<int> RunList(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetTasksResponse response;
+  DET_RETURN_IF_ERROR(api->Call("TaskService.GetTasks", api::v1::GetTasksRequest(), &response));
+  Table table({{"TASK"},
+               {"ALLOCATION"},
+               {"NAME", false, true},
+               {"SLOTS", true},
+               {"SINCE"},
+               {"AGENTS", false, true},
+               {"PRIORITY", true},
+               {"POOL"}});
+  using Summary = api::v1::AllocationSummary;
+  const std::map<std::string, Summary> sorted(response.allocation_id_to_summary().begin(),
+                                              response.allocation_id_to_summary().end());
+  for (const auto& [id, each] : sorted) {
+    std::vector<std::string> agents;
+    for (const auto& part : each.resources()) agents.push_back(part.resources_id());
+    table.AddRow({each.task_id(), id, each.name(), absl::StrCat(each.slots_needed()),
+                  AgoCell(each.registered_time(), absl::Now()),
+                  agents.empty() ? "waits" : absl::StrJoin(agents, ","),
+                  absl::StrCat(each.priority()), each.resource_pool()});
+  }
+  return run.PrintList(response, table, "no task holds slots or waits for them");
+}
+
+absl::StatusOr<int> RunLogs(Invocation& run) {
+  api::v1::TaskLogsRequest request;
+  request.set_task_id(run.args.Word("TASK"));
+  DET_RETURN_IF_ERROR(ReadLogOptions(run, &request));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json() ? LogForm::kJson : LogForm::kText,
+                                run.screen, Patience(run.screen)));
+  return kExitOk;
+}
+
+// There are none, which the master says.
+template <class Response>
+absl::StatusOr<int> ListNone(Invocation& run, const char* method, const char* none) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  Response response;
+  DET_RETURN_IF_ERROR(
+      api->Call(absl::StrCat("CommandService.", method), api::v1::GetCommandsRequest(), &response));
+  return run.PrintList(response, Table({{"ID"}, {"STATE"}}), none);
+}
+
+Command ListCommand(const char* noun, absl::StatusOr<int> (*run)(Invocation&)) {
+  return {{noun, "list"},
+          absl::StrCat("list the ", noun, "s: there are none"),
+          {},
+          {kCsv},
+          run,
+          "This cluster runs trials alone; for scripts that ask."};
+}
+
+}  // namespace
+
+std::vector<Command> TaskCommands() {
+  return {
+      {{"task", "list"}, "list what holds slots or waits for them", {}, {kCsv}, RunList, ""},
+      {{"task", "logs"},
+       "print what a task wrote",
+       {{"TASK", "its id, as `det task list` shows it"}},
+       LogOptions(),
+       RunLogs,
+       ""},
+      ListCommand("command",
+                  [](Invocation& run) {
+                    return ListNone<api::v1::GetCommandsResponse>(
+                        run, "GetCommands", "no commands: this cluster runs trials alone");
+                  }),
+      ListCommand("notebook",
+                  [](Invocation& run) {
+                    return ListNone<api::v1::GetNotebooksResponse>(
+                        run, "GetNotebooks", "no notebooks: this cluster runs trials alone");
+                  }),
+      ListCommand("shell",
+                  [](Invocation& run) {
+                    return ListNone<api::v1::GetShellsResponse>(
+                        run, "GetShells", "no shells: this cluster runs trials alone");
+                  }),
+      ListCommand("tensorboard",
+                  [](Invocation& run) {
+                    return ListNone<api::v1::GetTensorboardsResponse>(
+                        run, "GetTensorboards",
+                        "no TensorBoards: this cluster runs trials alone; `det experiment watch` "
+                        "draws curves");
+                  }),
+  };
+}
+
+}  // namespace det::cli

@@ -1,0 +1,174 @@
+// det trial download|support-bundle
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "base/subprocess.h"
+#include "cli/command.h"
+#include "cli/commands/checkpoint_files.h"
+#include "cli/commands/trial.h"
+#include "cli/commands/yaml_text.h"
+#include "cli/logs.h"
+#include "det/api/v1/checkpoint.pb.h"
+#include "det/api/v1/experiment.pb.h"
+#include "proto/http_rule.h"
+
+namespace det::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using api::v1::Checkpoint;
+
+const Positional kTrial = {"TRIAL", "its id"};
+
+absl::StatusOr<api::v1::GetTrialResponse> Get(const ApiClient& api, int id) {
+  api::v1::GetTrialRequest request;
+  request.set_trial_id(id);
+  api::v1::GetTrialResponse response;
+  DET_RETURN_IF_ERROR(api.Call("TrialService.GetTrial", request, &response));
+  return response;
+}
+
+// Those that can be had, of which one is wanted.
+absl::StatusOr<Checkpoints> Candidates(const ApiClient& api, int trial) {
+  api::v1::GetTrialCheckpointsRequest request;
+  request.set_id(trial);
+  request.add_states(Checkpoint::STATE_COMPLETED);
+  api::v1::GetTrialCheckpointsResponse response;
+  DET_RETURN_IF_ERROR(api.Call("CheckpointService.GetTrialCheckpoints", request, &response));
+  return response.checkpoints();
+}
+
+absl::StatusOr<Checkpoint> Choose(Invocation& run, const ApiClient& api, int id) {
+  DET_ASSIGN_OR_RETURN(Checkpoints all, Candidates(api, id));
+  const std::optional<std::string> uuid = run.args.Get("uuid");
+  const bool latest = run.args.Has("latest");
+  if (uuid.has_value() + latest + run.args.Has("best") > 1) {
+    return UsageError("give one of --best, --latest and --uuid");
+  }
+  if (!latest && !uuid) {
+    DET_ASSIGN_OR_RETURN(const api::v1::GetTrialResponse trial, Get(api, id));
+    DET_ASSIGN_OR_RETURN(const BestBy by, ReadBestBy(run, api, trial.trial().experiment_id()));
+    KeepBest(by, &all);
+  }
+  const Checkpoint* chosen = nullptr;
+  for (const Checkpoint& each : all) {
+    const bool later = chosen == nullptr ||
+                       each.report_time().seconds() > chosen->report_time().seconds() ||
+                       (each.report_time().seconds() == chosen->report_time().seconds() &&
+                        each.report_time().nanos() > chosen->report_time().nanos());
+    if (uuid ? each.uuid() == *uuid : !latest || later) chosen = &each;
+  }
+  if (chosen != nullptr) return *chosen;
+  return absl::NotFoundError(absl::StrCat("trial ", id, " has no ",
+                                          latest ? ""
+                                          : uuid ? "such "
+                                                 : "validated ",
+                                          "checkpoint; `det checkpoint list --trial ", id,
+                                          "` shows what there is"));
+}
+
+absl::StatusOr<int> RunDownload(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
+  DET_RETURN_IF_ERROR(CheckDownloadOptions(run));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const Checkpoint chosen, Choose(run, *api, id));
+  const std::string target =
+      run.args.Get("output").value_or(absl::StrCat("checkpoints/", chosen.uuid()));
+  DET_RETURN_IF_ERROR(DownloadCheckpoint(run, *api, chosen, target));
+  return run.Say(chosen, target + "\n");
+}
+
+// ---- support-bundle ----
+
+absl::Status WriteJson(const std::string& path, const google::protobuf::Message& message) {
+  DET_ASSIGN_OR_RETURN(const std::string text, proto::ToJson(message));
+  return base::WriteFileAtomically(path, text + "\n", 0644);
+}
+
+absl::Status WriteLog(const ApiClient& api, int trial, const std::string& path) {
+  api::v1::TrialLogsRequest request;
+  request.set_trial_id(trial);
+  std::ofstream file(path, std::ios::binary);
+  api::v1::TrialLogsResponse line;
+  DET_RETURN_IF_ERROR(api.Stream("TrialService.TrialLogs", request, &line, [&] {
+    file << LogText(line, Style());
+    return file.good();
+  }));
+  file.close();
+  if (file.good()) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("cannot write ", path));
+}
+
+absl::Status Collect(const ApiClient& api, int id, const std::string& folder) {
+  DET_RETURN_IF_ERROR(base::MakeDirs(folder));
+  DET_ASSIGN_OR_RETURN(const api::v1::GetTrialResponse trial, Get(api, id));
+  DET_RETURN_IF_ERROR(WriteJson(folder + "/trial.json", trial));
+  api::v1::GetExperimentRequest request;
+  request.set_experiment_id(trial.trial().experiment_id());
+  api::v1::GetExperimentResponse experiment;
+  DET_RETURN_IF_ERROR(api.Call("ExperimentService.GetExperiment", request, &experiment));
+  DET_RETURN_IF_ERROR(WriteJson(folder + "/experiment.json", experiment));
+  DET_RETURN_IF_ERROR(base::WriteFileAtomically(folder + "/config.yaml",
+                                                YamlText(experiment.experiment().config()), 0644));
+  DET_ASSIGN_OR_RETURN(const api::v1::GetTrialWorkloadsResponse workloads, Workloads(api, id));
+  DET_RETURN_IF_ERROR(WriteJson(folder + "/workloads.json", workloads));
+  return WriteLog(api, id, folder + "/log.txt");
+}
+
+absl::Status Pack(const std::string& within, const std::string& name, const std::string& archive) {
+  base::SpawnOptions tar;
+  tar.argv = {"tar", "-czf", archive, "-C", within, name};
+  tar.group = base::ProcessGroup::kInherit;
+  DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(tar));
+  DET_ASSIGN_OR_RETURN(const base::ProcessExit exit, base::WaitForExit(child.pid));
+  if (exit.code == 0) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("tar could not write ", archive));
+}
+
+absl::StatusOr<int> RunSupportBundle(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const base::TempDir scratch, base::TempDir::Create("det-bundle"));
+  const std::string name = absl::StrCat("trial-", id);
+  DET_RETURN_IF_ERROR(Collect(*api, id, absl::StrCat(scratch.path(), "/", name)));
+  const std::string folder = run.args.Get("output-dir").value_or(".");
+  DET_RETURN_IF_ERROR(base::MakeDirs(folder));
+  const std::string archive = absl::StrCat(folder, "/det-bundle-trial-", id, ".tar.gz");
+  DET_RETURN_IF_ERROR(Pack(scratch.path(), name, archive));
+  run.screen->Print(archive + "\n");
+  return kExitOk;
+}
+
+}  // namespace
+
+std::vector<Command> TrialFileCommands() {
+  std::vector<Option> download = DownloadOptions("a new or empty folder (checkpoints/UUID)");
+  download.insert(download.end(),
+                  {{"best", 0, "", "the best checkpoint; so without any of these three"},
+                   {"latest", 0, "", "the newest"},
+                   {"uuid", 0, "UUID", "this one"}});
+  download.insert(download.end(), BestByOptions().begin(), BestByOptions().end());
+  return {
+      {{"trial", "download"},
+       "copy the files of a checkpoint of it, and print where they are",
+       {kTrial},
+       download,
+       RunDownload,
+       ""},
+      {{"trial", "support-bundle"},
+       "write its log, configuration, metrics and history into one archive, for whoever helps",
+       {kTrial},
+       {{"output-dir", 'o', "DIR", "where to (.)"}},
+       RunSupportBundle,
+       "The log is as the trial wrote it: look whether it may be shown."},
+  };
+}
+
+}  // namespace det::cli

@@ -1,0 +1,141 @@
+#include "cli/logs.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "base/status_macros.h"
+#include "cli/format.h"
+#include "proto/http_rule.h"
+
+namespace det::cli {
+namespace {
+
+template <class Line>
+std::string TextOf(const Line& line, const Style& style) {
+  const std::string time =
+      absl::FormatTime("%H:%M:%S ", ToTime(line.timestamp()), absl::LocalTimeZone());
+  const std::string& text = !line.message().empty() ? line.message() : line.log();
+  const bool alarm = line.level() >= api::v1::LOG_LEVEL_ERROR;
+  const absl::string_view end = absl::EndsWith(text, "\n") ? "" : "\n";
+  return absl::StrCat(Painted(time, Paint::kFaint, style),
+                      Painted(text, alarm ? Paint::kFailed : Paint::kPlain, style), end);
+}
+
+template <class Line>
+absl::Status PrintLine(const Line& line, LogForm form, Screen* screen) {
+  if (form == LogForm::kJson) {
+    DET_ASSIGN_OR_RETURN(const std::string text, proto::ToJson(line));
+    screen->Print(text + "\n");
+  } else if (form == LogForm::kText) {
+    screen->Print(TextOf(line, screen->out()));
+  } else {
+    screen->Note(absl::StripSuffix(TextOf(line, Style()), "\n"));
+  }
+  return absl::OkStatus();
+}
+
+// One way of reading a log, which goes on where it was broken off.
+template <class Request, class Line>
+class Reading {
+ public:
+  Reading(const ApiClient& api, const char* method, Request request, Patience patience)
+      : api_(api), method_(method), request_(std::move(request)), patience_(std::move(patience)) {}
+
+  // Until `take` says false, or the lines end.
+  absl::Status Ascend(absl::FunctionRef<bool(const Line&)> take) {
+    Line line;
+    int64_t last_id = request_.after_id();
+    while (true) {
+      const absl::Status streamed = api_.Stream(method_, request_, &line, [&] {
+        // A master of the version before begins again with the first line.
+        if (line.id() <= last_id) return true;
+        last_id = line.id();
+        patience_.Answered();
+        return take(line);
+      });
+      if (streamed.ok()) return absl::OkStatus();
+      DET_RETURN_IF_ERROR(patience_.Pause(streamed));
+      request_.set_after_id(last_id);
+    }
+  }
+
+  // The newest, oldest first. What is asked for from then on comes after them.
+  absl::StatusOr<std::vector<Line>> Newest() {
+    Request newest = request_;
+    newest.set_follow(false);
+    std::vector<Line> lines;
+    while (true) {
+      lines.clear();
+      Line line;
+      const absl::Status streamed = api_.Stream(method_, newest, &line, [&] {
+        patience_.Answered();
+        lines.push_back(line);
+        return true;
+      });
+      if (streamed.ok()) break;
+      DET_RETURN_IF_ERROR(patience_.Pause(streamed));
+    }
+    std::reverse(lines.begin(), lines.end());
+    if (!lines.empty()) request_.set_after_id(lines.back().id());
+    request_.clear_order_by();
+    request_.clear_limit();
+    return lines;
+  }
+
+  const Request& request() const { return request_; }
+
+ private:
+  const ApiClient& api_;
+  const char* const method_;
+  Request request_;
+  Patience patience_;
+};
+
+template <class Line, class Request>
+absl::Status Print(const ApiClient& api, const char* method, const Request& request, LogForm form,
+                   Screen* screen, Patience patience) {
+  Reading<Request, Line> reading(api, method, request, std::move(patience));
+  int left = request.limit() > 0 ? request.limit() : -1;
+  absl::Status printed;
+  const auto print = [&](const Line& line) {
+    printed = PrintLine(line, form, screen);
+    return printed.ok() && screen->output_error() == 0;
+  };
+  if (request.order_by() == api::v1::ORDER_BY_DESC) {
+    left = -1;
+    DET_ASSIGN_OR_RETURN(const std::vector<Line> newest, reading.Newest());
+    for (const Line& line : newest) {
+      if (!print(line)) return printed;
+    }
+    if (!request.follow()) return absl::OkStatus();
+  }
+  DET_RETURN_IF_ERROR(reading.Ascend([&](const Line& line) { return print(line) && --left != 0; }));
+  return printed;
+}
+
+}  // namespace
+
+std::string LogText(const api::v1::TrialLogsResponse& line, const Style& style) {
+  return TextOf(line, style);
+}
+
+absl::Status PrintLogs(const ApiClient& api, api::v1::TrialLogsRequest request, LogForm form,
+                       Screen* screen, Patience patience) {
+  return Print<api::v1::TrialLogsResponse>(api, "TrialService.TrialLogs", request, form, screen,
+                                           std::move(patience));
+}
+
+absl::Status PrintLogs(const ApiClient& api, api::v1::TaskLogsRequest request, LogForm form,
+                       Screen* screen, Patience patience) {
+  return Print<api::v1::TaskLogsResponse>(api, "TaskService.TaskLogs", request, form, screen,
+                                          std::move(patience));
+}
+
+}  // namespace det::cli
