@@ -11,6 +11,7 @@ namespace det::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class HooksTest : public ::testing::Test {
  protected:
@@ -55,6 +56,18 @@ TEST_F(HooksTest, AWebhookIsChangedTriedAndDeleted) {
   EXPECT_THAT(Det("webhook edit 7 --url http://b", {"{}"}).requests[0],
               HasSubstr(R"(PATCH /api/v1/webhooks/7 {"url":"http://b","triggers":[]})"));
   EXPECT_TRUE(IsUsageError(Det("webhook edit 7", {}).code.status()));
+  const std::string present = R"({"webhook":{"id":7,"triggers":[
+      {"id":1,"triggerType":"TRIGGER_TYPE_CUSTOM"},
+      {"id":2,"triggerType":"TRIGGER_TYPE_TASK_LOG","condition":{"regex":"oom"}}]}})";
+  const Said edited = Det("webhook edit 7 --remove-trigger 1 --state completed", {present, "{}"});
+  ASSERT_TRUE(edited.code.ok()) << edited.code.status();
+  EXPECT_THAT(edited.requests[1], HasSubstr(R"("id":2)"));
+  EXPECT_THAT(edited.requests[1], HasSubstr(R"("state":"COMPLETED")"));
+  EXPECT_THAT(edited.requests[1], Not(HasSubstr("CUSTOM")));
+  EXPECT_FALSE(Det("webhook edit 7 --remove-trigger 9", {present}).code.ok());
+  EXPECT_FALSE(Det("webhook edit 7 --remove-trigger 1 --remove-trigger 2", {present}).code.ok());
+  EXPECT_THAT(Det("webhook list-triggers 7 --csv", {present}).out,
+              HasSubstr("1,CUSTOM,\n2,TASK_LOG,regex=oom\n"));
   const Said tried = Det("webhook test 7", {R"({"completed":true})"});
   EXPECT_THAT(tried.requests[0], HasSubstr("POST /api/v1/webhooks/7/test"));
   EXPECT_EQ(tried.out, "reached webhook 7\n");

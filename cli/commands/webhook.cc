@@ -1,4 +1,5 @@
-// det webhook list|create|edit|delete|test|deliveries
+// det webhook list|list-triggers|create|edit|delete|test|deliveries
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -117,8 +118,27 @@ absl::Status AddTriggers(const Invocation& run, Webhook& webhook) {
     SetText(AddTrigger(webhook, api::v1::TRIGGER_TYPE_TASK_LOG), "regex", regex);
   }
   if (run.args.Has("custom")) AddTrigger(webhook, api::v1::TRIGGER_TYPE_CUSTOM);
-  if (!webhook.triggers().empty()) return absl::OkStatus();
-  return UsageError("webhook create needs what it is to hear: --state, --metric, --log, --custom");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Webhook> Get(const ApiClient& api, int id) {
+  api::v1::GetWebhookRequest request;
+  request.set_id(id);
+  api::v1::GetWebhookResponse response;
+  DET_RETURN_IF_ERROR(api.Call("WebhookService.GetWebhook", request, &response));
+  return response.webhook();
+}
+
+absl::StatusOr<int> RunListTriggers(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("WEBHOOK_ID"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(const Webhook webhook, Get(*api, id));
+  Table table({{"ID", true}, {"EVENT"}, {"CONDITION", false, true}});
+  for (const api::v1::Trigger& each : webhook.triggers()) {
+    table.AddRow(
+        {absl::StrCat(each.id()), TriggerWord(each.trigger_type()), StructText(each.condition())});
+  }
+  return run.PrintList(webhook, table, absl::StrCat("webhook ", id, " hears of nothing"));
 }
 
 absl::StatusOr<int> RunCreate(Invocation& run) {
@@ -131,6 +151,10 @@ absl::StatusOr<int> RunCreate(Invocation& run) {
   webhook.set_mode(run.args.Has("specific") ? api::v1::WEBHOOK_MODE_SPECIFIC
                                             : api::v1::WEBHOOK_MODE_WORKSPACE);
   DET_RETURN_IF_ERROR(AddTriggers(run, webhook));
+  if (webhook.triggers().empty()) {
+    return UsageError(
+        "webhook create needs what it is to hear: --state, --metric, --log, --custom");
+  }
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   if (const auto name = run.args.Get("workspace")) {
     DET_ASSIGN_OR_RETURN(const auto workspace, FindWorkspace(*api, *name));
@@ -142,16 +166,48 @@ absl::StatusOr<int> RunCreate(Invocation& run) {
   return run.Say(response, absl::StrCat("created webhook ", response.webhook().id(), "\n"));
 }
 
+// All that it is to hear from now on: what it hears, less what is taken away, and what is new.
+absl::StatusOr<Webhook> ChangedTriggers(const Invocation& run, Webhook present,
+                                        const Webhook& added) {
+  for (const std::string& word : run.args.GetAll("remove-trigger")) {
+    auto& triggers = *present.mutable_triggers();
+    const auto it = std::find_if(triggers.begin(), triggers.end(),
+                                 [&](const auto& each) { return absl::StrCat(each.id()) == word; });
+    if (it == triggers.end()) {
+      return absl::NotFoundError(absl::StrCat("webhook ", present.id(), " has no trigger ", word,
+                                              "; `det webhook list-triggers ", present.id(),
+                                              "` shows them"));
+    }
+    triggers.erase(it);
+  }
+  present.mutable_triggers()->MergeFrom(added.triggers());
+  if (present.triggers().empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("webhook ", present.id(), " would hear of nothing any more; delete it"));
+  }
+  return present;
+}
+
 absl::StatusOr<int> RunEdit(Invocation& run) {
   api::v1::PatchWebhookRequest request;
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("WEBHOOK_ID"));
   request.set_id(id);
-  if (!run.args.Has("url") && !run.args.Has("name")) {
-    return UsageError("webhook edit needs --url URL or --name NAME");
+  Webhook added;
+  DET_RETURN_IF_ERROR(AddTriggers(run, added));
+  const bool triggers = !added.triggers().empty() || run.args.Has("remove-trigger");
+  if (!run.args.Has("url") && !run.args.Has("name") && !triggers) {
+    return UsageError(
+        "webhook edit needs something to change: --url, --name, --remove-trigger, or what it is "
+        "to hear, too: --state, --metric, --log, --custom");
+  }
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  if (triggers) {
+    DET_ASSIGN_OR_RETURN(const Webhook present, Get(*api, id));
+    DET_ASSIGN_OR_RETURN(const Webhook changed, ChangedTriggers(run, present, added));
+    *request.mutable_webhook()->mutable_triggers() = changed.triggers();
   }
   request.mutable_webhook()->set_url(run.args.Get("url").value_or(""));
   if (const auto name = run.args.Get("name")) request.mutable_webhook()->set_name(*name);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::PatchWebhookResponse response;
   DET_RETURN_IF_ERROR(api->Call("WebhookService.PatchWebhook", request, &response));
   return run.Say(response, absl::StrCat("changed webhook ", id, "\n"));
@@ -206,26 +262,41 @@ absl::StatusOr<int> RunDeliveries(Invocation& run) {
 }  // namespace
 
 std::vector<Command> WebhookCommands() {
+  const std::vector<Option> hears = {
+      {"state", 0, "STATE", "when an experiment enters it (COMPLETED, ERROR, ...); repeatable"},
+      {"metric", 0, "TEXT", "when a trial's metric is beyond, \"accuracy > 0.9\"; repeatable"},
+      {"metric-group", 0, "GROUP", "of what is reported; validation without"},
+      {"log", 0, "REGEX", "when a line of a trial's log matches; repeatable"},
+      {"custom", 0, "", "when a program says so (core_context.alert)"}};
+  std::vector<Option> create = {
+      {"workspace", 'w', "NAME", "whose experiments it hears of; all without"}};
+  create.insert(create.end(), hears.begin(), hears.end());
+  create.insert(create.end(),
+                {{"slack", 0, "", "in Slack's form"},
+                 {"specific", 0, "", "only of experiments whose configuration names it"}});
+  std::vector<Option> edit = {
+      {"url", 0, "URL", "also for what is not delivered yet"},
+      {"name", 0, "NAME", "its name from now on"},
+      {"remove-trigger", 0, "ID", "hear no more of this, see list-triggers; repeatable"}};
+  edit.insert(edit.end(), hears.begin(), hears.end());
   return {
       {{"webhook", "list"}, "list the webhooks that you may read", {}, {kCsv}, RunList, ""},
+      {{"webhook", "list-triggers"},
+       "list what a webhook hears of",
+       {kWebhook},
+       {kCsv},
+       RunListTriggers,
+       ""},
       {{"webhook", "create"},
        "tell a URL when something happens to experiments",
        {{"NAME", "one of a kind in its workspace"}, {"URL", "http or https; it may hold a secret"}},
-       {{"workspace", 'w', "NAME", "whose experiments it hears of; all without"},
-        {"state", 0, "STATE", "when an experiment enters it (COMPLETED, ERROR, ...); repeatable"},
-        {"metric", 0, "TEXT", "when a trial's metric is beyond, \"accuracy > 0.9\"; repeatable"},
-        {"metric-group", 0, "GROUP", "of what is reported; validation without"},
-        {"log", 0, "REGEX", "when a line of a trial's log matches; repeatable"},
-        {"custom", 0, "", "when a program says so (core_context.alert)"},
-        {"slack", 0, "", "in Slack's form"},
-        {"specific", 0, "", "only of experiments whose configuration names it"}},
+       create,
        RunCreate,
        "One without a workspace is for administrators of the cluster."},
       {{"webhook", "edit"},
-       "change where it leads, or its name",
+       "change where it leads, its name, or what it hears",
        {kWebhook},
-       {{"url", 0, "URL", "also for what is not delivered yet"},
-        {"name", 0, "NAME", "its name from now on"}},
+       edit,
        RunEdit,
        ""},
       {{"webhook", "delete"},
