@@ -4,7 +4,7 @@ import { drawCurve, type Plane } from "./columns";
 import { toCsv, toSvgPath } from "./export";
 import { decimalsOf, formatBytes, formatFixed, formatNumber } from "./format";
 import { nearestCurves } from "./nearest";
-import { COARSE, FINE, curvesOf, heightOf, planeOf, widthOf } from "./paint";
+import { curvesOf, heightOf, planeOf, widthOf } from "./paint";
 import { lowerBound, nearestIndex, type Series } from "./series";
 import { smooth } from "./smooth";
 import { niceTicks, numberScale } from "./ticks";
@@ -15,7 +15,7 @@ const series = (id: string, y: number[], rank = 0): Series => ({
 });
 
 describe("a curve", () => {
-  const drawn = (y: number[], width: number, from = 0, to = y.length - 1, column = FINE) => {
+  const drawn = (y: number[], width: number, from = 0, to = y.length - 1) => {
     const points: [number, number][] = [];
     const plane: Plane = {
       ...{ from, to, toY: (v) => v },
@@ -23,7 +23,7 @@ describe("a curve", () => {
     };
     const add = (x: number, v: number) => void points.push([x, v]);
     const x = y.map((_, i) => i);
-    drawCurve({ moveTo: add, lineTo: add }, x, y, plane, column);
+    drawCurve({ moveTo: add, lineTo: add }, x, y, plane);
     return points;
   };
 
@@ -44,14 +44,6 @@ describe("a curve", () => {
     expect(heights).toContain(99);
     expect(heights).toContain(-99);
     expect(points.length).toBeLessThan(4 * 201);
-  });
-
-  it("is drawn with fewer points while it moves, and keeps its peaks", () => {
-    const y = Array.from({ length: 1000 }, (_, i) => (i === 543 ? 99 : i % 2));
-    const [fine, coarse] = [FINE, COARSE].map((column) => drawn(y, 800, 0, 999, column));
-    expect(coarse?.length).toBeLessThan((fine?.length ?? 0) / 1.2);
-    expect(coarse?.length).toBeLessThanOrEqual(4 * 201);
-    expect(coarse?.map(([, height]) => height)).toContain(99);
   });
 
   it("has gaps where there is no number", () => {

@@ -15,19 +15,18 @@ export interface Pen {
   lineTo(x: number, y: number): void;
 }
 
+const COLUMN = 0.5; // pixels that points are merged over
+
 /**
  * Draws the part of a curve that is shown, with the neighbours just outside. Points that fall on one
  * column of pixels become its first, least, greatest and last, so that every peak stays visible and
  * the cost depends on the width and not on the points.
- *
- * @param column the width of such a column, in pixels: a wider one is drawn sooner.
  */
 export function drawCurve(
   pen: Pen,
   x: ArrayLike<number>,
   y: ArrayLike<number>,
   plane: Plane,
-  column = 0.5,
 ): void {
   const begin = Math.max(0, lowerBound(x, plane.from) - 1);
   const end = Math.min(x.length, lowerBound(x, plane.to) + 2);
@@ -51,7 +50,7 @@ export function drawCurve(
       now = NaN;
       continue;
     }
-    const at = Math.round(plane.toX(x[i] ?? NaN) / column) * column;
+    const at = Math.round(plane.toX(x[i] ?? NaN) / COLUMN) * COLUMN;
     if (at === now) {
       least = Math.min(least, value);
       greatest = Math.max(greatest, value);

@@ -1,7 +1,7 @@
 import { strokeOf } from "./colours";
 import { drawCurve, type Plane } from "./columns";
 import { smooth } from "./smooth";
-import { extent, type Series } from "./series";
+import { extent, lowerBound, type Series } from "./series";
 import { colourOf } from "./theme";
 
 /** What is drawn of a series: the values, and what lies faint behind them. */
@@ -56,41 +56,67 @@ export function planeOf(area: Area): Plane {
   };
 }
 
-/** Pixels that the points of a curve are merged over: all that is seen; enough while it moves. */
-export const FINE = 0.5;
-export const COARSE = 4;
+// With so many curves thin whole ones are told apart better than dashed ones, and drawn many times faster.
+const CROWD = 60;
 
-/** Draws all curves; `ratio` is the canvas' pixels for one of the page's, `column` FINE or COARSE. */
+/** Draws all curves, with their marks; `ratio` is the canvas' pixels for one of the page's. */
 export function paint(
   context: CanvasRenderingContext2D,
   curves: readonly Curve[],
   area: Area,
   ratio: number,
-  column = FINE,
+): void {
+  paintCurves(context, curves, area, ratio, curves.length);
+  paintMarks(context, curves, area, ratio);
+}
+
+/** Draws some curves of `all`, whose number decides how each looks. */
+export function paintCurves(
+  context: CanvasRenderingContext2D,
+  curves: readonly Curve[],
+  area: Area,
+  ratio: number,
+  all: number,
 ): void {
   const plane = planeOf(area);
+  const areMany = all > CROWD;
+  const width = areMany ? 1 : 1.5 * ratio;
+  within(context, area, () => {
+    context.lineJoin = areMany ? "bevel" : "round";
+    for (const { series, y, raw } of curves) {
+      const { colour, dash } = strokeOf(series.rank);
+      context.strokeStyle = colourOf(colour);
+      context.setLineDash(areMany ? [] : dash.map((length) => length * ratio));
+      if (raw) {
+        context.globalAlpha = 0.25;
+        strokeCurve(context, series.x, raw, plane, width);
+        context.globalAlpha = 1;
+      }
+      strokeCurve(context, series.x, y, plane, width);
+    }
+  });
+}
+
+/** Draws what is marked on curves: where they were started anew, and their checkpoints. */
+export function paintMarks(
+  context: CanvasRenderingContext2D,
+  curves: readonly Curve[],
+  area: Area,
+  ratio: number,
+): void {
+  const plane = planeOf(area);
+  within(context, area, () => {
+    paintRestarts(context, curves, area, plane, ratio);
+    paintCheckpoints(context, curves, area, plane, ratio);
+  });
+}
+
+function within(context: CanvasRenderingContext2D, area: Area, draw: () => void) {
   context.save();
   context.beginPath();
   context.rect(area.left, area.top, area.width, area.height);
   context.clip();
-  // Many curves: thin whole ones are told apart better than dashed ones, and drawn many times faster.
-  const areMany = curves.length > 60;
-  context.lineJoin = areMany ? "bevel" : "round";
-  const width = areMany ? 1 : 1.5 * ratio;
-  for (const { series, y, raw } of curves) {
-    const { colour, dash } = strokeOf(series.rank);
-    context.strokeStyle = colourOf(colour);
-    context.setLineDash(areMany ? [] : dash.map((length) => length * ratio));
-    if (raw) {
-      context.globalAlpha = 0.25;
-      strokeCurve(context, series.x, raw, plane, width, column);
-      context.globalAlpha = 1;
-    }
-    strokeCurve(context, series.x, y, plane, width, column);
-  }
-  context.setLineDash([]);
-  paintRestarts(context, curves, area, plane, ratio);
-  paintCheckpoints(context, curves, area, plane, ratio);
+  draw();
   context.restore();
 }
 
@@ -100,11 +126,10 @@ function strokeCurve(
   y: ArrayLike<number>,
   plane: Plane,
   width: number,
-  column: number,
 ) {
   context.lineWidth = width;
   context.beginPath();
-  drawCurve(context, x, y, plane, column);
+  drawCurve(context, x, y, plane);
   context.stroke();
   if (x.length === 1) context.strokeRect(plane.toX(x[0] ?? 0) - 1, plane.toY(y[0] ?? 0) - 1, 2, 2);
 }
@@ -173,10 +198,10 @@ export function heightOf(
   let greatest = -Infinity;
   for (const { series, y, raw } of curves) {
     for (const column of raw ? [y, raw] : [y]) {
-      for (let i = 0; i < column.length; i++) {
-        const x = series.x[i] ?? NaN;
+      for (let i = lowerBound(series.x, from); i < column.length; i++) {
+        if (!((series.x[i] ?? NaN) <= to)) break;
         const value = column[i] ?? NaN;
-        if (!(x >= from && x <= to) || !Number.isFinite(value) || (isLog && value <= 0)) continue;
+        if (!Number.isFinite(value) || (isLog && value <= 0)) continue;
         if (value < least) least = value;
         if (value > greatest) greatest = value;
       }

@@ -1,7 +1,8 @@
 import uPlot from "uplot";
 import { formatNumber } from "./format";
+import { createGradualPainter, drawPicture, type Picture } from "./gradual";
 import { nearestCurves, type Near } from "./nearest";
-import { COARSE, FINE, heightOf, paint, planeOf, widthOf, type Area, type Curve } from "./paint";
+import { heightOf, paint, planeOf, widthOf, type Area, type Curve } from "./paint";
 import { colourOf } from "./theme";
 
 /** What a plot shows besides its curves. */
@@ -35,23 +36,18 @@ const LINEAR: uPlot.Scale.Distr.Linear = 1;
 // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- as above
 const LOGARITHMIC: uPlot.Scale.Distr.Logarithmic = 3;
 
-// With so many curves a picture of them is moved while the pointer drags, or they are drawn coarsely where
-// there is none yet, and in full after it.
+// So many curves are painted over several frames; until they are, a picture of them as they were is shown
+// where it belongs now.
 const MANY = 50;
-
-const SEEN = 50; // ms after which what was drawn is on the screen
 
 /** Draws curves into `element` by uPlot: its axes, crosshair and zoom, and our own fast painting. */
 export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   let curves: readonly Curve[] = [];
   let best: number | undefined;
   let full: [number, number] = [0, 1];
-  let picture: { image: HTMLCanvasElement; area: Area } | undefined;
-  let copying: ReturnType<typeof setTimeout> | undefined;
+  let picture: Picture | undefined;
+  let wanted: Area | undefined; // of which there is a picture, or will be
   let isMoving = false;
-  // Just moved: what was drawn coarsely is drawn in full once that is seen.
-  let isSettling = false;
-  let settling: ReturnType<typeof setTimeout> | undefined;
   // Curves come with their height: each more would draw them all once more.
   let isSetting = false;
   let isZoomed = false;
@@ -63,26 +59,25 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     isLog: options.isLog,
   });
 
+  const painter = createGradualPainter((painted, isWhole) => {
+    // What is painted by and by takes no place of a whole one, however old.
+    if (!isWhole && picture) return;
+    if (isWhole) picture = painted;
+    drawPicture(plot.ctx, painted, areaOf(plot));
+    if (isWhole) plot.redraw(false);
+  });
+
   const draw = (u: uPlot) => {
     const area = areaOf(u);
-    if (isMoving && picture) {
-      movePicture(u.ctx, picture, area);
-      return;
-    }
-    const isCoarse = curves.length >= MANY && (isMoving || isSettling);
-    paint(u.ctx, curves, area, devicePixelRatio, isCoarse ? COARSE : FINE);
-    if (!isCoarse) keepPicture(u, area);
+    if (curves.length < MANY) paint(u.ctx, curves, area, devicePixelRatio);
+    else drawMany(u.ctx, area);
     if (best !== undefined) drawBest(u.ctx, area, best);
   };
-
-  // The picture is copied once it is seen: a copy waits for all that is drawn.
-  const keepPicture = (u: uPlot, area: Area) => {
-    picture = undefined;
-    clearTimeout(copying);
-    if (curves.length < MANY) return;
-    copying = setTimeout(() => {
-      picture = { image: copyOf(u.ctx.canvas, area), area };
-    }, SEEN);
+  const drawMany = (context: CanvasRenderingContext2D, area: Area) => {
+    if (picture) drawPicture(context, picture, area);
+    if (isMoving || (wanted && isSame(wanted, area))) return;
+    wanted = area;
+    painter.begin(curves, area, devicePixelRatio);
   };
 
   const fitHeight = (u: uPlot) => {
@@ -113,7 +108,8 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
           const { min, max } = u.scales["x"] ?? {};
           isZoomed = min !== full[0] || max !== full[1];
           options.onZoom(isZoomed);
-          if (!isSetting) fitHeight(u);
+          // Within this hook uPlot forgets what is set.
+          if (!isSetting) queueMicrotask(() => fitHeight(u));
         },
       ],
       setCursor: [follow],
@@ -126,22 +122,16 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   );
   const stopPanning = panning(plot, (moving) => {
     isMoving = moving;
-    clearTimeout(settling);
-    isSettling = !moving;
     if (moving) return;
     fitHeight(plot);
     plot.redraw(false);
-    settling = setTimeout(() => {
-      isSettling = false;
-      if (curves.length >= MANY) plot.redraw(false);
-    }, SEEN);
   });
 
   return {
     setCurves(next) {
       curves = next;
       full = widthOf(next);
-      picture = undefined;
+      wanted = undefined;
       const x = plot.scales["x"];
       const [from, to] = isZoomed ? [x?.min ?? full[0], x?.max ?? full[1]] : full;
       const [least, greatest] = heightOf(next, from, to, options.isLog);
@@ -162,8 +152,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     canvas: () => plot.ctx.canvas,
     destroy() {
       stopPanning();
-      clearTimeout(copying);
-      clearTimeout(settling);
+      painter.stop();
       plot.destroy();
     },
   };
@@ -211,38 +200,17 @@ function uplotOptions(options: PlotOptions, hooks: uPlot.Hooks.Arrays): uPlot.Op
   };
 }
 
-function copyOf(canvas: HTMLCanvasElement, area: Area): HTMLCanvasElement {
-  const image = document.createElement("canvas");
-  image.width = area.width;
-  image.height = area.height;
-  image
-    .getContext("2d")
-    ?.drawImage(
-      canvas,
-      area.left,
-      area.top,
-      area.width,
-      area.height,
-      0,
-      0,
-      area.width,
-      area.height,
-    );
-  return image;
-}
-
-function movePicture(
-  context: CanvasRenderingContext2D,
-  { image, area: then }: { image: HTMLCanvasElement; area: Area },
-  now: Area,
-) {
-  const { toX } = planeOf(now);
-  context.save();
-  context.beginPath();
-  context.rect(now.left, now.top, now.width, now.height);
-  context.clip();
-  context.drawImage(image, toX(then.x[0]), now.top, toX(then.x[1]) - toX(then.x[0]), now.height);
-  context.restore();
+function isSame(a: Area, b: Area): boolean {
+  const numbers = ({ left, top, width, height, x, y }: Area) => [
+    left,
+    top,
+    width,
+    height,
+    ...x,
+    ...y,
+  ];
+  const others = numbers(b);
+  return numbers(a).every((number, i) => number === others[i]);
 }
 
 function drawBest(context: CanvasRenderingContext2D, area: Area, best: number) {

@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { createGradualPainter, drawPicture, type Picture } from "./gradual";
+import type { Area, Curve } from "./paint";
+
+const area: Area = {
+  ...{ left: 50, top: 10, width: 400, height: 200 },
+  ...{ x: [0, 100] as const, y: [0, 1] as const, isLog: false },
+};
+const curves = (count: number): Curve[] =>
+  Array.from({ length: count }, (_, rank) => {
+    const y = [0, 1];
+    return { y, series: { id: `${rank}`, label: `${rank}`, x: [0, 100], y, rank } };
+  });
+
+const frames = new Map<number, FrameRequestCallback>();
+let asked = 0;
+let strokes = 0;
+
+beforeEach(() => {
+  frames.clear();
+  strokes = 0;
+  vi.stubGlobal("requestAnimationFrame", (step: FrameRequestCallback) => {
+    frames.set(++asked, step);
+    return asked;
+  });
+  vi.stubGlobal("cancelAnimationFrame", (frame: number) => frames.delete(frame));
+  const context = new Proxy(
+    { stroke: () => strokes++ },
+    { get: (target, name) => (name === "stroke" ? target.stroke : vi.fn()), set: () => true },
+  );
+  vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockReturnValue(context as never);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+});
+
+/** The next frame; how many curves it painted. */
+function playOne(): number {
+  const before = strokes;
+  const [frame, step] = [...frames][0] ?? [0];
+  frames.delete(frame);
+  step?.(0);
+  return strokes - before;
+}
+
+/** All frames until none is asked for. */
+function play(): number[] {
+  const painted: number[] = [];
+  while (frames.size > 0) painted.push(playOne());
+  return painted;
+}
+
+it("paints each curve once, few in a frame, and says when all are there", () => {
+  const told: boolean[] = [];
+  createGradualPainter((_, isWhole) => told.push(isWhole)).begin(curves(500), area, 1);
+  expect(strokes).toBe(0);
+  const painted = play();
+  expect(Math.max(...painted)).toBeLessThanOrEqual(50);
+  expect(strokes).toBe(500);
+  expect(told.filter(Boolean)).toEqual([true]);
+  expect(told.at(-1)).toBe(true);
+});
+
+it("gives up a picture when another is wanted", () => {
+  const whole: Picture[] = [];
+  const painter = createGradualPainter((picture, isWhole) => {
+    if (isWhole) whole.push(picture);
+  });
+  painter.begin(curves(500), area, 1);
+  playOne();
+  const wanted: Area = { ...area, x: [20, 40] };
+  painter.begin(curves(60), wanted, 1);
+  play();
+  expect(whole.map((picture) => picture.area)).toEqual([wanted]);
+});
+
+it("paints nothing where there is no room", () => {
+  createGradualPainter(vi.fn()).begin(curves(500), { ...area, width: 0 }, 1);
+  expect(play()).toEqual([]);
+});
+
+it("shows a picture where its values are now", () => {
+  const drawImage = vi.fn();
+  const context = { save: vi.fn(), restore: vi.fn(), beginPath: vi.fn(), rect: vi.fn() };
+  const image = document.createElement("canvas");
+  drawPicture(
+    { ...context, clip: vi.fn(), drawImage } as unknown as CanvasRenderingContext2D,
+    { image, area },
+    { ...area, x: [50, 100], y: [0, 2] },
+  );
+  // Twice as wide, so that its middle is at the left edge; half as high.
+  expect(drawImage).toHaveBeenCalledWith(image, -350, 110, 800, 100);
+});

@@ -1,0 +1,67 @@
+import { paintCurves, paintMarks, planeOf, type Area, type Curve } from "./paint";
+
+/** The curves of an area as they were painted, on a canvas of their own. */
+export interface Picture {
+  image: HTMLCanvasElement;
+  area: Area;
+}
+
+/** Paints many curves over several frames, so that none of them is late. */
+export interface GradualPainter {
+  /** Begins a picture anew; one that was under way is given up. */
+  begin: (curves: readonly Curve[], area: Area, ratio: number) => void;
+  stop: () => void;
+}
+
+// Curves painted in one frame: about 8 ms where Chromium paints without a GPU.
+const AT_ONCE = 40;
+
+/**
+ * `onProgress` is called in each frame with what is painted by then, which is kept by the painter until
+ * `isWhole`.
+ */
+export function createGradualPainter(
+  onProgress: (picture: Picture, isWhole: boolean) => void,
+): GradualPainter {
+  let frame = 0;
+
+  const stop = () => cancelAnimationFrame(frame);
+  const begin = (curves: readonly Curve[], area: Area, ratio: number) => {
+    stop();
+    // A canvas of nothing cannot be drawn.
+    if (!(area.width > 0 && area.height > 0)) return;
+    const image = document.createElement("canvas");
+    image.width = area.width;
+    image.height = area.height;
+    const context = image.getContext("2d");
+    if (!context) return;
+    const own = { ...area, left: 0, top: 0 };
+    let painted = 0;
+    const step = () => {
+      const part = curves.slice(painted, painted + AT_ONCE);
+      paintCurves(context, part, own, ratio, curves.length);
+      painted += part.length;
+      const isWhole = painted >= curves.length;
+      if (isWhole) paintMarks(context, curves, own, ratio);
+      else frame = requestAnimationFrame(step);
+      onProgress({ image, area }, isWhole);
+    };
+    // Not at once: a width is often followed by a height.
+    frame = requestAnimationFrame(step);
+  };
+  return { begin, stop };
+}
+
+/** Draws a picture where its x values are now; its height is stretched to the area's. */
+export function drawPicture(context: CanvasRenderingContext2D, picture: Picture, now: Area): void {
+  const { toX, toY } = planeOf(now);
+  const { image, area: then } = picture;
+  const [left, right] = [toX(then.x[0]), toX(then.x[1])];
+  const [bottom, top] = [toY(then.y[0]), toY(then.y[1])];
+  context.save();
+  context.beginPath();
+  context.rect(now.left, now.top, now.width, now.height);
+  context.clip();
+  context.drawImage(image, left, top, right - left, bottom - top);
+  context.restore();
+}
