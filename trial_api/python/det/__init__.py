@@ -1,11 +1,16 @@
 """Resolute's package for training scripts. `import determined` gives the same package."""
 
-from det import core
+from det import core, errors
 from det._errors import CheckpointError, InvalidHP, MasterError
 from det._info import ClusterInfo, TrialInfo, get_cluster_info
 from det._version import __version__
 
+# For logging.basicConfig(): the level in front, where the agent looks for that of a line. It adds the
+# time itself, and the launcher the rank.
+LOG_FORMAT = "%(levelname)s: %(name)s: %(message)s"
+
 __all__ = [
+    "LOG_FORMAT",
     "CheckpointError",
     "ClusterInfo",
     "InvalidHP",
@@ -13,5 +18,6 @@ __all__ = [
     "TrialInfo",
     "__version__",
     "core",
+    "errors",
     "get_cluster_info",
 ]

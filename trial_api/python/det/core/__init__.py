@@ -5,7 +5,7 @@ from det.core._context import Context, TensorboardMode, init
 from det.core._distributed import DistributedContext
 from det.core._preempt import PreemptContext, PreemptMode
 from det.core._profiler import ProfilerContext
-from det.core._searcher import SearcherContext, SearcherOperation
+from det.core._searcher import SearcherContext, SearcherMode, SearcherOperation
 from det.core._train import EarlyExitReason, TrainContext
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "PreemptMode",
     "ProfilerContext",
     "SearcherContext",
+    "SearcherMode",
     "SearcherOperation",
     "TensorboardMode",
     "TrainContext",

@@ -24,12 +24,15 @@ from det.core._storage import (
     MANIFEST,
     METADATA,
     Files,
+    Place,
     Storage,
+    as_it_is,
     describe,
     is_uuid,
     manifest_text,
     metadata_text,
     or_error,
+    placed,
     refuse_conflicts,
     refuse_lost_manifest,
     shown_metadata,
@@ -58,7 +61,7 @@ class BucketStorage(Storage):
         self.place = f"{config['type']}://{bucket}/{self._prefix.rstrip('/')}"
         self._given = scratch
         self._made: Optional[pathlib.Path] = None
-        self._sent: Dict[pathlib.Path, Tuple[int, int]] = {}  # Beside the checkpoints.
+        self._sent: Dict[str, Tuple[int, int]] = {}  # Beside the checkpoints.
         self._lock = threading.Lock()
         self._opened: Dict[str, pathlib.Path] = {}  # Guarded by _lock.
 
@@ -173,13 +176,13 @@ class BucketStorage(Storage):
                 self._opened[uuid] = folder
             return self._opened[uuid]
 
-    def copy_beside(self, source: pathlib.Path, name: str) -> None:
-        for path in source.rglob("*") if source.is_dir() else ():
+    def copy_beside(self, source: pathlib.Path, name: str, place: Place = as_it_is) -> None:
+        for path, to in placed(source, place):
             stat = path.stat()
-            if path.is_file() and self._sent.get(path) != (stat.st_size, stat.st_mtime_ns):
-                key = f"{self._prefix}{name}/{path.relative_to(source).as_posix()}"
+            key = f"{self._prefix}{name}/{to.as_posix()}"
+            if self._sent.get(key) != (stat.st_size, stat.st_mtime_ns):
                 self._bucket.put_file(key, path)
-                self._sent[path] = (stat.st_size, stat.st_mtime_ns)
+                self._sent[key] = (stat.st_size, stat.st_mtime_ns)
 
     def _fetch(self, uuid: str, folder: pathlib.Path) -> None:
         _check_uuid(uuid)

@@ -8,6 +8,7 @@ import enum
 import os
 import pathlib
 import shutil
+import tempfile
 import threading
 import uuid as uuids
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
@@ -190,8 +191,16 @@ class CheckpointContext:
         *,
         selector: Optional[Selector] = None,
     ) -> Iterator[pathlib.Path]:
-        """A folder with a checkpoint's files, compared with what was saved; to be read only."""
-        yield self._shared(download_mode, lambda: self._storage.open(storage_id))
+        """A folder with a checkpoint's files, of which selector(path below it) holds, compared with
+        what was saved; to be read only, and in the block."""
+        path = self._shared(download_mode, lambda: self._storage.open(storage_id))
+        if selector is None:
+            yield path
+            return
+        with tempfile.TemporaryDirectory(prefix="det-checkpoint-") as folder:
+            chosen = pathlib.Path(folder)
+            copy_files(path, chosen, selector, os.symlink)
+            yield chosen
 
     def get_metadata(self, storage_id: str) -> Dict[str, Any]:
         """What it was saved with."""
@@ -333,7 +342,12 @@ def merge_metadata(by_rank: List[Dict[str, Any]]) -> Dict[str, Any]:
     return merged
 
 
-def copy_files(source: pathlib.Path, target: pathlib.Path, selector: Optional[Selector]) -> None:
+def copy_files(
+    source: pathlib.Path,
+    target: pathlib.Path,
+    selector: Optional[Selector],
+    copy: Callable[[Path, Path], Any] = shutil.copyfile,
+) -> None:
     """Those for which selector(path below source) holds."""
     if not source.is_dir():
         raise CheckpointError(f"{source} is no folder")
@@ -343,7 +357,7 @@ def copy_files(source: pathlib.Path, target: pathlib.Path, selector: Optional[Se
         if path.is_dir() or (selector and not selector(name.as_posix())):
             continue
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target / name)
+        copy(path, target / name)
 
 
 def _check_metadata(metadata: Mapping[str, Any]) -> None:

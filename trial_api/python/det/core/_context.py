@@ -28,6 +28,7 @@ from det.core._storage import FolderStorage, Storage
 from det.core._train import ClusterTrain, EarlyExitReason, PrintedTrain, TrainContext
 
 _DEFAULT_CHECKPOINTS = "checkpoints"
+_OFF_CLUSTER = {"searcher": {"max_length": {"epochs": 1}}}  # Enough to see that a script runs.
 _FOLDER_KEYS = {"shared_fs": "host_path", "directory": "container_path"}
 
 
@@ -227,7 +228,7 @@ def off_cluster(
         info,
         distributed,
         train,
-        SearcherContext({}, distributed, []),
+        SearcherContext(_OFF_CLUSTER, distributed, [], train),
         PreemptContext(distributed, preempt_mode),
         CheckpointContext(distributed, storage, Registry(storage.place)),
         tensorboard_mode,
@@ -260,7 +261,8 @@ def _on_cluster(
         master,
         queue,
         pathlib.Path(info.run_dir or ".", "tensorboard", f"rank-{distributed.rank}"),
-        lambda folder: storage.copy_beside(folder, tensorboard),
+        distributed.rank,
+        lambda folder, place: storage.copy_beside(folder, tensorboard, place),
     )
     watches = distributed.is_chief or preempt_mode is PreemptMode.WorkersAskMaster
 
@@ -274,7 +276,7 @@ def _on_cluster(
         info,
         distributed,
         train,
-        SearcherContext(trial.config, distributed, trial.validate_at),
+        SearcherContext(trial.config, distributed, trial.validate_at, train),
         PreemptContext(distributed, preempt_mode, watch, master),
         CheckpointContext(
             distributed,

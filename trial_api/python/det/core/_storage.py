@@ -14,13 +14,19 @@ import os
 import pathlib
 import shutil
 import uuid as uuids
-from typing import Any, Dict, List, Mapping
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from det._errors import CheckpointError
 
 METADATA, MANIFEST = "metadata.json", "manifest.json"
 _HAS_MANIFEST = "has_manifest"  # In metadata.json, of ours: one whose manifest is gone is damaged.
 Files = List[Dict[str, Any]]  # path, size, sha256
+# Where a file of a folder goes, both below it; None: nowhere.
+Place = Callable[[pathlib.Path], Optional[pathlib.Path]]
+
+
+def as_it_is(path: pathlib.Path) -> pathlib.Path:
+    return path
 
 
 class Storage(abc.ABC):
@@ -71,8 +77,9 @@ class Storage(abc.ABC):
         another library, is taken as it is."""
 
     @abc.abstractmethod
-    def copy_beside(self, source: pathlib.Path, name: str) -> None:
-        """Files of a folder that have changed, beside the checkpoints, below `name`."""
+    def copy_beside(self, source: pathlib.Path, name: str, place: Place = as_it_is) -> None:
+        """Files of a folder that have changed, beside the checkpoints, below `name`, where `place`
+        says."""
 
 
 class FolderStorage(Storage):
@@ -142,8 +149,9 @@ class FolderStorage(Storage):
             ) from error
         return folder
 
-    def copy_beside(self, source: pathlib.Path, name: str) -> None:
-        copy_changed(source, self.base / name)
+    def copy_beside(self, source: pathlib.Path, name: str, place: Place = as_it_is) -> None:
+        for path, to in placed(source, place):
+            copy_changed(path, self.base / name / to)
 
     def _aside(self, uuid: str) -> pathlib.Path:
         return self.base / (self._prefix + uuid)
@@ -204,18 +212,22 @@ def refuse_lost_manifest(uuid: str, metadata: Mapping[str, Any]) -> None:
         )
 
 
-def copy_changed(source: pathlib.Path, target: pathlib.Path) -> None:
-    """Files that are of another size or newer; each replaced whole."""
-    if not source.is_dir():
+def placed(source: pathlib.Path, place: Place) -> Iterator[Tuple[pathlib.Path, pathlib.Path]]:
+    """The files of a folder, if there is one, and where each goes."""
+    for path in source.rglob("*") if source.is_dir() else ():
+        to = place(path.relative_to(source)) if path.is_file() else None
+        if to is not None:
+            yield path, to
+
+
+def copy_changed(path: pathlib.Path, to: pathlib.Path) -> None:
+    """A file that is of another size or newer; replaced whole."""
+    if to.exists() and _same(path, to):
         return
-    for path in source.rglob("*"):
-        to = target / path.relative_to(source)
-        if not path.is_file() or (to.exists() and _same(path, to)):
-            continue
-        to.parent.mkdir(parents=True, exist_ok=True)
-        aside = to.with_name(f".{to.name}.{os.getpid()}")
-        shutil.copy2(path, aside)
-        os.replace(aside, to)
+    to.parent.mkdir(parents=True, exist_ok=True)
+    aside = to.with_name(f".{to.name}.{os.getpid()}")
+    shutil.copy2(path, aside)
+    os.replace(aside, to)
 
 
 def _same(one: pathlib.Path, other: pathlib.Path) -> bool:

@@ -12,10 +12,12 @@ from typing import Any, Callable, Dict, List, Mapping, Optional
 from det._errors import MasterError
 from det._info import TrialInfo
 from det._master import Master
-from det.core import _json
+from det.core import _json, _storage
 from det.core._report_queue import METRICS, SERVICE, VALIDATION, ReportQueue
 
 _MAX_STEPS = 2**31
+Selector = Callable[[pathlib.Path], Any]
+Mangler = Callable[[pathlib.Path, int], pathlib.Path]
 
 
 class EarlyExitReason(enum.Enum):
@@ -115,8 +117,16 @@ class TrainContext:
         """A folder of this rank's own for event files."""
         raise NotImplementedError
 
-    def upload_tensorboard_files(self) -> None:
-        """Copies those that have changed beside the checkpoints."""
+    def upload_tensorboard_files(
+        self, selector: Optional[Selector] = None, mangler: Optional[Mangler] = None
+    ) -> None:
+        """Copies event files that have changed beside the checkpoints: those for which
+        selector(path) holds, as mangler(path, rank). Both paths are relative to the folder of
+        get_tensorboard_path(); ranks must not bring different files under one name.
+
+        Raises:
+            ValueError: the mangler gave a path that leads elsewhere.
+        """
         raise NotImplementedError
 
     def flush(self) -> None:
@@ -126,7 +136,7 @@ class TrainContext:
 
 class ClusterTrain(TrainContext):
     """The twin on the cluster. `queue`: None on ranks other than the chief. `upload`: brings what has
-    changed in the folder of event files beside the checkpoints."""
+    changed in the folder of event files beside the checkpoints, to the place that is said."""
 
     def __init__(
         self,
@@ -135,11 +145,12 @@ class ClusterTrain(TrainContext):
         master: Master,
         queue: Optional[ReportQueue],
         tensorboard: pathlib.Path,
-        upload: Callable[[pathlib.Path], None],
+        rank: int,
+        upload: Callable[[pathlib.Path, _storage.Place], None],
     ) -> None:
         self._trial, self._allocation = trial, allocation_id
         self._master, self._queue = master, queue
-        self._tensorboard, self._upload = tensorboard, upload
+        self._tensorboard, self._rank, self._upload = tensorboard, rank, upload
         self._status = ""
         self._last: Dict[str, int] = {}  # Group -> steps of its newest report.
 
@@ -231,8 +242,15 @@ class ClusterTrain(TrainContext):
         self._tensorboard.mkdir(parents=True, exist_ok=True)
         return self._tensorboard
 
-    def upload_tensorboard_files(self) -> None:
-        self._upload(self._tensorboard)
+    def upload_tensorboard_files(
+        self, selector: Optional[Selector] = None, mangler: Optional[Mangler] = None
+    ) -> None:
+        def place(path: pathlib.Path) -> Optional[pathlib.Path]:
+            if selector is not None and not selector(path):
+                return None
+            return path if mangler is None else _inside(pathlib.Path(mangler(path, self._rank)))
+
+        self._upload(self._tensorboard, place)
 
     def flush(self) -> None:
         if self._queue:
@@ -281,11 +299,19 @@ class PrintedTrain(TrainContext):
         self._tensorboard.mkdir(parents=True, exist_ok=True)
         return self._tensorboard
 
-    def upload_tensorboard_files(self) -> None:
+    def upload_tensorboard_files(
+        self, selector: Optional[Selector] = None, mangler: Optional[Mangler] = None
+    ) -> None:
         pass
 
     def flush(self) -> None:
         pass
+
+
+def _inside(path: pathlib.Path) -> pathlib.Path:
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError(f"the mangler gave {path}: give a path within the folder of event files")
+    return path
 
 
 def _check(group: str, steps_completed: int) -> None:
