@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pathlib
 import socket
@@ -71,8 +72,8 @@ class EventWriter:
         self.flush()
 
     def add_scalar(self, tag: str, value: Any, step: int) -> None:
-        """value: a number, also of numpy or torch."""
-        point = _text(1, tag) + _key(2, _FIXED32) + struct.pack("<f", float(value))
+        """value: a number, also of numpy or torch; kept as a float32."""
+        point = _text(1, tag) + _key(2, _FIXED32) + _float32(value)
         self._write(_message(5, _message(1, point)), step)
 
     def add_scalars(self, values: Any, step: int) -> None:
@@ -114,6 +115,14 @@ class EventWriter:
             late = time.monotonic() - self._flushed > _FLUSH_SECONDS
         if late:
             self.flush()
+
+
+def _float32(value: Any) -> bytes:
+    """Infinite, where none is as large."""
+    try:
+        return struct.pack("<f", float(value))
+    except OverflowError:
+        return struct.pack("<f", math.inf if value > 0 else -math.inf)
 
 
 def _key(field: int, wire_type: int) -> bytes:

@@ -241,6 +241,17 @@ class ClusterTest(unittest.TestCase):
         self.assertTrue(os.path.exists(
             f"{self.folder}/checkpoints/c/tensorboard/experiment/3/trial/7/events"))
 
+    def test_event_files_that_cannot_be_stored_fail_no_trial(self):
+        os.makedirs(f"{self.folder}/checkpoints")
+        with open(f"{self.folder}/checkpoints/c", "w", encoding="utf-8"):
+            pass  # In the place of the folder.
+        with det.core.init() as context, redirect_stderr(io.StringIO()) as said:
+            (context.train.get_tensorboard_path() / "events").write_text("e")
+            with self.assertRaises(OSError):
+                context.train.upload_tensorboard_files()
+            context.close()
+        self.assertIn("WARNING: event files were not stored: ", said.getvalue())
+
     def test_a_storage_that_is_not_known(self):
         with self.assertRaisesRegex(ValueError, "'ftp' is not known"):
             det.core.init(checkpoint_storage={"type": "ftp", "bucket": "b"})

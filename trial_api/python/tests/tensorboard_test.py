@@ -1,45 +1,10 @@
+import math
 import struct
 import tempfile
 import unittest
 
-from det.tensorboard import EventWriter, crc32c, masked_crc
-
-
-def records(path):
-    """The frames of a file, each checksum compared."""
-    data, found = path.read_bytes(), []
-    while data:
-        (size,), (crc,) = struct.unpack("<Q", data[:8]), struct.unpack("<I", data[8:12])
-        assert crc == masked_crc(data[:8])
-        body, (crc,) = data[12:12 + size], struct.unpack("<I", data[12 + size:16 + size])
-        assert crc == masked_crc(body)
-        found.append(body)
-        data = data[16 + size:]
-    return found
-
-
-def fields(data):
-    """(number, value) of each field of a protobuf message; a message within stays bytes."""
-    def varint():
-        nonlocal data
-        value = shift = 0
-        while True:
-            byte, data = data[0], data[1:]
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    found = []
-    while data:
-        key = varint()
-        if key & 7 == 0:
-            value = varint()
-        else:
-            size = {1: 8, 5: 4}.get(key & 7) or varint()
-            value, data = data[:size], data[size:]
-        found.append((key >> 3, value))
-    return found
+from det.tensorboard import EventWriter, crc32c
+from event_files import fields, points, records
 
 
 class TensorboardTest(unittest.TestCase):
@@ -62,3 +27,12 @@ class TensorboardTest(unittest.TestCase):
         self.assertEqual(0.5, struct.unpack("<f", values[0][2])[0])
         tensor = dict(fields(values[2][8]))
         self.assertEqual((7, b"good"), (tensor[1], tensor[8]))
+
+    def test_what_no_float32_holds_is_infinite(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with EventWriter(folder) as writer:
+                writer.add_scalars({"a": 1e300, "b": -1e300, "c": math.nan, "d": 2}, 1)
+            told = points(writer.path)
+        self.assertEqual([("a", 1, math.inf), ("b", 1, -math.inf)], told[:2])
+        self.assertTrue(math.isnan(told[2][2]))
+        self.assertEqual(("d", 1, 2.0), told[3])

@@ -12,7 +12,7 @@ import sys
 import traceback
 from typing import Any, List, Mapping, Optional, Union
 
-from det._errors import InvalidHP, RunIsOver
+from det._errors import CheckpointError, InvalidHP, RunIsOver
 from det._info import ClusterInfo, get_cluster_info
 from det._master import Master
 from det.core._bucket_storage import BucketStorage
@@ -143,13 +143,21 @@ class Context:
             if wait:
                 self.checkpoint.close()
                 if self._tensorboard_mode is TensorboardMode.AUTO:
-                    self.train.upload_tensorboard_files()
+                    self._upload_event_files()
         finally:
             if self._queue is not None:
                 self._queue.close(wait)
             self.preempt.close()
             if wait:  # Else at the process' end: the ranks that notice it are not those to blame.
                 self.distributed.close()
+
+
+    def _upload_event_files(self) -> None:
+        """Another start of a trial that has trained to its end would not bring them."""
+        try:
+            self.train.upload_tensorboard_files()
+        except (CheckpointError, OSError) as error:
+            print(f"WARNING: event files were not stored: {error}", file=sys.stderr, flush=True)
 
 
 def init(

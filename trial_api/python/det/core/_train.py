@@ -6,6 +6,7 @@ import datetime
 import enum
 import pathlib
 import sys
+import threading
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
@@ -151,6 +152,7 @@ class ClusterTrain(TrainContext):
         self._trial, self._allocation = trial, allocation_id
         self._master, self._queue = master, queue
         self._tensorboard, self._rank, self._upload = tensorboard, rank, upload
+        self._uploading = threading.Lock()  # Also beside training.
         self._status = ""
         self._last: Dict[str, int] = {}  # Group -> steps of its newest report.
 
@@ -250,7 +252,8 @@ class ClusterTrain(TrainContext):
                 return None
             return path if mangler is None else _inside(pathlib.Path(mangler(path, self._rank)))
 
-        self._upload(self._tensorboard, place)
+        with self._uploading:
+            self._upload(self._tensorboard, place)
 
     def flush(self) -> None:
         if self._queue:

@@ -13,6 +13,7 @@ from det._version import __version__
 from det.pytorch import (
     _data,
     _evaluate,
+    _events,
     _fusion,
     _metrics,
     _parallel,
@@ -62,7 +63,8 @@ class Controller:
         self._latest = latest_checkpoint
         self._by_batch = _trial.check_evaluation(trial)
         self._callbacks = Callbacks(trial.build_callbacks())
-        self._saver = Saver(context, trial, self._callbacks)
+        self._events = _events.Events(context)
+        self._saver = Saver(context, trial, self._callbacks, self._events)
         self._progress = Progress(trial_id=context.get_trial_id())
         self._unreported: List[Dict[str, Any]] = []
         self._saved_at = -1
@@ -77,6 +79,7 @@ class Controller:
         try:
             self._run()
         finally:
+            self._events.close()
             self._callbacks.call("on_trial_shutdown")
 
     def _run(self) -> None:
@@ -318,6 +321,7 @@ class Controller:
         self._context.reducers.reset(training=True)
         self._callbacks.call("on_training_workload_end", metrics, batches)
         self._core.train.report_training_metrics(steps, self._with_lengths(metrics))
+        self._events.add("training", steps, metrics)
         per_epoch = self._context._batches_per_epoch
         if per_epoch is not None:
             share = steps / self._schedule.max_batches(per_epoch)
@@ -334,9 +338,10 @@ class Controller:
         best: bool = self._core.train.report_validation_metrics(
             steps, self._with_lengths(metrics), ask_best=self._policy == "best"
         )
+        self._events.add("validation", steps, metrics)
         if self._context._writer is not None:
             self._context._writer.flush()
-            self._core.train.upload_tensorboard_files()
+            self._events.upload()
         return best
 
     def _with_lengths(self, metrics: Dict[str, Any]) -> Dict[str, Any]:

@@ -10,6 +10,7 @@ import torch
 from det.pytorch import _parts, _state, _strategy
 from det.pytorch._callback import Callbacks
 from det.pytorch._context import PyTorchTrialContext
+from det.pytorch._events import Events
 from det.pytorch._schedule import Progress
 from det.pytorch._snapshot import Snapshot
 
@@ -17,10 +18,13 @@ from det.pytorch._snapshot import Snapshot
 class Saver:
     """Of one run. On the training thread; save() and finish() are collective."""
 
-    def __init__(self, context: PyTorchTrialContext, trial: Any, callbacks: Callbacks) -> None:
+    def __init__(
+        self, context: PyTorchTrialContext, trial: Any, callbacks: Callbacks, events: Events
+    ) -> None:
         self._context = context
         self._trial = trial
         self._callbacks = callbacks
+        self._events = events
         self._snapshot = Snapshot()
         self._pending: Any = None
 
@@ -57,6 +61,7 @@ class Saver:
                 _state.write_origin(folder, context, self._trial)
                 self._callbacks.call("on_checkpoint_write_end", str(folder))
                 self._callbacks.call("on_checkpoint_end", str(folder))
+                self._events.upload()
 
         metadata = {
             "steps_completed": progress.steps_completed,

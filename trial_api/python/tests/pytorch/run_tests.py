@@ -8,7 +8,8 @@ PACKAGE = os.path.join(os.getcwd(), "trial_api/python/package")
 if not os.path.isdir(PACKAGE):  # Started by hand from the root of the source tree.
     PACKAGE = os.path.join(os.getcwd(), "trial_api/python")
 os.environ["PYTHONPATH"] = PACKAGE  # Of the ranks, too.
-sys.path[:0] = [HERE, PACKAGE, os.path.join(os.getcwd(), "tests/e2e")]
+sys.path[:0] = [HERE, PACKAGE, os.path.join(os.getcwd(), "trial_api/python/tests"),
+                os.path.join(os.getcwd(), "tests/e2e")]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 import harness  # noqa: E402
 

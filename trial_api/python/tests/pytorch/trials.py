@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import pathlib
 import random
 import tempfile
 
@@ -14,9 +15,11 @@ from det.pytorch import _parallel
 
 
 class RecordingTrain(core.TrainContext):
-    """Keeps what is reported. best: what the master says of each validation."""
+    """Keeps what is reported. best: what the master says of each validation. tensorboard: where event
+    files go."""
 
-    def __init__(self, best=True, on_validation=None):
+    def __init__(self, best=True, on_validation=None, tensorboard=None):
+        self._tensorboard = tensorboard
         self.reports = []  # (group, steps, metrics)
         self.best = best
         self.on_validation = on_validation
@@ -32,6 +35,11 @@ class RecordingTrain(core.TrainContext):
 
     def report_progress(self, progress):
         pass
+
+    def get_tensorboard_path(self):
+        if self._tensorboard is None:
+            self._tensorboard = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
+        return pathlib.Path(self._tensorboard)
 
     def upload_tensorboard_files(self):
         pass

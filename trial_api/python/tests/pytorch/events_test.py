@@ -1,0 +1,134 @@
+"""Event files for TensorBoard, which a Trial gets without asking."""
+
+import contextlib
+import io
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+from det import CheckpointError
+from det import pytorch as dp
+from det.core import _storage
+from event_files import points
+from fake_master import as_task, fake_master
+from trials import NetTrial, RecordingTrain, run
+
+ARGUMENTS = {
+    "max_length": dp.Batch(20),
+    "reporting_period": dp.Batch(5),
+    "validation_period": dp.Batch(10),
+}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+
+    def files(self, below=""):
+        found = pathlib.Path(self.folder, below).rglob("*tfevents*")
+        return [path for path in found if path.is_file()]
+
+
+class OffClusterTest(Case):
+    def train(self, cls=NetTrial, **options):
+        train = RecordingTrain(tensorboard=self.folder)
+        run(cls, train=train, **{**ARGUMENTS, **options})
+        return train
+
+    def test_all_points_are_there(self):
+        train = self.train()
+        [path] = self.files()
+        told = points(path)
+        for group, name in (("training", "loss"), ("validation", "error")):
+            wanted = train.of(group, name)
+            found = [(step, value) for tag, step, value in told if tag == f"{group}/{name}"]
+            self.assertEqual([step for step, _ in wanted], [step for step, _ in found])
+            for (_, value), (_, other) in zip(wanted, found):
+                self.assertAlmostEqual(value, other, places=5)
+        self.assertEqual({"training/loss", "validation/error"}, {tag for tag, _, _ in told})
+
+    def test_who_wants_none_gets_none(self):
+        class Trial(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                context.set_enable_tensorboard_logging(False)
+
+        self.train(Trial)
+        self.assertEqual([], self.files())
+
+    def test_a_disk_that_refuses_costs_no_training(self):
+        said = io.StringIO()
+        full = OSError(28, "No space left on device")
+        with contextlib.redirect_stderr(said):
+            with mock.patch("det.tensorboard.EventWriter.flush", side_effect=full):
+                train = self.train()
+            with mock.patch("det.tensorboard.EventWriter.__init__", side_effect=full):
+                self.assertEqual(train.reports, self.train().reports)
+        self.assertEqual(20, train.of("training", "loss")[-1][0])
+        self.assertEqual(2, said.getvalue().count("WARNING: metrics are not written for TensorBoard"))
+        self.assertIn("No space left", said.getvalue())
+
+    def test_after_a_failure_another_file_goes_on(self):
+        flush, calls = dp._events.EventWriter.flush, []
+
+        def fails_once(writer):
+            calls.append(writer)
+            if len(calls) == 2:  # The first is of the file's beginning.
+                raise OSError(28, "No space left on device")
+            flush(writer)
+
+        with contextlib.redirect_stderr(io.StringIO()):
+            with mock.patch("det.tensorboard.EventWriter.flush", fails_once):
+                self.train()
+        steps = {step for path in self.files() for _, step, _ in points(path)}
+        self.assertEqual(2, len(self.files()))
+        self.assertEqual({5, 10, 15, 20}, steps)
+
+
+class ClusterTest(Case):
+    def setUp(self):
+        super().setUp()
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        self.master = stack.enter_context(fake_master())
+        stack.enter_context(as_task(self.master, self.folder))
+        self.stored = "checkpoints/c/tensorboard/experiment/3/trial/7"
+
+    def train(self, cls=NetTrial):
+        with dp.init(hparams={"global_batch_size": 16}, exp_conf={}) as context:
+            dp.Trainer(cls(context), context).fit(**ARGUMENTS, checkpoint_period=dp.Batch(10))
+
+    def test_files_lie_beside_the_checkpoints_with_each_and_at_the_end(self):
+        before = []
+
+        class Trial(NetTrial):
+            def build_callbacks(_):
+                callback = dp.PyTorchCallback()
+                callback.on_checkpoint_upload_end = lambda uuid: before.append(
+                    {step for path in self.files(self.stored) for _, step, _ in points(path)})
+                return {"looks": callback}
+
+        self.train(Trial)
+        first, last = before
+        self.assertLessEqual({5, 10}, first)  # Training goes on beside the save.
+        self.assertEqual({5, 10, 15, 20}, last)
+        [path] = self.files(self.stored)
+        self.assertEqual([5, 10, 15, 20], [s for tag, s, _ in points(path) if tag == "training/loss"])
+
+    def test_a_storage_that_refuses_them_costs_no_training(self):
+        said = pathlib.Path(self.folder, "said")
+        for error in (CheckpointError("it answered 503"), OSError(28, "No space left")):
+            with mock.patch.object(_storage.FolderStorage, "copy_beside", side_effect=error):
+                with said.open("a") as file, contextlib.redirect_stderr(file):
+                    self.train()
+        self.assertIn("WARNING: event files were not stored: it answered 503", said.read_text())
+        self.assertEqual(20, max(steps for _, _, steps in self.master.reports()))
+        self.assertFalse(os.path.exists(os.path.join(self.folder, self.stored)))
+
+
+if __name__ == "__main__":
+    unittest.main()
