@@ -115,9 +115,37 @@ def join(device: torch.device) -> bool:
 
 
 def choose_device() -> torch.device:
-    """The slot's: a GPU where there is one, unless the slots are CPU cores."""
-    if os.environ.get("DET_SLOT_TYPE") == "cpu" or not torch.cuda.is_available():
+    """The slot's: a GPU where there is one, unless the slots are CPU cores.
+
+    Raises:
+        RuntimeError: the slots are GPUs, and torch sees none.
+    """
+    slots = os.environ.get("DET_SLOT_TYPE")
+    if slots == "cpu":
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        if slots:  # A CPU in its place would take days, and nobody would know why.
+            raise RuntimeError(_why_no_gpu(slots))
         return torch.device("cpu")
     device = torch.device("cuda", int(os.environ.get("LOCAL_RANK") or 0))
     torch.cuda.set_device(device)
     return device
+
+
+def _why_no_gpu(slots: str) -> str:
+    name, variable, library = "CUDA", "CUDA_VISIBLE_DEVICES", torch.version.cuda
+    if slots == "rocm":
+        name, variable, library = "ROCm", "ROCR_VISIBLE_DEVICES", torch.version.hip
+    if library is None:
+        why = f"is built without {name}: install one that is built with it where the task runs"
+    else:
+        shown = os.environ.get(variable)
+        why = (
+            f"is built for {name} {library} ({variable} is {shown!r}): see that the driver of the "
+            "node, and the container if there is one, go with it"
+        )
+    return (
+        f"the slots of this task are GPUs (DET_SLOT_TYPE is {slots}) and torch sees none. torch "
+        f"{torch.__version__} {why}. To train on the CPU, take a resource pool whose slots are "
+        'cores, or set os.environ["DET_SLOT_TYPE"] = "cpu" at the beginning of the script'
+    )
