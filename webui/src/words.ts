@@ -6,6 +6,9 @@ export function listOf(text: string | undefined): string[] {
     .filter(Boolean);
 }
 
+/** The same of a field that may be left as it is: nothing then. */
+export const listIn = (text: string | undefined) => (text === undefined ? undefined : listOf(text));
+
 /** "1 trial", "2 trials". */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -3,13 +3,19 @@ import { api, dataOf } from "./client";
 import { useRoles } from "./useRoles";
 import { useWorkspaces } from "./useWorkspaces";
 
+/** Projects to choose from, or why there are none. */
+export interface ProjectChoices {
+  options: (readonly [string, string])[];
+  problem?: unknown;
+}
+
 /**
  * The projects that the caller may move experiments to, as choices of a form: those in which they are an
  * Editor, but for the one of the number `except`. Undefined until all are known.
  */
-export function useProjectChoices(except?: number): (readonly [string, string])[] | undefined {
+export function useProjectChoices(except?: number): ProjectChoices | undefined {
   const { may } = useRoles();
-  const { data: workspaces = [] } = useWorkspaces();
+  const { data: workspaces = [], isSuccess, error } = useWorkspaces();
   const open = workspaces.filter(({ id, archived }) => !archived && may("Editor", id));
   const lists = useQueries({
     queries: open.map(({ id = 0 }) => ({
@@ -21,10 +27,18 @@ export function useProjectChoices(except?: number): (readonly [string, string])[
       },
     })),
   });
-  if (open.length === 0 || lists.some(({ data }) => data === undefined)) return undefined;
-  return lists.flatMap(({ data = [] }, i) =>
+  const problem = error ?? lists.find((each) => each.error)?.error;
+  if (problem) return { options: [], problem };
+  if (!isSuccess || lists.some(({ data }) => data === undefined)) return undefined;
+  const options = lists.flatMap(({ data = [] }, i) =>
     data
       .filter(({ id, archived }) => id !== except && !archived)
       .map(({ id = 0, name = "" }) => [String(id), `${open[i]?.name ?? ""} / ${name}`] as const),
   );
+  return options.length > 0 ? { options } : { options, problem: wordsFor(open.length) };
 }
+
+const wordsFor = (workspaces: number) =>
+  workspaces === 0
+    ? "There is no workspace that is not archived in which you are an Editor. Unarchive one, or ask an administrator for the role."
+    : "There is no other project in the workspaces in which you are an Editor. Make one, or unarchive one.";

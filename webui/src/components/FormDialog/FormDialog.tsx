@@ -14,21 +14,33 @@ interface Props {
   children?: ReactNode;
   /** Below the fields: what is asked for and is no single field; its values are the caller's. */
   more?: ReactNode;
-  /** Sends it; what it throws is shown, and the dialog stays. A text that it gives is the address to go to. */
-  onSubmit: (values: Values) => Promise<unknown>;
+  /** Why there is nothing to choose: said in place of what could be sent. */
+  problem?: unknown;
+  /**
+   * Sends it; what it throws is shown, and the dialog stays. A text that it gives is the address to go to.
+   * `changed` has those values alone that are others than the dialog began with: who sends no more than
+   * them does not undo what somebody else changed meanwhile.
+   */
+  onSubmit: (values: Values, changed: Values) => Promise<unknown>;
   onClose: () => void;
 }
 
+const changedOf = (values: Values, began: Values): Values =>
+  Object.fromEntries(Object.entries(values).filter(([name, value]) => value !== began[name]));
+
 /** Asks for a few things and sends them. It is open as long as it is shown. */
-export function FormDialog({ title, verb, fields, children, more, onSubmit, onClose }: Props) {
+export function FormDialog(props: Props) {
+  const { title, verb, fields, children, more, problem, onSubmit, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  const [values, setValues] = useState<Values>(() =>
+  // Not what the fields say now: that may be news which the person has not seen.
+  const [began] = useState<Values>(() =>
     Object.fromEntries(fields.map(({ name, value }) => [name, value ?? ""])),
   );
+  const [values, setValues] = useState(began);
   const navigate = useNavigate();
   const send = useMutation({
-    mutationFn: onSubmit,
+    mutationFn: (now: Values) => onSubmit(now, changedOf(now, began)),
     onSuccess: (next) => {
       // In place of the dialog's own address: Back leads to where it was opened.
       if (typeof next === "string") void navigate(next, { replace: true });
@@ -58,12 +70,17 @@ export function FormDialog({ title, verb, fields, children, more, onSubmit, onCl
             />
           ))}
         {more}
+        {problem !== undefined && <ErrorPanel error={problem} />}
         {send.error && <ErrorPanel error={send.error} />}
         <div className={styles.buttons}>
           <button type="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" className="primary" disabled={send.isPending}>
+          <button
+            type="submit"
+            className="primary"
+            disabled={send.isPending || problem !== undefined}
+          >
             {verb}
           </button>
         </div>

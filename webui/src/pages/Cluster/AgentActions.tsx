@@ -1,4 +1,5 @@
 import type { Message } from "@/api/types";
+import { RequestId } from "@/components/ErrorPanel/RequestId";
 import styles from "./Cluster.module.css";
 import { useTakeOut } from "./useCluster";
 
@@ -32,7 +33,11 @@ function Actions({ what, agentId, slotId, isIn, isUsed }: Props) {
           <span className="visually-hidden"> {what}</span>
         </button>
       ))}
-      {error && <span role="alert">{error.message}</span>}
+      {error && (
+        <span role="alert">
+          {error.message} <RequestId error={error} />
+        </span>
+      )}
     </div>
   );
 }

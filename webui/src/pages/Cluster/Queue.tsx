@@ -2,6 +2,7 @@ import { Fragment, useEffect, useRef, useState } from "react";
 import { Link, useSearchParams } from "react-router";
 import type { Job, Message } from "@/api/types";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { refusalOf, useRoles } from "@/api/useRoles";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
@@ -97,7 +98,7 @@ export function Queue({ jobs, pools }: Props) {
     jobs.filter((each) => arePeers(each, job)).length > 1;
   return (
     <div className={styles.scroll} tabIndex={0} role="group" aria-label="Queue">
-      {error && <p role="alert">{error.message}</p>}
+      {error && <ErrorPanel error={error} />}
       <p role="status" className="visually-hidden">
         {said}
       </p>

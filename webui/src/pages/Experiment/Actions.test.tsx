@@ -19,7 +19,7 @@ const show = (at = "/", answers = {}) =>
     ...answers,
   });
 
-it("changes names and labels, and of the queue only what was typed", async () => {
+it("sends what was changed alone, so that others' changes of the rest stay", async () => {
   const patch = "PATCH /api/v1/experiments/1";
   const page = show("/?do=edit", { [patch]: {} });
   const name = await screen.findByLabelText("Name");
@@ -28,10 +28,7 @@ it("changes names and labels, and of the queue only what was typed", async () =>
   await userEvent.type(screen.getByLabelText("Priority"), "10");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
-    expect(page.bodyOf(patch)).toEqual({
-      ...{ name: "bert", description: "of one trial", labels: ["vision"] },
-      resources: { priority: 10 },
-    }),
+    expect(page.bodyOf(patch)).toEqual({ name: "bert", resources: { priority: 10 } }),
   );
 });
 
@@ -45,11 +42,22 @@ it("moves to another project in which one may", async () => {
   await vi.waitFor(() => expect(page.bodyOf(post)).toEqual({ destinationProjectId: 4 }));
 });
 
+it.each([
+  ["there is no other project", { projects: [project(3, "nets")] }, /no other project/],
+  ["the projects cannot be read", new Error("the database is away"), /database is away/],
+])("says why nothing can be moved where %s", async (_, answer, words) => {
+  show("/?do=move", { "GET /api/v1/workspaces/7/projects": answer });
+  expect(await screen.findByText(words)).toBeVisible();
+  expect(screen.getAllByRole("button", { name: "Move" }).at(-1)).toBeDisabled();
+});
+
 it("says what is lost before it deletes, and goes to the list then", async () => {
   const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
   const page = show("/", { "DELETE /api/v1/experiments/1": {} });
   await userEvent.click(await screen.findByRole("button", { name: "Delete" }));
-  expect(asked.mock.calls[0]?.[0]).toMatch(/2 trials, logs and 2 MB of checkpoints/);
+  expect(asked.mock.calls[0]?.[0]).toMatch(/2 trials, logs and 2 MB of checkpoints are lost/);
+  // The master deletes none of which a model's version holds a checkpoint.
+  expect(asked.mock.calls[0]?.[0]).toMatch(/refused while a version of a model holds/);
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/experiments"));
 });
 

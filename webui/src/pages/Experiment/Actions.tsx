@@ -104,5 +104,5 @@ const placeOf = ({ workspaceId = 0, workspaceName = "" }: Experiment) => ({
 
 const lossOf = ({ id = 0, numTrials = 0, checkpointSize }: Experiment) =>
   `Delete experiment ${id}? Its ${counted(numTrials, "trial")}, logs and ` +
-  `${formatBytes(Number(checkpointSize ?? 0))} of checkpoints are lost; ` +
-  "checkpoints of registered models stay.";
+  `${formatBytes(Number(checkpointSize ?? 0))} of checkpoints are lost. ` +
+  "It is refused while a version of a model holds one of the checkpoints.";

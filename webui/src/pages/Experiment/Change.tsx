@@ -4,7 +4,7 @@ import type { Experiment, Message } from "@/api/types";
 import { useProjectChoices } from "@/api/useProjectChoices";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import type { Values } from "@/components/FormDialog/FieldInput";
-import { listOf } from "@/words";
+import { listIn } from "@/words";
 
 interface Props {
   experiment: Experiment;
@@ -31,14 +31,14 @@ export function Edit({ experiment, onClose }: Props) {
   const id = experiment.id ?? 0;
   const client = useQueryClient();
   const stays = "Empty: it stays as it is";
-  const changeTo = async (values: Values) => {
-    const resources = resourcesOf(values);
+  const changeTo = async (_: Values, changed: Values) => {
+    const resources = resourcesOf(changed);
     await api.PATCH("/api/v1/experiments/{experiment_id}", {
       params: { path: { experiment_id: id } },
       body: {
-        name: (values["name"] ?? "").trim(),
-        description: values["description"] ?? "",
-        labels: listOf(values["labels"]) as never,
+        name: changed["name"]?.trim(),
+        description: changed["description"],
+        labels: listIn(changed["labels"]) as never,
         ...(resources && { resources }),
       },
     });
@@ -72,11 +72,13 @@ export function Edit({ experiment, onClose }: Props) {
 export function Move({ experiment, onClose }: Props) {
   const id = experiment.id ?? 0;
   const client = useQueryClient();
-  const options = useProjectChoices(experiment.projectId);
-  if (!options) return null;
+  const choices = useProjectChoices(experiment.projectId);
+  if (!choices) return null;
+  const { options, problem } = choices;
   return (
     <FormDialog
       title={`Move experiment ${id}`}
+      problem={problem}
       verb="Move"
       onClose={onClose}
       fields={[

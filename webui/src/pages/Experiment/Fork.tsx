@@ -5,6 +5,7 @@ import { api, dataOf } from "@/api/client";
 import type { Experiment } from "@/api/types";
 import { refusalOf, useRoles } from "@/api/useRoles";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { paths } from "@/paths";
 import { randomId } from "@/randomId";
 import styles from "./Experiment.module.css";
@@ -101,6 +102,7 @@ function Editor({ parentId, title, proposed }: EditorProps) {
       />
       <div id="fork-problems" role="status">
         {problem && <pre className={styles.problems}>{problem.message}</pre>}
+        <RequestId error={problem} />
         {isChecked && !problem && "The configuration is good."}
         {check.data?.configWarnings?.map((warning) => (
           <p key={warning}>{warning}</p>

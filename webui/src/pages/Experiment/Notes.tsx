@@ -9,11 +9,17 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { toHtml } from "@/components/Markdown/toHtml";
 import styles from "./Experiment.module.css";
 
+const OTHERS =
+  "Somebody else has changed the notes since you began. Replace their text, which is lost, by yours?";
+
 /** What people wrote about the experiment, in Markdown. */
 export function Notes({ experiment }: { experiment: Experiment }) {
   const id = experiment.id ?? 0;
   const client = useQueryClient();
+  const saved = experiment.notes ?? "";
+  // What one writes, and what there was when one began.
   const [draft, setDraft] = useState<string>();
+  const [began, setBegan] = useState("");
   const { workspaceId = 0, workspaceName = "" } = experiment;
   const refused = refusalOf(useRoles(), "Editor", { workspaceId, workspaceName });
   const keep = useMutation({
@@ -27,15 +33,20 @@ export function Notes({ experiment }: { experiment: Experiment }) {
       setDraft(undefined);
     },
   });
-  const html = useMemo(() => toHtml(draft ?? experiment.notes ?? ""), [draft, experiment.notes]);
+  const html = useMemo(() => toHtml(draft ?? saved), [draft, saved]);
+  const edit = () => {
+    setDraft(saved);
+    setBegan(saved);
+  };
+  const save = (notes: string) => {
+    if (notes === began) setDraft(undefined);
+    else if (saved === began || confirm(OTHERS)) keep.mutate(notes);
+  };
   return (
     <div className={styles.stack}>
       {keep.error && <ErrorPanel error={keep.error} />}
       {draft === undefined ? (
-        <Actions
-          isInline
-          actions={[{ label: "Edit", refused, run: () => setDraft(experiment.notes ?? "") }]}
-        />
+        <Actions isInline actions={[{ label: "Edit", refused, run: edit }]} />
       ) : (
         <>
           <textarea
@@ -49,7 +60,7 @@ export function Notes({ experiment }: { experiment: Experiment }) {
               type="button"
               className="primary"
               disabled={keep.isPending}
-              onClick={() => keep.mutate(draft)}
+              onClick={() => save(draft)}
             >
               Save
             </button>

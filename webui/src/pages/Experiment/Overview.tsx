@@ -57,6 +57,13 @@ export function Overview({ experiment }: { experiment: Experiment }) {
   );
 }
 
+const forkedFrom = (id: number): [string, ReactNode] => [
+  "Forked from",
+  <Link key="fork" to={paths.experiment(id)}>
+    {id}
+  </Link>,
+];
+
 function factsOf(e: Experiment): [string, ReactNode][] {
   return [
     ["Description", e.description],
@@ -68,9 +75,6 @@ function factsOf(e: Experiment): [string, ReactNode][] {
     ["Searcher", `${e.searcherType ?? ""} on ${e.searcherMetric ?? ""}`],
     ["Resource pool", e.resourcePool],
     ["Checkpoints", `${e.checkpointCount ?? 0}, ${formatBytes(Number(e.checkpointSize ?? 0))}`],
-    [
-      "Forked from",
-      e.forkedFrom && <Link to={paths.experiment(e.forkedFrom)}>{e.forkedFrom}</Link>,
-    ],
+    ...(e.forkedFrom ? [forkedFrom(e.forkedFrom)] : []),
   ];
 }

@@ -1,4 +1,5 @@
-import { screen } from "@testing-library/react";
+import { useState } from "react";
+import { act, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { gzip } from "pako";
 import { describe, expect, it, vi } from "vitest";
@@ -13,7 +14,12 @@ import { changeMark } from "./Code";
 import { firstMetric, hparamsText, toSeries } from "./curves";
 import { Fork } from "./Fork";
 import { textOf, unpack } from "./tar";
+import { Notes } from "./Notes";
+import { Overview } from "./Overview";
 import { hparamNames, hparamOf } from "./Trials";
+
+// Drawn by a canvas, which there is none of here.
+vi.mock("@/charts/LineChart", () => ({ LineChart: () => null }));
 
 /** A tar entry as its format says: a header of 512 bytes, then the content in blocks of 512. */
 function entry(path: string, content: string, type = "0"): Uint8Array {
@@ -95,6 +101,42 @@ it("knows hyperparameters by their paths", () => {
   expect(hparamOf({ net: { depth: 3 } }, "net.width")).toBeUndefined();
 });
 
+it.each([
+  [0, false],
+  [7, true],
+])("says where it was forked from if it was (%d)", (forkedFrom, isSaid) => {
+  showPage(() => <Overview experiment={{ id: 1, forkedFrom }} />, "/", "/", {});
+  expect(screen.queryByText("Forked from") !== null).toBe(isSaid);
+  expect(screen.queryByRole("link", { name: "7" }) !== null).toBe(isSaid);
+});
+
+it("asks before notes that somebody else wrote meanwhile are replaced", async () => {
+  const patch = "PATCH /api/v1/experiments/1";
+  let change: (notes: string) => void = () => undefined;
+  const page = showPage(
+    () => {
+      const [notes, setNotes] = useState("mine");
+      change = setNotes;
+      return <Notes experiment={{ id: 1, notes }} />;
+    },
+    "/",
+    "/",
+    { [patch]: {} },
+  );
+  await vi.waitFor(() =>
+    expect(screen.getByRole("button", { name: "Edit" })).toHaveAttribute("aria-disabled", "false"),
+  );
+  await userEvent.click(screen.getByRole("button", { name: "Edit" }));
+  act(() => change("hers"));
+  await userEvent.type(screen.getByLabelText("Notes, in Markdown"), "!");
+  const asked = vi.spyOn(window, "confirm").mockReturnValueOnce(false).mockReturnValue(true);
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  expect(asked.mock.calls[0]?.[0]).toMatch(/^Somebody else has changed the notes/);
+  expect(page.bodyOf(patch)).toBeUndefined();
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ notes: "mine!" }));
+});
+
 describe("Fork", () => {
   const post = "POST /api/v1/experiments";
   const show = (answers: Answers) =>
@@ -103,6 +145,7 @@ describe("Fork", () => {
   it("says what the master finds wrong, and does not start", async () => {
     show({ [post]: new Error("searcher: missing") });
     expect(await screen.findByText("searcher: missing")).toBeInTheDocument();
+    expect(screen.getByText("request r-1")).toBeInTheDocument();
     expect(screen.getByRole("button", { name: "Start" })).toBeDisabled();
   });
 

@@ -7,12 +7,13 @@ import { like } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import { BulkBar } from "./BulkBar";
 
-const show = (answers: Answers) =>
+const show = (answers: Answers, onGone = vi.fn()) =>
   showPage(
     () => (
       <BulkBar
         {...{ selected: new Set([1, 2]), rows: [], isRuns: false }}
         onClear={() => undefined}
+        onGone={onGone}
         onCompare={() => undefined}
       />
     ),
@@ -40,13 +41,19 @@ it("offers a viewer none of it, and says why", async () => {
 
 it("deletes all that may be, after it has said what is lost, and tells what was refused", async () => {
   const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
-  show({
+  const onGone = vi.fn();
+  const deletions = {
     "DELETE /api/v1/experiments/1": {},
     "DELETE /api/v1/experiments/2": new Error("it runs"),
-  });
+  };
+  show(deletions, onGone);
   await press("Delete");
   expect(await screen.findByText("1 deleted; 1 refused: it runs")).toBeVisible();
   expect(asked.mock.calls[0]?.[0]).toMatch(/^Delete 2 experiments\? Their trials/);
+  // The master deletes none of which a model's version holds a checkpoint.
+  expect(asked.mock.calls[0]?.[0]).toMatch(/holds a checkpoint are refused\.$/);
+  expect(screen.getByText("request r-1")).toBeVisible();
+  expect(onGone).toHaveBeenCalledWith([1]);
 });
 
 it("moves all to one project", async () => {
@@ -63,4 +70,17 @@ it("moves all to one project", async () => {
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
   expect(await screen.findByText("2 moved")).toBeVisible();
   expect(page.bodyOf("POST /api/v1/experiments/2/move")).toEqual({ destinationProjectId: 4 });
+});
+
+it("says why nothing can be moved, in place of doing nothing", async () => {
+  show({ "GET /api/v1/workspaces/7/projects": new Error("the database is away") });
+  await press("Move");
+  expect(await screen.findByText("the database is away")).toBeVisible();
+  expect(screen.getAllByRole("button", { name: "Move" }).at(-1)).toBeDisabled();
+});
+
+it("says that no workspace is open to move to", async () => {
+  show({ "GET /api/v1/workspaces": { workspaces: [] } });
+  await press("Move");
+  expect(await screen.findByText(/^There is no workspace that is not archived/)).toBeVisible();
 });

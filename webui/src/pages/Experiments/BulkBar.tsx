@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { api } from "@/api/client";
 import { useProjectChoices } from "@/api/useProjectChoices";
 import { refusalOf, useRoles } from "@/api/useRoles";
+import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { counted } from "@/words";
 import type { Row } from "./rows";
@@ -15,6 +16,8 @@ interface Action {
   done: string;
   /** What is lost by it: it is asked for before. */
   loss?: string;
+  /** There are no such experiments afterwards. */
+  isEnd?: boolean;
   send: (id: number) => Promise<unknown>;
 }
 
@@ -43,24 +46,39 @@ const ACTIONS: Action[] = [
   {
     label: "Delete",
     done: "deleted",
-    loss: "Their trials, logs, metrics and checkpoints are lost; those of registered models stay.",
+    loss:
+      "Their trials, logs, metrics and checkpoints are lost. Those of which a version of a model " +
+      "holds a checkpoint are refused.",
+    isEnd: true,
     send: (experiment_id) =>
       api.DELETE("/api/v1/experiments/{experiment_id}", { params: { path: { experiment_id } } }),
   },
 ];
 
+/** With how many it was done, and what was refused first. */
+interface Outcome {
+  done: number[];
+  words: string;
+  error?: unknown;
+}
+
 /** One after the other, so that many do not crowd out others' calls; what was refused is told. */
-async function doAll(ids: readonly number[], action: Action): Promise<string> {
-  const refused: string[] = [];
+async function doAll(ids: readonly number[], action: Action): Promise<Outcome> {
+  const done: number[] = [];
+  const refused: unknown[] = [];
   for (const id of ids) {
     try {
       await action.send(id);
+      done.push(id);
     } catch (error) {
-      refused.push(error instanceof Error ? error.message : String(error));
+      refused.push(error);
     }
   }
-  const done = `${ids.length - refused.length} ${action.done}`;
-  return refused.length > 0 ? `${done}; ${refused.length} refused: ${refused[0] ?? ""}` : done;
+  const words = `${done.length} ${action.done}`;
+  if (refused.length === 0) return { done, words };
+  const [error] = refused;
+  const why = error instanceof Error ? error.message : String(error);
+  return { done, words: `${words}; ${refused.length} refused: ${why}`, error };
 }
 
 interface Props {
@@ -68,14 +86,16 @@ interface Props {
   rows: readonly Row[];
   isRuns: boolean;
   onClear: () => void;
+  /** These experiments are no more: no action would find them. */
+  onGone: (ids: readonly number[]) => void;
   /** Runs themselves, or the best of the experiments. */
   onCompare: (trials: readonly number[]) => void;
 }
 
-/** What can be done with the selected rows, at the table's foot. */
-export function BulkBar({ selected, rows, isRuns, onClear, onCompare }: Props) {
+/** What can be done with the selected rows, at the table's foot; once they are gone, what was done. */
+export function BulkBar({ selected, rows, isRuns, onClear, onGone, onCompare }: Props) {
   const client = useQueryClient();
-  const [said, setSaid] = useState("");
+  const [said, setSaid] = useState<Outcome>();
   const [isBusy, setBusy] = useState(false);
   const ids = [...selected];
   const trials = isRuns
@@ -89,14 +109,23 @@ export function BulkBar({ selected, rows, isRuns, onClear, onCompare }: Props) {
     const what = counted(ids.length, "experiment");
     if (action.loss && !confirm(`${action.label} ${what}? ${action.loss}`)) return;
     setBusy(true);
-    setSaid(await doAll(ids, action));
+    const outcome = await doAll(ids, action);
+    setSaid(outcome);
     setBusy(false);
+    if (action.isEnd) onGone(outcome.done);
     await client.invalidateQueries({ queryKey: ROWS_KEY });
   };
+  const clear = () => {
+    setSaid(undefined);
+    onClear();
+  };
+  const areSome = ids.length > 0;
+  if (!areSome && !said) return null;
   return (
     <div className={styles.bulk} role="toolbar" aria-label="Selected rows">
-      <strong>{ids.length} selected</strong>
-      {!isRuns &&
+      {areSome && <strong>{ids.length} selected</strong>}
+      {areSome &&
+        !isRuns &&
         ACTIONS.map((action) => (
           <button
             key={action.label}
@@ -108,7 +137,7 @@ export function BulkBar({ selected, rows, isRuns, onClear, onCompare }: Props) {
             {action.label}
           </button>
         ))}
-      {!isRuns && (
+      {areSome && !isRuns && (
         <button
           type="button"
           disabled={isOff}
@@ -130,10 +159,18 @@ export function BulkBar({ selected, rows, isRuns, onClear, onCompare }: Props) {
           Compare {trials.length} {trials.length === 1 ? "trial" : "trials"}
         </button>
       )}
-      <button type="button" className="plain" onClick={onClear}>
+      <button type="button" className="plain" onClick={clear}>
         Clear
       </button>
-      <span role="status">{said}</span>
+      <span role="status">
+        {said?.words}
+        {said?.error !== undefined && (
+          <>
+            {" "}
+            <RequestId error={said.error} />
+          </>
+        )}
+      </span>
     </div>
   );
 }
@@ -146,11 +183,13 @@ interface MoveProps {
 
 /** Asks for the project that all of them go to. */
 function Move({ count, onMove, onClose }: MoveProps) {
-  const options = useProjectChoices();
-  if (!options) return null;
+  const choices = useProjectChoices();
+  if (!choices) return null;
+  const { options, problem } = choices;
   return (
     <FormDialog
       title={`Move ${counted(count, "experiment")}`}
+      problem={problem}
       verb="Move"
       onClose={onClose}
       fields={[

@@ -3,7 +3,6 @@ import { useSearchParams } from "react-router";
 import { useOverview } from "@/api/useOverview";
 import { useRenewal } from "@/api/useRenewal";
 import { useIsDark } from "@/charts/theme";
-import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { DataTable } from "@/components/table/DataTable";
 import { FilterError } from "@/components/table/filter";
@@ -11,8 +10,10 @@ import { readView, writeView, type TableView } from "@/components/table/view";
 import { BulkBar } from "./BulkBar";
 import { cellOf, tableColumn } from "./cells";
 import { ColumnPicker } from "./ColumnPicker";
+import { Empty } from "./Empty";
 import styles from "./Experiments.module.css";
 import { FilterBar } from "./FilterBar";
+import { ProjectChip } from "./ProjectChip";
 import { rowsBetween, valueOf, type Kind, type Row } from "./rows";
 import { SavedViews } from "./SavedViews";
 import { baseView, searchOf } from "./search";
@@ -89,6 +90,11 @@ export default function Experiments() {
     const here = new Map(rowsBetween(rowAt, from, to).map((row) => [row.id, row]));
     setSelected(new Map([...ids].map((id) => [id, selected.get(id) ?? here.get(id)])));
   };
+  const forget = (gone: readonly number[]) =>
+    setSelection((now) => {
+      const rows = new Map([...now.rows].filter(([id]) => !gone.includes(id)));
+      return now.listing === listing ? { listing, rows } : now;
+    });
   const retry = () => {
     if (columnsError) void refetchColumns();
     if (error) refetch();
@@ -102,7 +108,13 @@ export default function Experiments() {
   };
   const switchTo = (of: Kind) => {
     setSelected(NONE);
-    setParams(of === "runs" ? { of } : {});
+    const project = params.get("project");
+    setParams({ ...(of === "runs" && { of }), ...(project && { project }) });
+  };
+  const leaveProject = () => {
+    const next = new URLSearchParams(params);
+    next.delete("project");
+    setParams(next);
   };
 
   return (
@@ -121,6 +133,7 @@ export default function Experiments() {
             </button>
           ))}
         </div>
+        {projectId && <ProjectChip id={projectId} onClear={leaveProject} />}
         <FilterBar
           view={view}
           onView={setView}
@@ -143,15 +156,7 @@ export default function Experiments() {
       </div>
       {(error ?? columnsError) && <ErrorPanel error={error ?? columnsError} onRetry={retry} />}
       {!isLoading && total === 0 && !error ? (
-        <EmptyState
-          {...(!view.filter && !view.text && { command: "det experiment create const.yaml ." })}
-        >
-          {!search
-            ? `The ${kind} are shown once the filter can be read.`
-            : view.filter || view.text
-              ? `No ${kind} fit the filter.`
-              : `No ${kind} yet.`}
-        </EmptyState>
+        <Empty {...{ kind, view, projectId }} isSearched={search !== undefined} />
       ) : (
         <DataTable<Row>
           key={listing}
@@ -168,16 +173,15 @@ export default function Experiments() {
           onSelect={select}
         />
       )}
-      {selected.size > 0 && (
-        <BulkBar
-          key={`selected ${listing}`}
-          selected={new Set(selected.keys())}
-          rows={[...selected.values()].filter((row) => row !== undefined)}
-          isRuns={kind === "runs"}
-          onCompare={(trials) => compare(trials.join(","))}
-          onClear={() => setSelected(NONE)}
-        />
-      )}
+      <BulkBar
+        key={`selected ${listing}`}
+        selected={new Set(selected.keys())}
+        rows={[...selected.values()].filter((row) => row !== undefined)}
+        isRuns={kind === "runs"}
+        onCompare={(trials) => compare(trials.join(","))}
+        onClear={() => setSelected(NONE)}
+        onGone={forget}
+      />
       {compared && (
         <Suspense>
           <CompareDrawer trials={compared} onClose={() => compare("")} />

@@ -1,5 +1,6 @@
 import { useState, type SyntheticEvent } from "react";
 import { Link } from "react-router";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import styles from "./Experiments.module.css";
 import { useSavedViews } from "./useSavedViews";
 
@@ -47,7 +48,7 @@ export function SavedViews({ query }: { query: string }) {
             Save
           </button>
         </form>
-        {error && <p role="alert">{error.message}</p>}
+        {error && <ErrorPanel error={error} />}
       </div>
     </details>
   );

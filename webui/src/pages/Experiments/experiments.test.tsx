@@ -93,6 +93,7 @@ describe("the page", () => {
           "/api/v1/permissions/summary": everything,
           "/api/v1/workspaces/0/projects": { projects: [{ id: 1 }] },
           "/api/v1/projects/1/columns": columns.answer,
+          "/api/v1/projects/1": { project: { id: 1, name: "nets" } },
           "/api/v1/projects/1/experiments/metric-ranges": ranges.answer,
         });
         return Response.json(answers.find(([known]) => known === path)?.[1] ?? {});
@@ -195,6 +196,35 @@ describe("the page", () => {
     confirm.mockReturnValue(true);
     await userEvent.click(screen.getByRole("button", { name: "Kill" }));
     expect(await screen.findByText("18 killed")).toBeInTheDocument();
+  });
+
+  it("forgets what it has deleted, and says that it did", async () => {
+    const many = [1, 2].map((id) => ({ experiment: { id, name: "a" } }));
+    show("/experiments", { experiments: many, pagination: { total: 2 } });
+    await userEvent.click(await screen.findByRole("checkbox", { name: "Select 1" }));
+    vi.stubGlobal("confirm", () => true);
+    await vi.waitFor(() => expect(screen.getByRole("button", { name: "Delete" })).toBeEnabled());
+    await userEvent.click(screen.getByRole("button", { name: "Delete" }));
+    expect(await screen.findByText("1 deleted")).toBeInTheDocument();
+    expect(screen.queryByText("1 selected")).not.toBeInTheDocument();
+    expect(screen.queryByRole("button", { name: "Kill" })).not.toBeInTheDocument();
+    await userEvent.click(screen.getByRole("checkbox", { name: "Select 2" }));
+    expect(screen.getByText("1 selected")).toBeInTheDocument();
+  });
+
+  it("names the project, keeps it for the runs, and leaves it when that is asked", async () => {
+    const none = { experiments: [], pagination: { total: 0 } };
+    const router = show("/experiments?project=1&archived=1", none);
+    expect(await screen.findByRole("link", { name: "nets" })).toHaveAttribute(
+      "href",
+      "/projects/1",
+    );
+    expect(await screen.findByText(/^No experiments in this project/)).toBeInTheDocument();
+    await userEvent.click(screen.getByRole("button", { name: "Runs" }));
+    expect(router.state.location.search).toBe("?of=runs&project=1");
+    await userEvent.click(await screen.findByRole("button", { name: "Leave the project nets" }));
+    expect(router.state.location.search).toBe("?of=runs");
+    expect(screen.queryByRole("link", { name: "nets" })).not.toBeInTheDocument();
   });
 
   it("asks for the ends of metrics only where something is coloured", async () => {

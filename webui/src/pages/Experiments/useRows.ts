@@ -92,11 +92,13 @@ function readPage(search: Search, needsRuns: boolean, page: number, signal: Abor
 export function useRows(search: Search | undefined, needsRuns: boolean, from: number, to: number) {
   const { kind, projectId } = search ?? {};
   const optionsOf = useCallback(
-    (page: number) =>
+    (page: number, isShown: boolean) =>
       queryOptions<Page>({
         queryKey: [...ROWS_KEY, kind, projectId, search, needsRuns, page],
         gcTime: 30_000,
         staleTime: 10_000,
+        // What is read ahead is read once; again, as all that is shown, when it comes into sight.
+        enabled: (query) => isShown || query.state.status === "pending",
         queryFn: search
           ? ({ signal }: QueryFunctionContext) => readPage(search, needsRuns, page, signal)
           : skipToken,
@@ -106,14 +108,16 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
   // The first page says how many there are; while another search is read, the last one's stays, unless
   // that was of other things: its rows would be taken for these.
   const first = useQuery({
-    ...optionsOf(0),
+    // It is read again wherever one is: the number of rows is shown.
+    ...optionsOf(0, true),
     placeholderData: (last, query) =>
       query?.queryKey[2] === kind && query?.queryKey[3] === projectId ? last : undefined,
   });
   const total = first.data?.total ?? 0;
   const pages = pagesNear(from, to, total, PAGE, useDirection(from)).filter((page) => page > 0);
+  const isIn = (page: number) => page * PAGE < to && (page + 1) * PAGE > from;
   // Who is observed no longer is aborted: that is how requests for what was scrolled past end.
-  const others = useQueries({ queries: pages.map(optionsOf) });
+  const others = useQueries({ queries: pages.map((page) => optionsOf(page, isIn(page))) });
   const known = useKnown(`${kind ?? ""} ${projectId ?? ""}`);
   useEffect(() => {
     others.forEach(({ data }, i) => data && known.keep(pages[i] ?? 0, data.rows));
@@ -124,8 +128,13 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
     const rows = others[pages.indexOf(page)]?.data?.rows ?? known.of(page);
     return index < total ? rows?.[index % PAGE] : undefined;
   };
-  const error = first.error ?? others.find((each) => each.error)?.error ?? null;
-  return { total, rowAt, error, isLoading: first.isLoading, refetch: () => void first.refetch() };
+  const failed = [first, ...others.filter((_, i) => isIn(pages[i] ?? 0))].filter(
+    (each) => each.error,
+  );
+  return {
+    ...{ total, rowAt, error: failed[0]?.error ?? null, isLoading: first.isLoading },
+    refetch: () => failed.forEach((each) => void each.refetch()),
+  };
 }
 
 function useDirection(from: number): Direction {

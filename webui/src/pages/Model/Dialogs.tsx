@@ -6,7 +6,7 @@ import { useRoles } from "@/api/useRoles";
 import type { Workspace } from "@/api/useWorkspaces";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { paths } from "@/paths";
-import { listOf } from "@/words";
+import { listIn, listOf } from "@/words";
 
 interface Props {
   model: Message["Model"];
@@ -85,18 +85,18 @@ export function Edit({ model, onClose }: Props) {
         },
         { name: "notes", label: "Notes", type: "lines", value: model.notes, hint: "Markdown" },
       ]}
-      onSubmit={async ({ name = "", description = "", labels, metadata = "", notes = "" }) => {
+      onSubmit={async (_, { name, description, labels, metadata, notes }) => {
         const { model: now } = await dataOf(
           api.PATCH("/api/v1/models/{model_name}", {
             params: { path },
             body: {
-              ...{ name: name.trim(), description, notes, labels: listOf(labels) },
-              metadata: metadataOf(metadata),
+              ...{ name: name?.trim(), description, notes, labels: listIn(labels) },
+              metadata: metadata === undefined ? undefined : metadataOf(metadata),
             },
           }),
         );
         await client.invalidateQueries({ queryKey: ["models"] });
-        return paths.model(now?.name ?? name);
+        return paths.model(now?.name ?? path.model_name);
       }}
     />
   );

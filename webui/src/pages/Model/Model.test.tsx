@@ -70,5 +70,5 @@ test("metadata are edited as JSON, and sent only if they are an object", async (
   expect(page.bodyOf(patch)).toBeUndefined();
   await userEvent.type(field, '"team": 7}');
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  await vi.waitFor(() => expect(page.bodyOf(patch)).toMatchObject({ metadata: { team: 7 } }));
+  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ metadata: { team: 7 } }));
 });

@@ -16,7 +16,7 @@ import { useDialog } from "@/components/Page/useParam";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { listOf } from "@/words";
+import { listIn } from "@/words";
 
 type Version = Message["ModelVersion"];
 
@@ -158,10 +158,10 @@ function Shown({ version: of }: { version: Version }) {
             },
             { name: "notes", label: "Notes", type: "lines", value: of.notes, hint: "Markdown" },
           ]}
-          onSubmit={async ({ name: versionName = "", comment = "", labels, notes = "" }) => {
+          onSubmit={async (_, { name: versionName, comment, labels, notes }) => {
             await api.PATCH("/api/v1/models/{model_name}/versions/{model_version_num}", {
               params,
-              body: { name: versionName, comment, notes, labels: listOf(labels) },
+              body: { name: versionName, comment, notes, labels: listIn(labels) },
             });
             await renew();
           }}

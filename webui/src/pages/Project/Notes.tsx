@@ -1,14 +1,30 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { api } from "@/api/client";
 import type { Message } from "@/api/types";
+import { projectKey, readProject } from "@/api/useProject";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
-import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { Markdown } from "@/components/Markdown/Markdown";
 import { Section } from "@/components/Page/Page";
 import { useDialog } from "@/components/Page/useParam";
+import { NoteForm, type Note } from "./NoteForm";
 
-type Note = Message["Note"];
+/** Where the note that was seen is among those of now: others' may have come or gone before it. */
+function placeOf(seen: Note, notes: readonly Note[]): number {
+  const textOf = ({ name = "", contents = "" }: Note) => JSON.stringify([name, contents]);
+  const place = notes.findIndex((each) => textOf(each) === textOf(seen));
+  if (place >= 0) return place;
+  throw new Error(
+    `Somebody else has changed or deleted the note ${seen.name ?? ""} meanwhile; nothing was saved. ` +
+      "Keep a copy of what you wrote, and begin again from the note as it is now.",
+  );
+}
+
+const replaced = (notes: readonly Note[], place: number, by: readonly Note[]): Note[] => [
+  ...notes.slice(0, place),
+  ...by,
+  ...notes.slice(place + 1),
+];
 
 /** What people wrote about the project, a page each, in Markdown. */
 export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEdit: boolean }) {
@@ -18,13 +34,20 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
   const refused = project.archived && "The project is archived; unarchive it first";
   // "note": a new one; "note-0": the first.
   const place = /^note(-\d+)?$/.exec(dialog) ? Number(dialog.slice(5) || notes.length) : -1;
-  const put = async (next: Note[]) => {
-    await api.PUT("/api/v1/projects/{project_id}/notes", {
-      params: { path: { project_id: id } },
-      body: { notes: next },
-    });
-    await client.invalidateQueries({ queryKey: ["workspaces", "project", id] });
+  // All notes are written at once: others' changes of the rest must be in it.
+  const change = async (to: (now: readonly Note[]) => Note[]) => {
+    const { notes: now = [] } = await readProject(id);
+    try {
+      await api.PUT("/api/v1/projects/{project_id}/notes", {
+        params: { path: { project_id: id } },
+        body: { notes: to(now) },
+      });
+    } finally {
+      await client.invalidateQueries({ queryKey: projectKey(id) });
+    }
   };
+  const save = (opened: Note | undefined, next: Note) =>
+    change((now) => (opened ? replaced(now, placeOf(opened, now), [next]) : [...now, next]));
   return (
     <>
       <Section
@@ -53,7 +76,7 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
                   {
                     ...{ label: "Delete", refused },
                     confirm: `Delete the note ${name}?`,
-                    run: () => put(notes.filter((_, each) => each !== i)),
+                    run: () => change((now) => replaced(now, placeOf({ name, contents }, now), [])),
                   },
                 ]}
               />
@@ -64,23 +87,7 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
         </Section>
       ))}
       {mayEdit && place >= 0 && place <= notes.length && (
-        <FormDialog
-          title={place < notes.length ? "Edit note" : "New note"}
-          verb="Save"
-          onClose={() => setDialog("")}
-          fields={[
-            { name: "name", label: "Title", required: true, value: notes[place]?.name },
-            {
-              ...{ name: "contents", label: "Text", type: "lines" },
-              ...{ value: notes[place]?.contents, hint: "Markdown" },
-            },
-          ]}
-          onSubmit={({ name = "", contents = "" }) => {
-            const next = [...notes];
-            next[place] = { name, contents };
-            return put(next);
-          }}
-        />
+        <NoteForm note={notes[place]} onSave={save} onClose={() => setDialog("")} />
       )}
     </>
   );

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import golden from "@goldens/project.json";
 import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
-import { showPage } from "@/testing/pages";
+import { showPage, type Answers } from "@/testing/pages";
 import Project from "./Project";
 
 const notes = [
@@ -29,6 +29,30 @@ test("one note is edited, the others stay", async () => {
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
     expect(page.bodyOf(put)).toEqual({ notes: [notes[0], { name: "Done", contents: "some" }] }),
+  );
+});
+
+test("a note goes to where the others' are by now, and over none that another has changed", async () => {
+  const put = "PUT /api/v1/projects/3/notes";
+  const get = "GET /api/v1/projects/3";
+  const answers: Answers = { [get]: { project }, [put]: {} };
+  const page = showPage(Project, "/projects/:id", "/projects/3?do=note-1", answers);
+  const text = await screen.findByLabelText("Text");
+  const now = (of: Message["Note"][]) => (answers[get] = { project: { ...project, notes: of } });
+  now([{ name: "Done", contents: "more" }]);
+  await userEvent.type(text, "!");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  expect(
+    await screen.findByText(/Somebody else has changed or deleted the note Done/),
+  ).toBeVisible();
+  expect(page.bodyOf(put)).toBeUndefined();
+  const other = { name: "Other", contents: "" };
+  now([other, ...notes]);
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await vi.waitFor(() =>
+    expect(page.bodyOf(put)).toEqual({
+      notes: [other, notes[0], { name: "Done", contents: "all!" }],
+    }),
   );
 });
 

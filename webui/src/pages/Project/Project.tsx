@@ -1,7 +1,8 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api } from "@/api/client";
 import type { Message } from "@/api/types";
+import { projectKey, useProject } from "@/api/useProject";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName, type Workspace } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
@@ -21,13 +22,7 @@ export default function Project() {
   const [dialog, setDialog] = useDialog();
   const { may } = useRoles();
   const { data: workspaces } = useWorkspaces();
-  const read = useQuery({
-    queryKey: ["workspaces", "project", id],
-    queryFn: async ({ signal }) => {
-      const call = api.GET("/api/v1/projects/{id}", { params: { path: { id } }, signal });
-      return (await dataOf(call)).project ?? {};
-    },
-  });
+  const read = useProject(id);
   const project = read.data;
   const workspaceId = project?.workspaceId ?? 0;
   const name = project?.name ?? `Project ${id}`;
@@ -113,7 +108,7 @@ function ProjectActions({ project, onDialog }: { project: Of; onDialog: (name: s
           run: async () => {
             await api.DELETE("/api/v1/projects/{id}", params);
             await navigate(paths.workspace(workspaceId));
-            client.removeQueries({ queryKey: ["workspaces", "project", id] });
+            client.removeQueries({ queryKey: projectKey(id) });
             await renew();
           },
         },
@@ -137,14 +132,10 @@ function Edit({ project, onClose }: { project: Of; onClose: () => void }) {
           ...{ required: true, hint: "At most five letters and digits" },
         },
       ]}
-      onSubmit={async ({ name = "", description = "", key = "" }) => {
+      onSubmit={async (_, { name, description, key }) => {
         await api.PATCH("/api/v1/projects/{id}", {
           params: { path: { id: project.id ?? 0 } },
-          body: {
-            ...(name.trim() !== project.name && { name: name.trim() }),
-            ...(key !== project.key && { key }),
-            description,
-          },
+          body: { name: name?.trim(), description, key },
         });
         await client.invalidateQueries({ queryKey: ["workspaces"] });
       }}
