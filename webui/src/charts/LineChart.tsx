@@ -27,11 +27,14 @@ interface Props {
   height?: number;
   /** Without: the series are named elsewhere on the page. */
   hasLegend?: boolean;
+  /** Said where there is no curve. */
+  none?: string;
 }
 
 /** Curves over a common x: drag zooms, a double click resets, shift and drag moves. */
 export function LineChart(props: Props) {
   const { title, series, xLabel, formatX = formatNumber, syncKey, best, height = 220 } = props;
+  const { none = "No values yet." } = props;
   const [isLog, setLog] = useState(false);
   const [weight, setWeight] = useState(0);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
@@ -127,7 +130,7 @@ export function LineChart(props: Props) {
           />
         )}
       </div>
-      {series.length === 0 && <p className={styles.hint}>No values yet.</p>}
+      {series.length === 0 && <p className={styles.hint}>{none}</p>}
     </figure>
   );
 }

@@ -76,3 +76,26 @@ export function throughputOf(
   });
   return { x, y };
 }
+
+/**
+ * Where on the axis so many batches were done: at the point that says so, or between its neighbours, as
+ * points are thinned out. Before the first and after the last point nothing is known.
+ */
+export function marksOf(
+  points: readonly Point[],
+  batches: readonly number[],
+  axis: XAxis,
+): readonly number[] {
+  if (axis === "batches") return batches;
+  const { x } = columnsOf(points, "", axis);
+  const places = Array.from(x, (at, i) => ({ at, batches: points[i]?.batches ?? 0 }));
+  places.sort((a, b) => a.batches - b.batches);
+  return batches.flatMap((wanted) => {
+    const next = places.findIndex((place) => place.batches >= wanted);
+    const [after, before] = [places[next], places[next - 1]];
+    if (after?.batches === wanted) return [after.at];
+    if (!after || !before) return [];
+    const share = (wanted - before.batches) / (after.batches - before.batches);
+    return [before.at + share * (after.at - before.at)];
+  });
+}

@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { render, screen, within } from "@testing-library/react";
 import { MemoryRouter } from "react-router";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import golden from "@goldens/overview.json";
 import type { Experiment, Message } from "@/api/types";
 import type { Overview } from "@/api/useOverview";
@@ -57,6 +57,21 @@ test("each experiment stands where its user looks for it", () => {
   expect(section("My experiments").getByText("62 %")).toBeVisible();
   expect(section("Of others").getByText("full")).toBeVisible();
   expect(section("Recently ended").getByText("Error")).toBeVisible();
+});
+
+test("one's own are asked for where others' leave no room for them", async () => {
+  const many = Array.from({ length: 50 }, (_, i) =>
+    like<Experiment>(job, { id: 100 + i, name: `hers ${i}`, userId: 2, stateReason: "" }),
+  );
+  const asked: string[] = [];
+  vi.stubGlobal("fetch", (request: Request) => {
+    asked.push(new URL(request.url).search);
+    return Promise.resolve(Response.json({ experiments: [overview.running?.[0]] }));
+  });
+  show({ ...overview, running: many });
+  expect(screen.queryByText("Nothing of yours runs or waits.")).toBeNull();
+  expect(await screen.findByRole("link", { name: "mine" })).toBeVisible();
+  expect(asked[0]).toMatch(/userIds=1&states=STATE_ACTIVE&states=STATE_PAUSED/);
 });
 
 test("the load says its numbers", () => {

@@ -1,17 +1,19 @@
 import { useMe } from "@/api/useMe";
 import { useOverview } from "@/api/useOverview";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Experiments } from "./Experiments";
 import { Load } from "./Load";
 import styles from "./Home.module.css";
+import { useMine } from "./useMine";
 
 /** What a team looks at all day: the cluster's load, what runs, what has ended. */
 export default function Home() {
   const overview = useOverview();
   const me = useMe();
+  const { mine, error } = useMine(overview, me?.id);
   if (!overview) return <div className={styles.skeleton} aria-label="Loading" role="status" />;
   const { running = [], ended = [], agents = 0 } = overview;
-  const mine = running.filter(({ userId }) => userId === me?.id);
   const others = running.filter(({ userId }) => userId !== me?.id);
   return (
     <div className={styles.home}>
@@ -22,10 +24,13 @@ export default function Home() {
           No agent is connected: what is submitted waits until one is.
         </EmptyState>
       )}
-      <Experiments title="My experiments" experiments={mine}>
-        <EmptyState command="det experiment create const.yaml .">
-          Nothing of yours runs or waits.
-        </EmptyState>
+      <Experiments title="My experiments" experiments={mine ?? []}>
+        {error && <ErrorPanel error={error} />}
+        {mine && (
+          <EmptyState command="det experiment create const.yaml .">
+            Nothing of yours runs or waits.
+          </EmptyState>
+        )}
       </Experiments>
       {others.length > 0 && <Experiments title="Of others" experiments={others} />}
       {ended.length > 0 && <Experiments title="Recently ended" experiments={ended} ended />}

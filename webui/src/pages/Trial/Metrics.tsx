@@ -5,6 +5,7 @@ import { LineChart } from "@/charts/LineChart";
 import {
   columnsOf,
   inOrder,
+  marksOf,
   placesOf,
   throughputOf,
   withGaps,
@@ -62,9 +63,11 @@ function Charts({ trial, isSystem }: Props) {
   const groups = [...new Set(metrics.map((metric) => metric.group))].sort(
     (a, b) => placeOf(a) - placeOf(b) || a.localeCompare(b),
   );
-  const lengths = checkpoints.map((checkpoint) =>
-    Number((checkpoint.metadata as { steps_completed?: number } | undefined)?.steps_completed),
-  );
+  const lengths = checkpoints
+    .map((checkpoint) =>
+      Number((checkpoint.metadata as { steps_completed?: number } | undefined)?.steps_completed),
+    )
+    .filter(Number.isFinite);
   return (
     <div className={styles.stack}>
       {axes.length > 1 && (
@@ -92,7 +95,7 @@ function Charts({ trial, isSystem }: Props) {
               trial={trial}
               metric={training}
               axis={axis}
-              checkpoints={[]}
+              checkpoints={lengths}
               isThroughput
             />
           </div>
@@ -110,7 +113,7 @@ function Charts({ trial, isSystem }: Props) {
                   trial={trial}
                   metric={metric}
                   axis={axis}
-                  checkpoints={axis === "batches" ? lengths.filter(Number.isFinite) : []}
+                  checkpoints={isSystem ? [] : lengths}
                 />
               ))}
           </div>
@@ -126,6 +129,7 @@ interface ChartProps {
   trial: Trial;
   metric: Metric;
   axis: XAxis;
+  /** After how many batches. */
   checkpoints: readonly number[];
   /** What is drawn is how fast its points came. */
   isThroughput?: boolean;
@@ -164,6 +168,7 @@ function MetricChart({ trial, metric, axis, checkpoints, isThroughput = false }:
       series={series}
       xLabel={axis}
       syncKey="trial"
+      {...(axis === "epochs" && points?.length && { none: "No epochs were reported." })}
       {...(axis === "time" && { formatX: seconds })}
     />
   );
@@ -186,5 +191,6 @@ function seriesOf(
   if (columns.x.length === 0) return [];
   const drawn = withGaps(columns, breaks);
   const restarts = places.map(({ at }) => at);
-  return [{ id: name, label: name, rank: 0, ...drawn, checkpoints, restarts }];
+  const marks = marksOf(ordered, checkpoints, axis);
+  return [{ id: name, label: name, rank: 0, ...drawn, checkpoints: marks, restarts }];
 }

@@ -3,15 +3,21 @@ import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import golden from "@goldens/checkpoints.json";
+import metricNames from "@goldens/metricNames.json";
 import answered from "@goldens/trial.json";
 import { readArchive, readFile } from "@/api/checkpointFiles";
 import type { Message } from "@/api/types";
+import { LineChart } from "@/charts/LineChart";
 import { like } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
-import { columnsOf, inOrder, placesOf, throughputOf, withGaps } from "@/charts/points";
+import { columnsOf, inOrder, marksOf, placesOf, throughputOf, withGaps } from "@/charts/points";
 import { Checkpoints } from "./Checkpoints";
+import { Metrics } from "./Metrics";
 import { Runs } from "./Runs";
 import { metricsIn, unitOf } from "./system";
+
+// Drawn by a canvas, which there is none of here.
+vi.mock("@/charts/LineChart", () => ({ LineChart: vi.fn(() => null) }));
 
 it("puts points on the axis that is asked for", () => {
   const points = [
@@ -23,6 +29,49 @@ it("puts points on the axis that is asked for", () => {
   expect([...columnsOf(points, "loss", "time").x]).toEqual([0, 60]);
   expect([...columnsOf(points, "loss", "time").y]).toEqual([2, NaN]);
   expect(columnsOf([{ batches: 1, values: { loss: 1 } }], "loss", "epochs").x).toHaveLength(0);
+});
+
+it("marks checkpoints on every axis, where their batches are", () => {
+  const at = (second: number) => `2026-01-01T00:00:${second}Z`;
+  const points = [10, 20, 30].map((batches, i) => ({
+    ...{ batches, epoch: batches / 20, time: at(10 + i * i * 4), values: {} },
+  }));
+  expect(marksOf(points, [20, 25, 40, 5], "batches")).toEqual([20, 25, 40, 5]);
+  expect(marksOf(points, [20, 25, 40, 5], "epochs")).toEqual([1, 1.25]);
+  expect(marksOf(points, [20, 25, 40, 5], "time")).toEqual([4, 10]);
+  expect(marksOf([{ batches: 10 }], [10], "epochs")).toEqual([]);
+});
+
+it.each([
+  ["batches", undefined, [20]],
+  ["time", undefined, [60]],
+  ["epochs", "No epochs were reported.", []],
+])("gives a chart over %s its checkpoints, or says what there is not", async (x, none, marks) => {
+  const checkpoint = like<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
+    metadata: { steps_completed: 20 } as never,
+  });
+  const data = [
+    { batches: 10, time: "2026-01-01T00:00:00Z", values: { loss: 2 } },
+    { batches: 20, time: "2026-01-01T00:01:00Z", values: { loss: 1 } },
+  ];
+  const [name] = metricNames.answer.metricNames;
+  const metricName = like<{ group: string; name: string }>(name, {
+    group: "training",
+    name: "loss",
+  });
+  vi.mocked(LineChart).mockClear();
+  showPage(() => <Metrics trial={{ id: 5, experimentId: 1 }} />, "/", `/?x=${x}`, {
+    "GET /api/v1/trials/5/checkpoints": { checkpoints: [checkpoint] },
+    "GET /api/v1/trials/time-series": { trials: [{ metrics: [{ data }] }] },
+    "GET /api/v1/experiments/metrics-stream/metric-names": {
+      result: { metricNames: [metricName] },
+    },
+  });
+  await vi.waitFor(() => {
+    const props = vi.mocked(LineChart).mock.lastCall?.[0];
+    expect(props?.none).toBe(none);
+    expect(props?.series.flatMap(({ checkpoints }) => checkpoints)).toEqual(marks);
+  });
 });
 
 it("finds where a trial was started anew, and leaves a gap there", () => {

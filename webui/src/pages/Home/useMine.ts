@@ -1,0 +1,43 @@
+import { useEffect } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { api, dataOf } from "@/api/client";
+import type { Experiment } from "@/api/types";
+import type { Overview } from "@/api/useOverview";
+import { useRenewal } from "@/api/useRenewal";
+
+// The overview names no more, the newest of all users (master/service/overview_board.cc).
+const NAMED = 50;
+const RENEWAL = 5000; // ms
+
+const STATES = [
+  ...(["STATE_ACTIVE", "STATE_PAUSED", "STATE_STOPPING_COMPLETED"] as const),
+  ...(["STATE_STOPPING_CANCELED", "STATE_STOPPING_ERROR"] as const),
+];
+
+/**
+ * The user's experiments that run or wait; undefined until they are known. Where the overview may have
+ * left some out they are asked for, and again with its news.
+ */
+export function useMine(overview: Overview | undefined, userId: number | undefined) {
+  const { running = [] } = overview ?? {};
+  const mayLack = running.length >= NAMED;
+  const queryKey = ["home", "mine", userId];
+  const { data, error } = useQuery({
+    queryKey,
+    enabled: mayLack && userId !== undefined,
+    queryFn: async ({ signal }): Promise<Experiment[]> => {
+      const query = {
+        ...{ userIds: [userId ?? 0], states: STATES, limit: NAMED },
+        ...({ sortBy: "SORT_BY_ID", orderBy: "ORDER_BY_DESC" } as const),
+      };
+      const call = api.GET("/api/v1/experiments", { params: { query }, signal });
+      return (await dataOf(call)).experiments ?? [];
+    },
+  });
+  const renew = useRenewal({ queryKey }, RENEWAL);
+  useEffect(() => {
+    if (mayLack) renew();
+  }, [mayLack, overview, renew]);
+  const named = running.filter((each) => each.userId === userId);
+  return mayLack ? { mine: data, error } : { mine: named, error: null };
+}
