@@ -5,7 +5,7 @@ autograd adds their gradients."""
 from __future__ import annotations
 
 import concurrent.futures
-from typing import Any, Callable, List, Mapping, Optional
+from typing import Any, Callable, Iterator, List, Mapping, Tuple
 
 import torch
 
@@ -114,8 +114,14 @@ def _replica(module: torch.nn.Module, known: Any) -> torch.nn.Module:
 
 
 def split(value: Any, parts: int) -> List[Any]:
-    """At most so many, as ranks would read them; a part without a record is left out. Tensors that are
-    not as long as the first one have no records, and go to all."""
+    """Of forward()'s arguments at most so many, as ranks would read them; a part without a record is left
+    out. Each tensor has one row a record. Only one that has a single row, or no dimension, goes to all:
+    of any other, that it is as long as the batch could be chance.
+
+    Raises:
+        ValueError: tensors differ in their rows.
+        TypeError: tensors lie where they are not found.
+    """
     count = _records(value)
     if not count:
         return [value]
@@ -123,7 +129,7 @@ def split(value: Any, parts: int) -> List[Any]:
 
     def cut(begin: int, end: int) -> Callable[[torch.Tensor], torch.Tensor]:
         def take(tensor: torch.Tensor) -> torch.Tensor:
-            return tensor[begin:end] if tensor.dim() and len(tensor) == count else tensor
+            return tensor[begin:end] if _rows(tensor) != 1 else tensor
 
         return take
 
@@ -133,18 +139,49 @@ def split(value: Any, parts: int) -> List[Any]:
 
 
 def rows(parts: List[Any]) -> List[int]:
-    """How many records each of split()'s has; 1 where there is none."""
-    return [_records(part) or 1 for part in parts]
+    """How many records each of split()'s has."""
+    return [_records(part) for part in parts]
 
 
-def _records(value: Any) -> Optional[int]:
+def _records(arguments: Any) -> int:
+    """1 where nothing has several rows."""
+    inputs, kwargs = arguments
+    named = [*enumerate(inputs), *kwargs.items()]
+    found = [one for name, given in named for one in _tensors(given, f"argument {name}")]
+    several = [(where, _rows(tensor)) for where, tensor in found if _rows(tensor) != 1]
+    if not several:
+        return 1
+    place, count = several[0]
+    for where, other in several:
+        if other != count:
+            raise ValueError(
+                f"forward() is given tensors of {count} rows ({place}) and of {other} ({where}): with "
+                "optimizations.strategy in_process each has one row a record. Of a tensor that has no "
+                "records give tensor[None], whose one row goes to all replicas, or keep it in the "
+                "model by register_buffer()"
+            )
+    return count
+
+
+def _rows(tensor: torch.Tensor) -> int:
+    return len(tensor) if tensor.dim() else 1
+
+
+def _tensors(value: Any, where: str) -> Iterator[Tuple[str, torch.Tensor]]:
+    """All within, each with its place."""
     if isinstance(value, torch.Tensor):
-        return len(value) if value.dim() else None
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        return next((found for found in map(_records, value) if found is not None), None)
-    return None
+        yield where, value
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _tensors(one, f"{where}[{name!r}]")
+    elif isinstance(value, (list, tuple)):
+        for index, one in enumerate(value):
+            yield from _tensors(one, f"{where}[{index}]")
+    elif any(isinstance(one, torch.Tensor) for one in getattr(value, "__dict__", {}).values()):
+        raise TypeError(
+            f"{where} of forward() is a {type(value).__name__}, whose tensors optimizations.strategy "
+            "in_process cannot divide: give tensors, or tuples, lists and dictionaries of them"
+        )
 
 
 def _each_tensor(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:

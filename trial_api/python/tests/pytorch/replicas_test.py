@@ -134,20 +134,47 @@ class ReplicasTest(unittest.TestCase):
         torch.testing.assert_close(net.running_mean, alone.running_mean)
         self.assertEqual(1, net.num_batches_tracked.item())
 
-    def test_what_has_no_records_goes_to_all_and_outputs_are_joined(self):
+    def test_one_row_goes_to_all_and_outputs_are_joined(self):
         class Net(nn.Module):
             def forward(self, batch, weights=None):
                 out = batch["x"] * weights
                 return {"out": out, "loss": out.mean(), "rest": [out[:, 0], None]}
 
         net = _replicas.wrap(Net(), torch.device("cpu"), 3)
-        x, weights = torch.arange(8.0).reshape(4, 2), torch.tensor([1.0, 2.0])
+        x, weights = torch.arange(8.0).reshape(4, 2), torch.tensor([[1.0, 2.0]])
         told, wanted = net({"x": x}, weights=weights), Net()({"x": x}, weights=weights)
         torch.testing.assert_close(told["out"], wanted["out"])
         torch.testing.assert_close(told["rest"][0], wanted["rest"][0])
         self.assertIsNone(told["rest"][1])
         self.assertEqual(told["loss"].dim(), 0)
         torch.testing.assert_close(net({"x": x[:1]}, weights=weights)["out"], x[:1] * weights)
+
+    def test_what_has_no_row_per_record_is_refused_whatever_comes_first(self):
+        class Net(nn.Module):
+            def forward(self, first, second=None):
+                raise AssertionError("a replica computed")
+
+        net = _replicas.wrap(Net(), torch.device("cpu"), 2)
+        x, weights = torch.zeros(4, 2), torch.zeros(10)
+        for given, more, words in (
+            ((x, weights), {}, r"4 rows \(argument 0\) and of 10 \(argument 1\): .*tensor\[None\]"),
+            ((weights, x), {}, r"10 rows \(argument 0\) and of 4 \(argument 1\)"),
+            (([x, {"w": weights}],), {}, r"4 rows \(argument 0\[0\]\).*10 \(argument 0\[1\]\['w'\]\)"),
+            ((x,), {"second": weights}, r"10 \(argument second\)"),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                net(*given, **more)
+
+    def test_tensors_within_an_object_are_refused(self):
+        class Graph:
+            def __init__(self):
+                self.nodes = torch.zeros(4, 2)
+
+        net = _replicas.wrap(nn.Identity(), torch.device("cpu"), 2)
+        with self.assertRaisesRegex(TypeError, r"argument 0\[1\] .* Graph, .* tuples, lists and dict"):
+            net([torch.zeros(4), Graph()])
+        told = net([torch.zeros(4), None, "text", 3])  # What has none goes to all.
+        self.assertEqual([None, "text", 3], told[1:])
 
     def test_a_loss_counts_by_its_records(self):
         parts = _replicas.split(((torch.arange(5.0),), {}), 2)
