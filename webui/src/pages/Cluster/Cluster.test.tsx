@@ -1,5 +1,5 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { fireEvent, render, screen, within } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { MemoryRouter } from "react-router";
 import { expect, test, vi } from "vitest";
@@ -36,7 +36,7 @@ const jobs = new Map([["7", job("7", { name: "bert" })]]);
 const [clusterAdmin] = permissions.answer.roles;
 const [anywhere] = permissions.answer.assignments;
 
-/** To someone who may everything, or has a role in these workspaces alone. */
+/** To someone who may everything, or has a role in these workspaces alone. An answer that throws is a refusal. */
 function show(
   page: React.ReactNode,
   at = "/",
@@ -57,7 +57,12 @@ function show(
     vi.fn(async (request: Request) => {
       if (request.url.endsWith("/permissions/summary")) return Response.json(summary);
       sent.push(`${new URL(request.url).pathname} ${await request.text()}`.trim());
-      return Response.json(answer());
+      try {
+        return Response.json(answer());
+      } catch (refused) {
+        const error = { reason: "Internal", error: (refused as Error).message };
+        return Response.json({ error }, { status: 500, headers: { "X-Request-Id": "r-1" } });
+      }
     }),
   );
   render(
@@ -180,6 +185,24 @@ test("the queue is put in another order by mouse and by keyboard, where its poli
   await vi.waitFor(() =>
     expect(sent[1]).toBe('/api/v1/job-queues {"updates":[{"jobId":"exp-1","behindOf":"exp-2"}]}'),
   );
+});
+
+test("what is refused comes with the number of its request", async () => {
+  const refuse = () => {
+    throw new Error("the database is away");
+  };
+  const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
+  show(<Queue jobs={[job("1"), job("2")]} pools={pools} />, "/", refuse);
+  await mayMove();
+  await userEvent.click(screen.getByRole("button", { name: "Up 2 n2" }));
+  expect(await screen.findByText("the database is away")).toBeVisible();
+  expect(screen.getByText("request r-1")).toBeVisible();
+  cleanup();
+  const agents = [agent({ id: "n", slots: {} })];
+  show(<Agents agents={agents} jobs={jobs} colourBy="experiment" mayChange />, "/", refuse);
+  await userEvent.click(screen.getByRole("button", { name: "Drain n" }));
+  expect(await screen.findByText("the database is away")).toBeVisible();
+  expect(screen.getByText("request r-1")).toBeVisible();
 });
 
 test("a move also asks again why the one that is looked at waits", async () => {

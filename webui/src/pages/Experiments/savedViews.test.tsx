@@ -3,6 +3,7 @@ import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { createMemoryRouter, RouterProvider } from "react-router";
 import { expect, it, vi } from "vitest";
+import { showPage } from "@/testing/pages";
 import { SavedViews } from "./SavedViews";
 
 /** The list, and the views that the master keeps. */
@@ -48,4 +49,17 @@ it("keeps what another browser has saved meanwhile", async () => {
   await userEvent.click(screen.getByLabelText("Forget mine"));
   expect(confirm).toHaveBeenCalledOnce();
   expect(saved).toHaveLength(1);
+});
+
+it("says what was refused, and the number of the request", async () => {
+  showPage(() => <SavedViews query="q=a" />, "/", "/", {
+    "GET /api/v1/users/setting": { settings: [] },
+    "POST /api/v1/users/setting": new Error("the database is away"),
+  });
+  await vi.waitFor(() =>
+    expect(screen.getByRole("button", { name: "Save", hidden: true })).toBeEnabled(),
+  );
+  await userEvent.type(screen.getByLabelText("Name of this view"), "new{Enter}");
+  expect(await screen.findByText("the database is away")).toBeInTheDocument();
+  expect(screen.getByText("request r-1")).toBeInTheDocument();
 });

@@ -70,3 +70,14 @@ test("of others one sees no roles and changes nothing", async () => {
   expect(screen.queryByRole("button")).toBeNull();
   expect(page.calls.some(({ what }) => what.includes("by-user"))).toBe(false);
 });
+
+test("the name that was changed alone is sent", async () => {
+  const patch = "PATCH /api/v1/users/2";
+  const page = showPage(User, "/admin/users/:id", "/admin/users/2?do=edit", {
+    ...answersOf(2, { displayName: "Bob", username: "bob" }),
+    [patch]: {},
+  });
+  await userEvent.type(await screen.findByLabelText("User"), "by");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ username: "bobby" }));
+});

@@ -116,11 +116,8 @@ function UserActions({ user, isMine }: { user: Of; isMine: boolean }) {
               ? [{ name: "username", label: "User", value: username, required: true }]
               : []),
           ]}
-          onSubmit={({ displayName = "", username: next = username }) =>
-            change({
-              displayName: displayName.trim(),
-              ...(next.trim() !== username && { username: next.trim() }),
-            })
+          onSubmit={(_, { displayName, username: next }) =>
+            change({ displayName: displayName?.trim(), username: next?.trim() })
           }
         />
       )}

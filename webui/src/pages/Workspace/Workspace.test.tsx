@@ -98,3 +98,16 @@ test("a reader may pin it, and is told why not more", async () => {
   expect(screen.getByRole("button", { name: "Pin" })).toBeEnabled();
   expect(screen.queryByRole("button", { name: "Delete" })).toBeNull();
 });
+
+test("what was changed alone is sent", async () => {
+  const patch = "PATCH /api/v1/workspaces/7";
+  const page = showPage(Workspace, "/workspaces/:id", "/workspaces/7?do=edit", {
+    ...answers,
+    [patch]: {},
+  });
+  const pool = await screen.findByLabelText("Default pool");
+  await userEvent.clear(pool);
+  await userEvent.type(pool, "gpu");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ defaultComputePool: "gpu" }));
+});

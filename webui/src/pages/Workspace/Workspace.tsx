@@ -132,13 +132,13 @@ function Edit({ workspace, onClose }: { workspace: Of; onClose: () => void }) {
           hint: "Of tasks that ask for no slots",
         },
       ]}
-      onSubmit={async ({ name = "", pool = "", aux = "" }) => {
+      onSubmit={async (_, { name, pool, aux }) => {
         await api.PATCH("/api/v1/workspaces/{id}", {
           params: { path: { id: workspace.id ?? 0 } },
           body: {
             // Its own name is no new one: a workspace that a quota names is not renamed.
-            ...(name.trim() !== workspace.name && { name: name.trim() }),
-            ...{ defaultComputePool: pool.trim(), defaultAuxPool: aux.trim() },
+            ...(name?.trim() !== workspace.name && { name: name?.trim() }),
+            ...{ defaultComputePool: pool?.trim(), defaultAuxPool: aux?.trim() },
           },
         });
         await client.invalidateQueries({ queryKey: ["workspaces"] });
