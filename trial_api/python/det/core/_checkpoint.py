@@ -199,7 +199,7 @@ class CheckpointContext:
             return
         with tempfile.TemporaryDirectory(prefix="det-checkpoint-") as folder:
             chosen = pathlib.Path(folder)
-            copy_files(path, chosen, selector, os.symlink)
+            copy_files(path.absolute(), chosen, selector, os.symlink)
             yield chosen
 
     def get_metadata(self, storage_id: str) -> Dict[str, Any]:

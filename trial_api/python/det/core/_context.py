@@ -151,7 +151,6 @@ class Context:
             if wait:  # Else at the process' end: the ranks that notice it are not those to blame.
                 self.distributed.close()
 
-
     def _upload_event_files(self) -> None:
         """Another start of a trial that has trained to its end would not bring them."""
         try:

@@ -60,6 +60,16 @@ class OffClusterTest(Case):
         self.train(Trial)
         self.assertEqual([], self.files())
 
+    def test_the_chief_alone_writes(self):
+        context = mock.Mock(get_tensorboard_path=lambda: self.folder)
+        for chief in (False, True):
+            context._ranks.is_chief = chief
+            events = dp._events.Events(context)
+            events.add("training", 1, {"loss": 1, "notes": ["no number"]})
+            events.close()
+            self.assertEqual(int(chief), len(self.files()))
+        self.assertEqual([("training/loss", 1, 1.0)], points(self.files()[0]))
+
     def test_a_disk_that_refuses_costs_no_training(self):
         said = io.StringIO()
         full = OSError(28, "No space left on device")
