@@ -51,8 +51,9 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   }
   // A pipe makes Python hold output back; a task's log should follow the task.
   env["PYTHONUNBUFFERED"] = "1";
-  // Without this a task that was given no GPU would help itself to all of them.
-  env["CUDA_VISIBLE_DEVICES"] = "";
+  // Without this a task that was given no GPU would help itself to all of them. AMD's HIP reads it,
+  // too.
+  if (!rocm) env["CUDA_VISIBLE_DEVICES"] = "";
   for (const auto& [name, value] : spec.env) env[name] = value;
 
   if (cuda || rocm) {
