@@ -72,7 +72,7 @@ TEST(FindCommandTest, NamesTheNearestOrAll) {
 TEST(HelpTextTest, AGroupListsItsCommandsAndNoOthers) {
   const std::vector<Command> commands = AllCommands();
   const std::string experiment = HelpText(commands, {"experiment"}, Style());
-  for (const char* part : {"det experiment create CONFIG CONTEXT_DIR", "det experiment logs",
+  for (const char* part : {"det experiment create CONFIG [CONTEXT_DIR]", "det experiment logs",
                            "wait until an experiment has ended", "--json"}) {
     EXPECT_THAT(experiment, HasSubstr(part));
   }

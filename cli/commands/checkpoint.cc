@@ -1,11 +1,11 @@
 // det checkpoint list|download|describe|rm|delete
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
@@ -155,10 +155,14 @@ absl::StatusOr<int> RunDelete(Invocation& run) {
 absl::StatusOr<int> RunRemove(Invocation& run) {
   const std::vector<std::string> uuids = Uuids(run);
   const std::vector<std::string> globs = run.args.GetAll("glob");
-  const std::string files =
-      globs.empty() ? "all files" : absl::StrCat("what fits ", absl::StrJoin(globs, " or "));
+  // As the master would, but before anything is confirmed.
+  if (!globs.empty() && std::find(globs.begin(), globs.end(), "**") == globs.end()) {
+    return UsageError(absl::StrCat("--glob ", globs.front(),
+                                   ": a checkpoint keeps all of its files or none; leave --glob "
+                                   "out to delete them all"));
+  }
   DET_RETURN_IF_ERROR(
-      Confirm(run, absl::StrCat("Delete ", files, " of ",
+      Confirm(run, absl::StrCat("Delete all files of ",
                                 Counted(static_cast<int>(uuids.size()), "checkpoint"), "?")));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::CheckpointsRemoveFilesRequest request;
@@ -169,7 +173,7 @@ absl::StatusOr<int> RunRemove(Invocation& run) {
   NoteKept(run, response.kept());
   const int gone = static_cast<int>(uuids.size()) - response.kept_size();
   DET_RETURN_IF_ERROR(
-      run.Say(response, absl::StrCat("deleting ", files, " of ", Counted(gone, "checkpoint"), "\n"))
+      run.Say(response, absl::StrCat("deleting all files of ", Counted(gone, "checkpoint"), "\n"))
           .status());
   return response.kept().empty() ? kExitOk : kExitError;
 }
@@ -233,9 +237,9 @@ std::vector<Command> CheckpointCommands() {
        RunDescribe,
        ""},
       {{"checkpoint", "rm"},
-       "delete files of checkpoints",
+       "delete all files of checkpoints",
        {{"CHECKPOINT", "its uuid, or several with commas between them", false, true}},
-       {{"glob", 0, "PATTERN", "these files alone, as 'optimizer*'; may be repeated (all)"}, kYes},
+       {{"glob", 0, "PATTERN", "for existing scripts: '**' alone is taken, all files"}, kYes},
        RunRemove,
        "Those that others start from, and the newest of a trial that runs, stay."},
       {{"checkpoint", "delete"},

@@ -40,8 +40,10 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
   request.set_project_id(project);
   request.set_validate_only(run.args.Has("validate-only"));
   request.set_request_id(base::NewUuid());
-  DET_ASSIGN_OR_RETURN(std::vector<ContextEntry> entries,
-                       ReadContextDir(run.args.Word("CONTEXT_DIR")));
+  std::vector<ContextEntry> entries;
+  if (const std::string dir = run.args.Word("CONTEXT_DIR"); !dir.empty()) {
+    DET_ASSIGN_OR_RETURN(entries, ReadContextDir(dir));
+  }
   for (const std::string& path : run.args.GetAll("include")) {
     DET_RETURN_IF_ERROR(IncludeInContext(path, &entries));
   }
@@ -128,9 +130,9 @@ absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentReque
 Command ExperimentCreateCommand() {
   return {
       {"experiment", "create"},
-      "make an experiment of a configuration and a directory",
+      "make an experiment of a configuration and, if it needs one, a directory",
       {{"CONFIG", "a YAML file"},
-       {"CONTEXT_DIR", "what the trials need to run: copied, with links as links"}},
+       {"CONTEXT_DIR", "what the trials need to run: copied, with links as links", true}},
       {{"follow", 'f', "", "stay with it: the first trial's log on stdout, progress on stderr"},
        {"config", 0, "KEY=VALUE",
         "a setting instead of the file's, as searcher.max_trials=4; "

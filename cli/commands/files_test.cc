@@ -1,5 +1,6 @@
 // What is copied here: configurations, contexts, checkpoints, logs, tables.
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -102,10 +103,20 @@ TEST_F(FilesTest, CheckpointsAreDescribedRankedAndThinnedOut) {
   EXPECT_THAT(described.requests, ElementsAre(HasSubstr("/c1"), HasSubstr("/c2")));
   const Said best = Det("e lc 7 --best 2 --csv", {All(), kExperiment});
   EXPECT_THAT(best.out, AllOf(HasSubstr("\nhigh,"), Not(HasSubstr("\nlow,"))));
-  const Said thinned = Det("c rm c1,c2 --glob opt* --glob x --yes", {"{}"});
-  EXPECT_THAT(thinned.requests, ElementsAre(AllOf(HasSubstr(R"("checkpointGlobs":["opt*","x"])"),
+  const Said thinned = Det("c rm c1,c2 --glob ** --yes", {"{}"});
+  EXPECT_THAT(thinned.requests, ElementsAre(AllOf(HasSubstr(R"("checkpointGlobs":["**"])"),
                                                   HasSubstr(R"("checkpointUuids":["c1","c2"])"))));
-  EXPECT_EQ(thinned.out, "deleting what fits opt* or x of 2 checkpoints\n");
+  EXPECT_EQ(thinned.out, "deleting all files of 2 checkpoints\n");
+  const Said some = Det("c rm c1 --glob opt* --yes", {});
+  EXPECT_THAT(Message(some), HasSubstr("--glob opt*: a checkpoint keeps all of its files or none"));
+}
+
+TEST_F(FilesTest, AnExperimentMayBeMadeOfAConfigurationAlone) {
+  const std::string config = ::testing::TempDir() + "alone.yaml";
+  std::ofstream(config) << "name: x\n";
+  const Said created = Det("e create " + config, {R"({"experiment":{"id":7}})"});
+  EXPECT_EQ(created.out, "created experiment 7\n");
+  EXPECT_THAT(created.requests, ElementsAre(Not(HasSubstr("modelDefinition"))));
 }
 
 TEST_F(FilesTest, ManyExperimentsAtOnce) {

@@ -264,7 +264,7 @@ std::vector<Command> WorkspaceCommands() {
        ""},
       {{"workspace", "unarchive"}, "open it again", {kWorkspace}, {}, RunUnarchive, ""},
       {{"workspace", "delete"},
-       "delete a workspace with its projects and their experiments",
+       "delete a workspace that holds no experiments, with its projects",
        {kWorkspace},
        {kYes},
        RunDelete,
