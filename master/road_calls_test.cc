@@ -82,6 +82,60 @@ TEST_F(CallsRoadTest, HowLongALogIsKept) {
   EXPECT_EQ(ask().error_code(), StatusCode::NOT_FOUND);
 }
 
+TEST_F(CallsRoadTest, CheckpointsComeInTheOrderThatIsAsked) {
+  using Service = api::CheckpointService;
+  const int experiment = Create();  // the least loss is the best
+  const int trial = Get(experiment).trial_ids(0);
+  std::vector<cluster::Change> changes;
+  const double losses[] = {0.5, 0.125, 0.75};
+  for (int i = 0; i < 3; ++i) {
+    const int64_t steps = i + 1;
+    model::MetricReport report = store::MakeReport(trial, "validation", steps, 0);
+    report.metrics = model::Value::Object{{"loss", losses[i]}};
+    changes.emplace_back(
+        cluster::AddCheckpoint{store::MakeCheckpoint(std::string(1, 'a' + i), trial, steps)});
+    changes.emplace_back(cluster::AddMetrics{report});
+  }
+  ASSERT_TRUE(world_.store().Commit(1000000, changes).ok());
+  api::GetTrialCheckpointsRequest request;
+  request.set_id(trial);
+  api::GetTrialCheckpointsResponse response;
+  const auto ask = [&] {
+    std::string order;
+    EXPECT_TRUE(Call<Service>(&Service::Stub::GetTrialCheckpoints, request, &response).ok());
+    for (const auto& each : response.checkpoints()) order += each.uuid();
+    return order;
+  };
+  EXPECT_EQ(ask(), "abc");
+  request.set_sort_by_attr(api::Checkpoint::SORT_BY_SEARCHER_METRIC);
+  EXPECT_EQ(ask(), "bac");
+  request.set_order_by(api::ORDER_BY_DESC);
+  EXPECT_EQ(ask(), "cab");
+  request.clear_sort_by_attr();
+  request.set_sort_by_metric("loss");
+  EXPECT_EQ(ask(), "cab");
+  request.set_sort_by_attr(api::Checkpoint::SORT_BY_UUID);
+  const auto both = Call<Service>(&Service::Stub::GetTrialCheckpoints, request, &response);
+  EXPECT_EQ(both.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(both.error_message(), HasSubstr("one of them"));
+
+  api::GetExperimentCheckpointsRequest whole;
+  whole.set_id(experiment);
+  whole.set_sort_by_attr(api::Checkpoint::SORT_BY_SEARCHER_METRIC);
+  api::GetExperimentCheckpointsResponse best;
+  ASSERT_TRUE(Call<Service>(&Service::Stub::GetExperimentCheckpoints, whole, &best).ok());
+  EXPECT_EQ(best.checkpoints(0).uuid(), "b");
+}
+
+TEST_F(CallsRoadTest, WhatRunsElsewhereIsNotTakenForOurs) {
+  api::CreateExperimentRequest request = Request();
+  request.set_unmanaged(true);
+  api::CreateExperimentResponse response;
+  const grpc::Status status = Create(request, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("unmanaged"));
+}
+
 TEST_F(CallsRoadTest, MetadataOfACheckpointIsReplaced) {
   using Service = api::CheckpointService;
   const int trial = Get(Create()).trial_ids(0);

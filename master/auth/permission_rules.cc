@@ -70,6 +70,7 @@ constexpr Rule kRules[] = {
     {DET_API "MasterService.GetMaster", kAnyone},
     {DET_API "MasterService.GetInfo", kAnyone},
     {DET_API "MasterService.GetHealth", kAnyone},
+    {DET_API "MasterService.GetTelemetry", kAnyone},
     {DET_API "MasterService.GetClusterMessage", kOwn},
     {DET_API "MasterService.Get*", ReadsAsClusterAdmin()},
     {DET_API "MasterService.MasterLogs", ReadsAsClusterAdmin()},
@@ -275,6 +276,8 @@ constexpr Rule kRules[] = {
 
     {DET_API "CommandService.Get*", Reads(Where::kVisible)},
     {DET_API "CommandService.*", Edits(Where::kAnywhere)},
+    // Nothing is told and nothing done.
+    {DET_API "UnservedService.*", kAnyone},
 
     {DET_API "TaskRuntimeService.*", {.kind = PrincipalKind::kAllocation}},
     {"det.agent.v1.*", {.kind = PrincipalKind::kAgent}},

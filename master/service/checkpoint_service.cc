@@ -94,14 +94,42 @@ absl::StatusOr<base::Fd> OpenFile(const std::string& id, const std::string& fold
   return OpenRegular(real);
 }
 
+store::CheckpointQuery::Sort FromProto(api::Checkpoint::SortBy sort) {
+  using Sort = store::CheckpointQuery::Sort;
+  switch (sort) {
+    case api::Checkpoint::SORT_BY_UUID:
+      return Sort::kId;
+    case api::Checkpoint::SORT_BY_TRIAL_ID:
+      return Sort::kTrial;
+    case api::Checkpoint::SORT_BY_BATCH_NUMBER:
+      return Sort::kSteps;
+    case api::Checkpoint::SORT_BY_STATE:
+      return Sort::kState;
+    case api::Checkpoint::SORT_BY_SEARCHER_METRIC:
+      return Sort::kSearcherMetric;
+    default:
+      return Sort::kTime;
+  }
+}
+
 // The window, order and range that both lists share.
 template <class Request>
-store::CheckpointQuery ToQuery(const Request& request) {
+absl::StatusOr<store::CheckpointQuery> ToQuery(const Request& request) {
   store::CheckpointQuery query;
+  query.sort = FromProto(request.sort_by_attr());
+  if (!request.sort_by_metric().empty()) {
+    if (request.sort_by_attr() != api::Checkpoint::SORT_BY_UNSPECIFIED) {
+      return absl::InvalidArgumentError(
+          "sort_by_attr and sort_by_metric: checkpoints are sorted by one of them; leave out the "
+          "other");
+    }
+    query.sort = store::CheckpointQuery::Sort::kMetric;
+    query.metric = request.sort_by_metric();
+  }
   query.window = ToWindow(request.offset(), request.limit());
   query.descending = request.order_by() == api::ORDER_BY_DESC;
   for (const int state : request.states()) {
-    const auto known = FromProto(static_cast<api::Checkpoint::State>(state));
+    const auto known = service::FromProto(static_cast<api::Checkpoint::State>(state));
     query.states.insert(query.states.end(), known.begin(), known.end());
   }
   return query;
@@ -135,8 +163,8 @@ class CheckpointService final : public Service {
       api::GetExperimentCheckpointsResponse* response) {
     return UnaryNow(edge_, context, request,
                     "det.api.v1.CheckpointService.GetExperimentCheckpoints",
-                    [this, request, response](const auth::Principal&) {
-                      store::CheckpointQuery query = ToQuery(*request);
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(store::CheckpointQuery query, ToQuery(*request));
                       query.experiment = model::ExperimentId(request->id());
                       return List(query, *query.experiment, *request, response);
                     });
@@ -147,7 +175,7 @@ class CheckpointService final : public Service {
                                                 api::GetTrialCheckpointsResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.CheckpointService.GetTrialCheckpoints",
                     [this, request, response](const auth::Principal&) -> absl::Status {
-                      store::CheckpointQuery query = ToQuery(*request);
+                      DET_ASSIGN_OR_RETURN(store::CheckpointQuery query, ToQuery(*request));
                       query.trial = model::TrialId(request->id());
                       DET_ASSIGN_OR_RETURN(const auto trial,
                                            edge_.store->GetBareTrial(*query.trial));

@@ -164,6 +164,12 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                                    " bytes; at most ", kRequestIdLimit,
                                                    " are allowed"));
   }
+  if (request.unmanaged()) {
+    return absl::UnimplementedError(
+        "unmanaged: this cluster runs what it keeps; it does not keep experiments that run "
+        "elsewhere. "
+        "Leave `unmanaged` out to have it run here");
+  }
   GivenConfig given{.yaml = request.config(), .path = request.config_path()};
   given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
   given.template_name = request.template_();

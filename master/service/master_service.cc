@@ -179,6 +179,7 @@ class MasterService final : public Service {
         probe_([store = edge.store] { return store->Ping(); }, edge.pool, edge.loop) {
     Serve("GetMaster", &MasterService::GetMaster);
     Serve("GetInfo", &MasterService::GetInfo);
+    Serve("GetTelemetry", &MasterService::GetTelemetry);
     Serve("GetHealth", &MasterService::GetHealth);
     Serve("GetClusterMessage", &MasterService::GetClusterMessage);
     Serve("SetClusterMessage", &MasterService::SetClusterMessage);
@@ -201,9 +202,17 @@ class MasterService final : public Service {
                       response->set_cluster_id(edge_.facts.cluster_id);
                       response->set_cluster_name(edge_.facts.cluster_name);
                       response->set_rbac_enabled(true);
+                      response->set_user_management_enabled(true);
                       ShowMessage(response);
                       return absl::OkStatus();
                     });
+  }
+
+  grpc::ServerUnaryReactor* GetTelemetry(grpc::CallbackServerContext* context,
+                                         const api::GetTelemetryRequest* request,
+                                         api::GetTelemetryResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetTelemetry",
+                    [](const auth::Principal&) { return absl::OkStatus(); });
   }
 
   grpc::ServerUnaryReactor* GetInfo(grpc::CallbackServerContext* context,

@@ -21,6 +21,7 @@ std::vector<std::unique_ptr<Service>> MakeServices(const Edge& edge, AllocationW
   services.push_back(MakeTaskService(edge));
   services.push_back(MakeTaskRuntimeService(edge, watch));
   services.push_back(MakeCommandService(edge));
+  services.push_back(MakeUnservedService(edge));
   services.push_back(MakeTemplateService(edge));
   services.push_back(MakeSearchService(edge));
   services.push_back(MakeWorkspaceService(edge));

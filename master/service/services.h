@@ -31,6 +31,7 @@ std::unique_ptr<Service> MakeResourcePoolService(const Edge& edge);
 std::unique_ptr<Service> MakeTaskService(const Edge& edge);
 std::unique_ptr<Service> MakeTaskRuntimeService(const Edge& edge, AllocationWatch& watch);
 std::unique_ptr<Service> MakeCommandService(const Edge& edge);
+std::unique_ptr<Service> MakeUnservedService(const Edge& edge);
 std::unique_ptr<Service> MakeTemplateService(const Edge& edge);
 std::unique_ptr<Service> MakeSearchService(const Edge& edge);
 std::unique_ptr<Service> MakeRoleService(const Edge& edge);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -70,8 +71,11 @@ void Add(const store::UsageRecord& record, double seconds,
   }
 }
 
-// As RFC 4180 has it.
-std::string Quoted(const std::string& text) {
+// As RFC 4180 has it. What a spreadsheet would take for a formula begins with a quotation mark.
+std::string Quoted(std::string text) {
+  if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos) {
+    text.insert(text.begin(), '\'');
+  }
   if (text.find_first_of(",\"\r\n") == text.npos) return text;
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }

@@ -69,6 +69,15 @@ TEST(UsageReportTest, RawCountsWhatLiesWithinTheSpan) {
             "7,training,\"b,n\",,0.5,2026-11-21T01:00:00Z,,3600\n");
 }
 
+TEST(UsageReportTest, NoSpreadsheetTakesANameForAFormula) {
+  store::UsageRecord record = Held("=cmd()", "2026-11-21T00:00:00Z", "2026-11-21T01:00:00Z", 1);
+  record.labels = {"@a", "b"};
+  const std::string csv =
+      ToCsv(RawReport({record}, {At("2026-11-21T00:00:00Z"), At("2026-11-22T00:00:00Z")},
+                      At("2026-11-21T02:00:00Z")));
+  EXPECT_THAT(csv, ::testing::HasSubstr("\n7,training,'=cmd(),\"'@a,b\",1,"));
+}
+
 TEST(UsageReportTest, AggregatesBySlotsDaysAndMonths) {
   store::UsageRecord two = Held("ann", "2026-11-29T23:00:00Z", "2026-12-01T01:00:00Z", 2);
   two.labels = {"x"};

@@ -299,4 +299,37 @@ void Sort(std::vector<TrialRecord>& items, const TrialQuery& query) {
   }
 }
 
+void Sort(std::vector<CheckpointEntry>& items, const CheckpointQuery& query,
+          const std::function<bool(model::ExperimentId)>& smaller_is_better) {
+  using Entry = CheckpointEntry;
+  const auto by = [&](const auto& key) {
+    SortBy(items, query.descending, key, [](const Entry& e) { return e.checkpoint.id; });
+  };
+  const auto finite = [](std::optional<double> number) {
+    return number && std::isfinite(*number) ? number : std::nullopt;
+  };
+  using Sort = CheckpointQuery::Sort;
+  switch (query.sort) {
+    case Sort::kTime:
+      return by([](const Entry& e) { return std::optional(e.checkpoint.time); });
+    case Sort::kId:
+      return by([](const Entry& e) { return std::optional(e.checkpoint.id); });
+    case Sort::kTrial:
+      return by([](const Entry& e) { return std::optional(e.checkpoint.trial); });
+    case Sort::kSteps:
+      return by([](const Entry& e) { return std::optional(e.checkpoint.steps_completed); });
+    case Sort::kState:
+      return by([](const Entry& e) { return std::optional(ToString(e.checkpoint.state)); });
+    case Sort::kSearcherMetric:
+      return by([&](const Entry& e) {
+        std::optional<double> worse = finite(e.searcher_metric);
+        if (worse && !smaller_is_better(e.experiment)) worse = -*worse;
+        return worse;
+      });
+    case Sort::kMetric:
+      return by(
+          [&](const Entry& e) { return finite(MetricNumber(e.validation_metrics, query.metric)); });
+  }
+}
+
 }  // namespace det::store

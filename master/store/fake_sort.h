@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <type_traits>
 #include <vector>
 
@@ -35,6 +36,9 @@ void SortBy(std::vector<T>& items, bool descending, const Key& key, const IdOf& 
 
 void Sort(std::vector<ExperimentRecord>& items, const ExperimentQuery& query);
 void Sort(std::vector<TrialRecord>& items, const TrialQuery& query);
+// `smaller_is_better`: of an experiment's search.
+void Sort(std::vector<CheckpointEntry>& items, const CheckpointQuery& query,
+          const std::function<bool(model::ExperimentId)>& smaller_is_better);
 
 }  // namespace det::store
 

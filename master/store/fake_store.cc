@@ -341,9 +341,9 @@ absl::StatusOr<CheckpointPage> FakeStore::ListCheckpoints(const CheckpointQuery&
       if (Contains(query.states, entry.checkpoint.state)) found.push_back(std::move(entry));
     }
   }
-  SortBy(
-      found, query.descending, [](const auto& e) { return std::optional(e.checkpoint.time); },
-      [](const auto& e) { return e.checkpoint.id; });
+  Sort(found, query, [this](model::ExperimentId id) {
+    return database_->experiments.at(id).config->searcher.smaller_is_better;
+  });
   const int total = static_cast<int>(found.size());
   return CheckpointPage{Cut(std::move(found), query.window), total};
 }

@@ -230,5 +230,34 @@ TEST_P(StoreContractTest, CheckpointsComeWithTheirValidation) {
   EXPECT_EQ(store_->ListCheckpoints({.window = {0, 1}})->total, 3);
 }
 
+TEST_P(StoreContractTest, CheckpointsAreSorted) {
+  const auto report = [](int64_t steps, double accuracy, model::Value loss) {
+    model::MetricReport r = MakeReport(1, "validation", steps, accuracy);
+    r.metrics = model::Value::Object{{"accuracy", accuracy}, {"loss", std::move(loss)}};
+    return cluster::AddMetrics{r};
+  };
+  Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutTrial{MakeTrial(1, 1)},
+          cluster::PutTrial{MakeTrial(2, 1)}, cluster::AddCheckpoint{MakeCheckpoint("d", 1, 10)},
+          cluster::AddCheckpoint{MakeCheckpoint("c", 1, 20)},
+          cluster::AddCheckpoint{MakeCheckpoint("b", 1, 30)},
+          cluster::AddCheckpoint{MakeCheckpoint("a", 2, 40)}, report(10, 0.5, 0.25),
+          report(20, 0.75, "NaN"), report(30, 0.25, 0.125)});
+  using Sort = CheckpointQuery::Sort;
+  const auto sorted = [&](Sort sort, bool descending = false, std::string metric = "") {
+    return Ids(*store_->ListCheckpoints(
+        {.sort = sort, .metric = std::move(metric), .descending = descending}));
+  };
+  EXPECT_THAT(sorted(Sort::kId), ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(sorted(Sort::kId, true), ElementsAre("d", "c", "b", "a"));
+  EXPECT_THAT(sorted(Sort::kTrial), ElementsAre("b", "c", "d", "a"));
+  EXPECT_THAT(sorted(Sort::kSteps, true), ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(sorted(Sort::kState), ElementsAre("a", "b", "c", "d"));
+  // The best first, which is the greatest here; without a number last.
+  EXPECT_THAT(sorted(Sort::kSearcherMetric), ElementsAre("c", "d", "b", "a"));
+  EXPECT_THAT(sorted(Sort::kSearcherMetric, true), ElementsAre("b", "d", "c", "a"));
+  EXPECT_THAT(sorted(Sort::kMetric, false, "loss"), ElementsAre("b", "d", "a", "c"));
+  EXPECT_THAT(sorted(Sort::kMetric, true, "loss"), ElementsAre("d", "b", "c", "a"));
+}
+
 }  // namespace
 }  // namespace det::store

@@ -98,10 +98,14 @@ struct CheckpointEntry {
   model::Value validation_metrics;
 };
 struct CheckpointQuery {
+  // kSearcherMetric: the best first. kMetric: the least first. Without a finite number: last.
+  enum class Sort { kTime, kId, kTrial, kSteps, kState, kSearcherMetric, kMetric };
   std::optional<model::ExperimentId> experiment;
   std::optional<model::TrialId> trial;
   std::vector<model::CheckpointState> states;  // empty: all
   Window window;
+  Sort sort = Sort::kTime;
+  std::string metric;  // of the checkpoint's validation; for kMetric
   bool descending = false;
 };
 struct CheckpointPage {

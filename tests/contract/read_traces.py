@@ -191,7 +191,9 @@ def main(folder):
         enums.update({kind: operations.enums[kind] for kind in fields.values()
                       if kind in operations.enums})
     write({"client": client, "task": task, "needs": dict(sorted(needs.items())),
-           "enumerations": dict(sorted(enums.items()))})
+           "enumerations": dict(sorted(enums.items())),
+           "operations": [[each["name"], each["verb"], each["path"]]
+                          for each in operations.methods]})
 
 
 if __name__ == "__main__":

@@ -37,6 +37,34 @@ const char* KeyOf(TrialQuery::Sort sort) {
   return "t.id";
 }
 
+// The number of a validation's metric, or null; `name` is an expression of SQL.
+std::string NumberOf(const char* name) {
+  return absl::StrCat("CASE json_typeof(v.metrics -> ", name,
+                      ") WHEN 'number' THEN (v.metrics ->> ", name, ")::double precision END");
+}
+
+std::string KeyOf(CheckpointQuery::Sort sort) {
+  using Sort = CheckpointQuery::Sort;
+  switch (sort) {
+    case Sort::kTime:
+      return "c.time";
+    case Sort::kId:
+      return "c.id";
+    case Sort::kTrial:
+      return "c.trial";
+    case Sort::kSteps:
+      return "c.steps";
+    case Sort::kState:
+      return "c.state";
+    case Sort::kSearcherMetric:
+      return absl::StrCat("(CASE WHEN e.smaller_is_better THEN 1 ELSE -1 END * ",
+                          NumberOf(kRankingMetric), ")");
+    case Sort::kMetric:
+      return NumberOf("$4::text");
+  }
+  return "c.time";
+}
+
 // Trials without an end come last; runs that did not start or end take no time.
 constexpr char kMeanRunTimes[] = R"sql(
 SELECT w.id, avg(r.micros)::bigint
@@ -233,20 +261,22 @@ absl::StatusOr<CheckpointEntry> SqlStore::GetCheckpoint(const model::CheckpointI
 }
 
 absl::StatusOr<CheckpointPage> SqlStore::ListCheckpoints(const CheckpointQuery& query) {
+  // The fourth is for the order alone, but each statement must know all.
   constexpr char kWhere[] =
       " WHERE ($1::int IS NULL OR t.experiment = $1) AND ($2::int IS NULL OR c.trial = $2) "
-      "AND ($3::text[] IS NULL OR c.state = ANY($3))";
+      "AND ($3::text[] IS NULL OR c.state = ANY($3)) AND ($4::text IS NULL OR true)";
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<CheckpointPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(
-            connection,
-            absl::StrCat("SELECT count(*) FROM checkpoints c "
-                         "JOIN trials t ON t.id = c.trial",
-                         kWhere),
-            absl::StrCat(SelectCheckpoints(), kWhere, OrderBy("c.time", "c.id", query.descending)),
-            {ToParam(query.experiment), ToParam(query.trial), ToStateFilter(query.states)},
-            query.window));
+        ReadWindow(connection,
+                   absl::StrCat("SELECT count(*) FROM checkpoints c "
+                                "JOIN trials t ON t.id = c.trial",
+                                kWhere),
+                   absl::StrCat(SelectCheckpoints(), kWhere,
+                                OrderBy(KeyOf(query.sort).c_str(), "c.id", query.descending)),
+                   {ToParam(query.experiment), ToParam(query.trial), ToStateFilter(query.states),
+                    ToParam(query.metric)},
+                   query.window));
     CheckpointPage page;
     page.total = window.total;
     for (int row = 0; row < window.rows.rows(); ++row) {

@@ -1,0 +1,80 @@
+#include <memory>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "det/api/v1/unserved.pb.h"
+#include "master/service/call.h"
+#include "master/service/service.h"
+#include "master/service/services.h"
+
+namespace det::service {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+using Reactor = grpc::ServerUnaryReactor;
+using Request = det::api::v1::UnservedRequest;
+using Response = det::api::v1::UnservedResponse;
+
+class UnservedService final : public Service {
+ public:
+  explicit UnservedService(const Edge& edge) : Service("det.api.v1.UnservedService"), edge_(edge) {
+    Serve("Groups", &UnservedService::Groups);
+    Serve("Kubernetes", &UnservedService::Kubernetes);
+    Serve("GenericTasks", &UnservedService::GenericTasks);
+    Serve("DetachedMode", &UnservedService::DetachedMode);
+    Serve("Profiler", &UnservedService::Profiler);
+    Serve("TaskSignals", &UnservedService::TaskSignals);
+    Serve("Cleanup", &UnservedService::Cleanup);
+  }
+
+  Reactor* Groups(Context* context, const Request* request, Response*) {
+    return Refuse(context, "det.api.v1.UnservedService.Groups", request,
+                  "keeps no groups of users; give each user the role (det rbac assign-role)");
+  }
+  Reactor* Kubernetes(Context* context, const Request* request, Response*) {
+    return Refuse(
+        context, "det.api.v1.UnservedService.Kubernetes", request,
+        "runs on agents, not on Kubernetes; limit a workspace by its quota (det workspace edit)");
+  }
+  Reactor* GenericTasks(Context* context, const Request* request, Response*) {
+    return Refuse(context, "det.api.v1.UnservedService.GenericTasks", request,
+                  "has no tasks but those of trials; create an experiment whose entrypoint is the "
+                  "command line");
+  }
+  Reactor* DetachedMode(Context* context, const Request* request, Response*) {
+    return Refuse(context, "det.api.v1.UnservedService.DetachedMode", request,
+                  "keeps no experiments that run elsewhere; create one that runs here");
+  }
+  Reactor* Profiler(Context* context, const Request* request, Response*) {
+    return Refuse(context, "det.api.v1.UnservedService.Profiler", request,
+                  "keeps what a machine does among the trial's metrics: report it there, in a "
+                  "group of its own");
+  }
+  Reactor* TaskSignals(Context* context, const Request* request, Response*) {
+    return Refuse(context, "det.api.v1.UnservedService.TaskSignals", request,
+                  "asks this of no task: a trial's processes need not call it");
+  }
+  Reactor* Cleanup(Context* context, const Request* request, Response*) {
+    return Refuse(context, "det.api.v1.UnservedService.Cleanup", request,
+                  "removes old logs and files by itself; see log retention (det experiment set "
+                  "log-retention) and det experiment delete");
+  }
+
+ private:
+  Reactor* Refuse(Context* context, std::string_view method, const Request* request,
+                  const char* why) {
+    return UnaryNow(edge_, context, request, method, [why](const auth::Principal&) {
+      return absl::UnimplementedError(absl::StrCat("this cluster ", why));
+    });
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeUnservedService(const Edge& edge) {
+  return std::make_unique<UnservedService>(edge);
+}
+
+}  // namespace det::service
