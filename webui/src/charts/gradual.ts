@@ -13,12 +13,12 @@ export interface GradualPainter {
   stop: () => void;
 }
 
-// Curves painted in one frame: about 8 ms where Chromium paints without a GPU.
+// Curves painted in one frame: few enough that it is seldom late where Chromium paints without a GPU.
 const AT_ONCE = 40;
 
 /**
- * `onProgress` is called in each frame with what is painted by then, which is kept by the painter until
- * `isWhole`.
+ * `onProgress` is called in each frame with what is painted by then; more is painted into the same picture
+ * until `isWhole`.
  */
 export function createGradualPainter(
   onProgress: (picture: Picture, isWhole: boolean) => void,

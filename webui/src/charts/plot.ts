@@ -62,9 +62,10 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   const painter = createGradualPainter((painted, isWhole) => {
     // What is painted by and by takes no place of a whole one, however old.
     if (!isWhole && picture) return;
-    if (isWhole) picture = painted;
-    drawPicture(plot.ctx, painted, areaOf(plot));
-    if (isWhole) plot.redraw(false);
+    if (isWhole) {
+      picture = painted;
+      plot.redraw(false);
+    } else drawPicture(plot.ctx, painted, areaOf(plot));
   });
 
   const draw = (u: uPlot) => {
