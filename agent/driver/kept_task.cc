@@ -86,8 +86,8 @@ void RemoveFolder(const std::string& folder) {
 
 size_t SizeOf(const OutputLine& line) { return sizeof(line) + line.text.size(); }
 
-OutputLine ToLine(const Frame& frame) {
-  OutputLine line = ParseLine(frame.text);
+OutputLine ToLine(OutputReader& reader, const Frame& frame) {
+  OutputLine line = reader.Read(frame.stream, frame.text);
   line.time = frame.time;
   line.stdtype = frame.stream == OutputStream::kStdout ? "stdout" : "stderr";
   line.sequence = frame.sequence;
@@ -287,7 +287,7 @@ bool KeptTask::TellLines() {
         Tell(std::exchange(lines, {}));
         TellLost(line.missing, line.frame.sequence - 1);
       }
-      lines.push_back(ToLine(line.frame));
+      lines.push_back(ToLine(output_, line.frame));
     }
     Tell(std::move(lines));
   }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "agent/driver/output.h"
 #include "agent/driver/process_driver.h"
 #include "agent/keeper/folder.h"
 #include "agent/keeper/spool_reader.h"
@@ -76,6 +77,7 @@ class KeptTask {
   const TaskFolders folders_;
   const KeepFolder keep_;
   std::optional<SpoolReader> reader_;
+  OutputReader output_;
   base::Fd keeper_;  // its pidfd; closed once it has ended
   pid_t keeper_pid_ = 0;
   base::Fd nudge_;

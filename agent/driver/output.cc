@@ -73,7 +73,8 @@ std::optional<absl::string_view> TakeBracket(absl::string_view& text) {
   return inside;
 }
 
-LogLevel FindLevel(absl::string_view text) {
+// The level that the line's prefix says, if one does.
+std::optional<LogLevel> SaidLevel(absl::string_view text) {
   bool after_time = false;
   // A prefix of more parts than this is no prefix.
   for (int part = 0; part < 5; ++part) {
@@ -95,7 +96,44 @@ LogLevel FindLevel(absl::string_view text) {
     after_time = true;
     text.remove_prefix(token.size());
   }
-  return LogLevel::kInfo;
+  return std::nullopt;
+}
+
+// What programs write as they die, without a level.
+constexpr absl::string_view kLastWords[] = {
+    "terminate called ", "what():  ", "Fatal Python error:", "Segmentation fault"};
+
+// "ValueError: x", "torch.OutOfMemoryError: x", "Error: x".
+bool NamesException(absl::string_view text) {
+  const size_t end = text.find(": ");
+  if (end == absl::string_view::npos) return false;
+  const absl::string_view name = text.substr(0, end);
+  for (const char c : name) {
+    if (!absl::ascii_isalnum(c) && c != '_' && c != '.') return false;
+  }
+  return absl::EndsWith(name, "Error") || absl::EndsWith(name, "Exception");
+}
+
+std::optional<LogLevel> LevelInWords(absl::string_view text) {
+  if (const auto level = SaidLevel(text)) return level;
+  text = absl::StripLeadingAsciiWhitespace(text);
+  for (const absl::string_view words : kLastWords) {
+    if (absl::StartsWith(text, words)) return LogLevel::kError;
+  }
+  if (NamesException(text)) return LogLevel::kError;
+  return std::nullopt;
+}
+
+// The line without the "[rank3]: " that torch writes before each line of a traceback.
+absl::string_view WithoutTorchRank(absl::string_view text) {
+  if (!absl::StartsWith(text, "[rank")) return text;
+  const size_t end = text.find("]: ");
+  return end == absl::string_view::npos ? text : text.substr(end + 3);
+}
+
+bool BeginsTraceback(absl::string_view text) {
+  return absl::EndsWith(absl::StripTrailingAsciiWhitespace(text),
+                        "Traceback (most recent call last):");
 }
 
 std::optional<int> TakeRank(absl::string_view& text) {
@@ -114,12 +152,24 @@ std::optional<int> TakeRank(absl::string_view& text) {
 
 }  // namespace
 
-OutputLine ParseLine(absl::string_view line) {
+OutputLine OutputReader::Read(OutputStream stream, absl::string_view line) {
   OutputLine parsed;
   parsed.rank = TakeRank(line);
-  parsed.level = FindLevel(line);
+  parsed.level = LevelOfLine({stream, parsed.rank}, WithoutTorchRank(line));
   parsed.text = ToValidText(line);
   return parsed;
+}
+
+LogLevel OutputReader::LevelOfLine(const Writer& writer, absl::string_view text) {
+  if (BeginsTraceback(text)) {
+    tracebacks_.insert(writer);
+    return LogLevel::kError;
+  }
+  const bool inside = tracebacks_.contains(writer);
+  if (inside && !text.empty() && absl::ascii_isspace(text[0])) return LogLevel::kError;
+  if (inside) tracebacks_.erase(writer);
+  const bool ends_traceback = inside && !text.empty();
+  return LevelInWords(text).value_or(ends_traceback ? LogLevel::kError : LogLevel::kInfo);
 }
 
 std::string ToValidText(absl::string_view text) {

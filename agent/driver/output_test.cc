@@ -16,7 +16,7 @@ struct Case {
   std::string text;
 };
 
-TEST(ParseLine, RankLevelText) {
+TEST(OutputReader, RankLevelText) {
   const Case cases[] = {
       {"plain", {}, LogLevel::kInfo, "plain"},
       {"", {}, LogLevel::kInfo, ""},
@@ -52,14 +52,59 @@ TEST(ParseLine, RankLevelText) {
       {"no ERROR: here", {}, LogLevel::kInfo, "no ERROR: here"},
       {"ERRORS: 3", {}, LogLevel::kInfo, "ERRORS: 3"},
       {"[unclosed", {}, LogLevel::kInfo, "[unclosed"},
+      {"ValueError: bad", {}, LogLevel::kError, "ValueError: bad"},
+      {"torch.OutOfMemoryError: CUDA", {}, LogLevel::kError, "torch.OutOfMemoryError: CUDA"},
+      {"the ValueError: is gone", {}, LogLevel::kInfo, "the ValueError: is gone"},
+      {"MeanSquaredError 0.1", {}, LogLevel::kInfo, "MeanSquaredError 0.1"},
+      {"terminate called after throwing", {}, LogLevel::kError, "terminate called after throwing"},
+      {"  what():  no such file", {}, LogLevel::kError, "  what():  no such file"},
   };
   for (const Case& expected : cases) {
-    const OutputLine line = ParseLine(expected.line);
+    const OutputLine line = OutputReader().Read(OutputStream::kStdout, expected.line);
     EXPECT_EQ(line.rank, expected.rank) << expected.line;
     EXPECT_EQ(line.level, expected.level) << expected.line;
     EXPECT_EQ(line.text, expected.text);
     EXPECT_EQ(line.source, "task");
   }
+}
+
+// The levels of lines that one task wrote to its stderr.
+std::vector<LogLevel> LevelsOf(const std::vector<std::string>& lines) {
+  OutputReader reader;
+  std::vector<LogLevel> levels;
+  for (const std::string& line : lines) {
+    levels.push_back(reader.Read(OutputStream::kStderr, line).level);
+  }
+  return levels;
+}
+
+TEST(OutputReader, TracebackIsAnError) {
+  constexpr LogLevel kInfo = LogLevel::kInfo, kError = LogLevel::kError;
+  EXPECT_EQ(LevelsOf({"step 1", "Traceback (most recent call last):", "  File \"a.py\", line 1",
+                      "    train()", "KeyboardInterrupt", "step 2"}),
+            (std::vector{kInfo, kError, kError, kError, kError, kInfo}));
+  // One that was caught while another was handled.
+  EXPECT_EQ(
+      LevelsOf({"Traceback (most recent call last):", "  File", "KeyError: 'x'", "",
+                "During handling of the above exception, another exception occurred:", "",
+                "Traceback (most recent call last):", "  File", "Stop", "done"}),
+      (std::vector{kError, kError, kError, kInfo, kInfo, kInfo, kError, kError, kError, kInfo}));
+  // One that was cut off, by a line that says its own level.
+  EXPECT_EQ(LevelsOf({"ERROR: Traceback (most recent call last):", "  File", "INFO: goes on", "x"}),
+            (std::vector{kError, kError, kInfo, kInfo}));
+  EXPECT_EQ(LevelsOf({"[rank0]: Traceback (most recent call last):", "[rank0]:   File",
+                      "[rank0]: MyTrouble", "x"}),
+            (std::vector{kError, kError, kError, kInfo}));
+}
+
+TEST(OutputReader, TracebacksOfRanksAndStreamsAreTheirOwn) {
+  OutputReader reader;
+  reader.Read(OutputStream::kStderr, "[rank=1] Traceback (most recent call last):");
+  EXPECT_EQ(reader.Read(OutputStream::kStderr, "[rank=0]   at ease").level, LogLevel::kInfo);
+  EXPECT_EQ(reader.Read(OutputStream::kStdout, "[rank=1] step 3").level, LogLevel::kInfo);
+  EXPECT_EQ(reader.Read(OutputStream::kStderr, "[rank=1]   File").level, LogLevel::kError);
+  EXPECT_EQ(reader.Read(OutputStream::kStderr, "[rank=1] Stop").level, LogLevel::kError);
+  EXPECT_EQ(reader.Read(OutputStream::kStderr, "[rank=1] on").level, LogLevel::kInfo);
 }
 
 TEST(ToValidText, ReplacesWhatIsNoText) {
