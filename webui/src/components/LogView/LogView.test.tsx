@@ -1,7 +1,10 @@
-import { render, screen } from "@testing-library/react";
+import { act, render, screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
 import { createMemoryRouter, RouterProvider } from "react-router";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { giveSize } from "@/testing/pages";
 import { LogView } from "./LogView";
+import type { LogLine } from "./window";
 
 const zone = process.env.TZ;
 beforeAll(() => {
@@ -10,28 +13,109 @@ beforeAll(() => {
 afterAll(() => {
   process.env.TZ = zone;
 });
+beforeEach(giveSize);
+
+/** Shows the log of trial 5 in a master that has these lines, and answers as it does. */
+function show(lines: LogLine[], at = "/") {
+  const asked: URLSearchParams[] = [];
+  vi.stubGlobal("fetch", (request: Request) => {
+    const { searchParams } = new URL(request.url);
+    asked.push(searchParams);
+    const after = Number(searchParams.get("afterId") ?? -1);
+    const before = Number(searchParams.get("beforeId") ?? Infinity);
+    const levels = searchParams.getAll("levels");
+    const found = lines.filter(
+      ({ id, level = "" }) =>
+        Number(id) > after &&
+        Number(id) < before &&
+        (levels.length === 0 || levels.includes(level)),
+    );
+    if (searchParams.has("orderBy")) found.reverse();
+    const few = found.slice(0, Number(searchParams.get("limit") ?? found.length));
+    const text = few.map((result) => JSON.stringify({ result })).join("\n");
+    return Promise.resolve(new Response(searchParams.has("follow") ? "" : text));
+  });
+  const router = createMemoryRouter(
+    [{ path: "/", element: <LogView trialId={5} follow={false} /> }],
+    { initialEntries: [at] },
+  );
+  render(<RouterProvider router={router} />);
+  const line = () => new URLSearchParams(router.state.location.search).get("line");
+  const log = screen.getByRole("log");
+  // jsdom tells nobody that it was scrolled.
+  let top = 0;
+  Object.defineProperty(log, "scrollTop", {
+    get: () => top,
+    set: (to: number) => {
+      top = to;
+      queueMicrotask(() => {
+        act(() => void log.dispatchEvent(new Event("scroll")));
+      });
+    },
+  });
+  return { router, asked, line, log };
+}
+
+/** Lines 1 to `count`, of which those named are errors. */
+const manyLines = (count: number, errors: number[] = []) =>
+  Array.from({ length: count }, (_, i): LogLine => {
+    const level = errors.includes(i + 1) ? "LOG_LEVEL_ERROR" : "LOG_LEVEL_INFO";
+    return { id: String(i + 1), log: `line ${i + 1}`, level };
+  });
 
 it("says times by the clock here, and the date where it is another", async () => {
-  const lines = [
+  show([
     { id: "1", log: "a", timestamp: "2026-01-31T14:59:59.000Z" },
     { id: "2", log: "b", timestamp: "2026-01-31T15:00:00.250Z" },
     { id: "3", log: "c", timestamp: "2026-01-31T15:00:01.000Z" },
-  ].reverse();
-  vi.stubGlobal(
-    "fetch",
-    vi.fn((request: Request) => {
-      const text = lines.map((result) => JSON.stringify({ result })).join("\n");
-      return Promise.resolve(new Response(request.url.includes("follow") ? "" : text));
-    }),
-  );
-  vi.spyOn(Element.prototype, "clientHeight", "get").mockReturnValue(600);
-  vi.spyOn(Element.prototype, "clientWidth", "get").mockReturnValue(1000);
-  const router = createMemoryRouter([
-    { path: "/", element: <LogView trialId={5} follow={false} /> },
   ]);
-  render(<RouterProvider router={router} />);
   expect(await screen.findByText("2026-01-31 23:59:59.000")).toBeInTheDocument();
   const midnight = screen.getByText("2026-02-01 00:00:00.250");
-  expect(midnight).toHaveAttribute("title", "2026-02-01T00:00:00.250+09:00");
+  expect(midnight).toHaveAttribute("title", "2026-02-01T00:00:00.250+09:00: link to this line");
   expect(screen.getByText("00:00:01.000")).toBeInTheDocument();
+});
+
+it("opens at the line that the address names, and reads what is around it", async () => {
+  const { asked, log } = show(manyLines(3000), "/?line=1500");
+  const marked = await screen.findByText("line 1500");
+  expect(marked.parentElement).toHaveAttribute("aria-current", "true");
+  expect(asked.some((query) => query.get("beforeId") === "1500")).toBe(true);
+  expect(asked.some((query) => query.get("orderBy") && !query.has("beforeId"))).toBe(false);
+  // In the middle of 600 pixels, behind 500 lines of 20.
+  expect(log.scrollTop).toBe(500 * 20 - 300);
+});
+
+it("names the line in the address whose time is clicked, and forgets it", async () => {
+  const { line } = show([{ id: "7", log: "a", timestamp: "2026-01-31T14:59:59.000Z" }]);
+  await userEvent.click(await screen.findByText("2026-01-31 23:59:59.000"));
+  expect(line()).toBe("7");
+  await userEvent.click(screen.getByRole("button", { name: "Unmark" }));
+  expect(line()).toBeNull();
+});
+
+it("goes from error to error, of which a traceback is one, and says when there is none", async () => {
+  const { line } = show(manyLines(2000, [100, 900, 901, 902, 1500]), "/?line=1");
+  const next = await screen.findByRole("button", { name: "Next error" });
+  const back = screen.getByRole("button", { name: "Last error" });
+  const press = async (button: HTMLElement, to: string) => {
+    await userEvent.click(button);
+    await waitFor(() => expect(line()).toBe(to));
+    await screen.findByText(`line ${to}`);
+  };
+  await press(next, "100");
+  await press(next, "900");
+  await press(next, "1500");
+  await userEvent.click(next);
+  expect(await screen.findByText("no error after this")).toBeInTheDocument();
+  await press(back, "902");
+  await press(back, "100");
+});
+
+it("shows all around a line that was found by a filter", async () => {
+  const { router } = show(manyLines(50, [20]), "/?level=ERROR&line=20");
+  await screen.findByText("line 20");
+  expect(screen.queryByText("line 19")).toBeNull();
+  await userEvent.click(screen.getByRole("button", { name: "Show all lines" }));
+  expect(await screen.findByText("line 19")).toBeInTheDocument();
+  expect(router.state.location.search).toBe("?line=20");
 });

@@ -1,14 +1,16 @@
-import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useCallback, useLayoutEffect, useRef, useState } from "react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useSearchParams } from "react-router";
-import { isoLocal } from "@/format";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
 import { EmptyState } from "../EmptyState/EmptyState";
+import { useParam } from "../Page/useParam";
 import { FilterForm } from "./FilterForm";
-import { readFilters, writeFilters } from "./filters";
+import { hasAny, NONE, readFilters, writeFilters } from "./filters";
+import { Line } from "./Line";
 import styles from "./LogView.module.css";
+import { Moves } from "./Moves";
 import { useLog } from "./useLog";
-import type { LogLine } from "./window";
+import { edgeOfErrors, placeOf } from "./window";
 
 interface Props {
   trialId: number;
@@ -19,15 +21,20 @@ interface Props {
 const ROW = 20;
 const NEAR = 40;
 
-/** The log of a trial, of any length: a window of it is kept, the rest is read as one scrolls. */
+/**
+ * The log of a trial, of any length: a window of it is kept, the rest is read as one scrolls. The address
+ * says which lines, and which of them one looks at (`line`).
+ */
 export function LogView({ trialId, follow }: Props) {
   const [params, setParams] = useSearchParams();
   const filters = readFilters(params);
-  const log = useLog(trialId, filters, follow);
+  const search = params.toString();
+  const [marked, setMarked] = useParam("line");
+  const log = useLog(trialId, filters, follow, marked || undefined);
   const { lines } = log;
   const place = useRef<HTMLDivElement>(null);
-  const [marked, setMarked] = useState<string>();
-  const [isAtEnd, setAtEnd] = useState(true);
+  const [isAtEnd, setAtEnd] = useState(!marked);
+  const [said, setSaid] = useState("");
   const rows = useVirtualizer({
     count: lines.length,
     getScrollElement: () => place.current,
@@ -36,56 +43,68 @@ export function LogView({ trialId, follow }: Props) {
     initialRect: { width: 800, height: 600 },
   });
 
-  // What one reads stays where it is when lines come before it; the end stays the end.
+  // The line that is asked for is brought into sight once. Else what one reads stays where it is when
+  // lines come before it, and the end stays the end.
   const top = useRef<{ id: string; offset: number }>(undefined);
+  const seen = useRef("");
   useLayoutEffect(() => {
     const element = place.current;
     if (!element || lines.length === 0) return;
-    const markedAt = marked === undefined ? -1 : lines.findIndex((line) => line.id === marked);
-    if (markedAt >= 0 && top.current?.id !== marked) {
+    if (!marked) seen.current = "";
+    const markedAt = marked && seen.current !== marked ? placeOf(log, marked) : -1;
+    if (markedAt >= 0) {
       element.scrollTop = Math.max(0, markedAt * ROW - element.clientHeight / 2);
-      top.current = { id: marked ?? "", offset: 0 };
-      return;
-    }
-    if (isAtEnd && log.hasEnd) {
+      seen.current = marked;
+    } else if (isAtEnd && log.hasEnd) {
       element.scrollTop = element.scrollHeight;
-      return;
+    } else {
+      const kept = lines.findIndex((line) => line.id === top.current?.id);
+      if (kept >= 0) element.scrollTop = kept * ROW + (top.current?.offset ?? 0);
     }
-    const kept = lines.findIndex((line) => line.id === top.current?.id);
-    if (kept >= 0 && marked === undefined)
-      element.scrollTop = kept * ROW + (top.current?.offset ?? 0);
-  }, [lines, marked, isAtEnd, log.hasEnd]);
+    // `log` is another one each time.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [lines, marked, isAtEnd, log.hasEnd, log.hasStart]);
 
+  const inSight = () => {
+    const { scrollTop = 0, clientHeight = 0 } = place.current ?? {};
+    return [Math.floor(scrollTop / ROW), Math.ceil((scrollTop + clientHeight) / ROW)] as const;
+  };
   const onScroll = () => {
     const element = place.current;
     if (!element) return;
-    const first = Math.floor(element.scrollTop / ROW);
-    const last = Math.ceil((element.scrollTop + element.clientHeight) / ROW);
-    if (marked === undefined)
-      top.current = { id: lines[first]?.id ?? "", offset: element.scrollTop - first * ROW };
+    const [first, last] = inSight();
+    top.current = { id: lines[first]?.id ?? "", offset: element.scrollTop - first * ROW };
     setAtEnd(element.scrollHeight - element.scrollTop - element.clientHeight < 2 * ROW);
     if (first < NEAR) void log.readOlder();
     if (last > lines.length - NEAR) void log.readNewer();
   };
-
-  const visible = rows.getVirtualItems();
-  const goToError = async (isBack: boolean) => {
-    const from = marked ?? lines[visible[isBack ? visible.length - 1 : 0]?.index ?? 0]?.id ?? "0";
-    const found = await log.toError(from, isBack);
-    if (found !== undefined) {
+  const mark = useCallback(
+    (id: string) => {
       setAtEnd(false);
-      setMarked(found);
-    }
+      setMarked(id);
+    },
+    [setMarked],
+  );
+  const goToError = async (isBack: boolean) => {
+    const [first, last] = inSight();
+    const here = lines[isBack ? Math.min(last, lines.length - 1) : first]?.id ?? "0";
+    // The lines of one traceback are one error, unless there are errors alone.
+    const from = marked ? edgeOfErrors(lines, marked, isBack) : here;
+    setSaid("");
+    const found = await log.findError(from, isBack);
+    if (found === undefined) setSaid(`no error ${isBack ? "before" : "after"} this`);
+    else mark(found);
   };
   const go = (move: () => Promise<void>, isEnd: boolean) => {
-    setMarked(undefined);
+    setMarked("");
+    setSaid("");
     top.current = undefined;
     setAtEnd(isEnd);
     void move().then(() => {
       if (!isEnd && place.current) place.current.scrollTop = 0;
     });
   };
-  useEffect(() => setMarked(undefined), [params]);
+  const isFollowing = follow && log.hasEnd && isAtEnd;
 
   return (
     <div className={styles.view}>
@@ -93,34 +112,23 @@ export function LogView({ trialId, follow }: Props) {
         filters={filters}
         onFilters={(next) => setParams(writeFilters(params, next), { replace: true })}
       />
-      <div className={styles.moves} role="toolbar" aria-label="Go to">
-        <button type="button" onClick={() => go(log.toStart, false)}>
-          Start
-        </button>
-        <button type="button" onClick={() => go(log.toEnd, true)}>
-          {follow ? "End, follow" : "End"}
-        </button>
-        <button type="button" onClick={() => void goToError(true)}>
-          Last error
-        </button>
-        <button type="button" onClick={() => void goToError(false)}>
-          Next error
-        </button>
-        <a
-          className={styles.download}
-          href={`/api/v1/trials/${trialId}/logs`}
-          download={`trial-${trialId}.ndjson`}
-        >
-          Download
-        </a>
-        <span role="status" className={styles.said}>
-          {log.isReading ? "reading…" : follow && log.hasEnd && isAtEnd ? "following" : ""}
-        </span>
-      </div>
+      <Moves
+        {...{ trialId, follow, marked, search, said: log.isReading ? "reading…" : said }}
+        isFollowing={isFollowing}
+        onStart={() => go(log.toStart, false)}
+        onEnd={() => go(log.toEnd, true)}
+        onError={(isBack) => void goToError(isBack)}
+        onUnmark={() => setMarked("")}
+        {...(hasAny(filters) && {
+          onAll: () => setParams(writeFilters(params, NONE), { replace: true }),
+        })}
+      />
       {log.error && <ErrorPanel error={log.error} />}
       {lines.length === 0 && log.hasEnd && (
         <EmptyState command={`det trial logs -f ${trialId}`}>
-          No line fits, or none was written yet.
+          {hasAny(filters)
+            ? "No line fits. Show all lines to see others."
+            : "No line was written yet."}
         </EmptyState>
       )}
       <div
@@ -133,7 +141,7 @@ export function LogView({ trialId, follow }: Props) {
         aria-label={`Log of trial ${trialId}`}
       >
         <div className={styles.all} style={{ height: rows.getTotalSize() }}>
-          {visible.map(({ index, start }) => {
+          {rows.getVirtualItems().map(({ index, start }) => {
             const line = lines[index];
             return (
               line && (
@@ -143,45 +151,14 @@ export function LogView({ trialId, follow }: Props) {
                   previous={lines[index - 1]}
                   top={start}
                   isMarked={line.id === marked}
+                  search={search}
+                  onMark={mark}
                 />
               )
             );
           })}
         </div>
       </div>
-    </div>
-  );
-}
-
-interface LineProps {
-  line: LogLine;
-  previous: LogLine | undefined;
-  top: number;
-  isMarked: boolean;
-}
-
-function Line({ line, previous, top, isMarked }: LineProps) {
-  const time = isoLocal(line.timestamp);
-  const date = time.slice(0, 10);
-  // Where the date is another than the line's before.
-  const day = date === isoLocal(previous?.timestamp).slice(0, 10) ? "" : `${date} `;
-  const level = (line.level ?? "").replace("LOG_LEVEL_", "");
-  const kind =
-    level === "ERROR" || level === "CRITICAL"
-      ? styles.error
-      : level === "WARNING"
-        ? styles.warning
-        : "";
-  return (
-    <div
-      className={`${styles.line} ${kind} ${isMarked ? styles.marked : ""}`}
-      style={{ transform: `translateY(${top}px)` }}
-    >
-      <span className={styles.time} title={time}>
-        {day + time.slice(11, 23)}
-      </span>
-      <span className={styles.rank}>{line.rankId ?? ""}</span>
-      <span>{line.log ?? line.message}</span>
     </div>
   );
 }

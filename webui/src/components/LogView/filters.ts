@@ -27,6 +27,16 @@ export function readFilters(params: URLSearchParams): LogFilters {
   };
 }
 
+/** Filters that leave nothing out. */
+export const NONE: LogFilters = {
+  ...{ level: "", rank: "", text: "", isPattern: false, since: "", until: "" },
+};
+
+/** Whether they may leave a line out. */
+export function hasAny({ level, rank, text, since, until }: LogFilters): boolean {
+  return [level, rank, text, since, until].some(Boolean);
+}
+
 /** Writes filters into an address; the rest of it stays. */
 export function writeFilters(params: URLSearchParams, filters: LogFilters): URLSearchParams {
   const next = new URLSearchParams(params);

@@ -17,12 +17,16 @@ export interface Log extends LogWindow {
   readNewer: () => Promise<void>;
   toStart: () => Promise<void>;
   toEnd: () => Promise<void>;
-  /** Goes to the next or last error seen from a line; its id, or undefined if there is none. */
-  toError: (fromId: string, isBack: boolean) => Promise<string | undefined>;
+  /** The next or last error seen from a line, by its id; undefined if there is none. */
+  findError: (fromId: string, isBack: boolean) => Promise<string | undefined>;
 }
 
-/** The lines of a trial near where one looks; those that come, where one looks at the end. */
-export function useLog(trialId: number, filters: LogFilters, follow: boolean): Log {
+/**
+ * The lines of a trial near where one looks; those that come, where one looks at the end.
+ *
+ * @param at the line that one looks at; without one, the end.
+ */
+export function useLog(trialId: number, filters: LogFilters, follow: boolean, at?: string): Log {
   const [shown, setShown] = useState<LogWindow>(EMPTY);
   const [error, setError] = useState<Error | null>(null);
   const [isReading, setReading] = useState(false);
@@ -40,9 +44,13 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean): L
     },
     [trialId, name],
   );
-  // One move at a time; a move that was overtaken by other filters is nobody's.
-  const move = useCallback(async (act: () => Promise<void>) => {
-    if (isBusy.current) return;
+  // One move at a time, but that one which goes elsewhere does not wait; a move that was overtaken is nobody's.
+  const move = useCallback(async (act: () => Promise<void>, isJump = false) => {
+    if (isBusy.current && !isJump) return;
+    if (isJump) {
+      aborter.current?.abort();
+      aborter.current = new AbortController();
+    }
     isBusy.current = true;
     setReading(true);
     const mine = aborter.current;
@@ -64,7 +72,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean): L
       move(async () => {
         const lines = await read({ limit: PORTION, isDescending: true });
         setShown({ lines, hasStart: lines.length < PORTION, hasEnd: true });
-      }),
+      }, true),
     [move, read],
   );
   const toStart = useCallback(
@@ -72,19 +80,40 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean): L
       move(async () => {
         const lines = await read({ limit: PORTION });
         setShown({ lines, hasStart: true, hasEnd: lines.length < PORTION });
-      }),
+      }, true),
     [move, read],
   );
 
+  const toLine = useCallback(
+    (id: string) =>
+      move(async () => {
+        // The line itself may be one that the filters leave out.
+        const [before, after] = await Promise.all([
+          read({ beforeId: id, limit: PORTION, isDescending: true }),
+          read({ afterId: String(Number(id) - 1), limit: PORTION }),
+        ]);
+        const lines = [...before, ...after];
+        setShown({ lines, hasStart: before.length < PORTION, hasEnd: after.length < PORTION });
+      }, true),
+    [move, read],
+  );
+
+  const wanted = useRef(at);
+  wanted.current = at;
   useEffect(() => {
-    const mine = new AbortController();
-    aborter.current = mine;
-    isBusy.current = false;
     setShown(EMPTY);
     setOver(false);
-    void toEnd();
-    return () => mine.abort();
-  }, [toEnd]);
+    void (wanted.current === undefined ? toEnd() : toLine(wanted.current));
+    return () => aborter.current?.abort();
+  }, [toEnd, toLine]);
+  const known = useRef(shown.lines);
+  known.current = shown.lines;
+  const last = useRef(at);
+  useEffect(() => {
+    if (last.current === at) return;
+    last.current = at;
+    if (at !== undefined && !known.current.some(({ id }) => id === at)) void toLine(at);
+  }, [at, toLine]);
 
   const lastId = shown.lines[shown.lines.length - 1]?.id;
   const current = useRef(lastId);
@@ -143,20 +172,13 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean): L
         const lines = await read({ limit: PORTION, afterId: lastId });
         setShown((now) => append(now, lines, lines.length < PORTION));
       }),
-    toError: async (fromId, isBack) => {
+    findError: async (fromId, isBack) => {
       let found: string | undefined;
       await move(async () => {
         const from = isBack ? { beforeId: fromId, isDescending: true } : { afterId: fromId };
         const [line] = await read({ ...from, limit: 1, isError: true });
-        if (line?.id === undefined) return;
-        found = line.id;
-        const [before, after] = await Promise.all([
-          read({ beforeId: line.id, limit: PORTION, isDescending: true }),
-          read({ afterId: line.id, limit: PORTION }),
-        ]);
-        const lines = [...before, line, ...after];
-        setShown({ lines, hasStart: before.length < PORTION, hasEnd: after.length < PORTION });
-      });
+        found = line?.id;
+      }, true);
       return found;
     },
   };

@@ -41,3 +41,29 @@ export function append(now: LogWindow, newer: readonly LogLine[], isAll: boolean
     hasEnd: now.hasEnd || isAll,
   };
 }
+
+/** Whether a line tells of an error. */
+export function isError(line: LogLine | undefined): boolean {
+  return line?.level === "LOG_LEVEL_ERROR" || line?.level === "LOG_LEVEL_CRITICAL";
+}
+
+/** The place of a line, or of the next one that is shown; -1 if that is not among these. */
+export function placeOf({ lines, hasStart, hasEnd }: LogWindow, id: string): number {
+  const wanted = Number(id);
+  const [first, last] = [lines[0], lines[lines.length - 1]];
+  if (!hasStart && idOf(first) > wanted) return -1;
+  if (idOf(last) < wanted) return hasEnd ? lines.length - 1 : -1;
+  return lines.findIndex((line) => idOf(line) >= wanted);
+}
+
+/**
+ * The first (`isBack`) or last line of the error that a line belongs to: those of one traceback follow each
+ * other. Where errors alone are shown each is one by itself.
+ */
+export function edgeOfErrors(lines: readonly LogLine[], id: string, isBack: boolean): string {
+  const at = lines.findIndex((line) => line.id === id);
+  if (at < 0 || lines.every(isError)) return id;
+  let edge = at;
+  while (isError(lines[edge + (isBack ? -1 : 1)])) edge += isBack ? -1 : 1;
+  return lines[edge]?.id ?? id;
+}

@@ -4,6 +4,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { LogView } from "@/components/LogView/LogView";
 import { isTerminal } from "@/components/LogView/filters";
 import styles from "./Experiment.module.css";
+import { TrialPicker } from "./TrialPicker";
 
 /** The log of one of the trials; the first one's unless the address says another. */
 export function Logs({ experiment }: { experiment: Experiment }) {
@@ -20,21 +21,15 @@ export function Logs({ experiment }: { experiment: Experiment }) {
   return (
     <div className={`${styles.stack} ${styles.full}`}>
       {ids.length > 1 && (
-        <label>
-          Trial{" "}
-          <select
-            value={chosen}
-            onChange={(event) => {
-              const next = new URLSearchParams(params);
-              next.set("trial", event.target.value);
-              setParams(next, { replace: true });
-            }}
-          >
-            {ids.map((id) => (
-              <option key={id}>{id}</option>
-            ))}
-          </select>
-        </label>
+        <TrialPicker
+          {...{ ids, chosen }}
+          onChoose={(id) => {
+            const next = new URLSearchParams(params);
+            next.set("trial", String(id));
+            next.delete("line"); // which was one of the other's
+            setParams(next, { replace: true });
+          }}
+        />
       )}
       <LogView key={chosen} trialId={chosen} follow={!isTerminal(experiment.state)} />
     </div>

@@ -1,0 +1,56 @@
+import { memo } from "react";
+import { isoLocal } from "@/format";
+import styles from "./LogView.module.css";
+import { isError, type LogLine } from "./window";
+
+interface Props {
+  line: LogLine;
+  previous: LogLine | undefined;
+  top: number;
+  isMarked: boolean;
+  /** What else the page's address says: a line is drawn anew when it changes. */
+  search: string;
+  onMark: (id: string) => void;
+}
+
+/** A line of a log; its time leads to it: the address names the line then. */
+export const Line = memo(function Line({ line, previous, top, isMarked, search, onMark }: Props) {
+  const time = isoLocal(line.timestamp);
+  const date = time.slice(0, 10);
+  // Where the date is another than the line's before.
+  const day = date === isoLocal(previous?.timestamp).slice(0, 10) ? "" : `${date} `;
+  const isWarning = line.level === "LOG_LEVEL_WARNING";
+  const kind = isError(line) ? styles.error : isWarning ? styles.warning : "";
+  const { id = "" } = line;
+  return (
+    <div
+      className={`${styles.line} ${kind} ${isMarked ? styles.marked : ""}`}
+      style={{ transform: `translateY(${top}px)` }}
+      aria-current={isMarked || undefined}
+    >
+      <a
+        // Its own address, for a click with the other button; a thousand stops would keep the keyboard here.
+        href={addressOf(id, search)}
+        tabIndex={-1}
+        className={styles.time}
+        title={`${time}: link to this line`}
+        onClick={(event) => {
+          if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+          event.preventDefault();
+          onMark(id);
+        }}
+      >
+        {day + time.slice(11, 23)}
+      </a>
+      <span className={styles.rank}>{line.rankId ?? ""}</span>
+      <span>{line.log ?? line.message}</span>
+    </div>
+  );
+});
+
+/** This page, with a line in its address. */
+export function addressOf(line: string, search: string): string {
+  const params = new URLSearchParams(search);
+  params.set("line", line);
+  return `${location.origin}${location.pathname}?${params.toString()}`;
+}

@@ -1,0 +1,64 @@
+import { CopyText } from "../CopyText/CopyText";
+import { addressOf } from "./Line";
+import styles from "./LogView.module.css";
+
+interface Props {
+  trialId: number;
+  follow: boolean;
+  isFollowing: boolean;
+  /** The line that the address names, or "". */
+  marked: string;
+  /** The page's address after its "?". */
+  search: string;
+  said: string;
+  onStart: () => void;
+  onEnd: () => void;
+  onError: (isBack: boolean) => void;
+  onUnmark: () => void;
+  /** Where some lines are left out: shows all. */
+  onAll?: () => void;
+}
+
+/** Where one may go in a log: its ends, its errors; and what can be done with the line one looks at. */
+export function Moves(props: Props) {
+  const { trialId, follow, isFollowing, marked, said, onStart, onEnd, onError } = props;
+  return (
+    <div className={styles.moves} role="toolbar" aria-label="Go to">
+      <button type="button" onClick={onStart}>
+        Start
+      </button>
+      <button type="button" onClick={onEnd}>
+        {follow ? "End, follow" : "End"}
+      </button>
+      <button type="button" onClick={() => onError(true)}>
+        Last error
+      </button>
+      <button type="button" onClick={() => onError(false)}>
+        Next error
+      </button>
+      {props.onAll && (
+        <button type="button" onClick={props.onAll}>
+          Show all lines
+        </button>
+      )}
+      {marked && (
+        <>
+          <CopyText key={marked} text={addressOf(marked, props.search)} label="link to the line" />
+          <button type="button" className="plain" onClick={props.onUnmark}>
+            Unmark
+          </button>
+        </>
+      )}
+      <a
+        className={styles.download}
+        href={`/api/v1/trials/${trialId}/logs`}
+        download={`trial-${trialId}.ndjson`}
+      >
+        Download
+      </a>
+      <span role="status" className={styles.said}>
+        {said || (isFollowing ? "following" : "")}
+      </span>
+    </div>
+  );
+}
