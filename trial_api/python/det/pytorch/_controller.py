@@ -365,8 +365,12 @@ class Controller:
     def _save(self) -> None:
         if self._saved_at == self._progress.steps_completed:
             return
-        self._context._strategy.synchronize()
+        strategy = self._context._strategy
+        kept = strategy.keep()
+        strategy.synchronize()
         _parallel.broadcast_buffers(self._context.models, self._ranks)
         self._unreported = _metrics.to_plain_all(self._unreported)
-        self._saver.save(self._progress, self._unreported, __version__)
+        self._saver.save(self._progress, self._unreported, kept, __version__)
+        if kept:
+            strategy.go_on(kept)
         self._saved_at = self._progress.steps_completed

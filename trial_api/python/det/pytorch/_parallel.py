@@ -8,7 +8,7 @@ from typing import Any, Iterator, List, Optional
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from det.pytorch import _hierarchy, _replicas, _shares
+from det.pytorch import _arrangement, _hierarchy, _replicas, _shares
 from det.pytorch._compression import compress
 from det.pytorch._optimizations import Optimizations
 from det.pytorch._ranks import Ranks
@@ -32,6 +32,7 @@ class ParallelModel(DistributedDataParallel):
     def __init__(self, module: torch.nn.Module, **arguments: Any) -> None:
         super().__init__(module, **arguments)
         self._arguments = arguments
+        self._arrival = _arrangement.Arrival(self)
 
     def register_comm_hook(self, state: object, hook: Any) -> None:
         super().register_comm_hook(state, hook)
@@ -94,6 +95,17 @@ def _weighted_hook(state, bucket):  # type: ignore[no-untyped-def]
     weighted = bucket.buffer().mul_(state)
     work = torch.distributed.all_reduce(weighted, async_op=True)
     return work.get_future().then(lambda future: future.value()[0])
+
+
+def arrival_of(model: torch.nn.Module) -> Optional[List[str]]:
+    """In which order its gradients came, by which torch arranged its buckets; None: it has not."""
+    return model._arrival.order if isinstance(model, ParallelModel) else None
+
+
+def arrange(model: torch.nn.Module, order: Optional[List[str]]) -> None:
+    """Collective: as arrival_of() gave it, in a run that starts."""
+    if order and isinstance(model, ParallelModel):
+        _arrangement.arrange(model, order)
 
 
 def unwrap(model: torch.nn.Module) -> torch.nn.Module:

@@ -38,8 +38,15 @@ class Saver:
         if divided or context._ranks.is_chief:
             self._snapshot.reserve(lambda: _state.take_tensors(self._snapshot, context, divided))
 
-    def save(self, progress: Progress, metrics: List[Dict[str, Any]], code_version: str) -> None:
-        """Stalls training for the copy of its state. Raises what failed of the save before."""
+    def save(
+        self,
+        progress: Progress,
+        metrics: List[Dict[str, Any]],
+        kept: Dict[str, Any],
+        code_version: str,
+    ) -> None:
+        """Stalls training for the copy of its state; kept: what the strategy's keep() gave. Raises
+        what failed of the save before."""
         self.finish()
         context, snapshot = self._context, self._snapshot
         chief, divided = context._ranks.is_chief, _parts.divides(context, self._callbacks)
@@ -51,7 +58,7 @@ class Saver:
             _state.take(snapshot, context, state, progress)
         elif divided:
             _state.take_tensors(snapshot, context, divided)
-        _state.take_rank(snapshot, context, metrics)
+        _state.take_rank(snapshot, context, metrics, kept)
         snapshot.end()
         context._strategy.saved()
 

@@ -6,7 +6,7 @@ import itertools
 import json
 import pathlib
 import shutil
-from typing import Any, Dict, Iterator, List, Optional
+from typing import AbstractSet, Any, Dict, Iterator, List, Optional, Set
 
 import torch
 
@@ -30,6 +30,7 @@ def collect(context: PyTorchTrialContext, callbacks: Callbacks, divided: bool) -
         # What schedules with a frequency count.
         "optimizer_steps": [context._optimizer_steps.get(id(o), 0) for o in context.optimizers],
         "callbacks": callbacks.state_dict(),
+        "arrival": [_parallel.arrival_of(model) for model in context.models],
     }
     scaler = context.experimental.scaler or context._scaler
     if scaler is not None:
@@ -80,14 +81,22 @@ def take(
 
 
 def take_rank(
-    snapshot: _snapshot.Snapshot, context: PyTorchTrialContext, metrics: List[Dict[str, Any]]
+    snapshot: _snapshot.Snapshot,
+    context: PyTorchTrialContext,
+    metrics: List[Dict[str, Any]],
+    kept: Dict[str, Any],
 ) -> None:
-    """The file of this rank. metrics: of the batches since the last report."""
-    own: Dict[str, Any] = {"random": _random.get_state(), "metrics": metrics}
+    """The file of this rank. metrics: of the batches since the last report. kept: what the strategy's
+    keep() gave."""
+    own: Dict[str, Any] = {"random": _random.get_state(), "metrics": metrics, "kept": kept}
     progress = context._progress
     keeps = context._strategy.keeps_gradients
     if keeps and progress and progress.steps_completed % context._aggregation_frequency:
         own["gradients"] = [_gradients(model) for model in context.models]
+    else:
+        own["cleared"] = [list(_there(_gradients(model))) for model in context.models]
+    # Torch divides those that lie in its buckets, and multiplies others: the last bits are others.
+    own["in_buckets"] = [_in_buckets(_gradients(model)) for model in context.models]
     feedbacks = [_compression.feedback_of(model) for model in context.models]
     if any(feedbacks):
         own["feedback"] = [f and f.save(model) for f, model in zip(feedbacks, context.models)]
@@ -141,6 +150,8 @@ def restore(
     if scaler is not None and "scaler_state_dict" in state:
         scaler.load_state_dict(state["scaler_state_dict"])
     callbacks.load_state_dict(state.get("callbacks", {}))
+    for model, order in zip(context.models, state.get("arrival", [])):
+        _parallel.arrange(model, order)
 
 
 def restore_weights(
@@ -179,16 +190,23 @@ def _check_count(found: int, wanted: int, what: str, where: str) -> None:
 
 
 def restore_rank(folder: pathlib.Path, context: PyTorchTrialContext) -> List[Dict[str, Any]]:
-    """The random state of this rank, gradients that had no step yet, and what compressing them left
-    out; gives its metrics since the last report. A rank that the checkpoint does not know keeps the
-    state that it has."""
+    """The random state of this rank, gradients that had no step yet, what compressing them left out
+    and what the strategy kept; gives its metrics since the last report. A rank that the checkpoint does
+    not know keeps the state that it has."""
     path = folder / f"rank_{context._ranks.rank}.safetensors"
     if not path.exists():
         return []
     own = _snapshot.read_tree(path)
     keeps = context._strategy.keeps_gradients
-    for model, gradients in zip(context.models, own.get("gradients", []) if keeps else []):
-        _set_gradients(model, gradients)
+    in_buckets = own.get("in_buckets", [[] for _ in context.models])
+    for model, gradients, names in zip(context.models, own.get("gradients", []), in_buckets):
+        if keeps:
+            _set_gradients(model, gradients, set(names))
+    for model, cleared, names in zip(context.models, own.get("cleared", []), in_buckets):
+        if keeps:
+            _set_gradients(model, _zeros(model, set(cleared)), set(names))
+    if own.get("kept"):
+        context._strategy.go_on(own["kept"])
     for model, left in zip(context.models, own.get("feedback", [])):
         feedback = _compression.feedback_of(model)
         if feedback and left:
@@ -201,14 +219,34 @@ def _gradients(model: torch.nn.Module) -> Dict[str, Any]:
     return {name: p.grad for name, p in _parallel.unwrap(model).named_parameters()}
 
 
-def _set_gradients(model: torch.nn.Module, gradients: Any) -> None:
+def _there(gradients: Dict[str, Any]) -> Dict[str, torch.Tensor]:
+    return {name: gradient for name, gradient in gradients.items() if gradient is not None}
+
+
+def _in_buckets(gradients: Dict[str, Any]) -> List[str]:
+    """A bucket is one row of numbers; other gradients may be views too, transposed ones."""
+    there = _there(gradients).items()
+    return [name for name, g in there if g._base is not None and g._base.dim() == 1]
+
+
+def _zeros(model: torch.nn.Module, names: Set[str]) -> Dict[str, torch.Tensor]:
+    parameters = _parallel.unwrap(model).named_parameters()
+    return {name: torch.zeros_like(p) for name, p in parameters if name in names}
+
+
+def _set_gradients(
+    model: torch.nn.Module, gradients: Any, in_buckets: AbstractSet[str] = frozenset()
+) -> None:
     """What _gradients() gave; in older checkpoints a list, in the order of the parameters."""
     named = dict(_parallel.unwrap(model).named_parameters())
     if not isinstance(gradients, dict):
         gradients = dict(zip(named, gradients))
     for name, parameter in named.items():
         gradient = gradients.get(name)
-        parameter.grad = None if gradient is None else gradient.to(parameter.device)
+        if gradient is not None and parameter.grad is not None and name in in_buckets:
+            parameter.grad.copy_(gradient)
+        else:
+            parameter.grad = None if gradient is None else gradient.to(parameter.device)
 
 
 def write_origin(folder: pathlib.Path, context: PyTorchTrialContext, trial: Any) -> None:

@@ -7,7 +7,7 @@ of them is the checkpoint.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 import torch
 import torch.distributed as dist
@@ -51,6 +51,15 @@ class Strategy:
 
     def synchronize(self) -> None:
         """Makes the ranks one net: before a validation and a checkpoint."""
+
+    def keep(self) -> Dict[str, Any]:
+        """Before synchronize() for a checkpoint: what this rank alone has, if the ranks differ. A
+        checkpoint has it too, as checkpoints are to change nothing."""
+        return {}
+
+    def go_on(self, kept: Dict[str, Any]) -> None:
+        """Behind the copy for that checkpoint, or in a run that starts from it: from what keep() gave.
+        Other ranks than those of then go on from what they have."""
 
     def for_clipping(self, optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Parameter]:
         """What a Trial's function that clips gradients is given."""
@@ -129,69 +138,6 @@ class InParts(Strategy):
         raise NotImplementedError
 
 
-class LocalSgd(Strategy):
-    """Each rank steps alone; every `period` steps the ranks average. Stich, "Local SGD converges fast
-    and communicates little", 2019."""
-
-    def __init__(self, context: Any, ranks: Ranks, period: int) -> None:
-        super().__init__(context)
-        self._ranks, self._period = ranks, period
-        self._differ = False
-
-    def after_batch(self, steps: int) -> None:
-        self._differ = True
-        if steps % self._period == 0:
-            self._average()
-
-    def synchronize(self) -> None:
-        if self._differ:
-            self._average()
-            average(_others(self._context), self._ranks)
-        self._differ = False
-
-    def _average(self) -> None:
-        average(_weights(self._context), self._ranks)
-        _unite(self._context, self._ranks)
-
-
-class AsyncAveraging(LocalSgd):
-    """Each rank steps alone; every `period` steps an average of all weights is begun, which goes on
-    beside training, and `period` steps later it is taken in: each rank moves by what the average was
-    away from its own weights then. So no rank waits for the network, what is taken in is `period`
-    steps old, and a run repeats exactly. Shen et al., "Faster distributed deep net training:
-    computation and communication decoupled SGD" (CoCoD-SGD), 2019."""
-
-    def __init__(self, context: Any, ranks: Ranks, period: int) -> None:
-        super().__init__(context, ranks, period)
-        self._group = dist.new_group()  # Nothing else must wait for what it has under way.
-        self._under_way: List[Tuple[List[torch.Tensor], torch.Tensor, torch.Tensor, Any]] = []
-
-    def after_batch(self, steps: int) -> None:
-        self._differ = True
-        if steps % self._period == 0:
-            self._take_in()
-            self._begin()
-
-    def synchronize(self) -> None:
-        self._take_in()
-        super().synchronize()
-
-    def _begin(self) -> None:
-        for tensors in _chunks(_weights(self._context)):
-            own = _flat(tensors)
-            total = own.clone()
-            work = dist.all_reduce(total, group=self._group, async_op=True)
-            self._under_way.append((tensors, own, total, work))
-
-    def _take_in(self) -> None:
-        for tensors, own, total, work in self._under_way:
-            work.wait()
-            move = total.div_(self._ranks.size).sub_(own)
-            for tensor, part in zip(tensors, _split(move, tensors)):
-                tensor.add_(part)
-        self._under_way = []
-
-
 class ParameterServer(Strategy):
     """The chief has the optimizers: it gets the mean of all gradients, steps, and gives weights and
     buffers back. The same mathematics as allreduce; the optimizers' state lies on one rank alone.
@@ -204,15 +150,15 @@ class ParameterServer(Strategy):
         self._ranks = ranks
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> bool:
-        for tensors in _chunks(self._gradients(optimizer)):
-            flat = _flat(tensors)
+        for tensors in chunks(self._gradients(optimizer)):
+            flat = concatenated(tensors)
             dist.reduce(flat, dst=0)
             if self._ranks.is_chief:
-                _copy(flat.div_(self._ranks.size), tensors)
+                copy_back(flat.div_(self._ranks.size), tensors)
         return self._ranks.is_chief
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
-        broadcast(_unique(p.data for p in parameters_of(optimizer)))
+        broadcast(unique(p.data for p in parameters_of(optimizer)))
 
     def after_batch(self, steps: int) -> None:
         self.synchronize()  # The next forward pass may read them.
@@ -255,91 +201,29 @@ def make(context: Any, ranks: Ranks, told: Optimizations) -> Strategy:
         return _fsdp.FullySharded(context, ranks, _fsdp.load(context.device))
     if told.strategy == "parameter_server":
         return ParameterServer(context, ranks)
-    kind = LocalSgd if told.strategy == "local_sgd" else AsyncAveraging
+    from det.pytorch import _averaging
+
+    alone = told.strategy == "local_sgd"
+    kind = _averaging.LocalSgd if alone else _averaging.AsyncAveraging
     return kind(context, ranks, told.local_sgd_steps)
 
 
 @torch.no_grad()
 def average(tensors: List[torch.Tensor], ranks: Ranks) -> None:
     """In place."""
-    for chunk in _chunks(tensors):
-        flat = _flat(chunk)
+    for chunk in chunks(tensors):
+        flat = concatenated(chunk)
         dist.all_reduce(flat)
-        _copy(flat.div_(ranks.size), chunk)
+        copy_back(flat.div_(ranks.size), chunk)
 
 
 @torch.no_grad()
 def broadcast(tensors: List[torch.Tensor]) -> None:
     """The chief's replace those of the others."""
-    for chunk in _chunks(tensors):
-        flat = _flat(chunk)
+    for chunk in chunks(tensors):
+        flat = concatenated(chunk)
         dist.broadcast(flat, src=0)
-        _copy(flat, chunk)
-
-
-def _unite(context: Any, ranks: Ranks) -> None:
-    """What belongs to the weights: the optimizers' state is averaged, buffers and a scaler are the
-    chief's."""
-    places = _places(context.optimizers)
-    own = {place: _state_of(o, p) for place, (o, p) in places.items()}
-    shapes = {
-        place: [(name, tuple(t.shape), str(t.dtype)) for name, t in state]
-        for place, state in own.items()
-    }
-    told = ranks.broadcast(ranks.gather(shapes))
-    for place, (optimizer, parameter) in places.items():
-        if any(each[place] != shapes[place] for each in told):
-            # A rank that had no gradient of it, or whose scaler skipped its steps, knows nothing: all
-            # begin anew.
-            optimizer.state.pop(parameter, None)
-            own.pop(place)
-    average([tensor for state in own.values() for _, tensor in state], ranks)
-    _parallel.broadcast_buffers(context.models, ranks)
-    scaler = context.experimental.scaler or context._scaler
-    if scaler is not None:
-        scaler.load_state_dict(ranks.broadcast(scaler.state_dict()))
-
-
-_Place = Tuple[int, int]  # Of a parameter: which optimizer's, and which of its own.
-
-
-def _places(
-    optimizers: Iterable[torch.optim.Optimizer],
-) -> Dict[_Place, Tuple[torch.optim.Optimizer, torch.nn.Parameter]]:
-    return {
-        (i, j): (optimizer, parameter)
-        for i, optimizer in enumerate(optimizers)
-        for j, parameter in enumerate(parameters_of(optimizer))
-    }
-
-
-def _state_of(
-    optimizer: torch.optim.Optimizer, parameter: torch.nn.Parameter
-) -> List[Tuple[str, torch.Tensor]]:
-    """Tensors that lie where the parameter does: a GPU's ranks exchange no others."""
-    return [
-        (name, value)
-        for name, value in sorted(optimizer.state.get(parameter, {}).items())
-        if isinstance(value, torch.Tensor)
-        and value.is_floating_point()
-        and value.device == parameter.device
-    ]
-
-
-def _weights(context: Any) -> List[torch.Tensor]:
-    return _unique(
-        p.data for model in context.models for p in model.parameters() if p.requires_grad
-    )
-
-
-def _others(context: Any) -> List[torch.Tensor]:
-    """What no gradient moves but the Trial may: moving averages of weights, for one."""
-    return _unique(
-        p.data
-        for model in context.models
-        for p in model.parameters()
-        if not p.requires_grad and p.is_floating_point()
-    )
+        copy_back(flat, chunk)
 
 
 def parameters_of(optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Parameter]:
@@ -348,11 +232,11 @@ def parameters_of(optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Paramet
         yield from group["params"]
 
 
-def _unique(tensors: Iterable[torch.Tensor]) -> List[torch.Tensor]:
+def unique(tensors: Iterable[torch.Tensor]) -> List[torch.Tensor]:
     return list({tensor.data_ptr(): tensor for tensor in tensors}.values())
 
 
-def _chunks(tensors: Iterable[torch.Tensor]) -> Iterator[List[torch.Tensor]]:
+def chunks(tensors: Iterable[torch.Tensor]) -> Iterator[List[torch.Tensor]]:
     """In order; of one type and device each."""
     chunk: List[torch.Tensor] = []
     size = 0
@@ -368,19 +252,19 @@ def _chunks(tensors: Iterable[torch.Tensor]) -> Iterator[List[torch.Tensor]]:
         yield chunk
 
 
-def _flat(tensors: List[torch.Tensor]) -> torch.Tensor:
+def concatenated(tensors: List[torch.Tensor]) -> torch.Tensor:
     return torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
 
 
-def _split(flat: torch.Tensor, tensors: List[torch.Tensor]) -> Iterator[torch.Tensor]:
+def split(flat: torch.Tensor, tensors: List[torch.Tensor]) -> Iterator[torch.Tensor]:
     start = 0
     for tensor in tensors:
         yield flat[start : start + tensor.numel()].view_as(tensor)
         start += tensor.numel()
 
 
-def _copy(flat: torch.Tensor, tensors: List[torch.Tensor]) -> None:
-    for tensor, part in zip(tensors, _split(flat, tensors)):
+def copy_back(flat: torch.Tensor, tensors: List[torch.Tensor]) -> None:
+    for tensor, part in zip(tensors, split(flat, tensors)):
         tensor.copy_(part)
 
 

@@ -9,7 +9,7 @@ import torch
 from det import core
 from det import pytorch as dp
 from det.pytorch import _fusion, _hierarchy
-from strategy_scenarios import ClippedTrial
+from strategy_scenarios import ClippedTrial, WideTrial, resumed_strategies
 from trials import NetTrial, run
 
 MEGABYTE = 1 << 20
@@ -156,4 +156,12 @@ def clipped(_storage=None):
     return fifty(ClippedTrial, distributed=distributed, hierarchical_allreduce=True)
 
 
-SCENARIOS = {function.__name__: function for function in (fusion, hierarchical, two_models, clipped)}
+def resumed_hierarchical(storage):
+    cases = {"plain": (WideTrial, {"hierarchical_allreduce": True})}
+    return resumed_strategies(storage, cases, on_this_machine)
+
+
+SCENARIOS = {
+    function.__name__: function
+    for function in (fusion, hierarchical, two_models, clipped, resumed_hierarchical)
+}

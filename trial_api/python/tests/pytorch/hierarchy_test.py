@@ -17,8 +17,9 @@ from strategy_scenarios import ClippedTrial
 class HierarchyTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        names = ["hierarchical", "two_models", "clipped", "resumed_hierarchical"]
         with tempfile.TemporaryDirectory() as folder:
-            cls.told = on_ranks(4, ["hierarchical", "two_models", "clipped"], folder, nodes=2)
+            cls.told = on_ranks(4, names, folder, nodes=2)
 
     def assert_close(self, weights, other, rtol=1e-4, atol=1e-6):
         self.assertEqual(set(weights), set(other))
@@ -39,6 +40,10 @@ class HierarchyTest(unittest.TestCase):
         one = gradient_scenarios.fifty(gradient_scenarios.TwoModels)
         for rank in self.told["two_models"]:
             self.assert_close(rank, one)
+
+    def test_resumed_equals_uninterrupted_to_the_last_bit(self):
+        for rank in self.told["resumed_hierarchical"]:
+            self.assertEqual(rank["plain"]["whole"], rank["plain"]["resumed"])
 
     def test_clipping_sees_the_sum(self):
         one = gradient_scenarios.fifty(ClippedTrial)

@@ -19,11 +19,11 @@ class StrategiesTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        names = ["strategies", "resumed_strategies", "saved_by_two", "heads"]
+        names = ["strategies", "saved_by_two", "heads"]
         told = on_two_ranks(names, cls.folder.name)
         cls.left, cls.right = told["strategies"]
         cls.heads = told["heads"]
-        cls.resumed, cls.saved = told["resumed_strategies"], told["saved_by_two"]
+        cls.saved = told["saved_by_two"]
 
     def assert_close(self, weights, other):
         self.assertEqual(set(weights), set(other))
@@ -59,7 +59,6 @@ class StrategiesTest(unittest.TestCase):
     def test_the_chief_alone_has_the_state_of_a_parameter_server(self):
         self.assertEqual(4, self.left["parameter_server"]["state"])
         self.assertEqual(0, self.right["parameter_server"]["state"])
-        self.assertEqual(0, self.resumed[1]["parameter_server"]["state"])
 
     def test_ranks_with_gradients_of_other_weights_stay_one_net(self):
         left, right = self.heads
@@ -68,11 +67,6 @@ class StrategiesTest(unittest.TestCase):
             for weight in ("left.weight", "right.weight"):
                 moved = torch.tensor(last["weights"][weight]) - torch.tensor(first["weights"][weight])
                 self.assertGreater(moved.abs().min().item(), 1e-4, f"{name}: {weight}")
-
-    def test_resumed_equals_uninterrupted_to_the_last_bit(self):
-        for rank in self.resumed:
-            for name, told in rank.items():
-                self.assertEqual(told["whole"], told["resumed"], name)
 
     def test_one_rank_goes_on_from_what_two_saved_in_parts(self):
         whole = strategy_scenarios.adam_whole()["weights"]

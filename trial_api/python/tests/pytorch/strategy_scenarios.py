@@ -1,5 +1,7 @@
 """What two ranks do together by each strategy; see scenarios.py."""
 
+import hashlib
+
 import torch
 
 from det import pytorch as dp
@@ -82,29 +84,80 @@ def strategies(_storage=None):
     }
 
 
+class Wide(torch.nn.Module):
+    """Whose gradients fill several buckets, and whose layers are in another order than they compute."""
+
+    def __init__(self):
+        super().__init__()
+        self.last = torch.nn.Linear(60000, 1)
+        self.first = torch.nn.Linear(4, 60000)
+
+    def forward(self, x):
+        return self.last(torch.tanh(self.first(x)))
+
+
+class WideTrial(NetTrial):
+    def __init__(self, context):
+        self.context = context
+        self.net = context.wrap_model(Wide())
+        self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 1e-5))
+
+
+class RemovingTrial(WideTrial):
+    """Clears gradients so that they are gone."""
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        loss = self.loss(batch)
+        self.context.backward(loss)
+        self.context.step_optimizer(self.sgd, auto_zero_grads=False)
+        if self.context.steps_now:
+            self.sgd.zero_grad(set_to_none=True)
+        return {"loss": loss}
+
+
+# Three steps of the optimizer between two averages: a stop behind the fourth lies between two.
 RESUMED = {
-    "local_sgd": {"strategy": "local_sgd", "local_sgd_steps": 2},
-    "parameter_server": {"strategy": "parameter_server"},
-    "sharded": {"shard_optimizer": True},
+    "allreduce": (NoisyTrial, {}),
+    "wide": (WideTrial, {}),
+    "removed": (RemovingTrial, {}),
+    "bytes": (WideTrial, {"gradient_compression": "int8"}),
+    "local_sgd": (NoisyTrial, {"strategy": "local_sgd", "local_sgd_steps": 2}),
+    "local_sgd_between": (NoisyTrial, {"strategy": "local_sgd", "local_sgd_steps": 3}),
+    "async": (NoisyTrial, {"strategy": "async", "local_sgd_steps": 2}),
+    "async_between": (NoisyTrial, {"strategy": "async", "local_sgd_steps": 3}),
+    "parameter_server": (NoisyTrial, {"strategy": "parameter_server"}),
+    "sharded": (NoisyTrial, {"shard_optimizer": True}),
 }
 
 
-def resumed_strategies(storage):
-    """Stopped in the middle and gone on, against one run. Two batches a step, so that a stop that
-    comes a batch late is still where the ranks are one net."""
+def resumed_strategies(storage, cases=RESUMED, distributed=lambda: None):
+    """Stopped in the middle and gone on, against one run. Two batches a step: a stop that comes a
+    batch late lies between two steps."""
     told = {}
-    for name, optimizations in RESUMED.items():
+    for name, (trial, optimizations) in cases.items():
         folder = f"{storage}/{name}"
-        options = dict(max_length=dp.Batch(30), frequency=2, optimizations=optimizations)
-        whole = run(NoisyTrial, **options)
-        first = run(NoisyTrial, storage=folder, preempt_at=8, **options)
-        second = run(NoisyTrial, storage=folder, latest_checkpoint=first.last_uuid, **options)
+        options = dict(max_length=dp.Batch(20), frequency=2, batch_size=24)
+        options.update(optimizations=optimizations)
+        whole = run(trial, distributed=distributed(), **options)
+        options.update(storage=folder)
+        first = run(trial, distributed=distributed(), preempt_at=8, **options)
+        options.update(latest_checkpoint=first.last_uuid)
+        second = run(trial, distributed=distributed(), **options)
         told[name] = {
-            "whole": _of(whole)["weights"],
-            "resumed": _of(second)["weights"],
+            "whole": _digest(whole),
+            "resumed": _digest(second),
             "state": _of(second)["state"],
+            "trained": whole.steps - first.steps,
         }
     return told
+
+
+def _digest(result):
+    """Of every bit of the weights."""
+    return {
+        name: hashlib.sha256(tensor.numpy().tobytes()).hexdigest()
+        for name, tensor in result.weights.items()
+    }
 
 
 class ShownTrial(AdamTrial):

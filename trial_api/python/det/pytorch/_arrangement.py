@@ -1,0 +1,84 @@
+"""Which gradients share a bucket of DistributedDataParallel, in a run that resumed.
+
+Torch arranges a model's buckets anew after the first backward pass whose gradients travelled, by the
+order in which they came. Where three ranks or more add them up, the order of the sum depends on a
+gradient's place in its bucket, and so do the last bits; with `int8`, a bucket has one scale. So a
+checkpoint has that order, and a run that resumed makes a pass of zeros in it before its first step.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional
+
+import torch
+
+
+class Arrival:
+    """Listens to the first backward pass whose gradients travel.
+
+    Args:
+        model: a DistributedDataParallel, just made.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._names: Dict[str, None] = {}  # In the order in which they came.
+        self._hooks: List[Any] = []
+        if _has_sparse_gradients(model):
+            return  # A pass of zeros would be another one.
+        for name, parameter in _parameters(model).items():
+            # What adds the gradient to the parameter: torch listens there, too.
+            node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
+            self._hooks.append(node.register_hook(self._listener(name)))
+        self._wanted = len(self._hooks)
+
+    def _listener(self, name: str) -> Any:
+        def heard(*_: Any) -> None:
+            if self._model.require_backward_grad_sync and self._hooks:
+                self._names[name] = None
+                if len(self._names) == self._wanted:
+                    self._end()
+
+        return heard
+
+    def _end(self) -> None:
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks = []
+
+    @property
+    def order(self) -> Optional[List[str]]:
+        """Names of parameters; None before all have come."""
+        return list(self._names) if self._names and not self._hooks else None
+
+
+def arrange(model: Any, order: List[str]) -> bool:
+    """Collective, before the first batch: its buckets become what they are in a run whose gradients
+    came in this order. Leaves gradients of zeros. False, and nothing happens, where that order is not
+    this model's."""
+    parameters = _parameters(model)
+    if set(order) != set(parameters) or _has_sparse_gradients(model):
+        return False
+    model.reducer.prepare_for_forward()
+    model.reducer.prepare_for_backward([])
+    for name in order:
+        parameter = parameters[name]
+        torch.autograd.backward(parameter.expand_as(parameter), torch.zeros_like(parameter))
+    # Now, and not in the next forward pass: a gradient that a checkpoint has would go into a bucket.
+    model.reducer._rebuild_buckets()
+    return True
+
+
+def _parameters(model: Any) -> Dict[str, torch.nn.Parameter]:
+    """Those whose gradients travel."""
+    ignored = getattr(model, "parameters_to_ignore", ())
+    return {
+        name: parameter
+        for name, parameter in model.module.named_parameters()
+        if parameter.requires_grad and name not in ignored
+    }
+
+
+def _has_sparse_gradients(model: torch.nn.Module) -> bool:
+    kinds = (torch.nn.Embedding, torch.nn.EmbeddingBag)
+    return any(isinstance(module, kinds) and module.sparse for module in model.modules())
