@@ -39,7 +39,7 @@ class LocalSgd(Strategy):
     def keep(self) -> Dict[str, Any]:
         if not self._differ:
             return {}
-        scaler = _scaler_of(self._context)
+        scaler = self._context.scaler
         return {
             "ranks": self._ranks.size,
             "models": [_copy(_parallel.unwrap(m).state_dict()) for m in self._context.models],
@@ -55,7 +55,7 @@ class LocalSgd(Strategy):
             _parallel.unwrap(model).load_state_dict(state)
         for optimizer, state in zip(self._context.optimizers, kept["optimizers"]):
             _set_state(optimizer, state)
-        scaler = _scaler_of(self._context)
+        scaler = self._context.scaler
         if scaler is not None and kept["scaler"]:
             scaler.load_state_dict(kept["scaler"])
 
@@ -140,13 +140,9 @@ def _unite(context: Any, ranks: Ranks) -> None:
             own.pop(place)
     _strategy.average([tensor for state in own.values() for _, tensor in state], ranks)
     _parallel.broadcast_buffers(context.models, ranks)
-    scaler = _scaler_of(context)
+    scaler = context.scaler
     if scaler is not None:
         scaler.load_state_dict(ranks.broadcast(scaler.state_dict()))
-
-
-def _scaler_of(context: Any) -> Any:
-    return context.experimental.scaler or context._scaler
 
 
 def _copy(state: Any) -> Any:

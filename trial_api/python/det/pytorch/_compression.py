@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 import torch
 import torch.distributed as dist
@@ -24,13 +24,19 @@ def compress(model: DistributedDataParallel, form: str, device: torch.device) ->
             "gradients of nodes with unequal numbers of slots are weighted and cannot be compressed: "
             "leave out fp16_compression of wrap_optimizer()"
         )
-    if form == "bfloat16":
-        _check_bfloat16(device)
     hierarchy = getattr(model, "_det_hierarchy", None)
+    adds = form != "bfloat16" or _adds_bfloat16(device)
+    if hierarchy is not None and not adds:
+        raise ValueError(
+            "optimizations.hierarchical_allreduce adds gradients on their way, and the backend "
+            f"{dist.get_backend()} of this torch cannot add bfloat16: choose float16"
+        )
     if hierarchy is not None:
         hierarchy.form = torch.float16 if form == "float16" else torch.bfloat16
     elif form == "float16":
         model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    elif form == "bfloat16" and not adds:
+        model.register_comm_hook(None, gathered_bfloat16_hook)
     elif form == "bfloat16":
         model.register_comm_hook(None, default_hooks.bf16_compress_hook)
     elif form == "int8":
@@ -39,23 +45,28 @@ def compress(model: DistributedDataParallel, form: str, device: torch.device) ->
     model._det_compressed = True
 
 
-def _check_bfloat16(device: torch.device) -> None:
+def _adds_bfloat16(device: torch.device) -> bool:
+    """Whether the backend can; Gloo of torch 1.13, which CPU slots have, cannot."""
     try:
         dist.all_reduce(torch.zeros(1, dtype=torch.bfloat16, device=device))
-    except RuntimeError as error:
-        raise ValueError(
-            "optimizations.gradient_compression is bfloat16, which the backend "
-            f"{dist.get_backend()} of this torch cannot add: choose float16 or int8"
-        ) from error
+    except RuntimeError:
+        return False
+    return True
 
 
 class ErrorFeedback:
     """What this rank's rounding has left out, by parameter; it is added to the next gradient. Never
-    more than half a level, of the bucket's greatest number / 127. Where a scaler has changed its scale since,
-    it counts by that factor too much or too little, once. Checkpoints have it, by rank."""
+    more than half a level, of the bucket's greatest number / 127. Checkpoints have it, by rank."""
 
     def __init__(self) -> None:
         self._left: Dict[torch.Tensor, torch.Tensor] = {}
+        self._scale: Optional[float] = None
+
+    def rescale(self, scale: float) -> None:
+        """Before a batch whose loss is multiplied by so much: what was left out grows with it."""
+        if self._scale is not None and self._scale != scale:
+            self._left = {p: left * (scale / self._scale) for p, left in self._left.items()}
+        self._scale = scale
 
     def round(self, bucket: Any) -> Tuple[torch.Tensor, torch.Tensor]:
         """The bucket's gradients in signed bytes, and the float32 that one of them counts."""
@@ -91,6 +102,16 @@ def feedback_of(model: torch.nn.Module) -> Optional[ErrorFeedback]:
     return getattr(model, "_det_feedback", None)
 
 
+def rescale(models: Iterable[torch.nn.Module], scaler: Any) -> None:
+    """Before a batch and before a checkpoint. scaler: of the loss, or None."""
+    feedbacks = [feedback for feedback in map(feedback_of, models) if feedback is not None]
+    if scaler is None or not feedbacks:
+        return  # Asking for the scale waits for the GPU.
+    scale = float(scaler.get_scale())
+    for feedback in feedbacks:
+        feedback.rescale(scale)
+
+
 def quantize(numbers: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
     """Signed bytes, and the float32 [1] that each of them is to be multiplied with; NaN or infinity
     among the numbers makes that one of them too."""
@@ -116,6 +137,22 @@ def byte_hook(state, bucket):  # type: ignore[no-untyped-def]
         total = torch.zeros(len(levels), device=levels.device)
         for one in packets:  # In the order of the ranks: the same sum on all of them.
             total += dequantize(one[:-_SCALE_BYTES], one[-_SCALE_BYTES:].clone().view(torch.float32))
+        return bucket.buffer().copy_(total / len(packets))
+
+    return future.then(average)
+
+
+def gathered_bfloat16_hook(state, bucket):  # type: ignore[no-untyped-def]
+    """(None, GradBucket) -> Future of the mean. As bytes to all ranks, each of which adds them in
+    float32, where the backend cannot."""
+    packet = bucket.buffer().to(torch.bfloat16).view(torch.int8)
+    packets = [torch.empty_like(packet) for _ in range(dist.get_world_size())]
+    future = dist.all_gather(packets, packet, async_op=True).get_future()
+
+    def average(_: Any) -> torch.Tensor:
+        total = torch.zeros_like(bucket.buffer(), dtype=torch.float32)
+        for one in packets:
+            total += one.view(torch.bfloat16)
         return bucket.buffer().copy_(total / len(packets))
 
     return future.then(average)

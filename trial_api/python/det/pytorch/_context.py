@@ -125,6 +125,11 @@ class PyTorchTrialContext:
         trial = self._core.info.trial if self._core.info else None
         return trial.trial_id if trial else 0
 
+    @property
+    def scaler(self) -> Any:
+        """What multiplies the loss: of mixed precision, or of the Trial's own; None without."""
+        return self.experimental.scaler or self._scaler
+
     # Where training is.
 
     def current_train_batch(self) -> Optional[int]:

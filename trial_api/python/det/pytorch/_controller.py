@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from det._version import __version__
 from det.pytorch import (
+    _compression,
     _data,
     _evaluate,
     _events,
@@ -254,6 +255,7 @@ class Controller:
         context, progress = self._context, self._progress
         averages = context.steps_now
         if averages:
+            _compression.rescale(context.models, context.scaler)
             self._fusion.before()
         with _parallel.without_averaging(context.models, not averages):
             with context.experimental.autocast():

@@ -32,7 +32,7 @@ def collect(context: PyTorchTrialContext, callbacks: Callbacks, divided: bool) -
         "callbacks": callbacks.state_dict(),
         "arrival": [_parallel.arrival_of(model) for model in context.models],
     }
-    scaler = context.experimental.scaler or context._scaler
+    scaler = context.scaler
     if scaler is not None:
         state["scaler_state_dict"] = scaler.state_dict()
     callbacks.call("on_checkpoint_save_start", state)
@@ -97,6 +97,7 @@ def take_rank(
         own["cleared"] = [list(_there(_gradients(model))) for model in context.models]
     # Torch divides those that lie in its buckets, and multiplies others: the last bits are others.
     own["in_buckets"] = [_in_buckets(_gradients(model)) for model in context.models]
+    _compression.rescale(context.models, context.scaler)
     feedbacks = [_compression.feedback_of(model) for model in context.models]
     if any(feedbacks):
         own["feedback"] = [f and f.save(model) for f, model in zip(feedbacks, context.models)]
@@ -146,7 +147,7 @@ def restore(
         scheduler.load_state_dict(part)
     for optimizer, count in zip(context.optimizers, state.get("optimizer_steps", [])):
         context._optimizer_steps[id(optimizer)] = count
-    scaler = context.experimental.scaler or context._scaler
+    scaler = context.scaler
     if scaler is not None and "scaler_state_dict" in state:
         scaler.load_state_dict(state["scaler_state_dict"])
     callbacks.load_state_dict(state.get("callbacks", {}))

@@ -51,6 +51,13 @@ class CompressionTest(unittest.TestCase):
                 greatest = max(greatest, float(scale))
         self.assertLessEqual(float((sent - wanted).abs().max()), 0.51 * greatest)
 
+    def test_what_was_left_out_follows_the_scale_of_the_loss(self):
+        feedback, parameter = ErrorFeedback(), torch.nn.Parameter(torch.zeros(2))
+        feedback.rescale(8.0)
+        feedback.round(Bucket(torch.tensor([127.0, 0.25]), [parameter]))
+        feedback.rescale(16.0)
+        self.assertEqual(feedback.save(torch.nn.ParameterList([parameter]))[0].tolist(), [0.0, 0.5])
+
     def test_a_step_that_is_skipped_leaves_nothing(self):
         feedback, parameter = ErrorFeedback(), torch.nn.Parameter(torch.zeros(2))
         feedback.round(Bucket(torch.tensor([float("inf"), 1.0]), [parameter]))
