@@ -1,10 +1,10 @@
 #include <memory>
 #include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "det/api/v1/command.pb.h"
 #include "master/service/call.h"
 #include "master/service/convert.h"
+#include "master/service/decline.h"
 #include "master/service/service.h"
 #include "master/service/services.h"
 
@@ -67,76 +67,82 @@ class CommandService final : public Service {
   }
 
   Reactor* LaunchCommand(Context* context, const Wanted* request, api::LaunchCommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.LaunchCommand", request,
-                  "runs no commands; create an experiment whose entrypoint is the command line");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.LaunchCommand",
+                   "runs no commands; create an experiment whose entrypoint is the command line");
   }
   Reactor* LaunchNotebook(Context* context, const Wanted* request, api::LaunchCommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.LaunchNotebook", request,
-                  "runs no notebooks; run one on your own machine and log in from there");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.LaunchNotebook",
+                   "runs no notebooks; run one on your own machine and log in from there");
   }
   Reactor* LaunchShell(Context* context, const Wanted* request, api::LaunchCommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.LaunchShell", request,
-                  "runs no shells; log in on a machine of the cluster");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.LaunchShell",
+                   "runs no shells; log in on a machine of the cluster");
   }
   Reactor* LaunchTensorboard(Context* context, const Wanted* request, api::LaunchCommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.LaunchTensorboard", request,
-                  "runs no TensorBoards; `det trial describe` shows a trial's metrics");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.LaunchTensorboard",
+                   "runs no TensorBoards; `det trial describe` shows a trial's metrics");
   }
 
   // Of those that nobody can have started.
   Reactor* GetCommand(Context* context, const api::CommandRequest* request, api::CommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.GetCommand", request, "has no commands");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.GetCommand",
+                   "has no commands");
   }
   Reactor* KillCommand(Context* context, const api::CommandRequest* request,
                        api::CommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.KillCommand", request, "has no commands");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.KillCommand",
+                   "has no commands");
   }
   Reactor* SetCommandPriority(Context* context, const api::CommandRequest* request,
                               api::CommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.SetCommandPriority", request,
-                  "has no commands");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.SetCommandPriority",
+                   "has no commands");
   }
   Reactor* GetNotebook(Context* context, const api::CommandRequest* request,
                        api::CommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.GetNotebook", request, "has no notebooks");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.GetNotebook",
+                   "has no notebooks");
   }
   Reactor* KillNotebook(Context* context, const api::CommandRequest* request,
                         api::CommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.KillNotebook", request, "has no notebooks");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.KillNotebook",
+                   "has no notebooks");
   }
   Reactor* SetNotebookPriority(Context* context, const api::CommandRequest* request,
                                api::CommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.SetNotebookPriority", request,
-                  "has no notebooks");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.SetNotebookPriority",
+                   "has no notebooks");
   }
   Reactor* IdleNotebook(Context* context, const api::CommandRequest* request,
                         api::CommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.IdleNotebook", request, "has no notebooks");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.IdleNotebook",
+                   "has no notebooks");
   }
   Reactor* GetShell(Context* context, const api::CommandRequest* request, api::CommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.GetShell", request, "has no shells");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.GetShell", "has no shells");
   }
   Reactor* KillShell(Context* context, const api::CommandRequest* request, api::CommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.KillShell", request, "has no shells");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.KillShell", "has no shells");
   }
   Reactor* SetShellPriority(Context* context, const api::CommandRequest* request,
                             api::CommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.SetShellPriority", request, "has no shells");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.SetShellPriority",
+                   "has no shells");
   }
   Reactor* GetTensorboard(Context* context, const api::CommandRequest* request,
                           api::CommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.GetTensorboard", request,
-                  "has no TensorBoards");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.GetTensorboard",
+                   "has no TensorBoards");
   }
   Reactor* KillTensorboard(Context* context, const api::CommandRequest* request,
                            api::CommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.KillTensorboard", request,
-                  "has no TensorBoards");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.KillTensorboard",
+                   "has no TensorBoards");
   }
   Reactor* SetTensorboardPriority(Context* context, const api::CommandRequest* request,
                                   api::CommandResponse*) {
-    return Refuse(context, "det.api.v1.CommandService.SetTensorboardPriority", request,
-                  "has no TensorBoards");
+    return Decline(edge_, context, request, "det.api.v1.CommandService.SetTensorboardPriority",
+                   "has no TensorBoards");
   }
 
  private:
@@ -146,13 +152,6 @@ class CommandService final : public Service {
     return UnaryNow(edge_, context, request, method, [request, response](const auth::Principal&) {
       *response->mutable_pagination() = ToPagination(request->offset(), request->limit(), 0, 0);
       return absl::OkStatus();
-    });
-  }
-
-  Reactor* Refuse(Context* context, std::string_view method,
-                  const google::protobuf::Message* request, const char* why) {
-    return UnaryNow(edge_, context, request, method, [why](const auth::Principal&) {
-      return absl::UnimplementedError(absl::StrCat("this cluster ", why));
     });
   }
 

@@ -1,9 +1,8 @@
 #include <memory>
-#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "det/api/v1/unserved.pb.h"
 #include "master/service/call.h"
+#include "master/service/decline.h"
 #include "master/service/service.h"
 #include "master/service/services.h"
 
@@ -28,46 +27,39 @@ class UnservedService final : public Service {
   }
 
   Reactor* Groups(Context* context, const Request* request, Response*) {
-    return Refuse(context, "det.api.v1.UnservedService.Groups", request,
-                  "keeps no groups of users; give each user the role (det rbac assign-role)");
+    return Decline(edge_, context, request, "det.api.v1.UnservedService.Groups",
+                   "keeps no groups of users; give each user the role (det rbac assign-role)");
   }
   Reactor* Kubernetes(Context* context, const Request* request, Response*) {
-    return Refuse(
-        context, "det.api.v1.UnservedService.Kubernetes", request,
+    return Decline(
+        edge_, context, request, "det.api.v1.UnservedService.Kubernetes",
         "runs on agents, not on Kubernetes; limit a workspace by its quota (det workspace edit)");
   }
   Reactor* GenericTasks(Context* context, const Request* request, Response*) {
-    return Refuse(context, "det.api.v1.UnservedService.GenericTasks", request,
-                  "has no tasks but those of trials; create an experiment whose entrypoint is the "
-                  "command line");
+    return Decline(edge_, context, request, "det.api.v1.UnservedService.GenericTasks",
+                   "has no tasks but those of trials; create an experiment whose entrypoint is the "
+                   "command line");
   }
   Reactor* DetachedMode(Context* context, const Request* request, Response*) {
-    return Refuse(context, "det.api.v1.UnservedService.DetachedMode", request,
-                  "keeps no experiments that run elsewhere; create one that runs here");
+    return Decline(edge_, context, request, "det.api.v1.UnservedService.DetachedMode",
+                   "keeps no experiments that run elsewhere; create one that runs here");
   }
   Reactor* Profiler(Context* context, const Request* request, Response*) {
-    return Refuse(context, "det.api.v1.UnservedService.Profiler", request,
-                  "keeps what a machine does among the trial's metrics: report it there, in a "
-                  "group of its own");
+    return Decline(edge_, context, request, "det.api.v1.UnservedService.Profiler",
+                   "keeps what a machine does among the trial's metrics: report it there, in a "
+                   "group of its own");
   }
   Reactor* TaskSignals(Context* context, const Request* request, Response*) {
-    return Refuse(context, "det.api.v1.UnservedService.TaskSignals", request,
-                  "asks this of no task: a trial's processes need not call it");
+    return Decline(edge_, context, request, "det.api.v1.UnservedService.TaskSignals",
+                   "asks this of no task: a trial's processes need not call it");
   }
   Reactor* Cleanup(Context* context, const Request* request, Response*) {
-    return Refuse(context, "det.api.v1.UnservedService.Cleanup", request,
-                  "removes old logs and files by itself; see log retention (det experiment set "
-                  "log-retention) and det experiment delete");
+    return Decline(edge_, context, request, "det.api.v1.UnservedService.Cleanup",
+                   "removes old logs and files by itself; see log retention (det experiment set "
+                   "log-retention) and det experiment delete");
   }
 
  private:
-  Reactor* Refuse(Context* context, std::string_view method, const Request* request,
-                  const char* why) {
-    return UnaryNow(edge_, context, request, method, [why](const auth::Principal&) {
-      return absl::UnimplementedError(absl::StrCat("this cluster ", why));
-    });
-  }
-
   const Edge& edge_;
 };
 
