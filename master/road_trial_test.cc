@@ -103,6 +103,78 @@ TEST_F(RoadTest, AWatcherOfTheExperimentHearsOfMetrics) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
+// With what was reported, so that nothing has to be read again; also after a lost connection.
+TEST_F(RoadTest, AWatcherIsToldWhatIsReportedAndHowTheTrialIs) {
+  PlayedAgent agent(world_, "a1", 1);
+  int id = 0;
+  const std::string allocation = Run(agent, &id);
+  const int trial_id = Get(id).trial_ids(0);
+  const auto report = [&](int steps, const std::string& group) {
+    As context(token_);
+    trial::ReportMetricsRequest request;
+    request.set_allocation_id(allocation);
+    request.set_trial_id(trial_id);
+    auto* one = request.add_reports();
+    one->set_group(group);
+    one->set_steps_completed(steps);
+    (*one->mutable_metrics()->mutable_fields())["loss"].set_number_value(0.25);
+    trial::ReportMetricsResponse response;
+    ASSERT_TRUE(runtime_->ReportMetrics(&context, request, &response).ok());
+  };
+  api::WatchExperimentRequest watch;
+  watch.set_experiment_id(id);
+  watch.set_points(true);
+  watch.set_trial_id(trial_id);
+  api::WatchExperimentResponse news;
+  {
+    As watching("user");
+    const auto stream = experiments_->WatchExperiment(&watching, watch);
+    ASSERT_TRUE(stream->Read(&news));
+    EXPECT_TRUE(news.has_experiment());
+    EXPECT_TRUE(news.missed()) << "what was before is to be read";
+    watch.set_after(news.position());
+    while (!news.has_trial()) ASSERT_TRUE(stream->Read(&news));
+    EXPECT_EQ(news.trial().id(), trial_id);
+    report(1, "training");
+    while (news.points().empty()) ASSERT_TRUE(stream->Read(&news));
+    EXPECT_EQ(news.points(0).trial_id(), trial_id);
+    EXPECT_EQ(news.points(0).batches(), 1);
+    EXPECT_EQ(news.points(0).values().fields().at("loss").number_value(), 0.25);
+    watching.TryCancel();
+  }
+  report(2, "validation");
+  As watching("user");
+  const auto stream = experiments_->WatchExperiment(&watching, watch);
+  ASSERT_TRUE(stream->Read(&news));
+  EXPECT_TRUE(news.has_experiment());
+  EXPECT_FALSE(news.missed());
+  // Before its end, also what has just been reported.
+  report(3, "training");
+  agent.Exited(allocation, 0);
+  std::vector<int> steps;
+  while (stream->Read(&news)) {
+    for (const auto& point : news.points()) steps.push_back(point.batches());
+  }
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(steps, (std::vector<int>{1, 2, 3}));
+}
+
+TEST_F(RoadTest, ATrialOfAnotherExperimentIsNotShown) {
+  PlayedAgent agent(world_, "a1", 1);
+  int id = 0;
+  const std::string allocation = Run(agent, &id);
+  As watching("user");
+  api::WatchExperimentRequest watch;
+  watch.set_experiment_id(id);
+  watch.set_trial_id(Get(id).trial_ids(0) + 1000);
+  const auto stream = experiments_->WatchExperiment(&watching, watch);
+  api::WatchExperimentResponse news;
+  while (stream->Read(&news)) {
+  }
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::NOT_FOUND);
+  agent.Exited(allocation, 0);
+}
+
 // They are shown one look, whoever asked first.
 TEST_F(RoadTest, EachOfManyWatchersSeesEachChange) {
   PlayedAgent agent(world_, "a1", 1);

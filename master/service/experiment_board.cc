@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "master/service/read_experiment.h"
 #include "master/service/serialized.h"
 
@@ -10,48 +11,77 @@ namespace {
 
 namespace api = det::api::v1;
 
-ExperimentBoard::Seen MakeLook(api::Experiment experiment) {
+// `message` shows one thing, whose `duration` is no news.
+ExperimentBoard::Seen MakeLook(api::WatchExperimentResponse message) {
   auto look = std::make_shared<ExperimentBoard::Look>();
-  auto message = std::make_shared<api::WatchExperimentResponse>();
-  *message->mutable_experiment() = experiment;
-  look->message = std::move(message);
-  experiment.clear_duration();
-  look->news = Serialized(experiment);
+  look->message = std::make_shared<api::WatchExperimentResponse>(message);
+  if (message.has_experiment()) message.mutable_experiment()->clear_duration();
+  if (message.has_trial()) message.mutable_trial()->clear_wall_clock_time();
+  look->news = Serialized(message);
   return look;
+}
+
+absl::StatusOr<ExperimentBoard::Seen> LookAt(absl::StatusOr<api::Experiment> experiment) {
+  if (!experiment.ok()) return experiment.status();
+  api::WatchExperimentResponse message;
+  *message.mutable_experiment() = *std::move(experiment);
+  return MakeLook(std::move(message));
+}
+
+absl::StatusOr<ExperimentBoard::Seen> LookAt(model::ExperimentId id,
+                                             absl::StatusOr<api::Trial> trial) {
+  if (!trial.ok()) return trial.status();
+  if (trial->experiment_id() != id.value()) {
+    return absl::NotFoundError(
+        absl::StrCat("experiment ", id.value(), " has no trial ", trial->id()));
+  }
+  api::WatchExperimentResponse message;
+  *message.mutable_trial() = *std::move(trial);
+  return MakeLook(std::move(message));
 }
 
 }  // namespace
 
-void ExperimentBoard::Show(model::ExperimentId id, Then then) {
+void ExperimentBoard::Show(const Shown& shown, Then then) {
   {
     std::lock_guard lock(mutex_);
-    const auto [it, fresh] = waiting_.try_emplace(id);
+    const auto [it, fresh] = waiting_.try_emplace(shown);
     it->second.push_back(std::move(then));
     if (!fresh) return;  // Read() goes on until nobody waits.
   }
-  Read(id);
+  Read(shown);
 }
 
-void ExperimentBoard::Read(model::ExperimentId id) {
+void ExperimentBoard::Read(const Shown& shown) {
   std::vector<Then> waiting;
   {
     std::lock_guard lock(mutex_);
-    const auto it = waiting_.find(id);
+    const auto it = waiting_.find(shown);
     waiting.swap(it->second);
     if (waiting.empty()) {
       waiting_.erase(it);
       return;
     }
   }
-  ReadFull(edge_, id,
-           [self = shared_from_this(), id,
+  if (shown.second != model::TrialId()) {
+    return ReadTrial(edge_, shown.second,
+                     [self = shared_from_this(), shown,
+                      waiting = std::move(waiting)](absl::StatusOr<api::Trial> trial) mutable {
+                       self->Answer(shown, std::move(waiting),
+                                    LookAt(shown.first, std::move(trial)));
+                     });
+  }
+  ReadFull(edge_, shown.first,
+           [self = shared_from_this(), shown,
             waiting = std::move(waiting)](absl::StatusOr<api::Experiment> experiment) mutable {
-             absl::StatusOr<Seen> seen =
-                 experiment.ok() ? absl::StatusOr<Seen>(MakeLook(*std::move(experiment)))
-                                 : absl::StatusOr<Seen>(experiment.status());
-             for (Then& then : waiting) then(seen);
-             self->Read(id);
+             self->Answer(shown, std::move(waiting), LookAt(std::move(experiment)));
            });
+}
+
+void ExperimentBoard::Answer(const Shown& shown, std::vector<Then> waiting,
+                             absl::StatusOr<Seen> seen) {
+  for (Then& then : waiting) then(seen);
+  Read(shown);
 }
 
 }  // namespace det::service

@@ -1,5 +1,5 @@
-// Experiments as all who watch them see them: read once for everybody who asks in the meantime, so
-// that a hundred open pages cost the database what a few do.
+// Experiments, and their trials, as all who watch them see them: read once for everybody who asks
+// in the meantime, so that a hundred open pages cost the database what a few do.
 //
 // Made by experiment_service.cc, as a shared_ptr; any thread. What it shows is durable.
 #ifndef MASTER_SERVICE_EXPERIMENT_BOARD_H_
@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -23,8 +24,8 @@ class ExperimentBoard final : public std::enable_shared_from_this<ExperimentBoar
   struct Look {
     // As the streams send it: one for all of them.
     std::shared_ptr<const det::api::v1::WatchExperimentResponse> message;
-    // Equal for looks that show the same; the duration of a running experiment, which changes
-    // without any event, is not in it.
+    // Equal for looks that show the same; for how long it has been running, which changes without
+    // any event, is not in it.
     std::string news;
   };
   using Seen = std::shared_ptr<const Look>;
@@ -33,15 +34,26 @@ class ExperimentBoard final : public std::enable_shared_from_this<ExperimentBoar
   explicit ExperimentBoard(const Edge& edge) : edge_(edge) {}
 
   // As it is after this call; `then` runs on the pool.
-  void Show(model::ExperimentId id, Then then);
+  void Show(model::ExperimentId id, Then then) {
+    Show(Shown{id, model::TrialId()}, std::move(then));
+  }
+  // NOT_FOUND for a trial of another experiment.
+  void Show(model::ExperimentId id, model::TrialId trial, Then then) {
+    Show(Shown{id, trial}, std::move(then));
+  }
 
  private:
+  // An experiment, or a trial of it.
+  using Shown = std::pair<model::ExperimentId, model::TrialId>;
+
+  void Show(const Shown& shown, Then then);
   // For those who wait; nobody else reads this one meanwhile.
-  void Read(model::ExperimentId id);
+  void Read(const Shown& shown);
+  void Answer(const Shown& shown, std::vector<Then> waiting, absl::StatusOr<Seen> seen);
 
   const Edge& edge_;
   std::mutex mutex_;
-  std::map<model::ExperimentId, std::vector<Then>> waiting_;  // of those that are being read
+  std::map<Shown, std::vector<Then>> waiting_;  // of those that are being read
 };
 
 }  // namespace det::service

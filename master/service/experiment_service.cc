@@ -18,6 +18,7 @@
 #include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/service/state_change.h"
+#include "master/service/watch_experiment.h"
 
 namespace det::service {
 namespace {
@@ -89,9 +90,9 @@ class ExperimentService final : public Service {
                                  const api::WatchExperimentRequest* request) {
     return OpenStream<api::WatchExperimentResponse>(
         edge_, context, request, "det.api.v1.ExperimentService.WatchExperiment",
-        [this, id = model::ExperimentId(request->experiment_id())](
-            const auth::Principal&, std::shared_ptr<Stream<api::WatchExperimentResponse>> stream) {
-          service::WatchExperiment(edge_, board_, id, std::move(stream));
+        [this, request = *request](const auth::Principal&,
+                                   std::shared_ptr<Stream<api::WatchExperimentResponse>> stream) {
+          service::WatchExperiment(edge_, board_, request, std::move(stream));
         });
   }
 

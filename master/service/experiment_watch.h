@@ -15,9 +15,12 @@
 #include <variant>
 
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "base/event_loop.h"
 #include "master/engine/sinks.h"
 #include "master/model/ids.h"
+#include "master/model/reports.h"
+#include "master/service/metric_feed.h"
 #include "master/service/topic.h"
 
 namespace det::service {
@@ -54,11 +57,12 @@ class ExperimentWatch final : public engine::ExperimentSink {
     });
   }
 
-  // Metrics of this experiment's trials were stored. Passed on within kMetricsPause, all that come
-  // until then as one.
-  void MetricsArrived(model::ExperimentId id) {
+  // These metrics of the experiment's trials were stored. Passed on within kMetricsPause, all that
+  // come until then as one.
+  void MetricsArrived(model::ExperimentId id, absl::Span<const model::MetricReport> reports) {
+    feed_.Add(id, reports);
     if (!metrics_.IsHeard(id)) return;
-    if (loop_ == nullptr) return metrics_.Notify(id);
+    if (loop_ == nullptr) return TellOfMetrics(id);
     {
       std::lock_guard lock(mutex_);
       if (!due_.insert(id).second) return;
@@ -69,9 +73,18 @@ class ExperimentWatch final : public engine::ExperimentSink {
           std::lock_guard lock(mutex_);
           due_.erase(id);
         }
-        metrics_.Notify(id);
+        TellOfMetrics(id);
       });
     });
+  }
+
+  // What is told of an experiment's metrics is kept from the first who opens it (after he has
+  // subscribed) until kKept after the last has closed it.
+  MetricFeed& feed() { return feed_; }
+  void CloseFeed(model::ExperimentId id) {
+    feed_.Close(id);
+    if (loop_ == nullptr) return feed_.Drop(id);
+    loop_->Post([this, id] { loop_->PostAfter(kKept, [this, id] { feed_.Drop(id); }); });
   }
 
   // Lines of this task were stored.
@@ -88,6 +101,12 @@ class ExperimentWatch final : public engine::ExperimentSink {
   static constexpr absl::Duration kChangePause = absl::Milliseconds(500);
   static constexpr absl::Duration kPause = absl::Seconds(1);
   static constexpr absl::Duration kMetricsPause = absl::Milliseconds(300);
+  static constexpr absl::Duration kKept = absl::Minutes(1);
+
+  void TellOfMetrics(model::ExperimentId id) {
+    feed_.Seal(id);
+    metrics_.Notify(id);
+  }
 
   // How often an experiment has changed of late; each pause without a change is one more at once.
   struct Pace {
@@ -109,6 +128,7 @@ class ExperimentWatch final : public engine::ExperimentSink {
 
   Topic<model::ExperimentId> experiments_;
   Topic<model::ExperimentId> metrics_;
+  MetricFeed feed_;
   Topic<std::monostate> queue_;
   Topic<model::TaskId> logs_;
 

@@ -63,19 +63,19 @@ TEST(ExperimentWatchTest, ABurstOfMetricsIsOnePieceOfNews) {
   ExperimentWatch watch;
   watch.SetLoop(&loop);
   const model::ExperimentId mine(1), other(2);
-  watch.MetricsArrived(mine);
+  watch.MetricsArrived(mine, {});
   loop.Advance(absl::Hours(1));
   int heard = 0;
   watch.metrics().Subscribe(mine, [&] { ++heard; });
-  for (int i = 0; i < 10; ++i) watch.MetricsArrived(mine);
-  watch.MetricsArrived(other);
+  for (int i = 0; i < 10; ++i) watch.MetricsArrived(mine, {});
+  watch.MetricsArrived(other, {});
   loop.RunUntilIdle();
   EXPECT_EQ(heard, 0);
   loop.Advance(absl::Milliseconds(300));
   EXPECT_EQ(heard, 1);
   loop.Advance(absl::Hours(1));
   EXPECT_EQ(heard, 1) << "without news there are none";
-  watch.MetricsArrived(mine);
+  watch.MetricsArrived(mine, {});
   loop.Advance(absl::Milliseconds(300));
   EXPECT_EQ(heard, 2);
 }

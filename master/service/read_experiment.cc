@@ -1,7 +1,6 @@
 #include "master/service/read_experiment.h"
 
-#include <atomic>
-#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -25,6 +24,13 @@ absl::StatusOr<api::Experiment> Read(const Edge& edge, model::ExperimentId id,
   return out;
 }
 
+absl::StatusOr<api::Trial> ReadTrialWith(const Edge& edge, model::TrialId id,
+                                         const LiveTrials& live) {
+  DET_ASSIGN_OR_RETURN(const store::TrialRecord record, edge.store->GetTrial(id));
+  DET_ASSIGN_OR_RETURN(const auto runs, edge.store->ListAllocations(record.trial.task));
+  return ToProto(record, live, runs, edge.clock->Now());
+}
+
 }  // namespace
 
 void ReadFull(const Edge& edge, model::ExperimentId id,
@@ -36,94 +42,13 @@ void ReadFull(const Edge& edge, model::ExperimentId id,
       });
 }
 
-namespace {
-
-// What a WatchExperiment has sent last. One look at a time, so that no older one comes second.
-struct Watched {
-  std::mutex mutex;
-  ExperimentBoard::Seen last;
-  bool looking = false;
-  bool again = false;
-  std::atomic<bool> waits = false;   // as of the last look: the queue's news are its own
-  std::atomic<bool> changed = true;  // so that another look is due
-  std::atomic<bool> began = false;   // the first message is out
-  std::atomic<int64_t> reports = 0;  // heard of
-  std::atomic<int64_t> told = 0;     // of those
-
-  bool BeginLook() {
-    std::lock_guard lock(mutex);
-    again = looking;
-    return !std::exchange(looking, true);
-  }
-  // Whether another look was asked for in the meantime.
-  bool EndLook() {
-    std::lock_guard lock(mutex);
-    looking = false;
-    return std::exchange(again, false);
-  }
-};
-
-bool IsOver(api::Experiment::State state) {
-  return state == api::Experiment::STATE_COMPLETED || state == api::Experiment::STATE_CANCELED ||
-         state == api::Experiment::STATE_ERROR || state == api::Experiment::STATE_DELETING ||
-         state == api::Experiment::STATE_DELETE_FAILED || state == api::Experiment::STATE_DELETED;
-}
-
-void SendIfNew(Watched& watched, ExperimentBoard::Seen seen,
-               Stream<api::WatchExperimentResponse>& out) {
-  const api::Experiment& experiment = seen->message->experiment();
-  watched.waits = experiment.state() == api::Experiment::STATE_QUEUED;
-  if (watched.last == nullptr || watched.last->news != seen->news) out.Send(seen->message);
-  if (IsOver(experiment.state())) out.Close(absl::OkStatus());
-  watched.last = std::move(seen);
-}
-
-void SendReports(Watched& watched, Stream<api::WatchExperimentResponse>& out) {
-  const int64_t reports = watched.reports;
-  if (!watched.began || watched.told.exchange(reports) >= reports) return;
-  api::WatchExperimentResponse response;
-  response.set_reports(reports);
-  out.Send(std::move(response));
-}
-
-}  // namespace
-
-void WatchExperiment(const Edge& edge, std::shared_ptr<ExperimentBoard> board,
-                     model::ExperimentId id,
-                     std::shared_ptr<Stream<api::WatchExperimentResponse>> stream) {
-  const std::weak_ptr<Stream<api::WatchExperimentResponse>> weak = stream;
-  // Before the first look, so that nothing falls between the two.
-  auto watched = std::make_shared<Watched>();
-  const auto look = [weak, watched] {
-    watched->changed = true;
-    if (const auto held = weak.lock()) held->Wake();
-  };
-  const int64_t subscription = edge.watch->experiments().Subscribe(id, look);
-  const int64_t queue = edge.watch->queue().Subscribe({}, [look, watched] {
-    if (watched->waits) look();
-  });
-  const int64_t metrics = edge.watch->metrics().Subscribe(id, [weak, watched] {
-    ++watched->reports;
-    if (const auto held = weak.lock()) held->Wake();
-  });
-  stream->Start(
-      [board = std::move(board), id, watched](Stream<api::WatchExperimentResponse>& out) {
-        SendReports(*watched, out);
-        if (!watched->changed.exchange(false) || !watched->BeginLook()) return;
-        board->Show(id, [watched, held = out.shared_from_this()](
-                            absl::StatusOr<ExperimentBoard::Seen> seen) {
-          if (!seen.ok()) return held->Close(seen.status());
-          SendIfNew(*watched, *std::move(seen), *held);
-          watched->began = true;
-          if (watched->EndLook()) watched->changed = true;
-          held->Wake();
-        });
-      },
-      [&edge, id, subscription, queue, metrics] {
-        edge.watch->experiments().Unsubscribe(id, subscription);
-        edge.watch->queue().Unsubscribe({}, queue);
-        edge.watch->metrics().Unsubscribe(id, metrics);
-      });
+void ReadTrial(const Edge& edge, model::TrialId id,
+               absl::AnyInvocable<void(absl::StatusOr<api::Trial>)> then) {
+  ReadLive(edge, std::nullopt,
+           [&edge, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
+             then(live.ok() ? ReadTrialWith(edge, id, *live)
+                            : absl::StatusOr<api::Trial>(live.status()));
+           });
 }
 
 store::ExperimentQuery ToQuery(const api::GetExperimentsRequest& request) {

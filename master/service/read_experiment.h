@@ -1,16 +1,14 @@
-// An experiment as people see it: once, or again after each change.
+// An experiment, or a trial, as people see it.
 // Called by the services of experiments on the pool, which waits for the database.
 #ifndef MASTER_SERVICE_READ_EXPERIMENT_H_
 #define MASTER_SERVICE_READ_EXPERIMENT_H_
 
-#include <memory>
-
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "det/api/v1/experiment.pb.h"
+#include "det/api/v1/trial.pb.h"
 #include "master/service/edge.h"
-#include "master/service/experiment_board.h"
-#include "master/service/stream.h"
+#include "master/store/records.h"
 
 namespace det::service {
 
@@ -21,10 +19,9 @@ store::ExperimentQuery ToQuery(const det::api::v1::GetExperimentsRequest& reques
 void ReadFull(const Edge& edge, model::ExperimentId id,
               absl::AnyInvocable<void(absl::StatusOr<det::api::v1::Experiment>)> then);
 
-// Sends it now and after each change, until it has ended, as `board` shows it.
-void WatchExperiment(const Edge& edge, std::shared_ptr<ExperimentBoard> board,
-                     model::ExperimentId id,
-                     std::shared_ptr<Stream<det::api::v1::WatchExperimentResponse>> stream);
+// As ReadFull.
+void ReadTrial(const Edge& edge, model::TrialId id,
+               absl::AnyInvocable<void(absl::StatusOr<det::api::v1::Trial>)> then);
 
 }  // namespace det::service
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "base/status_macros.h"
 #include "master/service/convert.h"
 #include "master/webhooks/trigger_watch.h"
@@ -60,19 +61,20 @@ Done LookAfterwards(const Edge& edge, std::vector<model::MetricReport> reports, 
       };
 }
 
-void SubmitValidations(const Edge& edge, const model::AllocationId& id,
-                       std::vector<model::MetricReport> reports, size_t next,
-                       std::function<void(bool)> best_so_far, Done done) {
+void SubmitValidations(const Edge& edge, model::ExperimentId experiment,
+                       const model::AllocationId& id, std::vector<model::MetricReport> reports,
+                       size_t next, std::function<void(bool)> best_so_far, Done done) {
   if (next == reports.size()) return done(absl::OkStatus());
   cluster::ValidationReported event{.allocation = id, .report = reports[next]};
   edge.engine->Submit(
-      std::move(event),
-      [&edge, id, reports = std::move(reports), next, best_so_far = std::move(best_so_far),
-       done = std::move(done)](const absl::StatusOr<engine::Applied>& applied) mutable {
+      std::move(event), [&edge, experiment, id, reports = std::move(reports), next,
+                         best_so_far = std::move(best_so_far), done = std::move(done)](
+                            const absl::StatusOr<engine::Applied>& applied) mutable {
         if (!applied.ok()) return done(applied.status());
+        edge.watch->MetricsArrived(experiment, absl::MakeConstSpan(&reports[next], 1));
         if (applied->best_so_far && best_so_far) best_so_far(true);
-        SubmitValidations(edge, id, std::move(reports), next + 1, std::move(best_so_far),
-                          std::move(done));
+        SubmitValidations(edge, experiment, id, std::move(reports), next + 1,
+                          std::move(best_so_far), std::move(done));
       });
 }
 
@@ -91,10 +93,6 @@ absl::StatusOr<std::vector<model::MetricReport>> ToReports(
 void AddMetrics(const Edge& edge, model::ExperimentId experiment,
                 const model::AllocationId& allocation, std::vector<model::MetricReport> reports,
                 std::function<void(bool)> best_so_far, Done done) {
-  done = [&edge, experiment, done = std::move(done)](absl::Status stored) mutable {
-    if (stored.ok()) edge.watch->MetricsArrived(experiment);
-    done(std::move(stored));
-  };
   if (edge.webhooks != nullptr && edge.webhooks->WantsMetrics()) {
     done = LookAfterwards(edge, reports, std::move(done));
   }
@@ -106,8 +104,9 @@ void AddMetrics(const Edge& edge, model::ExperimentId experiment,
   if (!bulk.empty()) {
     const absl::Status stored = edge.store->AddMetrics(bulk);
     if (!stored.ok()) return done(stored);
+    edge.watch->MetricsArrived(experiment, bulk);
   }
-  SubmitValidations(edge, allocation, std::move(validations), 0, std::move(best_so_far),
+  SubmitValidations(edge, experiment, allocation, std::move(validations), 0, std::move(best_so_far),
                     std::move(done));
 }
 

@@ -11,6 +11,7 @@
 #include "master/service/log_stream.h"
 #include "master/service/metric_cursor.h"
 #include "master/service/open_stream.h"
+#include "master/service/read_experiment.h"
 #include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/service/state_change.h"
@@ -84,11 +85,11 @@ class TrialService final : public Service {
     return Unary(
         edge_, context, request, "det.api.v1.TrialService.GetTrial",
         [this, request, response](const auth::Principal&, Done done) {
-          ReadLive(edge_, std::nullopt,
-                   [this, request, response,
-                    done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
-                     done(live.ok() ? Read(request->trial_id(), *live, response) : live.status());
-                   });
+          ReadTrial(edge_, model::TrialId(request->trial_id()),
+                    [response, done = std::move(done)](absl::StatusOr<api::Trial> trial) mutable {
+                      if (trial.ok()) *response->mutable_trial() = *std::move(trial);
+                      done(trial.status());
+                    });
         });
   }
 
@@ -176,14 +177,6 @@ class TrialService final : public Service {
               },
               nullptr);
         });
-  }
-
-  absl::Status Read(int id, const LiveTrials& live, api::GetTrialResponse* response) {
-    DET_ASSIGN_OR_RETURN(const store::TrialRecord record,
-                         edge_.store->GetTrial(model::TrialId(id)));
-    DET_ASSIGN_OR_RETURN(const auto runs, edge_.store->ListAllocations(record.trial.task));
-    *response->mutable_trial() = ToProto(record, live, runs, edge_.clock->Now());
-    return absl::OkStatus();
   }
 
   absl::Status List(const api::GetExperimentTrialsRequest& request, const LiveTrials& live,
