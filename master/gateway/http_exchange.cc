@@ -56,6 +56,7 @@ asio::awaitable<bool> HttpExchange::Serve() {
   if (Reads() && target() == "/metrics" && context_.hooks.metrics) {
     co_return co_await ServeMetrics();
   }
+  if (IsJoined()) co_return co_await ServeJoined();
   const absl::StatusOr<Transcoder::Route> route = FindRoute(&answer);
   if (answer) co_return co_await Write(*answer);
   co_return co_await ServeRoute(*route);
@@ -184,15 +185,14 @@ asio::awaitable<bool> HttpExchange::ServeUnary(const std::string& method,
   co_return co_await Write(response);
 }
 
-// Ends the call when the client goes away: a stream may have nothing to write for hours.
 asio::awaitable<void> WatchClient(std::shared_ptr<beast::tcp_stream> stream,
-                                  std::shared_ptr<StreamCall> call) {
+                                  std::function<void()> gone) {
   error_code error;
   co_await stream->socket().async_wait(asio::socket_base::wait_read, Catch(error));
   if (error) co_return;
   char byte;
   const ssize_t got = ::recv(stream->socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (got == 0 || (got < 0 && errno != EAGAIN)) call->Cancel();
+  if (got == 0 || (got < 0 && errno != EAGAIN)) gone();
 }
 
 asio::awaitable<bool> HttpExchange::WriteChunk(const std::string& text, bool chunked) {
@@ -235,7 +235,8 @@ asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
   const bool chunked = request().version() >= 11;
   stream_->expires_never();
   const auto rpc = StreamCall::Start(context_.rpc, call.path, call.request, metadata);
-  asio::co_spawn(stream_->get_executor(), WatchClient(stream_, rpc), asio::detached);
+  std::function<void()> cancel = [rpc] { rpc->Cancel(); };
+  asio::co_spawn(stream_->get_executor(), WatchClient(stream_, cancel), asio::detached);
   absl::StatusOr<std::string> message = co_await rpc->Next();
   if (!message.ok() && !absl::IsOutOfRange(message.status())) {
     Response response = Fail(message.status());
@@ -262,7 +263,10 @@ asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
     const std::string text = line(ErrorJson(message.status()));
     writes = co_await WriteChunk(text, chunked);
   }
-  if (!writes || !chunked) co_return;
+  if (writes && chunked) co_await WriteLastChunk();
+}
+
+asio::awaitable<void> HttpExchange::WriteLastChunk() {
   error_code error;
   const auto last = http::make_chunk_last();
   co_await asio::async_write(*stream_, last, Catch(error));

@@ -2,11 +2,12 @@
 //
 // Made by http_session.cc for each request of a connection, on the connection's strand. What can be
 // answered by the headers is answered before any of the body is read. http_exchange.cc reads and
-// calls, http_answers.cc makes the answers.
+// calls, http_streams.cc calls several at once, http_answers.cc makes the answers.
 #ifndef MASTER_GATEWAY_HTTP_EXCHANGE_H_
 #define MASTER_GATEWAY_HTTP_EXCHANGE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,6 +73,17 @@ class HttpExchange {
   boost::asio::awaitable<void> ServeStream(const Transcoder::Call& call, const Metadata& metadata);
   boost::asio::awaitable<bool> WriteStreamHeader(bool events, bool chunked);
   boost::asio::awaitable<bool> WriteChunk(const std::string& text, bool chunked);
+  boost::asio::awaitable<void> WriteLastChunk();
+
+  // Several streams over this connection, by their addresses.
+  class Joined;
+  bool IsJoined() const;
+  boost::asio::awaitable<bool> ServeJoined();
+  // One of them, to its end, for whoever writes what they have.
+  boost::asio::awaitable<void> FollowOne(size_t index, std::string address,
+                                         std::shared_ptr<Joined> joined);
+  boost::asio::awaitable<absl::Status> Pump(size_t index, const std::string& address,
+                                            Joined& joined);
 
   const Request& request() const { return parser_.get(); }
   std::string_view target() const { return {request().target().data(), request().target().size()}; }
@@ -92,6 +104,10 @@ class HttpExchange {
   Parser parser_;
   std::string request_id_;
 };
+
+// Runs `gone` when the client goes away: a stream may have nothing to write for hours.
+boost::asio::awaitable<void> WatchClient(std::shared_ptr<boost::beast::tcp_stream> stream,
+                                         std::function<void()> gone);
 
 }  // namespace det::gateway
 

@@ -1,0 +1,170 @@
+// Several streams over one connection: GET /api/v1/streams?of=<address>&of=<address>. A browser has
+// six connections to a host, and each of its windows follows several things.
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "master/gateway/await.h"
+#include "master/gateway/http_exchange.h"
+#include "proto/http_path.h"
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace det::gateway {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+constexpr size_t kMostStreams = 64;
+// Bytes that wait for the client; until some are gone, no stream is asked for more.
+constexpr size_t kMostWaiting = 1 << 20;
+
+auto CatchWait(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
+
+}  // namespace
+
+// What streams have for the client of their one connection. On its strand.
+class HttpExchange::Joined {
+ public:
+  explicit Joined(const asio::any_io_executor& executor) : ready_(executor), room_(executor) {
+    ready_.expires_at(asio::steady_timer::time_point::max());
+    room_.expires_at(asio::steady_timer::time_point::max());
+  }
+
+  void Add(std::shared_ptr<StreamCall> call) {
+    if (gone_) call->Cancel();
+    calls_.push_back(std::move(call));
+  }
+  // `what`: the rest of an event of this stream.
+  void Say(size_t stream, absl::string_view what) {
+    if (gone_) return;
+    absl::StrAppend(&text_, "data: {\"stream\":", stream, ",", what, "}\n\n");
+    ready_.cancel();
+  }
+  void Begin() { ++open_; }
+  void End() {
+    --open_;
+    ready_.cancel();
+  }
+  // Nobody listens any more.
+  void Leave() {
+    gone_ = true;
+    text_.clear();
+    for (const auto& call : calls_) call->Cancel();
+    ready_.cancel();
+    room_.cancel();
+  }
+
+  bool gone() const { return gone_; }
+  bool open() const { return open_ > 0; }
+  // Waits until something is to be written; what it is, or nothing once all have ended.
+  asio::awaitable<std::string> Next() {
+    error_code error;
+    while (text_.empty() && open_ > 0) co_await ready_.async_wait(CatchWait(error));
+    room_.cancel();
+    co_return std::exchange(text_, std::string());
+  }
+  asio::awaitable<void> WaitForRoom() {
+    error_code error;
+    while (text_.size() > kMostWaiting && !gone_) co_await room_.async_wait(CatchWait(error));
+  }
+
+ private:
+  int open_ = 0;
+  bool gone_ = false;
+  std::string text_;
+  std::vector<std::shared_ptr<StreamCall>> calls_;
+  asio::steady_timer ready_, room_;
+};
+
+bool HttpExchange::IsJoined() const {
+  return Reads() && target().substr(0, target().find('?')) == "/api/v1/streams";
+}
+
+asio::awaitable<bool> HttpExchange::ServeJoined() {
+  std::vector<std::string> addresses;
+  const size_t question = target().find('?');
+  if (question != std::string_view::npos) {
+    for (auto& [name, value] : proto::ParseQuery(target().substr(question + 1))) {
+      if (name == "of") addresses.push_back(std::move(value));
+    }
+  }
+  if (addresses.empty() || addresses.size() > kMostStreams) {
+    Response refusal = Fail(absl::InvalidArgumentError(
+        absl::StrCat("say which streams: of=<address>, 1 to ", kMostStreams,
+                     " times, each as it is asked for alone")));
+    co_return co_await Write(refusal);
+  }
+  const bool chunked = request().version() >= 11;
+  stream_->expires_never();
+  const bool started = co_await WriteStreamHeader(/*events=*/true, chunked);
+  if (!started || request().method() == boost::beast::http::verb::head) co_return false;
+  const auto joined = std::make_shared<Joined>(stream_->get_executor());
+  std::function<void()> leave = [joined] { joined->Leave(); };
+  asio::co_spawn(stream_->get_executor(), WatchClient(stream_, leave), asio::detached);
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    joined->Begin();
+    asio::co_spawn(stream_->get_executor(), FollowOne(i, addresses[i], joined), asio::detached);
+  }
+  // This exchange must be here until all of them have ended.
+  for (;;) {
+    const std::string text = co_await joined->Next();
+    if (text.empty() && !joined->open()) break;
+    if (text.empty()) continue;
+    const bool written = co_await WriteChunk(text, chunked);
+    if (!written) joined->Leave();
+  }
+  if (!joined->gone() && chunked) co_await WriteLastChunk();
+  co_return false;
+}
+
+asio::awaitable<void> HttpExchange::FollowOne(size_t index, std::string address,
+                                              std::shared_ptr<Joined> joined) {
+  const absl::Status over = co_await Pump(index, address, *joined);
+  if (over.ok()) {
+    joined->Say(index, "\"end\":true");
+  } else {
+    const std::string error = ErrorJson(over);  // {"error": ...}
+    joined->Say(index, absl::StrCat("\"status\":", HttpStatusOf(over.code()), ",",
+                                    absl::string_view(error).substr(1, error.size() - 2)));
+  }
+  joined->End();
+}
+
+asio::awaitable<absl::Status> HttpExchange::Pump(size_t index, const std::string& address,
+                                                 Joined& joined) {
+  const absl::StatusOr<Transcoder::Route> route = context_.transcoder.Find("GET", address);
+  if (!route.ok()) co_return route.status();
+  const absl::StatusOr<Transcoder::Call> call = Transcoder::Read(*route, "");
+  if (!call.ok()) co_return call.status();
+  if (!call->streams) {
+    co_return absl::InvalidArgumentError(absl::StrCat(address, " is no stream; ask for it alone"));
+  }
+  const std::optional<std::string> authorization = FindAuthorization(route->method);
+  const absl::StatusOr<Admission> admission = co_await Admit(route->method, authorization);
+  if (!admission.ok()) co_return admission.status();
+  const Metadata metadata = MetadataFor(*authorization);
+  const auto rpc = StreamCall::Start(context_.rpc, call->path, call->request, metadata);
+  joined.Add(rpc);
+  absl::StatusOr<std::string> message = co_await rpc->Next();
+  while (message.ok()) {
+    const absl::StatusOr<RecentJson::Text> json = context_.recent.Write(*call->output, *message);
+    if (json.ok()) {
+      joined.Say(index, absl::StrCat("\"result\":", **json));
+    } else {
+      rpc->Cancel();
+    }
+    co_await joined.WaitForRoom();
+    message = co_await rpc->Next();
+  }
+  const bool ended = absl::IsOutOfRange(message.status());
+  co_return ended ? absl::OkStatus() : message.status();
+}
+
+}  // namespace det::gateway
