@@ -1,4 +1,4 @@
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { useParams, useSearchParams } from "react-router";
 import { useMe } from "@/api/useMe";
 import { useOverview } from "@/api/useOverview";
@@ -12,7 +12,7 @@ import { Legend } from "./Legend";
 import { Pools } from "./Pools";
 import { Queue } from "./Queue";
 import { Usage } from "./Usage";
-import { useAgents, useQueues } from "./useCluster";
+import { PORTION, useAgents, useQueues } from "./useCluster";
 
 const TABS = [
   { name: "", label: "Now" },
@@ -39,7 +39,8 @@ function Now() {
   const [params] = useSearchParams();
   const pools = useOverview()?.pools ?? [];
   const agents = useAgents();
-  const queue = useQueues();
+  const [limit, setLimit] = useState(PORTION);
+  const queue = useQueues(limit);
   const me = useMe();
   const colourBy: ColourBy = params.get("colour") === "user" ? "user" : "experiment";
   const jobs = useMemo(
@@ -68,7 +69,17 @@ function Now() {
       <section aria-labelledby="queue">
         <h2 id="queue">Queue</h2>
         {queue.error && <ErrorPanel error={queue.error} />}
-        {!queue.loading && !queue.error && <Queue jobs={queue.jobs} pools={pools} />}
+        {!queue.loading && (queue.jobs.length > 0 || !queue.error) && (
+          <Queue jobs={queue.jobs} pools={pools} />
+        )}
+        {queue.jobs.length < queue.total && (
+          <p className={styles.more}>
+            {queue.jobs.length} of {queue.total} jobs{" "}
+            <button type="button" onClick={() => setLimit(limit + PORTION)}>
+              Show more
+            </button>
+          </p>
+        )}
       </section>
     </>
   );

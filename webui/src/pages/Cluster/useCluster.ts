@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "react";
 import {
   keepPreviousData,
   useMutation,
@@ -30,30 +31,47 @@ export function useAgents() {
   });
 }
 
-/** The queue of each pool, in the order in which it is served; as useAgents. */
-export function useQueues() {
+/** So many jobs of each pool are read at first, and more of them at a time. */
+export const PORTION = 100;
+
+/**
+ * The first jobs of each pool's queue, in the order in which it is served; what is there stays until they
+ * are read anew, once the load has changed.
+ *
+ * @param limit how many of each pool.
+ */
+export function useQueues(limit: number) {
+  const client = useQueryClient();
   const overview = useOverview();
   const names = overview?.pools?.map(({ name = "" }) => name) ?? [];
   const { pools, jobsRunning, jobsWaiting } = overview ?? {};
-  return useQueries({
+  // One query for a pool, whatever changes: another key would be without rows until it is answered.
+  const state = JSON.stringify([pools, jobsRunning, jobsWaiting, limit]);
+  const queues = useQueries({
     queries: names.map((resourcePool) => ({
-      queryKey: ["cluster", "queue", resourcePool, pools, jobsRunning, jobsWaiting],
+      queryKey: ["cluster", "queue", resourcePool],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         dataOf(
-          api.GET("/api/v1/job-queues", {
-            params: { query: { resourcePool, limit: 100 } },
-            signal,
-          }),
+          api.GET("/api/v1/job-queues", { params: { query: { resourcePool, limit } }, signal }),
         ),
-      gcTime: 0,
-      ...load,
+      staleTime: Infinity,
+      refetchOnMount: "always" as const,
     })),
     combine: (results) => ({
       jobs: results.flatMap(({ data }) => data?.jobs ?? []),
+      total: results.reduce((sum, { data }) => sum + (data?.pagination?.total ?? 0), 0),
       loading: names.length === 0 || results.some(({ isPending }) => isPending),
       error: results.find(({ isError }) => isError)?.error ?? null,
     }),
   });
+  // Behind the queries, which then have the limit that is asked for.
+  const read = useRef(state);
+  useEffect(() => {
+    if (read.current === state) return;
+    read.current = state;
+    void client.invalidateQueries({ queryKey: ["cluster", "queue"] });
+  }, [client, state]);
+  return queues;
 }
 
 /** Why a job waits, and when it may start; asked anew when the load has changed. */
