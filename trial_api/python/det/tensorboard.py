@@ -13,7 +13,7 @@ import socket
 import struct
 import threading
 import time
-from typing import Any, List, Union
+from typing import Any, List, Optional, Union
 
 _POLYNOMIAL = 0x82F63B78  # Of CRC-32C (Castagnoli), reflected.
 _MASK = 0xA282EAD8
@@ -58,9 +58,15 @@ def record(data: bytes) -> bytes:
 
 
 class EventWriter:
-    """One event file of a folder. Any thread. Raises OSError for what the disk refuses."""
+    """One event file of a folder. Any thread. Raises OSError for what the disk refuses.
 
-    def __init__(self, folder: Union[str, "os.PathLike[str]"]) -> None:
+    purge_step: of a run that resumed; what earlier files of the folder say of this step and later ones
+    counts no more.
+    """
+
+    def __init__(
+        self, folder: Union[str, "os.PathLike[str]"], purge_step: Optional[int] = None
+    ) -> None:
         path = pathlib.Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}"
@@ -69,6 +75,9 @@ class EventWriter:
         self._flushed = time.monotonic()
         self._file = open(self.path, "ab")
         self._write(_text(3, "brain.Event:2"), 0)
+        if purge_step is not None:
+            # A session log whose status is START.
+            self._write(_message(7, _key(1, _VARINT) + _varint(1)), purge_step)
         self.flush()
 
     def add_scalar(self, tag: str, value: Any, step: int) -> None:

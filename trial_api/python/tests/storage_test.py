@@ -93,6 +93,19 @@ class StorageTest(unittest.TestCase):
                  self.write(storage, uuid, 1, "b.bin", "")]
         return storage.publish(uuid, parts, {"steps_completed": steps})
 
+    def test_what_is_selected_alone_is_fetched(self):
+        with self.places() as places:
+            for place in places:
+                uuid = UUIDS[0]
+                self.save(place.make(), uuid, 3)
+                storage = place.make("another")
+                opened = storage.open(uuid, lambda name: name == "deep/a.bin")
+                self.assertEqual("of rank 0", (opened / "deep/a.bin").read_text())
+                if isinstance(place, InBucket):
+                    self.assertFalse((opened / "b.bin").exists())
+                storage.open(uuid)
+                self.assertTrue((storage.open(uuid, lambda name: False) / "b.bin").exists())
+
     def test_what_is_published_is_opened(self):
         with self.places() as places:
             for place in places:

@@ -28,6 +28,14 @@ class TensorboardTest(unittest.TestCase):
         tensor = dict(fields(values[2][8]))
         self.assertEqual((7, b"good"), (tensor[1], tensor[8]))
 
+    def test_a_run_that_resumed_says_from_where_on_it_tells_anew(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with EventWriter(folder, purge_step=301) as writer:
+                writer.add_scalar("loss", 0.5, 400)
+            events = [dict(fields(event)) for event in records(writer.path)]
+        self.assertEqual([0, 301, 400], [event[2] for event in events])
+        self.assertEqual({1: 1}, dict(fields(events[1][7])))  # SessionLog.START
+
     def test_what_no_float32_holds_is_infinite(self):
         with tempfile.TemporaryDirectory() as folder:
             with EventWriter(folder) as writer:

@@ -25,6 +25,7 @@ from det.core._storage import (
     METADATA,
     Files,
     Place,
+    Selector,
     Storage,
     as_it_is,
     describe,
@@ -160,8 +161,12 @@ class BucketStorage(Storage):
             ) from None
         return metadata
 
-    def open(self, uuid: str) -> pathlib.Path:
+    def open(self, uuid: str, selector: Optional[Selector] = None) -> pathlib.Path:
         with self._lock:
+            if selector is not None and uuid not in self._opened:
+                folder = self._scratch() / f"some-{uuids.uuid4()}"
+                self._fetch(uuid, folder, selector)
+                return folder
             if uuid not in self._opened:
                 folder = self._scratch() / f"open-{uuid}"
                 try:
@@ -184,7 +189,9 @@ class BucketStorage(Storage):
                 self._bucket.put_file(key, path)
                 self._sent[key] = (stat.st_size, stat.st_mtime_ns)
 
-    def _fetch(self, uuid: str, folder: pathlib.Path) -> None:
+    def _fetch(
+        self, uuid: str, folder: pathlib.Path, selector: Optional[Selector] = None
+    ) -> None:
         _check_uuid(uuid)
         listed: Optional[Files] = None
         try:
@@ -199,9 +206,12 @@ class BucketStorage(Storage):
             raise CheckpointError(
                 f"{self._key(uuid, MANIFEST)} is damaged; use another checkpoint"
             ) from None
+        folder.mkdir(parents=True, exist_ok=True)
+        names = [name for name in names if selector is None or selector(name)]
         _for_each(names, lambda name: self._fetch_file(uuid, folder, name))
         for file in listed or ():
-            verify(uuid, folder, file)
+            if file["path"] in names:
+                verify(uuid, folder, file)
         self._add_own(uuid, folder, names)
 
     def _fetch_file(self, uuid: str, folder: pathlib.Path, name: str) -> None:

@@ -180,7 +180,9 @@ class CheckpointContext:
         """Copies a checkpoint's files, compared with what was saved, into the folder."""
         self._shared(
             download_mode,
-            lambda: copy_files(self._storage.open(storage_id), pathlib.Path(ckpt_dir), selector),
+            lambda: copy_files(
+                self._storage.open(storage_id, selector), pathlib.Path(ckpt_dir), selector
+            ),
         )
 
     @contextlib.contextmanager
@@ -193,7 +195,7 @@ class CheckpointContext:
     ) -> Iterator[pathlib.Path]:
         """A folder with a checkpoint's files, of which selector(path below it) holds, compared with
         what was saved; to be read only, and in the block."""
-        path = self._shared(download_mode, lambda: self._storage.open(storage_id))
+        path = self._shared(download_mode, lambda: self._storage.open(storage_id, selector))
         if selector is None:
             yield path
             return

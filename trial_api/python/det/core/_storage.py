@@ -25,6 +25,10 @@ Files = List[Dict[str, Any]]  # path, size, sha256
 Place = Callable[[pathlib.Path], Optional[pathlib.Path]]
 
 
+# Of files of a checkpoint, by their paths.
+Selector = Callable[[str], Any]
+
+
 def as_it_is(path: pathlib.Path) -> pathlib.Path:
     return path
 
@@ -72,9 +76,9 @@ class Storage(abc.ABC):
         """What it was saved with."""
 
     @abc.abstractmethod
-    def open(self, uuid: str) -> pathlib.Path:
-        """A folder with the files, each compared with the manifest. One without a manifest, of
-        another library, is taken as it is."""
+    def open(self, uuid: str, selector: Optional[Selector] = None) -> pathlib.Path:
+        """A folder with the files, at least those of which selector(path below it) holds, each
+        compared with the manifest. One without a manifest, of another library, is taken as it is."""
 
     @abc.abstractmethod
     def copy_beside(self, source: pathlib.Path, name: str, place: Place = as_it_is) -> None:
@@ -130,7 +134,7 @@ class FolderStorage(Storage):
             raise CheckpointError(f"checkpoint {uuid} is not complete: {path} is missing")
         return shown_metadata(_json(path))
 
-    def open(self, uuid: str) -> pathlib.Path:
+    def open(self, uuid: str, selector: Optional[Selector] = None) -> pathlib.Path:
         folder = self._folder(uuid)
         try:
             if not (folder / MANIFEST).exists():
@@ -138,7 +142,8 @@ class FolderStorage(Storage):
                 refuse_lost_manifest(uuid, _json(folder / METADATA))
                 return folder
             for file in _json(folder / MANIFEST)["files"]:
-                verify(uuid, folder, file)
+                if selector is None or selector(file["path"]):
+                    verify(uuid, folder, file)
         except (KeyError, TypeError, ValueError):
             raise CheckpointError(
                 f"{folder / MANIFEST} is damaged; use another checkpoint"

@@ -143,6 +143,11 @@ class PyTorchTrialContext:
         """From which batch this run trains: above 0 where it resumes."""
         return self._first_batch
 
+    def first_untrained_step(self) -> Optional[int]:
+        """Where this run resumes: what an earlier one told of this step and later ones is told again.
+        None where there was none."""
+        return self._first_batch + 1 if self._first_batch else None
+
     def is_epoch_start(self) -> bool:
         """Whether the batch that is trained is the first of its epoch."""
         return self._progress is not None and self._progress.batch == 0
@@ -347,7 +352,9 @@ class PyTorchTrialContext:
                     "get_tensorboard_writer() needs the Python package tensorboard, which is not "
                     "installed where this trial runs"
                 ) from error
-            self._writer = SummaryWriter(log_dir=str(self.get_tensorboard_path()))
+            self._writer = SummaryWriter(
+                log_dir=str(self.get_tensorboard_path()), purge_step=self.first_untrained_step()
+            )
         return self._writer
 
     def get_enable_tensorboard_logging(self) -> bool:

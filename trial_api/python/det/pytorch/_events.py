@@ -27,7 +27,8 @@ class Events:
             return
         try:
             if self._writer is None:
-                self._writer = EventWriter(self._context.get_tensorboard_path())
+                folder = self._context.get_tensorboard_path()
+                self._writer = EventWriter(folder, self._context.first_untrained_step())
             self._writer.add_scalars(
                 {f"{group}/{name}": value for name, value in metrics.items()}, steps
             )

@@ -61,7 +61,9 @@ class OffClusterTest(Case):
         self.assertEqual([], self.files())
 
     def test_the_chief_alone_writes(self):
-        context = mock.Mock(get_tensorboard_path=lambda: self.folder)
+        context = mock.Mock(
+            get_tensorboard_path=lambda: self.folder, first_untrained_step=lambda: None
+        )
         for chief in (False, True):
             context._ranks.is_chief = chief
             events = dp._events.Events(context)
