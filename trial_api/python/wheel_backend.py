@@ -13,7 +13,7 @@ import pathlib
 import runpy
 import sys
 import zipfile
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Optional
 
 _NAME = "resolute"
 _PACKAGES = ("det", "determined")
@@ -24,13 +24,14 @@ def _root() -> pathlib.Path:
     return pathlib.Path(__file__).absolute().parent
 
 
-def _version() -> str:
+def version() -> str:
+    """Of the packages."""
     return str(runpy.run_path(str(_root() / "det" / "_version.py"))["__version__"])
 
 
 def _metadata() -> Dict[str, str]:
     return {
-        "METADATA": f"Metadata-Version: 2.1\nName: {_NAME}\nVersion: {_version()}\n"
+        "METADATA": f"Metadata-Version: 2.1\nName: {_NAME}\nVersion: {version()}\n"
         "Summary: Resolute's package for training scripts\nRequires-Python: >=3.9\n",
         "WHEEL": "Wheel-Version: 1.0\nGenerator: wheel_backend\nRoot-Is-Purelib: true\n"
         "Tag: py3-none-any\n",
@@ -38,12 +39,14 @@ def _metadata() -> Dict[str, str]:
     }
 
 
-def _sources() -> List[pathlib.Path]:
-    return sorted(path for name in _PACKAGES for path in (_root() / name).rglob("*.py"))
+def sources() -> Dict[pathlib.Path, str]:
+    """What is installed: files, and their places below a folder of modules."""
+    found = sorted(path for name in _PACKAGES for path in (_root() / name).rglob("*.py"))
+    return {path: path.relative_to(_root()).as_posix() for path in found}
 
 
 def _write(wheel: str, files: Dict[str, bytes]) -> None:
-    info = f"{_NAME}-{_version()}.dist-info"
+    info = f"{_NAME}-{version()}.dist-info"
     files.update({f"{info}/{name}": text.encode() for name, text in _metadata().items()})
     record = ""
     for name, content in files.items():
@@ -62,9 +65,9 @@ def build_wheel(
     wheel_directory: str, config_settings: Any = None, metadata_directory: Optional[str] = None
 ) -> str:
     """Writes the wheel into the folder; its name."""
-    name = f"{_NAME}-{_version()}-py3-none-any.whl"
-    sources = {path.relative_to(_root()).as_posix(): path.read_bytes() for path in _sources()}
-    _write(os.path.join(wheel_directory, name), sources)
+    name = f"{_NAME}-{version()}-py3-none-any.whl"
+    files = {place: path.read_bytes() for path, place in sources().items()}
+    _write(os.path.join(wheel_directory, name), files)
     return name
 
 
@@ -72,7 +75,7 @@ def build_editable(
     wheel_directory: str, config_settings: Any = None, metadata_directory: Optional[str] = None
 ) -> str:
     """A wheel that points here (pip install -e)."""
-    name = f"{_NAME}-{_version()}-py3-none-any.whl"
+    name = f"{_NAME}-{version()}-py3-none-any.whl"
     pointer = {f"{_NAME}.pth": f"{_root()}\n".encode()}
     _write(os.path.join(wheel_directory, name), pointer)
     return name

@@ -1,0 +1,60 @@
+"""How the package is installed, and on which Pythons it runs."""
+
+import ast
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import det
+import debian_package
+
+ROOT = pathlib.Path(debian_package.__file__).parent
+OLDEST = (3, 9)
+
+
+class DebianPackageTest(unittest.TestCase):
+    def test_what_it_installs_is_imported_by_both_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, debian_package.build(folder))
+            told = subprocess.run(["dpkg-deb", "--field", path, "Package", "Version"], check=True,
+                                  stdout=subprocess.PIPE, encoding="utf-8").stdout
+            self.assertEqual(["Package: python3-det", f"Version: {det.__version__}"],
+                             told.splitlines())
+            root = os.path.join(folder, "root")
+            subprocess.run(["dpkg-deb", "-x", path, root], check=True)
+            modules = os.path.join(root, "usr/lib/python3/dist-packages")
+            code = ("import det.core, determined.core, determined.experimental.client as c; "
+                    "assert det.core is determined.core; print(det.__file__)")
+            told = subprocess.run([sys.executable, "-B", "-c", code], check=True, cwd=folder,
+                                  env={**os.environ, "PYTHONPATH": modules},
+                                  stdout=subprocess.PIPE, encoding="utf-8").stdout
+            self.assertTrue(told.startswith(modules), told)
+
+
+class OldestPythonTest(unittest.TestCase):
+    def test_no_file_has_syntax_that_came_later(self):
+        files = [path for name in ("det", "determined") for path in (ROOT / name).rglob("*.py")]
+        self.assertTrue(files)
+        for path in files:
+            with self.subTest(path=path.name):
+                tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=OLDEST)
+                self.assertEqual([], [node.lineno for node in ast.walk(tree) if later(node)])
+
+
+def later(node):
+    """What feature_version does not see: a match, groups of exceptions, and what functions of the
+    library take since 3.10."""
+    if type(node).__name__ in ("Match", "TryStar", "TypeAlias"):
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+    words = {word.arg for word in node.keywords}
+    return (name == "zip" and "strict" in words) or (name == "dataclass" and words & {"slots", "kw_only"})
+
+
+if __name__ == "__main__":
+    unittest.main()
