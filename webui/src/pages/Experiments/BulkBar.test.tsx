@@ -6,12 +6,13 @@ import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import { BulkBar } from "./BulkBar";
+import type { Kind } from "./rows";
 
-const show = (answers: Answers, onGone = vi.fn()) =>
+const show = (answers: Answers, onGone = vi.fn(), kind: Kind = "experiments") =>
   showPage(
     () => (
       <BulkBar
-        {...{ selected: new Set([1, 2]), rows: [], isRuns: false }}
+        {...{ selected: new Set([1, 2]), rows: [], kind }}
         onClear={() => undefined}
         onGone={onGone}
         onCompare={() => undefined}
@@ -83,4 +84,39 @@ it("says that no workspace is open to move to", async () => {
   show({ "GET /api/v1/workspaces": { workspaces: [] } });
   await press("Move");
   expect(await screen.findByText(/^There is no workspace that is not archived/)).toBeVisible();
+});
+
+it("does it with runs in one call, and tells what was refused of which", async () => {
+  const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+  const onGone = vi.fn();
+  const results = [
+    { id: 1, error: "" },
+    { id: 2, error: "run 2 belongs to a search" },
+  ];
+  const page = show({ "POST /api/v1/runs/delete": { results } }, onGone, "runs");
+  await press("Delete");
+  expect(await screen.findByText(/^1 deleted; 1 refused: run 2 belongs to a search/)).toBeVisible();
+  expect(asked.mock.calls[0]?.[0]).toMatch(/^Delete 2 runs\? Their logs/);
+  expect(page.bodyOf("POST /api/v1/runs/delete")).toEqual({ runIds: [1, 2] });
+  expect(onGone).toHaveBeenCalledWith([1]);
+});
+
+it("moves runs to a project, and says when the call itself was refused", async () => {
+  const project = like<Message["Project"]>(projects.answer.projects[0], {
+    ...{ id: 4, name: "trees", archived: false },
+  });
+  const page = show(
+    {
+      "GET /api/v1/workspaces/7/projects": { projects: [project] },
+      "POST /api/v1/runs/move": new Error("the project is archived"),
+    },
+    vi.fn(),
+    "runs",
+  );
+  await press("Move");
+  await screen.findByLabelText("To project");
+  await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
+  expect(await screen.findByText(/^0 moved; 2 refused: the project is archived/)).toBeVisible();
+  const body = { runIds: [1, 2], destinationProjectId: 4 };
+  expect(page.bodyOf("POST /api/v1/runs/move")).toEqual(body);
 });

@@ -1,103 +1,33 @@
 import { useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
-import { api } from "@/api/client";
 import { useProjectChoices } from "@/api/useProjectChoices";
 import { refusalOf, useRoles } from "@/api/useRoles";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { counted } from "@/words";
-import type { Row } from "./rows";
+import { ACTIONS, doAll, moveTo, type Action, type Outcome } from "./bulk";
+import type { Kind, Row } from "./rows";
 import { ROWS_KEY } from "./useRows";
 import styles from "./Experiments.module.css";
-
-interface Action {
-  label: string;
-  /** In the past, for what is said after it. */
-  done: string;
-  /** What is lost by it: it is asked for before. */
-  loss?: string;
-  /** There are no such experiments afterwards. */
-  isEnd?: boolean;
-  send: (id: number) => Promise<unknown>;
-}
-
-type Verb = "pause" | "activate" | "cancel" | "kill" | "archive" | "unarchive";
-
-const sends = (verb: Verb) => (id: number) =>
-  api.POST(`/api/v1/experiments/{id}/${verb}`, { params: { path: { id } } });
-
-const ACTIONS: Action[] = [
-  { label: "Pause", done: "paused", send: sends("pause") },
-  { label: "Activate", done: "activated", send: sends("activate") },
-  {
-    label: "Cancel",
-    done: "canceled",
-    loss: "Trials end after a last checkpoint, and what they have not done yet is not done.",
-    send: sends("cancel"),
-  },
-  {
-    label: "Kill",
-    done: "killed",
-    loss: "Trials end at once, without a last checkpoint.",
-    send: sends("kill"),
-  },
-  { label: "Archive", done: "archived", send: sends("archive") },
-  { label: "Unarchive", done: "unarchived", send: sends("unarchive") },
-  {
-    label: "Delete",
-    done: "deleted",
-    loss:
-      "Their trials, logs, metrics and checkpoints are lost. Those of which a version of a model " +
-      "holds a checkpoint are refused.",
-    isEnd: true,
-    send: (experiment_id) =>
-      api.DELETE("/api/v1/experiments/{experiment_id}", { params: { path: { experiment_id } } }),
-  },
-];
-
-/** With how many it was done, and what was refused first. */
-interface Outcome {
-  done: number[];
-  words: string;
-  error?: unknown;
-}
-
-/** One after the other, so that many do not crowd out others' calls; what was refused is told. */
-async function doAll(ids: readonly number[], action: Action): Promise<Outcome> {
-  const done: number[] = [];
-  const refused: unknown[] = [];
-  for (const id of ids) {
-    try {
-      await action.send(id);
-      done.push(id);
-    } catch (error) {
-      refused.push(error);
-    }
-  }
-  const words = `${done.length} ${action.done}`;
-  if (refused.length === 0) return { done, words };
-  const [error] = refused;
-  const why = error instanceof Error ? error.message : String(error);
-  return { done, words: `${words}; ${refused.length} refused: ${why}`, error };
-}
 
 interface Props {
   selected: ReadonlySet<number>;
   rows: readonly Row[];
-  isRuns: boolean;
+  kind: Kind;
   onClear: () => void;
-  /** These experiments are no more: no action would find them. */
+  /** These rows are no more: no action would find them. */
   onGone: (ids: readonly number[]) => void;
   /** Runs themselves, or the best of the experiments. */
   onCompare: (trials: readonly number[]) => void;
 }
 
 /** What can be done with the selected rows, at the table's foot; once they are gone, what was done. */
-export function BulkBar({ selected, rows, isRuns, onClear, onGone, onCompare }: Props) {
+export function BulkBar({ selected, rows, kind, onClear, onGone, onCompare }: Props) {
   const client = useQueryClient();
   const [said, setSaid] = useState<Outcome>();
   const [isBusy, setBusy] = useState(false);
   const ids = [...selected];
+  const isRuns = kind === "runs";
   const trials = isRuns
     ? ids
     : rows.map((row) => row.experiment?.bestTrialId ?? 0).filter((id) => id > 0);
@@ -106,7 +36,7 @@ export function BulkBar({ selected, rows, isRuns, onClear, onGone, onCompare }: 
   const refused = refusalOf(useRoles(), "Editor");
   const isOff = isBusy || Boolean(refused);
   const act = async (action: Action) => {
-    const what = counted(ids.length, "experiment");
+    const what = counted(ids.length, nounOf(kind));
     if (action.loss && !confirm(`${action.label} ${what}? ${action.loss}`)) return;
     setBusy(true);
     const outcome = await doAll(ids, action);
@@ -125,8 +55,7 @@ export function BulkBar({ selected, rows, isRuns, onClear, onGone, onCompare }: 
     <div className={styles.bulk} role="toolbar" aria-label="Selected rows">
       {areSome && <strong>{ids.length} selected</strong>}
       {areSome &&
-        !isRuns &&
-        ACTIONS.map((action) => (
+        ACTIONS[kind].map((action) => (
           <button
             key={action.label}
             type="button"
@@ -137,7 +66,7 @@ export function BulkBar({ selected, rows, isRuns, onClear, onGone, onCompare }: 
             {action.label}
           </button>
         ))}
-      {areSome && !isRuns && (
+      {areSome && (
         <button
           type="button"
           disabled={isOff}
@@ -149,6 +78,7 @@ export function BulkBar({ selected, rows, isRuns, onClear, onGone, onCompare }: 
       )}
       {isMoving && (
         <Move
+          kind={kind}
           count={ids.length}
           onMove={(action) => act(action)}
           onClose={() => setMoving(false)}
@@ -175,20 +105,23 @@ export function BulkBar({ selected, rows, isRuns, onClear, onGone, onCompare }: 
   );
 }
 
+const nounOf = (kind: Kind) => (kind === "runs" ? "run" : "experiment");
+
 interface MoveProps {
+  kind: Kind;
   count: number;
   onMove: (action: Action) => Promise<void>;
   onClose: () => void;
 }
 
 /** Asks for the project that all of them go to. */
-function Move({ count, onMove, onClose }: MoveProps) {
+function Move({ kind, count, onMove, onClose }: MoveProps) {
   const choices = useProjectChoices();
   if (!choices) return null;
   const { options, problem } = choices;
   return (
     <FormDialog
-      title={`Move ${counted(count, "experiment")}`}
+      title={`Move ${counted(count, nounOf(kind))}`}
       problem={problem}
       verb="Move"
       onClose={onClose}
@@ -198,16 +131,7 @@ function Move({ count, onMove, onClose }: MoveProps) {
           ...{ value: options[0]?.[0], hint: "Those in which you are an Editor" },
         },
       ]}
-      onSubmit={({ project }) =>
-        onMove({
-          ...{ label: "Move", done: "moved" },
-          send: (experiment_id) =>
-            api.POST("/api/v1/experiments/{experiment_id}/move", {
-              params: { path: { experiment_id } },
-              body: { destinationProjectId: Number(project) },
-            }),
-        })
-      }
+      onSubmit={({ project }) => onMove(moveTo(kind, Number(project)))}
     />
   );
 }

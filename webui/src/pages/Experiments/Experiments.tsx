@@ -177,7 +177,7 @@ export default function Experiments() {
         key={`selected ${listing}`}
         selected={new Set(selected.keys())}
         rows={[...selected.values()].filter((row) => row !== undefined)}
-        isRuns={kind === "runs"}
+        kind={kind}
         onCompare={(trials) => compare(trials.join(","))}
         onClear={() => setSelected(NONE)}
         onGone={forget}
