@@ -360,13 +360,14 @@ void Master::Impl::Admit(const std::string& method, const std::string& authoriza
 
 void Master::Impl::NoteRefusal(const std::string& method, const std::string& authorization,
                                const absl::Status& refusal) {
-  if (!auth::RequirementOf(method).changes()) return;
+  if (!auth::RequirementOf(method).leaves_record()) return;
   const absl::StatusOr<auth::Principal> caller = authenticator_->Authenticate(authorization);
   if (!caller.ok() || caller->kind != auth::PrincipalKind::kUser) return;
   store::AuditRecord record;
   record.at = clock_.Now();
   record.user = caller->user;
   record.caller = caller->name;
+  record.access_token = caller->access_token;
   record.method = method;
   record.code = absl::StatusCodeToString(refusal.code());
   audit_->Note(std::move(record));

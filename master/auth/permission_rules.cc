@@ -34,6 +34,18 @@ constexpr Requirement Tells(std::string_view field, Requirement first) {
   first.told = field;
   return first;
 }
+// Doing it twice makes two. `made`: where the answer says what, if it has a number of its own.
+constexpr Requirement Makes(std::string_view made, Requirement first) {
+  first.makes = true;
+  first.made = made;
+  return first;
+}
+constexpr Requirement MakesUnnamed(Requirement first) { return Makes("", first); }
+// Changes nothing that a role is for, and is told all the same.
+constexpr Requirement Noted(Requirement first) {
+  first.noted = true;
+  return first;
+}
 constexpr Requirement Reads(Where where, std::string_view field = "") {
   return User(Role::kViewer, where, field);
 }
@@ -76,11 +88,13 @@ constexpr Rule kRules[] = {
     {DET_API "MasterService.MasterLogs", ReadsAsClusterAdmin()},
     {DET_API "MasterService.*", kClusterAdmin},
 
-    {DET_API "AuthService.Login", kAnyone},
+    {DET_API "AuthService.Login", Tells("username", Noted(kAnyone))},
+    {DET_API "AuthService.Logout", Noted(kOwn)},
     {DET_API "AuthService.GetMe", OrTask(kOwn)},
     {DET_API "AuthService.*", kOwn},
     {DET_API "TokenService.Get*", kOwn},
-    {DET_API "TokenService.*", kChangesOwn},
+    {DET_API "TokenService.PostAccessToken", Makes("token_id", kChangesOwn)},
+    {DET_API "TokenService.*", Tells("token_id", kChangesOwn)},
 
     {DET_API "RoleService.GetGroupsAndUsersAssignedToWorkspace",
      Reads(Where::kWorkspace, "workspace_id")},
@@ -92,8 +106,8 @@ constexpr Rule kRules[] = {
      Tells("user_role_assignments.user_id", Administers(Where::kWorkspace, kRoleScopes))},
     {DET_API "RoleService.*", kOwn},
 
-    {DET_API "UserService.PostUser", Tells("user.username", kClusterAdmin)},
-    {DET_API "UserService.PatchUsers", kClusterAdmin},
+    {DET_API "UserService.PostUser", Makes("user.id", Tells("user.username", kClusterAdmin))},
+    {DET_API "UserService.PatchUsers", Tells("user_ids", kClusterAdmin)},
     {DET_API "UserService.PatchUser", User(Role::kEditor, Where::kSelf, "user_id")},
     {DET_API "UserService.SetUserPassword", User(Role::kEditor, Where::kSelf, "user_id")},
     {DET_API "UserService.PostUserActivity", Reads(Where::kProject, "entity_id")},
@@ -105,7 +119,8 @@ constexpr Rule kRules[] = {
     {DET_API "WorkspaceService.ListRPsBoundToWorkspace", Reads(Where::kWorkspace, "workspace_id")},
     {DET_API "WorkspaceService.PinWorkspace", Reads(Where::kWorkspace, "id")},
     {DET_API "WorkspaceService.UnpinWorkspace", Reads(Where::kWorkspace, "id")},
-    {DET_API "WorkspaceService.PostWorkspace", Tells("name", Edits(Where::kAnywhere))},
+    {DET_API "WorkspaceService.PostWorkspace",
+     Makes("workspace.id", Tells("name", Edits(Where::kAnywhere)))},
     {DET_API "WorkspaceService.PatchWorkspace", Administers(Where::kWorkspace, "id")},
     {DET_API "WorkspaceService.DeleteWorkspace", Administers(Where::kWorkspace, "id")},
     {DET_API "WorkspaceService.ArchiveWorkspace", Administers(Where::kWorkspace, "id")},
@@ -117,7 +132,7 @@ constexpr Rule kRules[] = {
     {DET_API "ProjectService.GetProjectByKey", Reads(Where::kProjectKey, "key")},
     {DET_API "ProjectService.GetProjectsByUserActivity", Reads(Where::kVisible)},
     {DET_API "ProjectService.PostProject",
-     Tells("name", Administers(Where::kWorkspace, "workspace_id"))},
+     Makes("project.id", Tells("name", Administers(Where::kWorkspace, "workspace_id")))},
     {DET_API "ProjectService.PatchProject", Administers(Where::kProject, "id")},
     {DET_API "ProjectService.DeleteProject", Administers(Where::kProject, "id")},
     {DET_API "ProjectService.ArchiveProject", Administers(Where::kProject, "id")},
@@ -125,12 +140,13 @@ constexpr Rule kRules[] = {
     {DET_API "ProjectService.MoveProject",
      And(Administers(Where::kProject, "project_id"), Role::kWorkspaceAdmin, Where::kWorkspace,
          "destination_workspace_id")},
-    {DET_API "ProjectService.AddProjectNote", Edits(Where::kProject, "project_id")},
+    {DET_API "ProjectService.AddProjectNote", MakesUnnamed(Edits(Where::kProject, "project_id"))},
     {DET_API "ProjectService.PutProjectNotes", Edits(Where::kProject, "project_id")},
 
     // Without a project's number the configuration names one, and the service asks AuthorizeIn.
     {DET_API "ExperimentService.CreateExperiment",
-     And(Edits(Where::kProject, "project_id"), Role::kViewer, Where::kExperiment, "parent_id")},
+     Makes("experiment.id", And(Edits(Where::kProject, "project_id"), Role::kViewer,
+                                Where::kExperiment, "parent_id"))},
     {DET_API "ExperimentService.GetExperiments", Reads(Where::kVisible)},
     {DET_API "ExperimentService.GetExperiment", Reads(Where::kExperiment, "experiment_id")},
     {DET_API "ExperimentService.WatchExperiment", Reads(Where::kExperiment, "experiment_id")},
@@ -141,7 +157,7 @@ constexpr Rule kRules[] = {
     {DET_API "ExperimentService.ActivateExperiment", Edits(Where::kExperiment, "id")},
     {DET_API "ExperimentService.CancelExperiment", Edits(Where::kExperiment, "id")},
     {DET_API "ExperimentService.KillExperiment", Edits(Where::kExperiment, "id")},
-    {DET_API "ExperimentService.ContinueExperiment", Edits(Where::kExperiment, "id")},
+    {DET_API "ExperimentService.ContinueExperiment", MakesUnnamed(Edits(Where::kExperiment, "id"))},
     {DET_API "ExperimentService.ArchiveExperiment", Edits(Where::kExperiment, "id")},
     {DET_API "ExperimentService.UnarchiveExperiment", Edits(Where::kExperiment, "id")},
     {DET_API "ExperimentService.DeleteExperiment", Edits(Where::kExperiment, "experiment_id")},
@@ -174,7 +190,7 @@ constexpr Rule kRules[] = {
     {DET_API "RunService.GetProject*", Reads(Where::kProject, "id")},
     {DET_API "RunService.GetMetadataValues", Reads(Where::kProject, "project_id")},
     {DET_API "RunService.GetRunMetadata", OrTask(Reads(Where::kTrial, "run_id"))},
-    {DET_API "RunService.PostRunMetadata", OrTask(Edits(Where::kTrial, "run_id"))},
+    {DET_API "RunService.PostRunMetadata", MakesUnnamed(OrTask(Edits(Where::kTrial, "run_id")))},
     {DET_API "RunService.ExpMetricNames", Reads(Where::kExperiment, "ids")},
     {DET_API "RunService.CompareTrials", Reads(Where::kTrial, "trial_ids")},
     {DET_API "RunService.*", Reads(Where::kExperiment, "experiment_id")},
@@ -197,7 +213,7 @@ constexpr Rule kRules[] = {
     {DET_API "CheckpointService.CheckpointsRemoveFiles",
      Edits(Where::kCheckpoint, "checkpoint_uuids")},
     {DET_API "CheckpointService.PostCheckpointMetadata",
-     Edits(Where::kCheckpoint, "checkpoint.uuid")},
+     MakesUnnamed(Edits(Where::kCheckpoint, "checkpoint.uuid"))},
     {DET_API "CheckpointService.GetExperimentCheckpoints", Reads(Where::kExperiment, "id")},
     {DET_API "CheckpointService.GetTrialCheckpoints", Reads(Where::kTrial, "id")},
     {DET_API "CheckpointService.ReadCheckpointFile", Reads(Where::kCheckpoint, "checkpoint_uuid")},
@@ -228,16 +244,19 @@ constexpr Rule kRules[] = {
     {DET_API "SearchService.GetExperimentValidationHistory",
      Reads(Where::kExperiment, "experiment_id")},
     {DET_API "SearchService.WatchSearcherEvents", Reads(Where::kExperiment, "experiment_id")},
-    {DET_API "SearchService.PostSearcherOperations", Edits(Where::kExperiment, "experiment_id")},
+    {DET_API "SearchService.PostSearcherOperations",
+     MakesUnnamed(Edits(Where::kExperiment, "experiment_id"))},
 
     {DET_API "TemplateService.Get*", Reads(Where::kAnywhere)},
-    {DET_API "TemplateService.PostTemplate", Tells("template.name", Edits(Where::kAnywhere))},
+    {DET_API "TemplateService.PostTemplate",
+     MakesUnnamed(Tells("template.name", Edits(Where::kAnywhere)))},
     {DET_API "TemplateService.PutTemplate", Tells("template.name", Edits(Where::kAnywhere))},
     {DET_API "TemplateService.PatchTemplateName", Tells("old_name", Edits(Where::kAnywhere))},
     {DET_API "TemplateService.*", Tells("template_name", Edits(Where::kAnywhere))},
 
     // A workspace may be named instead of numbered, and the service asks AuthorizeIn.
-    {DET_API "ModelService.PostModel", Tells("name", Edits(Where::kWorkspace, "workspace_id"))},
+    {DET_API "ModelService.PostModel",
+     Makes("model.id", Tells("name", Edits(Where::kWorkspace, "workspace_id")))},
     {DET_API "ModelService.GetModels", Reads(Where::kVisible)},
     {DET_API "ModelService.GetModelLabels", Reads(Where::kVisible)},
     {DET_API "ModelService.Get*", Reads(Where::kModel, "model_name")},
@@ -246,7 +265,8 @@ constexpr Rule kRules[] = {
     {DET_API "ModelService.MoveModel", And(Edits(Where::kModel, "model_name"), Role::kEditor,
                                            Where::kWorkspace, "destination_workspace_id")},
     {DET_API "ModelService.PostModelVersion",
-     And(Edits(Where::kModel, "model_name"), Role::kViewer, Where::kCheckpoint, "checkpoint_uuid")},
+     Makes("model_version.version", And(Edits(Where::kModel, "model_name"), Role::kViewer,
+                                        Where::kCheckpoint, "checkpoint_uuid"))},
     {DET_API "ModelService.*", Edits(Where::kModel, "model_name")},
     {DET_API "UsageService.*", Reads(Where::kVisible)},
 
@@ -254,9 +274,11 @@ constexpr Rule kRules[] = {
     {DET_API "WebhookService.GetWebhooks", ReadsAsEditor(Where::kVisible)},
     {DET_API "WebhookService.Get*", ReadsAsEditor(Where::kWebhook, "id")},
     {DET_API "WebhookService.PostWebhook",
-     Tells("webhook.name", Administers(Where::kWorkspace, "webhook.workspace_id"))},
+     Makes("webhook.id",
+           Tells("webhook.name", Administers(Where::kWorkspace, "webhook.workspace_id")))},
     {DET_API "WebhookService.PostWebhookEventData",
-     OrTask(Edits(Where::kExperiment, "experiment_id"))},
+     MakesUnnamed(OrTask(Edits(Where::kExperiment, "experiment_id")))},
+    {DET_API "WebhookService.TestWebhook", MakesUnnamed(Administers(Where::kWebhook, "id"))},
     {DET_API "WebhookService.*", Administers(Where::kWebhook, "id")},
 
     {DET_API "ConfigPolicyService.GetGlobalConfigPolicies",

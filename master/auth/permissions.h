@@ -93,11 +93,19 @@ struct Requirement {
   // Reads what not every viewer may.
   bool reads = false;
 
-  // Besides these, what the record of a call shows of its request: "user.username".
-  std::string_view told = "";
+  // Makes something, so that doing it twice makes two: takes an Idempotency-Key.
+  bool makes = false;
 
-  // Whether a call changes something, and leaves a record.
+  // Besides these, what the record of a call shows of its request: "user.username"; and of its
+  // answer, what was made: "experiment.id".
+  std::string_view told = "";
+  std::string_view made = "";
+  // Leaves a record, though it asks for no role that changes something: a login.
+  bool noted = false;
+
+  // Whether a call changes something.
   bool changes() const { return role > model::Role::kViewer && !reads; }
+  bool leaves_record() const { return noted || changes(); }
 };
 Requirement RequirementOf(std::string_view method);
 

@@ -29,13 +29,15 @@ class AuthService final : public Service {
 
   grpc::ServerUnaryReactor* Login(grpc::CallbackServerContext* context,
                                   const api::LoginRequest* request, api::LoginResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.AuthService.Login",
-                 [this, request, response](const auth::Principal&, Done done) {
-                   edge_.passwords->RunLogin(
-                       request->username(),
-                       [this, request, response] { return LogIn(*request, response); },
-                       std::move(done));
-                 });
+    return UnaryNaming(edge_, context, request, "det.api.v1.AuthService.Login",
+                       [this, request, response](SayWho say_who, Done done) {
+                         edge_.passwords->RunLogin(
+                             request->username(),
+                             [this, request, response, say_who = std::move(say_who)] {
+                               return LogIn(*request, say_who, response);
+                             },
+                             std::move(done));
+                       });
   }
 
   grpc::ServerUnaryReactor* Logout(grpc::CallbackServerContext* context,
@@ -62,10 +64,15 @@ class AuthService final : public Service {
   }
 
  private:
-  absl::Status LogIn(const api::LoginRequest& request, api::LoginResponse* response) {
+  // A login that failed is told of the user whose name was tried.
+  absl::Status LogIn(const api::LoginRequest& request, const SayWho& say_who,
+                     api::LoginResponse* response) {
     absl::StatusOr<store::UserRecord> user =
         edge_.store->people().GetUserByName(request.username());
     if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
+    if (user.ok()) {
+      say_who({.kind = auth::PrincipalKind::kUser, .user = user->id, .name = user->username});
+    }
     // Checked for unknown users too, so that the time does not tell who exists.
     const bool matches = auth::PasswordMatches(
         auth::ClientHashOf(request.password(), request.is_hashed()),

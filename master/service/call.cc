@@ -51,12 +51,19 @@ std::string Named(std::string_view noun, std::string_view field,
                       more == 0 ? "" : absl::StrCat(" and ", more, " more"));
 }
 
-// "experiment 7", "workspace 2, user_id 3": nothing else of a request is told.
-std::string TargetOf(const auth::Requirement& needs, const google::protobuf::Message& request) {
-  const std::string named = Named(auth::Noun(needs.where), needs.field, request);
+// "experiment 7", "workspace 2, user_id 3", "project 3, made experiment 8": nothing else of a
+// request and its answer is told.
+std::string TargetOf(const auth::Requirement& needs, const google::protobuf::Message& request,
+                     const google::protobuf::Message* made) {
   const std::string_view last = needs.told.substr(needs.told.rfind('.') + 1);
-  const std::string told = Named(last, needs.told, request);
-  return absl::StrCat(named, named.empty() || told.empty() ? "" : ", ", told);
+  std::vector<std::string> parts = {Named(auth::Noun(needs.where), needs.field, request),
+                                    Named(last, needs.told, request)};
+  if (made != nullptr) {
+    const std::string named = Named(needs.made.substr(0, needs.made.find('.')), needs.made, *made);
+    parts.push_back(named.empty() ? "" : absl::StrCat("made ", named));
+  }
+  std::erase(parts, "");
+  return absl::StrJoin(parts, ", ");
 }
 
 // Whether a request asks what would come of it, and changes nothing.
@@ -95,6 +102,7 @@ void NoteAudit(const Edge& edge, std::string_view method, const CallHead& head,
   record.at = edge.clock->Now();
   if (caller.kind == auth::PrincipalKind::kUser) record.user = caller.user;
   record.caller = NameOf(caller);
+  record.access_token = caller.access_token;
   record.peer = head.peer;
   record.method = std::string(method);
   record.target = target;
@@ -108,17 +116,11 @@ void NoteChange(const Edge& edge, std::string_view method, const CallHead& head,
                 const absl::Status& status) {
   NoteAudit(edge, method, head, caller, target, status);
   DET_LOG(INFO) << "change" << base::Field("method", method)
-                << base::Field("caller", NameOf(caller)) << base::Field("peer", head.peer)
-                << base::Field("target", target) << base::Field("request_id", head.request_id)
+                << base::Field("caller", NameOf(caller))
+                << base::Field("access_token", caller.access_token)
+                << base::Field("peer", head.peer) << base::Field("target", target)
+                << base::Field("request_id", head.request_id)
                 << base::Field("code", absl::StatusCodeToString(status.code()));
-}
-
-// Whether it makes something, so that doing it twice makes two.
-bool IsCreate(std::string_view method) {
-  const size_t dot = method.rfind('.');
-  const std::string_view name = method.substr(dot == method.npos ? 0 : dot + 1);
-  return (name.substr(0, 6) == "Create" || name.substr(0, 4) == "Post") &&
-         auth::RequirementOf(method).changes();
 }
 
 // One unary call; lives until it is finished.
@@ -135,7 +137,7 @@ struct Call {
   FirstAnswers::Ask ask;
 
   void Finish(const absl::Status& status) {
-    NoteEnd(edge, method, head, principal, *request, status);
+    NoteEnd(edge, method, head, principal, *request, response, status);
     reactor->Finish(ToGrpc(status));
   }
 };
@@ -143,7 +145,7 @@ using Work = absl::AnyInvocable<void(std::shared_ptr<Call> call, Done done)>;
 
 // Whether the work is to be done; else the call is finished.
 bool BeginOnce(Call& call) {
-  if (call.head.key.empty() || !IsCreate(call.method)) return true;
+  if (call.head.key.empty() || !auth::RequirementOf(call.method).makes) return true;
   if (call.response == nullptr || call.principal->kind != auth::PrincipalKind::kUser) {
     call.Finish(absl::InvalidArgumentError(
         absl::StrCat(absl::string_view(call.method.data(), call.method.size()),
@@ -238,7 +240,8 @@ void SayWhen(const absl::Status& refusal, grpc::CallbackServerContext* context) 
 
 void NoteEnd(const Edge& edge, std::string_view method, const CallHead& head,
              const absl::StatusOr<auth::Principal>& principal,
-             const google::protobuf::Message& request, const absl::Status& status) {
+             const google::protobuf::Message& request, const google::protobuf::Message* response,
+             const absl::Status& status) {
   if (edge.on_call) edge.on_call(status.code());
   if (absl::IsInternal(status)) {
     DET_LOG(ERROR) << "call failed" << base::Field("method", method)
@@ -247,9 +250,10 @@ void NoteEnd(const Edge& edge, std::string_view method, const CallHead& head,
   }
   const auth::Requirement needs = auth::RequirementOf(method);
   // Those over the limit are too many to be worth a record each.
-  if (!needs.changes() || OnlyAsks(request) || absl::IsResourceExhausted(status)) return;
+  if (!needs.leaves_record() || OnlyAsks(request) || absl::IsResourceExhausted(status)) return;
   const auth::Principal caller = CallerOf(edge, head, principal);
-  NoteChange(edge, method, head, caller, TargetOf(needs, request), status);
+  const std::string target = TargetOf(needs, request, status.ok() ? response : nullptr);
+  NoteChange(edge, method, head, caller, target, status);
 }
 
 grpc::ServerUnaryReactor* Unary(
@@ -269,6 +273,17 @@ grpc::ServerUnaryReactor* UnaryOfParts(
                  NoteChange(call->edge, call->method, call->head, *call->principal, target, status);
                };
                work(*call->principal, note, std::move(done));
+             });
+}
+
+grpc::ServerUnaryReactor* UnaryNaming(const Edge& edge, grpc::CallbackServerContext* context,
+                                      const google::protobuf::Message* request,
+                                      std::string_view method,
+                                      absl::AnyInvocable<void(SayWho say_who, Done done)> work) {
+  return Run(edge, context, request, nullptr, method,
+             [work = std::move(work)](const std::shared_ptr<Call>& call, Done done) mutable {
+               work([call](const auth::Principal& caller) { call->principal = caller; },
+                    std::move(done));
              });
 }
 

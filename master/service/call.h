@@ -41,10 +41,11 @@ CallHead HeadOf(grpc::CallbackServerContext& context);
 void SayWhen(const absl::Status& refusal, grpc::CallbackServerContext* context);
 
 // For each call that has ended, once: counts it; its line in the log, if it changes something or
-// failed by our fault; its audit record.
+// failed by our fault; its audit record. `response` may be null.
 void NoteEnd(const Edge& edge, std::string_view method, const CallHead& head,
              const absl::StatusOr<auth::Principal>& principal,
-             const google::protobuf::Message& request, const absl::Status& status);
+             const google::protobuf::Message& request, const google::protobuf::Message* response,
+             const absl::Status& status);
 
 // Ends the call; to be called once, on any thread.
 using Done = absl::AnyInvocable<void(absl::Status)>;
@@ -64,14 +65,22 @@ grpc::ServerUnaryReactor* UnaryOfParts(
     const google::protobuf::Message* request, std::string_view method,
     absl::AnyInvocable<void(const auth::Principal& principal, NotePart note, Done done)> work);
 
+// Says who the caller is, of whom the token says nothing: the record is of theirs. Before `done`.
+using SayWho = std::function<void(const auth::Principal& caller)>;
+// As Unary(), for what finds out who is asking: a login.
+grpc::ServerUnaryReactor* UnaryNaming(const Edge& edge, grpc::CallbackServerContext* context,
+                                      const google::protobuf::Message* request,
+                                      std::string_view method,
+                                      absl::AnyInvocable<void(SayWho say_who, Done done)> work);
+
 // As Unary(), for work that has ended when it returns.
 grpc::ServerUnaryReactor* UnaryNow(
     const Edge& edge, grpc::CallbackServerContext* context,
     const google::protobuf::Message* request, std::string_view method,
     absl::AnyInvocable<absl::Status(const auth::Principal& principal)> work);
 
-// Both for a method that makes something (Create*, Post*): under an idempotency key it is done
-// once, and a repetition gets the first answer, which is read from `response`. The two above refuse
+// Both for a method that makes something (Requirement::makes): under an idempotency key it is done
+// once, and a repetition gets the first answer, which is read from `response`. The others refuse
 // keys for such a method.
 grpc::ServerUnaryReactor* UnaryOnce(
     const Edge& edge, grpc::CallbackServerContext* context,

@@ -120,10 +120,11 @@ class ExperimentService final : public Service {
   grpc::ServerUnaryReactor* ContinueExperiment(grpc::CallbackServerContext* context,
                                                const api::ContinueExperimentRequest* request,
                                                api::ContinueExperimentResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.ExperimentService.ContinueExperiment",
-                 [this, request, response](const auth::Principal&, Done done) {
-                   Continue(*request, response, std::move(done));
-                 });
+    return UnaryOnce(edge_, context, request, response,
+                     "det.api.v1.ExperimentService.ContinueExperiment",
+                     [this, request, response](const auth::Principal&, Done done) {
+                       Continue(*request, response, std::move(done));
+                     });
   }
 
   grpc::ServerUnaryReactor* ArchiveExperiment(grpc::CallbackServerContext* context,

@@ -99,6 +99,7 @@ api::AuditRecord ShownRecord(const store::AuditRecord& record) {
   *out.mutable_at() = ToProto(record.at);
   if (record.user) out.set_user_id(record.user->value());
   out.set_caller(record.caller);
+  out.set_access_token_id(record.access_token);
   out.set_peer(record.peer);
   out.set_method(record.method);
   out.set_target(record.target);

@@ -111,15 +111,14 @@ class ProjectService final : public Service {
   grpc::ServerUnaryReactor* AddProjectNote(grpc::CallbackServerContext* context,
                                            const api::AddProjectNoteRequest* request,
                                            api::AddProjectNoteResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.AddProjectNote",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(
-                          const auto notes,
-                          projects().AddNote(request->project_id(), FromProto(request->note())));
-                      for (const store::ProjectNote& note : notes)
-                        *response->add_notes() = ToProto(note);
-                      return absl::OkStatus();
-                    });
+    return UnaryOnceNow(
+        edge_, context, request, response, "det.api.v1.ProjectService.AddProjectNote",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const auto notes, projects().AddNote(request->project_id(),
+                                                                    FromProto(request->note())));
+          for (const store::ProjectNote& note : notes) *response->add_notes() = ToProto(note);
+          return absl::OkStatus();
+        });
   }
 
   grpc::ServerUnaryReactor* PutProjectNotes(grpc::CallbackServerContext* context,

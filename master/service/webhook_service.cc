@@ -231,10 +231,10 @@ class WebhookService final : public Service {
   grpc::ServerUnaryReactor* TestWebhook(grpc::CallbackServerContext* context,
                                         const api::TestWebhookRequest* request,
                                         api::TestWebhookResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.WebhookService.TestWebhook",
-                 [this, request, response](const auth::Principal& principal, Done done) {
-                   Test(request->id(), principal, response, std::move(done));
-                 });
+    return UnaryOnce(edge_, context, request, response, "det.api.v1.WebhookService.TestWebhook",
+                     [this, request, response](const auth::Principal& principal, Done done) {
+                       Test(request->id(), principal, response, std::move(done));
+                     });
   }
 
   grpc::ServerUnaryReactor* GetWebhookDeliveries(grpc::CallbackServerContext* context,

@@ -21,9 +21,10 @@ struct AuditRecord {
   absl::Time at;
   std::optional<model::UserId> user;  // without: an agent, a task, or nobody
   std::string caller;                 // the user's name then, "agent", or the allocation
+  int32_t access_token = 0;           // by which of the user's; 0: a login
   std::string peer;                   // the address; empty where it is not known
   std::string method;                 // "det.api.v1.UserService.PostUser"
-  std::string target;                 // what the request named: "experiment 7"
+  std::string target;                 // what was named and made: "project 3, made experiment 7"
   std::string request_id;
   std::string code;  // "OK", or why not
   friend bool operator==(const AuditRecord&, const AuditRecord&) = default;

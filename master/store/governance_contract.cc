@@ -18,6 +18,7 @@ AuditRecord Changed(double seconds, const std::string& method, int user) {
   record.at = TimeAt(seconds);
   if (user != 0) record.user.emplace(user);
   record.caller = user == 0 ? std::string("agent") : absl::StrCat("user-", user);
+  record.access_token = user == 0 ? 0 : 40 + user;
   record.peer = "10.0.0.1 \"quoted\" \\ ü";
   record.method = "det.api.v1." + method;
   record.target = "experiment 7";

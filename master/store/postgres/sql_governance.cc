@@ -12,16 +12,16 @@ namespace det::store {
 namespace {
 
 constexpr char kAddAudit[] = R"sql(
-INSERT INTO audit (at, user_id, caller, peer, method, target, request_id, code)
-SELECT * FROM unnest($1::timestamptz[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[],
-                     $7::text[], $8::text[]))sql";
+INSERT INTO audit (at, user_id, caller, access_token, peer, method, target, request_id, code)
+SELECT * FROM unnest($1::timestamptz[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[],
+                     $7::text[], $8::text[], $9::text[]))sql";
 #define DET_AUDIT_FOUND                                                                   \
   " FROM audit WHERE ($1::int IS NULL OR user_id = $1::int) AND starts_with(method, $2) " \
   "AND ($3::timestamptz IS NULL OR at >= $3::timestamptz) "                               \
   "AND ($4::timestamptz IS NULL OR at < $4::timestamptz) AND ($5::bigint = 0 OR id < $5::bigint)"
 constexpr char kListAudit[] =
-    "SELECT id, micros(at), user_id, caller, peer, method, target, request_id, code" DET_AUDIT_FOUND
-    " ORDER BY id DESC LIMIT nullif($6::bigint, 0) OFFSET $7::bigint";
+    "SELECT id, micros(at), user_id, caller, access_token, peer, method, target, request_id, "
+    "code" DET_AUDIT_FOUND " ORDER BY id DESC LIMIT nullif($6::bigint, 0) OFFSET $7::bigint";
 constexpr char kCountAudit[] = "SELECT count(*)" DET_AUDIT_FOUND;
 #undef DET_AUDIT_FOUND
 
@@ -60,11 +60,12 @@ AuditRecord ToAudit(const Result& result, int row) {
   record.at = result.Time(row, 1);
   if (!result.IsNull(row, 2)) record.user.emplace(static_cast<int32_t>(result.Int(row, 2)));
   record.caller = std::string(result.Text(row, 3));
-  record.peer = std::string(result.Text(row, 4));
-  record.method = std::string(result.Text(row, 5));
-  record.target = std::string(result.Text(row, 6));
-  record.request_id = std::string(result.Text(row, 7));
-  record.code = std::string(result.Text(row, 8));
+  record.access_token = static_cast<int32_t>(result.Int(row, 4));
+  record.peer = std::string(result.Text(row, 5));
+  record.method = std::string(result.Text(row, 6));
+  record.target = std::string(result.Text(row, 7));
+  record.request_id = std::string(result.Text(row, 8));
+  record.code = std::string(result.Text(row, 9));
   return record;
 }
 
@@ -93,21 +94,22 @@ absl::StatusOr<UsageRecord> ToUsage(const Result& result, int row) {
 }  // namespace
 
 absl::Status SqlAudit::AddAudit(const std::vector<AuditRecord>& records) {
-  ArrayBuilder times, users, callers, peers, methods, targets, ids, codes;
+  ArrayBuilder times, users, callers, tokens, peers, methods, targets, ids, codes;
   for (const AuditRecord& record : records) {
     times.Add(ToParam(record.at));
     users.Add(ToParam(record.user));
     callers.Add(ToParam(record.caller));
+    tokens.Add(ToParam(record.access_token));
     peers.Add(ToParam(record.peer));
     methods.Add(ToParam(record.method));
     targets.Add(ToParam(record.target));
     ids.Add(ToParam(record.request_id));
     codes.Add(ToParam(record.code));
   }
-  const Params params = {std::move(times).Finish(),   std::move(users).Finish(),
-                         std::move(callers).Finish(), std::move(peers).Finish(),
-                         std::move(methods).Finish(), std::move(targets).Finish(),
-                         std::move(ids).Finish(),     std::move(codes).Finish()};
+  const Params params = {
+      std::move(times).Finish(),   std::move(users).Finish(), std::move(callers).Finish(),
+      std::move(tokens).Finish(),  std::move(peers).Finish(), std::move(methods).Finish(),
+      std::move(targets).Finish(), std::move(ids).Finish(),   std::move(codes).Finish()};
   return fence_.Write(writer_, {{kAddAudit, params}});
 }
 
