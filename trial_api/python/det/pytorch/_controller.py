@@ -21,6 +21,7 @@ from det.pytorch import (
     _random,
     _state,
     _trial,
+    _xla,
 )
 from det.pytorch._callback import Callbacks
 from det.pytorch._context import PyTorchTrialContext
@@ -236,6 +237,7 @@ class Controller:
         if context.experimental.auto_to_device:
             batch = context.to_device(batch)
         metrics = self._compute(batch)
+        _xla.end_batch(context.device)
         self._unreported.append(_metrics.detach(metrics, "train_batch"))
         last = self._stop.last()
         if context.steps_now:

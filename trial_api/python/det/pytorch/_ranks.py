@@ -10,6 +10,8 @@ from typing import Any, List, Optional
 import torch
 import torch.distributed as dist
 
+from det.pytorch import _xla
+
 
 class Ranks:
     """This process among those that train together, as torch.distributed knows them.
@@ -110,17 +112,22 @@ def join(device: torch.device) -> bool:
     if size == 1 or not dist.is_available() or dist.is_initialized():
         return False
     timeout = datetime.timedelta(seconds=float(os.environ.get("DET_COLLECTIVE_TIMEOUT") or 1800))
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timeout)
+    if device.type == "xla":
+        dist.init_process_group(_xla.backend(), init_method="xla://", timeout=timeout)
+    else:
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timeout)
     return True
 
 
 def choose_device() -> torch.device:
-    """The slot's: a GPU where there is one, unless the slots are CPU cores.
+    """The slot's: a GPU where there is one, unless the slots are CPU cores or TPUs.
 
     Raises:
-        RuntimeError: the slots are GPUs, and torch sees none.
+        RuntimeError: the slots are GPUs or TPUs, and torch sees none.
     """
     slots = os.environ.get("DET_SLOT_TYPE")
+    if slots == _xla.SLOTS:
+        return _xla.choose_device()
     if slots == "cpu":
         return torch.device("cpu")
     if not torch.cuda.is_available():

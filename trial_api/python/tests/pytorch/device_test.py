@@ -1,12 +1,14 @@
 """Which device a slot is."""
 
 import os
+import sys
+import types
 import unittest
 from unittest import mock
 
 import torch
 
-from det.pytorch import _ranks, init
+from det.pytorch import _ranks, _xla, init
 
 
 class DeviceTest(unittest.TestCase):
@@ -42,6 +44,37 @@ class DeviceTest(unittest.TestCase):
             with mock.patch.object(torch.cuda, "is_available", lambda: False):
                 with self.assertRaisesRegex(RuntimeError, "sees none"), init(hparams={}):
                     pass
+
+    def with_torch_xla(self, **model):
+        """A stand-in: no machine of the tests has a TPU."""
+        modules = {name: types.ModuleType(name) for name in (
+            "torch_xla", "torch_xla.core", "torch_xla.core.xla_model",
+            "torch_xla.distributed", "torch_xla.distributed.xla_backend")}
+        vars(modules["torch_xla.core.xla_model"]).update(model)
+        return mock.patch.dict(sys.modules, modules)
+
+    def test_a_tpu_through_torch_xla(self):
+        marked = []
+        tpu = torch.device("xla", 1)
+        with self.with_torch_xla(xla_device=lambda: tpu, mark_step=lambda: marked.append(1)):
+            self.assertEqual(tpu, self.told(True, DET_SLOT_TYPE="tpu"))
+            _xla.end_batch(torch.device("cpu"))
+            self.assertEqual([], marked)
+            _xla.end_batch(tpu)
+            self.assertEqual([1], marked)
+            with mock.patch.dict(os.environ, WORLD_SIZE="2"):
+                with mock.patch.object(_ranks.dist, "init_process_group") as joined:
+                    self.assertTrue(_ranks.join(tpu))
+        self.assertEqual(("xla",), joined.call_args[0])
+        self.assertEqual("xla://", joined.call_args[1]["init_method"])
+
+    def test_a_tpu_that_is_not_there_is_an_error(self):
+        with mock.patch.dict(sys.modules, {"torch_xla": None}):
+            with self.assertRaisesRegex(RuntimeError, "are TPUs .* torch_xla, .*install"):
+                self.told(DET_SLOT_TYPE="tpu")
+        with self.with_torch_xla(xla_device=mock.Mock(side_effect=RuntimeError("no chip"))):
+            with self.assertRaisesRegex(RuntimeError, "finds none .no chip.: see PJRT_DEVICE"):
+                self.told(DET_SLOT_TYPE="tpu")
 
 
 if __name__ == "__main__":
