@@ -19,6 +19,7 @@ export default defineConfig({
     assetsInlineLimit: 0, // the page's policy takes images from this master alone, none from its text
     modulePreload: { polyfill: false },
   },
+  worker: { format: "es" },
   server: { proxy: { "/api": { target: master, changeOrigin: true } } },
   test: {
     environment: "jsdom",

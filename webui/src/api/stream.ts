@@ -1,5 +1,5 @@
-import { ApiError, request } from "./client";
-import { linesOf } from "./lines";
+import { ApiError } from "./client";
+import { carry } from "./sharedCarrier";
 
 const firstPause = 500; // ms
 const longestPause = 15_000; // ms
@@ -17,22 +17,22 @@ export interface Watcher<T> {
   onEnd?: () => void;
 }
 
-type Line<T> = { result: T } | { error: { reason: string; error: string } };
-
-/** Reads one connection to its end: true if the stream is over, false if it was cut off. */
-async function readOnce<T>(path: string, signal: AbortSignal, watcher: Watcher<T>) {
-  const headers = { Accept: "text/event-stream" };
-  const url = new URL(path, location.origin);
-  const response = await request(new Request(url, { headers, signal, cache: "no-store" }));
-  if (response.body === null) return false;
-  watcher.onLive?.(true);
-  for await (const line of linesOf(response.body)) {
-    if (!line.startsWith("data: ")) continue;
-    const message = JSON.parse(line.slice("data: ".length)) as Line<T>;
-    if ("error" in message) return false;
-    watcher.onMessage(message.result);
-  }
-  return true;
+/** Reads a stream until it is over, the connection is lost, or it is to be asked for again. */
+function readOnce<T>(path: string, signal: AbortSignal, watcher: Watcher<T>) {
+  return new Promise<"end" | "lost" | "again">((resolve, reject) => {
+    const close = carry(path, (event) => {
+      if (event.kind === "live") watcher.onLive?.(true);
+      else if (event.kind === "message") {
+        watcher.onMessage((JSON.parse(event.text) as { result: T }).result);
+      } else if (event.kind === "refused") {
+        reject(new ApiError(event.message, event.status, event.reason, event.requestId));
+      } else resolve(event.kind);
+    });
+    signal.addEventListener("abort", () => {
+      close();
+      reject(signal.reason as Error);
+    });
+  });
 }
 
 function pause(ms: number, signal: AbortSignal) {
@@ -98,7 +98,9 @@ export async function watch<T>(
     const began = Date.now();
     try {
       const now = typeof path === "string" ? path : path();
-      if (await readOnce(now, connection.signal, watcher)) {
+      const how = await readOnce(now, connection.signal, watcher);
+      if (how === "again") continue;
+      if (how === "end") {
         watcher.onEnd?.();
         return;
       }

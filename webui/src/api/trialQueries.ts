@@ -1,6 +1,7 @@
 import { queryOptions, type QueryClient } from "@tanstack/react-query";
 import { api, dataOf } from "./client";
 import { readLines } from "./lines";
+import { addNames, liveQuery } from "./reported";
 import type { Message } from "./types";
 
 /** A metric by its group and name. */
@@ -27,16 +28,19 @@ export const trialQuery = (id: number) =>
 /** What the trials of the experiment report, for the page of one of them. */
 export const metricNamesQuery = (trialId: number, experimentId: number) =>
   queryOptions({
-    queryKey: ["trial", trialId, "names"],
+    ...liveQuery<Metric[]>(experimentId, {
+      queryKey: ["trial-live", trialId, "names"],
+      add: addNames,
+      read: async (signal) => {
+        const path = `/api/v1/experiments/metrics-stream/metric-names?ids=${experimentId}`;
+        const [names] = await readLines<Message["ExpMetricNamesResponse"]>(path, signal);
+        return (names?.metricNames ?? []).map(({ group = "", name = "" }): Metric => ({
+          group,
+          name,
+        }));
+      },
+    }),
     staleTime: FRESH,
-    queryFn: async ({ signal }) => {
-      const path = `/api/v1/experiments/metrics-stream/metric-names?ids=${experimentId}`;
-      const [names] = await readLines<Message["ExpMetricNamesResponse"]>(path, signal);
-      return (names?.metricNames ?? []).map(({ group = "", name = "" }): Metric => ({
-        group,
-        name,
-      }));
-    },
   });
 
 /** Asks for what the page of a trial shows first. What fails is asked for again by the page, which says so. */

@@ -9,15 +9,29 @@ export interface StreamState {
   error: ApiError | null;
 }
 
-/** Follows the stream at `path` while the component is shown. One stream per page. */
-export function useMessages<T>(path: string, onMessage: (message: T) => void): StreamState {
+/**
+ * Follows the stream at `path` while the component is shown.
+ *
+ * @param after what the next connection is to go on after (`after` of the query), if anything.
+ */
+export function useMessages<T>(
+  path: string,
+  onMessage: (message: T) => void,
+  after?: () => string,
+): StreamState {
   const client = useQueryClient();
   const [state, setState] = useState<StreamState>({ live: false, error: null });
   const current = useRef(onMessage);
   current.current = onMessage;
+  const place = useRef(after);
+  place.current = after;
   useEffect(() => {
     const aborter = new AbortController();
-    void watch<T>(path, aborter.signal, {
+    const now = () => {
+      const text = place.current?.();
+      return text ? `${path}&after=${encodeURIComponent(text)}` : path;
+    };
+    void watch<T>(now, aborter.signal, {
       // What is left of a stream that is over belongs to another address.
       onMessage: (message) => aborter.signal.aborted || current.current(message),
       onLive: (live) => setState({ live, error: null }),

@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { useMemo, type ReactNode } from "react";
 import { Link, useSearchParams } from "react-router";
 import type { Experiment } from "@/api/types";
 import { formatBytes, numberOf } from "@/charts/format";
@@ -10,7 +10,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Facts } from "@/components/Page/Page";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { firstMetric } from "./curves";
+import { coloured, firstMetric, MOST_CURVES } from "./curves";
 import styles from "./Experiment.module.css";
 import { MetricChoice } from "./MetricChoice";
 import { useCurves, useMetricNames } from "./useExperiment";
@@ -26,7 +26,12 @@ export function Overview({ experiment }: { experiment: Experiment }) {
   const metric =
     metrics.find((m) => `${m.group}.${m.name}` === chosen) ??
     firstMetric(metrics, experiment.searcherMetric);
-  const { data: series = NONE, error } = useCurves(id, metric);
+  const { data: curves = NONE, error } = useCurves(id, metric);
+  const trialIds = (experiment.trialIds ?? []).join();
+  const series = useMemo(
+    () => coloured(curves, trialIds.split(",").map(Number)),
+    [curves, trialIds],
+  );
   const isSearched = metric?.group === "validation" && metric.name === experiment.searcherMetric;
   return (
     <div className={styles.stack}>
@@ -34,6 +39,11 @@ export function Overview({ experiment }: { experiment: Experiment }) {
       {metric ? (
         <>
           <MetricChoice metrics={metrics} metric={metric} />
+          {(experiment.numTrials ?? 0) > MOST_CURVES && (
+            <p>
+              The {MOST_CURVES} best of {experiment.numTrials} trials are drawn.
+            </p>
+          )}
           <LineChart
             title={`${metric.group} ${metric.name}`}
             series={series}

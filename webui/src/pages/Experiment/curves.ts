@@ -1,4 +1,6 @@
+import { valuesOf, type ReportedPoint } from "@/api/reported";
 import type { Message } from "@/api/types";
+import { mergePlaces, thinned } from "@/charts/merge";
 import type { Series } from "@/charts/series";
 
 type Trial = NonNullable<Message["TrialsSampleResponse"]["trials"]>[number];
@@ -11,6 +13,10 @@ export function hparamsText(hparams: Record<string, unknown> | undefined): strin
     .join(", ");
 }
 
+/** So many trials have a curve, of so many points; one that grows while it is looked at has twice as many at most. */
+export const MOST_CURVES = 500;
+export const MOST_POINTS = 1000;
+
 /** The sampled trials, asked for as columns, as curves over batches. */
 export function toSeries(trials: readonly Trial[]): Series[] {
   return trials.map((trial, rank) => {
@@ -20,6 +26,46 @@ export function toSeries(trials: readonly Trial[]): Series[] {
     const id = trial.trialId ?? 0;
     return { id: String(id), label: `trial ${id}`, x: Float64Array.from(batches), y, rank };
   });
+}
+
+/** The curves with what was reported of the metric since. A trial that has none yet gets one, as long as there are not too many. */
+export function addToCurves(
+  series: Series[],
+  points: readonly ReportedPoint[],
+  metric: { group: string; name: string },
+): Series[] {
+  const reported = valuesOf(points, metric, ({ values }) => {
+    const value = values?.[metric.name];
+    return typeof value === "number" ? value : NaN;
+  });
+  if (reported.size === 0) return series;
+  const next = series.map((each) => {
+    const added = reported.get(Number(each.id));
+    reported.delete(Number(each.id));
+    return added ? grown(each, added) : each;
+  });
+  for (const [id, added] of [...reported].slice(0, Math.max(0, MOST_CURVES - next.length))) {
+    const [x, y] = [new Float64Array(), new Float64Array()];
+    next.push(grown({ id: String(id), label: `trial ${id}`, x, y, rank: next.length }, added));
+  }
+  return next;
+}
+
+function grown(series: Series, added: ReadonlyMap<number, number>): Series {
+  const [newX, newY] = [[...added.keys()], [...added.values()]];
+  let places = mergePlaces(series.x, newX);
+  const yOf = (place: number) => (place < 0 ? newY[-1 - place] : series.y[place]) ?? NaN;
+  if (places.length > 2 * MOST_POINTS) {
+    places = thinned(places.map(yOf), MOST_POINTS).map((i) => places[i] ?? 0);
+  }
+  const x = Float64Array.from(places, (p) => (p < 0 ? newX[-1 - p] : series.x[p]) ?? NaN);
+  return { ...series, x, y: Float64Array.from(places, yOf) };
+}
+
+/** The same, each in the colour of its trial: by the order in which the experiment made them, so that none changes. */
+export function coloured(series: readonly Series[], trialIds: readonly number[]): Series[] {
+  const ranks = new Map([...trialIds].sort((a, b) => a - b).map((id, rank) => [String(id), rank]));
+  return series.map((each) => ({ ...each, rank: ranks.get(each.id) ?? each.rank }));
 }
 
 /** The metric that a page shows first: the searcher's of validation, else any. */

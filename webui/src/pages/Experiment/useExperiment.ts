@@ -2,10 +2,12 @@ import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tansta
 import { api, dataOf } from "@/api/client";
 import { readLines, queryOf } from "@/api/lines";
 import type { Message } from "@/api/types";
+import { addNames, liveQuery } from "@/api/reported";
+import { useNews } from "@/api/useNews";
 import { useRenewal } from "@/api/useRenewal";
-import { useMessages } from "@/api/useStream";
+import type { Series } from "@/charts/series";
 import { isTerminal } from "@/components/LogView/filters";
-import { toSeries } from "./curves";
+import { addToCurves, MOST_CURVES, MOST_POINTS, toSeries } from "./curves";
 import type { Origin } from "./propose";
 
 type Experiment = Message["Experiment"];
@@ -23,32 +25,31 @@ export function useExperiment(id: number) {
         }),
       ),
   });
-  // News come in bursts: what hangs on them is read again twice a second at most, and with the 300 ms
-  // for which the master gathers metrics a report is on the page within a second.
-  const renewParts = useRenewal({ queryKey: ["experiment-parts", id] }, 500);
+  // What is no curve is read again now and then: many pages may be open.
+  const renewParts = useRenewal({ queryKey: ["experiment-parts", id] }, 4000);
   const own = { queryKey: ["experiment", id], exact: true };
   const renew = useRenewal(own, 1000);
-  const { live } = useMessages<{ experiment?: Experiment }>(
-    `/api/v1/experiments/${id}/watch`,
-    ({ experiment }) => {
-      // News of metrics alone.
-      if (!experiment) {
-        renewParts();
-        return;
-      }
-      const known = client.getQueryData<typeof read.data>(own.queryKey)?.experiment;
-      // What had ended when it was read brings no news.
-      const isNews = !(isTerminal(experiment.state) && known?.state === experiment.state);
-      // One copy alone: a second one would hide what is read after it, as the notes that were saved.
-      client.setQueryData<typeof read.data>(own.queryKey, (old) => old && { ...old, experiment });
-      // A read that is under way may bring what was before this message.
-      if (client.isFetching(own) > 0) renew();
-      if (isNews) renewParts();
-    },
-  );
+  const { live } = useNews(id, undefined, ({ experiment }) => {
+    if (!experiment) return true;
+    const known = client.getQueryData<typeof read.data>(own.queryKey)?.experiment;
+    // What had ended when it was read brings no news.
+    const isNews =
+      !isTerminal(experiment.state) ||
+      (known !== undefined && !isTerminal(known.state)) ||
+      hasJustEnded(experiment);
+    // One copy alone: a second one would hide what is read after it, as the notes that were saved.
+    client.setQueryData<typeof read.data>(own.queryKey, (old) => old && { ...old, experiment });
+    // A read that is under way may bring what was before this message.
+    if (client.isFetching(own) > 0) renew();
+    if (isNews) renewParts();
+    return isNews;
+  });
   const experiment: Experiment | undefined = read.data?.experiment;
   return { experiment, error: read.error, refetch: read.refetch, isLive: live };
 }
+
+/** Whether it may have run still when the page read of it. */
+const hasJustEnded = ({ endTime }: Experiment) => Date.now() - Date.parse(endTime ?? "") < 60_000;
 
 /** A metric by its group and name. */
 export interface Metric {
@@ -58,37 +59,43 @@ export interface Metric {
 
 /** The metrics that the experiment's trials report. */
 export function useMetricNames(id: number) {
-  return useQuery({
-    queryKey: ["experiment-parts", id, "metrics"],
-    queryFn: async ({ signal }) => {
-      const path = `/api/v1/experiments/metrics-stream/metric-names?ids=${id}`;
-      const [names] = await readLines<Message["ExpMetricNamesResponse"]>(path, signal);
-      return (names?.metricNames ?? []).map(({ group = "", name = "" }): Metric => ({
-        group,
-        name,
-      }));
-    },
-  });
+  return useQuery(
+    liveQuery(id, {
+      queryKey: ["experiment-live", id, "metrics"],
+      add: addNames,
+      read: async (signal) => {
+        const path = `/api/v1/experiments/metrics-stream/metric-names?ids=${id}`;
+        const [names] = await readLines<Message["ExpMetricNamesResponse"]>(path, signal);
+        return (names?.metricNames ?? []).map(({ group = "", name = "" }): Metric => ({
+          group,
+          name,
+        }));
+      },
+    }),
+  );
 }
 
-/** The curves of a metric of the best trials (500 at most), thinned out so that peaks stay. As columns: half a million points are too many to be objects for long. */
+/** The curves of a metric of the best trials (MOST_CURVES at most), thinned out so that peaks stay. As columns: half a million points are too many to be objects for long. */
 export function useCurves(id: number, metric: Metric | undefined) {
   return useQuery({
-    queryKey: ["experiment-parts", id, "curves", metric],
+    ...liveQuery<Series[]>(id, {
+      queryKey: ["experiment-live", id, "curves", metric],
+      add: (series, points) => (metric ? addToCurves(series, points, metric) : series),
+      read: async (signal) => {
+        const query = queryOf({
+          metricName: metric?.name,
+          group: metric?.group,
+          maxTrials: MOST_CURVES,
+          maxDatapoints: MOST_POINTS,
+          asColumns: true,
+        });
+        const path = `/api/v1/experiments/${id}/metrics-stream/trials-sample?${query}`;
+        const [sample] = await readLines<Message["TrialsSampleResponse"]>(path, signal);
+        return toSeries(sample?.trials ?? []);
+      },
+    }),
     enabled: metric !== undefined,
     placeholderData: keepPreviousData,
-    queryFn: async ({ signal }) => {
-      const query = queryOf({
-        metricName: metric?.name,
-        group: metric?.group,
-        maxTrials: 500,
-        maxDatapoints: 1000,
-        asColumns: true,
-      });
-      const path = `/api/v1/experiments/${id}/metrics-stream/trials-sample?${query}`;
-      const [sample] = await readLines<Message["TrialsSampleResponse"]>(path, signal);
-      return toSeries(sample?.trials ?? []);
-    },
     // What was there is compared by nothing: that would cost more than drawing it.
     structuralSharing: false,
   });

@@ -145,7 +145,7 @@ const restartsOf = (trial: Trial) =>
 const numbersOf = (text: string) => (text === "" ? [] : text.split(",").map(Number));
 
 function MetricChart({ trial, metric, axis, checkpoints, isThroughput = false }: ChartProps) {
-  const { data: points, error } = usePoints(trial.id ?? 0, metric);
+  const { data: points, error } = usePoints(trial.id ?? 0, trial.experimentId ?? 0, metric);
   const lengths = checkpoints.join();
   const starts = restartsOf(trial);
   const title = isThroughput ? "batches / s" : `${metric.name}${unitOf(metric)}`;

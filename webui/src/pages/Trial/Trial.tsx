@@ -17,7 +17,7 @@ import { Checkpoints } from "./Checkpoints";
 import { Metrics, System } from "./Metrics";
 import { Runs } from "./Runs";
 import styles from "./Trial.module.css";
-import { useNews, useTrial } from "./useTrial";
+import { useTrial, useTrialNews } from "./useTrial";
 
 type Of = Message["Trial"];
 
@@ -46,7 +46,7 @@ export default function Trial() {
 function Known({ trial, tab }: { trial: Of; tab: string }) {
   const id = trial.id ?? 0;
   const experimentId = trial.experimentId ?? 0;
-  const experiment = useNews(id, experimentId);
+  const experiment = useTrialNews(id, experimentId);
   useCrumbs([
     { label: "Experiments", to: paths.experiments },
     { label: `${experimentId} ${experiment?.name ?? ""}`, to: paths.experiment(experimentId) },

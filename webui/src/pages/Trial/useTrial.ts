@@ -2,30 +2,34 @@ import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-quer
 import { api, dataOf } from "@/api/client";
 import { metricNamesQuery, trialQuery, type Metric } from "@/api/trialQueries";
 import type { Experiment } from "@/api/types";
-import { useRenewal } from "@/api/useRenewal";
-import { useMessages, useStreamed } from "@/api/useStream";
+import { liveQuery, valuesOf, type ReportedPoint } from "@/api/reported";
+import { useNews } from "@/api/useNews";
+import { useStreamed } from "@/api/useStream";
 import { isTerminal } from "@/components/LogView/filters";
-import type { Point } from "@/charts/points";
+import { mergePlaces, thinned } from "@/charts/merge";
+import { columnsOf, type Point } from "@/charts/points";
 
-/** A trial, read again when its experiment changes: the page's one stream tells. */
+/** A trial, kept up to date by the page's stream. */
 export const useTrial = (id: number) => useQuery(trialQuery(id));
 
-/** Follows the trial's experiment; with its news the trial and its metrics are read again, twice a second at most. */
-export function useNews(trialId: number, experimentId: number): Experiment | undefined {
+/** Follows the trial and its experiment: how they are, and what the trial reports. */
+export function useTrialNews(trialId: number, experimentId: number): Experiment | undefined {
   const client = useQueryClient();
   const key = ["experiment-now", experimentId];
-  const renew = useRenewal({ queryKey: ["trial", trialId] }, 500);
-  useMessages<{ experiment?: Experiment }>(
-    `/api/v1/experiments/${experimentId}/watch`,
-    (message) => {
-      const known = client.getQueryData<typeof message>(key)?.experiment;
-      if (message.experiment) client.setQueryData(key, message);
-      // The first message of what has ended is no news; a trial that was read before may have ended since.
-      const { state } = client.getQueryData(trialQuery(trialId).queryKey) ?? {};
-      const isOver = isTerminal(message.experiment?.state) && isTerminal(state);
-      if (known !== undefined || !isOver) renew();
-    },
-  );
+  const own = trialQuery(trialId).queryKey;
+  useNews(experimentId, trialId, ({ experiment, trial }) => {
+    if (experiment) client.setQueryData(key, { experiment });
+    const before = client.getQueryData(own);
+    if (trial) {
+      client.setQueryData(own, trial);
+      const news = (of: typeof trial) => [of.state, of.checkpointCount, of.latestCheckpointUuid];
+      if (before && news(before).join() !== news(trial).join()) {
+        void client.invalidateQueries({ queryKey: ["trial", trialId, "checkpoints"] });
+      }
+    }
+    // Of what had ended when it was read nothing is missed.
+    return !isTerminal(before?.state);
+  });
   return useStreamed<{ experiment: Experiment }>(key)?.experiment;
 }
 
@@ -33,20 +37,48 @@ export function useNews(trialId: number, experimentId: number): Experiment | und
 export const useMetricNames = (trialId: number, experimentId: number) =>
   useQuery(metricNamesQuery(trialId, experimentId));
 
+const MOST_POINTS = 2000;
+
 /** One metric's points, thinned out by the master so that its peaks stay. */
-export function usePoints(trialId: number, { group, name }: Metric) {
+export function usePoints(trialId: number, experimentId: number, { group, name }: Metric) {
   return useQuery({
-    queryKey: ["trial", trialId, "points", group, name],
+    ...liveQuery<Point[]>(experimentId, {
+      queryKey: ["trial-live", trialId, "points", group, name],
+      add: (points, reported) => addToPoints(points, reported, trialId, { group, name }),
+      read: async (signal) => {
+        const metricIds = [`${group}.${name}`];
+        const query = { trialIds: [trialId], metricIds, maxDatapoints: MOST_POINTS };
+        const { trials = [] } = await dataOf(
+          api.GET("/api/v1/trials/time-series", { params: { query }, signal }),
+        );
+        return trials[0]?.metrics?.[0]?.data ?? [];
+      },
+    }),
     placeholderData: keepPreviousData,
     structuralSharing: false,
-    queryFn: async ({ signal }): Promise<Point[]> => {
-      const query = { trialIds: [trialId], metricIds: [`${group}.${name}`], maxDatapoints: 2000 };
-      const { trials = [] } = await dataOf(
-        api.GET("/api/v1/trials/time-series", { params: { query }, signal }),
-      );
-      return trials[0]?.metrics?.[0]?.data ?? [];
-    },
   });
+}
+
+/** The points with what the trial has reported of the metric since. */
+export function addToPoints(
+  points: Point[],
+  reported: readonly ReportedPoint[],
+  trialId: number,
+  metric: Metric,
+): Point[] {
+  const added = valuesOf<Point>(reported, metric, ({ values, ...point }) => ({
+    ...point,
+    values: { [metric.name]: values?.[metric.name] },
+  })).get(trialId);
+  if (!added) return points;
+  const fresh = [...added.values()];
+  const old = points.map(({ batches = 0 }) => batches);
+  const next = mergePlaces(old, [...added.keys()]).flatMap(
+    (place) => (place < 0 ? fresh[-1 - place] : points[place]) ?? [],
+  );
+  if (next.length <= 2 * MOST_POINTS) return next;
+  const { y } = columnsOf(next, metric.name, "batches");
+  return thinned(y, MOST_POINTS).flatMap((i) => next[i] ?? []);
 }
 
 /** The trial's checkpoints, the newest first. */

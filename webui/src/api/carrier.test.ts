@@ -1,0 +1,142 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { createCarrier, type Carrier, type StreamEvent } from "./carrier";
+import { throughPort, type FromWorker, type ToWorker } from "./sharedCarrier";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A master whose connections stay open: each with its address, and what says something on it. */
+function master() {
+  const connections: {
+    of: string[];
+    say: (text: string) => void;
+    cut: () => void;
+    signal: AbortSignal;
+  }[] = [];
+  const fetch = (request: Request) => {
+    const url = new URL(request.url);
+    const joined = url.pathname === "/api/v1/streams";
+    const body = new ReadableStream({
+      start(controller) {
+        connections.push({
+          of: joined ? url.searchParams.getAll("of") : [url.pathname + url.search],
+          say: (text) => controller.enqueue(new TextEncoder().encode(`data: ${text}\n\n`)),
+          cut: () => controller.error(new TypeError("network")),
+          signal: request.signal,
+        });
+      },
+    });
+    return Promise.resolve(new Response(body));
+  };
+  vi.stubGlobal("fetch", vi.fn(fetch));
+  return connections;
+}
+
+/** Opens a stream and keeps what is said of it, without the word that it is live. */
+function follow(carrier: Carrier, path: string) {
+  const events: StreamEvent[] = [];
+  const close = carrier(path, (event) => event.kind !== "live" && events.push(event));
+  return { events, close };
+}
+const settle = () => vi.advanceTimersByTimeAsync(1);
+
+it("carries what is asked for together over one connection, and tells whose each message is", async () => {
+  const connections = master();
+  const carrier = createCarrier(2);
+  const [a, b] = [follow(carrier, "/api/v1/a?x=1"), follow(carrier, "/api/v1/b")];
+  await settle();
+  expect(connections.map(({ of }) => of)).toEqual([["/api/v1/a?x=1", "/api/v1/b"]]);
+  connections[0]?.say('{"stream":1,"result":{"stream":0,"n":1}}');
+  connections[0]?.say('{"stream":0,"result":7}');
+  connections[0]?.say('{"stream":1,"end":true}');
+  connections[0]?.say('{"stream":1,"result":8}');
+  await settle();
+  expect(a.events).toEqual([{ kind: "message", text: '{"result":7}' }]);
+  const first = { kind: "message", text: '{"result":{"stream":0,"n":1}}' };
+  expect(b.events).toEqual([first, { kind: "end" }]);
+  connections[0]?.cut();
+  await settle();
+  expect(a.events.at(-1)).toEqual({ kind: "lost" });
+  expect(b.events).toHaveLength(2);
+});
+
+it("refuses one without the others", async () => {
+  const connections = master();
+  const carrier = createCarrier(2);
+  const [a, b] = [follow(carrier, "/api/v1/a"), follow(carrier, "/api/v1/b")];
+  await settle();
+  connections[0]?.say(
+    '{"stream":0,"status":404,"error":{"code":5,"error":"no a","reason":"NotFound"}}',
+  );
+  connections[0]?.say('{"stream":1,"result":1}');
+  connections[0]?.say(
+    '{"stream":1,"status":409,"error":{"code":10,"error":"x","reason":"Aborted"}}',
+  );
+  await settle();
+  expect(a.events).toEqual([
+    { kind: "refused", message: "no a", status: 404, reason: "NotFound", requestId: "" },
+  ]);
+  expect(b.events.at(-1)).toEqual({ kind: "lost" });
+});
+
+it("moves all streams to one connection rather than hold more than it may", async () => {
+  const connections = master();
+  const carrier = createCarrier(2);
+  const [a, b] = [follow(carrier, "/api/v1/a"), undefined];
+  await settle();
+  const other = follow(carrier, "/api/v1/b");
+  await settle();
+  expect(connections).toHaveLength(2);
+  const events: string[] = [];
+  // As a page does: what is to be asked for again is asked for at once.
+  const again = (path: string) =>
+    carrier(path, (event) => {
+      events.push(`${path} ${event.kind}`);
+      if (event.kind === "again") again(`${path}+`);
+    });
+  again("/api/v1/c");
+  await settle();
+  expect(connections[0]?.signal.aborted && connections[1]?.signal.aborted).toBe(true);
+  expect([a, other].map(({ events: said }) => said)).toEqual([
+    [{ kind: "again" }],
+    [{ kind: "again" }],
+  ]);
+  expect(connections[2]?.of).toEqual(["/api/v1/c"]);
+  expect(b).toBeUndefined();
+});
+
+it("holds no connection that nobody follows", async () => {
+  const connections = master();
+  const carrier = createCarrier(2);
+  const [a, b] = [follow(carrier, "/api/v1/a"), follow(carrier, "/api/v1/b")];
+  follow(carrier, "/api/v1/c").close();
+  await settle();
+  expect(connections[0]?.of).toEqual(["/api/v1/a", "/api/v1/b"]);
+  a.close();
+  expect(connections[0]?.signal.aborted).toBe(false);
+  b.close();
+  expect(connections[0]?.signal.aborted).toBe(true);
+  await settle();
+  expect(b.events).toEqual([]);
+});
+
+it("passes streams through a port, and does without it when there is nobody at the other end", () => {
+  const told: ToWorker[] = [];
+  const port = { postMessage: (message: ToWorker) => told.push(message) } as unknown as MessagePort;
+  const hear = (data: FromWorker) => {
+    port.onmessage?.call(port, new MessageEvent("message", { data }));
+  };
+  let fail: () => void = vi.fn();
+  const carrier = throughPort(port, (onFailure) => (fail = onFailure));
+  const [a, b] = [follow(carrier, "/api/v1/a"), follow(carrier, "/api/v1/b")];
+  const [first, second] = told as { open: string; path: string }[];
+  expect([first?.path, second?.path]).toEqual(["/api/v1/a", "/api/v1/b"]);
+  hear({ key: first?.open ?? "", event: { kind: "message", text: "1" } });
+  hear({ key: first?.open ?? "", event: { kind: "end" } });
+  hear({ key: first?.open ?? "", event: { kind: "message", text: "2" } });
+  expect(a.events).toEqual([{ kind: "message", text: "1" }, { kind: "end" }]);
+  fail();
+  expect(b.events).toEqual([{ kind: "again" }]);
+  dispatchEvent(new Event("pagehide"));
+  expect(told.at(-1)).toEqual({ leave: true });
+});

@@ -1,0 +1,155 @@
+import { ApiError, request } from "./client";
+import { linesOf } from "./lines";
+
+/** What becomes of a stream that a carrier was asked for. After anything but "live" and "message" it is over. */
+export type StreamEvent =
+  | { kind: "live" }
+  /** `text`: as JSON, the message is its `result`. */
+  | { kind: "message"; text: string }
+  /** There is no more. */
+  | { kind: "end" }
+  | { kind: "refused"; message: string; status: number; reason: string; requestId: string }
+  /** The connection was. */
+  | { kind: "lost" }
+  /** To be asked for once more, at once: it moves to another connection. */
+  | { kind: "again" };
+export type Say = (event: StreamEvent) => void;
+
+/** Opens the stream at an address ("/api/v1/overview?follow=true"); what it returns closes it. */
+export type Carrier = (path: string, say: Say) => () => void;
+
+interface Wanted {
+  path: string;
+  say: Say;
+  /** Those of its connection that are open still, with itself. */
+  beside: Set<Wanted>;
+  close: () => void;
+  hasMessages: boolean;
+}
+
+interface Connection {
+  streams: Set<Wanted>;
+  aborter: AbortController;
+}
+
+/**
+ * A carrier that holds `most` connections at most, however many streams it carries: a browser has six to a
+ * host, for all of its windows.
+ *
+ * @param later calls back once what is asked for together has been asked for.
+ */
+export function createCarrier(
+  most: number,
+  later: (start: () => void) => void = queueMicrotask,
+): Carrier {
+  const connections = new Set<Connection>();
+  let waiting = new Set<Wanted>();
+  let isGathering = false;
+
+  const over = (stream: Wanted, event: StreamEvent) => {
+    if (stream.beside.delete(stream)) stream.say(event);
+  };
+
+  const gather = () => {
+    if (isGathering) return;
+    isGathering = true;
+    later(start);
+  };
+  const start = () => {
+    isGathering = false;
+    if (waiting.size === 0) return;
+    if (connections.size >= most) {
+      const moved = [...connections].flatMap(({ streams }) => [...streams]);
+      for (const { aborter } of connections) aborter.abort();
+      connections.clear();
+      for (const stream of moved) over(stream, { kind: "again" });
+      gather();
+      return;
+    }
+    const connection = { streams: waiting, aborter: new AbortController() };
+    waiting = new Set();
+    connections.add(connection);
+    const leave = () => {
+      if (connection.streams.size === 0) connection.aborter.abort();
+    };
+    for (const stream of connection.streams) stream.close = leave;
+    void follow(connection).finally(() => connections.delete(connection));
+  };
+
+  const follow = async ({ streams, aborter: { signal } }: Connection) => {
+    const all = [...streams];
+    const endAll = (event: StreamEvent) => all.forEach((stream) => over(stream, event));
+    try {
+      const response = await open(all, signal);
+      const [alone] = all.length === 1 ? all : [];
+      alone?.say({ kind: "live" });
+      for await (const line of response.body ? linesOf(response.body) : []) {
+        const [stream, event] = alone ? [alone, eventOf(line)] : joinedEventOf(line, all);
+        if (!stream || !event || !streams.has(stream)) continue;
+        if (event.kind !== "message") over(stream, event);
+        else {
+          if (!alone && !stream.hasMessages) stream.say({ kind: "live" });
+          stream.hasMessages = true;
+          stream.say(event);
+        }
+      }
+      endAll({ kind: alone ? "end" : "lost" });
+    } catch (error) {
+      endAll(error instanceof ApiError && !signal.aborted ? refusal(error) : { kind: "lost" });
+    }
+  };
+
+  return (path, say) => {
+    const stream: Wanted = {
+      path,
+      say,
+      beside: waiting,
+      close: () => undefined,
+      hasMessages: false,
+    };
+    waiting.add(stream);
+    gather();
+    return () => {
+      if (stream.beside.delete(stream)) stream.close();
+    };
+  };
+}
+
+function open(streams: readonly Wanted[], signal: AbortSignal): Promise<Response> {
+  const query = new URLSearchParams(streams.map(({ path }) => ["of", path]));
+  const [first] = streams;
+  const path = first && streams.length === 1 ? first.path : `/api/v1/streams?${query.toString()}`;
+  const headers = { Accept: "text/event-stream" };
+  const url = new URL(path, location.origin);
+  return request(new Request(url, { headers, signal, cache: "no-store" }));
+}
+
+function refusal({ message, status, reason, requestId }: ApiError): StreamEvent {
+  return { kind: "refused", message, status, reason, requestId };
+}
+
+/** Of a stream that has a connection alone. */
+function eventOf(line: string): StreamEvent | undefined {
+  if (!line.startsWith("data: ")) return undefined;
+  const text = line.slice("data: ".length);
+  return text.startsWith('{"error"') ? { kind: "lost" } : { kind: "message", text };
+}
+
+const JOINED = /^data: \{"stream":(\d+),/;
+
+/** Of one of several: {"stream": 1, "result": …}, {"stream": 1, "end": true}, {"stream": 1, "status": 404, "error": …}. */
+function joinedEventOf(line: string, all: readonly Wanted[]): [Wanted?, StreamEvent?] {
+  const found = JOINED.exec(line);
+  const stream = all[Number(found?.[1])];
+  if (!found || !stream) return [];
+  const text = `{${line.slice(found[0].length)}`;
+  if (text.startsWith('{"result"')) return [stream, { kind: "message", text }];
+  if (text.startsWith('{"end"')) return [stream, { kind: "end" }];
+  // One that was good is asked for again: it may be that something else ended it.
+  if (stream.hasMessages) return [stream, { kind: "lost" }];
+  const { status, error } = JSON.parse(text) as {
+    status: number;
+    error: { reason: string; error: string };
+  };
+  return [stream, refusal(new ApiError(error.error, status, error.reason, ""))];
+}

@@ -1,0 +1,56 @@
+import { randomId } from "@/randomId";
+import { createCarrier, type Carrier, type Say, type StreamEvent } from "./carrier";
+
+/** What a window tells the worker: `leave` when it goes. */
+export type ToWorker = { open: string; path: string } | { close: string } | { leave: true };
+export interface FromWorker {
+  key: string;
+  event: StreamEvent;
+}
+
+/** The carrier of this window's streams: the worker that all windows share, or its own where a browser has none. */
+export const carry: Carrier = (path, say) =>
+  (carrier ??= createShared() ?? createCarrier(1))(path, say);
+
+let carrier: Carrier | undefined;
+
+function createShared(): Carrier | undefined {
+  if (typeof SharedWorker === "undefined") return undefined;
+  const worker = new SharedWorker(new URL("./streamWorker.ts", import.meta.url), {
+    type: "module",
+    name: "streams",
+  });
+  return throughPort(worker.port, (fail) => worker.addEventListener("error", fail));
+}
+
+/** A carrier at the other end of a port. `onFailure` is given what is to be called when there is none. */
+export function throughPort(port: MessagePort, onFailure: (fail: () => void) => void): Carrier {
+  const open = new Map<string, Say>();
+  const tell = (message: ToWorker) => port.postMessage(message);
+  const again = () => {
+    const all = [...open.values()];
+    open.clear();
+    all.forEach((say) => say({ kind: "again" }));
+  };
+  port.onmessage = ({ data: { key, event } }: MessageEvent<FromWorker>) => {
+    const say = open.get(key);
+    if (event.kind !== "live" && event.kind !== "message") open.delete(key);
+    say?.(event);
+  };
+  onFailure(() => {
+    carrier = createCarrier(1);
+    again();
+  });
+  // A window that goes without a word is missed by nobody: its streams would go on for nobody.
+  addEventListener("pagehide", () => tell({ leave: true }));
+  // It may come back as it was.
+  addEventListener("pageshow", ({ persisted }) => persisted && again());
+  return (path, say) => {
+    const key = randomId();
+    open.set(key, say);
+    tell({ open: key, path });
+    return () => {
+      if (open.delete(key)) tell({ close: key });
+    };
+  };
+}

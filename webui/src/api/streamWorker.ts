@@ -1,0 +1,28 @@
+// A worker that all windows of a browser share: it carries their streams, so that they hold two
+// connections however many windows there are.
+import { createCarrier } from "./carrier";
+import type { FromWorker, ToWorker } from "./sharedCarrier";
+
+const TOGETHER = 10; // ms
+const carrier = createCarrier(2, (start) => setTimeout(start, TOGETHER));
+
+function serve(port: MessagePort) {
+  const closers = new Map<string, () => void>();
+  const close = (key: string) => {
+    closers.get(key)?.();
+    closers.delete(key);
+  };
+  port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+    if ("open" in data) {
+      const { open: key, path } = data;
+      const say = (event: FromWorker["event"]) => port.postMessage({ key, event });
+      closers.set(key, carrier(path, say));
+    } else if ("close" in data) close(data.close);
+    else [...closers.keys()].forEach(close);
+  };
+}
+
+addEventListener("connect", (event) => {
+  const [port] = (event as MessageEvent).ports;
+  if (port) serve(port);
+});
