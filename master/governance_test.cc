@@ -154,7 +154,7 @@ TEST_F(GovernanceTest, ARecordNamesTheTemplate) {
   const auto records = Audit();
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[1].target(), "name small");
-  EXPECT_EQ(records[0].target(), "template_name small");
+  EXPECT_EQ(records[0].target(), "template small");
 }
 
 TEST_F(GovernanceTest, AuditIsFilteredPagedAndForAdministrators) {
@@ -190,6 +190,55 @@ TEST_F(GovernanceTest, AKeyMakesOneOfManyRequests) {
   EXPECT_EQ(MakeWorkspace("ben", "vision", "key").error_code(), ALREADY_EXISTS);
   EXPECT_EQ(MakeWorkspace("ben", "vision", "key").error_code(), ALREADY_EXISTS);
   EXPECT_TRUE(MakeWorkspace("ben", "sound", "other").ok());
+}
+
+TEST_F(GovernanceTest, ATemplateIsOfItsWorkspace) {
+  ASSERT_TRUE(MakeWorkspace("user", "vision").ok());
+  const int vision = made_.workspace().id();
+  const auto templates = api::TemplateService::NewStub(world_.channel());
+  const auto post = [&](const std::string& token, const std::string& name, int workspace) {
+    As context(token);
+    api::PostTemplateRequest request;
+    request.mutable_template_()->set_name(name);
+    request.mutable_template_()->set_workspace_id(workspace);
+    api::PostTemplateResponse response;
+    return templates->PostTemplate(&context, request, &response).error_code();
+  };
+  const auto put = [&](const std::string& token, int workspace) {
+    As context(token);
+    api::PutTemplateRequest request;
+    request.mutable_template_()->set_name("small");
+    request.mutable_template_()->set_workspace_id(workspace);
+    api::PutTemplateResponse response;
+    const auto code = templates->PutTemplate(&context, request, &response).error_code();
+    return code == OK ? response.template_().workspace_id() : -static_cast<int>(code);
+  };
+  const auto listed = [&](const std::string& token, std::vector<int> workspaces) {
+    As context(token);
+    api::GetTemplatesRequest request;
+    request.mutable_workspace_ids()->Add(workspaces.begin(), workspaces.end());
+    api::GetTemplatesResponse response;
+    EXPECT_TRUE(templates->GetTemplates(&context, request, &response).ok());
+    return response.pagination().total();
+  };
+  EXPECT_EQ(post("user", "small", vision), OK);
+  EXPECT_EQ(post("ann", "other", vision), NOT_FOUND);
+  EXPECT_EQ(post("ann", "mine", 0), OK);
+  EXPECT_EQ(put("ann", 0), -NOT_FOUND) << "another's, which ann does not see";
+  EXPECT_EQ(put("user", 0), vision) << "it stays where it is";
+  EXPECT_EQ(listed("ann", {}), 1);
+  EXPECT_EQ(listed("user", {}), 2);
+  EXPECT_EQ(listed("user", {vision}), 1);
+
+  As context("ann");
+  api::CreateExperimentRequest create = Request();
+  create.set_template_("small");
+  api::CreateExperimentResponse created;
+  EXPECT_EQ(experiments_->CreateExperiment(&context, create, &created).error_code(), NOT_FOUND);
+
+  ASSERT_TRUE(Assign("user", ann_, "Viewer", vision).ok());
+  EXPECT_EQ(put("ann", 1), -PERMISSION_DENIED) << "nor takes it away";
+  EXPECT_EQ(put("user", 1), 1);
 }
 
 TEST_F(GovernanceTest, RolesAreAssignedByAdministratorsOfThePlace) {

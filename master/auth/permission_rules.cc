@@ -236,8 +236,10 @@ constexpr Rule kRules[] = {
     {DET_API "JobService.Get*", Reads(Where::kVisible)},
     {DET_API "JobService.UpdateJobQueue", Edits(Where::kJob, "updates.job_id")},
 
-    {DET_API "SearchService.PreviewHPSearch", Reads(Where::kAnywhere)},
-    {DET_API "SearchService.SimulateSearch", Reads(Where::kAnywhere)},
+    {DET_API "SearchService.PreviewHPSearch",
+     And(Reads(Where::kAnywhere), Role::kViewer, Where::kTemplate, "template")},
+    {DET_API "SearchService.SimulateSearch",
+     And(Reads(Where::kAnywhere), Role::kViewer, Where::kTemplate, "template")},
     {DET_API "SearchService.GetSearch", Reads(Where::kExperiment, "experiment_id")},
     {DET_API "SearchService.GetBestSearcherValidationMetric",
      OrTask(Reads(Where::kExperiment, "experiment_id"))},
@@ -247,12 +249,16 @@ constexpr Rule kRules[] = {
     {DET_API "SearchService.PostSearcherOperations",
      MakesUnnamed(Edits(Where::kExperiment, "experiment_id"))},
 
-    {DET_API "TemplateService.Get*", Reads(Where::kAnywhere)},
+    {DET_API "TemplateService.GetTemplates", Reads(Where::kVisible)},
+    {DET_API "TemplateService.GetTemplate", Reads(Where::kTemplate, "template_name")},
+    // Without a workspace it goes to Uncategorized; what is replaced lies where it lies: the
+    // service asks.
     {DET_API "TemplateService.PostTemplate",
-     MakesUnnamed(Tells("template.name", Edits(Where::kAnywhere)))},
-    {DET_API "TemplateService.PutTemplate", Tells("template.name", Edits(Where::kAnywhere))},
-    {DET_API "TemplateService.PatchTemplateName", Tells("old_name", Edits(Where::kAnywhere))},
-    {DET_API "TemplateService.*", Tells("template_name", Edits(Where::kAnywhere))},
+     MakesUnnamed(Tells("template.name", Edits(Where::kWorkspace, "template.workspace_id")))},
+    {DET_API "TemplateService.PutTemplate",
+     Tells("template.name", Edits(Where::kWorkspace, "template.workspace_id"))},
+    {DET_API "TemplateService.PatchTemplateName", Edits(Where::kTemplate, "old_name")},
+    {DET_API "TemplateService.*", Edits(Where::kTemplate, "template_name")},
 
     // A workspace may be named instead of numbered, and the service asks AuthorizeIn.
     {DET_API "ModelService.PostModel",

@@ -85,6 +85,8 @@ std::string_view Noun(Where where) {
       return "allocation";
     case Where::kModel:
       return "model";
+    case Where::kTemplate:
+      return "template";
     case Where::kWebhook:
       return "webhook";
   }

@@ -69,6 +69,7 @@ enum class Where {
   kTask,
   kAllocation,
   kModel,
+  kTemplate,
   kWebhook,  // one of no workspace lies in 0, the cluster
 };
 // "experiment", ...

@@ -96,6 +96,15 @@ absl::Status CheckSecrets(const experiment::Experiment& parent, const auth::Prin
                    " alone may use; fork it with a configuration of your own, or ask one of them"));
 }
 
+// A template gives away what it says to whoever uses it.
+absl::Status CheckTemplate(store::Store& store, const std::string& name,
+                           const auth::Principal& principal) {
+  if (name.empty()) return absl::OkStatus();
+  DET_ASSIGN_OR_RETURN(const store::TemplateRecord record, store.templates().GetTemplate(name));
+  return auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
+                           model::Role::kViewer, record.workspace, auth::Where::kTemplate, name);
+}
+
 // Where the experiment goes: the project that the request gives by its number, then the one that
 // the configuration names, then its parent's.
 absl::StatusOr<FoundSpace> FindSpaceOf(store::Store& store,
@@ -170,6 +179,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
         "elsewhere. "
         "Leave `unmanaged` out to have it run here");
   }
+  DET_RETURN_IF_ERROR(CheckTemplate(*edge.store, request.template_(), principal));
   GivenConfig given{.yaml = request.config(), .path = request.config_path()};
   given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
   given.template_name = request.template_();

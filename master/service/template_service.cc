@@ -40,7 +40,7 @@ absl::StatusOr<api::Template> ToProto(const store::TemplateRecord& record) {
   api::Template out;
   out.set_name(record.name);
   *out.mutable_config() = ToStruct(config);
-  out.set_workspace_id(store::kUncategorized);
+  out.set_workspace_id(record.workspace);
   out.set_yaml(record.yaml);
   return out;
 }
@@ -49,6 +49,7 @@ absl::StatusOr<api::Template> ToProto(const store::TemplateRecord& record) {
 absl::StatusOr<store::TemplateRecord> FromProto(const api::Template& given) {
   DET_RETURN_IF_ERROR(CheckName("template.name", given.name()));
   store::TemplateRecord record{.name = given.name(), .yaml = given.yaml()};
+  if (given.workspace_id() != 0) record.workspace = given.workspace_id();
   if (record.yaml.empty()) {
     record.yaml = FromStruct(given.config(), Numbers::kIntegersIfWhole).ToJson();
   }
@@ -76,9 +77,10 @@ class TemplateService final : public Service {
   grpc::ServerUnaryReactor* GetTemplates(grpc::CallbackServerContext* context,
                                          const api::GetTemplatesRequest* request,
                                          api::GetTemplatesResponse* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.TemplateService.GetTemplates",
-        [this, request, response](const auth::Principal&) { return List(*request, response); });
+    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.GetTemplates",
+                    [this, request, response](const auth::Principal& principal) {
+                      return List(*request, principal, response);
+                    });
   }
 
   grpc::ServerUnaryReactor* GetTemplate(grpc::CallbackServerContext* context,
@@ -95,10 +97,8 @@ class TemplateService final : public Service {
                                          api::PostTemplateResponse* response) {
     return UnaryOnceNow(edge_, context, request, response,
                         "det.api.v1.TemplateService.PostTemplate",
-                        [this, request, response](const auth::Principal&) -> absl::Status {
-                          DET_ASSIGN_OR_RETURN(const auto record, FromProto(request->template_()));
-                          DET_RETURN_IF_ERROR(edge_.store->templates().AddTemplate(record));
-                          return Read(record.name, response->mutable_template_());
+                        [this, request, response](const auth::Principal& principal) {
+                          return Add(*request, principal, response->mutable_template_());
                         });
   }
 
@@ -106,14 +106,8 @@ class TemplateService final : public Service {
                                         const api::PutTemplateRequest* request,
                                         api::PutTemplateResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PutTemplate",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto record, FromProto(request->template_()));
-                      if (request->validate_only()) {
-                        DET_ASSIGN_OR_RETURN(*response->mutable_template_(), ToProto(record));
-                        return absl::OkStatus();
-                      }
-                      DET_RETURN_IF_ERROR(edge_.store->templates().PutTemplate(record));
-                      return Read(record.name, response->mutable_template_());
+                    [this, request, response](const auth::Principal& principal) {
+                      return Put(*request, principal, response->mutable_template_());
                     });
   }
 
@@ -154,9 +148,49 @@ class TemplateService final : public Service {
     return absl::OkStatus();
   }
 
-  absl::Status List(const api::GetTemplatesRequest& request, api::GetTemplatesResponse* response) {
+  // What no field of the request names: the workspace that stands in where none is given.
+  absl::Status AskEditor(const char* method, const auth::Principal& principal, int32_t workspace) {
+    return auth::AuthorizeIn(method, principal, model::Role::kEditor, workspace,
+                             auth::Where::kWorkspace, absl::StrCat(workspace));
+  }
+
+  absl::Status Add(const api::PostTemplateRequest& request, const auth::Principal& principal,
+                   api::Template* out) {
+    DET_ASSIGN_OR_RETURN(const auto record, FromProto(request.template_()));
+    DET_RETURN_IF_ERROR(
+        AskEditor("det.api.v1.TemplateService.PostTemplate", principal, record.workspace));
+    DET_RETURN_IF_ERROR(edge_.store->templates().AddTemplate(record));
+    return Read(record.name, out);
+  }
+
+  absl::Status Put(const api::PutTemplateRequest& request, const auth::Principal& principal,
+                   api::Template* out) {
+    constexpr char kMethod[] = "det.api.v1.TemplateService.PutTemplate";
+    DET_ASSIGN_OR_RETURN(auto record, FromProto(request.template_()));
+    const auto there = edge_.store->templates().GetTemplate(record.name);
+    if (there.ok()) {
+      DET_RETURN_IF_ERROR(auth::AuthorizeIn(kMethod, principal, model::Role::kEditor,
+                                            there->workspace, auth::Where::kTemplate, record.name));
+      if (request.template_().workspace_id() == 0) record.workspace = there->workspace;
+    } else if (!absl::IsNotFound(there.status())) {
+      return there.status();
+    }
+    DET_RETURN_IF_ERROR(AskEditor(kMethod, principal, record.workspace));
+    if (request.validate_only()) {
+      DET_ASSIGN_OR_RETURN(*out, ToProto(record));
+      return absl::OkStatus();
+    }
+    DET_RETURN_IF_ERROR(edge_.store->templates().PutTemplate(record));
+    return Read(record.name, out);
+  }
+
+  absl::Status List(const api::GetTemplatesRequest& request, const auth::Principal& principal,
+                    api::GetTemplatesResponse* response) {
     DET_ASSIGN_OR_RETURN(auto records, edge_.store->templates().ListTemplates());
+    const auto& of = request.workspace_ids();
     std::erase_if(records, [&](const store::TemplateRecord& record) {
+      if (!principal.Sees(record.workspace)) return true;
+      if (!of.empty() && std::find(of.begin(), of.end(), record.workspace) == of.end()) return true;
       return !absl::StrContains(absl::AsciiStrToLower(record.name),
                                 absl::AsciiStrToLower(request.name()));
     });
@@ -172,8 +206,10 @@ class TemplateService final : public Service {
   }
 
   absl::Status Patch(const api::PatchTemplateConfigRequest& request, api::Template* out) {
-    DET_RETURN_IF_ERROR(edge_.store->templates().GetTemplate(request.template_name()).status());
+    DET_ASSIGN_OR_RETURN(const store::TemplateRecord there,
+                         edge_.store->templates().GetTemplate(request.template_name()));
     api::Template given;
+    given.set_workspace_id(there.workspace);
     given.set_name(request.template_name());
     *given.mutable_config() = request.config();
     DET_ASSIGN_OR_RETURN(const auto record, FromProto(given));

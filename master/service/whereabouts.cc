@@ -26,6 +26,10 @@ class StoreWhereabouts final : public Whereabouts {
       DET_ASSIGN_OR_RETURN(const store::ModelRecord model, store_.models().GetModel(id));
       return model.workspace;
     }
+    if (where == Where::kTemplate) {
+      DET_ASSIGN_OR_RETURN(const store::TemplateRecord found, store_.templates().GetTemplate(id));
+      return found.workspace;
+    }
     const std::optional<int> number = NumberIn(where, id);
     if (where == Where::kWebhook && number) {
       DET_ASSIGN_OR_RETURN(const store::WebhookRecord webhook,

@@ -1,18 +1,20 @@
 #include "master/store/fake_templates.h"
 
+#include <mutex>
+
 #include "base/status_macros.h"
 
 namespace det::store {
 
 absl::StatusOr<std::vector<TemplateRecord>> FakeTemplates::ListTemplates() {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(db_.mutex);
   std::vector<TemplateRecord> all;
   for (const auto& [name, record] : records_) all.push_back(record);
   return all;
 }
 
 absl::StatusOr<TemplateRecord> FakeTemplates::GetTemplate(const std::string& name) {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(db_.mutex);
   const auto it = records_.find(name);
   if (it == records_.end()) return NoSuchTemplate(name);
   return it->second;
@@ -20,7 +22,8 @@ absl::StatusOr<TemplateRecord> FakeTemplates::GetTemplate(const std::string& nam
 
 absl::Status FakeTemplates::AddTemplate(const TemplateRecord& record) {
   DET_RETURN_IF_ERROR(held_());
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(db_.mutex);
+  DET_RETURN_IF_ERROR(CheckOpen(record.workspace));
   return records_.emplace(record.name, record).first->second == record
              ? absl::OkStatus()
              : TemplateExists(record.name);
@@ -28,27 +31,35 @@ absl::Status FakeTemplates::AddTemplate(const TemplateRecord& record) {
 
 absl::Status FakeTemplates::PutTemplate(const TemplateRecord& record) {
   DET_RETURN_IF_ERROR(held_());
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(db_.mutex);
+  DET_RETURN_IF_ERROR(CheckOpen(record.workspace));
   records_[record.name] = record;
   return absl::OkStatus();
 }
 
 absl::Status FakeTemplates::RenameTemplate(const std::string& name, const std::string& to) {
   DET_RETURN_IF_ERROR(held_());
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(db_.mutex);
   const auto it = records_.find(name);
   if (it == records_.end()) return NoSuchTemplate(name);
   if (name == to) return absl::OkStatus();
   if (records_.contains(to)) return TemplateExists(to);
-  records_[to] = {to, it->second.yaml};
+  records_[to] = it->second;
+  records_[to].name = to;
   records_.erase(name);
   return absl::OkStatus();
 }
 
 absl::Status FakeTemplates::DeleteTemplate(const std::string& name) {
   DET_RETURN_IF_ERROR(held_());
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(db_.mutex);
   return records_.erase(name) > 0 ? absl::OkStatus() : NoSuchTemplate(name);
+}
+
+absl::Status FakeTemplates::CheckOpen(int32_t workspace) const {
+  const auto it = db_.spaces.workspaces.find(workspace);
+  if (it == db_.spaces.workspaces.end()) return NoSuchWorkspace(workspace);
+  return it->second.archived ? WorkspaceIsArchived(it->second.name) : absl::OkStatus();
 }
 
 }  // namespace det::store

@@ -4,21 +4,20 @@
 
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "master/store/fake_database.h"
 #include "master/store/templates.h"
 
 namespace det::store {
 
 class FakeTemplates final : public Templates {
  public:
-  // `mutex` guards `records`. `held` is asked before each write, without the mutex.
-  FakeTemplates(std::mutex* mutex, std::map<std::string, TemplateRecord>* records,
-                std::function<absl::Status()> held)
-      : mutex_(*mutex), records_(*records), held_(std::move(held)) {}
+  // `held` is asked before each write, without the database's mutex.
+  FakeTemplates(FakeDatabase* database, std::function<absl::Status()> held)
+      : db_(*database), records_(db_.templates), held_(std::move(held)) {}
 
   absl::StatusOr<std::vector<TemplateRecord>> ListTemplates() override;
   absl::StatusOr<TemplateRecord> GetTemplate(const std::string& name) override;
@@ -28,7 +27,10 @@ class FakeTemplates final : public Templates {
   absl::Status DeleteTemplate(const std::string& name) override;
 
  private:
-  std::mutex& mutex_;
+  // With its mutex held.
+  absl::Status CheckOpen(int32_t workspace) const;
+
+  FakeDatabase& db_;
   std::map<std::string, TemplateRecord>& records_;
   const std::function<absl::Status()> held_;
 };

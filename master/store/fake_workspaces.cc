@@ -120,6 +120,7 @@ absl::Status FakeWorkspaces::DeleteWorkspace(int32_t id) {
                 [&](const auto& project) { return project.second.workspace == id; });
   std::erase_if(db_.spaces.pins, [&](const auto& pin) { return pin.first.second == id; });
   std::erase_if(db_.hooks.webhooks, [&](const auto& hook) { return hook.second.workspace == id; });
+  std::erase_if(db_.templates, [&](const auto& each) { return each.second.workspace == id; });
   std::erase_if(db_.hooks.policies, [&](const auto& each) { return each.first.first == id; });
   db_.spaces.workspaces.erase(it);
   return absl::OkStatus();

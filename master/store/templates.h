@@ -4,18 +4,21 @@
 #ifndef MASTER_STORE_TEMPLATES_H_
 #define MASTER_STORE_TEMPLATES_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "master/store/workspaces.h"
 
 namespace det::store {
 
 struct TemplateRecord {
   std::string name;
-  std::string yaml;  // as it was given
+  std::string yaml;                    // as it was given
+  int32_t workspace = kUncategorized;  // goes with it
   friend bool operator==(const TemplateRecord&, const TemplateRecord&) = default;
 };
 
@@ -27,9 +30,10 @@ class Templates {
   virtual absl::StatusOr<std::vector<TemplateRecord>> ListTemplates() = 0;
   // NOT_FOUND when nothing has this name.
   virtual absl::StatusOr<TemplateRecord> GetTemplate(const std::string& name) = 0;
-  // ALREADY_EXISTS when another text has the name; the same one again is OK.
+  // ALREADY_EXISTS when another one has the name; the same one again is OK. NOT_FOUND when there is
+  // no such workspace, FAILED_PRECONDITION when it is archived.
   virtual absl::Status AddTemplate(const TemplateRecord& record) = 0;
-  // Adds or replaces.
+  // Adds or replaces. As AddTemplate of the workspace.
   virtual absl::Status PutTemplate(const TemplateRecord& record) = 0;
   // NOT_FOUND when nothing is named `name`, ALREADY_EXISTS when something is named `to`.
   virtual absl::Status RenameTemplate(const std::string& name, const std::string& to) = 0;

@@ -27,6 +27,30 @@ TEST_P(StoreContractTest, TemplatesAreKeptByName) {
   EXPECT_THAT(*templates.ListTemplates(), ElementsAre(large));
 }
 
+TEST_P(StoreContractTest, TemplatesBelongToWorkspaces) {
+  Templates& templates = store_->templates();
+  const int32_t vision = store_->workspaces().AddWorkspace({.name = "vision"})->id;
+  const TemplateRecord small{"small", "{}", vision};
+  ASSERT_TRUE(templates.AddTemplate(small).ok());
+  EXPECT_EQ(*backend_->Open()->templates().GetTemplate("small"), small);
+  EXPECT_TRUE(absl::IsAlreadyExists(templates.AddTemplate({"small", "{}"})))
+      << "the same text elsewhere";
+  ASSERT_TRUE(templates.RenameTemplate("small", "tiny").ok());
+  EXPECT_EQ(templates.GetTemplate("tiny")->workspace, vision);
+  ASSERT_TRUE(templates.PutTemplate({"tiny", "{}"}).ok());
+  EXPECT_EQ(templates.GetTemplate("tiny")->workspace, kUncategorized);
+  EXPECT_TRUE(absl::IsNotFound(templates.PutTemplate({"tiny", "{}", 99})));
+  EXPECT_TRUE(absl::IsNotFound(templates.AddTemplate({"other", "{}", 99})));
+
+  ASSERT_TRUE(templates.AddTemplate({"kept", "{}"}).ok());
+  ASSERT_TRUE(templates.AddTemplate({"gone", "{}", vision}).ok());
+  ASSERT_TRUE(store_->workspaces().ChangeWorkspace(vision, {.archived = true}).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(templates.AddTemplate({"late", "{}", vision})));
+  ASSERT_TRUE(store_->workspaces().DeleteWorkspace(vision).ok());
+  EXPECT_TRUE(absl::IsNotFound(templates.GetTemplate("gone").status())) << "with its workspace";
+  EXPECT_TRUE(templates.GetTemplate("kept").ok());
+}
+
 TEST_P(StoreContractTest, TemplatesAreRenamed) {
   Templates& templates = store_->templates();
   ASSERT_TRUE(templates.AddTemplate({"small", "{}"}).ok());

@@ -75,6 +75,7 @@ TwoWorkspaces::Place TwoWorkspaces::Furnish(int32_t workspace) {
   model.name = name;
   model.workspace = workspace;
   EXPECT_TRUE(world_.store().models().AddModel(model).ok());
+  EXPECT_TRUE(world_.store().templates().AddTemplate({name, "{}", workspace}).ok());
   store::WebhookRecord webhook;
   webhook.name = name;
   webhook.workspace = workspace;
@@ -91,6 +92,7 @@ TwoWorkspaces::Place TwoWorkspaces::Furnish(int32_t workspace) {
           {Where::kTask, task},
           {Where::kAllocation, task + ".0"},
           {Where::kModel, name},
+          {Where::kTemplate, name},
           {Where::kWebhook, absl::StrCat(hook)}};
 }
 

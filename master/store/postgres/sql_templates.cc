@@ -2,31 +2,39 @@
 
 #include "base/status_macros.h"
 #include "master/store/postgres/params.h"
+#include "master/store/postgres/space_rows.h"
 
 namespace det::store {
 namespace {
 
 // The row that was there first stays, and is returned in either case.
 constexpr char kAdd[] = R"sql(
-INSERT INTO templates (name, yaml) VALUES ($1, $2)
-ON CONFLICT (name) DO UPDATE SET yaml = templates.yaml RETURNING yaml)sql";
+INSERT INTO templates (name, yaml, workspace) VALUES ($1, $2, $3)
+ON CONFLICT (name) DO UPDATE SET yaml = templates.yaml RETURNING name, yaml, workspace)sql";
 constexpr char kPut[] =
-    "INSERT INTO templates (name, yaml) VALUES ($1, $2) "
-    "ON CONFLICT (name) DO UPDATE SET yaml = excluded.yaml";
+    "INSERT INTO templates (name, yaml, workspace) VALUES ($1, $2, $3) "
+    "ON CONFLICT (name) DO UPDATE SET yaml = excluded.yaml, workspace = excluded.workspace";
 // Both names, as far as they are taken, held until the end.
 constexpr char kLockNames[] = "SELECT name FROM templates WHERE name IN ($1, $2) FOR UPDATE";
 constexpr char kRename[] = "UPDATE templates SET name = $2 WHERE name = $1";
 
 TemplateRecord ToTemplate(const Result& result, int row) {
-  return {.name = std::string(result.Text(row, 0)), .yaml = std::string(result.Text(row, 1))};
+  return {.name = std::string(result.Text(row, 0)),
+          .yaml = std::string(result.Text(row, 1)),
+          .workspace = static_cast<int32_t>(result.Int(row, 2))};
+}
+
+Params ParamsOf(const TemplateRecord& record) {
+  return MakeParams(record.name, record.yaml, record.workspace);
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<TemplateRecord>> SqlTemplates::ListTemplates() {
   return pool_.Run([](Connection& connection) -> absl::StatusOr<std::vector<TemplateRecord>> {
-    DET_ASSIGN_OR_RETURN(const Result result,
-                         connection.Exec("SELECT name, yaml FROM templates ORDER BY name"));
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec("SELECT name, yaml, workspace FROM templates ORDER BY name"));
     std::vector<TemplateRecord> all;
     for (int row = 0; row < result.rows(); ++row) all.push_back(ToTemplate(result, row));
     return all;
@@ -37,7 +45,8 @@ absl::StatusOr<TemplateRecord> SqlTemplates::GetTemplate(const std::string& name
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<TemplateRecord> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec("SELECT name, yaml FROM templates WHERE name = $1", MakeParams(name)));
+        connection.Exec("SELECT name, yaml, workspace FROM templates WHERE name = $1",
+                        MakeParams(name)));
     if (result.rows() == 0) return NoSuchTemplate(name);
     return ToTemplate(result, 0);
   });
@@ -45,15 +54,16 @@ absl::StatusOr<TemplateRecord> SqlTemplates::GetTemplate(const std::string& name
 
 absl::Status SqlTemplates::AddTemplate(const TemplateRecord& record) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
-    DET_ASSIGN_OR_RETURN(const Result result,
-                         connection.Exec(kAdd, MakeParams(record.name, record.yaml)));
-    return result.Text(0, 0) == record.yaml ? absl::OkStatus() : TemplateExists(record.name);
+    DET_RETURN_IF_ERROR(LockOpen(connection, record.workspace));
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kAdd, ParamsOf(record)));
+    return ToTemplate(result, 0) == record ? absl::OkStatus() : TemplateExists(record.name);
   });
 }
 
 absl::Status SqlTemplates::PutTemplate(const TemplateRecord& record) {
-  return fence_.Run(pool_, [&](Connection& connection) {
-    return connection.Exec(kPut, MakeParams(record.name, record.yaml)).status();
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_RETURN_IF_ERROR(LockOpen(connection, record.workspace));
+    return connection.Exec(kPut, ParamsOf(record)).status();
   });
 }
 
