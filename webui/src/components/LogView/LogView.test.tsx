@@ -112,10 +112,12 @@ it("goes from error to error, of which a traceback is one, and says when there i
 });
 
 it("shows all around a line that was found by a filter", async () => {
-  const { router } = show(manyLines(50, [20]), "/?level=ERROR&line=20");
-  await screen.findByText("line 20");
-  expect(screen.queryByText("line 19")).toBeNull();
+  const { router, log } = show(manyLines(100, [80]), "/?level=ERROR&line=80");
+  await screen.findByText("line 80");
+  expect(screen.queryByText("line 79")).toBeNull();
+  expect(log.scrollTop).toBe(0);
   await userEvent.click(screen.getByRole("button", { name: "Show all lines" }));
-  expect(await screen.findByText("line 19")).toBeInTheDocument();
-  expect(router.state.location.search).toBe("?line=20");
+  expect(await screen.findByText("line 79")).toBeInTheDocument();
+  expect(log.scrollTop).toBe(79 * 20 - 300);
+  expect(router.state.location.search).toBe("?line=80");
 });

@@ -43,14 +43,15 @@ export function LogView({ trialId, follow }: Props) {
     initialRect: { width: 800, height: 600 },
   });
 
-  // The line that is asked for is brought into sight once. Else what one reads stays where it is when
+  // The line that an address asks for is brought into sight once. Else what one reads stays where it is when
   // lines come before it, and the end stays the end.
   const top = useRef<{ id: string; offset: number }>(undefined);
   const seen = useRef("");
   useLayoutEffect(() => {
     const element = place.current;
+    // Other filters begin with no lines.
+    if (!marked || lines.length === 0) seen.current = "";
     if (!element || lines.length === 0) return;
-    if (!marked) seen.current = "";
     const markedAt = marked && seen.current !== marked ? placeOf(log, marked) : -1;
     if (markedAt >= 0) {
       element.scrollTop = Math.max(0, markedAt * ROW - element.clientHeight / 2);
