@@ -10,7 +10,7 @@ from typing import Any, List, Optional
 import torch
 import torch.distributed as dist
 
-from det.pytorch import _xla
+from det.pytorch import _shared_words, _xla
 
 
 class Ranks:
@@ -79,30 +79,49 @@ class StopAgreement:
     """Makes all ranks stop after the same batch, without waiting for each other.
 
     begin() goes before a batch and starts to tell the others what this rank knows; the answer has
-    come when the batch is trained, so what follows need not wait for it.
+    come when the batch is trained, so what follows need not wait for it. Collective when it is made.
     """
+
+    _LAST = 8  # Beside the word to stop.
 
     def __init__(self, ranks: Ranks) -> None:
         self._ranks = ranks
         self._told = torch.zeros(2, dtype=torch.int32)
         self._work: Any = None
+        self._heard = (0, False)
+        alone = ranks.size == 1
+        self._words = None if alone else _shared_words.share(ranks, collective_timeout())
 
     def begin(self, stop: Stop, last: bool) -> None:
         """last: this rank has no batch behind this one."""
-        self._told[0], self._told[1] = int(stop), int(last)
-        if self._ranks.size > 1:
+        if self._ranks.size == 1:
+            self._heard = (0, last)
+        elif self._words is not None:
+            self._words.tell(int(stop) | (self._LAST if last else 0))
+        else:
+            self._told[0], self._told[1] = int(stop), int(last)
             self._work = self._ranks.start_max(self._told)
 
     def last(self) -> bool:
         """Whether the epoch ends: some rank has no further batch."""
-        if self._ranks.size > 1:
+        if self._words is not None:
+            told = self._words.hear()
+            stop = max(word & (self._LAST - 1) for word in told)
+            self._heard = (stop, any(word & self._LAST for word in told))
+        elif self._ranks.size > 1:
             self._work.wait()
-        return bool(self._told[1].item())
+            self._heard = (int(self._told[0].item()), bool(self._told[1].item()))
+        return self._heard[1]
 
     def end(self, stop: Stop) -> Stop:
         """What holds for all, after last(); `stop`: what this rank knows by now, enough where it is
         alone."""
-        return stop if self._ranks.size == 1 else Stop(int(self._told[0].item()))
+        return stop if self._ranks.size == 1 else Stop(self._heard[0])
+
+
+def collective_timeout() -> float:
+    """Seconds."""
+    return float(os.environ.get("DET_COLLECTIVE_TIMEOUT") or 1800)
 
 
 def join(device: torch.device) -> bool:
@@ -111,7 +130,7 @@ def join(device: torch.device) -> bool:
     size = int(os.environ.get("WORLD_SIZE") or 1)
     if size == 1 or not dist.is_available() or dist.is_initialized():
         return False
-    timeout = datetime.timedelta(seconds=float(os.environ.get("DET_COLLECTIVE_TIMEOUT") or 1800))
+    timeout = datetime.timedelta(seconds=collective_timeout())
     if device.type == "xla":
         dist.init_process_group(_xla.backend(), init_method="xla://", timeout=timeout)
     else:
