@@ -1,3 +1,4 @@
+import { useMemo } from "react";
 import { diffLines } from "diff";
 import styles from "./Code.module.css";
 
@@ -11,8 +12,13 @@ interface DiffLine {
   text: string;
 }
 
-function linesOf(before: string, after: string): DiffLine[] {
-  return diffLines(before, after).flatMap(({ value, added, removed }) =>
+// A browser stutters at longer texts, and looking for the shortest difference of two takes as long as both.
+const MOST_LINES = 5000;
+const MOST_MS = 2000;
+
+/** Undefined: finding it takes too long. */
+function linesOf(before: string, after: string): DiffLine[] | undefined {
+  return diffLines(before, after, { timeout: MOST_MS })?.flatMap(({ value, added, removed }) =>
     value
       .replace(/\n$/, "")
       .split("\n")
@@ -22,12 +28,15 @@ function linesOf(before: string, after: string): DiffLine[] {
 
 /** Two texts line by line: what is gone, what is new, by mark and colour. */
 export function DiffView({ before, after }: Props) {
-  const lines = linesOf(before, after);
+  const lines = useMemo(() => linesOf(before, after), [before, after]);
+  if (lines === undefined) {
+    return <p>The two differ in too much to be shown here: compare them after a download.</p>;
+  }
   const changes = lines.filter((line) => line.mark !== " ").length;
   if (changes === 0) return <p>No difference.</p>;
   return (
     <pre className={styles.code} tabIndex={0} aria-label={`${changes} lines differ`}>
-      {lines.map((line, i) => (
+      {lines.slice(0, MOST_LINES).map((line, i) => (
         <span
           key={i}
           className={
@@ -37,6 +46,7 @@ export function DiffView({ before, after }: Props) {
           {`${line.mark} ${line.text}\n`}
         </span>
       ))}
+      {lines.length > MOST_LINES && `… and ${lines.length - MOST_LINES} more lines`}
     </pre>
   );
 }
