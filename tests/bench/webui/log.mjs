@@ -57,7 +57,10 @@ async function wheel(by, times) {
 
 // Opened at its end, from the address to the last lines.
 await page.goto(`${url}/trials/${trial}/logs`);
-await log.getByText(/^tick \d+/).first().waitFor();
+await log
+  .getByText(/^tick \d+/)
+  .first()
+  .waitFor();
 figures.opened = await now();
 
 // What is printed meanwhile: the line says when it was.
