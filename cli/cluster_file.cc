@@ -24,6 +24,18 @@ bool ClusterState::AnyAlive() const {
                      [](const auto& member) { return IsAlive(member.process); });
 }
 
+std::vector<std::string> ClusterState::AgentNames() const {
+  std::vector<std::string> names;
+  for (const ClusterMember& member : members) {
+    if (member.name != "master") names.push_back(member.name);
+  }
+  for (int i = 0; static_cast<int>(names.size()) < agents; ++i) {
+    const std::string name = absl::StrCat("agent-", i);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
 const ClusterMember* ClusterState::Find(const std::string& name) const {
   const auto found = std::find_if(members.begin(), members.end(),
                                   [&](const auto& member) { return member.name == name; });

@@ -27,6 +27,8 @@ struct ClusterState {
 
   bool AllAlive() const;  // and none is missing
   bool AnyAlive() const;
+  // Of those that were started, then of those that still have to be, up to `agents`.
+  std::vector<std::string> AgentNames() const;
   const ClusterMember* Find(const std::string& name) const;  // nullptr: none
   bool Lives(const std::string& name) const;
   int port() const;  // of `url`; 0 without one

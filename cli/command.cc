@@ -57,6 +57,7 @@ std::set<std::string> DeeperPlaces(const std::vector<const Command*>& within, si
                                    const std::string& word) {
   std::set<std::string> places;
   for (const Command* command : within) {
+    if (!IsShown(*command)) continue;
     const auto begin = command->path.begin();
     const auto found =
         std::find(begin + static_cast<std::ptrdiff_t>(depth), command->path.end(), word);
@@ -71,10 +72,10 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
                                       const std::string& word) {
   std::set<std::string> names;
   for (const Command* command : within) {
-    if (command->path.size() > depth) names.insert(command->path[depth]);
+    if (command->path.size() <= depth) continue;
+    if (command->path[depth] == word) return word;
+    if (IsShown(*command)) names.insert(command->path[depth]);
   }
-  if (names.contains(word)) return word;
-  std::erase_if(names, [](const std::string& name) { return absl::StartsWith(name, "_"); });
   if (names.contains(WithoutAlias(word))) return WithoutAlias(word);
   std::vector<std::string> longer;
   for (const std::string& name : names) {
@@ -112,10 +113,11 @@ std::vector<const Command*> Within(const std::vector<Command>& commands,
   return within;
 }
 
-// The list of a group, which a group alone stands for; nullptr where it has none.
+// What a group alone stands for, its list or what it shows; nullptr where it has none.
 const Command* ListOf(const std::vector<const Command*>& within, size_t depth) {
   for (const Command* command : within) {
-    if (depth > 0 && command->path.size() == depth + 1 && command->path.back() == "list") {
+    if (depth > 0 && command->path.size() == depth + 1 &&
+        (command->path.back() == "list" || command->path.back() == "show")) {
       return command;
     }
   }
@@ -150,6 +152,24 @@ std::string Section(const std::string& title,
 }
 
 }  // namespace
+
+absl::StatusOr<int> RunWords(const Command& command, const std::vector<std::string>& words,
+                             Screen* screen) {
+  if (!command.instead.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat("there is no `", Spoken(command.path), "` here: ", command.instead));
+  }
+  const absl::StatusOr<Arguments> args =
+      ParseArguments(OptionsOf(command), command.positionals, words);
+  if (!args.ok()) {
+    const absl::string_view said = args.status().message();
+    const std::string path = absl::StrJoin(command.path, " ");
+    return UsageError(absl::StrCat(path, ": ", said, absl::EndsWith(said, "?") ? " See" : "; see",
+                                   " `det ", path, " --help`"));
+  }
+  Invocation run(*args, screen);
+  return command.run(run);
+}
 
 absl::StatusOr<Connection> Invocation::Where() const {
   return FindMaster(args.Get("master"), args.Get("user"));
@@ -208,6 +228,12 @@ const std::vector<Option>& CommonOptions() {
   return options;
 }
 
+std::vector<Option> OptionsOf(const Command& command) {
+  std::vector<Option> options = command.options;
+  options.insert(options.end(), CommonOptions().begin(), CommonOptions().end());
+  return options;
+}
+
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (const auto& commands :
@@ -219,7 +245,7 @@ std::vector<Command> AllCommands() {
         ModelCommands(),        UserCommands(),      TokenCommands(),
         RbacCommands(),         ResourcesCommands(), MasterCommands(),
         DeployCommands(),       DevCommands(),       SimulateCommands(),
-        CompletionCommands()}) {
+        CompletionCommands(),   UnservedCommands()}) {
     all.insert(all.end(), commands.begin(), commands.end());
   }
   return all;
@@ -228,6 +254,10 @@ std::vector<Command> AllCommands() {
 std::string WithoutAlias(const std::string& name) {
   const auto alias = Aliases().find(name);
   return alias == Aliases().end() ? name : alias->second;
+}
+
+bool IsShown(const Command& command) {
+  return command.instead.empty() && !absl::StartsWith(command.path[0], "_");
 }
 
 bool AsksForHelp(const std::vector<std::string>& words) {
@@ -263,7 +293,7 @@ absl::Status NeedsCommand(const std::vector<Command>& commands,
                           const std::vector<std::string>& group) {
   std::set<std::string> next;
   for (const Command* command : Within(commands, group)) {
-    if (command->path[0][0] != '_') next.insert(command->path[group.size()]);
+    if (IsShown(*command)) next.insert(command->path[group.size()]);
   }
   return UsageError(
       absl::StrCat("`", Spoken(group), "` needs one of: ", absl::StrJoin(next, ", ")));
@@ -273,7 +303,7 @@ std::string HelpText(const std::vector<Command>& commands, const std::vector<std
                      const Style& style) {
   std::vector<std::pair<std::string, std::string>> lines;
   for (const Command* command : Within(commands, group)) {
-    if (command->path[0][0] == '_') continue;
+    if (!IsShown(*command)) continue;
     lines.emplace_back(UsageOf(*command), command->summary);
   }
   std::vector<std::pair<std::string, std::string>> common;
@@ -287,14 +317,15 @@ std::string HelpText(const std::vector<Command>& commands, const std::vector<std
 }
 
 std::string HelpText(const Command& command, const Style& style) {
+  if (!command.instead.empty()) {
+    return absl::StrCat("There is no `", Spoken(command.path), "` here: ", command.instead, ".\n");
+  }
   std::vector<std::pair<std::string, std::string>> words;
   for (const Positional& word : command.positionals) words.emplace_back(word.name, word.help);
   std::vector<std::pair<std::string, std::string>> options;
-  for (const Option& option : command.options) {
+  for (const Option& option : OptionsOf(command)) {
     options.emplace_back(OptionText(option), option.help);
   }
-  for (const Option& option : CommonOptions())
-    options.emplace_back(OptionText(option), option.help);
   return absl::StrCat("Usage: ", UsageOf(command), " [options]\n\n", command.summary, ".\n",
                       words.empty() ? "" : Section("Arguments", words, style),
                       Section("Options", options, style),

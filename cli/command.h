@@ -69,13 +69,22 @@ struct Command {
   // The exit code, or why it failed; CANCELLED when interrupted.
   absl::StatusOr<int> (*run)(Invocation&) = nullptr;
   std::string notes;  // further help, if any
+  // What to do instead of a command that people know from elsewhere and that there is not here:
+  // said whatever words follow. Such a command has no `run`, and is found by its whole name alone.
+  std::string instead = {};
 };
+
+// The command with the words that follow its own: the exit code, or why it failed. A usage error
+// names the command.
+absl::StatusOr<int> RunWords(const Command& command, const std::vector<std::string>& words,
+                             Screen* screen);
 
 // Of every command whose last word begins with "list".
 extern const Option kCsv;
 
 // Every command takes these as well.
 const std::vector<Option>& CommonOptions();
+std::vector<Option> OptionsOf(const Command& command);  // its own, then these
 
 std::vector<Command> ExperimentCommands();
 std::vector<Command> TrialCommands();
@@ -101,6 +110,7 @@ std::vector<Command> WorkspaceCommands();
 std::vector<Command> ProjectCommands();
 std::vector<Command> ModelCommands();
 std::vector<Command> CompletionCommands();
+std::vector<Command> UnservedCommands();
 
 // All of them, in the order in which help shows them.
 std::vector<Command> AllCommands();
@@ -108,13 +118,17 @@ std::vector<Command> AllCommands();
 // `name` for what it stands for ("e": "experiment"); itself where it is no alias.
 std::string WithoutAlias(const std::string& name);
 
+// Whether help and completion show it: programs call those that begin with "_", and nobody is led
+// to what there is not.
+bool IsShown(const Command& command);
+
 // Whether -h or --help is among them.
 bool AsksForHelp(const std::vector<std::string>& words);
 
 // The command that the words begin with, or the group where they stop ("deploy local"; {} for no
 // word at all), in `path` as the table spells it. Accepts aliases ("e") and unambiguous beginnings
-// ("exp desc"); a group that stops there and has a list stands for it, unless help is asked for.
-// INVALID_ARGUMENT names the nearest command.
+// ("exp desc"); a group that stops there and has a list, or a show, stands for it, unless help is
+// asked for. INVALID_ARGUMENT names the nearest command.
 struct FoundCommand {
   const Command* command = nullptr;  // nullptr: a group
   std::vector<std::string> path;     // of as many words as were taken

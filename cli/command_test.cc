@@ -52,6 +52,10 @@ TEST(FindCommandTest, AcceptsWholeWordsAliasesAndBeginnings) {
       {"dev config", "dev config-schema"},
       {"version", "version"},
       {"experiment --json", "experiment list"},
+      {"master config", "master config show"},
+      {"cmd run ls -l", "command run"},
+      {"user ls", "user list"},
+      {"use ls", "user list"},
   };
   for (const auto& [line, path] : kRows) EXPECT_EQ(Found(line), path) << line;
 }
@@ -79,8 +83,8 @@ TEST(HelpTextTest, AGroupListsItsCommandsAndNoOthers) {
   EXPECT_THAT(experiment, Not(HasSubstr("det trial")));
   EXPECT_THAT(HelpText(commands, {"deploy", "local"}, Style()), HasSubstr("det deploy local up"));
   EXPECT_THAT(std::string(NeedsCommand(commands, {"deploy", "local"}).message()),
-              HasSubstr("`det deploy local` needs one of: cluster-down, cluster-up, down, logs, "
-                        "status, up"));
+              HasSubstr("`det deploy local` needs one of: agent-down, agent-up, cluster-down, "
+                        "cluster-up, down, logs, master-down, master-up, status, up"));
   EXPECT_THAT(std::string(NeedsCommand(commands, {}).message()), HasSubstr("`det` needs one of: "));
 }
 
@@ -89,7 +93,7 @@ TEST(CommandsTest, EachHasHelpAndNoOptionTwice) {
   for (const Command& command : AllCommands()) {
     const std::string path = absl::StrJoin(command.path, " ");
     EXPECT_TRUE(paths.insert(path).second) << path;
-    EXPECT_NE(command.run, nullptr) << path;
+    EXPECT_NE(command.run == nullptr, command.instead.empty()) << path;
     EXPECT_FALSE(command.summary.empty()) << path;
     std::set<std::string> names;
     std::set<char> letters;
@@ -100,8 +104,25 @@ TEST(CommandsTest, EachHasHelpAndNoOptionTwice) {
         EXPECT_FALSE(option.help.empty()) << path << " --" << option.name;
       }
     }
-    EXPECT_THAT(HelpText(command, Style()), HasSubstr("Usage: det " + path));
+    EXPECT_THAT(HelpText(command, Style()), HasSubstr("det " + path));
   }
+}
+
+TEST(CommandsTest, WhatThereIsNotSaysWhatToDoInstead) {
+  Screen screen{Style(), Style()};
+  int instead = 0;
+  for (const Command& command : AllCommands()) {
+    if (command.instead.empty()) continue;
+    ++instead;
+    const std::string path = absl::StrJoin(command.path, " ");
+    const absl::Status said = RunWords(command, {"--any", "-x", "words"}, &screen).status();
+    EXPECT_EQ(said.code(), absl::StatusCode::kUnimplemented) << path;
+    EXPECT_THAT(std::string(said.message()), HasSubstr("there is no `det " + path + "` here: "));
+    EXPECT_THAT(std::string(said.message()), HasSubstr("`det ")) << path << " names no command";
+    EXPECT_THAT(HelpText(AllCommands(), {}, Style()), Not(HasSubstr("det " + path + " "))) << path;
+  }
+  EXPECT_GT(instead, 30);
+  EXPECT_THAT(Found("start"), Not(HasSubstr("notebook start"))) << "nobody is led there";
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ Words FromCommand(const Words& words) {
 std::vector<Candidate> NextWords(const std::vector<Command>& commands, const Words& group) {
   std::map<std::string, std::string> next;
   for (const Command& command : commands) {
-    const bool within = command.path.size() > group.size() && command.path[0][0] != '_' &&
+    const bool within = command.path.size() > group.size() && IsShown(command) &&
                         std::equal(group.begin(), group.end(), command.path.begin());
     if (!within) continue;
     const bool whole = command.path.size() == group.size() + 1;
@@ -43,12 +43,6 @@ std::vector<Candidate> NextWords(const std::vector<Command>& commands, const Wor
   std::vector<Candidate> candidates;
   for (const auto& [word, help] : next) candidates.push_back({word, help});
   return candidates;
-}
-
-std::vector<Option> OptionsOf(const Command& command) {
-  std::vector<Option> options = command.options;
-  options.insert(options.end(), CommonOptions().begin(), CommonOptions().end());
-  return options;
 }
 
 std::vector<Candidate> OptionWords(const std::vector<Option>& options) {
@@ -67,7 +61,7 @@ std::string KindOf(const Command& command, const std::string& name) {
 // Of the words of a command, the last of which is `last`.
 std::vector<Candidate> Within(const Command& command, const Words& rest, const std::string& last,
                               NamesOf names) {
-  if (command.path[0] == "completion") return {{"bash", ""}, {"fish", ""}, {"zsh", ""}};
+  if (!IsShown(command)) return {};
   const std::vector<Option> options = OptionsOf(command);
   Words plain;
   bool only_words = false;
@@ -86,6 +80,7 @@ std::vector<Candidate> Within(const Command& command, const Words& rest, const s
   }
   if (!only_words && absl::StartsWith(last, "-")) return OptionWords(options);
   if (command.positionals.empty()) return {};
+  if (command.path[0] == "completion") return {{"bash", ""}, {"fish", ""}, {"zsh", ""}};
   size_t at = plain.size();
   if (command.positionals.back().repeated) at = std::min(at, command.positionals.size() - 1);
   if (at >= command.positionals.size()) return {};

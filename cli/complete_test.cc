@@ -52,6 +52,28 @@ TEST(CompleteTest, Options) {
   EXPECT_THAT(Words("-m "), IsEmpty());
 }
 
+TEST(CompleteTest, EveryWordAndOptionOfTheTable) {
+  for (const Command& command : AllCommands()) {
+    std::string line;
+    for (const std::string& word : command.path) {
+      const std::vector<std::string> found = Words(line + word.substr(0, word.size() - 1));
+      if (IsShown(command)) {
+        EXPECT_THAT(found, Contains(word)) << line << word;
+      }
+      absl::StrAppend(&line, word, " ");
+    }
+    if (!IsShown(command)) continue;
+    std::vector<std::string> options;
+    for (const Option& option : OptionsOf(command)) {
+      EXPECT_THAT(Words(absl::StrCat(line, "--", option.name)), Contains("--" + option.name))
+          << line;
+      options.push_back("--" + option.name);
+    }
+    EXPECT_THAT(Words(line + "--"), ::testing::UnorderedElementsAreArray(options)) << line;
+  }
+  EXPECT_THAT(Words("notebook "), ElementsAre("list")) << "not what there is not";
+}
+
 TEST(CompleteTest, NamesThatTheMasterKnows) {
   EXPECT_THAT(Words("e describe "), ElementsAre("<EXPERIMENT >"));
   EXPECT_THAT(Words("e describe 1"), ElementsAre("<EXPERIMENT >"));

@@ -83,15 +83,23 @@ std::vector<TaskProcess> FindTasks(const std::string& data_dir) {
   return found;
 }
 
-void EndTasks(const std::string& data_dir, absl::Duration patience) {
-  std::vector<TaskProcess> tasks = FindTasks(data_dir);
+void EndTasks(const std::string& data_dir, absl::Duration patience,
+              const std::vector<std::string>& agents) {
+  const auto find = [&] {
+    std::vector<TaskProcess> tasks = FindTasks(data_dir);
+    std::erase_if(tasks, [&](const TaskProcess& task) {
+      return !agents.empty() && std::find(agents.begin(), agents.end(), task.agent) == agents.end();
+    });
+    return tasks;
+  };
+  std::vector<TaskProcess> tasks = find();
   for (const TaskProcess& task : tasks) Signal(task.process, SIGTERM);
   const absl::Time end = absl::Now() + patience;
   for (const TaskProcess& task : tasks) {
     WaitUntilGone(task.process, std::max(end - absl::Now(), absl::ZeroDuration())).IgnoreError();
   }
   for (int round = 0; round < kRounds; ++round) {
-    tasks = FindTasks(data_dir);
+    tasks = find();
     if (tasks.empty()) return;
     for (const TaskProcess& task : tasks) Signal(task.process, SIGKILL);
     for (const TaskProcess& task : tasks) {

@@ -25,9 +25,10 @@ struct TaskProcess {
 // Those that live now of the agents that work below <data_dir>/agents.
 std::vector<TaskProcess> FindTasks(const std::string& data_dir);
 
-// SIGTERM to all of them, SIGKILL to those that stay longer than `patience` and to what they start
-// meanwhile.
-void EndTasks(const std::string& data_dir, absl::Duration patience);
+// SIGTERM to those of some agents, SIGKILL to those that stay longer than `patience` and to what
+// they start meanwhile. Without agents: to all.
+void EndTasks(const std::string& data_dir, absl::Duration patience,
+              const std::vector<std::string>& agents = {});
 
 // The server process of the data directory's own PostgreSQL; not one that belongs to a live master
 // other than `master`, as to one that was started by hand.

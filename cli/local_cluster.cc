@@ -61,23 +61,6 @@ absl::Status CheckPortIsFree(int port) {
       absl::StrCat("cannot listen on port ", port, ": ", strerror(errno)));
 }
 
-// Held while `up` or `down` is at work on a data directory; waits for another.
-absl::StatusOr<base::Fd> LockDataDir(const std::string& data_dir, LocalCluster::Progress progress) {
-  const std::string path = absl::StrCat(data_dir, "/deploy.lock");
-  base::Fd fd(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-  if (!fd.valid()) {
-    return absl::PermissionDeniedError(absl::StrCat("data directory ", data_dir,
-                                                    " is not writable (", strerror(errno),
-                                                    "); choose another with --data-dir"));
-  }
-  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    progress(absl::StrCat("waiting for another `det deploy local` on ", data_dir));
-    DET_RETURN_IF_ERROR(CheckInterrupt());
-    WaitFor(-1, 0, kLookAtLock).IgnoreError();
-  }
-  return fd;
-}
-
 // What `options` ask for and the running cluster has not; OK if there is nothing.
 absl::Status CheckSame(const std::string& data_dir, const ClusterState& state,
                        const ClusterOptions& options) {
@@ -150,6 +133,22 @@ LocalCluster::LocalCluster(const std::string& data_dir) {
   std::error_code error;
   data_dir_ = fs::absolute(data_dir, error).lexically_normal().string();
   while (data_dir_.size() > 1 && data_dir_.back() == '/') data_dir_.pop_back();
+}
+
+absl::StatusOr<base::Fd> LocalCluster::LockDataDir(const std::string& data_dir, Progress progress) {
+  const std::string path = absl::StrCat(data_dir, "/deploy.lock");
+  base::Fd fd(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+  if (!fd.valid()) {
+    return absl::PermissionDeniedError(absl::StrCat("data directory ", data_dir,
+                                                    " is not writable (", strerror(errno),
+                                                    "); choose another with --data-dir"));
+  }
+  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    progress(absl::StrCat("waiting for another `det deploy local` on ", data_dir));
+    DET_RETURN_IF_ERROR(CheckInterrupt());
+    WaitFor(-1, 0, kLookAtLock).IgnoreError();
+  }
+  return fd;
 }
 
 std::string LocalCluster::Path(const std::string& name) const {
@@ -229,8 +228,7 @@ absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progre
   }
   DET_RETURN_IF_ERROR(AwaitMaster(&state));
   if (tls) DET_RETURN_IF_ERROR(RememberCertificates(state.url, tls->authority()));
-  for (int i = 0; i < state.agents; ++i) {
-    const std::string id = absl::StrCat("agent-", i);
+  for (const std::string& id : state.AgentNames()) {
     if (state.Lives(id)) continue;
     progress(absl::StrCat("starting ", id));
     std::vector<std::string> flags = {"--master",     state.url,
@@ -270,7 +268,7 @@ absl::Status LocalCluster::Down(Progress progress) {
   return absl::OkStatus();
 }
 
-void LocalCluster::StopAll(const ClusterState& state, Progress progress) {
+void LocalCluster::StopAgents(const ClusterState& state, Progress progress) {
   std::vector<ClusterMember> agents;
   std::vector<Process> tasks;
   for (const ClusterMember& member : state.members) {
@@ -288,6 +286,12 @@ void LocalCluster::StopAll(const ClusterState& state, Progress progress) {
   }
   EndLeftovers(tasks);
   // Those that left the session of an agent that was killed.
+  const std::vector<std::string> names = state.AgentNames();
+  if (!names.empty()) EndTasks(data_dir_, kTaskPatience, names);
+}
+
+void LocalCluster::StopAll(const ClusterState& state, Progress progress) {
+  StopAgents(state, progress);
   EndTasks(data_dir_, kTaskPatience);
   StopMaster(MasterOf(state), progress);
   if (!state.url.empty()) ForgetToken(state.url, "admin").IgnoreError();

@@ -12,6 +12,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "base/fd.h"
 #include "cli/cluster_file.h"
 #include "cli/leftovers.h"
 
@@ -67,7 +68,22 @@ class LocalCluster {
   // not go.
   absl::Status Down(Progress progress);
 
+  // One more agent of a cluster whose master runs: `name`, or the next without one. Starts nothing
+  // where it lives. FAILED_PRECONDITION without a master.
+  absl::StatusOr<UpResult> AddAgent(const std::string& name, std::optional<int> slots,
+                                    Progress progress);
+
+  // Ends one agent, or all, with their tasks; the cluster is without them from then on. Their
+  // names.
+  absl::StatusOr<std::vector<std::string>> RemoveAgents(const std::optional<std::string>& name,
+                                                        Progress progress);
+
+  // Ends the master alone: agents go on and wait for the next. Whether there was one.
+  absl::StatusOr<bool> MasterDown(Progress progress);
+
  private:
+  // Held while a command is at work on the data directory; waits for another.
+  static absl::StatusOr<base::Fd> LockDataDir(const std::string& data_dir, Progress progress);
   std::string Path(const std::string& name) const;
   absl::Status Start(int port, const ClusterOptions& options, Progress progress, UpResult* up);
   // `tls`: nullptr without.
@@ -84,6 +100,8 @@ class LocalCluster {
   // Why a member has ended, in its own last words; OK while it lives.
   absl::Status CheckMember(const ClusterMember& member) const;
   void StopAll(const ClusterState& state, Progress progress);
+  // All of `state`, and their tasks.
+  void StopAgents(const ClusterState& state, Progress progress);
   void StopMaster(const Process& master, Progress progress);
   void TakeBack(const UpResult& up, Progress progress);
 

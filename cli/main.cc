@@ -11,8 +11,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "base/install.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
@@ -58,29 +58,22 @@ int RunCommand(const Command& command, const std::vector<std::string>& rest, Scr
     screen.Print(HelpText(command, screen.out()));
     return kExitOk;
   }
-  std::vector<Option> options = command.options;
-  options.insert(options.end(), CommonOptions().begin(), CommonOptions().end());
-  const absl::StatusOr<Arguments> args = ParseArguments(options, command.positionals, rest);
-  const std::string path = absl::StrJoin(command.path, " ");
-  if (!args.ok()) {
-    const absl::string_view said = args.status().message();
-    return Fail(screen, UsageError(absl::StrCat(path, ": ", said,
-                                                absl::EndsWith(said, "?") ? " See" : "; see",
-                                                " `det ", path, " --help`")));
-  }
-  Invocation run(*args, &screen);
-  const absl::StatusOr<int> code = command.run(run);
+  const absl::StatusOr<int> code = RunWords(command, rest, &screen);
   return code.ok() ? *code : Fail(screen, code.status());
 }
 
 int Run(std::vector<std::string> words, Screen& screen) {
+  // Of det alone, without a look at a master: `det version` shows both.
+  if (words.size() == 1 && (words[0] == "--version" || words[0] == "-v" || words[0] == "-V")) {
+    screen.Print(absl::StrCat("det ", base::kVersion, "\n"));
+    return kExitOk;
+  }
   const std::vector<Command> commands = AllCommands();
   words = CommandFirst(words);
   if (!words.empty() && words[0] == "help") {
     words.erase(words.begin());
     words.push_back("--help");
   }
-  if (!words.empty() && words[0] == "--version") words = {"version"};
   const absl::StatusOr<FoundCommand> found = FindCommand(commands, words);
   if (!found.ok()) return Fail(screen, found.status());
   if (found->command == nullptr) return EndInGroup(commands, found->path, words, screen);

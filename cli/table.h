@@ -41,6 +41,7 @@ class Table {
   void AddRow(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
 
   bool empty() const { return rows_.empty(); }
+  int size() const { return static_cast<int>(rows_.size()); }
 
   // Header and rows, each with a newline.
   std::string Render(const Style& style) const;

@@ -24,7 +24,7 @@ std::string StorePath() {
 }
 
 // {"https://host:port": "-----BEGIN ..."}; nothing where there is no file.
-absl::StatusOr<Json> Load() {
+absl::StatusOr<Json> LoadCertificates() {
   const auto text = base::ReadFile(StorePath());
   if (absl::IsNotFound(text.status())) return Json::object();
   Json store = text.ok() ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json(nullptr);
@@ -65,7 +65,7 @@ absl::StatusOr<Trust> TrustFor(const std::string& url) {
     trust.certificates = *text;
     return trust;
   }
-  DET_ASSIGN_OR_RETURN(const Json store, Load());
+  DET_ASSIGN_OR_RETURN(const Json store, LoadCertificates());
   const auto kept = store.find(url);
   if (kept != store.end() && kept->is_string()) trust.certificates = kept->get<std::string>();
   return trust;
@@ -75,7 +75,7 @@ absl::Status RememberCertificates(const std::string& url, const std::string& cer
   const std::string path = StorePath();
   DET_RETURN_IF_ERROR(base::MakeDirs(path.substr(0, path.rfind('/'))));
   DET_ASSIGN_OR_RETURN(const base::Fd lock, Lock());
-  DET_ASSIGN_OR_RETURN(Json store, Load());
+  DET_ASSIGN_OR_RETURN(Json store, LoadCertificates());
   if (certificates.empty()) {
     if (store.erase(url) == 0) return absl::OkStatus();
   } else {

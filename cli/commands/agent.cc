@@ -53,7 +53,7 @@ Cell MaintenanceCell(const Agent& agent) {
   return Cell(text, now ? Paint::kWaiting : Paint::kPlain);
 }
 
-absl::StatusOr<int> RunList(Invocation& run) {
+absl::StatusOr<int> RunAgentList(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetAgentsResponse response;
   DET_RETURN_IF_ERROR(api->Call("AgentService.GetAgents", api::v1::GetAgentsRequest(), &response));
@@ -117,7 +117,7 @@ absl::StatusOr<int> Report(Invocation& run, const api::v1::GetAgentsResponse& ch
   return kExitOk;
 }
 
-absl::StatusOr<int> RunEnable(Invocation& run) {
+absl::StatusOr<int> RunAgentEnable(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Named(run, *api, "enable"));
   api::v1::GetAgentsResponse changed;
@@ -131,7 +131,7 @@ absl::StatusOr<int> RunEnable(Invocation& run) {
   return Report(run, changed, "enabled");
 }
 
-absl::StatusOr<int> RunDisable(Invocation& run) {
+absl::StatusOr<int> RunAgentDisable(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Named(run, *api, "disable"));
   api::v1::GetAgentsResponse changed;
@@ -228,14 +228,14 @@ std::vector<Command> AgentCommands() {
        "list the agents: whether they take work, and how many slots are used",
        {},
        {kCsv},
-       RunList,
+       RunAgentList,
        ""},
-      {{"agent", "enable"}, "let agents take work again", {some}, {all}, RunEnable, ""},
+      {{"agent", "enable"}, "let agents take work again", {some}, {all}, RunAgentEnable, ""},
       {{"agent", "disable"},
        "let agents take no more work",
        {some},
        {all, {"drain", 0, "", "what runs there may end by itself; else it is queued again"}},
-       RunDisable,
+       RunAgentDisable,
        "It stays so across restarts of agent and master, until `det agent enable`."},
       {{"agent", "maintenance"},
        "show or set when nothing may run on an agent",

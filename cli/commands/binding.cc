@@ -31,7 +31,7 @@ absl::StatusOr<int> RunAdd(Invocation& run) {
       run, "BindRPToWorkspace", "may use");
 }
 
-absl::StatusOr<int> RunRemove(Invocation& run) {
+absl::StatusOr<int> RunBindingRemove(Invocation& run) {
   return Bind<api::v1::UnbindRPFromWorkspaceRequest, api::v1::UnbindRPFromWorkspaceResponse>(
       run, "UnbindRPFromWorkspace", "may no more use");
 }
@@ -71,7 +71,7 @@ std::vector<Command> BindingCommands() {
        "let workspaces no more use a pool; after the last one it is open to all",
        {pool, workspaces},
        {},
-       RunRemove,
+       RunBindingRemove,
        ""},
       {{"resource-pool", "bindings", "replace"},
        "let these workspaces alone use a pool",

@@ -13,6 +13,7 @@
 #include "cli/commands/checkpoint_files.h"
 #include "cli/commands/confirm.h"
 #include "cli/commands/experiment.h"
+#include "cli/commands/paging.h"
 #include "cli/commands/struct_text.h"
 #include "cli/format.h"
 #include "cli/table.h"
@@ -32,23 +33,32 @@ int StepsOf(const Checkpoint& checkpoint) {
 
 template <class Request, class Response>
 absl::StatusOr<int> List(Invocation& run, const char* method, int id) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   Request request;
   request.set_id(id);
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
+  request.set_limit(page.limit);
+  request.set_offset(page.offset);
+  const bool best = run.args.Has("best");
+  if (best && (page.limit != 0 || page.offset != 0)) {
+    return UsageError("--best N takes neither --limit nor --offset: it looks at all of them");
+  }
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   if (!run.args.Has("all")) {
     request.add_states(Checkpoint::STATE_COMPLETED);
     request.add_states(Checkpoint::STATE_ERROR);
   }
   Response response;
   DET_RETURN_IF_ERROR(api->Call(absl::StrCat("CheckpointService.", method), request, &response));
-  if (run.args.Has("best")) {
+  if (best) {
     DET_ASSIGN_OR_RETURN(BestBy by, ReadBestBy(run, *api, id));
     DET_ASSIGN_OR_RETURN(by.count, run.args.GetInt("best", 0, 1, 1'000'000));
     KeepBest(by, response.mutable_checkpoints());
   }
   DET_ASSIGN_OR_RETURN(
       const int code,
-      run.PrintList(response, CheckpointTable(response.checkpoints()), "no checkpoints"));
+      best ? run.PrintList(response, CheckpointTable(response.checkpoints()), "no checkpoints")
+           : PrintPage(run, response, response.pagination(),
+                       CheckpointTable(response.checkpoints()), "checkpoints", "no checkpoints"));
   if (!run.json() && !response.checkpoints().empty()) {
     run.screen->Hint(
         absl::StrCat("det checkpoint download ", response.checkpoints(0).uuid(), " -o DIR"));
@@ -56,7 +66,7 @@ absl::StatusOr<int> List(Invocation& run, const char* method, int id) {
   return code;
 }
 
-absl::StatusOr<int> RunList(Invocation& run) {
+absl::StatusOr<int> RunCheckpointList(Invocation& run) {
   const bool of_trial = run.args.Has("trial");
   if (of_trial == !run.args.Words("EXPERIMENT").empty()) {
     return UsageError("checkpoint list needs either EXPERIMENT or --trial TRIAL");
@@ -71,7 +81,7 @@ absl::StatusOr<int> RunList(Invocation& run) {
       run, "GetExperimentCheckpoints", id);
 }
 
-absl::StatusOr<Checkpoint> Get(const ApiClient& api, const std::string& uuid) {
+absl::StatusOr<Checkpoint> GetCheckpoint(const ApiClient& api, const std::string& uuid) {
   api::v1::GetCheckpointRequest request;
   request.set_checkpoint_uuid(uuid);
   api::v1::GetCheckpointResponse response;
@@ -79,10 +89,11 @@ absl::StatusOr<Checkpoint> Get(const ApiClient& api, const std::string& uuid) {
   return response.checkpoint();
 }
 
-absl::StatusOr<int> RunDownload(Invocation& run) {
+absl::StatusOr<int> RunCheckpointDownload(Invocation& run) {
   DET_RETURN_IF_ERROR(CheckDownloadOptions(run));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_ASSIGN_OR_RETURN(const Checkpoint checkpoint, Get(*api, run.args.Word("CHECKPOINT")));
+  DET_ASSIGN_OR_RETURN(const Checkpoint checkpoint,
+                       GetCheckpoint(*api, run.args.Word("CHECKPOINT")));
   const std::string target =
       run.args.Get("output").value_or(absl::StrCat("checkpoints/", checkpoint.uuid()));
   DET_RETURN_IF_ERROR(DownloadCheckpoint(run, *api, checkpoint, target));
@@ -116,11 +127,11 @@ std::string Description(const Checkpoint& checkpoint, const Style& style) {
                       files.empty() ? "" : files.Render(style));
 }
 
-absl::StatusOr<int> RunDescribe(Invocation& run) {
+absl::StatusOr<int> RunCheckpointDescribe(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   const std::vector<std::string> uuids = Uuids(run);
   for (const std::string& uuid : uuids) {
-    DET_ASSIGN_OR_RETURN(const Checkpoint checkpoint, Get(*api, uuid));
+    DET_ASSIGN_OR_RETURN(const Checkpoint checkpoint, GetCheckpoint(*api, uuid));
     api::v1::GetCheckpointResponse response;
     *response.mutable_checkpoint() = checkpoint;
     const std::string gap = uuid == uuids.front() ? "" : "\n";
@@ -130,7 +141,7 @@ absl::StatusOr<int> RunDescribe(Invocation& run) {
   return kExitOk;
 }
 
-absl::StatusOr<int> RunDelete(Invocation& run) {
+absl::StatusOr<int> RunCheckpointDelete(Invocation& run) {
   const std::vector<std::string> uuids = Uuids(run);
   if (uuids.empty()) return UsageError("checkpoint delete needs the uuid of a CHECKPOINT");
   DET_RETURN_IF_ERROR(
@@ -152,7 +163,7 @@ absl::StatusOr<int> RunDelete(Invocation& run) {
   return response.kept().empty() ? kExitOk : kExitError;
 }
 
-absl::StatusOr<int> RunRemove(Invocation& run) {
+absl::StatusOr<int> RunCheckpointRemove(Invocation& run) {
   const std::vector<std::string> uuids = Uuids(run);
   const std::vector<std::string> globs = run.args.GetAll("glob");
   // As the master would, but before anything is confirmed.
@@ -213,40 +224,40 @@ std::vector<Command> CheckpointCommands() {
       {{"checkpoint", "list"},
        "list the checkpoints of an experiment or a trial",
        {{"EXPERIMENT", "its id", true}},
-       {{"trial", 0, "TRIAL", "of one trial instead"}, {"all", 'a', "", "deleted ones, too"}, kCsv},
-       RunList,
+       PagedOptions(
+           {{"trial", 0, "TRIAL", "of one trial instead"}, {"all", 'a', "", "deleted ones, too"}}),
+       RunCheckpointList,
        ""},
       {{"experiment", "list-checkpoints"},
        "list the checkpoints of an experiment",
        {{"EXPERIMENT", "its id"}},
-       {{"all", 'a', "", "deleted ones, too"},
-        {"best", 0, "N", "the best N by the searcher's metric, the best first"},
-        kCsv},
-       RunList,
+       PagedOptions({{"all", 'a', "", "deleted ones, too"},
+                     {"best", 0, "N", "the best N by the searcher's metric, the best first"}}),
+       RunCheckpointList,
        ""},
       {{"checkpoint", "download"},
        "copy the files of a checkpoint, and print where they are",
        {{"CHECKPOINT", "its uuid"}},
        DownloadOptions("a new or empty folder (checkpoints/UUID)"),
-       RunDownload,
+       RunCheckpointDownload,
        ""},
       {{"checkpoint", "describe"},
        "show checkpoints and their files",
        {{"CHECKPOINT", "its uuid, or several", false, true}},
        {},
-       RunDescribe,
+       RunCheckpointDescribe,
        ""},
       {{"checkpoint", "rm"},
        "delete all files of checkpoints",
        {{"CHECKPOINT", "its uuid, or several with commas between them", false, true}},
        {{"glob", 0, "PATTERN", "for existing scripts: '**' alone is taken, all files"}, kYes},
-       RunRemove,
+       RunCheckpointRemove,
        "Those that others start from, and the newest of a trial that runs, stay."},
       {{"checkpoint", "delete"},
        "delete the files of checkpoints",
        {{"CHECKPOINT", "its uuid, or several with commas between them", false, true}},
        {kYes},
-       RunDelete,
+       RunCheckpointDelete,
        "Those that others start from, and the newest of a trial that runs, stay."},
   };
 }

@@ -13,8 +13,8 @@ namespace det::cli {
 namespace {
 
 const Positional kWorkload = {"WORKLOAD", "experiment, or tasks (commands, notebooks)"};
-const Option kWorkspace = {"workspace-name", 'w', "NAME",
-                           "of a workspace; without, of the cluster"};
+const Option kOfWorkspace = {"workspace-name", 'w', "NAME",
+                             "of a workspace; without, of the cluster"};
 
 absl::StatusOr<std::string> ReadWorkload(const Invocation& run) {
   const std::string word = run.args.Word("WORKLOAD");
@@ -43,7 +43,7 @@ absl::StatusOr<int> Call(Invocation& run, const char* verb, const auto& fill, co
   return call(std::move(request), InWorkspaceResponse(), "Workspace");
 }
 
-absl::StatusOr<int> RunDescribe(Invocation& run) {
+absl::StatusOr<int> RunPoliciesDescribe(Invocation& run) {
   const auto print = [&](const auto& response) -> absl::StatusOr<int> {
     if (run.json()) {
       DET_RETURN_IF_ERROR(run.PrintJson(response));
@@ -60,7 +60,7 @@ absl::StatusOr<int> RunDescribe(Invocation& run) {
       run, "Get", [](auto&) {}, print);
 }
 
-absl::StatusOr<int> RunSet(Invocation& run) {
+absl::StatusOr<int> RunPoliciesSet(Invocation& run) {
   const absl::StatusOr<std::string> text = base::ReadFile(run.args.Word("FILE"));
   if (!text.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("policy: ", text.status().message()));
@@ -72,7 +72,7 @@ absl::StatusOr<int> RunSet(Invocation& run) {
       [&](const auto& response) { return run.Say(response, "set\n"); });
 }
 
-absl::StatusOr<int> RunDelete(Invocation& run) {
+absl::StatusOr<int> RunPoliciesDelete(Invocation& run) {
   using namespace api::v1;  // NOLINT
   return Call<DeleteGlobalConfigPoliciesRequest, DeleteGlobalConfigPoliciesResponse,
               DeleteWorkspaceConfigPoliciesRequest, DeleteWorkspaceConfigPoliciesResponse>(
@@ -87,16 +87,21 @@ std::vector<Command> ConfigPoliciesCommands() {
       {{"config-policies", "describe"},
        "what users may not decide in their configurations",
        {kWorkload},
-       {kWorkspace},
-       RunDescribe,
+       {kOfWorkspace},
+       RunPoliciesDescribe,
        ""},
       {{"config-policies", "set"},
        "set a policy, in the place of what was there",
        {kWorkload, {"FILE", "YAML: invariant_config, constraints"}},
-       {kWorkspace},
-       RunSet,
+       {kOfWorkspace},
+       RunPoliciesSet,
        "The cluster's policy wins over a workspace's (docs/config_policies.md)."},
-      {{"config-policies", "delete"}, "remove a policy", {kWorkload}, {kWorkspace}, RunDelete, ""},
+      {{"config-policies", "delete"},
+       "remove a policy",
+       {kWorkload},
+       {kOfWorkspace},
+       RunPoliciesDelete,
+       ""},
   };
 }
 

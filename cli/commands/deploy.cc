@@ -1,5 +1,7 @@
 // det deploy local up|down|status|logs; det deploy backup|restore, which are the master's own and
 // run by its program.
+#include "cli/commands/deploy.h"
+
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -22,14 +24,6 @@
 namespace det::cli {
 namespace {
 
-const Option kDataDir = {"data-dir", 0, "DIR",
-                         "where the cluster keeps everything; else $DET_DATA_DIR, else "
-                         "/var/lib/resolute (root) or ~/.local/share/resolute"};
-
-LocalCluster ClusterOf(const Invocation& run) {
-  return LocalCluster(run.args.Get("data-dir").value_or(base::DefaultDataDir()));
-}
-
 // "admin password: x" by line, as members of an object.
 std::string PasswordMembers(const std::string& passwords) {
   std::vector<std::string> members;
@@ -41,9 +35,38 @@ std::string PasswordMembers(const std::string& passwords) {
   return absl::StrJoin(members, ",");
 }
 
-// `passwords`: those that were made just now.
+std::string UpText(const UpResult& up, absl::Duration took) {
+  if (up.started.empty()) return absl::StrCat("already running: ", Summary(up.state), "\n");
+  const bool some = up.started.size() < up.state.members.size();
+  return absl::StrCat("cluster ", Summary(up.state), "  (",
+                      some ? absl::StrCat("started ", absl::StrJoin(up.started, ", "), "; ") : "",
+                      Number(absl::ToDoubleSeconds(took)), " s)\n");
+}
+
+}  // namespace
+
+const Option kDataDir = {"data-dir", 0, "DIR",
+                         "where the cluster keeps everything; else $DET_DATA_DIR, else "
+                         "/var/lib/resolute (root) or ~/.local/share/resolute"};
+
+LocalCluster ClusterOf(const Invocation& run) {
+  return LocalCluster(run.args.Get("data-dir").value_or(base::DefaultDataDir()));
+}
+
+absl::StatusOr<std::optional<int>> Given(const Invocation& run, const char* option, int least,
+                                         int most) {
+  if (!run.args.Has(option)) return std::optional<int>();
+  DET_ASSIGN_OR_RETURN(const int value, run.args.GetInt(option, 0, least, most));
+  return std::optional<int>(value);
+}
+
+std::string Summary(const ClusterState& state) {
+  return absl::StrCat(state.url, "  ", Counted(state.agents, "agent"), ", ",
+                      Counted(state.agents * state.slots, "slot"));
+}
+
 std::string ToJsonText(const LocalCluster& cluster, const ClusterState* state,
-                       const std::string& passwords = "") {
+                       const std::string& passwords) {
   std::string tasks;
   for (const TaskProcess& task :
        state != nullptr ? cluster.Leftovers(*state) : std::vector<TaskProcess>()) {
@@ -69,28 +92,7 @@ std::string ToJsonText(const LocalCluster& cluster, const ClusterState* state,
          "\n";
 }
 
-// "http://127.0.0.1:8080  2 agents, 4 slots"
-std::string Summary(const ClusterState& state) {
-  return absl::StrCat(state.url, "  ", Counted(state.agents, "agent"), ", ",
-                      Counted(state.agents * state.slots, "slot"));
-}
-
-std::string UpText(const UpResult& up, absl::Duration took) {
-  if (up.started.empty()) return absl::StrCat("already running: ", Summary(up.state), "\n");
-  const bool some = up.started.size() < up.state.members.size();
-  return absl::StrCat("cluster ", Summary(up.state), "  (",
-                      some ? absl::StrCat("started ", absl::StrJoin(up.started, ", "), "; ") : "",
-                      Number(absl::ToDoubleSeconds(took)), " s)\n");
-}
-
-absl::StatusOr<std::optional<int>> Given(const Invocation& run, const char* option, int least,
-                                         int most) {
-  if (!run.args.Has(option)) return std::optional<int>();
-  DET_ASSIGN_OR_RETURN(const int value, run.args.GetInt(option, 0, least, most));
-  return std::optional<int>(value);
-}
-
-absl::StatusOr<int> RunUp(Invocation& run) {
+absl::StatusOr<int> UpLocal(Invocation& run, bool alone) {
   ClusterOptions options;
   DET_ASSIGN_OR_RETURN(options.port, Given(run, "port", 1, 65535));
   DET_ASSIGN_OR_RETURN(options.agents, Given(run, "agents", 0, 64));
@@ -105,6 +107,10 @@ absl::StatusOr<int> RunUp(Invocation& run) {
   options.allow_blank_passwords = run.args.Has("allow-blank-passwords");
   options.tls = run.args.Has("tls");
   LocalCluster cluster = ClusterOf(run);
+  if (alone) {
+    DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> running, cluster.Running());
+    if (!running || !running->AnyAlive()) options.agents = 0;
+  }
   const absl::Time start = absl::Now();
   const absl::StatusOr<UpResult> up = cluster.Up(options, [&](const std::string& step) {
     if (run.screen->err().in_place) run.screen->Progress(step);
@@ -120,11 +126,15 @@ absl::StatusOr<int> RunUp(Invocation& run) {
   if (!passwords.empty()) run.screen->Note("these passwords are not shown again");
   const bool found_by_default =
       cluster.data_dir() == LocalCluster(base::DefaultDataDir()).data_dir();
-  run.screen->Hint(found_by_default ? "det experiment create CONFIG CONTEXT_DIR -f"
-                                    : absl::StrCat("export DET_MASTER=", up->state.url));
+  run.screen->Hint(!found_by_default       ? absl::StrCat("export DET_MASTER=", up->state.url)
+                   : up->state.agents == 0 ? "det deploy local agent-up"
+                                           : "det experiment create CONFIG CONTEXT_DIR -f");
   return kExitOk;
 }
 
+namespace {
+
+absl::StatusOr<int> RunUp(Invocation& run) { return UpLocal(run, /*alone=*/false); }
 absl::StatusOr<int> RunDown(Invocation& run) {
   LocalCluster cluster = ClusterOf(run);
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> before, cluster.Running());
@@ -186,7 +196,7 @@ absl::StatusOr<int> RunStatus(Invocation& run) {
   return kExitError;
 }
 
-absl::StatusOr<int> RunLogs(Invocation& run) {
+absl::StatusOr<int> RunDeployLogs(Invocation& run) {
   if (run.json()) return UsageError("deploy local logs: prints text; there is no --json");
   DET_ASSIGN_OR_RETURN(const int lines, run.args.GetInt("tail", 100, 0, 1'000'000'000));
   const LocalCluster cluster = ClusterOf(run);
@@ -230,8 +240,8 @@ absl::StatusOr<int> RunRestore(Invocation& run) { return HandOver(run, "restore"
 
 }  // namespace
 
-std::vector<Command> DeployCommands() {
-  const std::vector<Option> up = {
+const std::vector<Option>& UpOptions() {
+  static const auto& up = *new std::vector<Option>{
       kDataDir,
       {"port", 0, "P", "the master's port (8080, with --tls 8443)"},
       {"tls", 0, "",
@@ -244,6 +254,11 @@ std::vector<Command> DeployCommands() {
       {"allow-blank-passwords", 0, "",
        "let users have empty passwords, those two at first; for a machine that nobody else "
        "reaches"}};
+  return up;
+}
+
+std::vector<Command> DeployCommands() {
+  const std::vector<Option>& up = UpOptions();
   const char* const up_notes =
       "Returns when the master answers and the agents are registered. What runs already is left "
       "as it is;\nto run it with other options, stop it first with `det deploy local down`.\n"
@@ -252,7 +267,7 @@ std::vector<Command> DeployCommands() {
       "With --tls, `det` trusts the cluster from here; elsewhere give it tls/ca.crt of the data "
       "directory\nin DET_MASTER_CERT_FILE.";
   const std::string exits = "Exit code 0 only if every process of the cluster runs.";
-  return {
+  std::vector<Command> commands = {
       {{"deploy", "local", "up"},
        "start a cluster on this machine: a master with its own PostgreSQL, and agents",
        {},
@@ -278,7 +293,7 @@ std::vector<Command> DeployCommands() {
        {kDataDir,
         {"tail", 0, "N", "the last N lines of each (100)"},
         {"follow", 'f', "", "go on until Ctrl-C"}},
-       RunLogs,
+       RunDeployLogs,
        ""},
       {{"deploy", "local", "status"},
        "show the processes of the local cluster",
@@ -299,6 +314,9 @@ std::vector<Command> DeployCommands() {
        RunRestore,
        "The cluster must not run. Start it with `det deploy local up` then."},
   };
+  const std::vector<Command> parts = DeployPartCommands();
+  commands.insert(commands.begin() + 4, parts.begin(), parts.end());
+  return commands;
 }
 
 }  // namespace det::cli

@@ -7,6 +7,8 @@
 
 namespace det::cli {
 
+const Positional kOneExperiment = {"EXPERIMENT", "its id"};
+const Positional kOneTrial = {"TRIAL", "its id"};
 const Positional kExperiments = {"EXPERIMENT", "its id, or several: 3 5,7 9-12", false, true};
 
 absl::StatusOr<int> ForEachId(Invocation& run, const std::string& positional,

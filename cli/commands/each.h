@@ -1,4 +1,4 @@
-// The same done to several things, each by itself.
+// Which ones are meant: the positionals of ids, and the same done to several, each by itself.
 #ifndef CLI_COMMANDS_EACH_H_
 #define CLI_COMMANDS_EACH_H_
 
@@ -10,7 +10,9 @@
 
 namespace det::cli {
 
-extern const Positional kExperiments;  // EXPERIMENT...
+extern const Positional kOneExperiment;  // EXPERIMENT
+extern const Positional kExperiments;    // EXPERIMENT...
+extern const Positional kOneTrial;       // TRIAL
 
 // To each id that the positional names: "3 5,7 9-12". Of one, its error; of several each error is a
 // line on stderr, the others go on, and the exit code says that not all was done. `noun`:

@@ -5,7 +5,9 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/each.h"
 #include "cli/commands/log_options.h"
+#include "cli/commands/paging.h"
 #include "cli/commands/spaces.h"
 #include "cli/commands/trial.h"
 #include "cli/follow.h"
@@ -20,7 +22,7 @@ namespace {
 using api::v1::Experiment;
 using api::v1::Trial;
 
-const Positional kExperiment = {"EXPERIMENT", "its id"};
+constexpr int kUsualExperiments = 100;
 
 std::string StateName(const Experiment& experiment) {
   return Experiment::State_Name(experiment.state());
@@ -57,7 +59,7 @@ Table ExperimentTable(const api::v1::GetExperimentsResponse& response, bool proj
   return table;
 }
 
-absl::StatusOr<int> RunList(Invocation& run) {
+absl::StatusOr<int> RunExperimentList(Invocation& run) {
   api::v1::GetExperimentsRequest request;
   DET_ASSIGN_OR_RETURN(const int project, run.args.GetInt("project-id", 0, 1, INT32_MAX));
   request.set_project_id(project);
@@ -66,17 +68,20 @@ absl::StatusOr<int> RunList(Invocation& run) {
 
 absl::StatusOr<int> RunListTrials(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetExperimentTrialsRequest request;
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
+  request.set_limit(page.limit);
+  request.set_offset(page.offset);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   request.set_experiment_id(id);
   request.set_sort_by(api::v1::GetExperimentTrialsRequest::SORT_BY_ID);
   api::v1::GetExperimentTrialsResponse response;
   DET_RETURN_IF_ERROR(api->Call("TrialService.GetExperimentTrials", request, &response));
-  return run.PrintList(response, TrialTable(response),
-                       absl::StrCat("experiment ", id, " has no trials yet"));
+  return PrintPage(run, response, response.pagination(), TrialTable(response), "trials",
+                   absl::StrCat("experiment ", id, " has no trials yet"));
 }
 
-absl::StatusOr<int> RunLogs(Invocation& run) {
+absl::StatusOr<int> RunExperimentLogs(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   api::v1::TrialLogsRequest request;
   DET_RETURN_IF_ERROR(ReadLogOptions(run, &request));
@@ -109,36 +114,26 @@ absl::StatusOr<int> RunWait(Invocation& run) {
 
 const std::vector<Option>& ListExperimentsOptions() {
   static const auto& options =
-      *new std::vector<Option>{{"limit", 0, "N", "at most so many (100); 0: all"},
-                               {"offset", 0, "N", "leave out the first N (0)"},
-                               {"all", 'a', "", "archived ones, too"},
-                               {"show-project", 0, "", "with workspace and project"},
-                               kCsv};
+      *new std::vector<Option>(PagedOptions({{"all", 'a', "", "archived ones, too"},
+                                             {"show-project", 0, "", "with workspace and project"}},
+                                            kUsualExperiments));
   return options;
 }
 
 absl::StatusOr<int> ListExperiments(Invocation& run, api::v1::GetExperimentsRequest request) {
-  DET_ASSIGN_OR_RETURN(const int limit, run.args.GetInt("limit", 100, 0, 1'000'000));
-  DET_ASSIGN_OR_RETURN(const int offset, run.args.GetInt("offset", 0, 0, INT32_MAX));
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run, kUsualExperiments));
+  request.set_limit(page.limit);
+  request.set_offset(page.offset);
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   request.set_sort_by(api::v1::GetExperimentsRequest::SORT_BY_ID);
   request.set_order_by(api::v1::ORDER_BY_DESC);
-  request.set_limit(limit);
-  request.set_offset(offset);
   const bool all = run.args.Has("all");
   if (!all) request.set_archived(false);
   api::v1::GetExperimentsResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiments", request, &response));
-  DET_ASSIGN_OR_RETURN(
-      const int code,
-      run.PrintList(response, ExperimentTable(response, run.args.Has("show-project"), all),
-                    "no experiments yet; make one: det experiment create CONFIG CONTEXT_DIR"));
-  const int total = response.pagination().total();
-  if (total > response.experiments_size()) {
-    run.screen->Note(absl::StrCat(response.experiments_size(), " of ", total,
-                                  " experiments; more with --limit and --offset"));
-  }
-  return code;
+  return PrintPage(run, response, response.pagination(),
+                   ExperimentTable(response, run.args.Has("show-project"), all), "experiments",
+                   "no experiments yet; make one: det experiment create CONFIG CONTEXT_DIR");
 }
 
 absl::StatusOr<int> ReportEnd(const Experiment& last, Invocation& run) {
@@ -161,22 +156,27 @@ std::vector<Command> ExperimentCommands() {
   std::vector<Option> list = ListExperimentsOptions();
   list.push_back({"project-id", 0, "ID", "of this project alone"});
   const std::vector<Command> rest = {
-      {{"experiment", "list"}, "list experiments, the newest first", {}, list, RunList, ""},
+      {{"experiment", "list"},
+       "list experiments, the newest first",
+       {},
+       list,
+       RunExperimentList,
+       ""},
       {{"experiment", "list-trials"},
        "list the trials of an experiment",
-       {kExperiment},
-       {kCsv},
+       {kOneExperiment},
+       PagedOptions({}),
        RunListTrials,
        ""},
       {{"experiment", "logs"},
        "print what its first trial wrote",
-       {kExperiment},
+       {kOneExperiment},
        LogOptions(),
-       RunLogs,
+       RunExperimentLogs,
        "Of other trials: `det trial logs TRIAL`."},
       {{"experiment", "wait"},
        "wait until an experiment has ended",
-       {kExperiment},
+       {kOneExperiment},
        {{"polling-interval", 0, "SECONDS", "taken from scripts, and not needed: the master tells"}},
        RunWait,
        "Exit code 0 only if it is COMPLETED."},

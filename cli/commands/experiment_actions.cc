@@ -11,7 +11,7 @@ namespace {
 
 // The methods that change a state all take an id and answer nothing.
 template <class Request, class Response>
-absl::StatusOr<int> Ask(Invocation& run, const char* method, const char* said) {
+absl::StatusOr<int> AskOfExperiment(Invocation& run, const char* method, const char* said) {
   return ForEachId(run, "EXPERIMENT", "experiment", [&](ApiClient& api, int id) -> absl::Status {
     Request request;
     request.set_id(id);
@@ -21,33 +21,33 @@ absl::StatusOr<int> Ask(Invocation& run, const char* method, const char* said) {
   });
 }
 
-absl::StatusOr<int> RunKill(Invocation& run) {
-  return Ask<api::v1::KillExperimentRequest, api::v1::KillExperimentResponse>(run, "KillExperiment",
-                                                                              "killed");
+absl::StatusOr<int> RunExperimentKill(Invocation& run) {
+  return AskOfExperiment<api::v1::KillExperimentRequest, api::v1::KillExperimentResponse>(
+      run, "KillExperiment", "killed");
 }
 
 absl::StatusOr<int> RunPause(Invocation& run) {
-  return Ask<api::v1::PauseExperimentRequest, api::v1::PauseExperimentResponse>(
+  return AskOfExperiment<api::v1::PauseExperimentRequest, api::v1::PauseExperimentResponse>(
       run, "PauseExperiment", "paused");
 }
 
-absl::StatusOr<int> RunActivate(Invocation& run) {
-  return Ask<api::v1::ActivateExperimentRequest, api::v1::ActivateExperimentResponse>(
+absl::StatusOr<int> RunExperimentActivate(Invocation& run) {
+  return AskOfExperiment<api::v1::ActivateExperimentRequest, api::v1::ActivateExperimentResponse>(
       run, "ActivateExperiment", "activated");
 }
 
 absl::StatusOr<int> RunCancel(Invocation& run) {
-  return Ask<api::v1::CancelExperimentRequest, api::v1::CancelExperimentResponse>(
+  return AskOfExperiment<api::v1::CancelExperimentRequest, api::v1::CancelExperimentResponse>(
       run, "CancelExperiment", "canceled");
 }
 
-absl::StatusOr<int> RunArchive(Invocation& run) {
-  return Ask<api::v1::ArchiveExperimentRequest, api::v1::ArchiveExperimentResponse>(
+absl::StatusOr<int> RunExperimentArchive(Invocation& run) {
+  return AskOfExperiment<api::v1::ArchiveExperimentRequest, api::v1::ArchiveExperimentResponse>(
       run, "ArchiveExperiment", "archived");
 }
 
-absl::StatusOr<int> RunUnarchive(Invocation& run) {
-  return Ask<api::v1::UnarchiveExperimentRequest, api::v1::UnarchiveExperimentResponse>(
+absl::StatusOr<int> RunExperimentUnarchive(Invocation& run) {
+  return AskOfExperiment<api::v1::UnarchiveExperimentRequest, api::v1::UnarchiveExperimentResponse>(
       run, "UnarchiveExperiment", "unarchived");
 }
 
@@ -55,7 +55,12 @@ absl::StatusOr<int> RunUnarchive(Invocation& run) {
 
 std::vector<Command> ExperimentActionCommands() {
   return {
-      {{"experiment", "kill"}, "end an experiment at once", {kExperiments}, {}, RunKill, ""},
+      {{"experiment", "kill"},
+       "end an experiment at once",
+       {kExperiments},
+       {},
+       RunExperimentKill,
+       ""},
       {{"experiment", "cancel"},
        "end an experiment after its trials saved a checkpoint",
        {kExperiments},
@@ -72,19 +77,19 @@ std::vector<Command> ExperimentActionCommands() {
        "let a paused experiment go on",
        {kExperiments},
        {},
-       RunActivate,
+       RunExperimentActivate,
        ""},
       {{"experiment", "archive"},
        "hide an experiment that has ended from lists",
        {kExperiments},
        {},
-       RunArchive,
+       RunExperimentArchive,
        "`det experiment list --all` shows it."},
       {{"experiment", "unarchive"},
        "show an archived experiment in lists again",
        {kExperiments},
        {},
-       RunUnarchive,
+       RunExperimentUnarchive,
        ""},
   };
 }

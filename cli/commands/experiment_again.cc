@@ -3,6 +3,7 @@
 #include "base/status_macros.h"
 #include "base/uuid.h"
 #include "cli/command.h"
+#include "cli/commands/each.h"
 #include "cli/commands/experiment.h"
 #include "cli/config_file.h"
 #include "det/api/v1/experiment.pb.h"
@@ -10,7 +11,6 @@
 namespace det::cli {
 namespace {
 
-const Positional kExperiment = {"EXPERIMENT", "its id"};
 const Option kFollow = {"follow", 'f', "",
                         "stay with it: the first trial's log on stdout, progress on stderr"};
 const Option kConfig = {"config", 0, "KEY=VALUE",
@@ -61,7 +61,7 @@ std::vector<Command> ExperimentAgainCommands() {
   return {
       {{"experiment", "continue"},
        "let an experiment that has ended go on from its newest checkpoints",
-       {kExperiment},
+       {kOneExperiment},
        {kFollow, kConfig, {"config-file", 0, "FILE", "settings put over the experiment's"}},
        RunContinue,
        "searcher.name single goes on with its trial, random and grid with the trials that have "
@@ -69,7 +69,7 @@ std::vector<Command> ExperimentAgainCommands() {
        "completed. To train longer: --config searcher.max_length.epochs=8."},
       {{"experiment", "fork"},
        "make a new experiment of another one's configuration and files",
-       {kExperiment},
+       {kOneExperiment},
        {kFollow,
         kConfig,
         {"config-file", 0, "FILE", "a configuration instead of the experiment's"},

@@ -77,7 +77,7 @@ absl::Status SayWhatIsLeft(Invocation& run, const absl::Status& called, int id) 
   return CheckInterrupt();
 }
 
-absl::StatusOr<int> RunCreate(Invocation& run) {
+absl::StatusOr<int> RunExperimentCreate(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const api::v1::CreateExperimentRequest request, MakeRequest(run));
   return Create(run, request);
 }
@@ -143,7 +143,7 @@ Command ExperimentCreateCommand() {
        {"project-id", 0, "ID", "the project it belongs to, instead of the configuration's"},
        {"paused", 0, "", "do not start it before `det experiment activate`"},
        {"validate-only", 0, "", "only say whether the configuration is valid"}},
-      RunCreate,
+      RunExperimentCreate,
       "Left out of the directory: .git, __pycache__, *.pyc, .DS_Store, .ipynb_checkpoints, "
       "bazel-*, and\nwhat a .detignore file names, in the manner of .gitignore. Limit: 95 MiB.\n"
       "With -f the exit code is 0 only if the experiment is COMPLETED; Ctrl-C leaves it running "

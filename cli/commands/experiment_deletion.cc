@@ -3,6 +3,7 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/confirm.h"
+#include "cli/commands/each.h"
 #include "cli/commands/experiment.h"
 #include "cli/format.h"
 #include "cli/table.h"
@@ -11,9 +12,7 @@
 namespace det::cli {
 namespace {
 
-const Positional kExperiment = {"EXPERIMENT", "its id"};
-
-absl::StatusOr<api::v1::Experiment> Get(ApiClient& api, int id) {
+absl::StatusOr<api::v1::Experiment> GetExperiment(ApiClient& api, int id) {
   api::v1::GetExperimentRequest request;
   request.set_experiment_id(id);
   api::v1::GetExperimentResponse response;
@@ -21,10 +20,10 @@ absl::StatusOr<api::v1::Experiment> Get(ApiClient& api, int id) {
   return response.experiment();
 }
 
-absl::StatusOr<int> RunDelete(Invocation& run) {
+absl::StatusOr<int> RunExperimentDelete(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_ASSIGN_OR_RETURN(const api::v1::Experiment experiment, Get(*api, id));
+  DET_ASSIGN_OR_RETURN(const api::v1::Experiment experiment, GetExperiment(*api, id));
   DET_RETURN_IF_ERROR(
       Confirm(run, absl::StrCat("Delete experiment ", id, " (", experiment.name(), ") with ",
                                 Counted(experiment.num_trials(), "trial"), ", ",
@@ -107,13 +106,13 @@ std::vector<Command> ExperimentDeletionCommands() {
   return {
       {{"experiment", "delete"},
        "delete an experiment that has ended, with its checkpoints, logs and metrics",
-       {kExperiment},
+       {kOneExperiment},
        {kYes},
-       RunDelete,
+       RunExperimentDelete,
        "Checkpoints that others start from stay."},
       {{"experiment", "set", "gc-policy"},
        "change which of its checkpoints are kept",
-       {kExperiment},
+       {kOneExperiment},
        {{"save-experiment-best", 0, "N", "the best of all its trials"},
         {"save-trial-best", 0, "N", "the best of each trial"},
         {"save-trial-latest", 0, "N", "the newest of each trial"},

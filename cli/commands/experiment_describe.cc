@@ -166,7 +166,7 @@ absl::Status WriteSheets(const Invocation& run, const Sheets& sheets) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> RunDescribe(Invocation& run) {
+absl::StatusOr<int> RunExperimentDescribe(Invocation& run) {
   Sheets sheets;
   DET_ASSIGN_OR_RETURN(const int code,
                        ForEachId(run, "EXPERIMENT", "experiment", [&](ApiClient& api, int id) {
@@ -185,7 +185,7 @@ std::vector<Command> ExperimentDescribeCommands() {
            {{"metrics", 0, "", "with every report of metrics and every checkpoint"},
             {"csv", 0, "", "as tables of comma-separated values"},
             {"outdir", 0, "DIR", "the same as files: experiments.csv, trials.csv, workloads.csv"}},
-           RunDescribe,
+           RunExperimentDescribe,
            ""}};
 }
 

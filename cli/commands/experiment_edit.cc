@@ -3,6 +3,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/each.h"
 #include "cli/commands/experiment.h"
 #include "cli/commands/spaces.h"
 #include "det/api/v1/experiment.pb.h"
@@ -10,9 +11,7 @@
 namespace det::cli {
 namespace {
 
-const Positional kExperiment = {"EXPERIMENT", "its id"};
-
-absl::StatusOr<int> RunMove(Invocation& run) {
+absl::StatusOr<int> RunExperimentMove(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   const std::string workspace = run.args.Word("WORKSPACE");
   const std::string project = run.args.Word("PROJECT");
@@ -80,31 +79,31 @@ std::vector<Command> ExperimentEditCommands() {
   return {
       {{"experiment", "move"},
        "move an experiment to another project",
-       {kExperiment, {"WORKSPACE", "the workspace's name"}, {"PROJECT", "the project's name"}},
+       {kOneExperiment, {"WORKSPACE", "the workspace's name"}, {"PROJECT", "the project's name"}},
        {},
-       RunMove,
+       RunExperimentMove,
        ""},
       {{"experiment", "label", "add"},
        "label an experiment",
-       {kExperiment, label},
+       {kOneExperiment, label},
        {},
        RunAddLabel,
        ""},
       {{"experiment", "label", "remove"},
        "take a label from an experiment",
-       {kExperiment, label},
+       {kOneExperiment, label},
        {},
        RunRemoveLabel,
        ""},
       {{"experiment", "set", "name"},
        "give an experiment another name",
-       {kExperiment, {"NAME", "the new name"}},
+       {kOneExperiment, {"NAME", "the new name"}},
        {},
        RunSetName,
        ""},
       {{"experiment", "set", "description"},
        "describe an experiment",
-       {kExperiment, {"TEXT", "what it is for"}},
+       {kOneExperiment, {"TEXT", "what it is for"}},
        {},
        RunSetDescription,
        ""},

@@ -17,9 +17,7 @@
 namespace det::cli {
 namespace {
 
-const Positional kExperiment = {"EXPERIMENT", "its id"};
-
-absl::StatusOr<int> RunConfig(Invocation& run) {
+absl::StatusOr<int> RunExperimentConfig(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetExperimentRequest request;
@@ -61,7 +59,7 @@ absl::StatusOr<int> RunDownloadModelDef(Invocation& run) {
   return kExitOk;
 }
 
-absl::StatusOr<int> RunDownload(Invocation& run) {
+absl::StatusOr<int> RunExperimentDownload(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   DET_RETURN_IF_ERROR(CheckDownloadOptions(run));
   DET_ASSIGN_OR_RETURN(const int count, run.args.GetInt("top-n", 1, 1, 10'000));
@@ -99,19 +97,19 @@ std::vector<Command> ExperimentFileCommands() {
   return {
       {{"experiment", "config"},
        "print the configuration that an experiment runs by",
-       {kExperiment},
+       {kOneExperiment},
        {{"original", 0, "", "as it was given, without what templates and defaults add"}},
-       RunConfig,
+       RunExperimentConfig,
        ""},
       {{"experiment", "download"},
        "copy the files of its best checkpoints, and print where they are",
-       {kExperiment},
+       {kOneExperiment},
        download,
-       RunDownload,
+       RunExperimentDownload,
        ""},
       {{"experiment", "download-model-def"},
        "copy its context as it was submitted, as an archive",
-       {kExperiment},
+       {kOneExperiment},
        {{"output-dir", 'o', "DIR", "where to (.)"}},
        RunDownloadModelDef,
        ""},

@@ -15,7 +15,7 @@ absl::StatusOr<int> Set(Invocation& run, const char* property) {
   return UpdateJobs(run, {{absl::StrCat(id), property, run.args.Word("VALUE")}});
 }
 
-absl::StatusOr<int> SetLogDays(Invocation& run) {
+absl::StatusOr<int> SetExperimentLogDays(Invocation& run) {
   api::v1::PutExperimentRetainLogsRequest request;
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   DET_ASSIGN_OR_RETURN(const int days, LogDays(run));
@@ -52,7 +52,7 @@ std::vector<Command> ExperimentSetCommands() {
        "say how long the logs of its trials are kept",
        {{"EXPERIMENT", "its id"}},
        LogDaysOptions(),
-       SetLogDays,
+       SetExperimentLogDays,
        "Of those to come, too; what was said of single trials is forgotten."},
   };
 }

@@ -41,6 +41,15 @@ TEST_F(GovernanceTest, RolesAreAssignedAndTaken) {
 TEST_F(GovernanceTest, TheMasterTellsOfItself) {
   const Said config = Det("master config", {R"({"config":{"port":8080}})"});
   EXPECT_EQ(config.out, "{\n  \"port\": 8080\n}\n");
+  const Said set = Det("master config set --log.level warning --log.color=off", {"{}"});
+  ASSERT_TRUE(set.code.ok()) << set.code.status();
+  EXPECT_THAT(set.requests[0], HasSubstr("PATCH /api/v1/master/config "));
+  EXPECT_THAT(set.requests[0], HasSubstr(R"("level":"LOG_LEVEL_WARNING")"));
+  EXPECT_THAT(set.requests[0], HasSubstr(R"("paths":["log.level","log.color"])"));
+  EXPECT_EQ(set.out, "set log.level warning, log.color off of the master, until it ends\n");
+  EXPECT_TRUE(IsUsageError(Det("master config set", {}).code.status()));
+  EXPECT_THAT(std::string(Det("master config set --log.level loud", {}).code.status().message()),
+              HasSubstr("expected trace, debug, info, warning, error or critical"));
   const Said logs = Det("master logs --tail 2",
                         {"{\"result\":{\"logEntry\":{\"id\":7,\"message\":\"began\",\"level\":"
                          "\"LOG_LEVEL_INFO\",\"timestamp\":\"2026-11-21T09:00:00Z\"}}}\n"});

@@ -18,13 +18,13 @@ class HooksTest : public ::testing::Test {
   Nobody nobody_;
 };
 
-constexpr char kSpaces[] = R"({"workspaces":[{"id":2,"name":"vision"}]})";
+constexpr char kHookSpaces[] = R"({"workspaces":[{"id":2,"name":"vision"}]})";
 
 TEST_F(HooksTest, AWebhookIsMade) {
   const Said said =
       Det("webhook create ci https://ci/s --workspace vision --state error --log o+ps --custom "
           "--metric accuracy~>=~0.9 --slack --specific",
-          {kSpaces, R"({"webhook":{"id":7}})"});
+          {kHookSpaces, R"({"webhook":{"id":7}})"});
   ASSERT_TRUE(said.code.ok()) << said.code.status();
   const std::string& sent = said.requests[1];
   EXPECT_THAT(sent, HasSubstr("POST /api/v1/webhooks "));
@@ -83,7 +83,8 @@ TEST_F(HooksTest, AWebhookIsChangedTriedAndDeleted) {
 TEST_F(HooksTest, PoliciesAreSetShownAndDeleted) {
   const std::string path = testing::TempDir() + "/policy.yaml";
   ASSERT_TRUE(base::WriteFileAtomically(path, "constraints: {priority_limit: 40}\n", 0600).ok());
-  const Said set = Det("config-policies set experiment " + path + " -w vision", {kSpaces, "{}"});
+  const Said set =
+      Det("config-policies set experiment " + path + " -w vision", {kHookSpaces, "{}"});
   ASSERT_TRUE(set.code.ok()) << set.code.status();
   EXPECT_THAT(set.requests[1], HasSubstr("PUT /api/v1/config-policies/workspaces/2/EXPERIMENT "));
   EXPECT_THAT(set.requests[1], HasSubstr(R"(constraints: {priority_limit: 40}\n)"));

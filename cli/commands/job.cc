@@ -80,7 +80,7 @@ Table JobTable(const google::protobuf::RepeatedPtrField<Job>& jobs, const Polici
   return table;
 }
 
-absl::StatusOr<int> RunList(Invocation& run) {
+absl::StatusOr<int> RunJobList(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetResourcePoolsResponse pools;
   DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.GetResourcePools",
@@ -210,7 +210,7 @@ std::vector<Command> JobCommands() {
        "list what runs and what waits, in the order of the queue",
        {},
        {{"pool", 'p', "POOL", "of this resource pool; may be repeated; else of all"}, kCsv},
-       RunList,
+       RunJobList,
        "#: how many jobs of the pool are served before. SLOTS: held/wanted by its trials of now."},
       {{"job", "update"},
        "change a job's place in the queue",

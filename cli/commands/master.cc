@@ -4,6 +4,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
@@ -46,7 +47,7 @@ absl::StatusOr<int> RunInfo(Invocation& run) {
 
 // ---- what it says of itself ----
 
-absl::StatusOr<int> RunConfig(Invocation& run) {
+absl::StatusOr<int> RunMasterConfig(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetMasterConfigResponse response;
   DET_RETURN_IF_ERROR(
@@ -55,13 +56,53 @@ absl::StatusOr<int> RunConfig(Invocation& run) {
   return run.Say(response, Indented(text) + "\n");
 }
 
+// "warning", as det writes levels, or "LOG_LEVEL_WARNING".
+absl::StatusOr<api::v1::LogLevel> ReadLevel(const std::string& text) {
+  const std::string name = absl::AsciiStrToUpper(text);
+  api::v1::LogLevel level;
+  for (const std::string& each : {name, absl::StrCat("LOG_LEVEL_", name)}) {
+    if (api::v1::LogLevel_Parse(each, &level) && level != api::v1::LOG_LEVEL_UNSPECIFIED) {
+      return level;
+    }
+  }
+  return UsageError(
+      absl::StrCat("--log.level: expected trace, debug, info, warning, error or critical, found \"",
+                   text, "\""));
+}
+
+absl::StatusOr<int> RunMasterSetConfig(Invocation& run) {
+  api::v1::PatchMasterConfigRequest request;
+  std::vector<std::string> said;
+  if (const auto level = run.args.Get("log.level")) {
+    DET_ASSIGN_OR_RETURN(const api::v1::LogLevel read, ReadLevel(*level));
+    request.mutable_config()->mutable_log()->set_level(read);
+    request.mutable_field_mask()->add_paths("log.level");
+    said.push_back(absl::StrCat("log.level ", absl::AsciiStrToLower(absl::StripPrefix(
+                                                  api::v1::LogLevel_Name(read), "LOG_LEVEL_"))));
+  }
+  if (const auto color = run.args.Get("log.color")) {
+    if (*color != "on" && *color != "off") {
+      return UsageError(absl::StrCat("--log.color: expected on or off, found \"", *color, "\""));
+    }
+    request.mutable_config()->mutable_log()->set_color(*color == "on");
+    request.mutable_field_mask()->add_paths("log.color");
+    said.push_back(absl::StrCat("log.color ", *color));
+  }
+  if (said.empty()) return UsageError("what to set? --log.level LEVEL or --log.color on|off");
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::PatchMasterConfigResponse response;
+  DET_RETURN_IF_ERROR(api->Call("MasterService.PatchMasterConfig", request, &response));
+  return run.Say(
+      response, absl::StrCat("set ", absl::StrJoin(said, ", "), " of the master, until it ends\n"));
+}
+
 std::string LineText(const api::v1::LogEntry& line) {
   const std::string level = api::v1::LogLevel_Name(line.level());
   return absl::StrCat(Exact(line.timestamp()), "  ", absl::StripPrefix(level, "LOG_LEVEL_"), "  ",
                       line.message(), "\n");
 }
 
-absl::StatusOr<int> RunLogs(Invocation& run) {
+absl::StatusOr<int> RunMasterLogs(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int tail, run.args.GetInt("tail", 0, 1, 1'000'000));
   api::v1::MasterLogsRequest request;
   request.set_offset(-tail);
@@ -240,18 +281,27 @@ absl::StatusOr<int> RunTrust(Invocation& run) {
 std::vector<Command> MasterCommands() {
   return {
       {{"master", "info"}, "show which master answers, and its cluster", {}, {}, RunInfo, ""},
-      {{"master", "config"},
+      {{"master", "config", "show"},
        "show what the master was started with",
        {},
        {},
-       RunConfig,
-       "For administrators of the cluster. Secrets are not shown."},
+       RunMasterConfig,
+       "For administrators of the cluster. Secrets are not shown. `det master config` is the "
+       "same."},
+      {{"master", "config", "set"},
+       "change how much the master logs, until it ends",
+       {},
+       {{"log.level", 0, "LEVEL", "trace, debug, info, warning, error or critical"},
+        {"log.color", 0, "on|off", "the log has no colours: off alone is taken"}},
+       RunMasterSetConfig,
+       "For administrators of the cluster. For good, and all else: the master's configuration "
+       "file, and a new start."},
       {{"master", "logs"},
        "print the newest lines of the master's log",
        {},
        {{"follow", 'f', "", "go on with what comes"},
         {"tail", 0, "N", "begin with the newest N lines (all that it has in memory)"}},
-       RunLogs,
+       RunMasterLogs,
        "For administrators of the cluster. What was said before its start is read where it runs."},
       {{"master", "audit"},
        "list who changed what, newest first",

@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/confirm.h"
+#include "cli/commands/paging.h"
 #include "cli/commands/spaces.h"
 #include "cli/commands/struct_text.h"
 #include "cli/format.h"
@@ -44,6 +45,9 @@ absl::StatusOr<api::v1::GetModelsRequest> ReadList(const Invocation& run) {
       {"num_versions", Request::SORT_BY_NUM_VERSIONS},
       {"workspace", Request::SORT_BY_WORKSPACE}};
   Request request;
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
+  request.set_limit(page.limit);
+  request.set_offset(page.offset);
   const std::string key = run.args.Get("sort-by").value_or("last_updated_time");
   const auto known = keys.find(key);
   if (known == keys.end()) {
@@ -61,7 +65,7 @@ absl::StatusOr<api::v1::GetModelsRequest> ReadList(const Invocation& run) {
   return request;
 }
 
-absl::StatusOr<int> RunList(Invocation& run) {
+absl::StatusOr<int> RunModelList(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const api::v1::GetModelsRequest request, ReadList(run));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetModelsResponse response;
@@ -84,8 +88,8 @@ absl::StatusOr<int> RunList(Invocation& run) {
     if (all) row.push_back(each.archived() ? "yes" : "no");
     table.AddRow(std::move(row));
   }
-  return run.PrintList(response, table,
-                       "no models that you may see; make one: det model create NAME");
+  return PrintPage(run, response, response.pagination(), table, "models",
+                   "no models that you may see; make one: det model create NAME");
 }
 
 template <class Message>
@@ -143,7 +147,7 @@ absl::StatusOr<int> RunDescribeVersion(Invocation& run) {
 }
 
 // With its newest version, or the one that is asked for.
-absl::StatusOr<int> RunDescribe(Invocation& run) {
+absl::StatusOr<int> RunModelDescribe(Invocation& run) {
   if (run.args.Has("version")) return RunDescribeVersion(run);
   api::v1::GetModelVersionsRequest request;
   request.set_model_name(run.args.Word("MODEL"));
@@ -164,6 +168,9 @@ absl::StatusOr<int> RunDescribe(Invocation& run) {
 absl::StatusOr<int> RunListVersions(Invocation& run) {
   api::v1::GetModelVersionsRequest request;
   request.set_model_name(run.args.Word("MODEL"));
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
+  request.set_limit(page.limit);
+  request.set_offset(page.offset);
   DET_ASSIGN_OR_RETURN(const api::v1::OrderBy order, ReadOrder(run, api::v1::ORDER_BY_DESC));
   request.set_order_by(order);
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
@@ -183,15 +190,15 @@ absl::StatusOr<int> RunListVersions(Invocation& run) {
                   absl::StrCat(each.checkpoint().training().trial_id()),
                   AgoCell(each.creation_time(), absl::Now()), each.username(), each.comment()});
   }
-  return run.PrintList(response, table,
-                       absl::StrCat("model ", response.model().name(),
-                                    " has no version; make one: det model register-version ",
-                                    request.model_name(), " CHECKPOINT"));
+  return PrintPage(run, response, response.pagination(), table, "versions",
+                   absl::StrCat("model ", response.model().name(),
+                                " has no version; make one: det model register-version ",
+                                request.model_name(), " CHECKPOINT"));
 }
 
 // What the options of create and register-version set, in either message.
 template <class Message>
-absl::Status ReadSettings(const Invocation& run, Message* message) {
+absl::Status ReadModelSettings(const Invocation& run, Message* message) {
   for (const std::string& label : run.args.GetAll("label")) message->add_labels(label);
   if (const auto text = run.args.Get("metadata")) {
     const absl::Status read = proto::FromJson(*text, message->mutable_metadata());
@@ -202,12 +209,12 @@ absl::Status ReadSettings(const Invocation& run, Message* message) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> RunCreate(Invocation& run) {
+absl::StatusOr<int> RunModelCreate(Invocation& run) {
   api::v1::PostModelRequest request;
   request.set_name(run.args.Word("NAME"));
   request.set_description(run.args.Get("description").value_or(""));
   if (const auto workspace = run.args.Get("workspace")) request.set_workspace_name(*workspace);
-  DET_RETURN_IF_ERROR(ReadSettings(run, &request));
+  DET_RETURN_IF_ERROR(ReadModelSettings(run, &request));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::PostModelResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.PostModel", request, &response));
@@ -220,7 +227,7 @@ absl::StatusOr<int> RunCreate(Invocation& run) {
   return code;
 }
 
-absl::StatusOr<int> RunEdit(Invocation& run) {
+absl::StatusOr<int> RunModelEdit(Invocation& run) {
   api::v1::PatchModelRequest request;
   request.set_model_name(run.args.Word("MODEL"));
   api::v1::PatchModel& change = *request.mutable_model();
@@ -242,7 +249,7 @@ absl::StatusOr<int> RunRegister(Invocation& run) {
   request.set_checkpoint_uuid(run.args.Word("CHECKPOINT"));
   request.set_name(run.args.Get("name").value_or(""));
   request.set_comment(run.args.Get("comment").value_or(""));
-  DET_RETURN_IF_ERROR(ReadSettings(run, &request));
+  DET_RETURN_IF_ERROR(ReadModelSettings(run, &request));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::PostModelVersionResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.PostModelVersion", request, &response));
@@ -253,7 +260,7 @@ absl::StatusOr<int> RunRegister(Invocation& run) {
 }
 
 template <class Request, class Response>
-absl::StatusOr<int> Ask(Invocation& run, const char* method, const std::string& done) {
+absl::StatusOr<int> AskOfModel(Invocation& run, const char* method, const std::string& done) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   Request request;
   request.set_model_name(run.args.Word("MODEL"));
@@ -262,24 +269,24 @@ absl::StatusOr<int> Ask(Invocation& run, const char* method, const std::string& 
   return run.Say(response, absl::StrCat(done, " model ", request.model_name(), "\n"));
 }
 
-absl::StatusOr<int> RunArchive(Invocation& run) {
-  return Ask<api::v1::ArchiveModelRequest, api::v1::ArchiveModelResponse>(run, "ArchiveModel",
-                                                                          "archived");
+absl::StatusOr<int> RunModelArchive(Invocation& run) {
+  return AskOfModel<api::v1::ArchiveModelRequest, api::v1::ArchiveModelResponse>(
+      run, "ArchiveModel", "archived");
 }
 
-absl::StatusOr<int> RunUnarchive(Invocation& run) {
-  return Ask<api::v1::UnarchiveModelRequest, api::v1::UnarchiveModelResponse>(run, "UnarchiveModel",
-                                                                              "unarchived");
+absl::StatusOr<int> RunModelUnarchive(Invocation& run) {
+  return AskOfModel<api::v1::UnarchiveModelRequest, api::v1::UnarchiveModelResponse>(
+      run, "UnarchiveModel", "unarchived");
 }
 
-absl::StatusOr<int> RunDelete(Invocation& run) {
+absl::StatusOr<int> RunModelDelete(Invocation& run) {
   DET_RETURN_IF_ERROR(Confirm(
       run, absl::StrCat("Delete model ", run.args.Word("MODEL"), " with all its versions?")));
-  return Ask<api::v1::DeleteModelRequest, api::v1::DeleteModelResponse>(run, "DeleteModel",
-                                                                        "deleted");
+  return AskOfModel<api::v1::DeleteModelRequest, api::v1::DeleteModelResponse>(run, "DeleteModel",
+                                                                               "deleted");
 }
 
-absl::StatusOr<int> RunMove(Invocation& run) {
+absl::StatusOr<int> RunModelMove(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const api::v1::Workspace workspace,
                        FindWorkspace(*api, run.args.Word("WORKSPACE")));
@@ -310,7 +317,7 @@ std::vector<Command> OfVersions() {
       {{"model", "list-versions"},
        "list the versions of a model, the newest first",
        {kModel},
-       {kOrder, kCsv},
+       PagedOptions({kOrder}),
        RunListVersions,
        ""},
       {{"model", "register-version"},
@@ -338,20 +345,20 @@ std::vector<Command> ModelCommands() {
       {{"model", "list"},
        "list the models of the workspaces that you may see",
        {},
-       {kAll,
-        {"workspace", 'w', "WORKSPACE", "in this one alone; may be given several times"},
-        {"label", 0, "LABEL", "with this label; may be given several times"},
-        {"sort-by", 0, "KEY",
-         "name, description, creation_time, num_versions or workspace (last_updated_time)"},
-        kOrder,
-        kCsv},
-       RunList,
+       PagedOptions(
+           {kAll,
+            {"workspace", 'w', "WORKSPACE", "in this one alone; may be given several times"},
+            {"label", 0, "LABEL", "with this label; may be given several times"},
+            {"sort-by", 0, "KEY",
+             "name, description, creation_time, num_versions or workspace (last_updated_time)"},
+            kOrder}),
+       RunModelList,
        ""},
       {{"model", "describe"},
        "show a model and its newest version",
        {kModel},
        {{"version", 0, "NUMBER", "this version instead"}},
-       RunDescribe,
+       RunModelDescribe,
        ""},
       {{"model", "create"},
        "make a model, which versions are registered for",
@@ -360,7 +367,7 @@ std::vector<Command> ModelCommands() {
         {"description", 0, "TEXT", "a line about it"},
         {"label", 0, "LABEL", "a label; may be given several times"},
         {"metadata", 0, "JSON", "free-form, an object"}},
-       RunCreate,
+       RunModelCreate,
        ""},
       {{"model", "edit"},
        "change a model",
@@ -368,26 +375,26 @@ std::vector<Command> ModelCommands() {
        {{"new-name", 0, "NAME", "a new name"},
         {"description", 0, "TEXT", "a line about it"},
         {"notes", 0, "TEXT", "Markdown"}},
-       RunEdit,
+       RunModelEdit,
        ""},
       {{"model", "archive"},
        "close a model for changes and versions",
        {kModel},
        {},
-       RunArchive,
+       RunModelArchive,
        ""},
-      {{"model", "unarchive"}, "open it again", {kModel}, {}, RunUnarchive, ""},
+      {{"model", "unarchive"}, "open it again", {kModel}, {}, RunModelUnarchive, ""},
       {{"model", "move"},
        "move a model to another workspace",
        {kModel, {"WORKSPACE", "its name"}},
        {},
-       RunMove,
+       RunModelMove,
        ""},
       {{"model", "delete"},
        "delete a model with its versions; their checkpoints stay",
        {kModel},
        {kYes},
-       RunDelete,
+       RunModelDelete,
        ""},
   };
   for (Command& each : OfVersions()) commands.push_back(std::move(each));

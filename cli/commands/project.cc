@@ -5,6 +5,7 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/confirm.h"
+#include "cli/commands/paging.h"
 #include "cli/commands/spaces.h"
 #include "cli/format.h"
 #include "cli/table.h"
@@ -25,7 +26,7 @@ absl::StatusOr<Project> Named(Invocation& run, const ApiClient& api) {
   return FindProject(api, run.args.Word("WORKSPACE"), run.args.Word("PROJECT"));
 }
 
-absl::StatusOr<int> RunList(Invocation& run) {
+absl::StatusOr<int> RunProjectList(Invocation& run) {
   return ListProjects(run, run.args.Word("WORKSPACE"));
 }
 
@@ -49,14 +50,14 @@ std::string Description(const Project& project, const Style& style) {
   return text;
 }
 
-absl::StatusOr<int> RunDescribe(Invocation& run) {
+absl::StatusOr<int> RunProjectDescribe(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetProjectResponse response;
   DET_ASSIGN_OR_RETURN(*response.mutable_project(), Named(run, *api));
   return run.Say(response, Description(response.project(), run.screen->out()));
 }
 
-absl::StatusOr<int> RunCreate(Invocation& run) {
+absl::StatusOr<int> RunProjectCreate(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const api::v1::Workspace workspace,
                        FindWorkspace(*api, run.args.Word("WORKSPACE")));
@@ -78,7 +79,7 @@ absl::StatusOr<int> RunCreate(Invocation& run) {
   return code;
 }
 
-absl::StatusOr<int> RunEdit(Invocation& run) {
+absl::StatusOr<int> RunProjectEdit(Invocation& run) {
   api::v1::PatchProjectRequest request;
   api::v1::PatchProject& change = *request.mutable_project();
   if (const auto name = run.args.Get("new-name")) change.set_name(*name);
@@ -96,7 +97,7 @@ absl::StatusOr<int> RunEdit(Invocation& run) {
 }
 
 template <class Request, class Response>
-absl::StatusOr<int> Ask(Invocation& run, const char* method, const char* done) {
+absl::StatusOr<int> AskOfProject(Invocation& run, const char* method, const char* done) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const Project project, Named(run, *api));
   Request request;
@@ -106,17 +107,17 @@ absl::StatusOr<int> Ask(Invocation& run, const char* method, const char* done) {
   return run.Say(response, absl::StrCat(done, " project ", project.name(), "\n"));
 }
 
-absl::StatusOr<int> RunArchive(Invocation& run) {
-  return Ask<api::v1::ArchiveProjectRequest, api::v1::ArchiveProjectResponse>(run, "ArchiveProject",
-                                                                              "archived");
+absl::StatusOr<int> RunProjectArchive(Invocation& run) {
+  return AskOfProject<api::v1::ArchiveProjectRequest, api::v1::ArchiveProjectResponse>(
+      run, "ArchiveProject", "archived");
 }
 
-absl::StatusOr<int> RunUnarchive(Invocation& run) {
-  return Ask<api::v1::UnarchiveProjectRequest, api::v1::UnarchiveProjectResponse>(
+absl::StatusOr<int> RunProjectUnarchive(Invocation& run) {
+  return AskOfProject<api::v1::UnarchiveProjectRequest, api::v1::UnarchiveProjectResponse>(
       run, "UnarchiveProject", "unarchived");
 }
 
-absl::StatusOr<int> RunDelete(Invocation& run) {
+absl::StatusOr<int> RunProjectDelete(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const Project project, Named(run, *api));
   // As the master would: an experiment is deleted or moved by its own number.
@@ -161,9 +162,12 @@ absl::StatusOr<Project> FindProject(const ApiClient& api, const std::string& wor
 }
 
 absl::StatusOr<int> ListProjects(Invocation& run, const std::string& workspace) {
+  api::v1::GetWorkspaceProjectsRequest request;
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
+  request.set_limit(page.limit);
+  request.set_offset(page.offset);
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const api::v1::Workspace within, FindWorkspace(*api, workspace));
-  api::v1::GetWorkspaceProjectsRequest request;
   request.set_id(within.id());
   const bool all = run.args.Has("all");
   if (!all) request.set_archived(false);
@@ -187,9 +191,9 @@ absl::StatusOr<int> ListProjects(Invocation& run, const std::string& workspace) 
     if (all) row.push_back(each.archived() ? "yes" : "no");
     table.AddRow(std::move(row));
   }
-  return run.PrintList(response, table,
-                       absl::StrCat("no projects in ", workspace, "; make one: det project create ",
-                                    workspace, " NAME"));
+  return PrintPage(run, response, response.pagination(), table, "projects",
+                   absl::StrCat("no projects in ", workspace, "; make one: det project create ",
+                                workspace, " NAME"));
 }
 
 std::vector<Command> ProjectCommands() {
@@ -200,29 +204,39 @@ std::vector<Command> ProjectCommands() {
       {{"project", "list"},
        "list the projects of a workspace",
        {workspace},
-       {{"all", 'a', "", "archived ones, too"}, kCsv},
-       RunList,
+       PagedOptions({{"all", 'a', "", "archived ones, too"}}),
+       RunProjectList,
        ""},
-      {{"project", "describe"}, "show a project and its notes", Which(), {}, RunDescribe, ""},
+      {{"project", "describe"},
+       "show a project and its notes",
+       Which(),
+       {},
+       RunProjectDescribe,
+       ""},
       {{"project", "create"},
        "make a project in a workspace",
        {workspace, {"NAME", "its name"}},
        {description, key},
-       RunCreate,
+       RunProjectCreate,
        ""},
       {{"project", "edit"},
        "change a project",
        Which(),
        {{"new-name", 0, "NAME", "a new name"}, description, key},
-       RunEdit,
+       RunProjectEdit,
        ""},
-      {{"project", "archive"}, "close a project for new experiments", Which(), {}, RunArchive, ""},
-      {{"project", "unarchive"}, "open it again", Which(), {}, RunUnarchive, ""},
+      {{"project", "archive"},
+       "close a project for new experiments",
+       Which(),
+       {},
+       RunProjectArchive,
+       ""},
+      {{"project", "unarchive"}, "open it again", Which(), {}, RunProjectUnarchive, ""},
       {{"project", "delete"},
        "delete a project that has no experiments",
        Which(),
        {kYes},
-       RunDelete,
+       RunProjectDelete,
        ""},
       {{"project", "list-experiments"},
        "list the experiments of a project, the newest first",

@@ -32,7 +32,7 @@ Cell Used(double used, std::optional<double> limit) {
               used >= *limit ? Paint::kFailed : Paint::kPlain);
 }
 
-absl::StatusOr<int> RunList(Invocation& run) {
+absl::StatusOr<int> RunQuotaList(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetQuotasResponse response;
   DET_RETURN_IF_ERROR(
@@ -63,7 +63,7 @@ absl::StatusOr<std::optional<double>> Given(const Invocation& run, const char* o
   return std::optional<double>(value);
 }
 
-absl::StatusOr<int> RunSet(Invocation& run) {
+absl::StatusOr<int> RunQuotaSet(Invocation& run) {
   const std::string scope = run.args.Word("SCOPE");
   const std::string name = run.args.Word("NAME");
   DET_RETURN_IF_ERROR(CheckScope(scope));
@@ -103,7 +103,7 @@ absl::StatusOr<int> RunSet(Invocation& run) {
   return kExitOk;
 }
 
-absl::StatusOr<int> RunRemove(Invocation& run) {
+absl::StatusOr<int> RunQuotaRemove(Invocation& run) {
   api::v1::DeleteQuotaRequest request;
   request.set_scope(run.args.Word("SCOPE"));
   request.set_name(run.args.Word("NAME"));
@@ -124,15 +124,15 @@ absl::StatusOr<int> RunRemove(Invocation& run) {
 
 std::vector<Command> QuotaCommands() {
   return {
-      {{"quota", "list"}, "list the quotas and what is used of them", {}, {kCsv}, RunList, ""},
+      {{"quota", "list"}, "list the quotas and what is used of them", {}, {kCsv}, RunQuotaList, ""},
       {{"quota", "set"},
        "limit what a user or a workspace holds at once and spends in a month",
        Whose(),
        {{"max-slots", 0, "N", "slots at once; none: no limit"},
         {"slot-hours", 0, "H", "slots times hours in a calendar month (UTC); none: no limit"}},
-       RunSet,
+       RunQuotaSet,
        "A limit that is not named stays as it is. What is over a limit waits and says so."},
-      {{"quota", "remove"}, "remove a quota", Whose(), {}, RunRemove, ""},
+      {{"quota", "remove"}, "remove a quota", Whose(), {}, RunQuotaRemove, ""},
   };
 }
 

@@ -49,7 +49,7 @@ std::string WorkspacesOf(const ResourcePool& pool) {
   return pool.workspaces().empty() ? "all" : absl::StrJoin(pool.workspaces(), ",");
 }
 
-absl::StatusOr<int> RunList(Invocation& run) {
+absl::StatusOr<int> RunPoolList(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetResourcePoolsResponse response;
   DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.GetResourcePools",
@@ -118,7 +118,7 @@ absl::StatusOr<ResourcePool> Find(const ApiClient& api, const std::string& name)
       "\" does not exist; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
 }
 
-absl::StatusOr<int> RunDescribe(Invocation& run) {
+absl::StatusOr<int> RunPoolDescribe(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const ResourcePool pool, Find(*api, run.args.Word("POOL")));
   if (run.json()) {
@@ -235,8 +235,8 @@ absl::StatusOr<int> Put(Invocation& run, bool is_new) {
   return kExitOk;
 }
 
-absl::StatusOr<int> RunCreate(Invocation& run) { return Put(run, /*is_new=*/true); }
-absl::StatusOr<int> RunSet(Invocation& run) {
+absl::StatusOr<int> RunPoolCreate(Invocation& run) { return Put(run, /*is_new=*/true); }
+absl::StatusOr<int> RunPoolSet(Invocation& run) {
   if (run.args.Words("KEY=VALUE").empty()) {
     return UsageError("resource-pool set: nothing to set; settings: " +
                       absl::StrJoin(Keys(), ", "));
@@ -244,7 +244,7 @@ absl::StatusOr<int> RunSet(Invocation& run) {
   return Put(run, /*is_new=*/false);
 }
 
-absl::StatusOr<int> RunDelete(Invocation& run) {
+absl::StatusOr<int> RunPoolDelete(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::DeleteResourcePoolRequest request;
   request.set_name(run.args.Word("POOL"));
@@ -267,20 +267,25 @@ std::vector<Command> ResourcePoolCommands() {
        "list the resource pools: their agents, their slots, their queues",
        {},
        {kCsv},
-       RunList,
+       RunPoolList,
        ""},
-      {{"resource-pool", "describe"}, "show all of a resource pool", {kPool}, {}, RunDescribe, ""},
+      {{"resource-pool", "describe"},
+       "show all of a resource pool",
+       {kPool},
+       {},
+       RunPoolDescribe,
+       ""},
       {{"resource-pool", "create"},
        "make a resource pool; agents join it by --pool",
        {kPool, kSettings},
        {},
-       RunCreate,
+       RunPoolCreate,
        settings},
       {{"resource-pool", "set"},
        "change a resource pool",
        {kPool, kSettings},
        {},
-       RunSet,
+       RunPoolSet,
        absl::StrCat(settings,
                     "\nWins over the master's configuration file until "
                     "`det resource-pool delete`.")},
@@ -288,7 +293,7 @@ std::vector<Command> ResourcePoolCommands() {
        "remove a resource pool, or what was set over the master's configuration file",
        {kPool},
        {},
-       RunDelete,
+       RunPoolDelete,
        ""},
   };
   for (Command& command : BindingCommands()) commands.push_back(std::move(command));

@@ -238,15 +238,6 @@ TEST(ClusterSnapshotTest, PrintsTheSnapshotAlone) {
   EXPECT_EQ(said.out, "{\n  \"agents\": [\n    {\n      \"id\": \"a\"\n    }\n  ]\n}\n");
 }
 
-TEST(ListsTest, AllHaveCsv) {
-  for (const Command& command : AllCommands()) {
-    if (!absl::StartsWith(command.path.back(), "list")) continue;
-    const bool has = std::any_of(command.options.begin(), command.options.end(),
-                                 [](const Option& option) { return option.name == "csv"; });
-    EXPECT_TRUE(has) << absl::StrJoin(command.path, " ");
-  }
-}
-
 TEST(ParseTimeTest, TakesWhatPeopleType) {
   const absl::Time base = absl::FromUnixSeconds(1'700'000'000);  // 2023-11-14T22:13:20Z
   EXPECT_EQ(ParseTime("--at", "now", base).value(), base);

@@ -111,7 +111,7 @@ std::string RenderSimulation(const api::v1::SimulateSearchResponse& result, cons
                       " units in all\nbest: ", StructText(result.best_hparams()), "\n");
 }
 
-absl::StatusOr<int> RunSimulate(Invocation& run) {
+absl::StatusOr<int> RunSearchSimulate(Invocation& run) {
   api::v1::SimulateSearchRequest request;
   DET_ASSIGN_OR_RETURN(*request.mutable_yaml(),
                        ReadConfig(run.args.Word("CONFIG"), run.args.GetAll("config")));
@@ -165,7 +165,7 @@ std::vector<Command> SearchCommands() {
        "replay a search against recorded learning curves, at full speed",
        {{"CONFIG", "a YAML file"}},
        simulate,
-       RunSimulate,
+       RunSearchSimulate,
        "The file has a header and a row for each validation: a column for each hyperparameter\n"
        "(nested ones as optimizer.lr, absent ones empty), then length, then metrics. The nearest\n"
        "recorded configuration answers. Shows the best value by units spent."},

@@ -12,7 +12,7 @@ namespace det::cli {
 namespace {
 
 // What resolute-simulate is told: `command`, and each option as it was given to det.
-absl::StatusOr<int> RunSimulate(const Invocation& run, const std::string& command) {
+absl::StatusOr<int> RunClusterSimulate(const Invocation& run, const std::string& command) {
   DET_ASSIGN_OR_RETURN(const std::string program,
                        FindProgram("master/simulate", "resolute-simulate"));
   std::vector<std::string> argv = {command};
@@ -31,13 +31,13 @@ absl::StatusOr<int> RunSchedule(Invocation& run) {
   if (!run.args.Has("snapshot")) {
     return UsageError("dev schedule: --snapshot is missing; `det cluster snapshot` writes one");
   }
-  return RunSimulate(run, "schedule");
+  return RunClusterSimulate(run, "schedule");
 }
-absl::StatusOr<int> RunCluster(Invocation& run) { return RunSimulate(run, "cluster"); }
+absl::StatusOr<int> RunCluster(Invocation& run) { return RunClusterSimulate(run, "cluster"); }
 
 absl::StatusOr<int> RunWorkload(Invocation& run) {
   if (run.json()) return UsageError("cluster workload: prints CSV; there is no --json");
-  return RunSimulate(run, "workload");
+  return RunClusterSimulate(run, "workload");
 }
 
 std::vector<Option> TraceOptions() {
@@ -50,7 +50,7 @@ Option AgentsOption() {
   return {"agents", 0, "NxSLOTS[:POOL]", "agents and their slots; may be given again (1000x8)"};
 }
 
-std::vector<Option> ClusterOptions() {
+std::vector<Option> SimulateOptions() {
   std::vector<Option> options = {
       {"workload", 0, "FILE", "jobs (CSV or YAML), - for stdin; without: a synthetic workload"},
       AgentsOption(),
@@ -87,7 +87,7 @@ std::vector<Command> SimulateCommands() {
       {{"cluster", "simulate"},
        "run a workload on a cluster in virtual time: utilisation, waits, preemptions, fairness",
        {},
-       ClusterOptions(),
+       SimulateOptions(),
        RunCluster,
        "Needs no master. The decisions are those of a master with these agents.\n"
        "  det cluster simulate --workload examples/workloads/week.csv --agents 64x8 --preemption"},

@@ -39,7 +39,7 @@ std::string Joined(const Slot& slot, const std::string& (Container::*part)() con
   });
 }
 
-absl::StatusOr<int> RunList(Invocation& run) {
+absl::StatusOr<int> RunSlotList(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetAgentsResponse response;
   DET_RETURN_IF_ERROR(api->Call("AgentService.GetAgents", api::v1::GetAgentsRequest(), &response));
@@ -78,12 +78,12 @@ absl::StatusOr<int> Change(Invocation& run, const char* method, Request request,
   return kExitOk;
 }
 
-absl::StatusOr<int> RunEnable(Invocation& run) {
+absl::StatusOr<int> RunSlotEnable(Invocation& run) {
   return Change<api::v1::EnableSlotRequest, api::v1::EnableSlotResponse>(
       run, "AgentService.EnableSlot", {}, "enabled");
 }
 
-absl::StatusOr<int> RunDisable(Invocation& run) {
+absl::StatusOr<int> RunSlotDisable(Invocation& run) {
   api::v1::DisableSlotRequest request;
   request.set_drain(run.args.Has("drain"));
   return Change<api::v1::DisableSlotRequest, api::v1::DisableSlotResponse>(
@@ -100,19 +100,19 @@ std::vector<Command> SlotCommands() {
        "list the slots of all agents, what runs on them, and why others take no work",
        {},
        {kCsv},
-       RunList,
+       RunSlotList,
        ""},
       {{"slot", "enable"},
        "let a slot take work again; ends a quarantine too",
        which,
        {},
-       RunEnable,
+       RunSlotEnable,
        ""},
       {{"slot", "disable"},
        "let a slot take no more work",
        which,
        {{"drain", 0, "", "what runs there may end by itself; else it is queued again"}},
-       RunDisable,
+       RunSlotDisable,
        ""},
   };
 }

@@ -18,7 +18,7 @@
 namespace det::cli {
 namespace {
 
-absl::StatusOr<int> RunList(Invocation& run) {
+absl::StatusOr<int> RunTaskList(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetTasksResponse response;
   DET_RETURN_IF_ERROR(api->Call("TaskService.GetTasks", api::v1::GetTasksRequest(), &response));
@@ -44,7 +44,7 @@ absl::StatusOr<int> RunList(Invocation& run) {
   return run.PrintList(response, table, "no task holds slots or waits for them");
 }
 
-absl::StatusOr<int> RunLogs(Invocation& run) {
+absl::StatusOr<int> RunTaskLogs(Invocation& run) {
   api::v1::TaskLogsRequest request;
   request.set_task_id(run.args.Word("TASK"));
   DET_RETURN_IF_ERROR(ReadLogOptions(run, &request));
@@ -77,12 +77,12 @@ Command ListCommand(const char* noun, absl::StatusOr<int> (*run)(Invocation&)) {
 
 std::vector<Command> TaskCommands() {
   return {
-      {{"task", "list"}, "list what holds slots or waits for them", {}, {kCsv}, RunList, ""},
+      {{"task", "list"}, "list what holds slots or waits for them", {}, {kCsv}, RunTaskList, ""},
       {{"task", "logs"},
        "print what a task wrote",
        {{"TASK", "its id, as `det task list` shows it"}},
        LogOptions(),
-       RunLogs,
+       RunTaskLogs,
        ""},
       ListCommand("command",
                   [](Invocation& run) {

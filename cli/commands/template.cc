@@ -3,6 +3,8 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/paging.h"
+#include "cli/commands/struct_text.h"
 #include "cli/table.h"
 #include "det/api/v1/template.pb.h"
 
@@ -12,24 +14,28 @@ namespace {
 const Positional kName = {"NAME", "its name"};
 const Positional kFile = {"FILE", "a YAML file: a part of an experiment's configuration"};
 
-absl::StatusOr<int> RunList(Invocation& run) {
+absl::StatusOr<int> RunTemplateList(Invocation& run) {
+  api::v1::GetTemplatesRequest request;
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
+  request.set_limit(page.limit);
+  request.set_offset(page.offset);
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetTemplatesResponse response;
-  DET_RETURN_IF_ERROR(
-      api->Call("TemplateService.GetTemplates", api::v1::GetTemplatesRequest(), &response));
-  Table table({{"NAME"}, {"SETS", false, true}});
+  DET_RETURN_IF_ERROR(api->Call("TemplateService.GetTemplates", request, &response));
+  const bool details = run.args.Has("details");
+  Table table({{"NAME"}, {details ? "CONFIGURATION" : "SETS", false, true}});
   for (const api::v1::Template& each : response.templates()) {
     std::string keys;
     for (const auto& [key, value] : each.config().fields()) {
       absl::StrAppend(&keys, keys.empty() ? "" : ", ", key);
     }
-    table.AddRow({each.name(), keys});
+    table.AddRow({each.name(), details ? StructText(each.config()) : keys});
   }
-  return run.PrintList(response, table,
-                       "no templates yet; make one: det template create NAME FILE");
+  return PrintPage(run, response, response.pagination(), table, "templates",
+                   "no templates yet; make one: det template create NAME FILE");
 }
 
-absl::StatusOr<int> RunDescribe(Invocation& run) {
+absl::StatusOr<int> RunTemplateDescribe(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetTemplateRequest request;
   request.set_template_name(run.args.Word("NAME"));
@@ -74,26 +80,26 @@ absl::StatusOr<int> Send(Invocation& run, const char* method, const char* done) 
   return kExitOk;
 }
 
-absl::StatusOr<int> RunCreate(Invocation& run) {
+absl::StatusOr<int> RunTemplateCreate(Invocation& run) {
   return Send<api::v1::PostTemplateRequest, api::v1::PostTemplateResponse>(
       run, "TemplateService.PostTemplate", "created");
 }
 
-absl::StatusOr<int> RunSet(Invocation& run) {
+absl::StatusOr<int> RunTemplateSet(Invocation& run) {
   return Send<api::v1::PutTemplateRequest, api::v1::PutTemplateResponse>(
       run, "TemplateService.PutTemplate", "set");
 }
 
-absl::StatusOr<int> RunSetConfig(Invocation& run) {
+absl::StatusOr<int> RunTemplateSetConfig(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetTemplateRequest request;
   request.set_template_name(run.args.Word("NAME"));
   api::v1::GetTemplateResponse response;
   DET_RETURN_IF_ERROR(api->Call("TemplateService.GetTemplate", request, &response));
-  return RunSet(run);
+  return RunTemplateSet(run);
 }
 
-absl::StatusOr<int> RunRemove(Invocation& run) {
+absl::StatusOr<int> RunTemplateRemove(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::DeleteTemplateRequest request;
   request.set_template_name(run.args.Word("NAME"));
@@ -111,23 +117,33 @@ absl::StatusOr<int> RunRemove(Invocation& run) {
 
 std::vector<Command> TemplateCommands() {
   return {
-      {{"template", "list"}, "list the templates and what they set", {}, {kCsv}, RunList, ""},
-      {{"template", "describe"}, "print a template as it was given", {kName}, {}, RunDescribe, ""},
+      {{"template", "list"},
+       "list the templates and what they set",
+       {},
+       PagedOptions({{"details", 'd', "", "with the values, not the names alone"}}),
+       RunTemplateList,
+       ""},
+      {{"template", "describe"},
+       "print a template as it was given",
+       {kName},
+       {},
+       RunTemplateDescribe,
+       ""},
       {{"template", "create"},
        "keep a part of a configuration under a name",
        {kName, kFile},
        {},
-       RunCreate,
+       RunTemplateCreate,
        "An experiment that names it by --template is configured by the template first, then by its "
        "own file."},
-      {{"template", "set"}, "make or replace a template", {kName, kFile}, {}, RunSet, ""},
+      {{"template", "set"}, "make or replace a template", {kName, kFile}, {}, RunTemplateSet, ""},
       {{"template", "set-value", "config"},
        "replace the configuration of a template that there is",
        {kName, kFile},
        {},
-       RunSetConfig,
+       RunTemplateSetConfig,
        ""},
-      {{"template", "remove"}, "remove a template", {kName}, {}, RunRemove, ""},
+      {{"template", "remove"}, "remove a template", {kName}, {}, RunTemplateRemove, ""},
   };
 }
 

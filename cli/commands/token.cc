@@ -5,6 +5,7 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/paging.h"
 #include "cli/commands/user.h"
 #include "cli/format.h"
 #include "cli/table.h"
@@ -19,7 +20,7 @@ using api::v1::TokenInfo;
 
 const Positional kToken = {"TOKEN_ID", "its number"};
 
-absl::StatusOr<int> RunCreate(Invocation& run) {
+absl::StatusOr<int> RunTokenCreate(Invocation& run) {
   api::v1::PostAccessTokenRequest request;
   if (run.args.Has("expiration-days")) {
     DET_ASSIGN_OR_RETURN(const int days, run.args.GetInt("expiration-days", 0, -1, 100'000));
@@ -75,18 +76,21 @@ absl::StatusOr<int> List(Invocation& run, const api::v1::GetAccessTokensRequest&
   if (response.token_info().empty() && !request.token_ids().empty()) {
     return absl::NotFoundError("there is no such token; see `det token list --show-inactive`");
   }
-  return run.PrintList(response, TokenTable(response.token_info()),
-                       "no tokens; make one: det token create");
+  return PrintPage(run, response, response.pagination(), TokenTable(response.token_info()),
+                   "tokens", "no tokens; make one: det token create");
 }
 
-absl::StatusOr<int> RunList(Invocation& run) {
+absl::StatusOr<int> RunTokenList(Invocation& run) {
   api::v1::GetAccessTokensRequest request;
   request.set_username(run.args.Word("USER"));
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
+  request.set_limit(page.limit);
+  request.set_offset(page.offset);
   request.set_show_inactive(run.args.Has("show-inactive"));
   return List(run, request);
 }
 
-absl::StatusOr<int> RunDescribe(Invocation& run) {
+absl::StatusOr<int> RunTokenDescribe(Invocation& run) {
   api::v1::GetAccessTokensRequest request;
   request.set_show_inactive(true);
   for (const std::string& word : run.args.Words("TOKEN_ID")) {
@@ -109,7 +113,7 @@ absl::StatusOr<int> Patch(Invocation& run, api::v1::PatchAccessTokenRequest requ
   return run.Say(response, absl::StrCat(done, " token ", id, "\n"));
 }
 
-absl::StatusOr<int> RunEdit(Invocation& run) {
+absl::StatusOr<int> RunTokenEdit(Invocation& run) {
   const std::optional<std::string> text = run.args.Get("description");
   if (!text) return UsageError("token edit needs --description TEXT");
   api::v1::PatchAccessTokenRequest request;
@@ -123,7 +127,7 @@ absl::StatusOr<int> RunRevoke(Invocation& run) {
   return Patch(run, request, "revoked");
 }
 
-absl::StatusOr<int> RunLogin(Invocation& run) {
+absl::StatusOr<int> RunTokenLogin(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const Connection connection, run.Where());
   const std::string where = absl::StrJoin(connection.urls, ",");
   std::string token = run.args.Word("TOKEN");
@@ -151,32 +155,32 @@ std::vector<Command> TokenCommands() {
        {{"expiration-days", 'e', "DAYS", "how long it is good (30); -1: for ever"},
         {"description", 'd', "TEXT", "what it is for"},
         {"role", 0, "ROLE", "no more than this, as Viewer, whatever its user may"}},
-       RunCreate,
+       RunTokenCreate,
        "On stdout stands the token alone. A program gives it as DET_USER_TOKEN."},
       {{"token", "list"},
        "list access tokens",
        {{"USER", "whose; without, all that you may see", /*optional=*/true}},
-       {{"show-inactive", 0, "", "revoked and expired ones, too"}, kCsv},
-       RunList,
+       PagedOptions({{"show-inactive", 0, "", "revoked and expired ones, too"}}),
+       RunTokenList,
        ""},
       {{"token", "describe"},
        "show access tokens",
        {{"TOKEN_ID", "their numbers", false, /*repeated=*/true}},
        {kCsv},
-       RunDescribe,
+       RunTokenDescribe,
        ""},
       {{"token", "edit"},
        "change what an access token is for",
        {kToken},
        {{"description", 'd', "TEXT", "what it is for"}},
-       RunEdit,
+       RunTokenEdit,
        ""},
       {{"token", "revoke"}, "make an access token worthless", {kToken}, {}, RunRevoke, ""},
       {{"token", "login"},
        "sign in by an access token",
        {{"TOKEN", "better left out: it is asked for, or read from stdin", /*optional=*/true}},
        {},
-       RunLogin,
+       RunTokenLogin,
        ""},
   };
 }

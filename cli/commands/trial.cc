@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/each.h"
 #include "cli/commands/log_days.h"
 #include "cli/commands/log_options.h"
 #include "cli/commands/struct_text.h"
@@ -19,8 +20,6 @@ namespace det::cli {
 namespace {
 
 using api::v1::Trial;
-
-const Positional kTrial = {"TRIAL", "its id"};
 
 std::string ValidationText(const api::v1::MetricsWorkload& validation) {
   return absl::StrCat(StructText(validation.metrics().avg_metrics()), "  (batch ",
@@ -101,7 +100,7 @@ std::string SummaryTable(const Trial& trial, const Style& style) {
   return table.empty() ? "" : absl::StrCat("\n", table.Render(style));
 }
 
-absl::StatusOr<int> RunDescribe(Invocation& run) {
+absl::StatusOr<int> RunTrialDescribe(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   const bool metrics = run.args.Has("metrics") || run.args.Has("csv");
@@ -123,7 +122,7 @@ absl::StatusOr<int> RunDescribe(Invocation& run) {
   return run.PrintList(workloads, table, absl::StrCat("trial ", id, " has reported nothing yet"));
 }
 
-absl::StatusOr<int> RunLogs(Invocation& run) {
+absl::StatusOr<int> RunTrialLogs(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
   api::v1::TrialLogsRequest request;
   request.set_trial_id(id);
@@ -134,7 +133,7 @@ absl::StatusOr<int> RunLogs(Invocation& run) {
   return kExitOk;
 }
 
-absl::StatusOr<int> RunKill(Invocation& run) {
+absl::StatusOr<int> RunTrialKill(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::KillTrialRequest request;
@@ -149,7 +148,7 @@ absl::StatusOr<int> RunKill(Invocation& run) {
   return kExitOk;
 }
 
-absl::StatusOr<int> SetLogDays(Invocation& run) {
+absl::StatusOr<int> SetTrialLogDays(Invocation& run) {
   api::v1::PutTrialRetainLogsRequest request;
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
   DET_ASSIGN_OR_RETURN(const int days, LogDays(run));
@@ -190,20 +189,20 @@ std::vector<Command> TrialCommands() {
   const std::vector<Command> rest = {
       {{"trial", "describe"},
        "show a trial, its metrics and each time it was started",
-       {kTrial},
+       {kOneTrial},
        {{"metrics", 0, "", "every report of metrics and every checkpoint instead"},
         {"metrics-summary", 0, "", "with the last, least, greatest and mean value of each metric"},
         {"csv", 0, "", "the reports as comma-separated values"}},
-       RunDescribe,
+       RunTrialDescribe,
        ""},
-      {{"trial", "logs"}, "print what a trial wrote", {kTrial}, LogOptions(), RunLogs, ""},
+      {{"trial", "logs"}, "print what a trial wrote", {kOneTrial}, LogOptions(), RunTrialLogs, ""},
       {{"trial", "set", "log-retention"},
        "say how long its logs are kept",
-       {kTrial},
+       {kOneTrial},
        LogDaysOptions(),
-       SetLogDays,
+       SetTrialLogDays,
        ""},
-      {{"trial", "kill"}, "end a trial at once", {kTrial}, {}, RunKill, ""},
+      {{"trial", "kill"}, "end a trial at once", {kOneTrial}, {}, RunTrialKill, ""},
   };
   commands.insert(commands.end(), rest.begin(), rest.end());
   return commands;

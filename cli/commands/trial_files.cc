@@ -12,6 +12,7 @@
 #include "base/subprocess.h"
 #include "cli/command.h"
 #include "cli/commands/checkpoint_files.h"
+#include "cli/commands/each.h"
 #include "cli/commands/trial.h"
 #include "cli/commands/yaml_text.h"
 #include "cli/logs.h"
@@ -25,9 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using api::v1::Checkpoint;
 
-const Positional kTrial = {"TRIAL", "its id"};
-
-absl::StatusOr<api::v1::GetTrialResponse> Get(const ApiClient& api, int id) {
+absl::StatusOr<api::v1::GetTrialResponse> GetTrial(const ApiClient& api, int id) {
   api::v1::GetTrialRequest request;
   request.set_trial_id(id);
   api::v1::GetTrialResponse response;
@@ -53,7 +52,7 @@ absl::StatusOr<Checkpoint> Choose(Invocation& run, const ApiClient& api, int id)
     return UsageError("give one of --best, --latest and --uuid");
   }
   if (!latest && !uuid) {
-    DET_ASSIGN_OR_RETURN(const api::v1::GetTrialResponse trial, Get(api, id));
+    DET_ASSIGN_OR_RETURN(const api::v1::GetTrialResponse trial, GetTrial(api, id));
     DET_ASSIGN_OR_RETURN(const BestBy by, ReadBestBy(run, api, trial.trial().experiment_id()));
     KeepBest(by, &all);
   }
@@ -74,7 +73,7 @@ absl::StatusOr<Checkpoint> Choose(Invocation& run, const ApiClient& api, int id)
                                           "` shows what there is"));
 }
 
-absl::StatusOr<int> RunDownload(Invocation& run) {
+absl::StatusOr<int> RunTrialDownload(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
   DET_RETURN_IF_ERROR(CheckDownloadOptions(run));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
@@ -108,7 +107,7 @@ absl::Status WriteLog(const ApiClient& api, int trial, const std::string& path) 
 
 absl::Status Collect(const ApiClient& api, int id, const std::string& folder) {
   DET_RETURN_IF_ERROR(base::MakeDirs(folder));
-  DET_ASSIGN_OR_RETURN(const api::v1::GetTrialResponse trial, Get(api, id));
+  DET_ASSIGN_OR_RETURN(const api::v1::GetTrialResponse trial, GetTrial(api, id));
   DET_RETURN_IF_ERROR(WriteJson(folder + "/trial.json", trial));
   api::v1::GetExperimentRequest request;
   request.set_experiment_id(trial.trial().experiment_id());
@@ -158,13 +157,13 @@ std::vector<Command> TrialFileCommands() {
   return {
       {{"trial", "download"},
        "copy the files of a checkpoint of it, and print where they are",
-       {kTrial},
+       {kOneTrial},
        download,
-       RunDownload,
+       RunTrialDownload,
        ""},
       {{"trial", "support-bundle"},
        "write its log, configuration, metrics and history into one archive, for whoever helps",
-       {kTrial},
+       {kOneTrial},
        {{"output-dir", 'o', "DIR", "where to (.)"}},
        RunSupportBundle,
        "The log is as the trial wrote it: look whether it may be shown."},

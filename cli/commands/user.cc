@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/paging.h"
 #include "cli/commands/spaces.h"
 #include "cli/format.h"
 #include "cli/sign_in.h"
@@ -27,9 +28,12 @@ const Option kPassword = {"password", 0, "PASSWORD",
 
 std::string YesNo(bool value) { return value ? "yes" : "no"; }
 
-absl::StatusOr<int> RunList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+absl::StatusOr<int> RunUserList(Invocation& run) {
   api::v1::GetUsersRequest request;
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
+  request.set_limit(page.limit);
+  request.set_offset(page.offset);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   request.set_sort_by(api::v1::GetUsersRequest::SORT_BY_USER_NAME);
   if (!run.args.Has("all")) request.set_active(true);
   api::v1::GetUsersResponse response;
@@ -48,10 +52,10 @@ absl::StatusOr<int> RunList(Invocation& run) {
                   YesNo(each.admin()), YesNo(each.remote()), AgentUserText(each.agent_user_group()),
                   AgoCell(each.last_auth_at(), absl::Now())});
   }
-  return run.PrintList(response, table, "no users");
+  return PrintPage(run, response, response.pagination(), table, "users", "no users");
 }
 
-absl::StatusOr<int> RunCreate(Invocation& run) {
+absl::StatusOr<int> RunUserCreate(Invocation& run) {
   const std::string name = run.args.Word("USER");
   const bool remote = run.args.Has("remote");
   api::v1::PostUserRequest request;
@@ -72,7 +76,7 @@ absl::StatusOr<int> RunCreate(Invocation& run) {
   return run.Say(response, absl::StrCat("created user ", name, "\n"));
 }
 
-absl::StatusOr<int> RunLogin(Invocation& run) {
+absl::StatusOr<int> RunUserLogin(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const Connection connection, run.Where());
   const std::string where = absl::StrJoin(connection.urls, ",");
   std::string name = run.args.Word("USER");
@@ -163,7 +167,7 @@ absl::StatusOr<int> Patch(Invocation& run, const api::v1::PatchUser& change,
   return run.Say(response, absl::StrCat(said, "\n"));
 }
 
-absl::StatusOr<int> RunActivate(Invocation& run) {
+absl::StatusOr<int> RunUserActivate(Invocation& run) {
   api::v1::PatchUser change;
   change.set_active(true);
   return Patch(run, change, absl::StrCat("activated user ", run.args.Word("USER")));
@@ -194,7 +198,7 @@ absl::StatusOr<std::optional<bool>> Truth(const Invocation& run, const char* opt
   return std::optional<bool>(value);
 }
 
-absl::StatusOr<int> RunEdit(Invocation& run) {
+absl::StatusOr<int> RunUserEdit(Invocation& run) {
   api::v1::PatchUser change;
   if (const auto name = run.args.Get("username")) change.set_username(*name);
   if (const auto name = run.args.Get("display-name")) change.set_display_name(*name);
@@ -294,8 +298,8 @@ std::vector<Command> UserCommands() {
       {{"user", "list"},
        "list the users who may sign in",
        {},
-       {{"all", 'a', "", "deactivated ones, too"}, kCsv},
-       RunList,
+       PagedOptions({{"all", 'a', "", "deactivated ones, too"}}),
+       RunUserList,
        ""},
       {{"user", "create"},
        "make a user",
@@ -304,13 +308,13 @@ std::vector<Command> UserCommands() {
         kPassword,
         display,
         {"remote", 0, "", "signs in elsewhere: has no password here"}},
-       RunCreate,
+       RunUserCreate,
        ""},
       {{"user", "login"},
        "sign in; later calls to this master are made as this user",
        {{"USER", "the user's name", /*optional=*/true}},
        {kPassword},
-       RunLogin,
+       RunUserLogin,
        "The session is kept in ~/.config/determined/auth.json. For programs: `det token create`."},
       {{"user", "logout"},
        "end the session of the user who signed in last, or of -u USER",
@@ -319,7 +323,7 @@ std::vector<Command> UserCommands() {
        RunLogout,
        ""},
       {{"user", "whoami"}, "show as whom det is signed in", {}, {}, RunWhoami, ""},
-      {{"user", "activate"}, "let a user sign in again", {kUser}, {}, RunActivate, ""},
+      {{"user", "activate"}, "let a user sign in again", {kUser}, {}, RunUserActivate, ""},
       {{"user", "deactivate"},
        "end a user's sessions, and let him start none",
        {kUser},
@@ -340,7 +344,7 @@ std::vector<Command> UserCommands() {
         {"admin", 0, "BOOL", "whether the user may do everything"},
         {"active", 0, "BOOL", "whether the user may sign in"},
         {"remote", 0, "BOOL", "whether the user signs in elsewhere"}},
-       RunEdit,
+       RunUserEdit,
        ""},
       {{"user", "change-password"},
        "set your password, or as an administrator another user's",

@@ -57,7 +57,7 @@ std::string Triggers(const Webhook& webhook) {
   return absl::StrJoin(words, ", ");
 }
 
-absl::StatusOr<int> RunList(Invocation& run) {
+absl::StatusOr<int> RunWebhookList(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetWebhooksResponse response;
   DET_RETURN_IF_ERROR(
@@ -121,7 +121,7 @@ absl::Status AddTriggers(const Invocation& run, Webhook& webhook) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Webhook> Get(const ApiClient& api, int id) {
+absl::StatusOr<Webhook> GetWebhook(const ApiClient& api, int id) {
   api::v1::GetWebhookRequest request;
   request.set_id(id);
   api::v1::GetWebhookResponse response;
@@ -132,7 +132,7 @@ absl::StatusOr<Webhook> Get(const ApiClient& api, int id) {
 absl::StatusOr<int> RunListTriggers(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("WEBHOOK_ID"));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_ASSIGN_OR_RETURN(const Webhook webhook, Get(*api, id));
+  DET_ASSIGN_OR_RETURN(const Webhook webhook, GetWebhook(*api, id));
   Table table({{"ID", true}, {"EVENT"}, {"CONDITION", false, true}});
   for (const api::v1::Trigger& each : webhook.triggers()) {
     table.AddRow(
@@ -141,7 +141,7 @@ absl::StatusOr<int> RunListTriggers(Invocation& run) {
   return run.PrintList(webhook, table, absl::StrCat("webhook ", id, " hears of nothing"));
 }
 
-absl::StatusOr<int> RunCreate(Invocation& run) {
+absl::StatusOr<int> RunWebhookCreate(Invocation& run) {
   api::v1::PostWebhookRequest request;
   Webhook& webhook = *request.mutable_webhook();
   webhook.set_name(run.args.Word("NAME"));
@@ -188,7 +188,7 @@ absl::StatusOr<Webhook> ChangedTriggers(const Invocation& run, Webhook present,
   return present;
 }
 
-absl::StatusOr<int> RunEdit(Invocation& run) {
+absl::StatusOr<int> RunWebhookEdit(Invocation& run) {
   api::v1::PatchWebhookRequest request;
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("WEBHOOK_ID"));
   request.set_id(id);
@@ -202,7 +202,7 @@ absl::StatusOr<int> RunEdit(Invocation& run) {
   }
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   if (triggers) {
-    DET_ASSIGN_OR_RETURN(const Webhook present, Get(*api, id));
+    DET_ASSIGN_OR_RETURN(const Webhook present, GetWebhook(*api, id));
     DET_ASSIGN_OR_RETURN(const Webhook changed, ChangedTriggers(run, present, added));
     *request.mutable_webhook()->mutable_triggers() = changed.triggers();
   }
@@ -224,7 +224,7 @@ absl::StatusOr<int> Act(Invocation& run, const char* method, const char* done) {
   return run.Say(response, absl::StrCat(done, " webhook ", id, "\n"));
 }
 
-absl::StatusOr<int> RunDelete(Invocation& run) {
+absl::StatusOr<int> RunWebhookDelete(Invocation& run) {
   return Act<api::v1::DeleteWebhookRequest, api::v1::DeleteWebhookResponse>(
       run, "WebhookService.DeleteWebhook", "deleted");
 }
@@ -280,7 +280,7 @@ std::vector<Command> WebhookCommands() {
       {"remove-trigger", 0, "ID", "hear no more of this, see list-triggers; repeatable"}};
   edit.insert(edit.end(), hears.begin(), hears.end());
   return {
-      {{"webhook", "list"}, "list the webhooks that you may read", {}, {kCsv}, RunList, ""},
+      {{"webhook", "list"}, "list the webhooks that you may read", {}, {kCsv}, RunWebhookList, ""},
       {{"webhook", "list-triggers"},
        "list what a webhook hears of",
        {kWebhook},
@@ -291,19 +291,19 @@ std::vector<Command> WebhookCommands() {
        "tell a URL when something happens to experiments",
        {{"NAME", "one of a kind in its workspace"}, {"URL", "http or https; it may hold a secret"}},
        create,
-       RunCreate,
+       RunWebhookCreate,
        "One without a workspace is for administrators of the cluster."},
       {{"webhook", "edit"},
        "change where it leads, its name, or what it hears",
        {kWebhook},
        edit,
-       RunEdit,
+       RunWebhookEdit,
        ""},
       {{"webhook", "delete"},
        "delete a webhook and what it was to be told",
        {kWebhook},
        {},
-       RunDelete,
+       RunWebhookDelete,
        ""},
       {{"webhook", "test"}, "send something to try it", {kWebhook}, {}, RunTest, ""},
       {{"webhook", "deliveries"},

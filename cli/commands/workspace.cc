@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/confirm.h"
+#include "cli/commands/paging.h"
 #include "cli/commands/spaces.h"
 #include "cli/commands/struct_text.h"
 #include "cli/format.h"
@@ -20,11 +21,14 @@ namespace {
 
 using api::v1::Workspace;
 
-const Positional kWorkspace = {"WORKSPACE", "its name"};
+const Positional kOneWorkspace = {"WORKSPACE", "its name"};
 
-absl::StatusOr<int> RunList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+absl::StatusOr<int> RunWorkspaceList(Invocation& run) {
   api::v1::GetWorkspacesRequest request;
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
+  request.set_limit(page.limit);
+  request.set_offset(page.offset);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   request.set_sort_by(api::v1::GetWorkspacesRequest::SORT_BY_ID);
   request.set_order_by(api::v1::ORDER_BY_ASC);
   const bool all = run.args.Has("all");
@@ -48,8 +52,8 @@ absl::StatusOr<int> RunList(Invocation& run) {
     if (all) row.push_back(each.archived() ? "yes" : "no");
     table.AddRow(std::move(row));
   }
-  return run.PrintList(response, table,
-                       "no workspaces that you may see; make one: det workspace create NAME");
+  return PrintPage(run, response, response.pagination(), table, "workspaces",
+                   "no workspaces that you may see; make one: det workspace create NAME");
 }
 
 std::string Description(const Workspace& workspace, const Style& style) {
@@ -71,7 +75,7 @@ std::string Description(const Workspace& workspace, const Style& style) {
   return RenderFields(fields, style);
 }
 
-absl::StatusOr<int> RunDescribe(Invocation& run) {
+absl::StatusOr<int> RunWorkspaceDescribe(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::GetWorkspaceResponse response;
   DET_ASSIGN_OR_RETURN(*response.mutable_workspace(),
@@ -81,7 +85,7 @@ absl::StatusOr<int> RunDescribe(Invocation& run) {
 
 // What the options of create and edit set, in either message.
 template <class Message>
-absl::Status ReadSettings(const Invocation& run, Message* message) {
+absl::Status ReadWorkspaceSettings(const Invocation& run, Message* message) {
   if (HasAgentUser(run)) {
     DET_ASSIGN_OR_RETURN(*message->mutable_agent_user_group(), ReadAgentUser(run));
   }
@@ -99,10 +103,10 @@ absl::Status ReadSettings(const Invocation& run, Message* message) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> RunCreate(Invocation& run) {
+absl::StatusOr<int> RunWorkspaceCreate(Invocation& run) {
   api::v1::PostWorkspaceRequest request;
   request.set_name(run.args.Word("NAME"));
-  DET_RETURN_IF_ERROR(ReadSettings(run, &request));
+  DET_RETURN_IF_ERROR(ReadWorkspaceSettings(run, &request));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::PostWorkspaceResponse response;
   DET_RETURN_IF_ERROR(api->Call("WorkspaceService.PostWorkspace", request, &response));
@@ -113,9 +117,9 @@ absl::StatusOr<int> RunCreate(Invocation& run) {
   return code;
 }
 
-absl::StatusOr<int> RunEdit(Invocation& run) {
+absl::StatusOr<int> RunWorkspaceEdit(Invocation& run) {
   api::v1::PatchWorkspaceRequest request;
-  DET_RETURN_IF_ERROR(ReadSettings(run, request.mutable_workspace()));
+  DET_RETURN_IF_ERROR(ReadWorkspaceSettings(run, request.mutable_workspace()));
   if (const auto name = run.args.Get("name")) request.mutable_workspace()->set_name(*name);
   if (request.workspace().ByteSizeLong() == 0) {
     return UsageError("workspace edit: nothing to change; see `det workspace edit --help`");
@@ -129,7 +133,7 @@ absl::StatusOr<int> RunEdit(Invocation& run) {
 }
 
 template <class Request, class Response>
-absl::StatusOr<int> Ask(Invocation& run, const char* method, const char* done) {
+absl::StatusOr<int> AskOfWorkspace(Invocation& run, const char* method, const char* done) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
   Request request;
@@ -139,17 +143,17 @@ absl::StatusOr<int> Ask(Invocation& run, const char* method, const char* done) {
   return run.Say(response, absl::StrCat(done, " workspace ", workspace.name(), "\n"));
 }
 
-absl::StatusOr<int> RunArchive(Invocation& run) {
-  return Ask<api::v1::ArchiveWorkspaceRequest, api::v1::ArchiveWorkspaceResponse>(
+absl::StatusOr<int> RunWorkspaceArchive(Invocation& run) {
+  return AskOfWorkspace<api::v1::ArchiveWorkspaceRequest, api::v1::ArchiveWorkspaceResponse>(
       run, "ArchiveWorkspace", "archived");
 }
 
-absl::StatusOr<int> RunUnarchive(Invocation& run) {
-  return Ask<api::v1::UnarchiveWorkspaceRequest, api::v1::UnarchiveWorkspaceResponse>(
+absl::StatusOr<int> RunWorkspaceUnarchive(Invocation& run) {
+  return AskOfWorkspace<api::v1::UnarchiveWorkspaceRequest, api::v1::UnarchiveWorkspaceResponse>(
       run, "UnarchiveWorkspace", "unarchived");
 }
 
-absl::StatusOr<int> RunDelete(Invocation& run) {
+absl::StatusOr<int> RunWorkspaceDelete(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
   // As the master would: experiments are deleted or moved by their own numbers.
@@ -245,45 +249,50 @@ std::vector<Command> WorkspaceCommands() {
       {{"workspace", "list"},
        "list the workspaces that you may see",
        {},
-       {{"all", 'a', "", "archived ones, too"}, kCsv},
-       RunList,
+       PagedOptions({{"all", 'a', "", "archived ones, too"}}),
+       RunWorkspaceList,
        ""},
-      {{"workspace", "describe"}, "show a workspace", {kWorkspace}, {}, RunDescribe, ""},
+      {{"workspace", "describe"},
+       "show a workspace",
+       {kOneWorkspace},
+       {},
+       RunWorkspaceDescribe,
+       ""},
       {{"workspace", "create"},
        "make a workspace, whose administrator you are",
        {{"NAME", "its name"}},
        Settings(),
-       RunCreate,
+       RunWorkspaceCreate,
        ""},
-      {{"workspace", "edit"}, "change a workspace", {kWorkspace}, edit, RunEdit, ""},
+      {{"workspace", "edit"}, "change a workspace", {kOneWorkspace}, edit, RunWorkspaceEdit, ""},
       {{"workspace", "archive"},
        "close a workspace and its projects for new experiments",
-       {kWorkspace},
+       {kOneWorkspace},
        {},
-       RunArchive,
+       RunWorkspaceArchive,
        ""},
-      {{"workspace", "unarchive"}, "open it again", {kWorkspace}, {}, RunUnarchive, ""},
+      {{"workspace", "unarchive"}, "open it again", {kOneWorkspace}, {}, RunWorkspaceUnarchive, ""},
       {{"workspace", "delete"},
        "delete a workspace that holds no experiments, with its projects",
-       {kWorkspace},
+       {kOneWorkspace},
        {kYes},
-       RunDelete,
+       RunWorkspaceDelete,
        ""},
       {{"workspace", "list-projects"},
        "list the projects of a workspace",
-       {kWorkspace},
-       {{"all", 'a', "", "archived ones, too"}, kCsv},
+       {kOneWorkspace},
+       PagedOptions({{"all", 'a', "", "archived ones, too"}}),
        RunListProjects,
        ""},
       {{"workspace", "list-pools"},
        "list the resource pools that a workspace may use",
-       {kWorkspace},
+       {kOneWorkspace},
        {kCsv},
        RunListPools,
        ""},
       {{"workspace", "list-members"},
        "list who has which role in a workspace",
-       {kWorkspace},
+       {kOneWorkspace},
        {kCsv},
        RunListMembers,
        ""},

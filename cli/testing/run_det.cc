@@ -42,21 +42,13 @@ Said Det(const std::string& words, std::vector<std::string> answers,
   argv.erase(argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(found->path.size()));
   argv.push_back("--master");
   argv.push_back(server.url());
-  std::vector<Option> options = found->command->options;
-  options.insert(options.end(), CommonOptions().begin(), CommonOptions().end());
-  const auto args = ParseArguments(options, found->command->positionals, argv);
   Said said{.code = kExitOk};
-  if (!args.ok()) {
-    said.code = args.status();
-  } else {
-    Screen screen{Style(), Style()};
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    Invocation run(*args, &screen);
-    said.code = found->command->run(run);
-    said.out = testing::internal::GetCapturedStdout();
-    said.err = testing::internal::GetCapturedStderr();
-  }
+  Screen screen{Style(), Style()};
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  said.code = RunWords(*found->command, argv, &screen);
+  said.out = testing::internal::GetCapturedStdout();
+  said.err = testing::internal::GetCapturedStderr();
   // All were asked for, or the server's end would wait for them.
   for (const std::string& request : server.requests) said.requests.push_back(Short(request));
   return said;

@@ -1,0 +1,50 @@
+#include "cli/commands/paging.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace det::cli {
+
+std::vector<Option> PagedOptions(std::vector<Option> own, int usual) {
+  const std::string most = usual == 0 ? "all" : absl::StrCat(usual);
+  const std::vector<Option> paging = {
+      {"limit", 0, "N", absl::StrCat("at most so many (", most, usual == 0 ? ")" : "); 0: all")},
+      {"offset", 0, "N", "leave out the first N (0)"},
+      {"pages", 0, "1|all", "all: whatever --limit says; 1: what it says"},
+      kCsv};
+  own.insert(own.end(), paging.begin(), paging.end());
+  return own;
+}
+
+absl::StatusOr<Page> ReadPage(const Invocation& run, int usual) {
+  Page page;
+  DET_ASSIGN_OR_RETURN(page.limit, run.args.GetInt("limit", usual, 0, 1'000'000));
+  DET_ASSIGN_OR_RETURN(page.offset, run.args.GetInt("offset", 0, 0, INT32_MAX));
+  const std::string pages = run.args.Get("pages").value_or("1");
+  if (pages != "1" && pages != "all") {
+    return UsageError(absl::StrCat("--pages: expected 1 or all, found \"", pages, "\""));
+  }
+  if (pages == "all") page.limit = 0;
+  return page;
+}
+
+absl::StatusOr<int> PrintPage(Invocation& run, const google::protobuf::Message& response,
+                              const api::v1::Pagination& pagination, const Table& table,
+                              const std::string& nouns, const std::string& none) {
+  const int total = pagination.total();
+  const bool beyond = table.empty() && total > 0;
+  DET_ASSIGN_OR_RETURN(
+      const int code,
+      run.PrintList(
+          response, table,
+          beyond ? absl::StrCat("none at this --offset: there are ", total, " ", nouns) : none));
+  if (!table.empty() && total > table.size()) {
+    run.screen->Note(
+        absl::StrCat(table.size(), " of ", total, " ", nouns, "; more with --limit and --offset"));
+  }
+  return code;
+}
+
+}  // namespace det::cli
