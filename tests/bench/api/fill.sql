@@ -1,6 +1,7 @@
 -- 10,000 experiments of 10 trials in ten projects, each trial with 40 reports of training and 10 of
 -- validation, of 4 values each: 20 million values. Experiment 1, which a master made, is the pattern.
 -- What the triggers would write row by row is written at once, by the same functions.
+-- Models, their versions and webhooks besides.
 
 SET work_mem = '1GB';
 ALTER TABLE metrics DISABLE TRIGGER add_summaries;
@@ -76,6 +77,19 @@ INSERT INTO run_values (trial, key, project, number, text)
   SELECT t.id, l.key, t.project, l.number, l.text
   FROM run_metadata d JOIN trials t ON t.id = d.trial
   CROSS JOIN LATERAL leaves('metadata', d.metadata) l;
+
+-- 50 models of 20 versions, and a webhook of each workspace.
+INSERT INTO models (name, workspace, owner, created_at, updated_at, last_number, labels)
+  SELECT 'model ' || n, 2 + n % 5, 1, now(), now(), 20, jsonb_build_array('label ' || n % 7)
+  FROM generate_series(1, 50) n;
+INSERT INTO model_versions (model, version, checkpoint, owner, created_at, updated_at)
+  SELECT m.id, v, md5(1000 + m.id * 20 + v || ' 3 2')::uuid::text, 1, now(), now()
+  FROM models m, generate_series(1, 20) v;
+INSERT INTO webhooks (workspace, name, url, type, mode)
+  SELECT 2 + n % 5, 'webhook ' || n, 'https://example.com/' || n, 'DEFAULT', 'WORKSPACE'
+  FROM generate_series(1, 20) n;
+INSERT INTO webhook_triggers (webhook, type, condition)
+  SELECT id, 'EXPERIMENT_STATE_CHANGE', '{"state": "COMPLETED"}' FROM webhooks;
 
 ALTER TABLE metrics ENABLE TRIGGER add_summaries;
 ALTER TABLE trials ENABLE TRIGGER add_run_values;
