@@ -73,7 +73,7 @@ using model::Section;
     .max = kMaxInt                                                                                \
   }
 
-constexpr Field kFields[] = {
+constexpr Field kResourceFields[] = {
     Section("resource_manager", "Who gives out slots, and by which rules."),
     {.path = "resource_manager.type",
      .description = "Agents of this cluster.",
@@ -195,6 +195,8 @@ constexpr Field kFields[] = {
 
 }  // namespace
 
-std::vector<Field> ResourceFields() { return {std::begin(kFields), std::end(kFields)}; }
+std::vector<Field> ResourceFields() {
+  return {std::begin(kResourceFields), std::end(kResourceFields)};
+}
 
 }  // namespace det::master

@@ -4,6 +4,11 @@ Most of a source's compile time is the headers of others: the standard library's
 are read precompiled, by `-include`; a target whose own flags forbid that (optimisation, debug
 information) says `precompiled = False`, or names another header. --config=plain builds without, which shows sources that lean
 on it. Libraries are archives only: nobody needs each as a shared library, too.
+
+Where many sources lie in one target, the headers of this project are what is left, and the templates
+that each source instantiates anew: `bundled = True` compiles the sources eight at a time, one after
+the other in one unit, in a third of the time. Their file-local names must then differ, and a
+file-local overload hides those of the namespace around it. --config=plain compiles each by itself.
 """
 
 load("@rules_cc//cc:defs.bzl", _cc_binary = "cc_binary", _cc_library = "cc_library", _cc_test = "cc_test")
@@ -46,12 +51,34 @@ def _header(deps, test = False):
     grpc = [d for d in deps if d == "//third_party:grpc" or (d.startswith("//proto:") and d.endswith("_grpc"))]
     return ("grpc_" if grpc else "") + ("test" if test else "std")
 
-def cc_library(name, srcs = [], copts = [], deps = [], precompiled = True, linkstatic = True, **kwargs):
+# More would leave a core idle at the end, fewer would read the headers more often.
+_IN_A_BUNDLE = 8
+
+def _bundles(name, srcs):
+    """The sources of a target as a few units, each some sources one after the other."""
+    sources = [s for s in srcs if s.endswith(".cc")]
+    count = (len(sources) + _IN_A_BUNDLE - 1) // _IN_A_BUNDLE
+    units = []
+    for i in range(count):
+        unit = "%s_bundle_%d" % (name, i)
+        native.genrule(
+            name = unit,
+            srcs = sources[i * len(sources) // count:(i + 1) * len(sources) // count],
+            outs = [unit + ".cc"],
+            cmd = "for source in $(SRCS); do echo \"#line 1 \\\"$$source\\\"\"; cat $$source; done > $@",
+        )
+        units.append(unit + ".cc")
+    return select({
+        "//tools:plain": srcs,
+        "//conditions:default": [s for s in srcs if not s.endswith(".cc")] + units,
+    })
+
+def cc_library(name, srcs = [], copts = [], deps = [], precompiled = True, linkstatic = True, bundled = False, **kwargs):
     if precompiled and srcs:
         kwargs.update(_with(_header(deps) if precompiled == True else precompiled, copts, deps))
     else:
         kwargs.update(copts = copts, deps = deps)
-    _cc_library(name = name, srcs = srcs, linkstatic = linkstatic, **kwargs)
+    _cc_library(name = name, srcs = _bundles(name, srcs) if bundled else srcs, linkstatic = linkstatic, **kwargs)
 
 def cc_binary(name, copts = [], deps = [], precompiled = True, **kwargs):
     if precompiled:
@@ -60,9 +87,9 @@ def cc_binary(name, copts = [], deps = [], precompiled = True, **kwargs):
         kwargs.update(copts = copts, deps = deps)
     _cc_binary(name = name, **kwargs)
 
-def cc_test(name, copts = [], deps = [], **kwargs):
+def cc_test(name, srcs, copts = [], deps = [], bundled = False, **kwargs):
     if _optimised(native.package_name()):
         kwargs.update(_with("std", copts, deps))
     else:
         kwargs.update(_with(_header(deps, test = True), copts + UNOPTIMISED, deps))
-    _cc_test(name = name, **kwargs)
+    _cc_test(name = name, srcs = _bundles(name, srcs) if bundled else srcs, **kwargs)

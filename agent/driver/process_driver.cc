@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // For what no folder tells of: no agent of ours leaves such a process.
-constexpr absl::Duration kKillPatience = absl::Seconds(10);
+constexpr absl::Duration kStopPatience = absl::Seconds(10);
 
 class RealProcessDriver final : public ProcessDriver {
  public:
@@ -48,7 +48,7 @@ class RealProcessDriver final : public ProcessDriver {
       strays.spared.push_back(launched->mark);
       tasks_.emplace(allocation, std::make_unique<KeptTask>(allocation, options_));
     }
-    DET_RETURN_IF_ERROR(KillProcesses(strays, kKillPatience));
+    DET_RETURN_IF_ERROR(KillProcesses(strays, kStopPatience));
     return adopted;
   }
 

@@ -15,7 +15,7 @@ constexpr char kOnlyRead[] = "Trial classes here do not read it; a script may";
     .target = DET_AT(integrations.pachyderm.place), .default_json = "null" \
   }
 
-constexpr Field kFields[] = {
+constexpr Field kExtraFields[] = {
     {.path = "profiling",
      .description = "Records what the machine does while a trial trains.",
      .role = Role::kSection},
@@ -225,6 +225,6 @@ constexpr Field kFields[] = {
 
 }  // namespace
 
-std::span<const Field> ExtraFields() { return kFields; }
+std::span<const Field> ExtraFields() { return kExtraFields; }
 
 }  // namespace det::model

@@ -7,7 +7,7 @@ namespace {
 using Owner = ExperimentConfig;
 using Role = Field::Role;
 
-constexpr Field kFields[] = {
+constexpr Field kGeneralFields[] = {
     {.path = "name",
      .description = "Shown in lists; by default \"Experiment\" and three words.",
      .target = DET_AT(name)},
@@ -64,6 +64,6 @@ constexpr Field kFields[] = {
 
 }  // namespace
 
-std::span<const Field> GeneralFields() { return kFields; }
+std::span<const Field> GeneralFields() { return kGeneralFields; }
 
 }  // namespace det::model

@@ -8,7 +8,7 @@ using Owner = ExperimentConfig;
 
 #define DET_HALVING "asha|async_halving|adaptive_asha|hyperband"
 
-constexpr Field kFields[] = {
+constexpr Field kSearcherFields[] = {
     {.path = "searcher",
      .description = "Which trials are made, and how long they train.",
      .role = Field::Role::kSection,
@@ -166,6 +166,6 @@ constexpr Field kFields[] = {
 
 }  // namespace
 
-std::span<const Field> SearcherFields() { return kFields; }
+std::span<const Field> SearcherFields() { return kSearcherFields; }
 
 }  // namespace det::model

@@ -20,7 +20,7 @@ constexpr char kPropagations[] = "rprivate|private|rshared|shared|rslave|slave";
     .target = DET_AT(environment.registry_auth.name), .default_json = "null", .secret = true \
   }
 
-constexpr Field kFields[] = {
+constexpr Field kTaskFields[] = {
     Section("resources", "What each trial is given."),
     {.path = "resources.slots_per_trial",
      .description = "Slots (GPUs, or CPU slots) of each trial; 0 needs none. 0.5 is half of one "
@@ -303,6 +303,6 @@ constexpr Field kFields[] = {
 
 }  // namespace
 
-std::span<const Field> TaskFields() { return kFields; }
+std::span<const Field> TaskFields() { return kTaskFields; }
 
 }  // namespace det::model

@@ -8,7 +8,7 @@ using Owner = ExperimentConfig;
 
 constexpr char kStorages[] = "shared_fs|directory|s3|gcs|azure";
 
-constexpr Field kFields[] = {
+constexpr Field kTrainingFields[] = {
     {.path = "max_restarts",
      .description = "How often a trial that fails is started again, from its last checkpoint.",
      .target = DET_AT(max_restarts),
@@ -163,6 +163,6 @@ constexpr Field kFields[] = {
 
 }  // namespace
 
-std::span<const Field> TrainingFields() { return kFields; }
+std::span<const Field> TrainingFields() { return kTrainingFields; }
 
 }  // namespace det::model

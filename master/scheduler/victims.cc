@@ -84,14 +84,14 @@ void Spare(const PoolState& pool, const GangClass& c, std::vector<GangState*>& v
 }
 
 // Those tried so far, whose leaving is marked until the end of this.
-class Search {
+class VictimSearch {
  public:
-  Search(const PoolState& pool, const GangClass& c) : pool_(pool), class_(c) {}
-  ~Search() {
+  VictimSearch(const PoolState& pool, const GangClass& c) : pool_(pool), class_(c) {}
+  ~VictimSearch() {
     for (GangState* victim : victims_) MarkLeaving(*victim, false);
   }
-  Search(const Search&) = delete;
-  Search& operator=(const Search&) = delete;
+  VictimSearch(const VictimSearch&) = delete;
+  VictimSearch& operator=(const VictimSearch&) = delete;
 
   // Whether it is enough with this one.
   bool Add(GangState& victim) {
@@ -123,7 +123,7 @@ std::vector<GangState*> FindByShare(PoolState& pool, const GangState& gang,
   // Gangs without slots have no share that they could be above or below.
   if (c.shape.slots == 0) return {};
   FairVictims candidates(pool, gang);
-  Search search(pool, c);
+  VictimSearch search(pool, c);
   while (GangState* other = candidates.Next()) {
     if (!IsOfUse(c, *other) || GoesToOthers(claims, *other)) continue;
     candidates.Take(*other);
@@ -139,7 +139,7 @@ std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, const G
                                     const std::vector<ClaimState>& claims, Changes& changes) {
   if (pool.AsksByShare()) return FindByShare(pool, gang, claims, changes);
   const GangClass& c = *gang.gang_class;
-  Search search(pool, c);
+  VictimSearch search(pool, c);
   for (GangState* other : pool.victims) {
     const Answer answer = MayAsk(books, gang, *other);
     if (answer == Answer::kNobodyBehind) break;

@@ -23,7 +23,7 @@ constexpr NamedEnd kEnds[] = {{TrialEnd::kCompleted, "completed"},
                               {TrialEnd::kInvalidHp, "invalid_hp"},
                               {TrialEnd::kCanceled, "canceled"}};
 
-const char* ToText(TrialEnd end) {
+const char* EndText(TrialEnd end) {
   for (const NamedEnd& named : kEnds) {
     if (named.end == end) return named.name;
   }
@@ -113,7 +113,7 @@ class Reader {
 };
 
 // As JSON will have it, so that a value is the same before and after a way through text.
-Value ToText(double number) {
+Value EndText(double number) {
   if (std::isnan(number)) return "NaN";
   if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
   return number;
@@ -125,12 +125,12 @@ struct EventToValue {
   }
   Value operator()(const ValidationReported& e) const {
     Value::List metrics;
-    for (const double metric : e.metrics) metrics.push_back(ToText(metric));
-    return Value::List{"validation", e.request.value(), e.steps_completed, ToText(e.length),
+    for (const double metric : e.metrics) metrics.push_back(EndText(metric));
+    return Value::List{"validation", e.request.value(), e.steps_completed, EndText(e.length),
                        std::move(metrics)};
   }
   Value operator()(const TrialExited& e) const {
-    return Value::List{"exited", e.request.value(), ToText(e.end)};
+    return Value::List{"exited", e.request.value(), EndText(e.end)};
   }
   Value operator()(const OperationsPosted& e) const {
     Value::List operations;

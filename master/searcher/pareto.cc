@@ -10,7 +10,7 @@
 namespace det::searcher {
 namespace {
 
-double Number(double loss) {
+double Comparable(double loss) {
   return std::isnan(loss) ? std::numeric_limits<double>::infinity() : loss;
 }
 
@@ -19,9 +19,9 @@ std::vector<size_t> Lexicographic(const std::vector<Losses>& points) {
   std::vector<size_t> order(points.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&points](size_t a, size_t b) {
-    return std::lexicographical_compare(points[a].begin(), points[a].end(), points[b].begin(),
-                                        points[b].end(),
-                                        [](double x, double y) { return Number(x) < Number(y); });
+    return std::lexicographical_compare(
+        points[a].begin(), points[a].end(), points[b].begin(), points[b].end(),
+        [](double x, double y) { return Comparable(x) < Comparable(y); });
   });
   return order;
 }
@@ -39,7 +39,7 @@ bool Dominates(const Losses& a, const Losses& b) {
   DET_CHECK(a.size() == b.size()) << a.size() << " losses against " << b.size();
   bool better = false;
   for (size_t i = 0; i < a.size(); ++i) {
-    const double x = Number(a[i]), y = Number(b[i]);
+    const double x = Comparable(a[i]), y = Comparable(b[i]);
     if (x > y) return false;
     better = better || x < y;
   }
@@ -77,7 +77,7 @@ double Hypervolume(const std::vector<Losses>& points, const std::array<double, 2
   double area = 0, lowest = reference[1];
   for (const size_t i : Lexicographic(points)) {
     DET_CHECK(points[i].size() == 2) << points[i].size() << " losses instead of 2";
-    const double x = Number(points[i][0]), y = Number(points[i][1]);
+    const double x = Comparable(points[i][0]), y = Comparable(points[i][1]);
     if (x >= reference[0] || y >= lowest) continue;
     area += (reference[0] - x) * (lowest - y);
     lowest = y;

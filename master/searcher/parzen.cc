@@ -14,7 +14,7 @@ constexpr double kPriorWeight = 1;
 constexpr double kCategoryPrior = 2;
 // No kernel is narrower: the best points would be sampled again and again.
 constexpr double kLeastBandwidth = 0.01;
-constexpr double kUniform = -1;
+constexpr double kUniformWeight = -1;
 
 double Cdf(double z) { return 0.5 * std::erfc(-z * 0.70710678118654752); }
 
@@ -66,7 +66,7 @@ Parzen::Parzen(const Encoding& encoding, std::vector<size_t> axes, const std::ve
   }
   kernels_.resize(axes_.size());
   for (size_t a = 0; a < axes_.size(); ++a) {
-    kernels_[a].center.assign(count, kUniform);
+    kernels_[a].center.assign(count, kUniformWeight);
     if (axis(a).categorical) {
       AddCategory(a, points);
     } else {
@@ -87,7 +87,7 @@ void Parzen::AddCategory(size_t a, const std::vector<Point>& points) {
     const double value = (*points[k].x)[axes_[a]];
     if (!std::isnan(value)) kernels.center[k] = value;
   }
-  kernels.value = Padded(kernels.center, static_cast<float>(kUniform));
+  kernels.value = Padded(kernels.center, static_cast<float>(kUniformWeight));
   kernels.scale.assign(kernels.value.size(), 0);
 }
 
@@ -130,7 +130,9 @@ void Parzen::AddValue(const Kernels& kernels, float v, std::vector<float>& logs)
   const auto log_other = static_cast<float>(kernels.log_other);
   for (size_t k = 0; k < logs.size(); ++k) {
     const float value = kernels.value[k];
-    logs[k] += value == v ? log_own : value == static_cast<float>(kUniform) ? log_any : log_other;
+    logs[k] += value == v                                    ? log_own
+               : value == static_cast<float>(kUniformWeight) ? log_any
+                                                             : log_other;
   }
 }
 
@@ -141,7 +143,7 @@ void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
     const Kernels& kernels = kernels_[a];
     const double center = kernels.center[k];
     double& v = x[axes_[a]];
-    if (center == kUniform) {
+    if (center == kUniformWeight) {
       v = DrawCoordinate(axis(a), rng);
     } else if (axis(a).categorical) {
       const double shared = std::exp(kernels.log_other) * static_cast<double>(axis(a).values);

@@ -15,7 +15,7 @@ namespace {
 
 using model::RequestId;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kWorst = std::numeric_limits<double>::infinity();
 
 bool IsFinite(const Losses& losses) {
   return std::all_of(losses.begin(), losses.end(), [](double loss) { return std::isfinite(loss); });
@@ -49,7 +49,7 @@ PopulationSearch::Member* PopulationSearch::Find(const RequestId& request) {
 }
 
 std::vector<Operation> PopulationSearch::Start(Context context) {
-  const Member sample{.losses = Losses(options_.objectives, kInfinity)};
+  const Member sample{.losses = Losses(options_.objectives, kWorst)};
   members_.assign(static_cast<size_t>(options_.population.size), sample);
   return Continue(context);
 }
@@ -88,7 +88,7 @@ std::vector<Operation> PopulationSearch::OnTrialExited(Context context, const Tr
       if (member != nullptr && generation_ == 0 && counts_.replaced < options_.max_replacements &&
           !IsSinglePoint(context.space)) {
         ++counts_.replaced;
-        *member = Member{.losses = Losses(options_.objectives, kInfinity)};
+        *member = Member{.losses = Losses(options_.objectives, kWorst)};
         break;
       }
       [[fallthrough]];
@@ -119,7 +119,7 @@ std::vector<Operation> PopulationSearch::Continue(Context context) {
 std::vector<PopulationSearch::Member> PopulationSearch::BestFirst() const {
   std::vector<Losses> losses;
   for (const Member& member : members_) {
-    losses.push_back(member.state == State::kFailed ? Losses(options_.objectives, kInfinity)
+    losses.push_back(member.state == State::kFailed ? Losses(options_.objectives, kWorst)
                                                     : member.losses);
   }
   const std::vector<int64_t> ranks = Ranks(losses);
@@ -159,7 +159,7 @@ void PopulationSearch::NextGeneration(std::vector<Operation>& operations) {
     children.push_back({.parent = parent.request,
                         .hparams = parent.hparams,
                         .born = generation_ + 1,
-                        .losses = Losses(options_.objectives, kInfinity)});
+                        .losses = Losses(options_.objectives, kWorst)});
   }
   past_.push_back(PresentRung());
   past_.back().continued = static_cast<int64_t>(others.size());

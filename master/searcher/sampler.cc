@@ -12,36 +12,36 @@
 namespace det::searcher {
 namespace {
 
-std::unique_ptr<Sampler> MakeRandom(const model::SearcherConfig&) {
+std::unique_ptr<Sampler> RandomFrom(const model::SearcherConfig&) {
   return std::make_unique<RandomSampler>();
 }
 
-std::unique_ptr<Sampler> MakeTpe(const model::SearcherConfig& config) {
+std::unique_ptr<Sampler> TpeFrom(const model::SearcherConfig& config) {
   return std::make_unique<TpeSampler>(model::Objectives(config).size());
 }
 
-std::unique_ptr<Sampler> MakeBayesian(const model::SearcherConfig& config) {
+std::unique_ptr<Sampler> BayesianFrom(const model::SearcherConfig& config) {
   return std::make_unique<BayesianSampler>(model::Objectives(config).size());
 }
 
-struct Entry {
+struct SamplerEntry {
   const char* name;
   std::unique_ptr<Sampler> (*make)(const model::SearcherConfig&);
 };
-constexpr Entry kSamplers[] = {
-    {"bayesian", MakeBayesian}, {"random", MakeRandom}, {"tpe", MakeTpe}};
+constexpr SamplerEntry kSamplers[] = {
+    {"bayesian", BayesianFrom}, {"random", RandomFrom}, {"tpe", TpeFrom}};
 
 }  // namespace
 
 std::vector<std::string> SamplerNames() {
   std::vector<std::string> names;
-  for (const Entry& entry : kSamplers) names.emplace_back(entry.name);
+  for (const SamplerEntry& entry : kSamplers) names.emplace_back(entry.name);
   return names;
 }
 
 absl::StatusOr<std::unique_ptr<Sampler>> MakeSampler(const std::string& name,
                                                      const model::SearcherConfig& config) {
-  for (const Entry& entry : kSamplers) {
+  for (const SamplerEntry& entry : kSamplers) {
     if (name == entry.name) return entry.make(config);
   }
   return absl::InvalidArgumentError(absl::StrCat(

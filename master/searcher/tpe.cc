@@ -14,13 +14,13 @@ namespace det::searcher {
 namespace {
 
 // Judged trials before the first model.
-constexpr int64_t kStart = 10;
+constexpr int64_t kFirstRandom = 10;
 // Of the judged trials this part is good, at most so many.
 constexpr double kGoodPart = 0.12;
 constexpr int64_t kMostGood = 25;
 // Bounds the work: the best of the bad, and the latest that run.
 constexpr size_t kMostBad = 160;
-constexpr size_t kMostPending = 40;
+constexpr size_t kPendingLimit = 40;
 constexpr int kCandidates = 24;
 // Of one point, when there are 100; wider before and narrower later, so that the search goes from
 // far to near. The density of the good is the sharper one.
@@ -38,11 +38,11 @@ constexpr double kRough = 6;
 // them it is often decides what is good for the others.
 constexpr double kAlone = 0.2;
 
-using Points = std::vector<Parzen::Point>;
+using UnitPoints = std::vector<Parzen::Point>;
 
 // The better, the more weight, as in CMA-ES (Hansen 2016); on average 1.
-Points Good(const History::Ranking& ranking, size_t count) {
-  Points points;
+UnitPoints Good(const History::Ranking& ranking, size_t count) {
+  UnitPoints points;
   double total = 0;
   for (size_t i = 0; i < count; ++i) {
     const double weight =
@@ -58,18 +58,18 @@ bool IsRough(const History::Ranking& ranking) {
   return 2 * ranking.comparable < ranking.judged.size();
 }
 
-Points Bad(const History::Ranking& ranking, size_t good) {
-  Points points;
+UnitPoints Bad(const History::Ranking& ranking, size_t good) {
+  UnitPoints points;
   const size_t end = std::min(ranking.judged.size(), good + kMostBad);
   for (size_t i = good; i < end; ++i) points.push_back({.x = &ranking.judged[i].trial->x});
-  for (size_t i = 0; i < std::min(ranking.pending.size(), kMostPending); ++i) {
+  for (size_t i = 0; i < std::min(ranking.pending.size(), kPendingLimit); ++i) {
     points.push_back({.x = &ranking.pending[i]->x});
   }
   return points;
 }
 
 Coordinates ChooseTogether(const Encoding& encoding, const History::Ranking& ranking,
-                           const Points& good, const Points& bad, base::Rng& rng) {
+                           const UnitPoints& good, const UnitPoints& bad, base::Rng& rng) {
   const double points = static_cast<double>(good.size() + bad.size());
   const double width = std::pow(kWidest, rng.Uniform01()) *
                        (IsRough(ranking) ? kRough : std::pow(100 / points, kNarrowing));
@@ -90,7 +90,7 @@ Coordinates ChooseTogether(const Encoding& encoding, const History::Ranking& ran
   return best;
 }
 
-Coordinates ChooseAlone(const Encoding& encoding, const Points& good, const Points& bad,
+Coordinates ChooseAlone(const Encoding& encoding, const UnitPoints& good, const UnitPoints& bad,
                         base::Rng& rng) {
   Coordinates best(encoding.axes().size()), x = best;
   for (size_t a = 0; a < best.size(); ++a) {
@@ -128,14 +128,14 @@ Coordinates TpeSampler::Choose(const Encoding& encoding, base::Rng& rng) const {
   // A length that few have reached cannot tell the good from the others.
   const size_t enough = axes + 2;
   const History::Ranking ranking = history_.Rank(axes, enough, kMostGood + kMostBad);
-  if (static_cast<int64_t>(ranking.judged.size()) < kStart) {
+  if (static_cast<int64_t>(ranking.judged.size()) < kFirstRandom) {
     return StartPoint(encoding, ranking, rng);
   }
   if (IsRough(ranking) && rng.Uniform01() < kRandomPart) return encoding.Draw(rng);
   // The history counts some that it has forgotten since.
-  const Points good =
+  const UnitPoints good =
       Good(ranking, std::min(static_cast<size_t>(good_count), ranking.judged.size()));
-  const Points bad = Bad(ranking, good.size());
+  const UnitPoints bad = Bad(ranking, good.size());
   const bool categories = std::any_of(encoding.axes().begin(), encoding.axes().end(),
                                       [](const Axis& axis) { return axis.categorical; });
   if (!categories && rng.Uniform01() < kAlone) return ChooseAlone(encoding, good, bad, rng);

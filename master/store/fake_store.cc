@@ -36,19 +36,20 @@ absl::Status NoSuch(const char* what, const Id& id) {
 }
 
 template <class T>
-std::vector<T> Cut(std::vector<T> items, const Window& window) {
+std::vector<T> CutPage(std::vector<T> items, const Window& window) {
   const Range range = Resolve(window, static_cast<int>(items.size()));
   return {items.begin() + range.begin, items.begin() + range.end};
 }
 
-bool IsIn(const std::string& part, const std::string& text) {
+bool HasIgnoringCase(const std::string& part, const std::string& text) {
   return absl::StrContains(absl::AsciiStrToLower(text), absl::AsciiStrToLower(part));
 }
 
 bool Matches(const ExperimentQuery& query, const ExperimentRecord& record) {
   const experiment::Experiment& e = record.experiment;
   const std::vector<std::string>& labels = e.config->labels;
-  return IsIn(query.name, e.config->name) && IsIn(query.description, e.config->description) &&
+  return HasIgnoringCase(query.name, e.config->name) &&
+         HasIgnoringCase(query.description, e.config->description) &&
          Contains(query.owner_ids, e.owner) && Contains(query.ids, e.id) &&
          (query.project == 0 || query.project == e.project) &&
          (!query.visible ||
@@ -226,7 +227,7 @@ absl::StatusOr<ExperimentPage> FakeStore::ListExperiments(const ExperimentQuery&
   }
   Sort(found, query);
   const int total = static_cast<int>(found.size());
-  return ExperimentPage{Cut(std::move(found), query.window), total};
+  return ExperimentPage{CutPage(std::move(found), query.window), total};
 }
 
 absl::StatusOr<TrialRecord> FakeStore::GetTrial(model::TrialId id) {
@@ -248,7 +249,7 @@ absl::StatusOr<TrialPage> FakeStore::ListTrials(const TrialQuery& query) {
   }
   Sort(found, query);
   const int total = static_cast<int>(found.size());
-  return TrialPage{Cut(std::move(found), query.window), total};
+  return TrialPage{CutPage(std::move(found), query.window), total};
 }
 
 absl::StatusOr<std::vector<experiment::Allocation>> FakeStore::ListAllocations(
@@ -344,7 +345,7 @@ absl::StatusOr<CheckpointPage> FakeStore::ListCheckpoints(const CheckpointQuery&
     return database_->experiments.at(id).config->searcher.smaller_is_better;
   });
   const int total = static_cast<int>(found.size());
-  return CheckpointPage{Cut(std::move(found), query.window), total};
+  return CheckpointPage{CutPage(std::move(found), query.window), total};
 }
 
 absl::StatusOr<std::vector<LogRecord>> FakeStore::ListLogs(const LogQuery& query) {

@@ -15,7 +15,7 @@ using model::CheckpointState;
 using model::ExperimentId;
 using model::Value;
 
-ModelRecord Named(const std::string& name, int32_t workspace = kUncategorized) {
+ModelRecord ModelNamed(const std::string& name, int32_t workspace = kUncategorized) {
   ModelRecord record;
   record.name = name;
   record.workspace = workspace;
@@ -69,7 +69,7 @@ CheckpointState StateOf(Store& store, const char* id) {
 TEST_P(StoreContractTest, AModelIsKeptAsItWasMadeAndChanged) {
   const UserRecord ann = *store_->people().AddUser({.username = "ann"});
   Models& models = store_->models();
-  ModelRecord wanted = Named("bert");
+  ModelRecord wanted = ModelNamed("bert");
   wanted.description = "it's \"quoted\"";
   wanted.notes = "# Notes\n";
   wanted.metadata = Value::Object{{"layers", 12}, {"lr", 0.5}};
@@ -77,7 +77,7 @@ TEST_P(StoreContractTest, AModelIsKeptAsItWasMadeAndChanged) {
   wanted.owner = ann.id;
   const auto made = models.AddModel(wanted);
   ASSERT_TRUE(made.ok()) << made.status();
-  EXPECT_TRUE(absl::IsAlreadyExists(models.AddModel(Named("bert")).status()));
+  EXPECT_TRUE(absl::IsAlreadyExists(models.AddModel(ModelNamed("bert")).status()));
 
   const auto read = backend_->Open()->models().GetModel("bert");
   ASSERT_TRUE(read.ok()) << read.status();
@@ -96,7 +96,7 @@ TEST_P(StoreContractTest, AModelIsKeptAsItWasMadeAndChanged) {
   EXPECT_TRUE(absl::IsNotFound(models.GetModel("gpt").status()));
   EXPECT_TRUE(absl::IsNotFound(models.GetModel("99").status()));
 
-  ASSERT_TRUE(models.AddModel(Named("gpt")).ok());
+  ASSERT_TRUE(models.AddModel(ModelNamed("gpt")).ok());
   const auto changed = models.ChangeModel(made->id, {.name = "bert-2",
                                                      .notes = "",
                                                      .metadata = Value(Value::Object{}),
@@ -124,8 +124,8 @@ TEST_P(StoreContractTest, AModelLiesInAWorkspaceThatIsOpenAndStaysForIt) {
   const auto w = store_->workspaces().AddWorkspace(vision);
   ASSERT_TRUE(w.ok()) << w.status();
   Models& models = store_->models();
-  EXPECT_TRUE(absl::IsNotFound(models.AddModel(Named("m", 99)).status()));
-  const auto made = models.AddModel(Named("m"));
+  EXPECT_TRUE(absl::IsNotFound(models.AddModel(ModelNamed("m", 99)).status()));
+  const auto made = models.AddModel(ModelNamed("m"));
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_TRUE(
       absl::IsNotFound(models.ChangeModel(made->id, {.workspace = 99, .at = TimeAt(2)}).status()));
@@ -136,7 +136,7 @@ TEST_P(StoreContractTest, AModelLiesInAWorkspaceThatIsOpenAndStaysForIt) {
   EXPECT_TRUE(absl::IsFailedPrecondition(holds));
   EXPECT_THAT(std::string(holds.message()), HasSubstr("\"vision\" holds 1 model;"));
   ASSERT_TRUE(store_->workspaces().ChangeWorkspace(w->id, {.archived = true}).ok());
-  EXPECT_TRUE(absl::IsFailedPrecondition(models.AddModel(Named("n", w->id)).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(models.AddModel(ModelNamed("n", w->id)).status()));
   EXPECT_TRUE(models.DeleteModel(made->id).ok());
   EXPECT_TRUE(store_->workspaces().DeleteWorkspace(w->id).ok());
 }
@@ -149,13 +149,13 @@ struct TwoModels {
     WorkspaceRecord record;
     record.name = "Vision";
     vision = store.workspaces().AddWorkspace(record)->id;
-    ModelRecord model = Named("b-net");
+    ModelRecord model = ModelNamed("b-net");
     model.description = "Sees CATS";
     model.labels = {"cats", "big"};
     model.created_at = TimeAt(5);
     model.owner = bob.id;
     b = *store.models().AddModel(model);
-    model = Named("a-Net", vision);
+    model = ModelNamed("a-Net", vision);
     model.description = "hears";
     model.labels = {"big"};
     model.created_at = TimeAt(6);
@@ -212,8 +212,8 @@ TEST_P(StoreContractTest, ModelsAreListedByFilterAndWindow) {
 TEST_P(StoreContractTest, VersionsAreNumberedFromOneAndNoNumberComesTwice) {
   Commit(Trained());
   Models& models = store_->models();
-  const auto bert = models.AddModel(Named("bert"));
-  const auto gpt = models.AddModel(Named("gpt"));
+  const auto bert = models.AddModel(ModelNamed("bert"));
+  const auto gpt = models.AddModel(ModelNamed("gpt"));
   ASSERT_TRUE(bert.ok() && gpt.ok());
   ModelVersionRecord wanted = VersionOf(*bert, "a");
   wanted.name = "first";
@@ -264,7 +264,7 @@ TEST_P(StoreContractTest, VersionsAreNumberedFromOneAndNoNumberComesTwice) {
 TEST_P(StoreContractTest, AnArchivedModelTakesNothing) {
   Commit(Trained());
   Models& models = store_->models();
-  const auto bert = models.AddModel(Named("bert"));
+  const auto bert = models.AddModel(ModelNamed("bert"));
   ASSERT_TRUE(bert.ok() && models.AddVersion(VersionOf(*bert, "a")).ok());
   ASSERT_TRUE(models.ChangeModel(bert->id, {.archived = true, .at = TimeAt(3)}).ok());
   EXPECT_TRUE(models.GetModel("bert")->archived);
@@ -282,7 +282,7 @@ TEST_P(StoreContractTest, AVersionNeedsACheckpointWhoseFilesAreWholeAndThere) {
   Commit({cluster::MarkDamaged{CheckpointId("a"), model::TrialId(1), "torn"},
           cluster::DropCheckpoints{{CheckpointId("b")}}});
   Models& models = store_->models();
-  const auto bert = models.AddModel(Named("bert"));
+  const auto bert = models.AddModel(ModelNamed("bert"));
   ASSERT_TRUE(bert.ok()) << bert.status();
   const absl::Status damaged = models.AddVersion(VersionOf(*bert, "a")).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(damaged));
@@ -298,7 +298,7 @@ TEST_P(StoreContractTest, AVersionNeedsACheckpointWhoseFilesAreWholeAndThere) {
 TEST_P(StoreContractTest, NothingTakesACheckpointThatAVersionHolds) {
   Commit(Trained());
   Models& models = store_->models();
-  const auto bert = models.AddModel(Named("bert"));
+  const auto bert = models.AddModel(ModelNamed("bert"));
   ASSERT_TRUE(bert.ok()) << bert.status();
   ASSERT_TRUE(models.AddVersion(VersionOf(*bert, "a")).ok());
   Disposal& disposal = store_->disposal();

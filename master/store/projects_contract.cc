@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 
 constexpr auto kCompleted = model::ExperimentState::kCompleted;
 
-ProjectRecord Named(const std::string& name, int32_t workspace = kUncategorized) {
+ProjectRecord ProjectNamed(const std::string& name, int32_t workspace = kUncategorized) {
   ProjectRecord record;
   record.workspace = workspace;
   record.name = name;
@@ -46,18 +46,18 @@ cluster::PutExperiment In(int id, const ProjectRecord& project,
 TEST_P(StoreContractTest, AProjectIsKeptAsItWasMadeAndChanged) {
   Projects& projects = store_->projects();
   const int32_t vision = AddWorkspace(*store_, "vision");
-  ProjectRecord wanted = Named("cats", vision);
+  ProjectRecord wanted = ProjectNamed("cats", vision);
   wanted.description = "small ones";
   const auto made = projects.AddProject(wanted);
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_EQ(made->workspace_name, "vision");
   EXPECT_EQ(made->key, "CAT");
   EXPECT_TRUE(absl::IsAlreadyExists(projects.AddProject(wanted).status()));
-  EXPECT_EQ(projects.AddProject(Named("cats"))->key, "CAT2") << "of another workspace";
+  EXPECT_EQ(projects.AddProject(ProjectNamed("cats"))->key, "CAT2") << "of another workspace";
   wanted.name = "dogs";
   wanted.key = "CAT";
   EXPECT_TRUE(absl::IsAlreadyExists(projects.AddProject(wanted).status()));
-  EXPECT_TRUE(absl::IsNotFound(projects.AddProject(Named("x", 99)).status()));
+  EXPECT_TRUE(absl::IsNotFound(projects.AddProject(ProjectNamed("x", 99)).status()));
 
   ProjectPatch patch{.name = "lions", .description = "large ones", .key = "LEO"};
   patch.notes = std::vector<ProjectNote>{{"to do", "feed them"}};
@@ -83,8 +83,8 @@ TEST_P(StoreContractTest, AProjectMovesToAnotherWorkspaceUnlessItsNameIsTakenThe
   Projects& projects = store_->projects();
   const int32_t vision = AddWorkspace(*store_, "vision");
   const int32_t speech = AddWorkspace(*store_, "speech");
-  const auto cats = projects.AddProject(Named("cats", vision));
-  const auto other = projects.AddProject(Named("cats", speech));
+  const auto cats = projects.AddProject(ProjectNamed("cats", vision));
+  const auto other = projects.AddProject(ProjectNamed("cats", speech));
   ASSERT_TRUE(cats.ok() && other.ok());
   EXPECT_TRUE(
       absl::IsAlreadyExists(projects.ChangeProject(cats->id, {.workspace = speech}).status()));
@@ -97,7 +97,7 @@ TEST_P(StoreContractTest, AProjectMovesToAnotherWorkspaceUnlessItsNameIsTakenThe
 }
 
 TEST_P(StoreContractTest, ProjectsCountWhatIsInThem) {
-  const auto cats = store_->projects().AddProject(Named("cats"));
+  const auto cats = store_->projects().AddProject(ProjectNamed("cats"));
   ASSERT_TRUE(cats.ok());
   Commit({In(1, *cats), In(2, *cats, kCompleted), In(3, *cats, model::ExperimentState::kDeleted),
           cluster::PutTrial{MakeTrial(1, 1)}, cluster::PutTrial{MakeTrial(2, 1)},
@@ -115,9 +115,9 @@ TEST_P(StoreContractTest, ProjectsCountWhatIsInThem) {
 TEST_P(StoreContractTest, ProjectsAreListedByFilterSortAndWindow) {
   Projects& projects = store_->projects();
   const int32_t vision = AddWorkspace(*store_, "vision");
-  ProjectRecord b = Named("b-cats", vision);
+  ProjectRecord b = ProjectNamed("b-cats", vision);
   b.description = "1";
-  ProjectRecord a = Named("a-Cats", vision);
+  ProjectRecord a = ProjectNamed("a-Cats", vision);
   a.description = "2";
   const auto added_b = projects.AddProject(b);
   const auto added_a = projects.AddProject(a);
@@ -147,8 +147,8 @@ TEST_P(StoreContractTest, ProjectsAreListedByFilterSortAndWindow) {
 
 TEST_P(StoreContractTest, ProjectsAreRememberedAsTheyWereLookedAt) {
   Projects& projects = store_->projects();
-  const auto cats = projects.AddProject(Named("cats"));
-  const auto dogs = projects.AddProject(Named("dogs"));
+  const auto cats = projects.AddProject(ProjectNamed("cats"));
+  const auto dogs = projects.AddProject(ProjectNamed("dogs"));
   ASSERT_TRUE(cats.ok() && dogs.ok());
   const model::UserId ann(5);
   EXPECT_TRUE(projects.NoteVisit(ann, dogs->id, TimeAt(1)).ok());
@@ -165,7 +165,7 @@ TEST_P(StoreContractTest, ProjectsAreRememberedAsTheyWereLookedAt) {
 
 TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
   const int32_t vision = AddWorkspace(*store_, "vision");
-  const auto cats = store_->projects().AddProject(Named("cats", vision));
+  const auto cats = store_->projects().AddProject(ProjectNamed("cats", vision));
   ASSERT_TRUE(cats.ok());
   Commit({In(1, *cats), cluster::PutExperiment{MakeExperiment(2)}});
   const auto read = store_->GetExperiment(model::ExperimentId(1));
@@ -202,8 +202,8 @@ TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
 
 TEST_P(StoreContractTest, AnExperimentWhoseProjectIsDeletedBesideItsCreationIsInNoneThatIsGone) {
   const int32_t vision = AddWorkspace(*store_, "vision");
-  const auto cats = store_->projects().AddProject(Named("cats", vision));
-  const auto dogs = store_->projects().AddProject(Named("dogs", vision));
+  const auto cats = store_->projects().AddProject(ProjectNamed("cats", vision));
+  const auto dogs = store_->projects().AddProject(ProjectNamed("dogs", vision));
   ASSERT_TRUE(cats.ok() && dogs.ok());
   ASSERT_TRUE(store_->projects().DeleteProject(cats->id).ok());
   Commit({In(1, *cats), In(2, *dogs)});

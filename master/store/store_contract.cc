@@ -30,7 +30,7 @@ cluster::Image StoreContractTest::Reload() {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // An experiment in the middle of everything, with each field set.
@@ -265,7 +265,7 @@ TEST_P(StoreContractTest, OddTextsAreKeptReadable) {
   experiment::Experiment e = MakeExperiment(1);
   e.reason = std::string("nul \0 bad \xff end", 15);
   experiment::Trial t = MakeTrial(1, 1);
-  t.hparams = {{"odd", std::string("a\0b", 3)}, {"nan", kNan}, {"slash", "\\u0000"}};
+  t.hparams = {{"odd", std::string("a\0b", 3)}, {"nan", kNotANumber}, {"slash", "\\u0000"}};
   Commit({cluster::PutExperiment{e}, cluster::PutTrial{t}});
   EXPECT_EQ(store_->GetExperiment(e.id)->experiment.reason,
             "nul \xEF\xBF\xBD bad \xEF\xBF\xBD end");

@@ -16,7 +16,7 @@ std::vector<std::string> NamesOf(const absl::StatusOr<WorkspacePage>& page) {
   return names;
 }
 
-WorkspaceRecord Named(const std::string& name, int owner = 1) {
+WorkspaceRecord WorkspaceNamed(const std::string& name, int owner = 1) {
   WorkspaceRecord record;
   record.name = name;
   record.owner = model::UserId(owner);
@@ -42,7 +42,7 @@ TEST_P(StoreContractTest, UncategorizedIsAlwaysThereAndStays) {
 
 TEST_P(StoreContractTest, AWorkspaceIsKeptAsItWasMadeAndChanged) {
   Workspaces& workspaces = store_->workspaces();
-  WorkspaceRecord wanted = Named("vision");
+  WorkspaceRecord wanted = WorkspaceNamed("vision");
   wanted.agent_user = AgentUser{.uid = 7, .gid = 8, .user = "ann", .group = "lab"};
   wanted.checkpoint_storage = R"({"type":"shared_fs"})";
   wanted.default_compute_pool = "gpus";
@@ -79,8 +79,8 @@ TEST_P(StoreContractTest, WorkspacesAreListedByFilterSortAndWindow) {
   const UserRecord ann = *store_->people().AddUser({.username = "ann"});
   const UserRecord bob = *store_->people().AddUser({.username = "bob"});
   Workspaces& workspaces = store_->workspaces();
-  const auto b = workspaces.AddWorkspace(Named("b-lab", bob.id.value()));
-  const auto a = workspaces.AddWorkspace(Named("a-Lab", bob.id.value()));
+  const auto b = workspaces.AddWorkspace(WorkspaceNamed("b-lab", bob.id.value()));
+  const auto a = workspaces.AddWorkspace(WorkspaceNamed("a-Lab", bob.id.value()));
   ASSERT_TRUE(a.ok() && b.ok()) << a.status() << b.status();
   EXPECT_EQ(a->owner_name, "bob");
   EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({})),
@@ -104,7 +104,7 @@ TEST_P(StoreContractTest, WorkspacesAreListedByFilterSortAndWindow) {
 
 TEST_P(StoreContractTest, APinIsOfOneUser) {
   Workspaces& workspaces = store_->workspaces();
-  const auto made = workspaces.AddWorkspace(Named("vision"));
+  const auto made = workspaces.AddWorkspace(WorkspaceNamed("vision"));
   ASSERT_TRUE(made.ok()) << made.status();
   const model::UserId ann(5), bob(6);
   EXPECT_TRUE(workspaces.PinWorkspace(ann, made->id, TimeAt(1)).ok());
@@ -120,7 +120,7 @@ TEST_P(StoreContractTest, APinIsOfOneUser) {
 }
 
 TEST_P(StoreContractTest, AWorkspaceGoesWithItsProjectsOnceNoExperimentIsInIt) {
-  const auto w = store_->workspaces().AddWorkspace(Named("vision"));
+  const auto w = store_->workspaces().AddWorkspace(WorkspaceNamed("vision"));
   ASSERT_TRUE(w.ok()) << w.status();
   ProjectRecord project;
   project.workspace = w->id;
@@ -143,7 +143,7 @@ TEST_P(StoreContractTest, AWorkspaceGoesWithItsProjectsOnceNoExperimentIsInIt) {
 }
 
 TEST_P(StoreContractTest, ProjectsAreArchivedWithTheirWorkspace) {
-  const auto w = store_->workspaces().AddWorkspace(Named("vision"));
+  const auto w = store_->workspaces().AddWorkspace(WorkspaceNamed("vision"));
   ASSERT_TRUE(w.ok()) << w.status();
   ProjectRecord project;
   project.workspace = w->id;

@@ -18,7 +18,7 @@ using Kind = SessionRecord::Kind;
   "micros(created_at), "                                                         \
   "micros(last_used_at), revoked"
 
-constexpr char kPut[] = R"sql(
+constexpr char kAccessPut[] = R"sql(
 INSERT INTO sessions (token_hash, kind, user_id, expires_at, description, role_limit, created_at,
                       last_used_at, revoked)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -30,17 +30,17 @@ RETURNING id)sql";
 constexpr char kGet[] = "SELECT " DET_SESSION_COLUMNS
                         " FROM sessions WHERE token_hash = $1 AND NOT revoked AND "
                         "(expires_at IS NULL OR expires_at > $2)";
-constexpr char kDelete[] = "DELETE FROM sessions WHERE token_hash = $1 AND kind <> 'access'";
+constexpr char kAccessDelete[] = "DELETE FROM sessions WHERE token_hash = $1 AND kind <> 'access'";
 constexpr char kDeleteLogins[] =
     "DELETE FROM sessions WHERE user_id = $1 AND kind = 'user' AND expires_at IS NOT NULL AND "
     "token_hash <> $2";
 constexpr char kDeleteAll[] = "DELETE FROM sessions WHERE user_id = $1 AND kind <> 'agent'";
 constexpr char kNoteUse[] = "UPDATE sessions SET last_used_at = $2 WHERE token_hash = $1";
-constexpr char kFrom[] = R"sql( FROM sessions WHERE kind = 'access'
+constexpr char kAccessFrom[] = R"sql( FROM sessions WHERE kind = 'access'
   AND ($1::int[] IS NULL OR id = ANY($1::int[])) AND ($2::int IS NULL OR user_id = $2::int)
   AND ($3::timestamptz IS NULL OR
        (NOT revoked AND (expires_at IS NULL OR expires_at > $3::timestamptz))))sql";
-constexpr char kChange[] =
+constexpr char kAccessChange[] =
     "UPDATE sessions SET description = coalesce($2::text, description), "
     "revoked = revoked OR $3::boolean WHERE id = $1 AND kind = 'access' "
     "RETURNING " DET_SESSION_COLUMNS;
@@ -109,10 +109,10 @@ absl::StatusOr<int32_t> SqlAccess::PutSession(const SessionRecord& session) {
     const std::string limit(ToString(session.limit));
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(
-            kPut, MakeParams(session.token_hash, ToText(session.kind), session.user,
-                             session.expires_at, session.description, limit, session.created_at,
-                             session.last_used_at, session.revoked)));
+        connection.Exec(kAccessPut,
+                        MakeParams(session.token_hash, ToText(session.kind), session.user,
+                                   session.expires_at, session.description, limit,
+                                   session.created_at, session.last_used_at, session.revoked)));
     return static_cast<int32_t>(result.Int(0, 0));
   });
 }
@@ -126,7 +126,7 @@ absl::StatusOr<SessionRecord> SqlAccess::GetSession(const std::string& token_has
 }
 
 absl::Status SqlAccess::DeleteSession(const std::string& token_hash) {
-  return Write(kDelete, MakeParams(token_hash));
+  return Write(kAccessDelete, MakeParams(token_hash));
 }
 
 absl::Status SqlAccess::DeleteLogins(model::UserId user, const std::string& keep) {
@@ -146,8 +146,8 @@ absl::StatusOr<TokenPage> SqlAccess::ListTokens(const TokenQuery& query) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<TokenPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(connection, absl::StrCat("SELECT count(*)", kFrom),
-                   absl::StrCat("SELECT " DET_SESSION_COLUMNS, kFrom,
+        ReadWindow(connection, absl::StrCat("SELECT count(*)", kAccessFrom),
+                   absl::StrCat("SELECT " DET_SESSION_COLUMNS, kAccessFrom,
                                 OrderBy(KeyOf(query.sort), "id", query.descending)),
                    params, query.window));
     TokenPage page;
@@ -164,7 +164,7 @@ absl::StatusOr<SessionRecord> SqlAccess::ChangeToken(int32_t id,
                                                      bool revoke) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<SessionRecord> {
     DET_ASSIGN_OR_RETURN(const Result result,
-                         connection.Exec(kChange, MakeParams(id, description, revoke)));
+                         connection.Exec(kAccessChange, MakeParams(id, description, revoke)));
     if (result.rows() == 0) return NoSuchToken(id);
     return ToSession(result, 0);
   });

@@ -20,16 +20,16 @@ FROM model_versions v LEFT JOIN users u ON u.id = v.owner WHERE v.model = $1)sql
 constexpr char kNextNumber[] =
     "UPDATE models SET last_number = last_number + 1, updated_at = $2 WHERE id = $1 "
     "RETURNING last_number";
-constexpr char kAdd[] = R"sql(
+constexpr char kVersionAdd[] = R"sql(
 INSERT INTO model_versions (model, version, checkpoint, name, comment, notes, metadata, labels,
   owner, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7::json, $8::jsonb, $9, $10, $10))sql";
-constexpr char kChange[] = R"sql(
+constexpr char kVersionChange[] = R"sql(
 UPDATE model_versions SET name = coalesce($3, name), comment = coalesce($4, comment),
   notes = coalesce($5, notes), metadata = coalesce($6::json, metadata),
   labels = coalesce($7::jsonb, labels), updated_at = $8
 WHERE model = $1 AND version = $2 RETURNING id)sql";
-constexpr char kDelete[] =
+constexpr char kVersionDelete[] =
     "DELETE FROM model_versions WHERE model = $1 AND version = $2 RETURNING id";
 constexpr char kHolders[] = R"sql(
 SELECT m.name, v.version FROM model_versions v JOIN models m ON m.id = v.model
@@ -62,7 +62,8 @@ absl::Status NoVersion(Connection& connection, int32_t model, int32_t version) {
   return NoSuchVersion(std::string(row.Text(0, 0)), version);
 }
 
-absl::StatusOr<ModelVersionRecord> Read(Connection& connection, int32_t model, int32_t version) {
+absl::StatusOr<ModelVersionRecord> ReadVersion(Connection& connection, int32_t model,
+                                               int32_t version) {
   DET_ASSIGN_OR_RETURN(
       const Result result,
       connection.Exec(absl::StrCat(kSelect, " AND v.version = $2"), MakeParams(model, version)));
@@ -87,7 +88,7 @@ absl::Status CheckCompleted(Connection& connection, const model::CheckpointId& i
 }  // namespace
 
 absl::StatusOr<ModelVersionRecord> SqlModels::GetVersion(int32_t model, int32_t version) {
-  return pool_.Run([&](Connection& connection) { return Read(connection, model, version); });
+  return pool_.Run([&](Connection& connection) { return ReadVersion(connection, model, version); });
 }
 
 absl::StatusOr<ModelVersionPage> SqlModels::ListVersions(int32_t model,
@@ -118,12 +119,13 @@ absl::StatusOr<ModelVersionRecord> SqlModels::AddVersion(const ModelVersionRecor
     const auto number = static_cast<int32_t>(next.Int(0, 0));
     DET_RETURN_IF_ERROR(
         connection
-            .Exec(kAdd, {ToParam(version.model), ToParam(number), ToParam(version.checkpoint),
-                         ToParam(version.name), ToParam(version.comment), ToParam(version.notes),
-                         ToParam(version.metadata), LabelsParam(version.labels),
-                         ToParam(version.owner), ToParam(version.created_at)})
+            .Exec(kVersionAdd,
+                  {ToParam(version.model), ToParam(number), ToParam(version.checkpoint),
+                   ToParam(version.name), ToParam(version.comment), ToParam(version.notes),
+                   ToParam(version.metadata), LabelsParam(version.labels), ToParam(version.owner),
+                   ToParam(version.created_at)})
             .status());
-    return Read(connection, version.model, number);
+    return ReadVersion(connection, version.model, number);
   };
   return fence_.RunBetweenBatches(pool_, add);
 }
@@ -132,20 +134,22 @@ absl::StatusOr<ModelVersionRecord> SqlModels::ChangeVersion(int32_t model, int32
                                                             const ModelVersionPatch& patch) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<ModelVersionRecord> {
     DET_RETURN_IF_ERROR(LockModel(connection, model, false).status());
-    DET_ASSIGN_OR_RETURN(const Result changed,
-                         connection.Exec(kChange, {ToParam(model), ToParam(version),
-                                                   ToParam(patch.name), ToParam(patch.comment),
-                                                   ToParam(patch.notes), ToParam(patch.metadata),
-                                                   LabelsParam(patch.labels), ToParam(patch.at)}));
+    DET_ASSIGN_OR_RETURN(
+        const Result changed,
+        connection.Exec(kVersionChange,
+                        {ToParam(model), ToParam(version), ToParam(patch.name),
+                         ToParam(patch.comment), ToParam(patch.notes), ToParam(patch.metadata),
+                         LabelsParam(patch.labels), ToParam(patch.at)}));
     if (changed.rows() == 0) return NoVersion(connection, model, version);
-    return Read(connection, model, version);
+    return ReadVersion(connection, model, version);
   });
 }
 
 absl::Status SqlModels::DeleteVersion(int32_t model, int32_t version, absl::Time at) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_RETURN_IF_ERROR(LockModel(connection, model, true).status());
-    DET_ASSIGN_OR_RETURN(const Result gone, connection.Exec(kDelete, MakeParams(model, version)));
+    DET_ASSIGN_OR_RETURN(const Result gone,
+                         connection.Exec(kVersionDelete, MakeParams(model, version)));
     if (gone.rows() == 0) return NoVersion(connection, model, version);
     return connection.Exec("UPDATE models SET updated_at = $2 WHERE id = $1", MakeParams(model, at))
         .status();

@@ -14,14 +14,14 @@
 namespace det::store {
 namespace {
 
-constexpr char kSources[] = R"sql(
+constexpr char kModelSources[] = R"sql(
 FROM models m JOIN workspaces w ON w.id = m.workspace LEFT JOIN users u ON u.id = m.owner)sql";
-constexpr char kColumns[] =
+constexpr char kModelColumns[] =
     "SELECT m.id, m.name, m.description, m.notes, m.metadata, m.labels, m.workspace, m.owner, "
     "coalesce(u.username, ''), m.archived, micros(m.created_at), micros(m.updated_at), n.versions";
-constexpr char kCounts[] = R"sql(
+constexpr char kModelCounts[] = R"sql(
 CROSS JOIN LATERAL (SELECT count(*) AS versions FROM model_versions v WHERE v.model = m.id) n)sql";
-constexpr char kWhere[] =
+constexpr char kModelWhere[] =
     " WHERE ($1::int IS NULL OR m.id = $1) AND strpos(lower(m.name), lower($2)) > 0 "
     "AND strpos(lower(m.description), lower($3)) > 0 AND m.labels @> $4::jsonb "
     "AND ($5::boolean IS NULL OR m.archived = $5) "
@@ -31,18 +31,18 @@ constexpr char kWhere[] =
     "AND ($9::int[] IS NULL OR m.workspace = ANY($9)) "
     "AND ($10::int[] IS NULL OR m.workspace = ANY($10))";
 
-constexpr char kAdd[] = R"sql(
+constexpr char kModelAdd[] = R"sql(
 INSERT INTO models (name, description, notes, metadata, labels, workspace, owner, archived,
   created_at, updated_at)
 VALUES ($1, $2, $3, $4::json, $5::jsonb, $6, $7, $8, $9, $9)
 ON CONFLICT (name) DO NOTHING RETURNING id)sql";
-constexpr char kChange[] = R"sql(
+constexpr char kModelChange[] = R"sql(
 UPDATE models SET name = coalesce($2, name), description = coalesce($3, description),
   notes = coalesce($4, notes), metadata = coalesce($5::json, metadata),
   labels = coalesce($6::jsonb, labels), workspace = coalesce($7, workspace),
   archived = coalesce($8, archived), updated_at = $9
 WHERE id = $1)sql";
-constexpr char kLabels[] = " GROUP BY l.label ORDER BY count(*) DESC, l.label COLLATE \"C\"";
+constexpr char kModelLabels[] = " GROUP BY l.label ORDER BY count(*) DESC, l.label COLLATE \"C\"";
 
 const char* KeyOf(ModelQuery::Sort sort) {
   using Sort = ModelQuery::Sort;
@@ -91,9 +91,10 @@ absl::StatusOr<ModelRecord> ToModel(const Result& result, int row) {
   return m;
 }
 
-absl::StatusOr<ModelRecord> Read(Connection& connection, const std::string& name) {
+absl::StatusOr<ModelRecord> ReadModel(Connection& connection, const std::string& name) {
   const auto read = [&](const char* where, Param param) {
-    return connection.Exec(absl::StrCat(kColumns, kSources, kCounts, where), {std::move(param)});
+    return connection.Exec(absl::StrCat(kModelColumns, kModelSources, kModelCounts, where),
+                           {std::move(param)});
   };
   const std::optional<int32_t> id = ModelIdIn(name);
   DET_ASSIGN_OR_RETURN(const Result result, id ? read(" WHERE m.id = $1", ToParam(*id))
@@ -105,15 +106,15 @@ absl::StatusOr<ModelRecord> Read(Connection& connection, const std::string& name
 }  // namespace
 
 absl::StatusOr<ModelRecord> SqlModels::GetModel(const std::string& name) {
-  return pool_.Run([&](Connection& connection) { return Read(connection, name); });
+  return pool_.Run([&](Connection& connection) { return ReadModel(connection, name); });
 }
 
 absl::StatusOr<ModelPage> SqlModels::ListModels(const ModelQuery& query) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<ModelPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(connection, absl::StrCat("SELECT count(*)", kSources, kWhere),
-                   absl::StrCat(kColumns, kSources, kCounts, kWhere,
+        ReadWindow(connection, absl::StrCat("SELECT count(*)", kModelSources, kModelWhere),
+                   absl::StrCat(kModelColumns, kModelSources, kModelCounts, kModelWhere,
                                 OrderBy(KeyOf(query.sort), "m.id", query.descending)),
                    ToParams(query), query.window));
     ModelPage page;
@@ -131,11 +132,12 @@ absl::StatusOr<ModelRecord> SqlModels::AddModel(const ModelRecord& model) {
     DET_ASSIGN_OR_RETURN(
         const Result added,
         connection.Exec(
-            kAdd, {ToParam(model.name), ToParam(model.description), ToParam(model.notes),
-                   ToParam(model.metadata), LabelsParam(model.labels), ToParam(model.workspace),
-                   ToParam(model.owner), ToParam(model.archived), ToParam(model.created_at)}));
+            kModelAdd,
+            {ToParam(model.name), ToParam(model.description), ToParam(model.notes),
+             ToParam(model.metadata), LabelsParam(model.labels), ToParam(model.workspace),
+             ToParam(model.owner), ToParam(model.archived), ToParam(model.created_at)}));
     if (added.rows() == 0) return ModelExists(model.name);
-    return Read(connection, absl::StrCat(added.Int(0, 0)));
+    return ReadModel(connection, absl::StrCat(added.Int(0, 0)));
   });
 }
 
@@ -145,7 +147,7 @@ absl::StatusOr<ModelRecord> SqlModels::ChangeModel(int32_t id, const ModelPatch&
     if (patch.workspace) DET_RETURN_IF_ERROR(LockOpen(connection, *patch.workspace));
     const absl::Status changed =
         connection
-            .Exec(kChange,
+            .Exec(kModelChange,
                   {ToParam(id), ToParam(patch.name), ToParam(patch.description),
                    ToParam(patch.notes), ToParam(patch.metadata), LabelsParam(patch.labels),
                    ToParam(patch.workspace), ToParam(patch.archived), ToParam(patch.at)})
@@ -154,7 +156,7 @@ absl::StatusOr<ModelRecord> SqlModels::ChangeModel(int32_t id, const ModelPatch&
       return ModelExists(patch.name.value_or(""));
     }
     DET_RETURN_IF_ERROR(changed);
-    return Read(connection, absl::StrCat(id));
+    return ReadModel(connection, absl::StrCat(id));
   });
 }
 
@@ -173,9 +175,9 @@ absl::StatusOr<std::vector<std::string>> SqlModels::ListModelLabels(const ModelQ
     DET_ASSIGN_OR_RETURN(
         const Result result,
         connection.Exec(
-            absl::StrCat("SELECT l.label", kSources,
+            absl::StrCat("SELECT l.label", kModelSources,
                          " CROSS JOIN LATERAL jsonb_array_elements_text(m.labels) l (label)",
-                         kWhere, kLabels),
+                         kModelWhere, kModelLabels),
             ToParams(query)));
     Labels labels;
     for (int row = 0; row < result.rows(); ++row) labels.emplace_back(result.Text(row, 0));

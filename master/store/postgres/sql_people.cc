@@ -21,12 +21,12 @@ constexpr char kById[] = "SELECT " DET_USER_COLUMNS " FROM users WHERE id = $1";
 // Case is ASCII's alone, as the index has it.
 constexpr char kByName[] =
     "SELECT " DET_USER_COLUMNS " FROM users WHERE lower(username) = lower($1::text COLLATE \"C\")";
-constexpr char kFrom[] = R"sql( FROM users
+constexpr char kPeopleFrom[] = R"sql( FROM users
 WHERE (strpos(lower(username), lower($1::text COLLATE "C")) > 0 OR
        strpos(lower(display_name COLLATE "C"), lower($1::text COLLATE "C")) > 0)
   AND ($2::boolean IS NULL OR active = $2::boolean)
   AND ($3::boolean IS NULL OR admin = $3::boolean))sql";
-constexpr char kAdd[] =
+constexpr char kPeopleAdd[] =
     "INSERT INTO users (username, password_hash, admin, active, display_name, remote, agent_user, "
     "modified_at, last_auth_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
     "ON CONFLICT DO NOTHING RETURNING " DET_USER_COLUMNS;
@@ -37,7 +37,7 @@ constexpr char kHoldAdministrators[] =
     "SELECT id FROM users WHERE admin AND active ORDER BY id FOR UPDATE";
 constexpr char kNameTaken[] =
     "SELECT 1 FROM users WHERE lower(username) = lower($2::text COLLATE \"C\") AND id <> $1";
-constexpr char kChange[] = R"sql(
+constexpr char kPeopleChange[] = R"sql(
 UPDATE users SET username = coalesce($2::text, username),
   password_hash = coalesce($3::text, password_hash), admin = coalesce($4::boolean, admin),
   active = coalesce($5::boolean, active), display_name = coalesce($6::text, display_name),
@@ -122,8 +122,8 @@ absl::StatusOr<UserPage> SqlPeople::ListUsers(const UserQuery& query) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<UserPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(connection, absl::StrCat("SELECT count(*)", kFrom),
-                   absl::StrCat("SELECT " DET_USER_COLUMNS, kFrom,
+        ReadWindow(connection, absl::StrCat("SELECT count(*)", kPeopleFrom),
+                   absl::StrCat("SELECT " DET_USER_COLUMNS, kPeopleFrom,
                                 OrderBy(KeyOf(query.sort), "id", query.descending)),
                    params, query.window));
     UserPage page;
@@ -140,9 +140,10 @@ absl::StatusOr<UserRecord> SqlPeople::AddUser(const UserRecord& user, model::Rol
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<UserRecord> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(kAdd, MakeParams(user.username, user.password_hash, user.admin, user.active,
-                                         user.display_name, user.remote, user.agent_user,
-                                         user.modified_at, user.last_auth_at)));
+        connection.Exec(kPeopleAdd,
+                        MakeParams(user.username, user.password_hash, user.admin, user.active,
+                                   user.display_name, user.remote, user.agent_user,
+                                   user.modified_at, user.last_auth_at)));
     if (result.rows() == 0) return UserExists(user.username);
     DET_ASSIGN_OR_RETURN(UserRecord added, ToUser(result, 0));
     if (role != model::Role::kNone) {
@@ -169,9 +170,9 @@ absl::StatusOr<UserRecord> SqlPeople::ChangeUser(model::UserId id, const UserPat
     }
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(
-            kChange, MakeParams(id, patch.username, patch.password_hash, patch.admin, patch.active,
-                                patch.display_name, patch.remote, patch.agent_user, now)));
+        connection.Exec(kPeopleChange, MakeParams(id, patch.username, patch.password_hash,
+                                                  patch.admin, patch.active, patch.display_name,
+                                                  patch.remote, patch.agent_user, now)));
     if (result.rows() == 0) return NoSuchUser(id);
     return ToUser(result, 0);
   });

@@ -12,36 +12,36 @@
 namespace det::store {
 namespace {
 
-constexpr char kSources[] = R"sql(
+constexpr char kProjectSources[] = R"sql(
 FROM projects p JOIN workspaces w ON w.id = p.workspace LEFT JOIN users u ON u.id = p.owner)sql";
-constexpr char kColumns[] =
+constexpr char kProjectColumns[] =
     "SELECT p.id, p.workspace, w.name, p.name, p.key, p.description, p.owner, "
     "coalesce(u.username, ''), p.archived, p.immutable, p.state, p.error, p.notes, "
     "micros(x.last), x.experiments, x.active, r.runs";
-constexpr char kCounts[] = R"sql(
+constexpr char kProjectCounts[] = R"sql(
 CROSS JOIN LATERAL (SELECT count(*) AS experiments, max(e.created_at) AS last,
     count(*) FILTER (WHERE e.state NOT IN
       ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')) AS active
   FROM experiments e WHERE e.project = p.id AND e.state <> 'DELETED') x
 CROSS JOIN LATERAL (SELECT count(*) AS runs FROM trials t WHERE t.project = p.id) r)sql";
-constexpr char kWhere[] =
+constexpr char kProjectWhere[] =
     " WHERE ($1::int = 0 OR p.workspace = $1) AND strpos(lower(p.name), lower($2)) > 0 "
     "AND ($3::text IS NULL OR p.name = $3) AND ($4::boolean IS NULL OR p.archived = $4) "
     "AND ($5::text[] IS NULL OR coalesce(u.username, '') = ANY($5)) "
     "AND ($6::int[] IS NULL OR p.owner = ANY($6)) "
     "AND ($7::int[] IS NULL OR p.workspace = ANY($7))";
 
-constexpr char kAdd[] = R"sql(
+constexpr char kProjectAdd[] = R"sql(
 INSERT INTO projects (workspace, name, key, description, owner) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (key) DO NOTHING RETURNING id)sql";
-constexpr char kChange[] = R"sql(
+constexpr char kProjectChange[] = R"sql(
 UPDATE projects SET name = coalesce($2, name), key = coalesce($3, key),
   description = coalesce($4, description), notes = coalesce($5::json, notes),
   workspace = coalesce($6, workspace), archived = coalesce($7, archived)
 WHERE id = $1)sql";
 constexpr char kAddNote[] =
     "UPDATE projects SET notes = (notes::jsonb || $2::jsonb)::json WHERE id = $1 RETURNING notes";
-constexpr char kLabels[] = R"sql(
+constexpr char kProjectLabels[] = R"sql(
 SELECT l.label FROM experiments e CROSS JOIN LATERAL jsonb_array_elements_text(e.labels) l (label)
 WHERE ($1::int = 0 OR e.project = $1) AND e.state <> 'DELETED'
   AND ($2::int[] IS NULL OR e.project IN (SELECT id FROM projects WHERE workspace = ANY($2)))
@@ -93,12 +93,12 @@ std::vector<ProjectNote> ToNotes(const model::Value& value) {
   return notes;
 }
 
-Param ToParam(const std::vector<ProjectNote>& notes) {
+Param NotesParam(const std::vector<ProjectNote>& notes) {
   model::Value::List list;
   for (const ProjectNote& note : notes) {
     list.emplace_back(model::Value::Object{{"name", note.name}, {"contents", note.contents}});
   }
-  return store::ToParam(model::Value(std::move(list)));
+  return ToParam(model::Value(std::move(list)));
 }
 
 absl::StatusOr<ProjectRecord> ToProject(const Result& result, int row) {
@@ -132,11 +132,11 @@ absl::StatusOr<std::vector<ProjectRecord>> ToProjects(const Result& result) {
   return projects;
 }
 
-absl::StatusOr<ProjectRecord> Read(Connection& connection, int32_t id) {
-  DET_ASSIGN_OR_RETURN(
-      const Result result,
-      connection.Exec(absl::StrCat(kColumns, kSources, kCounts, " WHERE p.id = $1"),
-                      MakeParams(id)));
+absl::StatusOr<ProjectRecord> ReadProject(Connection& connection, int32_t id) {
+  DET_ASSIGN_OR_RETURN(const Result result,
+                       connection.Exec(absl::StrCat(kProjectColumns, kProjectSources,
+                                                    kProjectCounts, " WHERE p.id = $1"),
+                                       MakeParams(id)));
   if (result.rows() == 0) return NoSuchProject(id);
   return ToProject(result, 0);
 }
@@ -159,7 +159,7 @@ absl::StatusOr<int32_t> Insert(Connection& connection, const ProjectRecord& p) {
   for (int n = 1;; ++n) {
     const std::string key = p.key.empty() ? KeyFor(p.name, n) : p.key;
     const absl::StatusOr<Result> added =
-        connection.Exec(kAdd, MakeParams(p.workspace, p.name, key, p.description, p.owner));
+        connection.Exec(kProjectAdd, MakeParams(p.workspace, p.name, key, p.description, p.owner));
     if (!added.ok() && connection.sqlstate() == kTaken) return ProjectExists(p.name);
     DET_RETURN_IF_ERROR(added.status());
     if (added->rows() > 0) return static_cast<int32_t>(added->Int(0, 0));
@@ -170,33 +170,33 @@ absl::StatusOr<int32_t> Insert(Connection& connection, const ProjectRecord& p) {
 }  // namespace
 
 absl::StatusOr<ProjectRecord> SqlProjects::GetProject(int32_t id) {
-  return pool_.Run([&](Connection& connection) { return Read(connection, id); });
+  return pool_.Run([&](Connection& connection) { return ReadProject(connection, id); });
 }
 
 absl::StatusOr<ProjectRecord> SqlProjects::GetProjectByKey(const std::string& key) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<ProjectRecord> {
-    DET_ASSIGN_OR_RETURN(
-        const Result result,
-        connection.Exec(absl::StrCat(kColumns, kSources, kCounts, " WHERE p.key = $1"),
-                        MakeParams(key)));
+    DET_ASSIGN_OR_RETURN(const Result result,
+                         connection.Exec(absl::StrCat(kProjectColumns, kProjectSources,
+                                                      kProjectCounts, " WHERE p.key = $1"),
+                                         MakeParams(key)));
     if (result.rows() == 0) return NoSuchProjectKey(key);
     return ToProject(result, 0);
   });
 }
 
 absl::StatusOr<ProjectPage> SqlProjects::ListProjects(const ProjectQuery& query) {
-  const Params params = {store::ToParam(query.workspace),
-                         store::ToParam(query.name),
-                         query.exact_name.empty() ? Param{} : store::ToParam(query.exact_name),
-                         store::ToParam(query.archived),
+  const Params params = {ToParam(query.workspace),
+                         ToParam(query.name),
+                         query.exact_name.empty() ? Param{} : ToParam(query.exact_name),
+                         ToParam(query.archived),
                          ToFilter(query.owners),
                          ToFilter(query.owner_ids),
                          query.visible ? ToArray(*query.visible) : Param{}};
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<ProjectPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(connection, absl::StrCat("SELECT count(*)", kSources, kWhere),
-                   absl::StrCat(kColumns, kSources, kCounts, kWhere,
+        ReadWindow(connection, absl::StrCat("SELECT count(*)", kProjectSources, kProjectWhere),
+                   absl::StrCat(kProjectColumns, kProjectSources, kProjectCounts, kProjectWhere,
                                 OrderBy(KeyOf(query.sort), "p.id", query.descending)),
                    params, query.window));
     ProjectPage page;
@@ -210,7 +210,7 @@ absl::StatusOr<ProjectRecord> SqlProjects::AddProject(const ProjectRecord& proje
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<ProjectRecord> {
     DET_RETURN_IF_ERROR(LockOpen(connection, project.workspace));
     DET_ASSIGN_OR_RETURN(const int32_t id, Insert(connection, project));
-    return Read(connection, id);
+    return ReadProject(connection, id);
   });
 }
 
@@ -227,18 +227,18 @@ absl::StatusOr<ProjectRecord> SqlProjects::ChangeProject(int32_t id, const Proje
                                            MakeParams(*patch.key, id)));
       if (other.rows() > 0) return ProjectKeyExists(*patch.key);
     }
-    const Param notes = patch.notes ? ToParam(*patch.notes) : Param{};
+    const Param notes = patch.notes ? NotesParam(*patch.notes) : Param{};
     const absl::Status changed =
         connection
-            .Exec(kChange, {store::ToParam(id), store::ToParam(patch.name),
-                            store::ToParam(patch.key), store::ToParam(patch.description), notes,
-                            store::ToParam(patch.workspace), store::ToParam(patch.archived)})
+            .Exec(kProjectChange,
+                  {ToParam(id), ToParam(patch.name), ToParam(patch.key), ToParam(patch.description),
+                   notes, ToParam(patch.workspace), ToParam(patch.archived)})
             .status();
     if (!changed.ok() && connection.sqlstate() == kTaken) {
       return ProjectExists(patch.name.value_or(row.name));
     }
     DET_RETURN_IF_ERROR(changed);
-    return Read(connection, id);
+    return ReadProject(connection, id);
   });
 }
 
@@ -246,7 +246,7 @@ absl::StatusOr<std::vector<ProjectNote>> SqlProjects::AddNote(int32_t id, const 
   using Notes = std::vector<ProjectNote>;
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<Notes> {
     DET_ASSIGN_OR_RETURN(const Result row,
-                         connection.Exec(kAddNote, {store::ToParam(id), ToParam(Notes{note})}));
+                         connection.Exec(kAddNote, {ToParam(id), NotesParam(Notes{note})}));
     if (row.rows() == 0) return NoSuchProject(id);
     DET_ASSIGN_OR_RETURN(const model::Value notes, ToValue(row, 0, 0));
     return ToNotes(notes);
@@ -299,7 +299,7 @@ absl::StatusOr<std::vector<ProjectRecord>> SqlProjects::LastVisited(model::UserI
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<Projects> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(absl::StrCat(kColumns, kSources, kCounts,
+        connection.Exec(absl::StrCat(kProjectColumns, kProjectSources, kProjectCounts,
                                      " JOIN project_visits v ON v.project = p.id "
                                      "WHERE v.user_id = $1 ORDER BY v.at DESC, p.id DESC "
                                      "LIMIT nullif($2::bigint, 0)"),
@@ -313,7 +313,7 @@ absl::StatusOr<std::vector<std::string>> SqlProjects::ListLabels(
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<std::string>> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(kLabels, {ToParam(project), visible ? ToArray(*visible) : Param{}}));
+        connection.Exec(kProjectLabels, {ToParam(project), visible ? ToArray(*visible) : Param{}}));
     std::vector<std::string> labels;
     for (int row = 0; row < result.rows(); ++row) labels.emplace_back(result.Text(row, 0));
     return labels;

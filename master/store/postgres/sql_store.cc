@@ -49,7 +49,7 @@ constexpr char kCommittedAlready[] = "RS002";
 
 // What a change replaces; none for those that append, or are too rare to matter.
 using Key = std::tuple<size_t, std::string>;
-struct KeyOf {
+struct WriteKeyOf {
   std::optional<std::string> operator()(const cluster::PutExperiment& put) const {
     return ToString(put.experiment.id);
   }
@@ -76,7 +76,7 @@ std::vector<const cluster::Change*> Newest(const std::vector<cluster::Change>& c
   std::vector<const cluster::Change*> newest;
   std::set<Key> seen;
   for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
-    std::optional<std::string> id = std::visit(KeyOf(), *change);
+    std::optional<std::string> id = std::visit(WriteKeyOf(), *change);
     if (!id || seen.emplace(change->index(), *std::move(id)).second) newest.push_back(&*change);
   }
   std::reverse(newest.begin(), newest.end());

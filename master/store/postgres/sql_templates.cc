@@ -8,10 +8,10 @@ namespace det::store {
 namespace {
 
 // The row that was there first stays, and is returned in either case.
-constexpr char kAdd[] = R"sql(
+constexpr char kTemplateAdd[] = R"sql(
 INSERT INTO templates (name, yaml, workspace) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET yaml = templates.yaml RETURNING name, yaml, workspace)sql";
-constexpr char kPut[] =
+constexpr char kTemplatePut[] =
     "INSERT INTO templates (name, yaml, workspace) VALUES ($1, $2, $3) "
     "ON CONFLICT (name) DO UPDATE SET yaml = excluded.yaml, workspace = excluded.workspace";
 // Both names, as far as they are taken, held until the end.
@@ -55,7 +55,7 @@ absl::StatusOr<TemplateRecord> SqlTemplates::GetTemplate(const std::string& name
 absl::Status SqlTemplates::AddTemplate(const TemplateRecord& record) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_RETURN_IF_ERROR(LockOpen(connection, record.workspace));
-    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kAdd, ParamsOf(record)));
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kTemplateAdd, ParamsOf(record)));
     return ToTemplate(result, 0) == record ? absl::OkStatus() : TemplateExists(record.name);
   });
 }
@@ -63,7 +63,7 @@ absl::Status SqlTemplates::AddTemplate(const TemplateRecord& record) {
 absl::Status SqlTemplates::PutTemplate(const TemplateRecord& record) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_RETURN_IF_ERROR(LockOpen(connection, record.workspace));
-    return connection.Exec(kPut, ParamsOf(record)).status();
+    return connection.Exec(kTemplatePut, ParamsOf(record)).status();
   });
 }
 

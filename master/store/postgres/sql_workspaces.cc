@@ -15,29 +15,29 @@ namespace det::store {
 namespace {
 
 // $1: who asks.
-constexpr char kSources[] = R"sql(
+constexpr char kWorkspaceSources[] = R"sql(
 FROM workspaces w LEFT JOIN users u ON u.id = w.owner
 LEFT JOIN workspace_pins n ON n.workspace = w.id AND n.user_id = $1)sql";
-constexpr char kColumns[] =
+constexpr char kWorkspaceColumns[] =
     "SELECT w.id, w.name, w.owner, coalesce(u.username, ''), w.archived, w.immutable, w.state, "
     "w.error, w.agent_user, coalesce(w.checkpoint_storage::text, ''), w.default_compute_pool, "
     "w.default_aux_pool, micros(n.pinned_at), coalesce(c.projects, 0), coalesce(x.experiments, 0)";
 // Of all in one pass: the many experiments of each would be looked for in all of them.
-constexpr char kCounts[] = R"sql(
+constexpr char kWorkspaceCounts[] = R"sql(
 LEFT JOIN (SELECT workspace, count(*) AS projects FROM projects GROUP BY workspace) c
   ON c.workspace = w.id
 LEFT JOIN (SELECT p.workspace, sum(e.number)::bigint AS experiments
   FROM projects p JOIN (SELECT project, count(*) AS number FROM experiments
     WHERE state <> 'DELETED' GROUP BY project) e ON e.project = p.id
   GROUP BY p.workspace) x ON x.workspace = w.id)sql";
-constexpr char kWhere[] =
+constexpr char kWorkspaceWhere[] =
     " WHERE strpos(lower(w.name), lower($2)) > 0 AND ($3::text IS NULL OR w.name = $3) "
     "AND ($4::boolean IS NULL OR w.archived = $4) "
     "AND ($5::boolean IS NULL OR (n.pinned_at IS NOT NULL) = $5) "
     "AND ($6::text[] IS NULL OR coalesce(u.username, '') = ANY($6)) "
     "AND ($7::int[] IS NULL OR w.owner = ANY($7)) AND ($8::int[] IS NULL OR w.id = ANY($8))";
 
-constexpr char kAdd[] = R"sql(
+constexpr char kWorkspaceAdd[] = R"sql(
 INSERT INTO workspaces (name, owner, agent_user, checkpoint_storage, default_compute_pool,
   default_aux_pool)
 VALUES ($1, $2, $3::json, nullif($4, '')::json, $5, $6)
@@ -45,7 +45,7 @@ ON CONFLICT (name) DO NOTHING RETURNING id)sql";
 constexpr char kMakeAdmin[] =
     "INSERT INTO role_assignments (user_id, workspace, role) VALUES ($1, $2, 'WorkspaceAdmin') "
     "ON CONFLICT DO NOTHING";
-constexpr char kChange[] = R"sql(
+constexpr char kWorkspaceChange[] = R"sql(
 UPDATE workspaces SET name = coalesce($2, name), agent_user = coalesce($3::json, agent_user),
   checkpoint_storage = CASE WHEN $4::text IS NULL THEN checkpoint_storage
                             ELSE nullif($4, '')::json END,
@@ -58,7 +58,7 @@ constexpr char kExperimentsIn[] =
     "WHERE p.workspace = $1 AND e.state <> 'DELETED'";
 constexpr char kModelsIn[] = "SELECT count(*) FROM models WHERE workspace = $1";
 // In the order in which they go.
-constexpr const char* kDelete[] = {
+constexpr const char* kWorkspaceDelete[] = {
     "DELETE FROM project_visits v USING projects p WHERE p.workspace = $1 AND v.project = p.id",
     "DELETE FROM projects WHERE workspace = $1",
     "DELETE FROM workspace_pins WHERE workspace = $1",
@@ -87,11 +87,12 @@ absl::StatusOr<WorkspaceRecord> ToWorkspace(const Result& result, int row) {
   return w;
 }
 
-absl::StatusOr<WorkspaceRecord> Read(Connection& connection, int32_t id, model::UserId asking) {
-  DET_ASSIGN_OR_RETURN(
-      const Result result,
-      connection.Exec(absl::StrCat(kColumns, kSources, kCounts, " WHERE w.id = $2"),
-                      MakeParams(asking, id)));
+absl::StatusOr<WorkspaceRecord> ReadWorkspace(Connection& connection, int32_t id,
+                                              model::UserId asking) {
+  DET_ASSIGN_OR_RETURN(const Result result,
+                       connection.Exec(absl::StrCat(kWorkspaceColumns, kWorkspaceSources,
+                                                    kWorkspaceCounts, " WHERE w.id = $2"),
+                                       MakeParams(asking, id)));
   if (result.rows() == 0) return NoSuchWorkspace(id);
   return ToWorkspace(result, 0);
 }
@@ -111,7 +112,7 @@ absl::StatusOr<std::string> LockMutable(Connection& connection, int32_t id, cons
 }  // namespace
 
 absl::StatusOr<WorkspaceRecord> SqlWorkspaces::GetWorkspace(int32_t id, model::UserId asking) {
-  return pool_.Run([&](Connection& connection) { return Read(connection, id, asking); });
+  return pool_.Run([&](Connection& connection) { return ReadWorkspace(connection, id, asking); });
 }
 
 absl::StatusOr<std::string> SqlWorkspaces::NameOf(int32_t workspace) {
@@ -135,11 +136,12 @@ absl::StatusOr<WorkspacePage> SqlWorkspaces::ListWorkspaces(const WorkspaceQuery
                          ToFilter(query.owner_ids),
                          query.visible ? ToArray(*query.visible) : Param{}};
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<WorkspacePage> {
-    DET_ASSIGN_OR_RETURN(const WindowRows window,
-                         ReadWindow(connection, absl::StrCat("SELECT count(*)", kSources, kWhere),
-                                    absl::StrCat(kColumns, kSources, kCounts, kWhere,
-                                                 OrderBy(key, "w.id", query.descending)),
-                                    params, query.window));
+    DET_ASSIGN_OR_RETURN(
+        const WindowRows window,
+        ReadWindow(connection, absl::StrCat("SELECT count(*)", kWorkspaceSources, kWorkspaceWhere),
+                   absl::StrCat(kWorkspaceColumns, kWorkspaceSources, kWorkspaceCounts,
+                                kWorkspaceWhere, OrderBy(key, "w.id", query.descending)),
+                   params, query.window));
     WorkspacePage page;
     page.total = window.total;
     for (int row = 0; row < window.rows.rows(); ++row) {
@@ -154,13 +156,14 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::AddWorkspace(const WorkspaceRecor
     DET_ASSIGN_OR_RETURN(
         const Result added,
         connection.Exec(
-            kAdd, {ToParam(workspace.name), ToParam(workspace.owner), ToParam(workspace.agent_user),
-                   ToParam(workspace.checkpoint_storage), ToParam(workspace.default_compute_pool),
-                   ToParam(workspace.default_aux_pool)}));
+            kWorkspaceAdd,
+            {ToParam(workspace.name), ToParam(workspace.owner), ToParam(workspace.agent_user),
+             ToParam(workspace.checkpoint_storage), ToParam(workspace.default_compute_pool),
+             ToParam(workspace.default_aux_pool)}));
     if (added.rows() == 0) return WorkspaceExists(workspace.name);
     const auto id = static_cast<int32_t>(added.Int(0, 0));
     DET_RETURN_IF_ERROR(connection.Exec(kMakeAdmin, MakeParams(workspace.owner, id)).status());
-    return Read(connection, id, workspace.owner);
+    return ReadWorkspace(connection, id, workspace.owner);
   });
 }
 
@@ -170,9 +173,10 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::ChangeWorkspace(int32_t id,
     DET_RETURN_IF_ERROR(LockMutable(connection, id, "changed").status());
     const absl::Status changed =
         connection
-            .Exec(kChange, {ToParam(id), ToParam(patch.name), ToParam(patch.agent_user),
-                            ToParam(patch.checkpoint_storage), ToParam(patch.default_compute_pool),
-                            ToParam(patch.default_aux_pool), ToParam(patch.archived)})
+            .Exec(kWorkspaceChange,
+                  {ToParam(id), ToParam(patch.name), ToParam(patch.agent_user),
+                   ToParam(patch.checkpoint_storage), ToParam(patch.default_compute_pool),
+                   ToParam(patch.default_aux_pool), ToParam(patch.archived)})
             .status();
     if (!changed.ok() && connection.sqlstate() == kTaken) {
       return WorkspaceExists(patch.name.value_or(""));
@@ -182,7 +186,7 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::ChangeWorkspace(int32_t id,
       DET_RETURN_IF_ERROR(
           connection.Exec(kArchiveProjects, MakeParams(id, *patch.archived)).status());
     }
-    return Read(connection, id, {});
+    return ReadWorkspace(connection, id, {});
   });
 }
 
@@ -193,7 +197,7 @@ absl::Status SqlWorkspaces::DeleteWorkspace(int32_t id) {
     if (in.Int(0, 0) > 0) return NotEmpty("workspace", name, in.Int(0, 0));
     DET_ASSIGN_OR_RETURN(const Result models, connection.Exec(kModelsIn, MakeParams(id)));
     if (models.Int(0, 0) > 0) return HoldsModels(name, models.Int(0, 0));
-    for (const char* sql : kDelete) {
+    for (const char* sql : kWorkspaceDelete) {
       DET_RETURN_IF_ERROR(connection.Exec(sql, MakeParams(id)).status());
     }
     return absl::OkStatus();
@@ -207,7 +211,7 @@ absl::Status SqlWorkspaces::PinWorkspace(model::UserId user, int32_t id,
       "ON CONFLICT (user_id, workspace) DO UPDATE SET pinned_at = excluded.pinned_at";
   constexpr char kUnpin[] = "DELETE FROM workspace_pins WHERE user_id = $1 AND workspace = $2";
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
-    DET_RETURN_IF_ERROR(Read(connection, id, user).status());
+    DET_RETURN_IF_ERROR(ReadWorkspace(connection, id, user).status());
     return at ? connection.Exec(kPin, MakeParams(user, id, *at)).status()
               : connection.Exec(kUnpin, MakeParams(user, id)).status();
   });

@@ -1,0 +1,57 @@
+// What a page that is left open asks the master for, as Chromium sends it: prints it as JSON. `run` starts it.
+// PATHS: the pages' addresses, as a list in JSON; SECONDS: for how long each is watched once it is open.
+import { createRequire } from "node:module";
+
+const require = createRequire(`${process.env.WEBUI}/package.json`);
+const { chromium } = require("playwright-core");
+const { URL: url, PASSWORD: password } = process.env;
+const seconds = Number(process.env.SECONDS);
+const settled = 8_000; // ms until what a page reads when it is opened has been read
+
+const browser = await chromium.launch({
+  executablePath: "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+});
+const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+await context.addInitScript(() => {
+  localStorage.setItem("signedIn", "yes");
+  // What a worker asks for is not seen from here; without one the page asks for the same.
+  delete window.SharedWorker;
+});
+await context.request.post(`${url}/api/v1/auth/login`, {
+  headers: { "X-Det-Session": "cookie" },
+  data: { username: "admin", password },
+});
+
+async function watched(path) {
+  const page = await context.newPage();
+  const [streams, reads] = [new Map(), []];
+  let began = Infinity;
+  page.on("request", (request) => {
+    const { pathname, search } = new URL(request.url());
+    if (!pathname.startsWith("/api/")) return;
+    const isStream = request.headers()["accept"] === "text/event-stream";
+    if (isStream) streams.set(request, pathname + search);
+    else if (Date.now() >= began) {
+      reads.push({
+        ...{ at: (Date.now() - began) / 1000, method: request.method(), path: pathname + search },
+        body: request.postData() ?? "",
+      });
+    }
+  });
+  page.on("requestfailed", (request) => streams.delete(request));
+  page.on("requestfinished", (request) => streams.delete(request));
+  await page.goto(url + path);
+  await page.locator("figure .u-over").first().waitFor();
+  await page.waitForTimeout(settled);
+  began = Date.now();
+  await page.waitForTimeout(1000 * seconds);
+  const open = [...streams.values()];
+  await page.close();
+  return { path, streams: open, reads };
+}
+
+const pages = [];
+for (const path of JSON.parse(process.env.PATHS)) pages.push(await watched(path));
+await browser.close();
+console.log(JSON.stringify(pages));
