@@ -23,7 +23,7 @@ it("reads a trial and the names of its metrics once, for the page that comes", a
   await readTrialAhead(client, 5);
   expect(asked).toEqual(["/api/v1/trials/5", `${names}?ids=2`]);
   expect(await client.query(trialQuery(5))).toMatchObject({ experimentId: 2 });
-  expect(await client.query(metricNamesQuery(5, 2))).toEqual(metricNames);
+  expect(await client.query(metricNamesQuery(2))).toEqual(metricNames);
   expect(asked).toHaveLength(2);
 });
 

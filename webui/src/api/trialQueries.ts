@@ -25,11 +25,11 @@ export const trialQuery = (id: number) =>
     },
   });
 
-/** What the trials of the experiment report, for the page of one of them. */
-export const metricNamesQuery = (trialId: number, experimentId: number) =>
+/** What the trials of an experiment report: for its page, and those of its trials. */
+export const metricNamesQuery = (experimentId: number) =>
   queryOptions({
     ...liveQuery<Metric[]>(experimentId, {
-      queryKey: ["trial-live", trialId, "names"],
+      queryKey: ["metric-names", experimentId],
       add: addNames,
       read: async (signal) => {
         const path = `/api/v1/experiments/metrics-stream/metric-names?ids=${experimentId}`;
@@ -47,7 +47,7 @@ export const metricNamesQuery = (trialId: number, experimentId: number) =>
 export async function readTrialAhead(client: QueryClient, id: number): Promise<void> {
   try {
     const { experimentId } = await client.query(trialQuery(id));
-    if (experimentId) await client.query(metricNamesQuery(id, experimentId));
+    if (experimentId) await client.query(metricNamesQuery(experimentId));
   } catch {
     // Told by the page.
   }

@@ -1,5 +1,5 @@
 import { useSearchParams } from "react-router";
-import type { Metric } from "./useExperiment";
+import type { Metric } from "@/api/trialQueries";
 
 /** Which metric the page shows; the address keeps it. */
 export function MetricChoice({ metrics, metric }: { metrics: readonly Metric[]; metric: Metric }) {

@@ -2,7 +2,8 @@ import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tansta
 import { api, dataOf } from "@/api/client";
 import { readLines, queryOf } from "@/api/lines";
 import type { Message } from "@/api/types";
-import { addNames, liveQuery } from "@/api/reported";
+import { liveQuery } from "@/api/reported";
+import { metricNamesQuery, type Metric } from "@/api/trialQueries";
 import { useNews } from "@/api/useNews";
 import { useRenewal } from "@/api/useRenewal";
 import type { Series } from "@/charts/series";
@@ -51,29 +52,8 @@ export function useExperiment(id: number) {
 /** Whether it may have run still when the page read of it. */
 const hasJustEnded = ({ endTime }: Experiment) => Date.now() - Date.parse(endTime ?? "") < 60_000;
 
-/** A metric by its group and name. */
-export interface Metric {
-  group: string;
-  name: string;
-}
-
 /** The metrics that the experiment's trials report. */
-export function useMetricNames(id: number) {
-  return useQuery(
-    liveQuery(id, {
-      queryKey: ["experiment-live", id, "metrics"],
-      add: addNames,
-      read: async (signal) => {
-        const path = `/api/v1/experiments/metrics-stream/metric-names?ids=${id}`;
-        const [names] = await readLines<Message["ExpMetricNamesResponse"]>(path, signal);
-        return (names?.metricNames ?? []).map(({ group = "", name = "" }): Metric => ({
-          group,
-          name,
-        }));
-      },
-    }),
-  );
-}
+export const useMetricNames = (id: number) => useQuery(metricNamesQuery(id));
 
 /** The curves of a metric of the best trials (MOST_CURVES at most), thinned out so that peaks stay. As columns: half a million points are too many to be objects for long. */
 export function useCurves(id: number, metric: Metric | undefined) {

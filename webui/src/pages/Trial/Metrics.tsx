@@ -42,7 +42,7 @@ interface Props {
 function Charts({ trial, isSystem }: Props) {
   const id = trial.id ?? 0;
   const [params, setParams] = useSearchParams();
-  const { data: names, error } = useMetricNames(id, trial.experimentId ?? 0);
+  const { data: names, error } = useMetricNames(trial.experimentId ?? 0);
   const { data: checkpoints = [] } = useCheckpoints(id);
   // The machine counts its reports, not the batches.
   const axes: readonly XAxis[] = isSystem ? ["time"] : X_AXES;

@@ -34,8 +34,7 @@ export function useTrialNews(trialId: number, experimentId: number): Experiment 
 }
 
 /** What the trials of the experiment report. */
-export const useMetricNames = (trialId: number, experimentId: number) =>
-  useQuery(metricNamesQuery(trialId, experimentId));
+export const useMetricNames = (experimentId: number) => useQuery(metricNamesQuery(experimentId));
 
 const MOST_POINTS = 2000;
 
