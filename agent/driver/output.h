@@ -19,9 +19,8 @@ namespace det::agent {
 //      indented, which names the exception; of each rank and stream for itself;
 //   2. what its prefix says: "LEVEL: text", "LEVEL:name:text", "[... LEVEL] text",
 //      "TIME [-] LEVEL ...";
-//   3. ERROR, if it begins with an exception's name ("ValueError: text") or with what programs
-//   write
-//      as they die ("terminate called", "Segmentation fault");
+//   3. ERROR, if it begins with an exception's name ("ValueError: text") or with the last words
+//      of a program ("terminate called", "Segmentation fault");
 //   4. INFO.
 class OutputReader {
  public:

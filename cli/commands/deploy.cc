@@ -112,9 +112,7 @@ absl::StatusOr<int> UpLocal(Invocation& run, bool alone) {
     if (!running || !running->AnyAlive()) options.agents = 0;
   }
   const absl::Time start = absl::Now();
-  const absl::StatusOr<UpResult> up = cluster.Up(options, [&](const std::string& step) {
-    if (run.screen->err().in_place) run.screen->Progress(step);
-  });
+  const absl::StatusOr<UpResult> up = cluster.Up(options, ShowSteps(run));
   run.screen->EndProgress(/*keep=*/false);
   DET_RETURN_IF_ERROR(up);
   DET_ASSIGN_OR_RETURN(const std::string passwords, cluster.TakePasswords());
@@ -138,9 +136,7 @@ absl::StatusOr<int> RunUp(Invocation& run) { return UpLocal(run, /*alone=*/false
 absl::StatusOr<int> RunDown(Invocation& run) {
   LocalCluster cluster = ClusterOf(run);
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> before, cluster.Running());
-  const absl::Status down = cluster.Down([&](const std::string& step) {
-    if (run.screen->err().in_place) run.screen->Progress(step);
-  });
+  const absl::Status down = cluster.Down(ShowSteps(run));
   run.screen->EndProgress(false);
   DET_RETURN_IF_ERROR(down);
   if (run.json()) {

@@ -15,6 +15,13 @@ namespace det::cli {
 extern const Option kDataDir;
 LocalCluster ClusterOf(const Invocation& run);
 
+// Shows each step of a cluster's start or stop where it can be written over.
+inline auto ShowSteps(Invocation& run) {
+  return [&run](const std::string& step) {
+    if (run.screen->err().in_place) run.screen->Progress(step);
+  };
+}
+
 // An option that may be left out.
 absl::StatusOr<std::optional<int>> Given(const Invocation& run, const char* option, int least,
                                          int most);

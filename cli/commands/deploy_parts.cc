@@ -41,11 +41,8 @@ absl::StatusOr<int> RunAgentUp(Invocation& run) {
   DET_RETURN_IF_ERROR(CheckIsHere(run.args.Word("MASTER_HOST")));
   DET_ASSIGN_OR_RETURN(const std::optional<int> slots, Given(run, "slots", 0, 1024));
   LocalCluster cluster = ClusterOf(run);
-  const absl::StatusOr<UpResult> up = cluster.AddAgent(run.args.Get("agent-name").value_or(""),
-                                                       slots, [&](const std::string& step) {
-                                                         if (run.screen->err().in_place)
-                                                           run.screen->Progress(step);
-                                                       });
+  const absl::StatusOr<UpResult> up =
+      cluster.AddAgent(run.args.Get("agent-name").value_or(""), slots, ShowSteps(run));
   run.screen->EndProgress(/*keep=*/false);
   DET_RETURN_IF_ERROR(up);
   if (run.json()) {
@@ -64,9 +61,7 @@ absl::StatusOr<int> RunAgentDown(Invocation& run) {
     return UsageError("which agent? --agent-name AGENT, or --all");
   }
   LocalCluster cluster = ClusterOf(run);
-  const auto stopped = cluster.RemoveAgents(run.args.Get("agent-name"), [&](const auto& step) {
-    if (run.screen->err().in_place) run.screen->Progress(step);
-  });
+  const auto stopped = cluster.RemoveAgents(run.args.Get("agent-name"), ShowSteps(run));
   run.screen->EndProgress(/*keep=*/false);
   DET_RETURN_IF_ERROR(stopped);
   return SayLeft(run, cluster,
@@ -76,9 +71,7 @@ absl::StatusOr<int> RunAgentDown(Invocation& run) {
 
 absl::StatusOr<int> RunMasterDown(Invocation& run) {
   LocalCluster cluster = ClusterOf(run);
-  const absl::StatusOr<bool> stopped = cluster.MasterDown([&](const std::string& step) {
-    if (run.screen->err().in_place) run.screen->Progress(step);
-  });
+  const absl::StatusOr<bool> stopped = cluster.MasterDown(ShowSteps(run));
   run.screen->EndProgress(/*keep=*/false);
   DET_RETURN_IF_ERROR(stopped);
   return SayLeft(run, cluster,

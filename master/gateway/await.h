@@ -1,4 +1,4 @@
-// A callback's one call as something a coroutine awaits.
+// What coroutines await: a callback's one call, and an operation whose error is no exception.
 //
 // Used inside gateway alone, by coroutines on its threads.
 #ifndef MASTER_GATEWAY_AWAIT_H_
@@ -12,9 +12,16 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/error_code.hpp>
 
 namespace det::gateway {
+
+// Completion token: what fails is in `error`, and nothing is thrown.
+inline auto Catch(boost::system::error_code& error) {
+  return boost::asio::redirect_error(boost::asio::use_awaitable, error);
+}
 
 // Awaits the one call of the function that `start` is given; it may come from any thread. That
 // thread may still be about to leave the executor when the coroutine has long gone on, hence

@@ -4,10 +4,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "master/gateway/api_page.h"
+#include "master/gateway/await.h"
 #include "master/gateway/gzip.h"
 #include "master/gateway/http_exchange.h"
 #include "master/gateway/http_headers.h"
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace det::gateway {
@@ -30,8 +30,6 @@ constexpr char kDashboardPolicy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "font-src 'self'; connect-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'";
-
-auto Catch(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
 // What is wrong with a request that cannot be read; OK when its sender has gone.
 absl::Status Judge(const error_code& error, uint64_t limit) {

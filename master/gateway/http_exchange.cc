@@ -15,7 +15,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
@@ -32,8 +31,6 @@ constexpr auto kTransfer = std::chrono::seconds(300);  // for a body, either way
 
 // Whoever does not say who he is gets little of our memory: enough for a login.
 constexpr uint64_t kAnonymousBody = 64 << 10;
-
-auto Catch(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
 absl::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
 

@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "master/gateway/await.h"
 #include "master/gateway/http_exchange.h"
 #include "master/gateway/tls_session.h"
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -34,8 +34,6 @@ constexpr auto kFirstBytes = std::chrono::seconds(10);
 // For what we do not want to hear: until the next of it, and for all of it.
 constexpr auto kPause = std::chrono::seconds(5);
 constexpr auto kRest = std::chrono::seconds(60);
-
-auto Catch(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
 // What a connection speaks, by its first bytes, which stay where they are.
 enum class Speech { kHttp1, kHttp2, kNone };

@@ -11,7 +11,6 @@
 #include "proto/http_path.h"
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -24,8 +23,6 @@ using boost::system::error_code;
 constexpr size_t kMostStreams = 64;
 // Bytes that wait for the client; until some are gone, no stream is asked for more.
 constexpr size_t kMostWaiting = 1 << 20;
-
-auto CatchWait(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
 }  // namespace
 
@@ -66,13 +63,13 @@ class HttpExchange::Joined {
   // Waits until something is to be written; what it is, or nothing once all have ended.
   asio::awaitable<std::string> Next() {
     error_code error;
-    while (text_.empty() && open_ > 0) co_await ready_.async_wait(CatchWait(error));
+    while (text_.empty() && open_ > 0) co_await ready_.async_wait(Catch(error));
     room_.cancel();
     co_return std::exchange(text_, std::string());
   }
   asio::awaitable<void> WaitForRoom() {
     error_code error;
-    while (text_.size() > kMostWaiting && !gone_) co_await room_.async_wait(CatchWait(error));
+    while (text_.size() > kMostWaiting && !gone_) co_await room_.async_wait(Catch(error));
   }
 
  private:

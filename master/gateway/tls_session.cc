@@ -12,13 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "master/gateway/await.h"
 #include "master/gateway/tls_keys.h"
 #include "master/gateway/transcoder.h"
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -40,8 +40,6 @@ constexpr auto kFarewell = std::chrono::seconds(5);
 constexpr unsigned kStalledMs = 75'000;
 constexpr size_t kPiece = 16 << 10;  // as much as a record of TLS
 constexpr unsigned char kHandshakeRecord = 0x16;
-
-auto Catch(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
 // Ends the connection unless it is destroyed before.
 class Deadline {
