@@ -1,21 +1,10 @@
 // Measures a log of a million lines in Chromium. Prints the figures by name, as JSON; `run_log` starts it.
-import { createRequire } from "node:module";
+import { openBrowser, url } from "./browser.mjs";
 
-const require = createRequire(`${process.env.WEBUI}/package.json`);
-const { chromium } = require("playwright-core");
-const { URL: url, PASSWORD: password, TRIAL: trial } = process.env;
+const { TRIAL: trial } = process.env;
 const figures = {};
 
-const browser = await chromium.launch({
-  executablePath: "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
-});
-const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-await context.addInitScript(() => localStorage.setItem("signedIn", "yes"));
-await context.request.post(`${url}/api/v1/auth/login`, {
-  headers: { "X-Det-Session": "cookie" },
-  data: { username: "admin", password },
-});
+const { browser, context } = await openBrowser();
 const page = await context.newPage();
 page.setDefaultTimeout(60_000); // a bound against hanging
 const log = page.getByRole("log");

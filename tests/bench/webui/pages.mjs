@@ -1,20 +1,12 @@
 // Measures the dashboard of a real master in Chromium. Prints the figures by name, as JSON; `run` starts it.
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { openBrowser, url } from "./browser.mjs";
 
-const require = createRequire(`${process.env.WEBUI}/package.json`);
-const { chromium } = require("playwright-core");
-const { URL: url, PASSWORD: password, LIVE: live, TOLD: told } = process.env;
+const { LIVE: live, TOLD: told } = process.env;
 const patience = 60_000; // ms: a bound against hanging
 const figures = {};
 
-const browser = await chromium.launch({
-  executablePath: "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
-});
-const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-await context.addInitScript(() => {
-  localStorage.setItem("signedIn", "yes");
+const { browser, context } = await openBrowser(() => {
   window.figures = { strokes: 0, drawn: 0 };
   const { stroke } = CanvasRenderingContext2D.prototype;
   CanvasRenderingContext2D.prototype.stroke = function (...path) {
@@ -22,10 +14,6 @@ await context.addInitScript(() => {
     window.figures.strokes++;
     window.figures.drawn = performance.now();
   };
-});
-await context.request.post(`${url}/api/v1/auth/login`, {
-  headers: { "X-Det-Session": "cookie" },
-  data: { username: "admin", password },
 });
 
 async function open(path) {
@@ -134,24 +122,21 @@ async function untilChanged(page, act) {
         .join("\n");
   });
   const before = await page.evaluate(() => window.firstRows());
-  await page.evaluate(
-    (was) => {
-      window.changed = new Promise((resolve) => {
-        let began;
-        const start = () => (began ??= performance.now());
-        addEventListener("click", start, { capture: true, once: true });
-        addEventListener("keydown", (e) => e.key === "Enter" && start(), { capture: true });
-        const look = () => {
-          const now = window.firstRows();
-          const blank = now.split("\n").every((line) => line.trim() === "");
-          if (began && !blank && now !== was) resolve(performance.now() - began);
-          else requestAnimationFrame(look);
-        };
-        look();
-      });
-    },
-    before,
-  );
+  await page.evaluate((was) => {
+    window.changed = new Promise((resolve) => {
+      let began;
+      const start = () => (began ??= performance.now());
+      addEventListener("click", start, { capture: true, once: true });
+      addEventListener("keydown", (e) => e.key === "Enter" && start(), { capture: true });
+      const look = () => {
+        const now = window.firstRows();
+        const blank = now.split("\n").every((line) => line.trim() === "");
+        if (began && !blank && now !== was) resolve(performance.now() - began);
+        else requestAnimationFrame(look);
+      };
+      look();
+    });
+  }, before);
   await act();
   return page.evaluate(() => window.changed);
 }
@@ -215,7 +200,12 @@ async function reported() {
       }),
     20,
   );
-  const sent = new Map(readFileSync(told, "utf8").trim().split("\n").map((line) => line.split(" ")));
+  const sent = new Map(
+    readFileSync(told, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => line.split(" ")),
+  );
   figures.reported = Math.max(...shown.map(([value, at]) => at - Number(sent.get(value))));
   await page.close();
 }

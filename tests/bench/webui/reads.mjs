@@ -1,26 +1,13 @@
 // What a page that is left open asks the master for, as Chromium sends it: prints it as JSON. `run` starts it.
 // PATHS: the pages' addresses, as a list in JSON; SECONDS: for how long each is watched once it is open.
-import { createRequire } from "node:module";
+import { openBrowser, url } from "./browser.mjs";
 
-const require = createRequire(`${process.env.WEBUI}/package.json`);
-const { chromium } = require("playwright-core");
-const { URL: url, PASSWORD: password } = process.env;
 const seconds = Number(process.env.SECONDS);
 const settled = 8_000; // ms until what a page reads when it is opened has been read
 
-const browser = await chromium.launch({
-  executablePath: "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
-});
-const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-await context.addInitScript(() => {
-  localStorage.setItem("signedIn", "yes");
+const { browser, context } = await openBrowser(() => {
   // What a worker asks for is not seen from here; without one the page asks for the same.
   delete window.SharedWorker;
-});
-await context.request.post(`${url}/api/v1/auth/login`, {
-  headers: { "X-Det-Session": "cookie" },
-  data: { username: "admin", password },
 });
 
 async function watched(path) {

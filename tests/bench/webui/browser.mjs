@@ -1,0 +1,22 @@
+// Chromium, signed in as the administrator of the cluster that URL and PASSWORD name: how each measurement begins.
+import { createRequire } from "node:module";
+
+const require = createRequire(`${process.env.WEBUI}/package.json`);
+const { chromium } = require("playwright-core");
+export const { URL: url, PASSWORD: password } = process.env;
+
+/** A browser and a context of it. `prepare` is run in each page before the page's own script. */
+export async function openBrowser(prepare = () => undefined) {
+  const browser = await chromium.launch({
+    executablePath: "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+  });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  await context.addInitScript(() => localStorage.setItem("signedIn", "yes"));
+  await context.addInitScript(prepare);
+  await context.request.post(`${url}/api/v1/auth/login`, {
+    headers: { "X-Det-Session": "cookie" },
+    data: { username: "admin", password },
+  });
+  return { browser, context };
+}
