@@ -5,6 +5,7 @@ per class by `det deploy local up` and stopped by `down`; a process that is left
 """
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -29,9 +30,18 @@ TRUE_JOB = {
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Below those that the system gives out of itself, which are soon some connection's."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        ephemeral = int(file.read().split()[0])
+    while True:
+        port = random.SystemRandom().randrange(10240, ephemeral)
+        with socket.socket() as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                s.bind(("", port))
+            except OSError:
+                continue
+        return port
 
 
 def job(**changes):

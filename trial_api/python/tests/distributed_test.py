@@ -1,21 +1,18 @@
 import os
 import socket
+import threading
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
+from det._ports import free_ports
 from det.core import DistributedContext
 from det.core import _star
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
 def run_ranks(body, size, per_node=None):
     """body(context) on a thread per rank; the results in the order of ranks."""
-    port, per_node = free_port(), per_node or size
+    (port,), per_node = free_ports(1), per_node or size
 
     def run(rank):
         context = DistributedContext(
@@ -87,6 +84,27 @@ class DistributedTest(unittest.TestCase):
         mine.close()
         peers.result()[0].close()
         chief.close()
+
+    def test_one_that_meets_a_context_that_closes_waits_for_the_next(self):
+        old = _star.Chief("127.0.0.1", 0)
+        port, met = old.port, threading.Event()
+
+        def connect(address, timeout):
+            connection = connected(address, timeout=timeout)
+            met.set()
+            return connection
+
+        connected = socket.create_connection
+        with mock.patch.object(_star.socket, "create_connection", connect), \
+                ThreadPoolExecutor(1) as pool:
+            joined = pool.submit(_star.join, ("127.0.0.1", port), 1, b"key", 30.0)
+            met.wait()
+            old.close()  # With that connection in its queue.
+            chief = _star.Chief("127.0.0.1", port)
+            (peer,) = chief.accept(2, b"key", 30.0)
+            mine = joined.result()
+        for one in (peer, mine, chief):
+            one.close()
 
     def test_ranks_that_do_not_come_are_named(self):
         chief = _star.Chief("127.0.0.1", 0)

@@ -4,8 +4,9 @@ A folder of segments, `segment.N`, only appended to; a record in them is a frame
 and bytes. `acknowledged` names the first record that is still to be sent, as segment and offset;
 segments before it are removed, with the last record the folder. `lock` is held while somebody has
 it open.
-Records are written, not synced: they survive the death of the process, not a power cut of the node.
-A frame that a dying process left unfinished is no record.
+A segment has its place on the disk before records come, and is mapped: to add one is to copy it into
+the kernel's memory, without a call to the kernel. Zeros end it. Records survive the death of the
+process, not a power cut of the node. A frame that a dying process left unfinished is no record.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import collections
 import errno
 import fcntl
+import mmap
 import os
 import shutil
 import struct
@@ -23,6 +25,8 @@ from typing import Deque, List, Optional, Set, Tuple
 _FRAME = struct.Struct("<II")
 _PLACE = struct.Struct("<QQ")
 _DISK_REFUSES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS}
+# Some file systems have no mapped files, or keep no place for them.
+_NOT_MAPPED = {errno.ENODEV, errno.EINVAL, errno.EACCES, errno.EOPNOTSUPP}
 
 
 # A lock belongs to all copies of a process together: one that outlives it would keep it.
@@ -39,12 +43,13 @@ os.register_at_fork(after_in_child=_let_go)
 
 
 class Outbox:
-    """Not thread-safe. Raises BlockingIOError when another process has the folder open.
+    """One thread adds at a time, while another may take from the front. Raises BlockingIOError when
+    another process has the folder open.
 
     Args:
         folder: made when it is absent.
-        limit: bytes on disk, past which add() refuses.
-        segment: bytes of one segment, about.
+        limit: bytes of records on disk, past which add() refuses.
+        segment: bytes of one segment; a greater record has one of its own.
         memory: records that are held while the disk takes none.
     """
 
@@ -68,9 +73,11 @@ class Outbox:
         # Bytes of records, where each ends (segment, offset); those of the memory have no place.
         self._records: Deque[Tuple[bytes, Optional[Tuple[int, int]]]] = collections.deque()
         self._out: Optional[int] = None  # The segment that is appended to.
-        self._number, self._end = 0, 0
-        self._bytes = 0  # On disk, of records that are still to be sent.
-        self._in_memory = 0
+        self._map: Optional[mmap.mmap] = None  # It, where its file system has mapped files.
+        self._number, self._end, self._room = 0, 0, 0
+        # Sums so far: of what was added, and of what was removed by another thread.
+        self._bytes, self._bytes_removed = 0, 0
+        self._in_memory, self._in_memory_removed = 0, 0
         self._complained = False
         self._load()
 
@@ -78,13 +85,15 @@ class Outbox:
         return len(self._records)
 
     def add(self, record: bytes) -> bool:
-        """False when there is no room: nothing was added, try again later."""
-        if self._in_memory == 0:
-            if self._bytes + len(record) + _FRAME.size > self._limit and self._records:
+        """Of at least one byte. False when there is no room: nothing was added, try again later."""
+        in_memory = self._in_memory - self._in_memory_removed
+        if in_memory == 0:
+            size = self._bytes - self._bytes_removed + len(record) + _FRAME.size
+            if size > self._limit and self._records:
                 return False
             if self._write(record):
                 return True
-        if self._in_memory >= self._memory_limit:
+        if in_memory >= self._memory_limit:
             return False
         self._records.append((record, None))
         self._in_memory += 1
@@ -93,8 +102,9 @@ class Outbox:
     def front(self, count: int, size: int) -> List[bytes]:
         """The first records: one if there is any, at most `count`, about `size` bytes."""
         found: List[bytes] = []
-        for record, _ in self._records:
-            if found and (len(found) == count or size < len(record)):
+        for i in range(min(count, len(self._records))):  # No iterator: more may come meanwhile.
+            record = self._records[i][0]
+            if found and size < len(record):
                 break
             found.append(record)
             size -= len(record)
@@ -107,10 +117,10 @@ class Outbox:
         for _ in range(count):
             record, where = self._records.popleft()
             if where is None:
-                self._in_memory -= 1
+                self._in_memory_removed += 1
             else:
                 place = where
-                self._bytes -= len(record) + _FRAME.size
+                self._bytes_removed += len(record) + _FRAME.size
         if place is None:
             return
         first = self._records[0][1] if self._records else None
@@ -124,8 +134,7 @@ class Outbox:
 
     def close(self) -> None:
         """The folder stays, unless nothing waits in it."""
-        if self._out is not None:
-            os.close(self._out)
+        self._end_segment()
         if not self._records:
             shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._acknowledged)
@@ -136,7 +145,7 @@ class Outbox:
     def forget(self) -> None:
         """Nothing of it is to be sent any more, nor by another run. To be closed next."""
         self._records.clear()
-        self._bytes = self._in_memory = 0
+        self._bytes_removed, self._in_memory_removed = self._bytes, self._in_memory
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _path(self, number: int) -> str:
@@ -148,30 +157,49 @@ class Outbox:
 
     def _write(self, record: bytes) -> bool:
         frame = _FRAME.pack(len(record), zlib.crc32(record)) + record
+        end = self._end + len(frame)
         try:
-            if self._out is None or self._end >= self._segment_size:
-                self._start_segment()
-            assert self._out is not None
-            # At its place: what a failed write left behind is written over.
-            written = os.pwrite(self._out, frame, self._end)
-            if written < len(frame):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if end > self._room:
+                self._start_segment(len(frame))
+                end = len(frame)
+            if self._map is not None:
+                self._map[self._end : end] = frame
+            else:
+                self._write_out(frame)
         except OSError as error:
             if error.errno not in _DISK_REFUSES:
                 raise
             self._complain(error, "reports are held in memory")
             return False
-        self._end += len(frame)
+        self._end = end
         self._bytes += len(frame)
-        self._records.append((record, (self._number, self._end)))
+        self._records.append((record, (self._number, end)))
         return True
 
-    def _start_segment(self) -> None:
-        number = self._number + 1
-        out = os.open(self._path(number), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    def _write_out(self, frame: bytes) -> None:
+        assert self._out is not None
+        # At its place: what a failed write left behind is written over.
+        if os.pwrite(self._out, frame, self._end) < len(frame):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _start_segment(self, at_least: int) -> None:
+        number, room = self._number + 1, max(self._segment_size, at_least)
+        out = os.open(self._path(number), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            mapped = _map(out, room)
+        except OSError:
+            os.close(out)
+            raise
+        self._end_segment()
+        self._out, self._map, self._number, self._end, self._room = out, mapped, number, 0, room
+
+    def _end_segment(self) -> None:
+        if self._map is not None:
+            self._map.close()
         if self._out is not None:
+            os.ftruncate(self._out, self._end)
             os.close(self._out)
-        self._out, self._number, self._end = out, number, 0
+        self._out, self._map, self._room = None, None, 0
 
     def _complain(self, error: OSError, consequence: str) -> None:
         if not self._complained:
@@ -197,7 +225,7 @@ class Outbox:
         while offset + _FRAME.size <= len(content):
             size, crc = _FRAME.unpack_from(content, offset)
             record = content[offset + _FRAME.size : offset + _FRAME.size + size]
-            if len(record) < size or zlib.crc32(record) != crc:
+            if size == 0 or len(record) < size or zlib.crc32(record) != crc:
                 return
             offset += _FRAME.size + size
             self._records.append((record, (number, offset)))
@@ -210,3 +238,16 @@ class Outbox:
             if old < number:
                 os.unlink(self._path(old))
         self._kept_from = number
+
+
+def _map(file: int, size: int) -> Optional[mmap.mmap]:
+    """The file, grown to `size`; None where its file system has no mapped files. Raises OSError where
+    the disk has no room."""
+    try:
+        os.posix_fallocate(file, 0, size)  # Else a full disk would end the process, by SIGBUS.
+        flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
+        return mmap.mmap(file, size, flags=flags)
+    except OSError as error:
+        if error.errno not in _NOT_MAPPED:
+            raise
+        return None

@@ -57,6 +57,7 @@ class ReportQueue:
         self._folder, self._run, self._limit = folder, run, limit
         self._on_over, self._last_try = on_over, last_try
         self._outbox = Outbox(os.path.join(folder, str(run)), limit)
+        self._adding = threading.Lock()
         self._changed = threading.Condition()
         self._wake = threading.Event()
         self._progress: Optional[float] = None
@@ -73,14 +74,11 @@ class ReportQueue:
     def add(self, kind: bytes, text: str) -> int:
         """Returns as soon as the disk has it; waits where the outbox is full. Its number."""
         record = kind + text.encode()
-        with self._changed:
-            while True:
+        with self._adding:  # The thread that sends takes no part: neither waits for the other.
+            self._raise_failure()
+            while not self._outbox.add(record):
+                self._wait_for_room()
                 self._raise_failure()
-                if self._outbox.add(record):
-                    break
-                self._urgent = True
-                self._wake.set()
-                self._changed.wait(_FULL_PAUSE)
             self._added += 1
             number = self._added
         if kind != METRICS:
@@ -89,6 +87,12 @@ class ReportQueue:
         elif not self._wake.is_set():
             self._wake.set()
         return number
+
+    def _wait_for_room(self) -> None:
+        with self._changed:
+            self._urgent = True
+            self._wake.set()
+            self._changed.wait(_FULL_PAUSE)
 
     def best(self, number: int) -> bool:
         """Whether that validation is the best that the experiment has seen; True where the master
@@ -114,7 +118,7 @@ class ReportQueue:
 
     def forget(self) -> None:
         """The run was given up: nothing of it is to be sent any more."""
-        with self._changed:
+        with self._adding:
             self._outbox.forget()
 
     def close(self, wait: bool) -> None:

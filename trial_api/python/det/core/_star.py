@@ -90,11 +90,13 @@ class Chief:
 
 
 def join(address: Tuple[str, int], rank: int, key: bytes, timeout: float) -> Peer:
-    """Connects to the chief, which may not listen yet."""
+    """Connects to the chief, which may not listen yet, or still on behalf of a context that it is about
+    to close."""
     deadline = time.monotonic() + timeout
     while True:
         try:
             connection = socket.create_connection(address, timeout=_HANDSHAKE_SECONDS)
+            challenge = _receive_challenge(connection)
             break
         except OSError as error:
             if time.monotonic() > deadline:
@@ -104,7 +106,7 @@ def join(address: Tuple[str, int], rank: int, key: bytes, timeout: float) -> Pee
                 ) from error
             time.sleep(_PAUSE)
     try:
-        _introduce(connection, rank, key)
+        _introduce(connection, rank, key, challenge)
     except (OSError, ValueError) as error:
         connection.close()
         raise ConnectionError(
@@ -140,9 +142,15 @@ def _admit(connection: socket.socket, key: bytes) -> int:
     return int(rank)
 
 
-def _introduce(connection: socket.socket, rank: int, key: bytes) -> None:
-    connection.settimeout(_HANDSHAKE_SECONDS)
-    challenge = _receive_exactly(connection, _CHALLENGE_BYTES)
+def _receive_challenge(connection: socket.socket) -> bytes:
+    try:
+        return _receive_exactly(connection, _CHALLENGE_BYTES)
+    except OSError:
+        connection.close()
+        raise
+
+
+def _introduce(connection: socket.socket, rank: int, key: bytes, challenge: bytes) -> None:
     mine = secrets.token_bytes(_CHALLENGE_BYTES)
     connection.sendall(struct.pack("!I", rank) + mine + _proof(key, b"rank", challenge, rank))
     if not hmac.compare_digest(

@@ -6,10 +6,10 @@ import dataclasses
 import json
 import os
 import secrets
-import socket
 from typing import Dict, List, Optional
 
 from det._info import ClusterInfo, get_cluster_info
+from det._ports import free_ports
 
 DEFAULT_PORT = 29400
 _LOOPBACK = "127.0.0.1"
@@ -90,7 +90,7 @@ def common_environment(layout: Layout) -> Dict[str, str]:
     env = {"PYTHONUNBUFFERED": "1"}
     if layout.local:
         env["DET_RANK_KEY"] = secrets.token_hex(32)
-        env["MASTER_PORT"], env["INTER_TRAIN_PROCESS_COMM_PORT_1"] = map(str, _free_ports(2))
+        env["MASTER_PORT"], env["INTER_TRAIN_PROCESS_COMM_PORT_1"] = map(str, free_ports(2))
     else:
         env["MASTER_PORT"] = os.environ.get("C10D_PORT", str(DEFAULT_PORT))
     if layout.one_process:
@@ -113,11 +113,3 @@ def _strategy(info: ClusterInfo) -> Optional[str]:
     config = info.trial.config if info.trial else {}
     strategy: Optional[str] = (config.get("optimizations") or {}).get("strategy")
     return strategy
-
-
-def _free_ports(count: int) -> List[int]:
-    sockets = [socket.create_server((_LOOPBACK, 0)) for _ in range(count)]
-    ports = [int(server.getsockname()[1]) for server in sockets]
-    for server in sockets:
-        server.close()
-    return ports

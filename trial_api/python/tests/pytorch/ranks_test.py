@@ -2,30 +2,18 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import torch
 
 import scenarios
+from det._ports import free_ports
 
 PATIENCE = 300  # Seconds: a bound against hanging.
-
-
-def free_ports():
-    """Two that follow each other."""
-    while True:
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            port = first.getsockname()[1]
-            try:
-                second.bind(("127.0.0.1", port + 1))
-            except OSError:
-                continue
-            return port
 
 
 def on_two_ranks(names, storage):
@@ -36,24 +24,19 @@ def on_two_ranks(names, storage):
 def on_ranks(size, names, storage, nodes=1):
     """As on_two_ranks(), of so many ranks, which are told to be on so many nodes."""
     here = size // nodes
-    port = free_ports()
+    ports = free_ports(2)
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scenarios.py")
     ranks, outputs = [], []
     for rank in range(size):
         env = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank % here), WORLD_SIZE=str(size))
         env.update(LOCAL_WORLD_SIZE=str(here), GROUP_RANK=str(rank // here))
         env.update(GROUP_WORLD_SIZE=str(nodes), MASTER_ADDR="127.0.0.1")
-        env.update(MASTER_PORT=str(port), INTER_TRAIN_PROCESS_COMM_PORT_1=str(port + 1))
+        env.update(MASTER_PORT=str(ports[0]), INTER_TRAIN_PROCESS_COMM_PORT_1=str(ports[1]))
         env.setdefault("DET_RANK_KEY", "of the test")
         outputs.append(os.path.join(storage, f"rank-{rank}.json"))
         command = [sys.executable, "-B", program, storage, outputs[-1], *names]
         ranks.append(subprocess.Popen(command, env=env))
-    try:
-        codes = [process.wait(PATIENCE) for process in ranks]
-    finally:
-        for process in ranks:
-            process.kill()
-            process.wait()
+    codes = ends_of(ranks)
     if any(codes):
         raise AssertionError(f"ranks ended with {codes} (above)")
     told = []
@@ -61,6 +44,29 @@ def on_ranks(size, names, storage, nodes=1):
         with open(path, encoding="utf-8") as file:
             told.append(json.load(file))
     return {name: [rank[name] for rank in told] for name in names}
+
+
+def ends_of(ranks):
+    """Their exit codes; the first that fails ends the others, which would wait for it."""
+    wait, codes = threading.Semaphore(0), [None] * len(ranks)
+
+    def watch(number):
+        codes[number] = ranks[number].wait()
+        wait.release()
+
+    for number in range(len(ranks)):
+        threading.Thread(target=watch, args=(number,), daemon=True).start()
+    try:
+        for _ in ranks:
+            if not wait.acquire(timeout=PATIENCE):
+                raise AssertionError(f"ranks hang; ended have {codes}")
+            if any(codes):
+                break
+    finally:
+        for process in ranks:
+            process.kill()
+            process.wait()
+    return codes
 
 
 class TwoRanksTest(unittest.TestCase):
