@@ -31,7 +31,8 @@ absl::Status NoSuchSlot(const std::string& agent, const std::string& slot) {
   return absl::NotFoundError(absl::StrCat("agent ", agent, " has no slot ", slot));
 }
 
-absl::StatusOr<cluster::SetMaintenance> ToEvent(const api::SetMaintenanceRequest& request) {
+absl::StatusOr<cluster::SetMaintenance> MaintenanceToEvent(
+    const api::SetMaintenanceRequest& request) {
   cluster::SetMaintenance event{.agent = model::AgentId(request.agent_id()), .windows = {}};
   if (request.windows_size() > kMostWindows) {
     return absl::InvalidArgumentError(
@@ -145,7 +146,7 @@ class AgentService final : public Service {
   grpc::ServerUnaryReactor* SetMaintenance(grpc::CallbackServerContext* context,
                                            const api::SetMaintenanceRequest* request,
                                            api::SetMaintenanceResponse* response) {
-    auto event = ToEvent(*request);
+    auto event = MaintenanceToEvent(*request);
     return ChangeAgent(
         context, "det.api.v1.AgentService.SetMaintenance", request, request->agent_id(),
         event.ok() ? absl::StatusOr<cluster::Event>(*std::move(event)) : event.status(),

@@ -84,7 +84,7 @@ std::optional<int> IntegerAt(const Value& policies, std::string_view outer,
   return static_cast<int>(*found->AsNumber());
 }
 
-void Add(const Value& policies, const std::string& whose, ConfigPolicy* out) {
+void AddPolicy(const Value& policies, const std::string& whose, ConfigPolicy* out) {
   const Value* invariant = policies.Find(kInvariant);
   if (invariant != nullptr && invariant->AsObject() != nullptr && !invariant->AsObject()->empty()) {
     out->layers.push_back({whose, invariant->ToJson()});
@@ -130,8 +130,8 @@ absl::StatusOr<Value> ParsePolicies(std::string_view text, const std::string& wo
 ConfigPolicy CombinePolicies(const Value& workspace, const std::string& workspace_name,
                              const Value& cluster) {
   ConfigPolicy policy;
-  Add(workspace, absl::StrCat("the policy of workspace ", workspace_name), &policy);
-  Add(cluster, kOfCluster, &policy);
+  AddPolicy(workspace, absl::StrCat("the policy of workspace ", workspace_name), &policy);
+  AddPolicy(cluster, kOfCluster, &policy);
   return policy;
 }
 

@@ -20,7 +20,7 @@ using Reactor = grpc::ServerUnaryReactor;
 
 #define DET_METHOD(name) "det.api.v1.ConfigPolicyService." name
 
-constexpr size_t kTextLimit = 1 << 20;
+constexpr size_t kPoliciesLimit = 1 << 20;
 
 // Clients write it in either case.
 absl::StatusOr<std::string> ReadWorkload(const std::string& given) {
@@ -111,9 +111,9 @@ class ConfigPolicyService final : public Service {
     if constexpr (requires { request.workspace_id(); }) {
       if (workspace == 0) return store::NoSuchWorkspace(workspace);
     }
-    if (request.config_policies().size() > kTextLimit) {
+    if (request.config_policies().size() > kPoliciesLimit) {
       return absl::InvalidArgumentError(
-          absl::StrCat("config_policies: more than ", kTextLimit, " bytes"));
+          absl::StrCat("config_policies: more than ", kPoliciesLimit, " bytes"));
     }
     DET_ASSIGN_OR_RETURN(const model::Value read,
                          ParsePolicies(request.config_policies(), workload));

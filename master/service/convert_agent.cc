@@ -32,7 +32,7 @@ api::Container ToContainer(const experiment::Allocation& allocation,
   return out;
 }
 
-void Count(const api::Slot& slot, api::SlotStats::PerType* stats) {
+void CountSlot(const api::Slot& slot, api::SlotStats::PerType* stats) {
   stats->set_total(stats->total() + 1);
   stats->set_enabled(stats->enabled() + (slot.enabled() ? 1 : 0));
   stats->set_disabled(stats->disabled() + (slot.enabled() ? 0 : 1));
@@ -135,8 +135,8 @@ std::optional<api::Agent> FindAgent(const cluster::Cluster& cluster, const Occup
     const auto of_slot = state.slots.find(slot.device().id());
     Judge(state, of_slot == state.slots.end() ? nullptr : &of_slot->second, &slot);
     const std::string type = api::Device::Type_Name(slot.device().type());
-    Count(slot, &(*out.mutable_slot_stats()->mutable_type_stats())[type]);
-    Count(slot, &(*out.mutable_slot_stats()->mutable_brand_stats())[slot.device().brand()]);
+    CountSlot(slot, &(*out.mutable_slot_stats()->mutable_type_stats())[type]);
+    CountSlot(slot, &(*out.mutable_slot_stats()->mutable_brand_stats())[slot.device().brand()]);
   }
   return out;
 }

@@ -14,8 +14,8 @@ namespace {
 
 namespace api = det::api::v1;
 
-constexpr size_t kNameLimit = 256;
-constexpr size_t kTextLimit = 1 << 20;
+constexpr size_t kModelNameLimit = 256;
+constexpr size_t kModelTextLimit = 1 << 20;
 
 // It stands in paths, where digits are an id.
 absl::StatusOr<std::string> ReadName(const std::string& name) {
@@ -27,16 +27,16 @@ absl::StatusOr<std::string> ReadName(const std::string& name) {
   const bool digits = std::all_of(trimmed.begin(), trimmed.end(), [](char c) {
     return absl::ascii_isdigit(static_cast<unsigned char>(c));
   });
-  if (fits && !digits && trimmed.size() <= kNameLimit) return trimmed;
-  return absl::InvalidArgumentError(absl::StrCat("name: expected one line of 1 to ", kNameLimit,
-                                                 " bytes without '/' and not of digits alone, ",
-                                                 "found \"", name, "\""));
+  if (fits && !digits && trimmed.size() <= kModelNameLimit) return trimmed;
+  return absl::InvalidArgumentError(
+      absl::StrCat("name: expected one line of 1 to ", kModelNameLimit,
+                   " bytes without '/' and not of digits alone, ", "found \"", name, "\""));
 }
 
 absl::StatusOr<std::string> ReadText(const char* field, const std::string& text) {
-  if (text.size() <= kTextLimit) return text;
+  if (text.size() <= kModelTextLimit) return text;
   return absl::InvalidArgumentError(
-      absl::StrCat(field, ": ", text.size(), " bytes; at most ", kTextLimit, " are allowed"));
+      absl::StrCat(field, ": ", text.size(), " bytes; at most ", kModelTextLimit, " are allowed"));
 }
 
 absl::StatusOr<model::Value> ReadMetadata(const google::protobuf::Struct& given) {
@@ -46,22 +46,22 @@ absl::StatusOr<model::Value> ReadMetadata(const google::protobuf::Struct& given)
 }
 
 absl::Status AddLabel(const std::string& label, std::vector<std::string>* labels) {
-  if (label.empty() || label.size() > kNameLimit) {
+  if (label.empty() || label.size() > kModelNameLimit) {
     return absl::InvalidArgumentError(
-        absl::StrCat("labels: expected texts of 1 to ", kNameLimit, " bytes"));
+        absl::StrCat("labels: expected texts of 1 to ", kModelNameLimit, " bytes"));
   }
   if (std::count(labels->begin(), labels->end(), label) == 0) labels->push_back(label);
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> ReadLabels(
+absl::StatusOr<std::vector<std::string>> ReadModelLabels(
     const google::protobuf::RepeatedPtrField<std::string>& given) {
   std::vector<std::string> labels;
   for (const std::string& label : given) DET_RETURN_IF_ERROR(AddLabel(label, &labels));
   return labels;
 }
 
-absl::StatusOr<std::vector<std::string>> ReadLabels(const google::protobuf::ListValue& given) {
+absl::StatusOr<std::vector<std::string>> ReadModelLabels(const google::protobuf::ListValue& given) {
   std::vector<std::string> labels;
   for (const google::protobuf::Value& value : given.values()) {
     DET_RETURN_IF_ERROR(AddLabel(value.string_value(), &labels));
@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<std::string>> ReadLabels(const google::protobuf::List
 
 // What models and versions share.
 template <class Record, class Message>
-void Fill(const Record& record, Message* out) {
+void FillRecord(const Record& record, Message* out) {
   out->set_id(record.id);
   out->set_name(record.name);
   out->set_notes(record.notes);
@@ -84,10 +84,10 @@ void Fill(const Record& record, Message* out) {
 }
 
 template <class Request, class Record>
-absl::Status Read(const Request& request, Record* record) {
+absl::Status ReadRecord(const Request& request, Record* record) {
   DET_ASSIGN_OR_RETURN(record->notes, ReadText("notes", request.notes()));
   DET_ASSIGN_OR_RETURN(record->metadata, ReadMetadata(request.metadata()));
-  DET_ASSIGN_OR_RETURN(record->labels, ReadLabels(request.labels()));
+  DET_ASSIGN_OR_RETURN(record->labels, ReadModelLabels(request.labels()));
   return absl::OkStatus();
 }
 
@@ -100,7 +100,7 @@ absl::Status ReadChange(const Message& given, Patch* patch) {
     DET_ASSIGN_OR_RETURN(patch->metadata, ReadMetadata(given.metadata()));
   }
   if (given.has_labels()) {
-    DET_ASSIGN_OR_RETURN(patch->labels, ReadLabels(given.labels()));
+    DET_ASSIGN_OR_RETURN(patch->labels, ReadModelLabels(given.labels()));
   }
   return absl::OkStatus();
 }
@@ -130,7 +130,7 @@ store::ModelQuery::Sort SortOf(api::GetModelsRequest::SortBy by) {
 
 api::Model ToProto(const store::ModelRecord& record) {
   api::Model out;
-  Fill(record, &out);
+  FillRecord(record, &out);
   out.set_description(record.description);
   out.set_num_versions(record.num_versions);
   out.set_archived(record.archived);
@@ -140,7 +140,7 @@ api::Model ToProto(const store::ModelRecord& record) {
 
 api::ModelVersion ToProto(const store::ModelVersionRecord& record) {
   api::ModelVersion out;
-  Fill(record, &out);
+  FillRecord(record, &out);
   out.set_version(record.version);
   out.set_comment(record.comment);
   return out;
@@ -173,7 +173,7 @@ absl::StatusOr<store::ModelRecord> FromProto(const api::PostModelRequest& reques
   store::ModelRecord record;
   DET_ASSIGN_OR_RETURN(record.name, ReadName(request.name()));
   DET_ASSIGN_OR_RETURN(record.description, ReadText("description", request.description()));
-  DET_RETURN_IF_ERROR(Read(request, &record));
+  DET_RETURN_IF_ERROR(ReadRecord(request, &record));
   return record;
 }
 
@@ -194,7 +194,7 @@ absl::StatusOr<store::ModelVersionRecord> FromProto(const api::PostModelVersionR
   record.checkpoint = model::CheckpointId(request.checkpoint_uuid());
   DET_ASSIGN_OR_RETURN(record.name, ReadText("name", request.name()));
   DET_ASSIGN_OR_RETURN(record.comment, ReadText("comment", request.comment()));
-  DET_RETURN_IF_ERROR(Read(request, &record));
+  DET_RETURN_IF_ERROR(ReadRecord(request, &record));
   return record;
 }
 

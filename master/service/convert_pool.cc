@@ -66,7 +66,7 @@ std::map<std::string, Figures> FiguresOf(const cluster::Cluster& cluster,
   return figures;
 }
 
-api::ResourcePool::SchedulerType ToProto(model::SchedulingPolicy policy) {
+api::ResourcePool::SchedulerType PolicyToProto(model::SchedulingPolicy policy) {
   switch (policy) {
     case model::SchedulingPolicy::kPriority:
       return api::ResourcePool::SCHEDULER_TYPE_PRIORITY;
@@ -88,7 +88,7 @@ absl::StatusOr<absl::Duration> ToSpan(const char* field, double seconds) {
 }
 
 void AddPolicy(const model::ResourcePool& pool, api::ResourcePool* out) {
-  out->set_scheduler_type(ToProto(pool.policy));
+  out->set_scheduler_type(PolicyToProto(pool.policy));
   out->set_scheduler_fitting_policy(pool.fitting == model::FittingPolicy::kBest
                                         ? api::ResourcePool::FITTING_POLICY_BEST
                                         : api::ResourcePool::FITTING_POLICY_WORST);

@@ -20,7 +20,8 @@ std::string SummaryGroup(const std::string& group) {
   return group;
 }
 
-google::protobuf::Struct ToProto(const std::map<store::MetricName, store::MetricSummary>& metrics) {
+google::protobuf::Struct MetricsToProto(
+    const std::map<store::MetricName, store::MetricSummary>& metrics) {
   google::protobuf::Struct out;
   for (const auto& [name, summary] : metrics) {
     auto& group = (*out.mutable_fields())[SummaryGroup(name.first)];
@@ -52,7 +53,7 @@ api::FlatRunExperiment ToExperiment(const store::RunRecord& run) {
   return out;
 }
 
-api::ColumnType ToProto(ColumnType type) {
+api::ColumnType ColumnTypeToProto(ColumnType type) {
   switch (type) {
     case ColumnType::kNumber:
       return api::COLUMN_TYPE_NUMBER;
@@ -97,7 +98,7 @@ api::FlatRun ToProto(const store::RunRecord& run, const LiveTrials& live, absl::
   out.set_checkpoint_count(run.checkpoint_count);
   if (run.trial.best_metric) out.set_searcher_metric_value(*run.trial.best_metric);
   *out.mutable_hyperparameters() = std::move(*trial.mutable_hparams());
-  *out.mutable_summary_metrics() = ToProto(run.metrics);
+  *out.mutable_summary_metrics() = MetricsToProto(run.metrics);
   out.set_user_id(run.owner.value());
   out.set_duration(static_cast<int32_t>(trial.wall_clock_time()));
   out.set_project_id(run.project);
@@ -120,7 +121,7 @@ std::vector<api::ProjectColumn> ToColumns(store::Table table,
   for (const store::FixedColumn& fixed : store::FixedColumns(table)) {
     columns.push_back(MakeColumn(
         fixed.name, fixed.of_experiment ? api::LOCATION_TYPE_EXPERIMENT : api::LOCATION_TYPE_RUN,
-        ToProto(fixed.type)));
+        ColumnTypeToProto(fixed.type)));
     columns.back().set_display_name(fixed.shown);
   }
   for (const store::ValueColumn& value : values) {

@@ -24,7 +24,7 @@ int32_t Bounded(int64_t number) {
   return static_cast<int32_t>(std::min<int64_t>(number, std::numeric_limits<int32_t>::max()));
 }
 
-api::TrialSummary ToProto(const searcher::PlannedTrials& row, const std::string& unit) {
+api::TrialSummary PlannedToProto(const searcher::PlannedTrials& row, const std::string& unit) {
   api::TrialSummary out;
   out.set_count(Bounded(row.trials));
   out.mutable_unit()->set_name(unit);
@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<size_t>> FindMetrics(const model::ExperimentConfig& c
   return columns;
 }
 
-api::SimulateSearchResponse ToProto(const searcher::Simulation& simulation) {
+api::SimulateSearchResponse SimulationToProto(const searcher::Simulation& simulation) {
   api::SimulateSearchResponse out;
   for (const searcher::BestSoFar& best : simulation.best) {
     api::SimulateSearchResponse::Best* each = out.add_best();
@@ -74,7 +74,7 @@ api::SimulateSearchResponse ToProto(const searcher::Simulation& simulation) {
   return out;
 }
 
-api::Search::Arrival::Outcome ToProto(searcher::Outcome outcome, bool failed) {
+api::Search::Arrival::Outcome OutcomeToProto(searcher::Outcome outcome, bool failed) {
   switch (outcome) {
     case searcher::Outcome::kWaiting:
       return api::Search::Arrival::OUTCOME_WAITING;
@@ -95,10 +95,12 @@ api::SearchSummary ToSummary(const model::ExperimentConfig& config, const search
   api::SearchSummary out;
   *out.mutable_config() = ToStruct(model::ToShownValue(config));
   const searcher::PlanTotals totals = searcher::SumOf(plan);
-  for (const searcher::PlannedTrials& row : totals.rows) *out.add_trials() = ToProto(row, unit);
+  for (const searcher::PlannedTrials& row : totals.rows)
+    *out.add_trials() = PlannedToProto(row, unit);
   for (const std::vector<searcher::PlannedTrials>& bracket : plan) {
     api::BracketSummary* each = out.add_brackets();
-    for (const searcher::PlannedTrials& row : bracket) *each->add_trials() = ToProto(row, unit);
+    for (const searcher::PlannedTrials& row : bracket)
+      *each->add_trials() = PlannedToProto(row, unit);
   }
   out.set_total_trials(totals.trials);
   out.set_total_units(static_cast<int64_t>(std::min(totals.units, 9e18)));
@@ -124,7 +126,7 @@ std::vector<api::Search::Bracket> ToProto(const std::vector<searcher::Bracket>& 
         api::Search::Arrival* come = each->add_arrivals();
         come->set_trial_id(trial->second.id.value());
         if (std::isfinite(arrival.loss)) come->set_metric(sign * arrival.loss);
-        come->set_outcome(ToProto(arrival.outcome, trial->second.failed));
+        come->set_outcome(OutcomeToProto(arrival.outcome, trial->second.failed));
       }
     }
   }
@@ -218,7 +220,7 @@ absl::StatusOr<api::SimulateSearchResponse> SimulateAgainst(const model::Experim
   };
   DET_ASSIGN_OR_RETURN(const searcher::Simulation simulation,
                        searcher::Simulate(config, curve, {.go_on = std::move(go_on)}));
-  return ToProto(simulation);
+  return SimulationToProto(simulation);
 }
 
 }  // namespace det::service

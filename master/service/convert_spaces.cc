@@ -12,10 +12,10 @@ namespace {
 
 namespace api = det::api::v1;
 
-constexpr size_t kNameLimit = 80;
+constexpr size_t kSpaceNameLimit = 80;
 constexpr size_t kKeyLimit = 5;
 
-api::WorkspaceState ToProto(store::SpaceState state) {
+api::WorkspaceState StateToProto(store::SpaceState state) {
   switch (state) {
     case store::SpaceState::kLive:
       return api::WORKSPACE_STATE_UNSPECIFIED;
@@ -62,7 +62,7 @@ api::Workspace ToProto(const store::WorkspaceRecord& record) {
   out.set_pinned(record.pinned_at.has_value());
   out.set_user_id(record.owner.value());
   out.set_num_experiments(record.num_experiments);
-  out.set_state(ToProto(record.state));
+  out.set_state(StateToProto(record.state));
   out.set_error_message(record.error);
   if (record.agent_user) *out.mutable_agent_user_group() = ToProto(*record.agent_user);
   if (!record.checkpoint_storage.empty()) {
@@ -74,7 +74,7 @@ api::Workspace ToProto(const store::WorkspaceRecord& record) {
   return out;
 }
 
-api::Note ToProto(const store::ProjectNote& note) {
+api::Note NoteToProto(const store::ProjectNote& note) {
   api::Note out;
   out.set_name(note.name);
   out.set_contents(note.contents);
@@ -90,7 +90,7 @@ api::Project ToProto(const store::ProjectRecord& record) {
   if (record.last_experiment_started_at) {
     *out.mutable_last_experiment_started_at() = ToProto(*record.last_experiment_started_at);
   }
-  for (const store::ProjectNote& note : record.notes) *out.add_notes() = ToProto(note);
+  for (const store::ProjectNote& note : record.notes) *out.add_notes() = NoteToProto(note);
   out.set_num_experiments(record.num_experiments);
   out.set_num_active_experiments(record.num_active_experiments);
   out.set_archived(record.archived);
@@ -98,7 +98,7 @@ api::Project ToProto(const store::ProjectRecord& record) {
   out.set_immutable(record.immutable);
   out.set_user_id(record.owner.value());
   out.set_workspace_name(record.workspace_name);
-  out.set_state(ToProto(record.state));
+  out.set_state(StateToProto(record.state));
   out.set_error_message(record.error);
   out.set_num_runs(record.num_runs);
   out.set_key(record.key);
@@ -145,9 +145,9 @@ absl::StatusOr<std::string> ReadName(const std::string& name) {
   absl::StripAsciiWhitespace(&trimmed);
   const bool is_line =
       std::none_of(trimmed.begin(), trimmed.end(), [](char c) { return absl::ascii_iscntrl(c); });
-  if (!trimmed.empty() && trimmed.size() <= kNameLimit && is_line) return trimmed;
-  return absl::InvalidArgumentError(
-      absl::StrCat("name: expected one line of 1 to ", kNameLimit, " bytes, found \"", name, "\""));
+  if (!trimmed.empty() && trimmed.size() <= kSpaceNameLimit && is_line) return trimmed;
+  return absl::InvalidArgumentError(absl::StrCat("name: expected one line of 1 to ",
+                                                 kSpaceNameLimit, " bytes, found \"", name, "\""));
 }
 
 absl::StatusOr<std::string> ReadKey(const std::string& key) {

@@ -11,7 +11,7 @@ namespace api = det::api::v1;
 
 using UserSort = store::UserQuery::Sort;
 
-UserSort FromProto(api::GetUsersRequest::SortBy sort) {
+UserSort UserSortFromProto(api::GetUsersRequest::SortBy sort) {
   switch (sort) {
     case api::GetUsersRequest::SORT_BY_USER_NAME:
       return UserSort::kUsername;
@@ -96,7 +96,7 @@ store::UserSetting FromProto(const api::UserWebSetting& setting) {
 store::UserQuery FromProto(const api::GetUsersRequest& request) {
   store::UserQuery query;
   query.window = ToWindow(request.offset(), request.limit());
-  query.sort = FromProto(request.sort_by());
+  query.sort = UserSortFromProto(request.sort_by());
   query.descending = request.order_by() == api::ORDER_BY_DESC;
   query.name = request.name();
   if (request.has_active()) query.active = request.active();

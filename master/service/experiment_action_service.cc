@@ -29,8 +29,8 @@ using Reactor = grpc::ServerUnaryReactor;
 
 #define DET_METHOD(name) "det.api.v1.ExperimentActionService." name
 
-absl::StatusOr<store::ExperimentQuery> ToQuery(const api::BulkExperimentFilters& filters,
-                                               int32_t project) {
+absl::StatusOr<store::ExperimentQuery> ToBulkQuery(const api::BulkExperimentFilters& filters,
+                                                   int32_t project) {
   store::ExperimentQuery query;
   query.project = project;
   query.name = filters.name();
@@ -169,7 +169,7 @@ class ExperimentActionService final : public Service {
     }
     DET_ASSIGN_OR_RETURN(const std::vector<int32_t> excluded,
                          EachOnce(filters.excluded_experiment_ids(), "excluded experiment"));
-    DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToQuery(filters, project));
+    DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToBulkQuery(filters, project));
     query.window.limit = kMostInBatch + static_cast<int>(excluded.size()) + 1;
     DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, edge_.store->ListExperiments(query));
     std::vector<int32_t> found;

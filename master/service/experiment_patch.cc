@@ -24,8 +24,8 @@ namespace {
 
 namespace api = det::api::v1;
 
-constexpr size_t kNameLimit = 1024;
-constexpr size_t kTextLimit = 1 << 20;
+constexpr size_t kExperimentNameLimit = 1024;
+constexpr size_t kExperimentTextLimit = 1 << 20;
 
 // The experiment's policy with what the message names put over it.
 template <class Message>
@@ -56,7 +56,7 @@ absl::Status CheckLength(const char* what, const std::string& text, size_t limit
 
 absl::Status CheckLabel(const std::string& label) {
   if (label.empty()) return absl::InvalidArgumentError("labels: a label must not be empty");
-  return CheckLength("labels", label, kNameLimit);
+  return CheckLength("labels", label, kExperimentNameLimit);
 }
 
 absl::StatusOr<std::vector<std::string>> ReadLabels(const google::protobuf::ListValue& given) {
@@ -76,18 +76,18 @@ absl::StatusOr<cluster::Texts> ReadTexts(const api::PatchExperiment& given) {
   cluster::Texts texts;
   if (given.has_name()) {
     if (given.name().empty()) return absl::InvalidArgumentError("name: must not be empty");
-    DET_RETURN_IF_ERROR(CheckLength("name", given.name(), kNameLimit));
+    DET_RETURN_IF_ERROR(CheckLength("name", given.name(), kExperimentNameLimit));
     texts.name = given.name();
   }
   if (given.has_description()) {
-    DET_RETURN_IF_ERROR(CheckLength("description", given.description(), kTextLimit));
+    DET_RETURN_IF_ERROR(CheckLength("description", given.description(), kExperimentTextLimit));
     texts.description = given.description();
   }
   if (given.has_labels()) {
     DET_ASSIGN_OR_RETURN(texts.labels, ReadLabels(given.labels()));
   }
   if (given.has_notes()) {
-    DET_RETURN_IF_ERROR(CheckLength("notes", given.notes(), kTextLimit));
+    DET_RETURN_IF_ERROR(CheckLength("notes", given.notes(), kExperimentTextLimit));
     texts.notes = given.notes();
   }
   return texts;

@@ -34,9 +34,9 @@ bool HasPool(const cluster::Cluster& cluster, const std::string& name) {
                      [&](const cluster::KnownPool& view) { return view.pool.name == name; });
 }
 
-absl::Status List(const cluster::Cluster& cluster, const api::GetJobsRequest& request,
-                  const auth::Principal& caller, std::vector<api::Job>* jobs,
-                  api::Pagination* pagination) {
+absl::Status ListJobs(const cluster::Cluster& cluster, const api::GetJobsRequest& request,
+                      const auth::Principal& caller, std::vector<api::Job>* jobs,
+                      api::Pagination* pagination) {
   const std::string& pool =
       request.resource_pool().empty() ? cluster.default_compute() : request.resource_pool();
   if (!HasPool(cluster, pool)) return NoSuchPool(cluster, pool);
@@ -72,7 +72,7 @@ void Stats(const cluster::Cluster& cluster, const api::GetJobQueueStatsRequest& 
 }
 
 // What the loop tells of a job that is to be explained.
-struct Asked {
+struct AskedEstimate {
   std::optional<QueuedJob> job;
   scheduler::Snapshot snapshot;
 };
@@ -86,8 +86,9 @@ void KeepPool(const std::string& pool, scheduler::Snapshot* snapshot) {
   });
 }
 
-void Fill(const Asked& asked, const std::map<model::AllocationId, scheduler::Estimate>& estimates,
-          api::ExplainJobResponse* response) {
+void FillEstimates(const AskedEstimate& asked,
+                   const std::map<model::AllocationId, scheduler::Estimate>& estimates,
+                   api::ExplainJobResponse* response) {
   *response->mutable_job() = asked.job->job;
   for (const WaitingGang& gang : asked.job->waiting) {
     api::ExplainJobResponse::Waiting* out = response->add_waiting();
@@ -188,7 +189,7 @@ class JobService final : public Service {
           edge_.engine->Query(
               [&request, caller, pagination, fill, judged](const cluster::Cluster& cluster) {
                 std::vector<api::Job> jobs;
-                *judged = List(cluster, request, caller, &jobs, pagination);
+                *judged = ListJobs(cluster, request, caller, &jobs, pagination);
                 fill(std::move(jobs));
               },
               [judged, done = std::move(done)](absl::Status status) mutable {
@@ -215,7 +216,7 @@ class JobService final : public Service {
   }
 
   void Explain(const std::string& job, api::ExplainJobResponse* response, Done done) {
-    auto asked = std::make_shared<Asked>();
+    auto asked = std::make_shared<AskedEstimate>();
     edge_.engine->Query(
         [job, asked, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
           const experiment::Experiment* e = FindJob(cluster, job);
@@ -232,11 +233,11 @@ class JobService final : public Service {
         });
   }
 
-  absl::Status Answer(Asked& asked, api::ExplainJobResponse* response) {
+  absl::Status Answer(AskedEstimate& asked, api::ExplainJobResponse* response) {
     std::vector<model::AllocationId> gangs;
     for (const WaitingGang& gang : asked.job->waiting) gangs.push_back(gang.allocation);
     if (gangs.empty()) {
-      Fill(asked, {}, response);
+      FillEstimates(asked, {}, response);
       return absl::OkStatus();
     }
     // It reads and computes on a thread that others wait for.
@@ -248,7 +249,7 @@ class JobService final : public Service {
     KeepPool(asked.job->job.resource_pool(), &asked.snapshot);
     DET_ASSIGN_OR_RETURN(const scheduler::Experience experience,
                          ReadExperience(*edge_.store, asked.snapshot));
-    Fill(asked, scheduler::EstimateStarts(asked.snapshot, experience, gangs), response);
+    FillEstimates(asked, scheduler::EstimateStarts(asked.snapshot, experience, gangs), response);
     return absl::OkStatus();
   }
 

@@ -13,7 +13,7 @@ namespace {
 namespace api = det::api::v1;
 
 // The log has four levels; those beyond them are the nearest.
-std::optional<base::LogLevel> FromProto(api::LogLevel level) {
+std::optional<base::LogLevel> LevelFromProto(api::LogLevel level) {
   switch (level) {
     case api::LOG_LEVEL_TRACE:
     case api::LOG_LEVEL_DEBUG:
@@ -45,14 +45,14 @@ const char* Name(base::LogLevel level) {
   return "";
 }
 
-struct Asked {
+struct AskedLevel {
   bool level = false;
   bool color = false;
 };
 
-absl::StatusOr<Asked> ReadMask(const api::PatchMasterConfigRequest& request) {
+absl::StatusOr<AskedLevel> ReadMask(const api::PatchMasterConfigRequest& request) {
   const api::LogConfig& log = request.config().log();
-  Asked asked;
+  AskedLevel asked;
   for (const std::string& path : request.field_mask().paths()) {
     if (path != "log" && path != "log.level" && path != "log.color") {
       return absl::InvalidArgumentError(
@@ -72,14 +72,14 @@ absl::StatusOr<Asked> ReadMask(const api::PatchMasterConfigRequest& request) {
 
 absl::Status PatchLog(const api::PatchMasterConfigRequest& request) {
   const api::LogConfig& log = request.config().log();
-  DET_ASSIGN_OR_RETURN(const Asked asked, ReadMask(request));
+  DET_ASSIGN_OR_RETURN(const AskedLevel asked, ReadMask(request));
   if (asked.color && log.color()) {
     return absl::FailedPreconditionError(
         "log.color: this master writes no colours; its log is plain text, or JSON by log.json of "
         "its configuration file");
   }
   if (!asked.level) return absl::OkStatus();
-  const std::optional<base::LogLevel> level = FromProto(log.level());
+  const std::optional<base::LogLevel> level = LevelFromProto(log.level());
   if (!level) {
     return absl::InvalidArgumentError(
         "log.level: expected LOG_LEVEL_TRACE, DEBUG, INFO, WARNING, ERROR or CRITICAL");

@@ -11,7 +11,7 @@ namespace det::service {
 namespace {
 
 // Lines that are read, and held in memory, at a time.
-constexpr int kPortion = 1000;
+constexpr int kLogPortion = 1000;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ absl::StatusOr<LogCursor::Portion> LogCursor::Next() {
   }
   store::LogQuery& query = question_.query;
   const bool bounded = question_.limit > 0;
-  query.limit = bounded && pattern_ == nullptr ? std::min(left_, kPortion) : kPortion;
+  query.limit = bounded && pattern_ == nullptr ? std::min(left_, kLogPortion) : kLogPortion;
   DET_ASSIGN_OR_RETURN(portion.lines, edge_.store->ListLogs(query));
   const int count = static_cast<int>(portion.lines.size());
   if (count > 0) {

@@ -32,7 +32,7 @@ struct Slots {
   int in_use = 0;
 };
 
-Slots Count(const cluster::Cluster& cluster) {
+Slots CountSlots(const cluster::Cluster& cluster) {
   Slots count;
   for (const auto& [id, agent] : cluster.agents()) {
     if (!agent.connected) continue;
@@ -229,7 +229,7 @@ class MasterService final : public Service {
                    response->set_database(edge_.facts.database);
                    edge_.engine->Query(
                        [response](const cluster::Cluster& cluster) {
-                         const Slots count = Count(cluster);
+                         const Slots count = CountSlots(cluster);
                          response->set_agents(count.agents);
                          response->set_slots(count.slots);
                          response->set_slots_in_use(count.in_use);

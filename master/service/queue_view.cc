@@ -36,7 +36,7 @@ api::JobSummary::State StateOf(bool waits, bool backfilled) {
                     : api::JobSummary::STATE_SCHEDULED;
 }
 
-void Add(const cluster::Cluster& cluster, const Allocation& allocation, Draft* draft) {
+void AddAllocation(const cluster::Cluster& cluster, const Allocation& allocation, Draft* draft) {
   int held = 0;
   bool placed = false;
   for (const experiment::Share& share : allocation.shares) {
@@ -67,7 +67,7 @@ std::map<model::ExperimentId, Draft> Gather(const cluster::Cluster& cluster,
       if (here) draft->experiment = e;
     }
     before = allocation;
-    if (draft != nullptr) Add(cluster, *allocation, draft);
+    if (draft != nullptr) AddAllocation(cluster, *allocation, draft);
   }
   return drafts;
 }

@@ -12,8 +12,8 @@ namespace {
 
 namespace api = det::api::v1;
 
-absl::StatusOr<api::Experiment> Read(const Edge& edge, model::ExperimentId id,
-                                     const LiveTrials& live) {
+absl::StatusOr<api::Experiment> ReadAt(const Edge& edge, model::ExperimentId id,
+                                       const LiveTrials& live) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge.store->GetExperiment(id));
   api::Experiment out = ToProto(record, live, edge.clock->Now(), /*detail=*/true);
   DET_ASSIGN_OR_RETURN(const store::TrialPage trials,
@@ -38,7 +38,7 @@ void ReadFull(const Edge& edge, model::ExperimentId id,
   ReadLive(
       edge, id,
       [&edge, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
-        then(live.ok() ? Read(edge, id, *live) : absl::StatusOr<api::Experiment>(live.status()));
+        then(live.ok() ? ReadAt(edge, id, *live) : absl::StatusOr<api::Experiment>(live.status()));
       });
 }
 

@@ -29,8 +29,8 @@ std::optional<KnownPool> FindPool(const cluster::Cluster& cluster, const std::st
   return std::nullopt;
 }
 
-void List(const cluster::Cluster& cluster, const api::GetResourcePoolsRequest& request,
-          api::GetResourcePoolsResponse* response) {
+void AddPools(const cluster::Cluster& cluster, const api::GetResourcePoolsRequest& request,
+              api::GetResourcePoolsResponse* response) {
   std::vector<api::ResourcePool> pools = ListPools(cluster);
   if (request.unbound()) {
     std::erase_if(pools, [](const api::ResourcePool& pool) { return !pool.workspaces().empty(); });
@@ -172,7 +172,7 @@ class ResourcePoolService final : public Service {
                  [this, request, response](const auth::Principal&, Done done) {
                    edge_.engine->Query(
                        [request, response](const cluster::Cluster& cluster) {
-                         List(cluster, *request, response);
+                         AddPools(cluster, *request, response);
                        },
                        std::move(done));
                  });

@@ -115,17 +115,17 @@ api::MetricType TypeOf(const std::string& group) {
   return api::METRIC_TYPE_UNSPECIFIED;
 }
 
-struct Value {
+struct SeriesValue {
   int64_t steps = 0;
   double value = 0;
 };
 
 // The metric's last value within the margin.
-absl::StatusOr<std::optional<Value>> FindNearest(store::Store& store, model::TrialId trial,
-                                                 const std::string& group,
-                                                 const api::TrialsSnapshotRequest& request) {
+absl::StatusOr<std::optional<SeriesValue>> FindNearest(store::Store& store, model::TrialId trial,
+                                                       const std::string& group,
+                                                       const api::TrialsSnapshotRequest& request) {
   const int64_t most = request.batches_processed();
-  std::optional<Value> nearest;
+  std::optional<SeriesValue> nearest;
   MetricCursor reports(store, trial, group, most - request.batches_margin() - 1);
   for (;; reports.Pop()) {
     DET_ASSIGN_OR_RETURN(const model::MetricReport* report, reports.Peek());

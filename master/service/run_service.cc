@@ -33,8 +33,8 @@ constexpr int kMetadataLeaves = 1000;
 constexpr int kManyRuns = 1000;
 
 template <class Request>
-absl::StatusOr<store::RunQuery> ToQuery(const Request& request, Table table,
-                                        const auth::Principal& principal) {
+absl::StatusOr<store::RunQuery> ToRunQuery(const Request& request, Table table,
+                                           const auth::Principal& principal) {
   store::RunQuery query;
   DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(table, request.filter(), request.sort()));
   query.project = request.project_id();
@@ -259,7 +259,7 @@ class RunService final : public Service {
                                    Response* response, std::string_view method, Table table) {
     return Unary(edge_, context, request, method,
                  [this, request, response, table](const auth::Principal& principal, Done done) {
-                   absl::StatusOr<store::RunQuery> query = ToQuery(*request, table, principal);
+                   absl::StatusOr<store::RunQuery> query = ToRunQuery(*request, table, principal);
                    if (!query.ok()) return done(query.status());
                    ReadLive(edge_, std::nullopt,
                             [this, query = *std::move(query), response, done = std::move(done)](

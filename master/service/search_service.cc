@@ -28,7 +28,7 @@ namespace {
 namespace api = det::api::v1;
 
 // Events that are copied on the cluster's loop at a time.
-constexpr size_t kPortion = 1000;
+constexpr size_t kSearchPortion = 1000;
 
 // As the experiment would be read where it says that it goes; a place that is not there yet has no
 // policy of its own.
@@ -299,7 +299,8 @@ class SearchService final : public Service {
         [id, events, over, reading](const cluster::Cluster& cluster) {
           const searcher::Searcher* searcher = cluster.FindSearcher(id);
           *over = searcher == nullptr;
-          if (searcher != nullptr) *events = searcher->PendingEvents(reading->after, kPortion);
+          if (searcher != nullptr)
+            *events = searcher->PendingEvents(reading->after, kSearchPortion);
         },
         [events, over, reading, stream](const absl::Status& status) {
           if (!status.ok()) return stream->Close(status);
@@ -311,7 +312,7 @@ class SearchService final : public Service {
             *out.mutable_event() = ToStruct(event.description);
             stream->Send(std::move(out));
           }
-          if (events->size() == kPortion) return stream->Wake();
+          if (events->size() == kSearchPortion) return stream->Wake();
           if (*over || !reading->follow) stream->Close(absl::OkStatus());
         });
   }

@@ -8,7 +8,7 @@
 namespace det::service {
 namespace {
 
-absl::StatusOr<FoundSpace> Open(store::Store& store, const store::ProjectRecord& project) {
+absl::StatusOr<FoundSpace> OpenSpace(store::Store& store, const store::ProjectRecord& project) {
   DET_ASSIGN_OR_RETURN(store::WorkspaceRecord workspace,
                        store.workspaces().GetWorkspace(project.workspace, {}));
   if (workspace.archived) return store::WorkspaceIsArchived(workspace.name);
@@ -25,7 +25,7 @@ absl::StatusOr<FoundSpace> Open(store::Store& store, const store::ProjectRecord&
 
 absl::StatusOr<FoundSpace> FindSpace(store::Store& store, int32_t project) {
   DET_ASSIGN_OR_RETURN(const store::ProjectRecord record, store.projects().GetProject(project));
-  return Open(store, record);
+  return OpenSpace(store, record);
 }
 
 absl::StatusOr<FoundSpace> FindSpace(store::Store& store, const std::string& workspace,
@@ -46,7 +46,7 @@ absl::StatusOr<FoundSpace> FindSpace(store::Store& store, const std::string& wor
                                             project, "\"; `det project list` shows all, ",
                                             "`det project create` makes one"));
   }
-  return Open(store, found.projects.front());
+  return OpenSpace(store, found.projects.front());
 }
 
 }  // namespace det::service

@@ -44,7 +44,7 @@ absl::StatusOr<model::Role> LimitOf(const std::string& role) {
       "\""));
 }
 
-store::TokenQuery::Sort FromProto(api::GetAccessTokensRequest::SortBy sort) {
+store::TokenQuery::Sort TokenSortFromProto(api::GetAccessTokensRequest::SortBy sort) {
   using Sort = store::TokenQuery::Sort;
   switch (sort) {
     case api::GetAccessTokensRequest::SORT_BY_USER_ID:
@@ -103,7 +103,7 @@ class TokenService final : public Service {
                     api::GetAccessTokensResponse* response) {
     store::TokenQuery query;
     query.window = ToWindow(request.offset(), request.limit());
-    query.sort = FromProto(request.sort_by());
+    query.sort = TokenSortFromProto(request.sort_by());
     query.descending = request.order_by() == api::ORDER_BY_DESC;
     query.ids.assign(request.token_ids().begin(), request.token_ids().end());
     if (!request.show_inactive()) query.active_at = edge_.clock->Now();

@@ -22,7 +22,7 @@ namespace {
 
 namespace api = det::api::v1;
 
-store::TrialQuery ToQuery(const api::GetExperimentTrialsRequest& request) {
+store::TrialQuery ToTrialQuery(const api::GetExperimentTrialsRequest& request) {
   using Sort = store::TrialQuery::Sort;
   store::TrialQuery query;
   query.experiment = model::ExperimentId(request.experiment_id());
@@ -183,7 +183,8 @@ class TrialService final : public Service {
                     api::GetExperimentTrialsResponse* response) {
     DET_RETURN_IF_ERROR(
         edge_.store->GetExperiment(model::ExperimentId(request.experiment_id())).status());
-    DET_ASSIGN_OR_RETURN(const store::TrialPage page, edge_.store->ListTrials(ToQuery(request)));
+    DET_ASSIGN_OR_RETURN(const store::TrialPage page,
+                         edge_.store->ListTrials(ToTrialQuery(request)));
     for (const store::TrialRecord& record : page.trials) {
       *response->add_trials() = ToProto(record, live, {}, edge_.clock->Now());
     }

@@ -19,7 +19,7 @@ namespace {
 namespace api = det::api::v1;
 using Request = api::GetTrialWorkloadsRequest;
 
-bool Wanted(Request::FilterOption filter, const std::string& group) {
+bool WantsWorkload(Request::FilterOption filter, const std::string& group) {
   switch (filter) {
     case Request::FILTER_OPTION_CHECKPOINT:
       return group == "checkpoint";
@@ -124,13 +124,13 @@ absl::StatusOr<std::unique_ptr<Source>> Checkpoints(store::Store& store, const R
 }
 
 // In the order of those of one length: trained, validated, saved; or backwards.
-absl::StatusOr<Sources> Open(store::Store& store, const Request& request) {
+absl::StatusOr<Sources> OpenSources(store::Store& store, const Request& request) {
   Sources sources;
   for (const char* group : {"training", "validation"}) {
-    if (!Wanted(request.filter(), group)) continue;
+    if (!WantsWorkload(request.filter(), group)) continue;
     sources.push_back(std::make_unique<ReportSource>(store, request, group));
   }
-  if (Wanted(request.filter(), "checkpoint")) {
+  if (WantsWorkload(request.filter(), "checkpoint")) {
     DET_ASSIGN_OR_RETURN(sources.emplace_back(), Checkpoints(store, request));
   }
   if (IsDescending(request)) std::reverse(sources.begin(), sources.end());
@@ -156,7 +156,7 @@ absl::StatusOr<Source*> First(const Sources& sources, bool descending) {
 absl::Status ListWorkloads(store::Store& store, const Request& request,
                            api::GetTrialWorkloadsResponse* response) {
   DET_RETURN_IF_ERROR(store.GetBareTrial(model::TrialId(request.trial_id())).status());
-  DET_ASSIGN_OR_RETURN(const Sources sources, Open(store, request));
+  DET_ASSIGN_OR_RETURN(const Sources sources, OpenSources(store, request));
   int64_t count = 0;
   for (const auto& source : sources) {
     DET_ASSIGN_OR_RETURN(const int64_t more, source->Count());

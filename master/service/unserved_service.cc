@@ -11,8 +11,8 @@ namespace {
 
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
-using Request = det::api::v1::UnservedRequest;
-using Response = det::api::v1::UnservedResponse;
+using det::api::v1::UnservedRequest;
+using det::api::v1::UnservedResponse;
 
 class UnservedService final : public Service {
  public:
@@ -26,34 +26,34 @@ class UnservedService final : public Service {
     Serve("Cleanup", &UnservedService::Cleanup);
   }
 
-  Reactor* Groups(Context* context, const Request* request, Response*) {
+  Reactor* Groups(Context* context, const UnservedRequest* request, UnservedResponse*) {
     return Decline(edge_, context, request, "det.api.v1.UnservedService.Groups",
                    "keeps no groups of users; give each user the role (det rbac assign-role)");
   }
-  Reactor* Kubernetes(Context* context, const Request* request, Response*) {
+  Reactor* Kubernetes(Context* context, const UnservedRequest* request, UnservedResponse*) {
     return Decline(
         edge_, context, request, "det.api.v1.UnservedService.Kubernetes",
         "runs on agents, not on Kubernetes; limit a workspace by its quota (det workspace edit)");
   }
-  Reactor* GenericTasks(Context* context, const Request* request, Response*) {
+  Reactor* GenericTasks(Context* context, const UnservedRequest* request, UnservedResponse*) {
     return Decline(edge_, context, request, "det.api.v1.UnservedService.GenericTasks",
                    "has no tasks but those of trials; create an experiment whose entrypoint is the "
                    "command line");
   }
-  Reactor* DetachedMode(Context* context, const Request* request, Response*) {
+  Reactor* DetachedMode(Context* context, const UnservedRequest* request, UnservedResponse*) {
     return Decline(edge_, context, request, "det.api.v1.UnservedService.DetachedMode",
                    "keeps no experiments that run elsewhere; create one that runs here");
   }
-  Reactor* Profiler(Context* context, const Request* request, Response*) {
+  Reactor* Profiler(Context* context, const UnservedRequest* request, UnservedResponse*) {
     return Decline(edge_, context, request, "det.api.v1.UnservedService.Profiler",
                    "keeps what a machine does among the trial's metrics: report it there, in a "
                    "group of its own");
   }
-  Reactor* TaskSignals(Context* context, const Request* request, Response*) {
+  Reactor* TaskSignals(Context* context, const UnservedRequest* request, UnservedResponse*) {
     return Decline(edge_, context, request, "det.api.v1.UnservedService.TaskSignals",
                    "asks this of no task: a trial's processes need not call it");
   }
-  Reactor* Cleanup(Context* context, const Request* request, Response*) {
+  Reactor* Cleanup(Context* context, const UnservedRequest* request, UnservedResponse*) {
     return Decline(edge_, context, request, "det.api.v1.UnservedService.Cleanup",
                    "removes old logs and files by itself; see log retention (det experiment set "
                    "log-retention) and det experiment delete");

@@ -21,18 +21,19 @@ namespace {
 
 namespace api = det::api::v1;
 
-constexpr size_t kNameLimit = 128;
+constexpr size_t kUsernameLimit = 128;
 
 // It stands in paths, and in lists beside others.
-absl::Status CheckName(const std::string& name) {
+absl::Status CheckUsername(const std::string& name) {
   const auto bad = [](char c) {
     return absl::ascii_isspace(static_cast<unsigned char>(c)) ||
            absl::ascii_iscntrl(static_cast<unsigned char>(c)) || c == '/';
   };
-  if (!name.empty() && name.size() <= kNameLimit && std::none_of(name.begin(), name.end(), bad)) {
+  if (!name.empty() && name.size() <= kUsernameLimit &&
+      std::none_of(name.begin(), name.end(), bad)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("username: expected 1 to ", kNameLimit,
+  return absl::InvalidArgumentError(absl::StrCat("username: expected 1 to ", kUsernameLimit,
                                                  " bytes without blanks and '/', found \"", name,
                                                  "\""));
 }
@@ -62,7 +63,7 @@ absl::Status CheckMayPatch(const auth::Principal& caller, model::UserId id,
 absl::StatusOr<store::UserPatch> ToPatch(const api::PatchUser& given, bool allow_blank) {
   store::UserPatch patch;
   if (given.has_username()) {
-    DET_RETURN_IF_ERROR(CheckName(given.username()));
+    DET_RETURN_IF_ERROR(CheckUsername(given.username()));
     patch.username = given.username();
   }
   if (given.has_password()) {
@@ -235,7 +236,7 @@ class UserService final : public Service {
 
   absl::Status Add(const api::PostUserRequest& request, api::User* out) {
     const api::User& given = request.user();
-    DET_RETURN_IF_ERROR(CheckName(given.username()));
+    DET_RETURN_IF_ERROR(CheckUsername(given.username()));
     store::UserRecord user;
     user.username = given.username();
     user.display_name = given.display_name();

@@ -23,13 +23,13 @@ namespace {
 
 namespace api = det::api::v1;
 
-constexpr size_t kNameLimit = 128;
+constexpr size_t kWebhookNameLimit = 128;
 constexpr int kMostTriggers = 100;
 constexpr int kMostPatterns = 100;  // TASK_LOG, of a workspace, and of none
 constexpr int kShownDeliveries = 100;
-constexpr size_t kTextLimit = 64 << 10;  // of an alert
+constexpr size_t kAlertLimit = 64 << 10;  // of an alert
 
-api::TriggerType ToProto(model::WebhookTrigger type) {
+api::TriggerType TriggerToProto(model::WebhookTrigger type) {
   switch (type) {
     case model::WebhookTrigger::kExperimentStateChange:
       return api::TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE;
@@ -43,16 +43,16 @@ api::TriggerType ToProto(model::WebhookTrigger type) {
   return api::TRIGGER_TYPE_UNSPECIFIED;
 }
 
-std::optional<model::WebhookTrigger> FromProto(api::TriggerType type) {
+std::optional<model::WebhookTrigger> TriggerFromProto(api::TriggerType type) {
   for (const auto each : {model::WebhookTrigger::kExperimentStateChange,
                           model::WebhookTrigger::kMetricThresholdExceeded,
                           model::WebhookTrigger::kTaskLog, model::WebhookTrigger::kCustom}) {
-    if (ToProto(each) == type) return each;
+    if (TriggerToProto(each) == type) return each;
   }
   return std::nullopt;
 }
 
-api::Webhook ToProto(const store::WebhookRecord& record) {
+api::Webhook WebhookToProto(const store::WebhookRecord& record) {
   api::Webhook out;
   out.set_id(record.id);
   out.set_url(record.url);
@@ -65,35 +65,35 @@ api::Webhook ToProto(const store::WebhookRecord& record) {
   for (const store::TriggerRecord& trigger : record.triggers) {
     api::Trigger& to = *out.add_triggers();
     to.set_id(trigger.id);
-    to.set_trigger_type(ToProto(trigger.type));
+    to.set_trigger_type(TriggerToProto(trigger.type));
     *to.mutable_condition() = ToStruct(trigger.condition);
     to.set_webhook_id(record.id);
   }
   return out;
 }
 
-api::WebhookDelivery ToProto(const store::DeliveryRecord& record) {
+api::WebhookDelivery DeliveryToProto(const store::DeliveryRecord& record) {
   using State = store::DeliveryRecord::State;
   api::WebhookDelivery out;
   out.set_id(record.id);
   out.set_event_id(record.event_id);
-  out.set_trigger_type(ToProto(record.trigger));
+  out.set_trigger_type(TriggerToProto(record.trigger));
   out.set_state(record.state == State::kPending     ? api::WebhookDelivery::STATE_PENDING
                 : record.state == State::kDelivered ? api::WebhookDelivery::STATE_DELIVERED
                                                     : api::WebhookDelivery::STATE_FAILED);
-  *out.mutable_raised_at() = service::ToProto(record.raised_at);
+  *out.mutable_raised_at() = ToProto(record.raised_at);
   out.set_attempts(record.attempts);
-  if (record.state == State::kPending) *out.mutable_next_at() = service::ToProto(record.next_at);
-  if (record.ended_at) *out.mutable_ended_at() = service::ToProto(*record.ended_at);
+  if (record.state == State::kPending) *out.mutable_next_at() = ToProto(record.next_at);
+  if (record.ended_at) *out.mutable_ended_at() = ToProto(*record.ended_at);
   out.set_error(record.error);
   *out.mutable_event_data() = ToStruct(record.data);
   return out;
 }
 
-absl::Status CheckName(const std::string& name) {
-  if (!name.empty() && name.size() <= kNameLimit) return absl::OkStatus();
+absl::Status CheckWebhookName(const std::string& name) {
+  if (!name.empty() && name.size() <= kWebhookNameLimit) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("name: expected 1 to ", kNameLimit, " bytes, found ", name.size()));
+      absl::StrCat("name: expected 1 to ", kWebhookNameLimit, " bytes, found ", name.size()));
 }
 
 absl::Status ReadTriggers(const google::protobuf::RepeatedPtrField<api::Trigger>& given,
@@ -103,7 +103,7 @@ absl::Status ReadTriggers(const google::protobuf::RepeatedPtrField<api::Trigger>
         absl::StrCat("triggers: expected 1 to ", kMostTriggers, ", found ", given.size()));
   }
   for (const api::Trigger& each : given) {
-    const auto type = FromProto(each.trigger_type());
+    const auto type = TriggerFromProto(each.trigger_type());
     if (!type) {
       return absl::InvalidArgumentError(
           "triggers.trigger_type: expected EXPERIMENT_STATE_CHANGE, METRIC_THRESHOLD_EXCEEDED, "
@@ -118,9 +118,9 @@ absl::Status ReadTriggers(const google::protobuf::RepeatedPtrField<api::Trigger>
   return absl::OkStatus();
 }
 
-absl::StatusOr<store::WebhookRecord> FromProto(const api::Webhook& given) {
+absl::StatusOr<store::WebhookRecord> WebhookFromProto(const api::Webhook& given) {
   store::WebhookRecord wanted;
-  DET_RETURN_IF_ERROR(CheckName(given.name()));
+  DET_RETURN_IF_ERROR(CheckWebhookName(given.name()));
   DET_RETURN_IF_ERROR(webhooks::CheckUrl(given.url()));
   wanted.name = given.name();
   wanted.url = given.url();
@@ -173,7 +173,7 @@ class WebhookService final : public Service {
                       DET_ASSIGN_OR_RETURN(const auto all, hooks().ListWebhooks());
                       for (const store::WebhookRecord& each : all) {
                         if (principal.RoleIn(each.workspace) < model::Role::kEditor) continue;
-                        *response->add_webhooks() = ToProto(each);
+                        *response->add_webhooks() = WebhookToProto(each);
                       }
                       *response->mutable_pagination() = KeepWindow(
                           request->offset(), request->limit(), response->mutable_webhooks());
@@ -187,7 +187,7 @@ class WebhookService final : public Service {
     return UnaryNow(edge_, context, request, "det.api.v1.WebhookService.GetWebhook",
                     [this, request, response](const auth::Principal&) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(const auto record, hooks().GetWebhook(request->id()));
-                      *response->mutable_webhook() = ToProto(record);
+                      *response->mutable_webhook() = WebhookToProto(record);
                       return absl::OkStatus();
                     });
   }
@@ -199,11 +199,11 @@ class WebhookService final : public Service {
         edge_, context, request, response, "det.api.v1.WebhookService.PostWebhook",
         [this, request, response](const auth::Principal& principal) -> absl::Status {
           DET_RETURN_IF_ERROR(CheckMayChange(principal, request->webhook().workspace_id()));
-          DET_ASSIGN_OR_RETURN(const auto wanted, FromProto(request->webhook()));
+          DET_ASSIGN_OR_RETURN(const auto wanted, WebhookFromProto(request->webhook()));
           DET_RETURN_IF_ERROR(CheckPatterns(wanted));
           DET_ASSIGN_OR_RETURN(const auto made, hooks().AddWebhook(wanted));
           edge_.webhooks->Changed();
-          *response->mutable_webhook() = ToProto(made);
+          *response->mutable_webhook() = WebhookToProto(made);
           return absl::OkStatus();
         });
   }
@@ -247,7 +247,7 @@ class WebhookService final : public Service {
           const int limit =
               request->limit() > 0 ? std::min(request->limit(), 1000) : kShownDeliveries;
           DET_ASSIGN_OR_RETURN(const auto found, hooks().ListDeliveries(request->id(), limit));
-          for (const auto& each : found) *response->add_deliveries() = ToProto(each);
+          for (const auto& each : found) *response->add_deliveries() = DeliveryToProto(each);
           return absl::OkStatus();
         });
   }
@@ -319,7 +319,7 @@ class WebhookService final : public Service {
       DET_ASSIGN_OR_RETURN(patch.triggers, ReadNewTriggers(request.webhook(), now));
     }
     if (request.webhook().has_name()) {
-      DET_RETURN_IF_ERROR(CheckName(request.webhook().name()));
+      DET_RETURN_IF_ERROR(CheckWebhookName(request.webhook().name()));
       patch.name = request.webhook().name();
     }
     // Older clients cannot leave it out.
@@ -346,9 +346,9 @@ class WebhookService final : public Service {
 
   absl::Status Tell(const api::PostWebhookEventDataRequest& request) {
     const api::CustomWebhookEventData& data = request.data();
-    if (data.title().size() + data.description().size() > kTextLimit) {
+    if (data.title().size() + data.description().size() > kAlertLimit) {
       return absl::InvalidArgumentError(
-          absl::StrCat("data: title and description have more than ", kTextLimit, " bytes"));
+          absl::StrCat("data: title and description have more than ", kAlertLimit, " bytes"));
     }
     model::Value::Object facts = {{"level", LevelOf(data.level())},
                                   {"title", data.title()},
