@@ -11,7 +11,7 @@ from unittest import mock
 
 import det
 from det._errors import CheckpointError
-from det.core import EarlyExitReason, PreemptMode, ProfilerContext, _json, _train
+from det.core import EarlyExitReason, PreemptMode, ProfilerContext, _json, _report
 from det.core._profiler import Machine, mean
 from fake_master import SERVICE, as_task, fake_master, refusal
 
@@ -265,8 +265,22 @@ class WrittenTest(unittest.TestCase):
             (1_700_000_001_000_000_000, "2023-11-14T22:13:21.000000+00:00"),
             (1_699_999_999_500_000_000, "2023-11-14T22:13:19.500000+00:00"),
         ):
-            with mock.patch("time.time_ns", lambda told=nanoseconds: told):
-                self.assertEqual(wanted, _train.now())
+            self.assertEqual(wanted, _report.time_text(nanoseconds))
+
+    def test_a_report_that_waits_becomes_what_json_says_of_it(self):
+        plain = {"a": 0.1, "b": 10**30, "c": "\u20ac\ud800", "d": math.nan, "e": -math.inf}
+        for metrics in (plain, {**plain, "f": True, "g": None, "h": {"i": [1, 2.5]}}):
+            for batches in (None, [{"a": 1.0}]):
+                told = json.loads(_report.unpack(_report.pack("training", 7, metrics, batches)))
+                wanted = {"group": "training", "stepsCompleted": 7,
+                          "metrics": json.loads(_json.encode(metrics)),
+                          "reportTime": told["reportTime"]}
+                self.assertEqual({**wanted, **({"batchMetrics": batches} if batches else {})}, told)
+
+    def test_what_is_no_metric_is_refused_at_once(self):
+        for metrics in ({"a": object()}, {("a", 1): 1.0}, {"a": {1, 2}}):
+            with self.assertRaises(TypeError):
+                _report.pack("training", 7, metrics)
 
     def test_the_way_without_json_s_c_part_is_the_same(self):
         report = {"a": 0.1, "b": [1, None, True], "c": {"d": "\u20ac\n"}, "e": math.nan}

@@ -1,6 +1,8 @@
 import errno
 import os
+import shutil
 import tempfile
+import threading
 import unittest
 from unittest import mock
 
@@ -52,24 +54,94 @@ class OutboxTest(unittest.TestCase):
         box.close()
         self.assertEqual([b"third record"], self.left().front(10, 1000))
 
-    def test_segments_that_are_sent_go_and_an_empty_folder_too(self):
+    def segments(self):
+        return sorted(n for n in os.listdir(self.folder) if n.startswith("segment"))
+
+    def test_segments_that_are_sent_go_but_two_and_an_empty_folder_too(self):
         box = Outbox(self.folder, segment=1)
         for _ in range(5):
             box.add(b"record")
         box.remove_front(4)
-        self.assertEqual(["segment.5"],
-                         [n for n in os.listdir(self.folder) if n.startswith("segment")])
+        self.assertEqual(["segment.3", "segment.4", "segment.5"], self.segments())
         box.remove_front(1)
         box.close()
         self.assertFalse(os.path.exists(self.folder))
+
+    def test_a_segment_that_is_sent_is_used_again_and_holds_nothing_of_what_it_held(self):
+        box = Outbox(self.folder, segment=100)
+        held = []
+        for number in range(200):
+            record = b"record %d" % number
+            self.assertTrue(box.add(record))
+            held.append(record)
+            if number % 5 == 4:
+                box.remove_front(4)
+                del held[:4]
+            self.assertEqual(held, box.front(1000, 100000))
+            left = Outbox(self.copy())  # What the death of the process would leave now.
+            self.assertEqual(held, left.front(1000, 100000))
+            left.close()
+        box.remove_front(len(held))
+        inodes = {os.stat(os.path.join(self.folder, name)).st_ino for name in self.segments()}
+        for _ in range(100):
+            box.add(b"x" * 40)
+            box.remove_front(1)
+            inodes |= {os.stat(os.path.join(self.folder, name)).st_ino for name in self.segments()}
+        self.assertLessEqual(len(inodes), 3)
+        box.close()
+
+    def copy(self):
+        copy = self.folder + ".copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.folder, copy)
+        return copy
+
+    def test_a_frame_of_an_earlier_segment_is_no_record_wherever_it_begins(self):
+        box = Outbox(self.folder, segment=40)
+        for letter in (b"a", b"b", b"c", b"d", b"e"):  # Two fill a segment: equal frames.
+            box.add(letter * 12)
+            box.remove_front(len(box) - 1)
+        box.close()
+        self.assertEqual([b"e" * 12], self.left().front(10, 1000))
+
+    def test_one_may_add_while_another_takes(self):
+        box = self.left(segment=1000, limit=4000)
+        count = 20000
+
+        def add_all():
+            for number in range(count):
+                while not box.add(b"%d" % number):
+                    pass
+
+        adding = threading.Thread(target=add_all)
+        adding.start()
+        seen = []
+        while len(seen) < count:
+            front = box.front(7, 1000)
+            seen += front
+            box.remove_front(len(front))
+        adding.join()
+        self.assertEqual([b"%d" % number for number in range(count)], seen)
+
+    def test_a_file_system_without_mapped_files_will_do(self):
+        with mock.patch("mmap.mmap", side_effect=OSError(errno.ENODEV, "no such device")):
+            box = Outbox(self.folder)
+            box.add(b"one")
+            box.add(b"two")
+            box.remove_front(1)
+            box.close()
+        self.assertEqual([b"two"], self.left().front(10, 1000))
 
     def test_half_a_frame_is_no_record(self):
         box = Outbox(self.folder)
         box.add(b"whole")
         box.add(b"broken off")
         box.close()
-        with open(os.path.join(self.folder, "segment.1"), "r+b") as file:
-            file.truncate(os.path.getsize(file.name) - 3)
+        path = os.path.join(self.folder, "segment.1")
+        with open(path, "rb") as file:
+            content = file.read()
+        with open(path, "wb") as file:
+            file.write(content.replace(b"broken off", b"broken\0\0\0\0"))
         box = Outbox(self.folder)
         self.assertEqual([b"whole"], box.front(10, 1000))
         box.add(b"next")
@@ -88,9 +160,10 @@ class OutboxTest(unittest.TestCase):
         self.assertEqual(count, len(box))
 
     def test_a_full_disk_is_bridged_in_memory_in_order(self):
-        box = self.left(memory=2)
+        box = self.left(memory=2, segment=9)
         box.add(b"1")
-        with mock.patch("os.pwrite", side_effect=OSError(errno.ENOSPC, "no space left")):
+        full = OSError(errno.ENOSPC, "no space left")
+        with mock.patch("os.posix_fallocate", side_effect=full):
             self.assertTrue(box.add(b"2"))
             self.assertTrue(box.add(b"3"))
             self.assertFalse(box.add(b"4"))

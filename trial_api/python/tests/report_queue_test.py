@@ -14,7 +14,7 @@ from fake_master import SERVICE, fake_master, refusal
 
 
 def report(steps, group="training"):
-    return json.dumps({"group": group, "stepsCompleted": steps, "metrics": {"loss": 0.5}})
+    return json.dumps({"group": group, "stepsCompleted": steps, "metrics": {"loss": 0.5}}).encode()
 
 
 class ReportQueueTest(unittest.TestCase):
@@ -42,7 +42,7 @@ class ReportQueueTest(unittest.TestCase):
     def test_a_checkpoint_keeps_its_place(self):
         queue = self.queue()
         queue.add(METRICS, report(1))
-        queue.add(CHECKPOINT, '{"uuid": "u"}')
+        queue.add(CHECKPOINT, b'{"uuid": "u"}')
         queue.add(METRICS, report(2))
         queue.close(wait=True)
         self.assertEqual(["ReportMetrics", "ReportCheckpoint", "ReportMetrics"],
@@ -78,8 +78,8 @@ class ReportQueueTest(unittest.TestCase):
 
     def test_what_an_earlier_run_left_is_sent_first_as_of_that_run(self):
         earlier = Outbox(os.path.join(self.folder, "0"))
-        earlier.add(METRICS + report(1).encode())
-        earlier.add(METRICS + report(2).encode())
+        earlier.add(METRICS + report(1))
+        earlier.add(METRICS + report(2))
         earlier.close()
         queue = self.queue()
         queue.add(METRICS, report(3))

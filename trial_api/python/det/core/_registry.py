@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any, Dict, Mapping, Optional
 
 from det._errors import CheckpointError
 from det._master import Master
 from det.core import _json
+from det.core._report import time_text
 from det.core._report_queue import CHECKPOINT, ReportQueue
 from det.core._storage import Files
-from det.core._train import now
 
 
 class Registry:
@@ -71,4 +72,5 @@ class ClusterRegistry(Registry):
 
     def _add(self, report: Dict[str, Any]) -> None:
         if self._queue is not None:
-            self._queue.add(CHECKPOINT, _json.encode({**report, "reportTime": now()}))
+            told = {**report, "reportTime": time_text(time.time_ns())}
+            self._queue.add(CHECKPOINT, _json.encode(told).encode())

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
 import enum
 import pathlib
 import sys
 import threading
-import time
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from det._errors import MasterError
 from det._info import TrialInfo
 from det._master import Master
-from det.core import _json, _storage
+from det.core import _json, _report, _storage
 from det.core._report_queue import METRICS, SERVICE, VALIDATION, ReportQueue
 
 _MAX_STEPS = 2**31
@@ -27,20 +25,6 @@ class EarlyExitReason(enum.Enum):
     INVALID_HP = "EXITED_REASON_INVALID_HP"
     # Known to users; a trial that ends so has just finished.
     USER_REQUESTED_STOP = "EXITED_REASON_USER_REQUESTED_STOP"
-
-
-_second = (0, "")  # The newest that now() has written out: many reports come within one.
-
-
-def now() -> str:
-    """As the master reads it, to the microsecond."""
-    global _second
-    seconds, microseconds = divmod(time.time_ns() // 1000, 1_000_000)
-    known, text = _second
-    if known != seconds:
-        text = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).isoformat()[:19]
-        _second = (seconds, text)
-    return f"{text}.{microseconds:06d}+00:00"
 
 
 class TrainContext:
@@ -167,16 +151,9 @@ class ClusterTrain(TrainContext):
         if self._queue is None:
             return True
         self._warn_of_repetition(group, steps_completed)
-        report: Dict[str, Any] = {
-            "group": group,
-            "stepsCompleted": steps_completed,
-            "reportTime": now(),
-            "metrics": metrics,
-        }
-        if batch_metrics:
-            report["batchMetrics"] = batch_metrics
+        kind = VALIDATION if group == "validation" else METRICS
         number = self._queue.add(
-            VALIDATION if group == "validation" else METRICS, _json.encode(report)
+            kind, _report.pack(group, steps_completed, metrics, batch_metrics)
         )
         return self._queue.best(number) if ask_best else True
 
