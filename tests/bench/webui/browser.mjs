@@ -9,7 +9,11 @@ export const { URL: url, PASSWORD: password } = process.env;
 export async function openBrowser(prepare = () => undefined) {
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+    args: [
+      ...["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+      // Playwright wants to know which line asked for what: all script would be parsed once more for that.
+      "--js-flags=--no-enable-lazy-source-positions",
+    ],
   });
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   await context.addInitScript(() => localStorage.setItem("signedIn", "yes"));

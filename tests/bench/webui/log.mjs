@@ -8,9 +8,41 @@ const { browser, context } = await openBrowser();
 const page = await context.newPage();
 page.setDefaultTimeout(60_000); // a bound against hanging
 const log = page.getByRole("log");
-const since = (began) => page.evaluate((at) => performance.now() - at, began);
-const now = () => page.evaluate(() => performance.now());
-const shown = (text) => log.getByText(text, { exact: true }).waitFor();
+
+/**
+ * When a line that fits `pattern` is first seen, by the page's clock. Looked for in each frame: Playwright's own
+ * waiting looks twice a second only, after a while.
+ */
+const shown = (pattern) =>
+  page.evaluate((source) => {
+    const wanted = new RegExp(source, "m");
+    return new Promise((resolve) => {
+      const look = () => {
+        const lines = document.querySelector('[role="log"]')?.innerText ?? "";
+        if (wanted.test(lines)) resolve(performance.now());
+        else requestAnimationFrame(look);
+      };
+      look();
+    });
+  }, pattern);
+
+/** Opens an address; when a line that fits was seen, after it was asked for. */
+async function opened(address, pattern) {
+  await page.goto("about:blank");
+  await page.goto(address, { waitUntil: "commit" });
+  return shown(pattern);
+}
+
+/** From the click or the key that `act` makes until a line that fits is seen. */
+async function between(act, pattern) {
+  await page.evaluate(() => {
+    const note = ({ timeStamp }) => (window.actedAt = timeStamp);
+    for (const kind of ["click", "keydown"]) addEventListener(kind, note, { capture: true });
+  });
+  await act();
+  const at = await shown(pattern);
+  return at - (await page.evaluate(() => window.actedAt));
+}
 
 /** The longest time between two frames while `act` goes on, and how many showed no line. */
 async function framesOf(act) {
@@ -45,12 +77,7 @@ async function wheel(by, times) {
 }
 
 // Opened at its end, from the address to the last lines.
-await page.goto(`${url}/trials/${trial}/logs`);
-await log
-  .getByText(/^tick \d+/)
-  .first()
-  .waitFor();
-figures.opened = await now();
+figures.opened = await opened(`${url}/trials/${trial}/logs`, "tick \\d+");
 
 // What is printed meanwhile: the line says when it was.
 figures.followed = await page.evaluate(async () => {
@@ -71,32 +98,19 @@ const upwards = await framesOf(() => wheel(-1500, 300));
 figures.frame = upwards.longest;
 figures.blank = (100 * upwards.blank) / upwards.frames;
 
-let began = await now();
-await page.getByRole("button", { name: "Start", exact: true }).click();
-await shown("line 0 of many");
-figures.start = await since(began);
+const press = (name) => () => page.getByRole("button", { name, exact: true }).click();
+figures.start = await between(press("Start"), "line 0 of many$");
 await page.waitForTimeout(200); // the log is at rest before it is scrolled
 const downwards = await framesOf(() => wheel(1500, 300));
 figures.frame = Math.max(figures.frame, downwards.longest);
 figures.blank = Math.max(figures.blank, (100 * downwards.blank) / downwards.frames);
 
-began = await now();
-await page.getByRole("button", { name: "Next error" }).click();
-await shown("ERROR: no loss");
-figures.error = await since(began);
-
-const link = new URL(page.url());
-await page.goto("about:blank");
-await page.goto(link.href);
-await shown("ERROR: no loss");
-figures.link = await now();
+figures.error = await between(press("Next error"), "ERROR: no loss$");
+figures.link = await opened(page.url(), "ERROR: no loss$");
 
 await page.getByLabel("regular expression").check();
 await page.getByRole("searchbox").fill("line 7654[0-9]{2} ");
-began = await now();
-await page.keyboard.press("Enter");
-await shown("line 765400 of many");
-figures.search = await since(began);
+figures.search = await between(() => page.keyboard.press("Enter"), "line 765400 of many$");
 
 await browser.close();
 console.log(JSON.stringify(figures));
