@@ -5,6 +5,16 @@ import { defineConfig } from "vitest/config";
 // `npm run dev` shows the pages of this folder with the data of this master.
 const master = process.env["DET_MASTER"] ?? "http://127.0.0.1:8080";
 
+// What most pages are made of comes at once, with the first: a browser asks for six files at a time, and for what
+// a file imports only once it has that.
+const components =
+  "Actions|CopyText|Download|EmptyState|ErrorPanel|FormDialog|Frame|Meter|Page|Palette|State|Tabs|Time";
+const shared = [
+  new RegExp(`/src/components/(${components})/`),
+  /\/src\/(api\/|charts\/(colours|columns|format|merge|points|series|smooth|theme)\.|\w+\.ts$)/,
+  /\/node_modules\/(@tanstack\/(react-query|query-core)|react|react-dom|react-router|scheduler)\//,
+];
+
 export default defineConfig({
   plugins: [react()],
   resolve: {
@@ -18,6 +28,13 @@ export default defineConfig({
     target: "es2022",
     assetsInlineLimit: 0, // the page's policy takes images from this master alone, none from its text
     modulePreload: { polyfill: false },
+    cssCodeSplit: false,
+    rollupOptions: {
+      output: {
+        manualChunks: (id) => (shared.some((part) => part.test(id)) ? "shared" : null),
+        onlyExplicitManualChunks: true,
+      },
+    },
   },
   worker: { format: "es" },
   server: { proxy: { "/api": { target: master, changeOrigin: true } } },

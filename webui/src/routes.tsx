@@ -12,6 +12,7 @@ import { session } from "@/api/session";
 import { Administration } from "@/components/Frame/Administration";
 import { Frame } from "@/components/Frame/Frame";
 import { RouteError } from "@/components/ErrorPanel/RouteError";
+import { readLogAhead } from "@/components/LogView/ahead";
 import { paths } from "./paths";
 
 /** `handle` of a page's route. */
@@ -30,7 +31,7 @@ function page(
   path: string,
   title: string,
   load: () => Promise<PageModule>,
-  ahead?: (params: Params) => void,
+  ahead?: (params: Params, url: URL) => void,
 ): RouteObject {
   return {
     path,
@@ -38,10 +39,12 @@ function page(
     errorElement: <RouteError />,
     lazy: async () => ({ Component: (await load()).default }),
     ...(ahead && {
-      loader: ({ params }) => {
-        ahead(params);
+      loader: ({ params, request }) => {
+        ahead(params, new URL(request.url));
         return null;
       },
+      // How a page shows things is in its address, too; for that nothing is asked for again.
+      shouldRevalidate: ({ currentUrl, nextUrl }) => currentUrl.pathname !== nextUrl.pathname,
     }),
   };
 }
@@ -71,7 +74,11 @@ const routesWith = (client: QueryClient): RouteObject[] => [
         "/trials/:id/:tab?",
         "Trial",
         () => import("./pages/Trial/Trial"),
-        ({ id }) => session.isOpen() && void readTrialAhead(client, Number(id)),
+        ({ id, tab }, { searchParams }) => {
+          if (!session.isOpen()) return;
+          void readTrialAhead(client, Number(id), tab);
+          if (tab === "logs") readLogAhead(client, Number(id), searchParams);
+        },
       ),
       page("/compare", "Compare", () => import("./pages/Compare/Compare")),
       page(paths.models, "Models", () => import("./pages/Models/Models")),

@@ -27,6 +27,14 @@ it("reads a trial and the names of its metrics once, for the page that comes", a
   expect(asked).toHaveLength(2);
 });
 
+it("reads no names of metrics for a tab that shows none", async () => {
+  const asked = stub({
+    "/api/v1/trials/5": Response.json({ trial: { id: 5, experimentId: 2 } }),
+  });
+  await readTrialAhead(new QueryClient(), 5, "logs");
+  expect(asked).toEqual(["/api/v1/trials/5"]);
+});
+
 it("leaves it to the page to say that there is no such trial", async () => {
   const asked = stub({});
   await readTrialAhead(new QueryClient({ defaultOptions: { queries: { retry: false } } }), 5);

@@ -43,11 +43,15 @@ export const metricNamesQuery = (experimentId: number) =>
     staleTime: FRESH,
   });
 
-/** Asks for what the page of a trial shows first. What fails is asked for again by the page, which says so. */
-export async function readTrialAhead(client: QueryClient, id: number): Promise<void> {
+/**
+ * Asks for what the page of a trial shows first, at a tab of its metrics their names, too. What fails is asked for
+ * again by the page, which says so.
+ */
+export async function readTrialAhead(client: QueryClient, id: number, tab = ""): Promise<void> {
   try {
     const { experimentId } = await client.query(trialQuery(id));
-    if (experimentId) await client.query(metricNamesQuery(experimentId));
+    const hasMetrics = tab === "" || tab === "system";
+    if (experimentId && hasMetrics) await client.query(metricNamesQuery(experimentId));
   } catch {
     // Told by the page.
   }

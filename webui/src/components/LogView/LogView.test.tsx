@@ -1,3 +1,4 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { createMemoryRouter, RouterProvider } from "react-router";
@@ -39,7 +40,11 @@ function show(lines: LogLine[], at = "/") {
     [{ path: "/", element: <LogView trialId={5} follow={false} /> }],
     { initialEntries: [at] },
   );
-  render(<RouterProvider router={router} />);
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>,
+  );
   const line = () => new URLSearchParams(router.state.location.search).get("line");
   const log = screen.getByRole("log");
   // jsdom tells nobody that it was scrolled.

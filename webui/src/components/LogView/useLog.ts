@@ -1,10 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
 import { readLines } from "@/api/lines";
 import { watch } from "@/api/stream";
+import { END, placesAround, PORTION, portionQuery } from "./ahead";
 import { logPath, type LogFilters, type Place } from "./filters";
 import { append, EMPTY, prepend, type LogLine, type LogWindow } from "./window";
 
-const PORTION = 500;
 // How often lines that come are shown: more often is only flicker.
 const FRAME = 100;
 
@@ -34,6 +35,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
   const aborter = useRef<AbortController>(undefined);
   const isBusy = useRef(false);
   const name = JSON.stringify(filters);
+  const client = useQueryClient();
 
   const read = useCallback(
     async (place: Place): Promise<LogLine[]> => {
@@ -43,6 +45,17 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
       return place.isDescending ? lines.reverse() : lines;
     },
     [trialId, name],
+  );
+  // As `read`; what was read ahead is not read again.
+  const readFirst = useCallback(
+    async (place: Place): Promise<LogLine[]> => {
+      const signal = aborter.current?.signal;
+      const asked = JSON.parse(name) as LogFilters;
+      const lines = await client.query(portionQuery(trialId, asked, place));
+      signal?.throwIfAborted();
+      return place.isDescending ? [...lines].reverse() : lines;
+    },
+    [client, trialId, name],
   );
   // One move at a time, but that one which goes elsewhere does not wait; a move that was overtaken is nobody's.
   const move = useCallback(async (act: () => Promise<void>, isJump = false) => {
@@ -68,9 +81,9 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
   }, []);
 
   const toEnd = useCallback(
-    () =>
+    (how = read) =>
       move(async () => {
-        const lines = await read({ limit: PORTION, isDescending: true });
+        const lines = await how(END);
         setShown({ lines, hasStart: lines.length < PORTION, hasEnd: true });
       }, true),
     [move, read],
@@ -85,13 +98,9 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
   );
 
   const toLine = useCallback(
-    (id: string) =>
+    (id: string, how = read) =>
       move(async () => {
-        // The line itself may be one that the filters leave out.
-        const [before, after] = await Promise.all([
-          read({ beforeId: id, limit: PORTION, isDescending: true }),
-          read({ afterId: String(Number(id) - 1), limit: PORTION }),
-        ]);
+        const [before = [], after = []] = await Promise.all(placesAround(id).map(how));
         const lines = [...before, ...after];
         setShown({ lines, hasStart: before.length < PORTION, hasEnd: after.length < PORTION });
       }, true),
@@ -103,9 +112,9 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
   useEffect(() => {
     setShown(EMPTY);
     setOver(false);
-    void (wanted.current === undefined ? toEnd() : toLine(wanted.current));
+    void (wanted.current === undefined ? toEnd(readFirst) : toLine(wanted.current, readFirst));
     return () => aborter.current?.abort();
-  }, [toEnd, toLine]);
+  }, [toEnd, toLine, readFirst]);
   const known = useRef(shown.lines);
   known.current = shown.lines;
   const last = useRef(at);
@@ -159,7 +168,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
     error,
     isReading,
     toStart,
-    toEnd,
+    toEnd: () => toEnd(),
     readOlder: () =>
       move(async () => {
         if (shown.hasStart || firstId === undefined) return;

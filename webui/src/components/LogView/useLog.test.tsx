@@ -1,0 +1,82 @@
+import type { ReactNode } from "react";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { renderHook, waitFor } from "@testing-library/react";
+import { expect, it, vi } from "vitest";
+import { readLogAhead } from "./ahead";
+import { readFilters } from "./filters";
+import { useLog } from "./useLog";
+
+const within =
+  (client: QueryClient) =>
+  ({ children }: { children: ReactNode }) => (
+    <QueryClientProvider client={client}>{children}</QueryClientProvider>
+  );
+
+it("shows the last lines of a trial, which come after its end", async () => {
+  let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const send = (id: string) => {
+    const text = `data: ${JSON.stringify({ result: { id, log: `line ${id}` } })}\n\n`;
+    stream?.enqueue(new TextEncoder().encode(text));
+  };
+  const asked: string[] = [];
+  vi.stubGlobal(
+    "fetch",
+    vi.fn((request: Request) => {
+      asked.push(request.url);
+      const body = request.url.includes("follow")
+        ? new ReadableStream<Uint8Array>({ start: (controller) => void (stream = controller) })
+        : '{"result":{"id":"1","log":"line 1"}}\n';
+      return Promise.resolve(new Response(body));
+    }),
+  );
+  const filters = readFilters(new URLSearchParams());
+  const { result, rerender } = renderHook(({ follow }) => useLog(5, filters, follow), {
+    initialProps: { follow: true },
+    wrapper: within(new QueryClient()),
+  });
+  const ids = () => result.current.lines.map((line) => line.id);
+  await waitFor(() => expect(stream).toBeDefined());
+  send("2");
+  await waitFor(() => expect(ids()).toEqual(["1", "2"]));
+  rerender({ follow: false });
+  send("3");
+  // The end of the stream comes before its last lines are shown.
+  stream?.close();
+  await waitFor(() => expect(ids()).toEqual(["1", "2", "3"]));
+  expect(asked.filter((url) => url.includes("follow"))).toHaveLength(1);
+  expect(asked.at(-1)).toContain("afterId=1");
+});
+
+it.each(["", "line=7", "level=ERROR&line=7"])(
+  "reads once what was read ahead at ?%s",
+  async (at) => {
+    const asked: string[] = [];
+    vi.stubGlobal("fetch", (request: Request) => {
+      asked.push(request.url);
+      const id = request.url.includes("beforeId") ? "6" : "7";
+      return Promise.resolve(new Response(`{"result":{"id":"${id}"}}\n`));
+    });
+    const client = new QueryClient();
+    const params = new URLSearchParams(at);
+    readLogAhead(client, 5, params);
+    const ahead = asked.length;
+    expect(ahead).toBe(params.has("line") ? 2 : 1);
+    const line = params.get("line") ?? undefined;
+    const { result } = renderHook(() => useLog(5, readFilters(params), false, line), {
+      wrapper: within(client),
+    });
+    await waitFor(() => expect(result.current.lines.at(-1)?.id).toBe("7"));
+    expect(asked.slice(ahead).filter((url) => !url.includes("follow"))).toEqual([]);
+  },
+);
+
+it("says what was refused, ahead or not", async () => {
+  const refusal = { error: { reason: "NotFound", error: "no trial 5" } };
+  vi.stubGlobal("fetch", () => Promise.resolve(Response.json(refusal, { status: 404 })));
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  readLogAhead(client, 5, new URLSearchParams());
+  const { result } = renderHook(() => useLog(5, readFilters(new URLSearchParams()), false), {
+    wrapper: within(client),
+  });
+  await waitFor(() => expect(result.current.error?.message).toContain("no trial 5"));
+});
