@@ -11,8 +11,9 @@ const components =
   "Actions|CopyText|Download|EmptyState|ErrorPanel|FormDialog|Frame|Meter|Page|Palette|State|Tabs|Time";
 const shared = [
   new RegExp(`/src/components/(${components})/`),
-  /\/src\/(api\/|charts\/(colours|columns|format|merge|points|series|smooth|theme)\.|\w+\.ts$)/,
-  /\/node_modules\/(@tanstack\/(react-query|query-core)|react|react-dom|react-router|scheduler)\//,
+  /\/src\/(api\/|charts\/(colours|columns|export|format|merge|points|series|smooth|theme)\.|\w+\.ts$)/,
+  /\/node_modules\/(@tanstack\/(react-query|query-core)|openapi-fetch|react|react-dom|react-router|scheduler)\//,
+  /commonjsHelpers/, // else it would be the entry's, which imports this file
 ];
 
 export default defineConfig({
@@ -31,8 +32,8 @@ export default defineConfig({
     cssCodeSplit: false,
     rollupOptions: {
       output: {
+        // With what they import: a part that needed another file, which needs this one, would find it empty.
         manualChunks: (id) => (shared.some((part) => part.test(id)) ? "shared" : null),
-        onlyExplicitManualChunks: true,
       },
     },
   },
