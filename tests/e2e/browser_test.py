@@ -95,6 +95,20 @@ class BrowserTest(DashboardTestCase):
                 if experiment["id"] >= made:
                     self.home.det("experiment", "kill", experiment["id"], code=None)
 
+    def test_charts(self):
+        counts = LEARNS.replace('"loss": 1 + 1 / step', '"loss": 1 + 1 / step, "epoch": step / 10')
+        searcher = {"name": "random", "metric": "loss", "max_trials": 2,
+                    "max_concurrent_trials": 2, "max_length": {"batches": 5000}}
+        learns = harness.job(name="draws", entrypoint=["python3", "learns.py"], searcher=searcher,
+                             preemption_timeout=1,
+                             hyperparameters={"x": {"type": "double", "minval": 0, "maxval": 1}})
+        made = self.home.create(learns, self.home.context({"learns.py": counts}))
+        try:
+            trial = self.home.first_trial(made)["id"]
+            self.run_script("charts.mjs", EXPERIMENT=str(made), TRIALS=f"{trial},{trial + 1}")
+        finally:
+            self.home.det("experiment", "kill", made, code=None)
+
     def test_admin(self):
         self.run_script("admin.mjs")
 

@@ -68,11 +68,14 @@ await inBrowser(async (page, watch) => {
   await page.getByRole("figure").first().locator("canvas").waitFor();
   await inspect(page, "trial");
   const curve = page.getByRole("figure").filter({ hasText: "loss" }).first();
-  const kept = await csv(curve.getByRole("button", { name: "CSV" }), "series,batches,loss");
+  const kept = await csv(
+    curve.getByRole("button", { name: /^CSV/ }),
+    "trial,batches,epoch,time,loss",
+  );
   assert.equal(kept.name, "loss.csv");
   // The loss at step n is 1 + 1/n.
-  assert.equal(kept.lines[0], "loss,1,2");
-  assert.equal(kept.lines[1], "loss,2,1.5");
+  assert.match(kept.lines[0], new RegExp(`^${trial},1,,[^,]+Z,2$`));
+  assert.match(kept.lines[1], new RegExp(`^${trial},2,,[^,]+Z,1.5$`));
   for (const tab of ["Checkpoints", "Logs", "Hyperparameters", "Runs", "System"]) {
     await page.getByRole("link", { name: new RegExp(`^${tab}`) }).click();
     await inspect(page, `trial-${tab.toLowerCase()}`);

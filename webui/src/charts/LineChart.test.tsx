@@ -1,17 +1,28 @@
-import { render } from "@testing-library/react";
-import { expect, it, vi } from "vitest";
+import { fireEvent, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { beforeEach, expect, it, vi } from "vitest";
 import { LineChart } from "./LineChart";
 import { createPlot } from "./plot";
+import type { Series } from "./series";
+import type { PlotOptions } from "./uplotOptions";
+import { PLAIN_VIEW, type ChartView } from "./view";
 
 const plot = vi.hoisted(() => ({
   setCurves: vi.fn(),
   setBest: vi.fn(),
+  setZoom: vi.fn(),
   setSize: vi.fn(),
+  step: vi.fn(),
+  zoomBy: vi.fn(),
+  panBy: vi.fn(),
+  reset: vi.fn(),
+  leave: vi.fn(),
   destroy: vi.fn(),
 }));
 vi.mock("./plot", () => ({ createPlot: vi.fn(() => plot) }));
 
-it("keeps its plot, and with it the zoom, when the best value changes", () => {
+beforeEach(() => {
+  vi.clearAllMocks();
   vi.stubGlobal(
     "ResizeObserver",
     class {
@@ -19,11 +30,91 @@ it("keeps its plot, and with it the zoom, when the best value changes", () => {
       disconnect = vi.fn();
     },
   );
-  const chart = (best: number) => (
-    <LineChart title="loss" series={[]} xLabel="batches" best={best} />
-  );
-  const { rerender } = render(chart(2));
-  rerender(chart(1));
+});
+
+const loss: Series = { id: "7", label: "trial 7", rank: 0, x: [1, 2], y: [0.5, 0.25] };
+const onView = vi.fn();
+
+const chart = (more: { view?: ChartView; best?: number; readCsv?: () => Promise<Blob> } = {}) => (
+  <LineChart
+    title="loss"
+    series={[loss]}
+    xLabel="batches"
+    view={PLAIN_VIEW}
+    onView={onView}
+    {...more}
+  />
+);
+const optionsOf = () => vi.mocked(createPlot).mock.lastCall?.[1] as PlotOptions;
+
+it("keeps its plot, and with it the zoom, when the best value changes", () => {
+  const { rerender } = render(chart({ best: 2 }));
+  rerender(chart({ best: 1 }));
   expect(createPlot).toHaveBeenCalledOnce();
   expect(plot.setBest).toHaveBeenLastCalledWith(1);
+});
+
+it("shows what its view says, and tells what is changed", async () => {
+  const zoom = [3, 4] as const;
+  const { rerender } = render(chart());
+  rerender(chart({ view: { ...PLAIN_VIEW, zoom } }));
+  expect(plot.setZoom).toHaveBeenLastCalledWith(zoom);
+  await userEvent.click(screen.getByRole("button", { name: "Show all" }));
+  expect(onView).toHaveBeenLastCalledWith({ zoom: undefined });
+  await userEvent.click(screen.getByLabelText("log"));
+  expect(onView).toHaveBeenLastCalledWith({ isLog: true });
+  optionsOf().onZoom([1, 2]);
+  expect(onView).toHaveBeenLastCalledWith({ zoom: [1, 2] });
+});
+
+it("smooths while the slider moves, and tells where it was left", () => {
+  render(chart());
+  const slider = screen.getByLabelText("smooth");
+  fireEvent.change(slider, { target: { value: "0.5" } });
+  const curves = plot.setCurves.mock.lastCall?.[0] as { raw?: unknown }[];
+  expect(curves[0]?.raw).toBe(loss.y);
+  expect(onView).not.toHaveBeenCalled();
+  fireEvent.pointerUp(slider);
+  expect(onView).toHaveBeenCalledWith({ weight: 0.5 });
+});
+
+it("is read by keys, and says the values", () => {
+  render(chart());
+  const place = screen.getByRole("application", { name: /^Chart of loss by batches/ });
+  const press = (key: string, more = {}) => fireEvent.keyDown(place, { key, ...more });
+  press("ArrowRight");
+  expect(plot.step).toHaveBeenLastCalledWith(1);
+  press("ArrowLeft", { shiftKey: true });
+  expect(plot.panBy).toHaveBeenCalledOnce();
+  press("+");
+  press("-");
+  expect(plot.zoomBy.mock.calls).toEqual([[0.5], [2]]);
+  press("0");
+  expect(plot.reset).toHaveBeenCalledOnce();
+  // What the browser zooms its page with is the browser's.
+  press("0", { ctrlKey: true });
+  expect(plot.reset).toHaveBeenCalledOnce();
+
+  const near = [{ curve: { series: loss, y: loss.y }, x: 2, y: 0.25, distance: 0 }];
+  const status = screen.getByRole("status");
+  optionsOf().onNear(near, { left: 1, top: 1 });
+  expect(status).toHaveTextContent("");
+  fireEvent.focus(place);
+});
+
+it("says in a live region where the keys have led to", async () => {
+  render(chart());
+  const near = [{ curve: { series: loss, y: loss.y }, x: 2, y: 0.25, distance: 0 }];
+  optionsOf().onNear(near, { left: 1, top: 1 }, true);
+  await vi.waitFor(() =>
+    expect(screen.getByRole("status")).toHaveTextContent("batches 2: trial 7 0.25"),
+  );
+});
+
+it("says why there is no CSV, and can be asked again", async () => {
+  const readCsv = vi.fn().mockRejectedValue(new Error("the master is away"));
+  render(chart({ readCsv }));
+  await userEvent.click(screen.getByRole("button", { name: "CSV of loss" }));
+  expect(await screen.findByRole("alert")).toHaveTextContent("the master is away");
+  expect(screen.getByRole("button", { name: "CSV of loss" })).toBeEnabled();
 });

@@ -1,16 +1,21 @@
 import "uplot/dist/uPlot.min.css";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { ChartHead } from "./ChartHead";
 import { save, toCsv } from "./export";
 import { formatNumber } from "./format";
+import { KEYS_SAID, pressKey } from "./keys";
 import { Legend } from "./Legend";
 import styles from "./LineChart.module.css";
 import type { Near } from "./nearest";
 import { curvesOf } from "./paint";
 import { createPlot, type Plot } from "./plot";
+import { toPng } from "./png";
 import type { Series } from "./series";
 import { toSvg } from "./svg";
 import { useIsDark } from "./theme";
 import { Tooltip } from "./Tooltip";
+import type { PlotOptions } from "./uplotOptions";
+import type { ChartView } from "./view";
 
 interface Props {
   /** What is drawn: the metric's name, and its unit if it has one. */
@@ -19,7 +24,10 @@ interface Props {
   /** What x is: "batches". */
   xLabel: string;
   formatX?: (x: number) => string;
-  /** Charts of a page with one key share the crosshair and what is zoomed into. */
+  /** How the curves are shown, and what changes that. */
+  view: ChartView;
+  onView: (change: Partial<ChartView>) => void;
+  /** Charts of a page with one key share the crosshair. */
   syncKey?: string;
   /** A value that is worth a dotted line. */
   best?: number;
@@ -29,38 +37,125 @@ interface Props {
   hasLegend?: boolean;
   /** Said where there is no curve. */
   none?: string;
+  /** Reads all points as CSV; without: what is drawn has them all. */
+  readCsv?: (signal: AbortSignal) => Promise<Blob>;
 }
 
-/** Curves over a common x: drag zooms, a double click resets, shift and drag moves. */
+type At = { left: number; top: number };
+
+/** Curves over a common x: drag zooms, a double click resets, shift and drag moves; keys do the same (keys.ts). */
 export function LineChart(props: Props) {
   const { title, series, xLabel, formatX = formatNumber, syncKey, best, height = 220 } = props;
-  const { none = "No values yet." } = props;
-  const [isLog, setLog] = useState(false);
-  const [weight, setWeight] = useState(0);
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-  const [near, setNear] = useState<{ near: Near[]; at?: { left: number; top: number } }>();
-  const [isZoomed, setZoomed] = useState(false);
+  const { none = "No values yet.", view, onView } = props;
+  const { isLog, hidden, zoom } = view;
+  // Of the slider while it is moved; then the view has it.
+  const [draft, setDraft] = useState<number>();
+  useEffect(() => setDraft((now) => (now === view.weight ? undefined : now)), [view.weight]);
+  const weight = draft ?? view.weight;
+  const [near, setNear] = useState<{ near: Near[]; at: At; isByKey: boolean }>();
+  const curves = useMemo(() => curvesOf(series, hidden, weight), [series, hidden, weight]);
+  const { place, plot } = usePlot({ isLog, xLabel, formatX, height }, syncKey, {
+    onNear: (found, at, isByKey = false) =>
+      setNear(at && found.length > 0 ? { near: found, at, isByKey } : undefined),
+    onZoom: (next) => onView({ zoom: next }),
+    // A new plot would forget what is zoomed into.
+    onMade: (made) => {
+      made.setZoom(zoom);
+      made.setBest(best);
+      made.setCurves(curves);
+    },
+  });
+  useEffect(() => plot.current?.setCurves(curves), [plot, curves]);
+  useEffect(() => plot.current?.setBest(best), [plot, best]);
+  useEffect(() => plot.current?.setZoom(zoom), [plot, zoom]);
+
+  const smoothBy = (next: number, isLeft: boolean) => {
+    const isNew = next !== view.weight;
+    setDraft(isLeft && !isNew ? undefined : next);
+    if (isLeft && isNew) onView({ weight: next });
+  };
+  const press = (event: KeyboardEvent) => {
+    if (plot.current && pressKey(plot.current, event)) event.preventDefault();
+  };
+  const picture = { title, curves, xLabel, formatX, isLog, ...(zoom && { zoom }) };
+  const saveAs = (ending: string, content: Blob) => save(`${title}.${ending}`, content);
+  const drawn = () => new Blob([toCsv(series, xLabel, title)], { type: "text/csv" });
+  const savePng = async () => {
+    const canvas = plot.current?.canvas();
+    if (canvas) saveAs("png", await toPng({ title, canvas, curves }));
+  };
+  return (
+    <figure className={styles.chart}>
+      <ChartHead
+        {...{ title, view, weight, onView }}
+        onWeight={smoothBy}
+        onPng={() => void savePng()}
+        onSvg={() => saveAs("svg", new Blob([toSvg(picture)], { type: "image/svg+xml" }))}
+        onCsv={async (signal) => {
+          const content = props.readCsv ? await props.readCsv(signal) : drawn();
+          if (!signal.aborted) saveAs("csv", content);
+        }}
+      />
+      <div className={styles.body}>
+        <div
+          ref={place}
+          className={styles.plot}
+          style={{ minHeight: height }}
+          tabIndex={0}
+          role="application"
+          aria-label={`Chart of ${title} by ${xLabel}. ${KEYS_SAID}`}
+          onKeyDown={press}
+          onBlur={() => near?.isByKey && plot.current?.leave()}
+        >
+          {near && <Tooltip near={near.near} at={near.at} xLabel={xLabel} formatX={formatX} />}
+        </div>
+        {props.hasLegend !== false && series.length > 1 && (
+          <Legend
+            series={series}
+            hidden={hidden}
+            focus={near?.near[0]?.curve.series.id}
+            onHide={(next) => onView({ hidden: next })}
+            height={height}
+          />
+        )}
+      </div>
+      <p className="visually-hidden" role="status">
+        {near?.isByKey && wordsOf(near.near, xLabel, formatX)}
+      </p>
+      {series.length === 0 && <p className={styles.hint}>{none}</p>}
+    </figure>
+  );
+}
+
+function wordsOf(near: readonly Near[], xLabel: string, formatX: (x: number) => string): string {
+  const values = near.map(({ curve, y }) => `${curve.series.label} ${formatNumber(y)}`);
+  return `${xLabel} ${formatX(near[0]?.x ?? NaN)}: ${values.join(", ")}`;
+}
+
+type Handlers = Pick<PlotOptions, "onNear" | "onZoom"> & { onMade: (plot: Plot) => void };
+
+/** A plot that fills an element, made anew where its axes or colours change. */
+function usePlot(
+  { isLog, xLabel, formatX, height }: Omit<PlotOptions, "width" | "syncKey" | keyof Handlers>,
+  syncKey: string | undefined,
+  handlers: Handlers,
+) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot>(undefined);
+  const current = useRef(handlers);
+  current.current = handlers;
   const isDark = useIsDark();
-  const curves = useMemo(() => curvesOf(series, hidden, weight), [series, hidden, weight]);
-  const current = useRef(curves);
-  current.current = curves;
-  const currentBest = useRef(best);
-  currentBest.current = best;
-
   useLayoutEffect(() => {
     const element = place.current;
     if (!element) return;
     const made = createPlot(element, {
       ...{ width: Math.max(200, element.clientWidth), height, isLog, xLabel, formatX },
       ...(syncKey !== undefined && { syncKey }),
-      onNear: (found, at) => setNear(at && found.length > 0 ? { near: found, at } : undefined),
-      onZoom: setZoomed,
+      onNear: (...near) => current.current.onNear(...near),
+      onZoom: (zoom) => current.current.onZoom(zoom),
     });
     plot.current = made;
-    made.setBest(currentBest.current);
-    made.setCurves(current.current);
+    current.current.onMade(made);
     const observer = new ResizeObserver(() => made.setSize(element.clientWidth, height));
     observer.observe(element);
     return () => {
@@ -69,68 +164,5 @@ export function LineChart(props: Props) {
       plot.current = undefined;
     };
   }, [isLog, isDark, height, xLabel, formatX, syncKey]);
-
-  useEffect(() => plot.current?.setCurves(curves), [curves]);
-  // A new plot would forget what is zoomed into.
-  useEffect(() => plot.current?.setBest(best), [best]);
-
-  const savePng = () =>
-    plot.current?.canvas().toBlob((blob) => blob && save(`${title}.png`, blob), "image/png");
-  const saveText = (ending: string, type: string, text: string) =>
-    save(`${title}.${ending}`, new Blob([text], { type }));
-
-  return (
-    <figure className={styles.chart}>
-      <figcaption className={styles.head}>
-        <span className={styles.title}>{title}</span>
-        {isZoomed && <span className={styles.hint}>zoomed: double click resets</span>}
-        <label className={styles.option}>
-          <input type="checkbox" checked={isLog} onChange={(e) => setLog(e.target.checked)} /> log
-        </label>
-        <label className={styles.option}>
-          smooth{" "}
-          <input
-            type="range"
-            min={0}
-            max={0.99}
-            step={0.01}
-            value={weight}
-            onChange={(e) => setWeight(Number(e.target.value))}
-          />
-        </label>
-        <button type="button" className="plain" onClick={savePng}>
-          PNG
-        </button>
-        <button
-          type="button"
-          className="plain"
-          onClick={() => saveText("svg", "image/svg+xml", toSvg({ title, curves, xLabel, isLog }))}
-        >
-          SVG
-        </button>
-        <button
-          type="button"
-          className="plain"
-          onClick={() => saveText("csv", "text/csv", toCsv(series, xLabel, title))}
-        >
-          CSV
-        </button>
-      </figcaption>
-      <div className={styles.body}>
-        <div ref={place} className={styles.plot} style={{ minHeight: height }}>
-          {near?.at && <Tooltip near={near.near} at={near.at} xLabel={xLabel} formatX={formatX} />}
-        </div>
-        {props.hasLegend !== false && series.length > 1 && (
-          <Legend
-            series={series}
-            hidden={hidden}
-            focus={near?.near[0]?.curve.series.id}
-            onHide={setHidden}
-            height={height}
-          />
-        )}
-      </div>
-      {series.length === 0 && <p className={styles.hint}>{none}</p>}
-    </figure>
-  );
+  return { place, plot };
 }

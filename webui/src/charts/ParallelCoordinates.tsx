@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { viridis } from "./colours";
 import { formatNumber } from "./format";
+import styles from "./ParallelCoordinates.module.css";
 import { colourOf, useIsDark } from "./theme";
 import { numberScale } from "./ticks";
 
@@ -27,6 +28,19 @@ interface Placed {
 
 const HEIGHT = 360;
 const EDGE = { top: 28, bottom: 16, side: 60 };
+// Axes come no nearer to each other, so that what is written on them can be read: then they scroll.
+const APART = 110;
+const LETTER = 6.5;
+const GAP = 10;
+const SCROLL_BAR = 16;
+
+/** As much of a text as there is room for beside its axis. */
+export function fitting(text: string, room: number): string {
+  const most = Math.max(3, Math.floor(room / LETTER));
+  return text.length > most
+    ? `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}`
+    : text;
+}
 
 function place({ name, values, isLog }: Axis): Placed {
   const numbers = values.filter((value) => typeof value === "number");
@@ -52,18 +66,19 @@ function place({ name, values, isLog }: Axis): Placed {
 export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) {
   const holder = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(800);
+  const [room, setRoom] = useState(800);
+  const width = Math.max(room, 2 * EDGE.side + (axes.length - 1) * APART);
   const [brushes, setBrushes] = useState<Record<string, [number, number]>>({});
   const isDark = useIsDark();
   const placed = axes.map(place);
-  const xOf = (i: number) =>
-    EDGE.side + (placed.length > 1 ? (i / (placed.length - 1)) * (width - 2 * EDGE.side) : 0);
+  const apart = (width - 2 * EDGE.side) / Math.max(1, placed.length - 1);
+  const xOf = (i: number) => EDGE.side + i * apart;
   const yOf = (share: number) => HEIGHT - EDGE.bottom - share * (HEIGHT - EDGE.top - EDGE.bottom);
 
   useEffect(() => {
     const element = holder.current;
     if (!element) return;
-    const observer = new ResizeObserver(() => setWidth(Math.max(320, element.clientWidth)));
+    const observer = new ResizeObserver(() => setRoom(Math.max(320, element.clientWidth)));
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
@@ -123,7 +138,14 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
   };
 
   return (
-    <div ref={holder} style={{ position: "relative", height: HEIGHT }}>
+    <div
+      ref={holder}
+      className={styles.scroll}
+      style={{ height: HEIGHT + (width > room ? SCROLL_BAR : 0) }}
+      tabIndex={0}
+      role="group"
+      aria-label={`Parallel coordinates of ${axes.length} axes`}
+    >
       <canvas ref={canvas} style={{ position: "absolute", width, height: HEIGHT }} aria-hidden />
       <svg
         width={width}
@@ -139,7 +161,8 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
             <g key={name} transform={`translate(${xOf(i)} 0)`} fill="var(--secondary)">
               <line y1={EDGE.top} y2={HEIGHT - EDGE.bottom} stroke="var(--strong-line)" />
               <text y={14} textAnchor="middle" fontWeight={600} fill="var(--text)">
-                {name}
+                {fitting(name, apart - GAP)}
+                <title>{name}</title>
               </text>
               {ticks.map(({ at, text }) => (
                 <text
@@ -150,7 +173,8 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
                   stroke="var(--page)"
                   strokeWidth={3}
                 >
-                  {text}
+                  {fitting(text, i + 1 < placed.length ? apart - GAP : EDGE.side - GAP)}
+                  <title>{text}</title>
                 </text>
               ))}
               {kept && (

@@ -3,10 +3,14 @@ import { strokeOf, viridis, wantsDarkText } from "./colours";
 import { drawCurve, type Plane } from "./columns";
 import { toCsv, toSvgPath } from "./export";
 import { decimalsOf, formatBytes, formatFixed, formatNumber } from "./format";
-import { nearestCurves } from "./nearest";
+import { heightOfLegend, legendOf } from "./legendRows";
+import { nearestCurves, nextPlace } from "./nearest";
 import { curvesOf, heightOf, planeOf, widthOf } from "./paint";
 import { lowerBound, nearestIndex, type Series } from "./series";
+import { fitting } from "./ParallelCoordinates";
 import { smooth } from "./smooth";
+import { toSvg } from "./svg";
+import { rounded } from "./view";
 import { niceTicks, numberScale } from "./ticks";
 
 const series = (id: string, y: number[], rank = 0): Series => ({
@@ -181,4 +185,69 @@ it("says bytes with their unit", () => {
 
 it("writes CSV that no spreadsheet takes for a formula", () => {
   expect(toCsv([series('=a,"b"', [1])], "x", "y")).toBe('series,x,y\r\n"\'=a,""b""",0,1\r\n');
+});
+
+it("finds the next point of any curve, a pixel further at least", () => {
+  const curves = curvesOf([series("a", [1, 5, 2]), series("b", [1, 2, 3, 4], 1)], new Set(), 0);
+  const next = (from: number | undefined, direction: number, width = 100) =>
+    nextPlace(curves, [0, 3], from, direction, width);
+  expect([next(undefined, 1), next(undefined, -1)]).toEqual([0, 3]);
+  expect([next(0, 1), next(2, 1), next(3, 1)]).toEqual([1, 3, undefined]);
+  expect([next(3, -1), next(1.5, -1), next(0, -1)]).toEqual([2, 1, undefined]);
+  // Where points share a pixel, a key goes past them.
+  expect(next(0, 1, 2)).toBe(2);
+  expect(nextPlace([], [0, 1], 0, 1, 100)).toBeUndefined();
+});
+
+it("says a range in no more digits than can be seen", () => {
+  expect(rounded([0.123456789, 1.23456789])).toEqual([0.1235, 1.2346]);
+  expect(rounded([12345.678, 98765.4321])).toEqual([12346, 98765]);
+  expect(rounded([1e-7, 2e-7])).toEqual([1e-7, 2e-7]);
+});
+
+describe("a picture", () => {
+  const many = (count: number) =>
+    curvesOf(
+      Array.from({ length: count }, (_, i) => series(`trial ${i}`, [1, 2], i)),
+      new Set(),
+      0,
+    );
+
+  it("names its curves in columns, and says how many it leaves out", () => {
+    expect(legendOf(many(1), 500)).toEqual([]);
+    const legend = legendOf(many(5), 250);
+    expect(legend.map(({ left, top }) => [left, top])).toEqual([
+      [0, 0],
+      [79, 0],
+      [158, 0],
+      [0, 18],
+      [79, 18],
+    ]);
+    expect(heightOfLegend(legend)).toBe(36);
+    expect(legendOf(many(100), 250).at(-1)).toMatchObject({ label: "and 40 more" });
+  });
+
+  it("stands for itself: its ground, its title, its curves' names, and what is zoomed into", () => {
+    const svg = toSvg({ title: "a < b", curves: many(2), xLabel: "time", isLog: false });
+    expect(new DOMParser().parseFromString(svg, "image/svg+xml").querySelector("parsererror")).toBe(
+      null,
+    );
+    expect(svg).toContain("<rect width=");
+    expect(svg).toContain("a &#60; b");
+    expect(svg).toContain(">trial 1<");
+    const formatX = (x: number) => `x${x}`;
+    const zoomed = toSvg({
+      ...{ title: "", curves: many(2), xLabel: "time", isLog: false, formatX },
+      zoom: [0.5, 1],
+    });
+    expect(zoomed).toContain(">x0.5<");
+    expect(zoomed).not.toContain(">x0<");
+  });
+});
+
+it("shortens what has no room beside its axis, and keeps both ends", () => {
+  expect(fitting("lr", 100)).toBe("lr");
+  const short = fitting("optimizer.param_groups.0.learning_rate", 100);
+  expect(short).toMatch(/^optimiz….*_rate$/);
+  expect(short.length).toBeLessThanOrEqual(15);
 });

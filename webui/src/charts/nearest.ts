@@ -1,6 +1,7 @@
 import type { Curve } from "./paint";
 import type { Plane } from "./columns";
-import { nearestIndex } from "./series";
+import { lowerBound, nearestIndex } from "./series";
+import type { Range } from "./view";
 
 /** A point of a curve near the pointer. */
 export interface Near {
@@ -28,4 +29,30 @@ export function nearestCurves(
     if (Number.isFinite(distance)) near.push({ curve, x: x[i] ?? NaN, y, distance });
   }
   return near.sort((a, b) => a.distance - b.distance).slice(0, most);
+}
+
+/**
+ * The next x to the left (-1) or right (1) of `from` at which a curve has a point, at least a pixel further of
+ * `width` ones; of no place, the last or first one that is shown. Undefined: there is none.
+ */
+export function nextPlace(
+  curves: readonly Curve[],
+  shown: Range,
+  from: number | undefined,
+  direction: number,
+  width: number,
+): number | undefined {
+  const pixel = (shown[1] - shown[0]) / Math.max(1, width);
+  const edge = direction > 0 ? shown[0] : shown[1];
+  const limit = from === undefined ? edge : from + direction * pixel;
+  const places = curves.flatMap(({ series: { x } }) => {
+    const i = lowerBound(x, limit);
+    return x[direction > 0 || x[i] === limit ? i : i - 1] ?? [];
+  });
+  return places
+    .filter((place) => place >= shown[0] && place <= shown[1])
+    .reduce<number | undefined>((best, place) => {
+      if (best === undefined) return place;
+      return direction > 0 ? Math.min(best, place) : Math.max(best, place);
+    }, undefined);
 }

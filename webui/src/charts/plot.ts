@@ -1,44 +1,39 @@
 import uPlot from "uplot";
-import { formatNumber } from "./format";
 import { createGradualPainter, drawPicture, type Picture } from "./gradual";
-import { nearestCurves, type Near } from "./nearest";
+import { nearestCurves, nextPlace } from "./nearest";
 import { heightOf, paint, planeOf, widthOf, type Area, type Curve } from "./paint";
 import { colourOf } from "./theme";
-
-/** What a plot shows besides its curves. */
-export interface PlotOptions {
-  width: number;
-  height: number;
-  isLog: boolean;
-  /** Charts with the same key share their crosshair and the x values that are shown. */
-  syncKey?: string;
-  xLabel: string;
-  formatX: (x: number) => string;
-  /** The curves near the pointer, and where that is in pixels of the plot; nothing: it has left. */
-  onNear: (near: Near[], at?: { left: number; top: number }) => void;
-  onZoom: (isZoomed: boolean) => void;
-}
+import { uplotOptions, type PlotOptions } from "./uplotOptions";
+import { isSameRange, rounded, type Range } from "./view";
 
 /** A plot on the page; `destroy` when it goes. */
 export interface Plot {
   setCurves: (curves: readonly Curve[]) => void;
   /** A value that is worth a dotted line. */
   setBest: (best: number | undefined) => void;
+  setZoom: (zoom: Range | undefined) => void;
   setSize: (width: number, height: number) => void;
+  /** Moves the crosshair to the next point to the left (-1) or right (1), or up or down by some pixels. */
+  step: (across: number, up?: number) => void;
+  /** Shows a part of what is shown, around the crosshair; above 1: more than it. */
+  zoomBy: (factor: number) => void;
+  /** Moves what is shown by a share of its width. */
+  panBy: (share: number) => void;
+  /** Shows all. */
+  reset: () => void;
+  /** Takes the crosshair away. */
+  leave: () => void;
   /** The canvas, with all that is drawn now. */
   canvas: () => HTMLCanvasElement;
   destroy: () => void;
 }
 
-// uPlot names these by an enumeration that has no values when it runs.
-// eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- as above
-const LINEAR: uPlot.Scale.Distr.Linear = 1;
-// eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- as above
-const LOGARITHMIC: uPlot.Scale.Distr.Logarithmic = 3;
-
 // So many curves are painted over several frames; until they are, a picture of them as they were is shown
 // where it belongs now.
 const MANY = 50;
+
+// How far a key moves the crosshair up or down.
+const KEY_PIXELS = 12;
 
 /** Draws curves into `element` by uPlot: its axes, crosshair and zoom, and our own fast painting. */
 export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
@@ -48,9 +43,8 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   let picture: Picture | undefined;
   let wanted: Area | undefined; // of which there is a picture, or will be
   let isMoving = false;
-  // Curves come with their height: each more would draw them all once more.
-  let isSetting = false;
-  let isZoomed = false;
+  let zoom: Range | undefined;
+  let crosshair: { x: number; top: number } | undefined;
 
   const areaOf = (u: uPlot): Area => ({
     ...{ left: u.bbox.left, top: u.bbox.top, width: u.bbox.width, height: u.bbox.height },
@@ -81,36 +75,57 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     painter.begin(curves, area, devicePixelRatio);
   };
 
-  const fitHeight = (u: uPlot) => {
-    const { min, max } = u.scales["x"] ?? {};
-    if (isMoving || min == null || max == null) return;
-    const [least, greatest] = heightOf(curves, min, max, options.isLog);
-    u.setScale("y", { min: least, max: greatest });
+  // Width and height together: each for itself would draw all curves once more.
+  const show = (range: Range) => {
+    const [least, greatest] = heightOf(curves, range[0], range[1], options.isLog);
+    plot.batch(() => {
+      plot.setScale("x", { min: range[0], max: range[1] });
+      plot.setScale("y", { min: least, max: greatest });
+      plot.redraw(false);
+    });
+  };
+  const shown = (): Range => {
+    const { min, max } = plot.scales["x"] ?? {};
+    return [min ?? full[0], max ?? full[1]];
+  };
+  const zoomTo = (range: Range | undefined) => {
+    const before = zoom;
+    zoom = range && rounded(range);
+    show(zoom ?? full);
+    if (!isSameRange(before, zoom)) options.onZoom(zoom);
   };
 
+  const nearTo = (u: uPlot, left: number, top: number) => {
+    const area = areaOf(u);
+    const at = { x: u.posToVal(left, "x"), top: area.top + top * devicePixelRatio };
+    return nearestCurves(curves, planeOf(area), at);
+  };
   const follow = (u: uPlot) => {
     const { left, top, event } = u.cursor;
     if (left === undefined || top === undefined || left < 0 || !event) {
       options.onNear([]);
       return;
     }
-    const area = areaOf(u);
-    const ratio = devicePixelRatio;
-    const at = { x: u.posToVal(left, "x"), top: area.top + top * ratio };
-    options.onNear(nearestCurves(curves, planeOf(area), at), { left, top });
+    crosshair = { x: u.posToVal(left, "x"), top };
+    options.onNear(nearTo(u, left, top), { left, top });
+  };
+  // What uPlot is told by script moves the crosshair of the page's other charts as well.
+  const place = (x: number, top: number) => {
+    crosshair = { x, top };
+    const left = plot.valToPos(x, "x");
+    plot.setCursor({ left, top }, false);
+    options.onNear(nearTo(plot, left, top), { left, top }, true);
   };
 
   const plot = new uPlot(
-    uplotOptions(options, {
+    uplotOptions(options, () => zoomTo(undefined), {
       draw: [draw],
-      setScale: [
-        (u, key) => {
-          if (key !== "x") return;
-          const { min, max } = u.scales["x"] ?? {};
-          isZoomed = min !== full[0] || max !== full[1];
-          options.onZoom(isZoomed);
-          // Within this hook uPlot forgets what is set.
-          if (!isSetting) queueMicrotask(() => fitHeight(u));
+      setSelect: [
+        (u) => {
+          const { left, width } = u.select;
+          const range: Range = [u.posToVal(left, "x"), u.posToVal(left + width, "x")];
+          u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          zoomTo(range);
         },
       ],
       setCursor: [follow],
@@ -123,9 +138,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   );
   const stopPanning = panning(plot, (moving) => {
     isMoving = moving;
-    if (moving) return;
-    fitHeight(plot);
-    plot.redraw(false);
+    if (!moving) zoomTo(shown());
   });
 
   return {
@@ -133,71 +146,59 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       curves = next;
       full = widthOf(next);
       wanted = undefined;
-      const x = plot.scales["x"];
-      const [from, to] = isZoomed ? [x?.min ?? full[0], x?.max ?? full[1]] : full;
-      const [least, greatest] = heightOf(next, from, to, options.isLog);
-      isSetting = true;
-      plot.batch(() => {
-        plot.setData([full, [null, null]], false);
-        plot.setScale("x", { min: from, max: to });
-        plot.setScale("y", { min: least, max: greatest });
-        plot.redraw(false);
-      });
-      isSetting = false;
+      plot.setData([full, [null, null]], false);
+      show(isMoving ? shown() : (zoom ?? full));
+    },
+    setZoom(next) {
+      if (isSameRange(zoom, next)) return;
+      zoom = next;
+      show(zoom ?? full);
     },
     setBest(next) {
       best = next;
       plot.redraw(false);
     },
     setSize: (width, height) => plot.setSize({ width, height }),
+    step(across, up = 0) {
+      const [from, to] = shown();
+      const width = plot.over.clientWidth;
+      const top = (crosshair?.top ?? plot.over.clientHeight / 2) - up * KEY_PIXELS;
+      const within = Math.min(plot.over.clientHeight, Math.max(0, top));
+      const last = crosshair && Math.min(to, Math.max(from, crosshair.x));
+      // The first key shows where the curves end: what is newest.
+      const first = across < 0 ? to : from;
+      const next = across === 0 ? last : nextPlace(curves, [from, to], last, across, width);
+      place(next ?? last ?? first, within);
+    },
+    zoomBy(factor) {
+      const [from, to] = shown();
+      const middle = crosshair?.x ?? (from + to) / 2;
+      const begin = Math.max(full[0], middle - (middle - from) * factor);
+      const end = Math.min(full[1], middle + (to - middle) * factor);
+      const isAll = begin <= full[0] && end >= full[1];
+      if (begin < end) zoomTo(isAll ? undefined : [begin, end]);
+      if (crosshair) place(crosshair.x, crosshair.top);
+    },
+    panBy(share) {
+      const [from, to] = shown();
+      const by = (to - from) * share;
+      zoomTo([from + by, to + by]);
+    },
+    reset() {
+      zoomTo(undefined);
+      if (crosshair) place(crosshair.x, crosshair.top);
+    },
+    leave() {
+      crosshair = undefined;
+      plot.setCursor({ left: -10, top: -10 }, false);
+      options.onNear([]);
+    },
     canvas: () => plot.ctx.canvas,
     destroy() {
       stopPanning();
       painter.stop();
       plot.destroy();
     },
-  };
-}
-
-function uplotOptions(options: PlotOptions, hooks: uPlot.Hooks.Arrays): uPlot.Options {
-  const axis = {
-    stroke: () => colourOf("--secondary"),
-    font: "12px system-ui, sans-serif",
-    ticks: { stroke: () => colourOf("--line"), size: 4 },
-  };
-  const sync: uPlot.Cursor.Sync | undefined = options.syncKey
-    ? { key: options.syncKey, scales: ["x", null] }
-    : undefined;
-  return {
-    width: options.width,
-    height: options.height,
-    legend: { show: false },
-    cursor: { drag: { x: true, y: false }, points: { show: false }, ...(sync && { sync }) },
-    scales: {
-      x: { time: false, auto: false },
-      y: { auto: false, distr: options.isLog ? LOGARITHMIC : LINEAR },
-    },
-    axes: [
-      {
-        ...axis,
-        grid: { show: false },
-        label: options.xLabel,
-        labelSize: 18,
-        labelFont: "12px system-ui, sans-serif",
-        size: 30,
-        values: (_, ticks) => ticks.map(options.formatX),
-      },
-      {
-        ...axis,
-        grid: { stroke: () => colourOf("--line"), width: 1 },
-        size: 58,
-        // Of a logarithmic axis only powers of ten are written.
-        values: (_, ticks) =>
-          ticks.map((tick: number | null) => (tick == null ? "" : formatNumber(tick))),
-      },
-    ],
-    series: [{}, { scale: "y", show: true, stroke: "transparent", points: { show: false } }],
-    hooks,
   };
 }
 

@@ -1,52 +1,85 @@
 import { strokeOf } from "./colours";
 import { toSvgPath } from "./export";
 import { formatNumber } from "./format";
+import { heightOfLegend, LEGEND, legendOf, type LegendEntry } from "./legendRows";
 import { heightOf, planeOf, widthOf, type Area, type Curve } from "./paint";
 import { colourOf } from "./theme";
 import { numberScale } from "./ticks";
+import type { Range } from "./view";
 
 interface Picture {
   title: string;
   curves: readonly Curve[];
   xLabel: string;
+  formatX?: (x: number) => string;
   isLog: boolean;
+  /** What is shown; without: all. */
+  zoom?: Range;
 }
 
 const WIDTH = 800;
 const HEIGHT = 400;
 const escape = (text: string) => text.replace(/[&<>"]/g, (mark) => `&#${mark.charCodeAt(0)};`);
 
-/** A chart of all values of the curves as an SVG file of its own. */
-export function toSvg({ title, curves, xLabel, isLog }: Picture): string {
-  const x = widthOf(curves);
+const textAt = (at: string, words: string, anchor = "start") =>
+  `<text ${at} text-anchor="${anchor}">${escape(words)}</text>`;
+
+/** A chart as an SVG file of its own, in the colours of the page. */
+export function toSvg(picture: Picture): string {
+  const { title, curves, isLog } = picture;
+  const x = picture.zoom ?? widthOf(curves);
   const y = heightOf(curves, x[0], x[1], isLog);
   const area: Area = { left: 70, top: 40, width: WIDTH - 90, height: HEIGHT - 90, x, y, isLog };
+  const legend = legendOf(curves, area.width);
+  const high = HEIGHT + heightOfLegend(legend);
+  const box = `x="${area.left}" y="${area.top}" width="${area.width}" height="${area.height}"`;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${high}" font-family="sans-serif" font-size="12" fill="${colourOf("--secondary")}">`,
+    `<rect width="${WIDTH}" height="${high}" fill="${colourOf("--page")}"/>`,
+    `<clipPath id="plot"><rect ${box}/></clipPath>`,
+    textAt(
+      `x="${area.left}" y="24" font-weight="600" font-size="14" fill="${colourOf("--text")}"`,
+      title,
+    ),
+    ...axesOf(area, picture),
+    `<g clip-path="url(#plot)">`,
+    ...curves.flatMap((curve) => linesOf(curve, area)),
+    "</g>",
+    `<g transform="translate(${area.left} ${HEIGHT - 4})">`,
+    ...legend.map(entryOf),
+    "</g>",
+    "</svg>",
+  ].join("\n");
+}
+
+function axesOf(area: Area, { xLabel, formatX = formatNumber }: Picture): string[] {
   const plane = planeOf(area);
   const bottom = area.top + area.height;
   const right = area.left + area.width;
-  const text = (at: string, words: string, anchor: string) =>
-    `<text ${at} text-anchor="${anchor}">${escape(words)}</text>`;
-  const grid = numberScale(y[0], y[1], isLog).ticks.map((tick) => {
+  const grid = numberScale(area.y[0], area.y[1], area.isLog).ticks.map((tick) => {
     const at = plane.toY(tick);
-    const line = `<path d="M${area.left} ${at}H${right}" stroke="#e4e4e7"/>`;
-    return line + text(`x="${area.left - 6}" y="${at + 4}"`, formatNumber(tick), "end");
+    const line = `<path d="M${area.left} ${at}H${right}" stroke="${colourOf("--line")}"/>`;
+    return line + textAt(`x="${area.left - 6}" y="${at + 4}"`, formatNumber(tick), "end");
   });
-  const ticks = numberScale(x[0], x[1], false).ticks.map((tick) =>
-    text(`x="${plane.toX(tick)}" y="${bottom + 18}"`, formatNumber(tick), "middle"),
+  const ticks = numberScale(area.x[0], area.x[1], false).ticks.map((tick) =>
+    textAt(`x="${plane.toX(tick)}" y="${bottom + 18}"`, formatX(tick), "middle"),
   );
-  const lines = curves.map(({ series, y: values }) => {
-    const { colour, dash } = strokeOf(series.rank);
-    const path = toSvgPath(series.x, values, plane);
-    const stroke = `stroke="${colourOf(colour)}" stroke-dasharray="${dash.join(" ")}"`;
-    return `<path d="${path}" fill="none" stroke-width="1.5" ${stroke}><title>${escape(series.label)}</title></path>`;
-  });
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" font-family="sans-serif" font-size="12" fill="#52525b">`,
-    text(`x="${area.left}" y="24" font-weight="600"`, title, "start"),
-    ...grid,
-    ...ticks,
-    text(`x="${right}" y="${bottom + 38}"`, xLabel, "end"),
-    ...lines,
-    "</svg>",
-  ].join("\n");
+  return [...grid, ...ticks, textAt(`x="${right}" y="${bottom + 36}"`, xLabel, "end")];
+}
+
+function linesOf({ series, y, raw }: Curve, area: Area): string[] {
+  const plane = planeOf(area);
+  const { colour, dash } = strokeOf(series.rank);
+  const line = (values: ArrayLike<number>, opacity: number) =>
+    `<path d="${toSvgPath(series.x, values, plane)}" fill="none" stroke-width="1.5" stroke="${colourOf(colour)}" stroke-dasharray="${dash.join(" ")}" opacity="${opacity}"><title>${escape(series.label)}</title></path>`;
+  return [...(raw ? [line(raw, 0.25)] : []), line(y, 1)];
+}
+
+function entryOf({ left, top, label, rank }: LegendEntry): string {
+  const middle = top + LEGEND.row / 2;
+  const name = textAt(`x="${left + LEGEND.swatch + LEGEND.gap}" y="${middle + 4}"`, label);
+  if (rank === undefined) return name;
+  const { colour, dash } = strokeOf(rank);
+  const line = `<path d="M${left} ${middle}h${LEGEND.swatch}" stroke="${colourOf(colour)}" stroke-width="2" stroke-dasharray="${dash.join(" ")}"/>`;
+  return line + name;
 }

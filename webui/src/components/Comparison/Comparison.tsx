@@ -1,21 +1,28 @@
 import { useMemo } from "react";
 import { Link } from "react-router";
-import { formatNumber } from "@/charts/format";
+import { readMetricCsv } from "@/api/metricCsv";
+import { seriesOf } from "@/api/trialPoints";
+import type { Metric } from "@/api/trialQueries";
+import type { Message } from "@/api/types";
+import { formatNumber, seconds } from "@/charts/format";
 import { LineChart } from "@/charts/LineChart";
-import { columnsOf } from "@/charts/points";
-import type { Series } from "@/charts/series";
+import type { XAxis } from "@/charts/points";
 import { Swatch } from "@/charts/Swatch";
+import { AxisChoice, useAxis } from "../ChartView/AxisChoice";
+import { useChartView } from "../ChartView/useChartView";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
 import { State } from "../State/State";
 import { paths } from "@/paths";
 import styles from "./Comparison.module.css";
 import { differencesOf } from "./differences";
-import { useCurves, useNames, useTrials } from "./useCompared";
+import { isTerminal } from "../LogView/filters";
+import { useCurves, useLive, useNames, useTrials } from "./useCompared";
 
 /** Trials side by side: their curves, and where hyperparameters, configurations and code differ. */
 export function Comparison({ ids }: { ids: readonly number[] }) {
   const { trials, experiments, error } = useTrials(ids);
   const { data: metrics = [] } = useNames([...experiments.keys()]);
+  const axis = useAxis();
   const ranks = new Map(ids.map((id, rank) => [id, rank]));
   return (
     <div className={styles.parts}>
@@ -58,9 +65,14 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
           </table>
         </div>
       )}
+      {[...experiments].map(
+        ([id, experiment]) =>
+          experiment && !isTerminal(experiment.state) && <Live key={id} experimentId={id} />,
+      )}
+      {metrics.length > 0 && <AxisChoice axis={axis} />}
       <div className={styles.charts}>
-        {metrics.map((metricId) => (
-          <Curves key={metricId} ids={ids} metricId={metricId} />
+        {metrics.map((metric) => (
+          <Curves key={`${metric.group}.${metric.name}`} {...{ ids, trials, metric, axis }} />
         ))}
       </div>
       <Differences
@@ -78,26 +90,38 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
   );
 }
 
-function Curves({ ids, metricId }: { ids: readonly number[]; metricId: string }) {
-  const { data: trials, error } = useCurves(ids, metricId);
-  const name = metricId.slice(metricId.indexOf(".") + 1);
+/** Follows an experiment that goes on; there is nothing to see of that itself. */
+function Live({ experimentId }: { experimentId: number }) {
+  useLive(experimentId);
+  return null;
+}
+
+interface CurvesProps {
+  ids: readonly number[];
+  trials: readonly Message["Trial"][];
+  metric: Metric;
+  axis: XAxis;
+}
+
+function Curves({ ids, trials, metric, axis }: CurvesProps) {
+  const { points, error } = useCurves(trials, metric);
+  const { view, onView } = useChartView(`${metric.group}.${metric.name}`);
   const series = useMemo(
-    () =>
-      (trials ?? []).map(({ trial, metrics }): Series => {
-        const id = trial?.id ?? 0;
-        const columns = columnsOf(metrics?.[0]?.data ?? [], name, "batches");
-        return { id: String(id), label: `trial ${id}`, rank: ids.indexOf(id), ...columns };
-      }),
-    [trials, name, ids],
+    () => seriesOf(points, metric.name, axis, (id) => ids.indexOf(id)),
+    [points, metric.name, axis, ids],
   );
   if (error) return <ErrorPanel error={error} />;
   return (
     <LineChart
-      title={metricId.replace(".", " ")}
+      title={`${metric.group} ${metric.name}`}
       series={series}
-      xLabel="batches"
+      xLabel={axis}
       syncKey="compare"
       hasLegend={ids.length > 4}
+      {...{ view, onView }}
+      {...(axis === "time" && { formatX: seconds })}
+      {...(axis === "epochs" && points.length > 0 && { none: "No epochs were reported." })}
+      readCsv={(signal) => readMetricCsv(ids, metric, signal)}
     />
   );
 }

@@ -1,7 +1,15 @@
-import { useQueries, useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
 import { readLines } from "@/api/lines";
-import type { Message } from "@/api/types";
+import { liveQuery } from "@/api/reported";
+import { addToTrials, type TrialPoints } from "@/api/trialPoints";
+import type { Metric } from "@/api/trialQueries";
+import type { Experiment, Message } from "@/api/types";
+import { useNews } from "@/api/useNews";
+import { useRenewal } from "@/api/useRenewal";
+import { isTerminal } from "../LogView/filters";
+
+type Trial = Message["Trial"];
 
 /** The compared trials, and the experiments that they belong to, by id. */
 export function useTrials(ids: readonly number[]) {
@@ -36,7 +44,7 @@ export function useTrials(ids: readonly number[]) {
 // What is looked at first comes first.
 const placeOf = (group: string) => (group === "validation" ? 0 : group === "training" ? 1 : 2);
 
-/** The metrics that any of the experiments reports, as "group.name". */
+/** The metrics that any of the experiments reports. */
 export function useNames(experimentIds: readonly number[]) {
   return useQuery({
     queryKey: ["compare", "names", experimentIds],
@@ -46,25 +54,61 @@ export function useNames(experimentIds: readonly number[]) {
       const path = `/api/v1/experiments/metrics-stream/metric-names?${query}`;
       const [names] = await readLines<Message["ExpMetricNamesResponse"]>(path, signal);
       return (names?.metricNames ?? [])
-        .map(({ group = "", name = "" }) => ({ group, name }))
-        .sort((a, b) => placeOf(a.group) - placeOf(b.group))
-        .map(({ group, name }) => `${group}.${name}`);
+        .map(({ group = "", name = "" }): Metric => ({ group, name }))
+        .sort((a, b) => placeOf(a.group) - placeOf(b.group));
     },
   });
 }
 
-/** One metric of all of them, thinned out by the master so that peaks stay. */
-export function useCurves(trialIds: readonly number[], metricId: string) {
-  return useQuery({
-    queryKey: ["compare", "curves", trialIds, metricId],
-    structuralSharing: false,
-    enabled: trialIds.length > 0,
-    queryFn: async ({ signal }) => {
-      const query = { trialIds: [...trialIds], metricIds: [metricId], maxDatapoints: 1000 };
-      return (
-        (await dataOf(api.GET("/api/v1/trials/time-series", { params: { query }, signal })))
-          .trials ?? []
-      );
-    },
+const MOST_POINTS = 1000;
+
+/** One metric of all of them, thinned out by the master so that peaks stay, and what is reported since (useLive). */
+export function useCurves(trials: readonly Trial[], metric: Metric) {
+  const byExperiment = new Map<number, number[]>();
+  for (const { id = 0, experimentId = 0 } of trials) {
+    byExperiment.set(experimentId, [...(byExperiment.get(experimentId) ?? []), id]);
+  }
+  return useQueries({
+    queries: [...byExperiment].map(([experimentId, trialIds]) => ({
+      ...liveQuery<TrialPoints[]>(experimentId, {
+        queryKey: ["compare-live", experimentId, trialIds, metric],
+        add: (known, points) =>
+          addToTrials(known, points, metric, MOST_POINTS, (id) => trialIds.includes(id)),
+        read: async (signal) => {
+          const metricIds = [`${metric.group}.${metric.name}`];
+          const query = { trialIds, metricIds, maxDatapoints: MOST_POINTS };
+          const params = { query };
+          const answer = await dataOf(api.GET("/api/v1/trials/time-series", { params, signal }));
+          return (answer.trials ?? []).map(({ trial, metrics }) => ({
+            ...{ trialId: trial?.id ?? 0, points: metrics?.[0]?.data ?? [] },
+          }));
+        },
+      }),
+      structuralSharing: false,
+    })),
+    combine: together,
+  });
+}
+
+// Of this module, so that the outcome is the same while the answers are.
+const together = (
+  answers: readonly { data: TrialPoints[] | undefined; error: Error | null }[],
+) => ({
+  points: answers.flatMap(({ data }) => data ?? []),
+  error: answers.find(({ error }) => error)?.error ?? null,
+});
+
+/** Follows an experiment of which trials are compared: what they report comes to the curves, how they are to the table. */
+export function useLive(experimentId: number) {
+  const client = useQueryClient();
+  const renew = useRenewal({ queryKey: ["compare", "trial"] }, 2000);
+  const key = ["experiment", experimentId];
+  useNews(experimentId, undefined, ({ experiment }) => {
+    const known = client.getQueryData<{ experiment?: Experiment }>(key)?.experiment;
+    if (experiment) {
+      client.setQueryData<{ experiment?: Experiment }>(key, (old) => old && { ...old, experiment });
+      renew();
+    }
+    return !isTerminal(known?.state);
   });
 }

@@ -3,6 +3,7 @@ import { useSearchParams } from "react-router";
 import { save } from "@/charts/export";
 import { formatFixed, formatNumber } from "@/charts/format";
 import { LineChart } from "@/charts/LineChart";
+import { useChartView } from "@/components/ChartView/useChartView";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Meter } from "@/components/Meter/Meter";
@@ -16,6 +17,7 @@ export function Usage() {
   const [params, setParams] = useSearchParams();
   const span = SPANS.find(({ name }) => name === params.get("span")) ?? SPANS[0];
   const { data, error } = useAllocations(span);
+  const { view, onView } = useChartView("slots");
   const series = useMemo(
     () => (data ? utilisationOf(data.entries, data.from, data.to, span.unit) : []),
     [data, span],
@@ -60,6 +62,7 @@ export function Usage() {
             xLabel={span.unitName}
             formatX={formatNumber}
             height={220}
+            {...{ view, onView }}
           />
           <div className={styles.columns}>
             <Table

@@ -12,7 +12,7 @@ export function MetricChoice({ metrics, metric }: { metrics: readonly Metric[]; 
         onChange={(event) => {
           const next = new URLSearchParams(params);
           next.set("metric", event.target.value);
-          setParams(next, { replace: true });
+          setParams(next);
         }}
       >
         {metrics.map(({ group, name }) => (

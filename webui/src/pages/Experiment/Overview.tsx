@@ -1,10 +1,16 @@
 import { useMemo, type ReactNode } from "react";
 import { Link, useSearchParams } from "react-router";
 import type { Experiment } from "@/api/types";
-import { formatBytes, numberOf } from "@/charts/format";
+import { readMetricCsv } from "@/api/metricCsv";
+import { seriesOf, type TrialPoints } from "@/api/trialPoints";
+import type { Metric } from "@/api/trialQueries";
+import { formatBytes, numberOf, seconds } from "@/charts/format";
 import { duration } from "@/format";
 import { LineChart } from "@/charts/LineChart";
+import type { XAxis } from "@/charts/points";
 import type { Series } from "@/charts/series";
+import { AxisChoice, useAxis } from "@/components/ChartView/AxisChoice";
+import { useChartView } from "@/components/ChartView/useChartView";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Facts } from "@/components/Page/Page";
@@ -13,9 +19,7 @@ import { paths } from "@/paths";
 import { coloured, firstMetric, MOST_CURVES } from "./curves";
 import styles from "./Experiment.module.css";
 import { MetricChoice } from "./MetricChoice";
-import { useCurves, useMetricNames } from "./useExperiment";
-
-const NONE: readonly Series[] = [];
+import { useCurves, useMetricNames, useTimedCurves } from "./useExperiment";
 
 /** The learning curves of all trials, and what the experiment is. */
 export function Overview({ experiment }: { experiment: Experiment }) {
@@ -26,35 +30,10 @@ export function Overview({ experiment }: { experiment: Experiment }) {
   const metric =
     metrics.find((m) => `${m.group}.${m.name}` === chosen) ??
     firstMetric(metrics, experiment.searcherMetric);
-  const { data: curves = NONE, error } = useCurves(id, metric);
-  const trialIds = (experiment.trialIds ?? []).join();
-  const series = useMemo(
-    () => coloured(curves, trialIds.split(",").map(Number)),
-    [curves, trialIds],
-  );
-  const isSearched = metric?.group === "validation" && metric.name === experiment.searcherMetric;
   return (
     <div className={styles.stack}>
-      {error && <ErrorPanel error={error} />}
       {metric ? (
-        <>
-          <MetricChoice metrics={metrics} metric={metric} />
-          {(experiment.numTrials ?? 0) > MOST_CURVES && (
-            <p>
-              The {MOST_CURVES} best of {experiment.numTrials} trials are drawn.
-            </p>
-          )}
-          <LineChart
-            title={`${metric.group} ${metric.name}`}
-            series={series}
-            xLabel="batches"
-            height={360}
-            {...(isSearched &&
-              experiment.bestTrialSearcherMetric !== undefined && {
-                best: numberOf(experiment.bestTrialSearcherMetric),
-              })}
-          />
-        </>
+        <Curves experiment={experiment} metrics={metrics} metric={metric} />
       ) : (
         !isLoading && (
           <EmptyState command={`det experiment logs -f ${id}`}>
@@ -65,6 +44,67 @@ export function Overview({ experiment }: { experiment: Experiment }) {
       <Facts facts={factsOf(experiment)} />
     </div>
   );
+}
+
+interface CurvesProps {
+  experiment: Experiment;
+  metrics: readonly Metric[];
+  metric: Metric;
+}
+
+function Curves({ experiment, metrics, metric }: CurvesProps) {
+  const axis = useAxis();
+  const { view, onView } = useChartView(`${metric.group}.${metric.name}`);
+  const { series, areSome, error } = useSeries(experiment, metric, axis);
+  const isSearched = metric.group === "validation" && metric.name === experiment.searcherMetric;
+  const trials = series.map((each) => Number(each.id));
+  return (
+    <>
+      {error && <ErrorPanel error={error} />}
+      <div className={styles.choices}>
+        <MetricChoice metrics={metrics} metric={metric} />
+        <AxisChoice axis={axis} />
+      </div>
+      {(experiment.numTrials ?? 0) > MOST_CURVES && (
+        <p>
+          The {MOST_CURVES} best of {experiment.numTrials} trials are drawn.
+        </p>
+      )}
+      <LineChart
+        title={`${metric.group} ${metric.name}`}
+        series={series}
+        xLabel={axis}
+        height={360}
+        {...{ view, onView }}
+        {...(axis === "time" && { formatX: seconds })}
+        {...(axis === "epochs" && areSome && { none: "No epochs were reported." })}
+        {...(isSearched &&
+          experiment.bestTrialSearcherMetric !== undefined && {
+            best: numberOf(experiment.bestTrialSearcherMetric),
+          })}
+        readCsv={(signal) => readMetricCsv(trials, metric, signal)}
+      />
+    </>
+  );
+}
+
+const NONE: readonly Series[] = [];
+const NO_POINTS: readonly TrialPoints[] = [];
+
+/** The curves of the trials over the axis, each in its trial's colour. */
+function useSeries(experiment: Experiment, metric: Metric, axis: XAxis) {
+  const isPlain = axis === "batches";
+  const plain = useCurves(experiment.id ?? 0, metric, isPlain);
+  const timed = useTimedCurves(experiment, metric, !isPlain);
+  const trialIds = (experiment.trialIds ?? []).join();
+  const { data: curves = NONE } = plain;
+  const { data: points = NO_POINTS } = timed;
+  const series = useMemo(() => {
+    const all = isPlain ? curves : seriesOf(points, metric.name, axis, (_, place) => place);
+    return coloured(all, trialIds.split(",").map(Number));
+  }, [isPlain, curves, points, metric.name, axis, trialIds]);
+  const areSome = points.length > 0;
+  return { series, areSome, error: isPlain ? plain.error : timed.error };
 }
 
 const forkedFrom = (id: number): [string, ReactNode] => [

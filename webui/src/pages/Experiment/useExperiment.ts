@@ -3,6 +3,7 @@ import { api, dataOf } from "@/api/client";
 import { readLines, queryOf } from "@/api/lines";
 import type { Message } from "@/api/types";
 import { liveQuery } from "@/api/reported";
+import { addToTrials, type TrialPoints } from "@/api/trialPoints";
 import { metricNamesQuery, type Metric } from "@/api/trialQueries";
 import { useNews } from "@/api/useNews";
 import { useRenewal } from "@/api/useRenewal";
@@ -56,7 +57,7 @@ const hasJustEnded = ({ endTime }: Experiment) => Date.now() - Date.parse(endTim
 export const useMetricNames = (id: number) => useQuery(metricNamesQuery(id));
 
 /** The curves of a metric of the best trials (MOST_CURVES at most), thinned out so that peaks stay. As columns: half a million points are too many to be objects for long. */
-export function useCurves(id: number, metric: Metric | undefined) {
+export function useCurves(id: number, metric: Metric | undefined, isAsked: boolean) {
   return useQuery({
     ...liveQuery<Series[]>(id, {
       queryKey: ["experiment-live", id, "curves", metric],
@@ -74,9 +75,46 @@ export function useCurves(id: number, metric: Metric | undefined) {
         return toSeries(sample?.trials ?? []);
       },
     }),
-    enabled: metric !== undefined,
+    enabled: isAsked && metric !== undefined,
     placeholderData: keepPreviousData,
     // What was there is compared by nothing: that would cost more than drawing it.
+    structuralSharing: false,
+  });
+}
+
+// As many points as are read at once, over any x but batches: they come one by one, and not as columns.
+const ALL_POINTS = 100_000;
+
+/** The same with time and epoch of each point: the fewer the more trials there are. */
+export function useTimedCurves(
+  experiment: Experiment,
+  metric: Metric | undefined,
+  isAsked: boolean,
+) {
+  const id = experiment.id ?? 0;
+  const trials = Math.min(MOST_CURVES, Math.max(1, experiment.numTrials ?? 1));
+  const most = Math.min(MOST_POINTS, Math.floor(ALL_POINTS / trials));
+  return useQuery({
+    ...liveQuery<TrialPoints[]>(id, {
+      queryKey: ["experiment-live", id, "timed-curves", metric],
+      add: (known, points) =>
+        metric
+          ? addToTrials(known, points, metric, most, (_, count) => count < MOST_CURVES)
+          : known,
+      read: async (signal) => {
+        const query = queryOf({
+          ...{ metricName: metric?.name, group: metric?.group },
+          ...{ maxTrials: MOST_CURVES, maxDatapoints: most },
+        });
+        const path = `/api/v1/experiments/${id}/metrics-stream/trials-sample?${query}`;
+        const [sample] = await readLines<Message["TrialsSampleResponse"]>(path, signal);
+        return (sample?.trials ?? []).map(({ trialId = 0, data = [] }) => ({
+          ...{ trialId, points: data },
+        }));
+      },
+    }),
+    enabled: isAsked && metric !== undefined,
+    placeholderData: keepPreviousData,
     structuralSharing: false,
   });
 }

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { useSearchParams } from "react-router";
+import { readMetricCsv } from "@/api/metricCsv";
 import type { Message } from "@/api/types";
 import { LineChart } from "@/charts/LineChart";
 import {
@@ -14,6 +14,8 @@ import {
   type XAxis,
 } from "@/charts/points";
 import type { Series } from "@/charts/series";
+import { AxisChoice, useAxis } from "@/components/ChartView/AxisChoice";
+import { useChartView } from "@/components/ChartView/useChartView";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { seconds } from "@/charts/format";
@@ -39,14 +41,14 @@ interface Props {
   isSystem: boolean;
 }
 
+const ONLY_TIME: readonly XAxis[] = ["time"];
+
 function Charts({ trial, isSystem }: Props) {
   const id = trial.id ?? 0;
-  const [params, setParams] = useSearchParams();
   const { data: names, error } = useMetricNames(trial.experimentId ?? 0);
   const { data: checkpoints = [] } = useCheckpoints(id);
   // The machine counts its reports, not the batches.
-  const axes: readonly XAxis[] = isSystem ? ["time"] : X_AXES;
-  const axis = axes.find((each) => each === params.get("x")) ?? axes[0] ?? "batches";
+  const axis = useAxis(isSystem ? ONLY_TIME : X_AXES);
   if (error) return <ErrorPanel error={error} />;
   if (!names) return null;
   const metrics = metricsIn(names, isSystem);
@@ -70,23 +72,7 @@ function Charts({ trial, isSystem }: Props) {
     .filter(Number.isFinite);
   return (
     <div className={styles.stack}>
-      {axes.length > 1 && (
-        <label>
-          x is{" "}
-          <select
-            value={axis}
-            onChange={(event) => {
-              const next = new URLSearchParams(params);
-              next.set("x", event.target.value);
-              setParams(next, { replace: true });
-            }}
-          >
-            {axes.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
-      )}
+      {!isSystem && <AxisChoice axis={axis} />}
       {training && (
         <section aria-labelledby="group-throughput">
           <h2 id="group-throughput">throughput</h2>
@@ -149,6 +135,8 @@ function MetricChart({ trial, metric, axis, checkpoints, isThroughput = false }:
   const lengths = checkpoints.join();
   const starts = restartsOf(trial);
   const title = isThroughput ? "batches / s" : `${metric.name}${unitOf(metric)}`;
+  const chart = isThroughput ? "throughput" : `${metric.group}.${metric.name}`;
+  const { view, onView } = useChartView(chart);
   const series = useMemo(
     () =>
       seriesOf(
@@ -161,6 +149,7 @@ function MetricChart({ trial, metric, axis, checkpoints, isThroughput = false }:
       ),
     [points, metric.name, axis, lengths, starts, isThroughput],
   );
+  const readCsv = (signal: AbortSignal) => readMetricCsv([trial.id ?? 0], metric, signal);
   if (error) return <ErrorPanel error={error} />;
   return (
     <LineChart
@@ -168,6 +157,8 @@ function MetricChart({ trial, metric, axis, checkpoints, isThroughput = false }:
       series={series}
       xLabel={axis}
       syncKey="trial"
+      {...{ view, onView }}
+      {...(!isThroughput && { readCsv })}
       {...(axis === "epochs" && points?.length && { none: "No epochs were reported." })}
       {...(axis === "time" && { formatX: seconds })}
     />

@@ -2,12 +2,12 @@ import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-quer
 import { api, dataOf } from "@/api/client";
 import { metricNamesQuery, trialQuery, type Metric } from "@/api/trialQueries";
 import type { Experiment } from "@/api/types";
-import { liveQuery, valuesOf, type ReportedPoint } from "@/api/reported";
+import { liveQuery } from "@/api/reported";
+import { addToPoints } from "@/api/trialPoints";
 import { useNews } from "@/api/useNews";
 import { useStreamed } from "@/api/useStream";
 import { isTerminal } from "@/components/LogView/filters";
-import { mergePlaces, thinned } from "@/charts/merge";
-import { columnsOf, type Point } from "@/charts/points";
+import type { Point } from "@/charts/points";
 
 /** A trial, kept up to date by the page's stream. */
 export const useTrial = (id: number) => useQuery(trialQuery(id));
@@ -43,7 +43,8 @@ export function usePoints(trialId: number, experimentId: number, { group, name }
   return useQuery({
     ...liveQuery<Point[]>(experimentId, {
       queryKey: ["trial-live", trialId, "points", group, name],
-      add: (points, reported) => addToPoints(points, reported, trialId, { group, name }),
+      add: (points, reported) =>
+        addToPoints(points, reported, trialId, { group, name }, MOST_POINTS),
       read: async (signal) => {
         const metricIds = [`${group}.${name}`];
         const query = { trialIds: [trialId], metricIds, maxDatapoints: MOST_POINTS };
@@ -56,28 +57,6 @@ export function usePoints(trialId: number, experimentId: number, { group, name }
     placeholderData: keepPreviousData,
     structuralSharing: false,
   });
-}
-
-/** The points with what the trial has reported of the metric since. */
-export function addToPoints(
-  points: Point[],
-  reported: readonly ReportedPoint[],
-  trialId: number,
-  metric: Metric,
-): Point[] {
-  const added = valuesOf<Point>(reported, metric, ({ values, ...point }) => ({
-    ...point,
-    values: { [metric.name]: values?.[metric.name] },
-  })).get(trialId);
-  if (!added) return points;
-  const fresh = [...added.values()];
-  const old = points.map(({ batches = 0 }) => batches);
-  const next = mergePlaces(old, [...added.keys()]).flatMap(
-    (place) => (place < 0 ? fresh[-1 - place] : points[place]) ?? [],
-  );
-  if (next.length <= 2 * MOST_POINTS) return next;
-  const { y } = columnsOf(next, metric.name, "batches");
-  return thinned(y, MOST_POINTS).flatMap((i) => next[i] ?? []);
 }
 
 /** The trial's checkpoints, the newest first. */

@@ -1,0 +1,35 @@
+import { csvOf } from "@/charts/export";
+import { messagesOf, queryOf } from "./lines";
+import type { Metric } from "./trialQueries";
+import type { Message } from "./types";
+
+type Report = NonNullable<Message["GetMetricsResponse"]["metrics"]>[number];
+
+// More would be a longer address than servers take.
+const AT_ONCE = 100; // trials
+
+/** All that trials have reported of a metric, no point left out, as CSV: a line a report. */
+export async function readMetricCsv(
+  trials: readonly number[],
+  { group, name }: Metric,
+  signal: AbortSignal,
+): Promise<Blob> {
+  const parts = [csvOf([["trial", "batches", "epoch", "time", name]])];
+  for (let i = 0; i < trials.length; i += AT_ONCE) {
+    const query = queryOf({ trialIds: trials.slice(i, i + AT_ONCE), group });
+    const path = `/api/v1/trials/metrics/trial_metrics?${query}`;
+    for await (const { metrics = [] } of messagesOf<Message["GetMetricsResponse"]>(path, signal)) {
+      parts.push(csvOf(metrics.flatMap((report) => lineOf(report, name))));
+    }
+  }
+  return new Blob(parts, { type: "text/csv" });
+}
+
+type Cell = string | number;
+
+function lineOf({ trialId = 0, totalBatches = 0, endTime = "", metrics }: Report, name: string) {
+  const values = (metrics ?? {}) as Record<string, Cell | undefined>;
+  const value = values[name];
+  const epoch = values["epoch"] ?? values["epochs"] ?? "";
+  return value === undefined ? [] : [[trialId, totalBatches, epoch, endTime, value]];
+}

@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { addToTrials, seriesOf } from "./trialPoints";
+
+const metric = { group: "validation", name: "loss" };
+const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
+const told = (trialId: number, batches: number, loss: number) => ({
+  ...{ trialId, batches, time: at(batches), epoch: batches / 2 },
+  ...{ group: "validation", values: { loss, other: 1 } },
+});
+
+it("adds what is reported to the trials that it is of, and lets others join where that is wanted", () => {
+  const known = [{ trialId: 1, points: [{ batches: 1, time: at(1), values: { loss: 3 } }] }];
+  const points = [told(1, 2, 2), told(2, 1, 9)];
+  const alone = addToTrials(known, points, metric, 100, () => false);
+  expect(alone.map(({ points }) => points.map(({ batches }) => batches))).toEqual([[1, 2]]);
+  const both = addToTrials(known, points, metric, 100, (_, count) => count < 2);
+  expect(both.map(({ trialId }) => trialId)).toEqual([1, 2]);
+  expect(addToTrials(known, [], metric, 100, () => true)).toBe(known);
+});
+
+it("draws trials over the axis that is asked for, without those that have no place there", () => {
+  const trials = addToTrials([], [told(4, 1, 3), told(4, 3, 2)], metric, 100, () => true);
+  trials.push({ trialId: 5, points: [{ batches: 1, time: at(1), values: { loss: 1 } }] });
+  const drawn = (axis: "epochs" | "time") =>
+    seriesOf(trials, "loss", axis, (id) => id).map(({ id, x, rank }) => [
+      id,
+      [...Array.from(x)],
+      rank,
+    ]);
+  expect(drawn("epochs")).toEqual([["4", [0.5, 1.5], 4]]);
+  expect(drawn("time")).toEqual([
+    ["4", [0, 2], 4],
+    ["5", [0], 5],
+  ]);
+});

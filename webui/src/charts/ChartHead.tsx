@@ -1,0 +1,95 @@
+import { useEffect, useState } from "react";
+import styles from "./LineChart.module.css";
+import type { ChartView } from "./view";
+
+interface Props {
+  title: string;
+  view: ChartView;
+  /** How smooth while the slider is moved, and where it is left. */
+  weight: number;
+  onWeight: (weight: number, isLeft: boolean) => void;
+  onView: (change: Partial<ChartView>) => void;
+  onPng: () => void;
+  onSvg: () => void;
+  /** Reads all points, which may take a while. */
+  onCsv: (signal: AbortSignal) => Promise<void>;
+}
+
+/** A chart's name, how its curves are shown, and what can be taken away of it. */
+export function ChartHead(props: Props) {
+  const { title, view, weight, onWeight, onView, onPng, onSvg } = props;
+  return (
+    <figcaption className={styles.head}>
+      <span className={styles.title}>{title}</span>
+      {view.zoom && (
+        <button
+          type="button"
+          className="plain"
+          title="A double click on the chart does the same"
+          onClick={() => onView({ zoom: undefined })}
+        >
+          Show all
+        </button>
+      )}
+      <label className={styles.option}>
+        <input
+          type="checkbox"
+          checked={view.isLog}
+          onChange={(e) => onView({ isLog: e.target.checked })}
+        />{" "}
+        log
+      </label>
+      <label className={styles.option}>
+        smooth{" "}
+        <input
+          type="range"
+          min={0}
+          max={0.99}
+          step={0.01}
+          value={weight}
+          onChange={(e) => onWeight(Number(e.target.value), false)}
+          onPointerUp={() => onWeight(weight, true)}
+          onKeyUp={() => onWeight(weight, true)}
+          onBlur={() => onWeight(weight, true)}
+        />
+      </label>
+      <button type="button" className="plain" aria-label={`PNG of ${title}`} onClick={onPng}>
+        PNG
+      </button>
+      <button type="button" className="plain" aria-label={`SVG of ${title}`} onClick={onSvg}>
+        SVG
+      </button>
+      <CsvButton title={title} onCsv={props.onCsv} />
+    </figcaption>
+  );
+}
+
+function CsvButton({ title, onCsv }: Pick<Props, "title" | "onCsv">) {
+  const [reading, setReading] = useState<AbortController>();
+  const [problem, setProblem] = useState("");
+  useEffect(() => () => reading?.abort(), [reading]);
+  const read = async () => {
+    const aborter = new AbortController();
+    setReading(aborter);
+    setProblem("");
+    try {
+      await onCsv(aborter.signal);
+    } catch (error) {
+      if (!aborter.signal.aborted) setProblem(error instanceof Error ? error.message : "no CSV");
+    }
+    setReading(undefined);
+  };
+  return (
+    <>
+      <button
+        type="button"
+        className="plain"
+        aria-label={reading ? `Cancel the CSV of ${title}` : `CSV of ${title}`}
+        onClick={() => (reading ? reading.abort() : void read())}
+      >
+        {reading ? "Cancel CSV" : "CSV"}
+      </button>
+      {problem && <span role="alert">{problem}</span>}
+    </>
+  );
+}

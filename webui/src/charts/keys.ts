@@ -1,0 +1,37 @@
+import type { Plot } from "./plot";
+
+/** What a key does with a chart. */
+const KEYS: Record<string, (plot: Plot) => void> = {
+  ArrowLeft: (plot) => plot.step(-1),
+  ArrowRight: (plot) => plot.step(1),
+  ArrowUp: (plot) => plot.step(0, 1),
+  ArrowDown: (plot) => plot.step(0, -1),
+  "Shift+ArrowLeft": (plot) => plot.panBy(-0.2),
+  "Shift+ArrowRight": (plot) => plot.panBy(0.2),
+  "+": (plot) => plot.zoomBy(0.5),
+  "=": (plot) => plot.zoomBy(0.5),
+  "-": (plot) => plot.zoomBy(2),
+  "0": (plot) => plot.reset(),
+  Escape: (plot) => plot.leave(),
+};
+
+/** The same in words, for those who hear the page. */
+export const KEYS_SAID =
+  "Left and right move to the next point, up and down to other curves; plus and minus zoom, 0 shows all, shift with left or right moves what is shown.";
+
+interface Pressed {
+  key: string;
+  shiftKey: boolean;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+}
+
+/** Does what the key means. Returns whether it means anything. */
+export function pressKey(plot: Plot, { key, shiftKey, ctrlKey, metaKey, altKey }: Pressed) {
+  const isArrow = key.startsWith("Arrow");
+  const act = KEYS[shiftKey && isArrow ? `Shift+${key}` : key];
+  if (!act || ctrlKey || metaKey || altKey) return false;
+  act(plot);
+  return true;
+}

@@ -1,0 +1,59 @@
+import { strokeOf } from "./colours";
+import { heightOfLegend, LEGEND, legendOf, type LegendEntry } from "./legendRows";
+import type { Curve } from "./paint";
+import { colourOf } from "./theme";
+
+interface Picture {
+  title: string;
+  /** The plot as it is on the page. */
+  canvas: HTMLCanvasElement;
+  curves: readonly Curve[];
+}
+
+const EDGE = 12;
+const TITLE = 28;
+const FONT = "system-ui, sans-serif";
+
+/** The plot as it is shown, as a picture that stands for itself: on the page's ground, with its title and the names of its curves. */
+export async function toPng({ title, canvas, curves }: Picture): Promise<Blob> {
+  const ratio = devicePixelRatio;
+  const [width, height] = [canvas.width / ratio, canvas.height / ratio];
+  const legend = legendOf(curves, width);
+  const image = document.createElement("canvas");
+  image.width = canvas.width + 2 * EDGE * ratio;
+  image.height = (EDGE + TITLE + height + heightOfLegend(legend) + EDGE) * ratio;
+  const context = image.getContext("2d");
+  if (!context) throw new Error("the browser draws no picture");
+  context.scale(ratio, ratio);
+  context.fillStyle = colourOf("--page");
+  context.fillRect(0, 0, image.width, image.height);
+  context.fillStyle = colourOf("--text");
+  context.font = `600 14px ${FONT}`;
+  context.fillText(title, EDGE, EDGE + 14);
+  context.drawImage(canvas, EDGE, EDGE + TITLE, width, height);
+  context.translate(EDGE, EDGE + TITLE + height);
+  for (const entry of legend) drawEntry(context, entry);
+  return new Promise((done, fail) =>
+    image.toBlob(
+      (blob) => (blob ? done(blob) : fail(new Error("the picture is too large"))),
+      "image/png",
+    ),
+  );
+}
+
+function drawEntry(context: CanvasRenderingContext2D, { left, top, label, rank }: LegendEntry) {
+  const middle = top + LEGEND.row / 2;
+  if (rank !== undefined) {
+    const { colour, dash } = strokeOf(rank);
+    context.strokeStyle = colourOf(colour);
+    context.lineWidth = 2;
+    context.setLineDash([...dash]);
+    context.beginPath();
+    context.moveTo(left, middle);
+    context.lineTo(left + LEGEND.swatch, middle);
+    context.stroke();
+  }
+  context.fillStyle = colourOf("--secondary");
+  context.font = `12px ${FONT}`;
+  context.fillText(label, left + LEGEND.swatch + LEGEND.gap, middle + 4);
+}

@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import { readChart, writeAxis, writeChart } from "./chartParams";
+
+const params = (text: string) => new URLSearchParams(text);
+
+it("reads of a chart what was written of it, and nothing of another", () => {
+  const hidden = new Set(["7", "a,b"]);
+  const view = { isLog: true, weight: 0.6, hidden, zoom: [1.5, 20] as const };
+  const written = writeChart(params("metric=x"), "training.loss,1", view);
+  const read = params(written.toString());
+  expect(readChart(read, "training.loss,1")).toEqual(view);
+  expect(readChart(read, "training.acc")).toEqual({ ...view, isLog: false, weight: 0 });
+  expect(read.get("metric")).toBe("x");
+});
+
+it("leaves out what is as usual", () => {
+  const written = writeChart(params("log=a,b&smooth=a:0.5&zoom=1..2&hide=3"), "a", {
+    ...{ isLog: false, weight: 0, hidden: new Set<string>(), zoom: undefined },
+  });
+  expect(written.toString()).toBe("log=b");
+});
+
+it("takes no zoom along to another axis", () => {
+  expect(writeAxis(params("zoom=1..2&log=a"), "time").toString()).toBe("log=a&x=time");
+});
+
+it("survives addresses that nobody wrote", () => {
+  const view = readChart(params("zoom=9..1&smooth=a:7,:,b&log=%25,&hide="), "a");
+  expect(view).toEqual({ isLog: false, weight: 0, hidden: new Set() });
+});
