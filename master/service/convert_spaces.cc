@@ -74,7 +74,7 @@ api::Workspace ToProto(const store::WorkspaceRecord& record) {
   return out;
 }
 
-api::Note NoteToProto(const store::ProjectNote& note) {
+api::Note ToProto(const store::ProjectNote& note) {
   api::Note out;
   out.set_name(note.name);
   out.set_contents(note.contents);
@@ -90,7 +90,7 @@ api::Project ToProto(const store::ProjectRecord& record) {
   if (record.last_experiment_started_at) {
     *out.mutable_last_experiment_started_at() = ToProto(*record.last_experiment_started_at);
   }
-  for (const store::ProjectNote& note : record.notes) *out.add_notes() = NoteToProto(note);
+  for (const store::ProjectNote& note : record.notes) *out.add_notes() = ToProto(note);
   out.set_num_experiments(record.num_experiments);
   out.set_num_active_experiments(record.num_active_experiments);
   out.set_archived(record.archived);
