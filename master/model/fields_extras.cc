@@ -80,8 +80,7 @@ constexpr Field kExtraFields[] = {
 
     {.path = "optimizations",
      .description = "How slots agree and gradients are gathered. PyTorchTrial reads what has no "
-                    "warning; so do Trials in C++, but for the strategies fsdp, pipeline and "
-                    "in_process.",
+                    "warning; so do Trials in C++, but for the strategy fsdp.",
      .role = Role::kSection},
     {.path = "optimizations.aggregation_frequency",
      .description = "Batches whose gradients are added before a step.",
@@ -105,7 +104,7 @@ constexpr Field kExtraFields[] = {
          "local_sgd: each slot steps by itself, and weights are averaged every local_sgd_steps. "
          "async: so, but the average is taken beside training, and taken in a period later. "
          "fsdp: each slot keeps a part of the weights, too (torch's FSDP). pipeline: a net that is "
-         "a torch.nn.Sequential is cut into stages, one on each slot. in_process: one process "
+         "a Sequential is cut into stages, one on each slot. in_process: one process "
          "computes on all slots of a node, with a replica of the net on each.",
      .target = DET_AT(optimizations.strategy),
      .default_json = "\"allreduce\"",

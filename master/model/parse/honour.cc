@@ -187,17 +187,18 @@ void CheckLengthIsKnown(const ConfigNode& root, const ExperimentConfig& config,
                         : absl::StrCat(" instead of ", searcher.time_metric))});
 }
 
-// Trials in C++ have fewer strategies than others. They would say so, too, when they hold their
+// Trials in C++ have all strategies but one. They would say so, too, when they hold their
 // slots.
 void CheckTrialClass(const ConfigNode& root, const ExperimentConfig& config,
                      std::vector<Problem>& problems) {
   if (!ParseTrialEntrypoint(config.entrypoint)) return;
   const std::string& strategy = config.optimizations.strategy;
-  if (strategy != "fsdp" && strategy != "pipeline" && strategy != "in_process") return;
+  if (strategy != "fsdp") return;
   problems.push_back({WhereIs(root, "optimizations.strategy"), "optimizations.strategy",
                       absl::StrCat(strategy,
                                    " is of Trials in Python; those in C++ have allreduce, "
-                                   "local_sgd, async and parameter_server")});
+                                   "local_sgd, async, parameter_server, pipeline and "
+                                   "in_process")});
 }
 
 // A scale of int8 belongs to a bucket, and to one slot.

@@ -110,13 +110,15 @@ std::unique_ptr<Communicator> Connect(const Ranks& ranks, std::shared_ptr<TrialC
 
 }  // namespace
 
-ContextParts GatherClusterParts() {
+std::string ClusterConfigJson() { return ReadTrialInfo().parts.config_json; }
+
+ContextParts GatherClusterParts(const Ranks& ranks) {
   TrialInfo info = ReadTrialInfo();
   ContextParts parts = std::move(info.parts);
   const TrialClient::Options options = ClientOptionsFromEnvironment();
   const auto client = std::make_shared<TrialClient>(options);
   const std::string owner = OwnerOfTrial(parts.trial_id);
-  parts.communicator = Connect(RanksFromEnvironment(), client);
+  parts.communicator = Connect(ranks, client);
   const bool is_chief = parts.communicator->ranks().is_chief();
   const auto queue = is_chief ? MakeReportQueue(client, owner, options.trial_run_id) : nullptr;
   parts.metrics = is_chief ? MakeClusterMetrics(queue) : MakeSilentMetrics();

@@ -4,9 +4,11 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "trial_api/cpp/core/context_parts.h"
 #include "trial_api/cpp/core/environment.h"
+#include "trial_api/cpp/core/off_cluster_config.h"
 #include "trial_api/cpp/core/training_config.h"
 
 namespace det {
@@ -64,9 +66,33 @@ std::unique_ptr<Context> MakeContext(ContextParts parts) {
 
 }  // namespace core
 
+std::vector<Ranks> Context::RanksOfProcess(const OffCluster& off_cluster) {
+  const Ranks own = core::RanksFromEnvironment();
+  if (own.local_size == 1) return {own};
+  const std::string config =
+      core::OnCluster()
+          ? core::ClusterConfigJson()
+          : core::ReadOffClusterConfig(off_cluster.config_path, off_cluster.hparams_json)
+                .config_json;
+  if (!core::IsInProcess(config)) return {own};
+  std::vector<Ranks> ranks;
+  if (own.local_rank > 0) return ranks;
+  for (int local = 0; local < own.local_size; ++local) {
+    ranks.push_back(own);
+    ranks.back().rank += local;
+    ranks.back().local_rank = local;
+  }
+  return ranks;
+}
+
+std::unique_ptr<Context> Context::FromEnvironment(const OffCluster& off_cluster,
+                                                  const Ranks& ranks) {
+  return core::MakeContext(core::OnCluster() ? core::GatherClusterParts(ranks)
+                                             : core::GatherOffClusterParts(off_cluster, ranks));
+}
+
 std::unique_ptr<Context> Context::FromEnvironment(const OffCluster& off_cluster) {
-  return core::MakeContext(core::OnCluster() ? core::GatherClusterParts()
-                                             : core::GatherOffClusterParts(off_cluster));
+  return FromEnvironment(off_cluster, core::RanksFromEnvironment());
 }
 
 }  // namespace det

@@ -94,8 +94,16 @@ class Context {
   // LENGTH, --seed N. Throws Error naming a word that is none of these.
   static OffCluster ParseArguments(int argc, const char* const* argv);
 
-  // On the cluster when $DET_ALLOCATION_ID is set, else off it. Connects the communicator (among
-  // $DET_SIZE ranks; one rank when it is not set). Throws Error.
+  // The ranks that this process is: its own ($DET_RANK of $DET_SIZE; one when they are not set).
+  // With optimizations.strategy in_process the node's first process is all ranks of its node, each
+  // a thread with a context of its own, and the others are none. Throws Error.
+  static std::vector<Ranks> RanksOfProcess(const OffCluster& off_cluster);
+
+  // On the cluster when $DET_ALLOCATION_ID is set, else off it. Connects the communicator with the
+  // other ranks. Throws Error.
+  static std::unique_ptr<Context> FromEnvironment(const OffCluster& off_cluster,
+                                                  const Ranks& ranks);
+  // Of the only rank that this process is.
   static std::unique_ptr<Context> FromEnvironment(const OffCluster& off_cluster);
 };
 

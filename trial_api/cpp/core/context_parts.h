@@ -35,10 +35,12 @@ struct ContextParts {
 };
 
 // From $DET_RUN_DIR/info/trial.json and the environment. Throws Error.
-ContextParts GatherClusterParts();
+ContextParts GatherClusterParts(const Ranks& ranks);
+// The whole configuration, from the same file. Throws Error.
+std::string ClusterConfigJson();
 
 // From the YAML file and the command line. Throws Error.
-ContextParts GatherOffClusterParts(const Context::OffCluster& off_cluster);
+ContextParts GatherOffClusterParts(const Context::OffCluster& off_cluster, const Ranks& ranks);
 
 std::unique_ptr<Context> MakeContext(ContextParts parts);
 

@@ -33,7 +33,7 @@ std::unique_ptr<Communicator> Connect(const Ranks& ranks) {
 
 }  // namespace
 
-ContextParts GatherOffClusterParts(const Context::OffCluster& off_cluster) {
+ContextParts GatherOffClusterParts(const Context::OffCluster& off_cluster, const Ranks& ranks) {
   const OffClusterConfig config =
       ReadOffClusterConfig(off_cluster.config_path, off_cluster.hparams_json);
   const TrainingConfig training = ParseTrainingConfig(config.config_json);
@@ -42,7 +42,7 @@ ContextParts GatherOffClusterParts(const Context::OffCluster& off_cluster) {
   parts.config_json = config.config_json;
   parts.max_length = off_cluster.max_length;
   parts.hparams = Hparams(config.hparams_json);
-  parts.communicator = Connect(RanksFromEnvironment());
+  parts.communicator = Connect(ranks);
   const bool is_chief = parts.communicator->ranks().is_chief();
   parts.metrics =
       is_chief ? MakePrintedMetrics(std::cout, training.searcher_metric, training.smaller_is_better)

@@ -1,5 +1,6 @@
 // The off-cluster twin: configuration, command line and context.
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -165,6 +166,46 @@ TEST_F(OffClusterTest, ContextNeedsNothingButAConfiguration) {
   const std::unique_ptr<Context> second = Context::FromEnvironment(off_cluster);
   EXPECT_EQ(second->seed(), 1u);
   EXPECT_EQ(second->checkpoints().Latest(), uuid);
+}
+
+class RanksOfProcessTest : public OffClusterTest {
+ protected:
+  ~RanksOfProcessTest() override {
+    for (const auto& [name, value] : variables_) ::unsetenv(name.c_str());
+  }
+
+  // Of the fourth and fifth rank of five, the second machine's.
+  std::string RanksOf(int local_rank, const std::string& yaml) {
+    variables_ = {{"DET_RANK", std::to_string(3 + local_rank)},
+                  {"DET_SIZE", "5"},
+                  {"DET_LOCAL_RANK", std::to_string(local_rank)},
+                  {"DET_LOCAL_SIZE", "2"},
+                  {"DET_CROSS_RANK", "1"},
+                  {"DET_CROSS_SIZE", "2"}};
+    for (const auto& [name, value] : variables_) ::setenv(name.c_str(), value.c_str(), 1);
+    Context::OffCluster off_cluster;
+    off_cluster.config_path = Write(yaml);
+    std::string text;
+    for (const Ranks& ranks : Context::RanksOfProcess(off_cluster)) {
+      text += std::to_string(ranks.rank) + " of " + std::to_string(ranks.size) + ", here " +
+              std::to_string(ranks.local_rank) + " of " + std::to_string(ranks.local_size) + "; ";
+    }
+    return text;
+  }
+
+ private:
+  std::map<std::string, std::string> variables_;
+};
+
+TEST_F(RanksOfProcessTest, AProcessIsOneRank) {
+  EXPECT_EQ(RanksOf(0, "{}"), "3 of 5, here 0 of 2; ");
+  EXPECT_EQ(RanksOf(1, "optimizations: {strategy: local_sgd}"), "4 of 5, here 1 of 2; ");
+}
+
+TEST_F(RanksOfProcessTest, InProcessTheFirstOfANodeIsAllOfThem) {
+  const std::string yaml = "optimizations: {strategy: in_process}";
+  EXPECT_EQ(RanksOf(0, yaml), "3 of 5, here 0 of 2; 4 of 5, here 1 of 2; ");
+  EXPECT_EQ(RanksOf(1, yaml), "");
 }
 
 TEST(PrintedMetricsTest, PrintsLinesAndKnowsTheBest) {

@@ -152,6 +152,14 @@ TrainingConfig ParseTrainingConfig(std::string_view config_json) {
   return config;
 }
 
+bool IsInProcess(std::string_view config_json) {
+  const Json json = ParseObject(config_json);
+  const Json* const section = Find(json, "optimizations");
+  const Json* const strategy =
+      section != nullptr && section->is_object() ? Find(*section, "strategy") : nullptr;
+  return strategy != nullptr && *strategy == "in_process";
+}
+
 std::string TopLevelField(std::string_view config_json, const std::string& name) {
   const Json json = ParseObject(config_json);
   const Json* const value = Find(json, name);

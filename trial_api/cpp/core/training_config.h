@@ -13,6 +13,9 @@ namespace det::core {
 // Absent fields keep their defaults. Throws Error naming the field that is wrong.
 TrainingConfig ParseTrainingConfig(std::string_view config_json);
 
+// Whether the ranks of a node are threads of one process: optimizations.strategy in_process.
+bool IsInProcess(std::string_view config_json);
+
 // The value of one top-level field as JSON text; "{}" when it is absent.
 std::string TopLevelField(std::string_view config_json, const std::string& name);
 

@@ -6,6 +6,7 @@
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/core/hierarchical_communicator.h"
 #include "trial_api/cpp/core/nccl_communicator.h"
+#include "trial_api/cpp/torch/collectives.h"
 #include "trial_api/cpp/torch/optimizer_state.h"
 #include "trial_api/cpp/torch/trial_context.h"
 
@@ -49,9 +50,12 @@ AllReduce::AllReduce(TrialContext& context, const Optimizations& optimizations,
 
 AllReduce::~AllReduce() = default;
 
-Communicator& AllReduce::of_gradients() const {
-  if (hierarchical_) return *hierarchical_;
+Communicator& AllReduce::of_slots() const {
   return of_gpus_ ? *of_gpus_ : context_.core().communicator();
+}
+
+Communicator& AllReduce::of_gradients() const {
+  return hierarchical_ ? *hierarchical_ : of_slots();
 }
 
 BucketLimits AllReduce::Limits() const {
@@ -90,11 +94,7 @@ void AllReduce::Backward(const torch::Tensor& loss, bool want_stop) {
 }
 
 bool AllReduce::AfterBatch(int64_t, bool want_stop) {
-  if (!told_) {
-    float wish = want_stop ? 1.0F : 0.0F;
-    context_.core().communicator().AllReduceSum(&wish, 1, DType::kFloat32);
-    stop_ = wish > 0.0F;
-  }
+  if (!told_) stop_ = AnyRank(context_.core().communicator(), want_stop);
   told_ = false;
   return std::exchange(stop_, false);
 }
@@ -123,7 +123,7 @@ void AllReduce::Load(torch::serialize::InputArchive& archive) {
 ShardedAllReduce::ShardedAllReduce(TrialContext& context, const Optimizations& optimizations,
                                    BucketTuner::Clock clock)
     : AllReduce(context, optimizations, std::move(clock)),
-      parts_(context, [&context](const std::vector<torch::Tensor>& parameters) {
+      parts_(context, of_slots(), [&context](const std::vector<torch::Tensor>& parameters) {
         return BalancedOwners(parameters, context.ranks().size);
       }) {}
 

@@ -35,6 +35,9 @@ class AllReduce : public Strategy {
   void Load(torch::serialize::InputArchive& archive) override;
 
  protected:
+  // Of the memory that the slots compute in.
+  Communicator& of_slots() const;
+
   TrialContext& context_;
 
  private:
@@ -72,6 +75,14 @@ class ShardedAllReduce final : public AllReduce {
 
  private:
   StateParts parts_;
+};
+
+// Of ranks that are threads of one process (run_trial.cc): they draw from one generator of random
+// numbers, so their Trials are made one after the other.
+class ReplicasInProcess final : public AllReduce {
+ public:
+  using AllReduce::AllReduce;
+  bool SharesLater() const override { return true; }
 };
 
 }  // namespace det::trial

@@ -20,6 +20,9 @@ class Callback {
  public:
   virtual ~Callback() = default;
 
+  // Before the checkpoint in `dir` is loaded, if there is one: also another trial's, for a warm
+  // start.
+  virtual void on_checkpoint_load_start(const std::string& /*dir*/) {}
   // Once in each run of the trial, after a checkpoint, if any, has been loaded.
   virtual void on_training_start() {}
   // Not for an epoch that a resumed run begins in its midst.
@@ -35,8 +38,13 @@ class Callback {
   // This rank's files of that checkpoint are in `dir`; what is put there too is part of it, under
   // names of this rank's own. On the thread that writes, beside the training: it owns what it uses.
   virtual void on_checkpoint_write_end(int64_t /*steps*/, const std::string& /*dir*/) {}
+  // That checkpoint is stored: told before the next one is begun, or at the end of the run.
+  virtual void on_checkpoint_upload_end(int64_t /*steps*/, const std::string& /*uuid*/) {}
   // All has been trained, reported and saved; not when the trial is preempted.
   virtual void on_training_end() {}
+  // At the very end of the run, also when it is preempted or has failed; what is thrown behind a
+  // failure is lost.
+  virtual void on_trial_shutdown() {}
 
   // What it must remember over a restart. The chief's is saved.
   virtual void save_state(torch::serialize::OutputArchive&) const {}

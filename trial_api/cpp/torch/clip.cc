@@ -1,5 +1,6 @@
 #include "trial_api/cpp/torch/clip.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,28 @@ void RequireAboveZero(const char* name, double limit) {
   }
 }
 
+// As libtorch does it, whose function knows no other ranks.
+void ClipTogether(const std::vector<torch::Tensor>& parameters, double limit,
+                  const std::function<double(double squares)>& over_ranks) {
+  torch::NoGradGuard no_grad;
+  constexpr double kNotZero = 1e-6;
+  double squares = 0;
+  for (const torch::Tensor& parameter : parameters) {
+    if (!parameter.grad().defined()) continue;
+    const auto norm = parameter.grad().norm().item<double>();
+    squares += norm * norm;
+  }
+  const double factor = limit / (std::sqrt(over_ranks(squares)) + kNotZero);
+  if (factor >= 1.0) return;
+  for (const torch::Tensor& parameter : parameters) {
+    if (parameter.grad().defined()) parameter.grad().mul_(factor);
+  }
+}
+
 }  // namespace
 
-void clip_gradients(torch::optim::Optimizer& optimizer, const Clip& clip) {
+void clip_gradients(torch::optim::Optimizer& optimizer, const Clip& clip,
+                    const std::function<double(double squares)>& over_ranks) {
   if (!clip.norm && !clip.value) return;
   std::vector<torch::Tensor> parameters;
   for (const auto& group : optimizer.param_groups()) {
@@ -30,7 +50,11 @@ void clip_gradients(torch::optim::Optimizer& optimizer, const Clip& clip) {
   }
   if (clip.norm) {
     RequireAboveZero("norm", *clip.norm);
-    torch::nn::utils::clip_grad_norm_(parameters, *clip.norm);
+    if (over_ranks) {
+      ClipTogether(parameters, *clip.norm, over_ranks);
+    } else {
+      torch::nn::utils::clip_grad_norm_(parameters, *clip.norm);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #ifndef TRIAL_API_CPP_TORCH_CLIP_H_
 #define TRIAL_API_CPP_TORCH_CLIP_H_
 
+#include <functional>
 #include <optional>
 
 #include <torch/torch.h>
@@ -14,8 +15,10 @@ struct Clip {
   std::optional<double> value = {};  // of each element: cut off at plus and minus it
 };
 
-// Throws Error when a limit is not above 0.
-void clip_gradients(torch::optim::Optimizer& optimizer, const Clip& clip);
+// Throws Error when a limit is not above 0. `over_ranks`, where each rank has gradients of its own
+// parameters: of the sum of their squares, what it is over all.
+void clip_gradients(torch::optim::Optimizer& optimizer, const Clip& clip,
+                    const std::function<double(double squares)>& over_ranks = {});
 
 }  // namespace det
 

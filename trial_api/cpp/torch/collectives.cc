@@ -26,6 +26,12 @@ DType TypeOf(const torch::Tensor& flat) {
   }
 }
 
+torch::Tensor SideBySide(const std::vector<torch::Tensor>& tensors) {
+  std::vector<torch::Tensor> flat;
+  for (const torch::Tensor& tensor : tensors) flat.push_back(tensor.detach().reshape({-1}));
+  return torch::cat(flat);
+}
+
 void CopyBack(const torch::Tensor& flat, const std::vector<torch::Tensor>& tensors) {
   ForEachPart(flat, tensors,
               [](torch::Tensor tensor, const torch::Tensor& part) { tensor.copy_(part); });
@@ -34,9 +40,7 @@ void CopyBack(const torch::Tensor& flat, const std::vector<torch::Tensor>& tenso
 }  // namespace
 
 torch::Tensor Flatten(const std::vector<torch::Tensor>& tensors) {
-  std::vector<torch::Tensor> flat;
-  for (const torch::Tensor& tensor : tensors) flat.push_back(tensor.detach().reshape({-1}));
-  return torch::cat(flat).to(torch::kCPU);
+  return SideBySide(tensors).to(torch::kCPU);
 }
 
 void ForEachPart(
@@ -64,6 +68,12 @@ std::vector<std::vector<torch::Tensor>> Chunks(const std::vector<torch::Tensor>&
   return chunks;
 }
 
+bool AnyRank(Communicator& communicator, bool own) {
+  float sum = own ? 1.0F : 0.0F;
+  communicator.AllReduceSum(&sum, 1, DType::kFloat32);
+  return sum > 0.0F;
+}
+
 void Sum(Communicator& communicator, const torch::Tensor& flat) {
   communicator.AllReduceSum(flat.data_ptr(), static_cast<size_t>(flat.numel()), TypeOf(flat));
 }
@@ -89,7 +99,7 @@ void AverageTo(Communicator& communicator, const std::vector<torch::Tensor>& ten
 void Broadcast(Communicator& communicator, const std::vector<torch::Tensor>& tensors, int root) {
   torch::NoGradGuard no_grad;
   for (const auto& chunk : Chunks(tensors)) {
-    const torch::Tensor flat = Flatten(chunk);
+    const torch::Tensor flat = communicator.on_device() ? SideBySide(chunk) : Flatten(chunk);
     communicator.Broadcast(flat.data_ptr(), flat.nbytes(), root);
     if (communicator.ranks().rank != root) CopyBack(flat, chunk);
   }

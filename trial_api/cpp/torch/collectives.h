@@ -17,8 +17,12 @@ namespace det::trial {
 void Average(Communicator& communicator, const std::vector<torch::Tensor>& tensors);
 // The same for `root` alone; the others keep what they have.
 void AverageTo(Communicator& communicator, const std::vector<torch::Tensor>& tensors, int root);
-// Those of `root` replace those of the others.
+// Those of `root` replace those of the others, through the memory in which the data of
+// `communicator` lie.
 void Broadcast(Communicator& communicator, const std::vector<torch::Tensor>& tensors, int root);
+
+// Whether it is so on any rank.
+bool AnyRank(Communicator& communicator, bool own);
 
 // The sum of `flat`, which is of floating point and lies in memory of the host.
 void Sum(Communicator& communicator, const torch::Tensor& flat);

@@ -33,9 +33,10 @@ int64_t Controller::BatchSize(const DataLoader& loader) const {
 
 Sampler Controller::MakeSampler(const DataLoader& loader, bool training) const {
   const int64_t batch_size = BatchSize(loader);
-  if (training && batch_size % context_.ranks().size != 0) {
+  const Ranks readers = context_.readers();
+  if (training && batch_size % readers.size != 0) {
     throw Error("training batches of " + std::to_string(batch_size) +
-                " records cannot be divided evenly among " + std::to_string(context_.ranks().size) +
+                " records cannot be divided evenly among " + std::to_string(readers.size) +
                 " slots");
   }
   return Sampler({.records = loader.dataset().size(),
@@ -43,18 +44,33 @@ Sampler Controller::MakeSampler(const DataLoader& loader, bool training) const {
                   .shuffle = loader.options().shuffle,
                   .drop_last = training,
                   .seed = context_.seed(),
-                  .rank = context_.ranks().rank,
-                  .size = context_.ranks().size});
+                  .rank = readers.rank,
+                  .size = readers.size});
 }
 
 Controller::End Controller::Run() {
+  End end;
+  try {
+    end = Train();
+  } catch (...) {
+    try {
+      Tell(&Callback::on_trial_shutdown);
+    } catch (...) {  // The first failure is the reason.
+    }
+    throw;
+  }
+  Tell(&Callback::on_trial_shutdown);
+  return end;
+}
+
+Controller::End Controller::Train() {
   Restore();
   SetTrainMode(true);
   Tell(&Callback::on_training_start);
   while (true) {
     DoDueWork();
     if (schedule_.Ended(progress_.steps_completed)) {
-      context_.core().checkpoints().FinishSave();
+      FinishSave();
       Tell(&Callback::on_training_end);
       return End::kFinished;
     }
@@ -62,7 +78,7 @@ Controller::End Controller::Run() {
     // At the very end there is nothing to give up: finish instead.
     if (stop && !schedule_.Ended(progress_.steps_completed)) {
       Save();
-      context_.core().checkpoints().FinishSave();
+      FinishSave();
       context_.core().preemption().Acknowledge();
       return End::kPreempted;
     }
@@ -71,6 +87,7 @@ Controller::End Controller::Run() {
 
 void Controller::Restore() {
   if (const auto opened = context_.core().checkpoints().OpenLatest()) {
+    Tell(&Callback::on_checkpoint_load_start, opened->dir);
     if (context_.core().warm_start()) {
       LoadWeights(opened->dir, context_, trial_);
     } else {
@@ -92,7 +109,7 @@ void Controller::DoDueWork() {
   // Complete before the search hears of it: it may copy the trial, or hold it here.
   if (schedule_.IsRung(steps) && !schedule_.Ended(steps)) {
     Save();
-    context_.core().checkpoints().FinishSave();
+    FinishSave();
   }
   bool save = schedule_.CheckpointDue(steps);
   if (schedule_.ValidationDue(steps) && progress_.validated_at != steps) {
@@ -114,13 +131,17 @@ bool Controller::TrainBatch() {
     progress_.batch = 0;
   }
   context_.SetSteps(progress_.steps_completed, schedule_.max_batches);
+  if (!reserved_ && !context_.AmidAggregation()) {
+    snapshot_->Reserve(context_);
+    reserved_ = true;
+  }
   return context_.AgreeToStop();
 }
 
 void Controller::ReportTraining() {
   const int64_t steps = progress_.steps_completed;
   Metrics& metrics = context_.core().metrics();
-  Communicator& communicator = context_.core().communicator();
+  Communicator& communicator = context_.among_readers();
   MetricMap means = unreported_.Mean(communicator);
   context_.reducers().ReduceTraining(communicator, means);
   metrics.ReportTraining(steps, means);
@@ -146,7 +167,7 @@ bool Controller::Validate() {
     }
   }
   SetTrainMode(true);
-  Communicator& communicator = context_.core().communicator();
+  Communicator& communicator = context_.among_readers();
   progress_.validation = sums.Mean(communicator);
   context_.reducers().ReduceValidation(communicator, progress_.validation);
   progress_.validated_at = progress_.steps_completed;
@@ -191,12 +212,17 @@ void Controller::Save() {
   if (saved_at_ == progress_.steps_completed) return;
   context_.Synchronize();
   Tell(&Callback::on_checkpoint_start, progress_.steps_completed);
-  Checkpoints& checkpoints = context_.core().checkpoints();
-  checkpoints.FinishSave();  // It writes the snapshot that is taken anew.
+  FinishSave();  // It writes the snapshot that is taken anew.
   snapshot_->Take(context_, trial_, progress_, unreported_);
-  checkpoints.StartSave(progress_.steps_completed, ToJson(progress_), MakeWriter());
+  context_.core().checkpoints().StartSave(progress_.steps_completed, ToJson(progress_),
+                                          MakeWriter());
   saved_at_ = progress_.steps_completed;
   context_.core().tensorboard().Upload();
+}
+
+void Controller::FinishSave() {
+  const std::string uuid = context_.core().checkpoints().FinishSave();
+  if (!uuid.empty()) Tell(&Callback::on_checkpoint_upload_end, saved_at_, uuid);
 }
 
 Checkpoints::Writer Controller::MakeWriter() const {

@@ -31,6 +31,7 @@ class Controller {
   End Run();
 
  private:
+  End Train();
   void Restore();
   // Calls `method` of each callback.
   template <class... Parameters, class... Arguments>
@@ -51,6 +52,8 @@ class Controller {
   bool BestByPolicy(bool best_on_chief);
   // Stalls training for the copy of its state; the rest is done beside it.
   void Save();
+  // Waits for the save under way, if there is one.
+  void FinishSave();
   // What is done beside it, of the snapshot that was taken.
   Checkpoints::Writer MakeWriter() const;
   Batch Read(const DataLoader& loader, Sampler& sampler, int64_t epoch, int64_t batch);
@@ -69,6 +72,7 @@ class Controller {
   Progress progress_;
   MetricsSum unreported_;
   int64_t saved_at_ = -1;
+  bool reserved_ = false;                          // memory for what is saved
   const std::shared_ptr<StateSnapshot> snapshot_;  // shared with the save under way
 };
 

@@ -44,7 +44,14 @@ class Listener : public Callback {
   void on_checkpoint_write_end(int64_t steps, const std::string& dir) override {
     Say("wrote ", steps, std::filesystem::is_empty(dir) ? "" : " files");
   }
+  void on_checkpoint_load_start(const std::string& dir) override {
+    said += std::filesystem::exists(dir + "/state.json") ? "loading; " : "loading nothing; ";
+  }
+  void on_checkpoint_upload_end(int64_t steps, const std::string& uuid) override {
+    Say("stored ", steps, " as " + uuid);
+  }
   void on_training_end() override { said += "finished; "; }
+  void on_trial_shutdown() override { said += "over; "; }
   void save_state(torch::serialize::OutputArchive& archive) const override {
     archive.write("ended", c10::IValue(ended));
   }
@@ -97,6 +104,7 @@ class HookedTrial : public Trial {
   Callbacks build_callbacks() override { return {{name, listener}}; }
 
   BatchMetrics train_batch(const Batch& batch, int64_t, int64_t) override {
+    if (fails) throw Error("no more wine");
     rates.push_back(
         static_cast<const torch::optim::SGDOptions&>(sgd_->param_groups()[0].options()).lr());
     range->Update(batch.data());
@@ -114,6 +122,7 @@ class HookedTrial : public Trial {
 
   std::vector<double> rates;
   std::string name = "listener";
+  bool fails = false;
   std::shared_ptr<Listener> listener = std::make_shared<Listener>();
 
  private:
@@ -155,8 +164,8 @@ TEST_F(HooksTest, CallbacksHearOfEverythingInItsOrderOnEveryRank) {
     EXPECT_EQ(said,
               "start; epoch 0; end of epoch 0; report 2 with loss; validating; validated 2 with "
               "range; saving 2; wrote 2 files; epoch 1; report 3 with loss; end of epoch 1; "
-              "report 4 with loss; validating; validated 4 with range; saving 4; wrote 4 files; "
-              "finished; ");
+              "report 4 with loss; validating; validated 4 with range; saving 4; "
+              "stored 2 as steps-2; wrote 4 files; stored 4 as steps-4; finished; over; ");
   }
 }
 
@@ -179,8 +188,24 @@ TEST_F(HooksTest, ACallbackGoesOnWithItsState) {
     }
     return said;
   });
-  EXPECT_NE(results[0].find("| start; "), std::string::npos) << results[0];
-  EXPECT_NE(results[0].find("finished; 2| "), std::string::npos) << results[0];
+  EXPECT_NE(results[0].find("over; 0| loading; start; "), std::string::npos) << results[0];
+  EXPECT_NE(results[0].find("finished; over; 2| "), std::string::npos) << results[0];
+}
+
+TEST_F(HooksTest, ACallbackHearsOfTheEndAlsoBehindAFailure) {
+  const auto results = RunRanks(1, [&](Communicator& communicator) {
+    FakeContext core(communicator, Options(4));
+    TrialContext context(core);
+    HookedTrial trial(context);
+    trial.fails = true;
+    try {
+      Controller(context, trial).Run();
+    } catch (const Error& error) {
+      return trial.listener->said + error.what();
+    }
+    return std::string("nothing was thrown");
+  });
+  EXPECT_EQ(results[0], "start; epoch 0; over; no more wine");
 }
 
 TEST_F(HooksTest, AReducerSeesWhatAllRanksSawSinceTheLastReport) {

@@ -1,9 +1,14 @@
-// Copies of the tensors in an archive, in the memory of the host: libtorch archives hold
-// references, which training goes on to change. Owned by StateSnapshot; one thread at a time.
+// Copies of the tensors in archives, in the memory of the host: libtorch archives hold references,
+// which training goes on to change. Owned by StateSnapshot; one thread at a time.
+//
+// Memory is kept from one round to the next, and reserved before the first: a copy into pages that
+// the kernel has yet to give costs several times as much.
 #ifndef TRIAL_API_CPP_TORCH_HOST_COPIES_H_
 #define TRIAL_API_CPP_TORCH_HOST_COPIES_H_
 
-#include <cstddef>
+#include <cstdint>
+#include <future>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,18 +23,38 @@ std::vector<std::pair<std::string, torch::Tensor>> TensorsOf(
 
 class HostCopies {
  public:
-  // Puts copies in the place of all tensors of `archive`.
+  // Prepares, on another thread, for the tensors of these archives; they may change meanwhile.
+  void Reserve(std::vector<torch::serialize::OutputArchive>& archives);
+
+  // Begins a round: the copies of the one before are no longer needed, and what it needed is kept.
+  void Restart();
+  // Puts memory in the place of all tensors of `archive`, which Fill() copies into it.
   void Replace(torch::serialize::OutputArchive& archive);
-  // The copies made so far are no longer needed: the next ones go into their memory, as long as
-  // they come in the same order with the same shapes.
-  void Restart() { next_ = 0; }
+  // On so many threads.
+  void Fill(int threads);
+
+  // Tensors of this round for which there was no memory.
+  int64_t made() const { return made_; }
 
  private:
-  void ReplaceIn(c10::ivalue::Object& object);
-  torch::Tensor Copy(const torch::Tensor& tensor);
+  struct Kind {
+    torch::ScalarType type;
+    std::vector<int64_t> sizes;
+    friend auto operator<=>(const Kind&, const Kind&) = default;
+  };
+  struct Pair {
+    torch::Tensor from;
+    torch::Tensor to;
+  };
+  using Memory = std::map<Kind, std::vector<torch::Tensor>>;
 
-  std::vector<torch::Tensor> copies_;
-  size_t next_ = 0;
+  torch::Tensor MemoryFor(const torch::Tensor& tensor);
+
+  Memory kept_;  // free in this round
+  Memory used_;
+  std::vector<Pair> to_fill_;
+  int64_t made_ = 0;
+  std::future<std::vector<torch::Tensor>> reserved_;
 };
 
 }  // namespace det::trial

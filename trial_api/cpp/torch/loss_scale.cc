@@ -15,7 +15,8 @@ LossScale::LossScale(const LossScaling& options) : options_(options), value_(opt
   }
 }
 
-bool LossScale::Unscale(torch::optim::Optimizer& optimizer) {
+bool LossScale::Unscale(torch::optim::Optimizer& optimizer,
+                        const std::function<bool(bool finite)>& agree) {
   torch::NoGradGuard no_grad;
   unscaled_ = true;
   // Asked once: a device would have to be waited for each time.
@@ -27,7 +28,7 @@ bool LossScale::Unscale(torch::optim::Optimizer& optimizer) {
       all_finite = all_finite.defined() ? all_finite.logical_and(finite) : finite;
     }
   }
-  const bool finite = !all_finite.defined() || all_finite.item<bool>();
+  const bool finite = agree(!all_finite.defined() || all_finite.item<bool>());
   overflowed_ = overflowed_ || !finite;
   return finite;
 }

@@ -3,11 +3,13 @@
 // Training", 2018, section 3.2.
 //
 // Owned by the TrialContext, on the training thread. Ranks decide alike without a word: what is not
-// finite on one of them is not finite in the gradients averaged over all.
+// finite on one of them is not finite in the gradients averaged over all. Where they have others, a
+// strategy agrees.
 #ifndef TRIAL_API_CPP_TORCH_LOSS_SCALE_H_
 #define TRIAL_API_CPP_TORCH_LOSS_SCALE_H_
 
 #include <cstdint>
+#include <functional>
 
 #include "trial_api/cpp/core/communicator.h"
 #include <torch/torch.h>
@@ -30,9 +32,9 @@ class LossScale {
 
   double value() const { return value_; }
 
-  // Divides the optimizer's gradients by value(). Returns whether all are finite: if not, this
-  // optimizer must not step.
-  bool Unscale(torch::optim::Optimizer& optimizer);
+  // Divides the optimizer's gradients by value(). Returns whether all are finite, as `agree` says
+  // that is given whether this rank's are: if not, this optimizer must not step.
+  bool Unscale(torch::optim::Optimizer& optimizer, const std::function<bool(bool finite)>& agree);
   // After the step of all optimizers: the scale of the next.
   void Update();
 

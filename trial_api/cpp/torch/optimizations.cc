@@ -18,10 +18,10 @@ using Precision = Optimizations::Precision;
 template <class T>
 using Named = std::pair<const char*, T>;
 
-constexpr Named<Strategy> kStrategies[] = {{"allreduce", Strategy::kAllReduce},
-                                           {"local_sgd", Strategy::kLocalSgd},
-                                           {"async", Strategy::kAsync},
-                                           {"parameter_server", Strategy::kParameterServer}};
+constexpr Named<Strategy> kStrategies[] = {
+    {"allreduce", Strategy::kAllReduce}, {"local_sgd", Strategy::kLocalSgd},
+    {"async", Strategy::kAsync},         {"parameter_server", Strategy::kParameterServer},
+    {"pipeline", Strategy::kPipeline},   {"in_process", Strategy::kInProcess}};
 constexpr Named<Compression> kCompressions[] = {{"none", Compression::kNone},
                                                 {"float16", Compression::kFloat16},
                                                 {"bfloat16", Compression::kBFloat16},
@@ -127,6 +127,7 @@ Optimizations ParseOptimizations(std::string_view config_json) {
   Read(*section, "average_aggregated_gradients", &read.average_aggregated_gradients);
   Read(*section, "strategy", kStrategies, &read.strategy);
   Read(*section, "local_sgd_steps", 1, &read.local_sgd_steps);
+  Read(*section, "pipeline_micro_batches", 1, &read.pipeline_micro_batches);
   Read(*section, "shard_optimizer", &read.shard_optimizer);
   Read(*section, "hierarchical_allreduce", &read.hierarchical_allreduce);
   Read(*section, "mixed_precision", kPrecisions, &read.mixed_precision);

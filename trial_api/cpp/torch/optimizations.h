@@ -12,14 +12,15 @@
 namespace det::trial {
 
 struct Optimizations {
-  enum class Strategy { kAllReduce, kLocalSgd, kAsync, kParameterServer };
+  enum class Strategy { kAllReduce, kLocalSgd, kAsync, kParameterServer, kPipeline, kInProcess };
   enum class Compression { kNone, kFloat16, kBFloat16, kInt8 };
   enum class Precision { kAsIs, kOfDevice, kFloat16, kBFloat16 };
 
   int64_t aggregation_frequency = 1;         // batches whose gradients are added before a step
   bool average_aggregated_gradients = true;  // whether their sum is divided by their number
   Strategy strategy = Strategy::kAllReduce;
-  int64_t local_sgd_steps = 8;  // of the optimizers, between two averages
+  int64_t local_sgd_steps = 8;         // of the optimizers, between two averages
+  int64_t pipeline_micro_batches = 4;  // of a batch, that are under way at once
   bool shard_optimizer = false;
   bool hierarchical_allreduce = false;
   Compression gradient_compression = Compression::kNone;

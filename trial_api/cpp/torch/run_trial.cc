@@ -2,12 +2,17 @@
 #include <malloc.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/controller.h"
@@ -48,13 +53,55 @@ void KeepFreedMemory() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-void Train(Context& context, const TrialFactory& make_trial) {
+// In their order, the ranks of this process.
+class Turns {
+ public:
+  void Await(int turn) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return turn_ == turn; });
+  }
+  void End() {
+    const std::lock_guard lock(mutex_);
+    ++turn_;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int turn_ = 0;
+};
+
+// A Trial with what trains it.
+struct Training {
+  Training(TrialContext& context, const TrialFactory& make_trial)
+      : trial(make_trial(context)), controller(context, *trial) {}
+
+  const std::unique_ptr<Trial> trial;
+  trial::Controller controller;
+};
+
+// Threads draw from one generator of random numbers: their Trials are made one after the other,
+// each with the numbers that the chief draws.
+std::unique_ptr<Training> MakeInTurn(TrialContext& context, const TrialFactory& make_trial,
+                                     Turns& turns) {
+  turns.Await(context.ranks().local_rank);
+  trial::SeedTorch(context.seed(), 0);
+  auto made = std::make_unique<Training>(context, make_trial);
+  turns.End();
+  return made;
+}
+
+void Train(Context& context, const TrialFactory& make_trial, Turns* turns) {
   trial::SeedTorch(context.seed(), context.ranks().rank);
   if (context.training().profiling) context.profiler().On();
   TrialContext trial_context(context);
-  const std::unique_ptr<Trial> trial = make_trial(trial_context);
+  const std::unique_ptr<Training> training =
+      turns == nullptr ? std::make_unique<Training>(trial_context, make_trial)
+                       : MakeInTurn(trial_context, make_trial, *turns);
+  trial_context.ShareModels();
   try {
-    trial::Controller(trial_context, *trial).Run();
+    training->controller.Run();
   } catch (...) {
     context.tensorboard().Finish();  // The points before a failure are those one looks for.
     throw;
@@ -75,18 +122,11 @@ struct Said {};
   throw Said();
 }
 
-int Run(int argc, char** argv, const TrialFactory& make_trial) {
-  if (argc == 2 && std::string_view(argv[1]) == "--help") {
-    std::fputs(kUsage, stdout);
-    return 0;
-  }
-  KeepFreedMemory();
-  // One thread per slot computes; a second pool for independent operators would only take turns.
-  at::set_num_interop_threads(1);
-  const std::unique_ptr<Context> context =
-      Context::FromEnvironment(Context::ParseArguments(argc, argv));
+void RunRank(const Context::OffCluster& off_cluster, const Ranks& ranks,
+             const TrialFactory& make_trial, Turns* turns) {
+  const std::unique_ptr<Context> context = Context::FromEnvironment(off_cluster, ranks);
   try {
-    Train(*context, make_trial);
+    Train(*context, make_trial, turns);
   } catch (const InvalidHp& error) {
     if (!context->on_cluster()) throw;
     PrintError(std::string("invalid hyperparameters: ") + error.what());
@@ -100,14 +140,12 @@ int Run(int argc, char** argv, const TrialFactory& make_trial) {
   } catch (...) {
     Fail(*context, kNoException);
   }
-  return 0;
 }
 
-}  // namespace
-
-int RunTrialMain(int argc, char** argv, const TrialFactory& make_trial) {
+// Whatever `run` throws is the end of the process, from any thread.
+void EndIfItFails(const std::function<void()>& run) {
   try {
-    return Run(argc, argv, make_trial);
+    return run();
   } catch (const Said&) {
     End(1);
   } catch (const PeerGone& error) {
@@ -122,6 +160,33 @@ int RunTrialMain(int argc, char** argv, const TrialFactory& make_trial) {
     PrintError(kNoException);
   }
   End(1);
+}
+
+void Run(int argc, char** argv, const TrialFactory& make_trial) {
+  KeepFreedMemory();
+  // One thread per slot computes; a second pool for independent operators would only take turns.
+  at::set_num_interop_threads(1);
+  const Context::OffCluster off_cluster = Context::ParseArguments(argc, argv);
+  const std::vector<Ranks> ranks = Context::RanksOfProcess(off_cluster);
+  if (ranks.size() == 1) return RunRank(off_cluster, ranks.front(), make_trial, nullptr);
+  Turns turns;
+  std::vector<std::thread> threads;
+  for (const Ranks& one : ranks) {
+    threads.emplace_back(
+        [&, one] { EndIfItFails([&] { RunRank(off_cluster, one, make_trial, &turns); }); });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+
+int RunTrialMain(int argc, char** argv, const TrialFactory& make_trial) {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  EndIfItFails([&] { Run(argc, argv, make_trial); });
+  return 0;
 }
 
 }  // namespace det

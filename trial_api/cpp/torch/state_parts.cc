@@ -8,8 +8,8 @@
 
 namespace det::trial {
 
-StateParts::StateParts(TrialContext& context, Owners owners)
-    : context_(context), owners_(std::move(owners)) {}
+StateParts::StateParts(TrialContext& context, Communicator& channel, Owners owners)
+    : context_(context), channel_(channel), owners_(std::move(owners)) {}
 
 void StateParts::Step(torch::optim::Optimizer& optimizer) const {
   std::vector<torch::Tensor> parameters = ParametersOf(optimizer);
@@ -31,7 +31,7 @@ void StateParts::GiveWeights(const torch::optim::Optimizer& optimizer) const {
     for (size_t i = 0; i < parameters.size(); ++i) {
       if (owners[i] == rank) part.push_back(parameters[i]);
     }
-    Broadcast(context_.core().communicator(), part, rank);
+    Broadcast(channel_, part, rank);
   }
 }
 

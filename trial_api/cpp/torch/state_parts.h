@@ -11,6 +11,7 @@
 
 namespace det {
 
+class Communicator;
 class TrialContext;
 
 namespace trial {
@@ -20,7 +21,8 @@ class StateParts {
   // The rank of each parameter, of those given.
   using Owners = std::function<std::vector<int>(const std::vector<torch::Tensor>& parameters)>;
 
-  StateParts(TrialContext& context, Owners owners);
+  // Weights go by `channel`, which outlives it.
+  StateParts(TrialContext& context, Communicator& channel, Owners owners);
 
   // Steps with this rank's parameters alone. The others have no gradients meanwhile, which every
   // optimizer of libtorch leaves out.
@@ -36,6 +38,7 @@ class StateParts {
 
  private:
   TrialContext& context_;
+  Communicator& channel_;
   const Owners owners_;
 };
 

@@ -13,6 +13,7 @@
 #include "trial_api/cpp/torch/all_reduce.h"
 #include "trial_api/cpp/torch/collectives.h"
 #include "trial_api/cpp/torch/optimizer_state.h"
+#include "trial_api/cpp/torch/pipeline.h"
 #include "trial_api/cpp/torch/state_parts.h"
 #include "trial_api/cpp/torch/trial_context.h"
 
@@ -32,13 +33,6 @@ std::vector<torch::Tensor> Weights(const TrialContext& context) {
     }
   }
   return weights;
-}
-
-// Whether any rank wants to.
-bool AnyWants(Communicator& communicator, bool want) {
-  float wish = want ? 1.0F : 0.0F;
-  communicator.AllReduceSum(&wish, 1, DType::kFloat32);
-  return wish > 0.0F;
 }
 
 double Seconds() {
@@ -76,7 +70,7 @@ class LocalSgd : public Strategy {
     differ_ = true;
     if (steps % period_ != 0) return false;
     Unite();
-    return AnyWants(communicator(), want_stop);
+    return AnyRank(communicator(), want_stop);
   }
 
   void Synchronize() override {
@@ -149,7 +143,7 @@ struct Round {
     try {
       torch::NoGradGuard no_grad;
       for (const torch::Tensor& sum : sums) Sum(channel, sum);
-      wish = AnyWants(channel, wish);
+      wish = AnyRank(channel, wish);
     } catch (...) {
       caught = std::current_exception();
     }
@@ -228,9 +222,11 @@ class AsyncAveraging final : public LocalSgd {
 class ParameterServer final : public Strategy {
  public:
   explicit ParameterServer(TrialContext& context)
-      : context_(context), parts_(context, [](const std::vector<torch::Tensor>& parameters) {
-          return std::vector<int>(parameters.size(), 0);
-        }) {}
+      : context_(context),
+        parts_(context, context.core().communicator(),
+               [](const std::vector<torch::Tensor>& parameters) {
+                 return std::vector<int>(parameters.size(), 0);
+               }) {}
 
   bool BeforeStep(torch::optim::Optimizer& optimizer) override {
     AverageTo(communicator(), Gradients(optimizer), 0);
@@ -241,7 +237,7 @@ class ParameterServer final : public Strategy {
   bool AfterBatch(int64_t, bool want_stop) override {
     context_.BroadcastBuffers();  // The next forward pass may read them.
     if (context_.scaling()) context_.scaling()->Broadcast(communicator());
-    return AnyWants(communicator(), want_stop);
+    return AnyRank(communicator(), want_stop);
   }
   void Release() override { parts_.Release(); }
 
@@ -276,6 +272,10 @@ std::unique_ptr<Strategy> MakeStrategy(TrialContext& context, const Optimization
   switch (optimizations.strategy) {
     case Optimizations::Strategy::kAllReduce:
       break;
+    case Optimizations::Strategy::kInProcess:
+      return std::make_unique<ReplicasInProcess>(context, optimizations, &Seconds);
+    case Optimizations::Strategy::kPipeline:
+      return std::make_unique<Pipeline>(context, optimizations.pipeline_micro_batches);
     case Optimizations::Strategy::kLocalSgd:
       return std::make_unique<LocalSgd>(context, optimizations.local_sgd_steps);
     case Optimizations::Strategy::kAsync:

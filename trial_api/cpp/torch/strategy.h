@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "trial_api/cpp/torch/clip.h"
 #include "trial_api/cpp/torch/optimizations.h"
 #include <torch/torch.h>
 
@@ -32,8 +33,22 @@ class Strategy {
   // dropped. No model may be wrapped any more.
   virtual bool OwnsGradients() const { return false; }
 
+  // Whether all ranks have the same records, each all of a batch, and not each its part.
+  virtual bool SameRecords() const { return false; }
+  // Whether the ranks' weights are made one when all Trials are there, not when they are wrapped.
+  virtual bool SharesLater() const { return false; }
+  // What a Trial gets for a net that it wraps, of which all is registered. RequireCut() throws
+  // Error for a model that cannot be wrapped otherwise.
+  virtual torch::nn::Sequential Cut(torch::nn::Sequential whole) { return whole; }
+  virtual void RequireCut(const torch::nn::Module& /*model*/) const {}
+
   // Whether this rank steps; its gradients are what they should be then.
   virtual bool BeforeStep(torch::optim::Optimizer&) { return true; }
+  // Before the step: whether the gradients of all ranks are finite, and their limit.
+  virtual bool AllFinite(bool own) { return own; }
+  virtual void ClipGradients(torch::optim::Optimizer& optimizer, const Clip& clip) {
+    clip_gradients(optimizer, clip);
+  }
   virtual void Step(torch::optim::Optimizer& optimizer) { optimizer.step(); }
   // Whether this rank stepped or not.
   virtual void AfterStep(torch::optim::Optimizer&) {}

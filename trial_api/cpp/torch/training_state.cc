@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <sstream>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -121,6 +123,12 @@ void LoadLearned(const std::string& dir, const TrialContext& context, Trial& tri
               [&](torch::serialize::InputArchive& archive) { trial.load_state(archive); });
 }
 
+torch::Tensor GeneratorState() {
+  at::Generator of_process = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard lock(of_process.mutex());
+  return of_process.get_state();
+}
+
 // Bytes as a tensor: text in an archive has to be text.
 torch::Tensor BytesOf(const std::string& text) {
   const torch::Tensor bytes = torch::empty({static_cast<int64_t>(text.size())}, torch::kUInt8);
@@ -154,6 +162,7 @@ void LoadRank(const std::string& path, const TrialContext& context, MetricsSum& 
     torch::Tensor generator;
     archive.read("cpu_generator", generator);
     at::Generator of_process = at::detail::getDefaultCPUGenerator();
+    const std::lock_guard lock(of_process.mutex());  // Ranks may be threads.
     of_process.set_state(generator);
     c10::IValue metrics;
     archive.read("unreported_metrics", metrics);
@@ -166,6 +175,30 @@ void LoadRank(const std::string& path, const TrialContext& context, MetricsSum& 
     LoadGradients(context, archive);
     context.strategy().Load(archive);
   });
+}
+
+// What is large of a rank's files: its part of the optimizers, the chief's models too.
+std::vector<std::pair<std::string, OutputArchive>> LearnedOf(const TrialContext& context) {
+  std::vector<std::pair<std::string, OutputArchive>> archives;
+  const int rank = context.ranks().rank;
+  for (size_t i = 0; i < context.optimizers().size(); ++i) {
+    torch::optim::Optimizer& optimizer = *context.optimizers()[i];
+    const std::vector<int> writers = context.strategy().Writers(ParametersOf(optimizer));
+    archives.emplace_back(PartName(i, rank), ArchiveOfPart(optimizer, writers, rank));
+  }
+  if (!context.ranks().is_chief()) return archives;
+  for (size_t i = 0; i < context.models().size(); ++i) {
+    archives.emplace_back(FileName("model", i), ArchiveOf(*context.models()[i]));
+  }
+  return archives;
+}
+
+// Training stands still meanwhile: this rank's share of the cores, of which a few fill the memory's
+// bus.
+int CopyingThreads(const Ranks& ranks) {
+  constexpr int kUseful = 4;
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores / ranks.local_size, 1, kUseful);
 }
 
 }  // namespace
@@ -208,6 +241,12 @@ void SeedTorch(uint64_t seed, int rank) {
 StateSnapshot::StateSnapshot() = default;
 StateSnapshot::~StateSnapshot() = default;
 
+void StateSnapshot::Reserve(const TrialContext& context) {
+  std::vector<OutputArchive> archives;
+  for (auto& [name, archive] : LearnedOf(context)) archives.push_back(std::move(archive));
+  copies_.Reserve(archives);
+}
+
 void StateSnapshot::Take(TrialContext& context, const Trial& trial, const Progress& progress,
                          MetricsSum& unreported) {
   archives_.clear();
@@ -215,7 +254,7 @@ void StateSnapshot::Take(TrialContext& context, const Trial& trial, const Progre
   progress_.clear();
   const Ranks& ranks = context.ranks();
   OutputArchive own;
-  own.write("cpu_generator", at::detail::getDefaultCPUGenerator().get_state());
+  own.write("cpu_generator", GeneratorState());
   own.write("unreported_metrics", c10::IValue(unreported.ToText()));
   if (!context.reducers().empty()) {
     own.write("reducers", BytesOf(context.reducers().TrainingText()));
@@ -223,16 +262,15 @@ void StateSnapshot::Take(TrialContext& context, const Trial& trial, const Progre
   if (context.AmidAggregation()) SaveGradients(context, own);
   context.strategy().Save(own);
   Add(FileName("rank", static_cast<size_t>(ranks.rank)), std::move(own));
-  for (size_t i = 0; i < context.optimizers().size(); ++i) {
-    torch::optim::Optimizer& optimizer = *context.optimizers()[i];
-    const std::vector<int> writers = context.strategy().Writers(ParametersOf(optimizer));
-    Add(PartName(i, ranks.rank), ArchiveOfPart(optimizer, writers, ranks.rank));
+  for (auto& [name, archive] : LearnedOf(context)) Add(name, std::move(archive));
+  if (ranks.is_chief()) {
+    AddOfChief(context, trial);
+    progress_ = ToJson(progress);
   }
-  if (!ranks.is_chief()) return;
+  copies_.Fill(CopyingThreads(ranks));
+}
 
-  for (size_t i = 0; i < context.models().size(); ++i) {
-    Add(FileName("model", i), ArchiveOf(*context.models()[i]));
-  }
+void StateSnapshot::AddOfChief(TrialContext& context, const Trial& trial) {
   OutputArchive state;
   trial.save_state(state);
   Add("trial.pt", std::move(state));
@@ -242,7 +280,6 @@ void StateSnapshot::Take(TrialContext& context, const Trial& trial, const Progre
     Add("loss_scale.pt", std::move(scale));
   }
   if (!context.callbacks().empty()) Add("callbacks.pt", ArchiveOf(context.callbacks()));
-  progress_ = ToJson(progress);
 }
 
 void StateSnapshot::Add(const std::string& name, OutputArchive archive) {

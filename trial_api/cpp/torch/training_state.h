@@ -48,14 +48,16 @@ Progress ProgressFromJson(const std::string& json);
 // Starts every random number generator of torch anew, differently on each rank.
 void SeedTorch(uint64_t seed, int rank);
 
-// This rank's state at one moment, in the memory of the host. Keeps that memory for the next one:
-// the first Take() costs several times as much as those behind it.
+// This rank's state at one moment, in the memory of the host, which is kept for the next one.
 class StateSnapshot {
  public:
   StateSnapshot();
   ~StateSnapshot();
 
-  // On the training thread; not while Write() runs.
+  // Prepares for Take() beside the training, behind the first step of the optimizers, with which
+  // they get their state.
+  void Reserve(const TrialContext& context);
+  // On the training thread, which it stalls; not while Write() runs.
   void Take(TrialContext& context, const Trial& trial, const Progress& progress,
             MetricsSum& unreported);
   // This rank's files into `dir`. Any thread. Throws Error when they cannot be written.
@@ -63,6 +65,7 @@ class StateSnapshot {
 
  private:
   void Add(const std::string& name, torch::serialize::OutputArchive archive);
+  void AddOfChief(TrialContext& context, const Trial& trial);
 
   HostCopies copies_;
   std::vector<std::pair<std::string, torch::serialize::OutputArchive>> archives_;  // by file name

@@ -1,6 +1,9 @@
 #include "trial_api/cpp/torch/trial_context.h"
 
+#include <utility>
+
 #include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/core/single_communicator.h"
 #include "trial_api/cpp/torch/autocast.h"
 #include "trial_api/cpp/torch/device.h"
 #include "trial_api/cpp/torch/optimizations.h"
@@ -44,7 +47,8 @@ TrialContext::TrialContext(Context& context, const trial::Optimizations& optimiz
                        : 1.0),
       scheduled_rates_(std::make_unique<trial::ScheduledRates>()),
       reducers_(std::make_unique<trial::Reducers>()),
-      strategy_(trial::MakeStrategy(*this, optimizations)) {
+      strategy_(trial::MakeStrategy(*this, optimizations)),
+      among_readers_(strategy_->SameRecords() ? core::MakeSingleCommunicator() : nullptr) {
   if (const auto type = PrecisionOf(optimizations, device_)) {
     try {
       use_mixed_precision(*type);
@@ -54,7 +58,7 @@ TrialContext::TrialContext(Context& context, const trial::Optimizations& optimiz
   }
   if (!hparams().Has("global_batch_size")) return;
   global_batch_size_ = hparam<int64_t>("global_batch_size");
-  const int size = ranks().size;
+  const int size = readers().size;
   if (global_batch_size_ < 1) {
     throw InvalidHp("global_batch_size " + std::to_string(global_batch_size_) +
                     ": must be at least 1");
@@ -77,12 +81,31 @@ int64_t TrialContext::global_batch_size() const {
 }
 
 void TrialContext::RegisterModel(std::shared_ptr<torch::nn::Module> model) {
+  strategy_->RequireCut(*model);
+  Register(std::move(model));
+}
+
+torch::nn::Sequential TrialContext::wrap_model(torch::nn::Sequential model) {
+  Register(model.ptr());
+  return strategy_->Cut(std::move(model));
+}
+
+void TrialContext::Register(std::shared_ptr<torch::nn::Module> model) {
   if (strategy_->OwnsGradients())
     throw Error("wrap_model() after the first backward(): wrap in the constructor");
   model->to(device_);
-  for (const torch::Tensor& parameter : model->parameters()) BroadcastTensor(parameter);
-  for (const torch::Tensor& buffer : model->buffers()) BroadcastTensor(buffer);
+  if (!strategy_->SharesLater()) Share(*model);
   models_.push_back(std::move(model));
+}
+
+void TrialContext::Share(const torch::nn::Module& model) {
+  for (const torch::Tensor& parameter : model.parameters()) BroadcastTensor(parameter);
+  for (const torch::Tensor& buffer : model.buffers()) BroadcastTensor(buffer);
+}
+
+void TrialContext::ShareModels() {
+  if (!strategy_->SharesLater()) return;
+  for (const auto& model : models_) Share(*model);
 }
 
 void TrialContext::RegisterReducer(std::shared_ptr<MetricReducer> reducer, ReducerUse use) {
@@ -128,8 +151,10 @@ void TrialContext::backward(const torch::Tensor& loss) {
 
 void TrialContext::step_optimizer(torch::optim::Optimizer& optimizer, const Clip& clip) {
   if (!StepsNow()) return;
-  if (strategy_->BeforeStep(optimizer) && (!loss_scale_ || loss_scale_->Unscale(optimizer))) {
-    clip_gradients(optimizer, clip);
+  const auto agree = [this](bool finite) { return strategy_->AllFinite(finite); };
+  if (strategy_->BeforeStep(optimizer) &&
+      (!loss_scale_ || loss_scale_->Unscale(optimizer, agree))) {
+    strategy_->ClipGradients(optimizer, clip);
     strategy_->Step(optimizer);
   }
   strategy_->AfterStep(optimizer);

@@ -51,9 +51,12 @@ class TrialContext {
 
   // The hyperparameter global_batch_size, and the share of one slot.
   int64_t global_batch_size() const;
-  int64_t per_slot_batch_size() const { return global_batch_size() / ranks().size; }
+  int64_t per_slot_batch_size() const { return global_batch_size() / readers().size; }
 
   const Ranks& ranks() const { return core_.ranks(); }
+  // This rank among those that divide a batch among them: alone where each has all of it
+  // (optimizations.strategy pipeline).
+  Ranks readers() const { return among_readers_ ? Ranks() : ranks(); }
   uint32_t seed() const { return core_.seed(); }
   torch::Device device() const { return device_; }
   // Batches trained so far, for schedules of the learning rate and such.
@@ -76,6 +79,10 @@ class TrialContext {
     RegisterModel(holder.ptr());
     return holder;
   }
+  // Under optimizations.strategy pipeline a Sequential that trains becomes this rank's stage of it:
+  // forward() takes a batch and gives the whole net's output, the same on every rank; parameters()
+  // are the whole net's. Throws Error when it cannot be cut, or what trains is no Sequential.
+  torch::nn::Sequential wrap_model(torch::nn::Sequential model);
   // Its state is saved. REQUIRES that the models whose parameters it has are wrapped.
   template <class O>
   std::shared_ptr<O> wrap_optimizer(O optimizer) {
@@ -140,6 +147,11 @@ class TrialContext {
   // Collective, after each train_batch() and SetSteps(): whether any rank wants to stop. Several
   // ranks hear of it where they communicate anyway: with every n-th batch, or some batches later.
   bool AgreeToStop();
+  // Among readers(): what sums over records sums over these ranks.
+  Communicator& among_readers() { return among_readers_ ? *among_readers_ : core_.communicator(); }
+  // Collective, when the Trial is made: gives every rank the chief's models, where that was not
+  // done as they were wrapped.
+  void ShareModels();
   // Collective: makes the ranks one net, with the chief's buffers, for a validation or checkpoint.
   void Synchronize();
   trial::Strategy& strategy() const { return *strategy_; }
@@ -149,6 +161,8 @@ class TrialContext {
  private:
   TrialContext(Context& context, const trial::Optimizations& optimizations);
   void RegisterModel(std::shared_ptr<torch::nn::Module> model);
+  void Register(std::shared_ptr<torch::nn::Module> model);
+  void Share(const torch::nn::Module& model);
   void RegisterReducer(std::shared_ptr<MetricReducer> reducer, ReducerUse use);
   void BroadcastTensor(torch::Tensor tensor);
   // Whether the batch under way is the n-th of those that are aggregated.
@@ -170,6 +184,7 @@ class TrialContext {
   const std::unique_ptr<trial::Reducers> reducers_;
   Callbacks callbacks_;
   const std::unique_ptr<trial::Strategy> strategy_;
+  const std::unique_ptr<Communicator> among_readers_;  // none: the ranks'
 };
 
 }  // namespace det

@@ -12,6 +12,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trial_api/cpp/core/context.h"
@@ -94,11 +95,12 @@ class FakeContext : public Context,
     last_checkpoint = "steps-" + std::to_string(steps);
     const std::string directory = options_.directory + "/" + last_checkpoint;
     std::filesystem::create_directories(directory);
+    unfinished_ = last_checkpoint;
     write(directory);
     communicator_.Barrier();
     Trace("save " + std::to_string(steps));
   }
-  std::string FinishSave() override { return last_checkpoint; }
+  std::string FinishSave() override { return std::exchange(unfinished_, ""); }
   std::optional<std::string> Latest() const override { return options_.latest; }
   std::string Open(const std::string& uuid) override { return options_.directory + "/" + uuid; }
   std::optional<Opened> OpenLatest() override {
@@ -127,6 +129,7 @@ class FakeContext : public Context,
   const Hparams hparams_;
   std::optional<double> best_;
   double progress_ = 0.0;
+  std::string unfinished_;  // checkpoint
 };
 
 }  // namespace det::trial::testing

@@ -1,0 +1,139 @@
+// The strategy in_process: the ranks of a node are threads of one process.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/subprocess.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+namespace det::trial {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kInProcess[] = R"("strategy": "in_process")";
+
+class InProcessTest : public ::testing::Test {
+ protected:
+  struct Training {
+    std::string optimizations = "";
+    int slots = 1;
+    int batches = 50;
+    std::string restore = "";
+    int fails = -1;  // rank
+  };
+
+  // One process per slot, as the launcher starts them. Returns the exit codes in order.
+  std::vector<int> Run(const Training& run) {
+    folder_ = *base::TempDir::Create();
+    std::ofstream(folder_.path() + "/config.yaml")
+        << "hyperparameters: {global_batch_size: 12, fails: " << run.fails << "}\n"
+        << "optimizations: {" << run.optimizations << "}\n"
+        << "checkpoint_policy: none\n"
+        << "min_checkpoint_period: {batches: 10}\n"
+        << "searcher: {name: single, metric: error, max_length: {batches: " << run.batches
+        << "}}\n";
+    std::vector<pid_t> processes;
+    for (int rank = 0; rank < run.slots; ++rank) {
+      processes.push_back(base::Spawn(OptionsOf(run, rank))->pid);
+    }
+    std::vector<int> codes;
+    for (const pid_t process : processes) codes.push_back(base::WaitForExit(process)->code);
+    said_ = *base::ReadFile(folder_.path() + "/out");
+    return codes;
+  }
+
+  // The weights of the checkpoint after so many batches, side by side.
+  torch::Tensor Weights(int batches) const {
+    torch::serialize::InputArchive archive;
+    archive.load_from(store_.path() + "/" + Uuid(batches) + "/model_0.pt");
+    torch::nn::Sequential net(torch::nn::Linear(3, 8), torch::nn::Tanh(), torch::nn::Linear(8, 1));
+    net->load(archive);
+    std::vector<torch::Tensor> flat;
+    for (const torch::Tensor& parameter : net->parameters()) {
+      flat.push_back(parameter.detach().flatten());
+    }
+    return torch::cat(flat);
+  }
+
+  std::string Uuid(int batches) const {
+    const std::string before = "checkpoint steps=" + std::to_string(batches) + " ";
+    const size_t line = said_.find(before);
+    EXPECT_NE(line, std::string::npos) << said_;
+    const std::string path =
+        said_.substr(line + before.size(), said_.find('\n', line) - line - before.size());
+    return path.substr(path.rfind('/') + 1);
+  }
+
+  std::string said_;
+  const base::TempDir store_ = *base::TempDir::Create();
+
+ private:
+  base::SpawnOptions OptionsOf(const Training& run, int rank) const {
+    base::SpawnOptions options;
+    options.argv = {std::string(std::getenv("TEST_SRCDIR")) +
+                        "/resolute/trial_api/cpp/torch/testing/curve_trial",
+                    "--config=" + folder_.path() + "/config.yaml",
+                    "--checkpoint-dir=" + store_.path(), "--seed=3"};
+    if (!run.restore.empty()) options.argv.push_back("--restore=" + run.restore);
+    const std::string size = std::to_string(run.slots), own = std::to_string(rank);
+    options.env = {{"DET_RANK=" + own, "DET_LOCAL_RANK=" + own, "DET_SIZE=" + size,
+                    "DET_LOCAL_SIZE=" + size, "DET_RENDEZVOUS_DIR=" + folder_.path(),
+                    "OMP_NUM_THREADS=1"}};
+    options.cwd = folder_.path();
+    options.out = base::Redirect::File(folder_.path() + "/out");
+    options.err = base::Redirect::File(folder_.path() + "/out");
+    return options;
+  }
+
+  base::TempDir folder_ = *base::TempDir::Create();
+};
+
+double Distance(const torch::Tensor& one, const torch::Tensor& expected) {
+  return ((one - expected).norm() / expected.norm()).item<double>();
+}
+
+TEST_F(InProcessTest, ReplicasAreOneNetWithTheSameGlobalBatch) {
+  EXPECT_EQ(Run({}), std::vector<int>{0});
+  const torch::Tensor one = Weights(50);
+  for (const int slots : {2, 3}) {
+    EXPECT_EQ(Run({.optimizations = kInProcess, .slots = slots}), std::vector<int>(slots, 0));
+    EXPECT_LT(Distance(Weights(50), one), 1e-4) << slots << said_;
+    Run({.slots = slots});
+    EXPECT_LT(Distance(Weights(50), one), 1e-4) << slots << said_;
+  }
+}
+
+TEST_F(InProcessTest, AResumedRunIsTheUninterruptedOne) {
+  Run({.optimizations = kInProcess, .slots = 2});
+  const torch::Tensor uninterrupted = Weights(50);
+  Run({.optimizations = kInProcess, .slots = 2, .restore = Uuid(20)});
+  EXPECT_TRUE(torch::equal(Weights(50), uninterrupted)) << said_;
+}
+
+TEST_F(InProcessTest, ACheckpointGoesOnInProcessesAndBack) {
+  Run({});
+  const torch::Tensor one = Weights(50);
+  Run({.optimizations = kInProcess, .slots = 3, .batches = 20});
+  Run({.slots = 2, .batches = 30, .restore = Uuid(20)});
+  Run({.optimizations = kInProcess, .slots = 2, .restore = Uuid(30)});
+  EXPECT_LT(Distance(Weights(50), one), 1e-4) << said_;
+}
+
+TEST_F(InProcessTest, AReplicaThatFailsEndsTheProcessWithItsOwnError) {
+  for (const int fails : {0, 1}) {
+    EXPECT_EQ(Run({.optimizations = kInProcess, .slots = 2, .fails = fails}),
+              (std::vector<int>{1, 0}));
+    EXPECT_THAT(said_, HasSubstr("ERROR: no more wine"));
+    EXPECT_THAT(said_, Not(HasSubstr("is gone")));
+  }
+}
+
+}  // namespace
+}  // namespace det::trial

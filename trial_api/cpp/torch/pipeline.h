@@ -1,0 +1,59 @@
+// The strategy pipeline: each rank computes with one stage of each model (pipe.h) and steps with
+// its parameters, of which it alone has the optimizers' state. All weights lie in the host's memory
+// of each rank; those of other stages are what they were when the ranks were last made one net.
+//
+// Made by MakeStrategy.
+#ifndef TRIAL_API_CPP_TORCH_PIPELINE_H_
+#define TRIAL_API_CPP_TORCH_PIPELINE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "trial_api/cpp/torch/pipe.h"
+#include "trial_api/cpp/torch/strategy.h"
+#include "trial_api/cpp/torch/wire.h"
+
+namespace det::trial {
+
+class Pipeline final : public Strategy {
+ public:
+  // Collective.
+  Pipeline(TrialContext& context, int64_t micro_batches);
+
+  bool SameRecords() const override { return true; }
+  torch::nn::Sequential Cut(torch::nn::Sequential whole) override;
+  void RequireCut(const torch::nn::Module& model) const override;
+
+  bool AllFinite(bool own) override;
+  void ClipGradients(torch::optim::Optimizer& optimizer, const Clip& clip) override;
+  bool AfterBatch(int64_t steps, bool want_stop) override;
+  void Synchronize() override;
+  std::vector<int> Writers(const std::vector<torch::Tensor>& parameters) const override;
+  void Release() override;
+
+ private:
+  struct Net {
+    torch::nn::Sequential whole;
+    std::vector<Stage> stages;
+  };
+
+  Communicator& communicator() const;
+  // Another one for each stage and forward pass, the same in a run that resumed.
+  uint64_t NextSeed();
+  // Out of the memory of a GPU that has no use for them.
+  void KeepOnHost(const Net& net) const;
+
+  TrialContext& context_;
+  const int64_t micro_batches_;
+  const std::shared_ptr<Wire> wire_;
+  std::vector<Net> nets_;
+  std::map<const c10::TensorImpl*, int> rank_of_;  // parameters
+  int64_t seeded_at_ = -1;                         // batch
+  uint64_t passes_ = 0;                            // of it
+};
+
+}  // namespace det::trial
+
+#endif  // TRIAL_API_CPP_TORCH_PIPELINE_H_
