@@ -19,23 +19,24 @@ namespace {
 
 namespace api = det::api::v1;
 
-constexpr size_t kNameLimit = 128;
-constexpr size_t kTextLimit = 1 << 20;
+constexpr size_t kTemplateNameLimit = 128;
+constexpr size_t kTemplateTextLimit = 1 << 20;
 
 // It stands in paths and in error messages.
-absl::Status CheckName(const char* field, const std::string& name) {
+absl::Status CheckTemplateName(const char* field, const std::string& name) {
   const auto fits = [](char c) {
     return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
   };
-  if (!name.empty() && name.size() <= kNameLimit && std::all_of(name.begin(), name.end(), fits)) {
+  if (!name.empty() && name.size() <= kTemplateNameLimit &&
+      std::all_of(name.begin(), name.end(), fits)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(field, ": expected 1 to ", kNameLimit,
+  return absl::InvalidArgumentError(absl::StrCat(field, ": expected 1 to ", kTemplateNameLimit,
                                                  " letters, digits, '-', '_' or '.', found \"",
                                                  name, "\""));
 }
 
-absl::StatusOr<api::Template> ToProto(const store::TemplateRecord& record) {
+absl::StatusOr<api::Template> TemplateToProto(const store::TemplateRecord& record) {
   DET_ASSIGN_OR_RETURN(const model::Value config, model::ParseTemplate(record.yaml, record.name));
   api::Template out;
   out.set_name(record.name);
@@ -46,17 +47,17 @@ absl::StatusOr<api::Template> ToProto(const store::TemplateRecord& record) {
 }
 
 // With the text of its configuration, which has been checked.
-absl::StatusOr<store::TemplateRecord> FromProto(const api::Template& given) {
-  DET_RETURN_IF_ERROR(CheckName("template.name", given.name()));
+absl::StatusOr<store::TemplateRecord> TemplateFromProto(const api::Template& given) {
+  DET_RETURN_IF_ERROR(CheckTemplateName("template.name", given.name()));
   store::TemplateRecord record{.name = given.name(), .yaml = given.yaml()};
   if (given.workspace_id() != 0) record.workspace = given.workspace_id();
   if (record.yaml.empty()) {
     record.yaml = FromStruct(given.config(), Numbers::kIntegersIfWhole).ToJson();
   }
-  if (record.yaml.size() > kTextLimit) {
+  if (record.yaml.size() > kTemplateTextLimit) {
     return absl::InvalidArgumentError(absl::StrCat("template ", record.name, ": ",
                                                    record.yaml.size(), " bytes; at most ",
-                                                   kTextLimit, " are allowed"));
+                                                   kTemplateTextLimit, " are allowed"));
   }
   DET_RETURN_IF_ERROR(model::ParseTemplate(record.yaml, record.name).status());
   return record;
@@ -125,7 +126,7 @@ class TemplateService final : public Service {
                                               api::PatchTemplateNameResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PatchTemplateName",
                     [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_RETURN_IF_ERROR(CheckName("new_name", request->new_name()));
+                      DET_RETURN_IF_ERROR(CheckTemplateName("new_name", request->new_name()));
                       DET_RETURN_IF_ERROR(edge_.store->templates().RenameTemplate(
                           request->old_name(), request->new_name()));
                       return Read(request->new_name(), response->mutable_template_());
@@ -144,7 +145,7 @@ class TemplateService final : public Service {
  private:
   absl::Status Read(const std::string& name, api::Template* out) {
     DET_ASSIGN_OR_RETURN(const auto record, edge_.store->templates().GetTemplate(name));
-    DET_ASSIGN_OR_RETURN(*out, ToProto(record));
+    DET_ASSIGN_OR_RETURN(*out, TemplateToProto(record));
     return absl::OkStatus();
   }
 
@@ -156,7 +157,7 @@ class TemplateService final : public Service {
 
   absl::Status Add(const api::PostTemplateRequest& request, const auth::Principal& principal,
                    api::Template* out) {
-    DET_ASSIGN_OR_RETURN(const auto record, FromProto(request.template_()));
+    DET_ASSIGN_OR_RETURN(const auto record, TemplateFromProto(request.template_()));
     DET_RETURN_IF_ERROR(
         AskEditor("det.api.v1.TemplateService.PostTemplate", principal, record.workspace));
     DET_RETURN_IF_ERROR(edge_.store->templates().AddTemplate(record));
@@ -166,7 +167,7 @@ class TemplateService final : public Service {
   absl::Status Put(const api::PutTemplateRequest& request, const auth::Principal& principal,
                    api::Template* out) {
     constexpr char kMethod[] = "det.api.v1.TemplateService.PutTemplate";
-    DET_ASSIGN_OR_RETURN(auto record, FromProto(request.template_()));
+    DET_ASSIGN_OR_RETURN(auto record, TemplateFromProto(request.template_()));
     const auto there = edge_.store->templates().GetTemplate(record.name);
     if (there.ok()) {
       DET_RETURN_IF_ERROR(auth::AuthorizeIn(kMethod, principal, model::Role::kEditor,
@@ -177,10 +178,11 @@ class TemplateService final : public Service {
     }
     DET_RETURN_IF_ERROR(AskEditor(kMethod, principal, record.workspace));
     if (request.validate_only()) {
-      DET_ASSIGN_OR_RETURN(*out, ToProto(record));
+      DET_ASSIGN_OR_RETURN(*out, TemplateToProto(record));
       return absl::OkStatus();
     }
-    DET_RETURN_IF_ERROR(edge_.store->templates().PutTemplate(record));
+    const int32_t from = there.ok() ? there->workspace : record.workspace;
+    DET_RETURN_IF_ERROR(edge_.store->templates().PutTemplate(record, from));
     return Read(record.name, out);
   }
 
@@ -198,7 +200,8 @@ class TemplateService final : public Service {
     const int total = static_cast<int>(records.size());
     const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
     for (int i = range.begin; i < range.end; ++i) {
-      DET_ASSIGN_OR_RETURN(*response->add_templates(), ToProto(records[static_cast<size_t>(i)]));
+      DET_ASSIGN_OR_RETURN(*response->add_templates(),
+                           TemplateToProto(records[static_cast<size_t>(i)]));
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->templates_size(), total);
@@ -212,8 +215,8 @@ class TemplateService final : public Service {
     given.set_workspace_id(there.workspace);
     given.set_name(request.template_name());
     *given.mutable_config() = request.config();
-    DET_ASSIGN_OR_RETURN(const auto record, FromProto(given));
-    DET_RETURN_IF_ERROR(edge_.store->templates().PutTemplate(record));
+    DET_ASSIGN_OR_RETURN(const auto record, TemplateFromProto(given));
+    DET_RETURN_IF_ERROR(edge_.store->templates().PutTemplate(record, there.workspace));
     return Read(record.name, out);
   }
 

@@ -29,11 +29,15 @@ absl::Status FakeTemplates::AddTemplate(const TemplateRecord& record) {
              : TemplateExists(record.name);
 }
 
-absl::Status FakeTemplates::PutTemplate(const TemplateRecord& record) {
+absl::Status FakeTemplates::PutTemplate(const TemplateRecord& record, int32_t from) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
   DET_RETURN_IF_ERROR(CheckOpen(record.workspace));
-  records_[record.name] = record;
+  TemplateRecord& there = records_.emplace(record.name, record).first->second;
+  if (there.workspace != from && there.workspace != record.workspace) {
+    return TemplateExists(record.name);
+  }
+  there = record;
   return absl::OkStatus();
 }
 

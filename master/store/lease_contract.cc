@@ -69,7 +69,7 @@ std::vector<absl::Status> WriteAll(Store& store) {
           store.access().AddRole({.user = model::UserId(1)}),
           store.access().RemoveRole({.user = model::UserId(1)}),
           store.templates().AddTemplate({"late", "{}"}),
-          store.templates().PutTemplate({"early", "late"}),
+          store.templates().PutTemplate({"early", "late"}, kUncategorized),
           store.templates().DeleteTemplate("early"),
           store.GetOrSetProperty("late", "late").status()};
 }

@@ -33,8 +33,10 @@ class Templates {
   // ALREADY_EXISTS when another one has the name; the same one again is OK. NOT_FOUND when there is
   // no such workspace, FAILED_PRECONDITION when it is archived.
   virtual absl::Status AddTemplate(const TemplateRecord& record) = 0;
-  // Adds or replaces. As AddTemplate of the workspace.
-  virtual absl::Status PutTemplate(const TemplateRecord& record) = 0;
+  // Adds it, or replaces the one of its name that lies in workspace `from` or in its own.
+  // ALREADY_EXISTS when that one lies elsewhere: whoever asks may have been asked about `from` alone.
+  // As AddTemplate of the workspace.
+  virtual absl::Status PutTemplate(const TemplateRecord& record, int32_t from) = 0;
   // NOT_FOUND when nothing is named `name`, ALREADY_EXISTS when something is named `to`.
   virtual absl::Status RenameTemplate(const std::string& name, const std::string& to) = 0;
   // NOT_FOUND when nothing has this name.

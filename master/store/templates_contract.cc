@@ -19,7 +19,7 @@ TEST_P(StoreContractTest, TemplatesAreKeptByName) {
   EXPECT_THAT(*templates.ListTemplates(), ElementsAre(large, small));
   EXPECT_EQ(*backend_->Open()->templates().GetTemplate("small"), small);
 
-  EXPECT_TRUE(templates.PutTemplate({"small", "{}"}).ok());
+  EXPECT_TRUE(templates.PutTemplate({"small", "{}"}, kUncategorized).ok());
   EXPECT_EQ(templates.GetTemplate("small")->yaml, "{}");
   EXPECT_TRUE(templates.DeleteTemplate("small").ok());
   EXPECT_TRUE(absl::IsNotFound(templates.DeleteTemplate("small")));
@@ -37,9 +37,14 @@ TEST_P(StoreContractTest, TemplatesBelongToWorkspaces) {
       << "the same text elsewhere";
   ASSERT_TRUE(templates.RenameTemplate("small", "tiny").ok());
   EXPECT_EQ(templates.GetTemplate("tiny")->workspace, vision);
-  ASSERT_TRUE(templates.PutTemplate({"tiny", "{}"}).ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(templates.PutTemplate({"tiny", "{}"}, kUncategorized)))
+      << "of a workspace about which nobody was asked";
+  EXPECT_EQ(templates.GetTemplate("tiny")->workspace, vision);
+  ASSERT_TRUE(templates.PutTemplate({"tiny", "{}"}, vision).ok());
   EXPECT_EQ(templates.GetTemplate("tiny")->workspace, kUncategorized);
-  EXPECT_TRUE(absl::IsNotFound(templates.PutTemplate({"tiny", "{}", 99})));
+  ASSERT_TRUE(templates.PutTemplate({"tiny", "{a: 1}"}, vision).ok()) << "moved here meanwhile";
+  EXPECT_EQ(templates.GetTemplate("tiny")->yaml, "{a: 1}");
+  EXPECT_TRUE(absl::IsNotFound(templates.PutTemplate({"tiny", "{}", 99}, kUncategorized)));
   EXPECT_TRUE(absl::IsNotFound(templates.AddTemplate({"other", "{}", 99})));
 
   ASSERT_TRUE(templates.AddTemplate({"kept", "{}"}).ok());

@@ -13,7 +13,8 @@ INSERT INTO templates (name, yaml, workspace) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET yaml = templates.yaml RETURNING name, yaml, workspace)sql";
 constexpr char kTemplatePut[] =
     "INSERT INTO templates (name, yaml, workspace) VALUES ($1, $2, $3) "
-    "ON CONFLICT (name) DO UPDATE SET yaml = excluded.yaml, workspace = excluded.workspace";
+    "ON CONFLICT (name) DO UPDATE SET yaml = excluded.yaml, workspace = excluded.workspace "
+    "WHERE templates.workspace IN ($4, excluded.workspace) RETURNING name";
 // Both names, as far as they are taken, held until the end.
 constexpr char kLockNames[] = "SELECT name FROM templates WHERE name IN ($1, $2) FOR UPDATE";
 constexpr char kRename[] = "UPDATE templates SET name = $2 WHERE name = $1";
@@ -60,10 +61,13 @@ absl::Status SqlTemplates::AddTemplate(const TemplateRecord& record) {
   });
 }
 
-absl::Status SqlTemplates::PutTemplate(const TemplateRecord& record) {
+absl::Status SqlTemplates::PutTemplate(const TemplateRecord& record, int32_t from) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_RETURN_IF_ERROR(LockOpen(connection, record.workspace));
-    return connection.Exec(kTemplatePut, ParamsOf(record)).status();
+    DET_ASSIGN_OR_RETURN(const Result put,
+                         connection.Exec(kTemplatePut, MakeParams(record.name, record.yaml,
+                                                                  record.workspace, from)));
+    return put.rows() > 0 ? absl::OkStatus() : TemplateExists(record.name);
   });
 }
 
