@@ -1,6 +1,6 @@
 """What det.pytorch costs; run_python starts it, in a folder of its own.
 
-Usage: python_bench.py overhead TURNS | start | stall MEGABYTES
+Usage: python_bench.py overhead ROUNDS | start | stall MEGABYTES
 """
 
 import os
@@ -17,7 +17,8 @@ sys.path[:0] = [str(ROOT / "trial_api/python"), str(ROOT / "examples/fashion_mni
 
 from det import pytorch  # noqa: E402
 
-BLOCK = 100  # Batches in turn; one report of ours is among them.
+BLOCK = 20  # Batches in turn.
+ROUND = 100  # Batches of a ratio; one report of ours is among them.
 
 
 def now():
@@ -51,7 +52,7 @@ class HandWritten:
         return now() - began
 
 
-def overhead(turns):
+def overhead(rounds):
     """Both in turns in one process, so that what disturbs one disturbs the other."""
     import model_def
 
@@ -59,7 +60,8 @@ def overhead(turns):
         def __init__(self, context):
             super().__init__(context)
             self.other = HandWritten(model_def, context)
-            self.began, self.ratios = None, []
+            self.ratios = []
+            self.began, self.ours, self.others = None, 0, 0
 
         def build_training_data_loader(self):
             loader = super().build_training_data_loader()
@@ -68,11 +70,13 @@ def overhead(turns):
 
         def train_batch(self, batch, epoch_idx, batch_idx):
             if batch_idx % BLOCK == 0:
-                ours = None if self.began is None else now() - self.began
-                other = self.other.train(BLOCK)
-                if ours is not None:
-                    self.ratios.append(((self.last + other) / 2 / ours).tolist())
-                self.last = other
+                if self.began is not None:
+                    self.ours = self.ours + now() - self.began
+                self.others = self.others + self.other.train(BLOCK)
+                if batch_idx % ROUND == 0 and batch_idx > ROUND:  # The first round warms up.
+                    self.ratios.append((self.others / self.ours).tolist())
+                if batch_idx % ROUND == 0:
+                    self.ours, self.others = 0, 0
                 self.began = now()
             return super().train_batch(batch, epoch_idx, batch_idx)
 
@@ -82,7 +86,7 @@ def overhead(turns):
     hparams = {"global_batch_size": 128, "learning_rate": 0.003, "width": 32, "epochs": 1}
     with pytorch.init(hparams=hparams) as context:
         trial = InTurns(context)
-        length = pytorch.Batch(BLOCK * turns + 1)
+        length = pytorch.Batch(ROUND * (rounds + 1) + 1)
         pytorch.Trainer(trial, context).fit(max_length=length, checkpoint_policy="none")
         if context.distributed.rank == 0:
             for i, name in enumerate(("passed", "computed")):

@@ -99,7 +99,8 @@ class ErrorFeedback:
 
 def feedback_of(model: torch.nn.Module) -> Optional[ErrorFeedback]:
     """None: its gradients are not sent in bytes."""
-    return getattr(model, "_det_feedback", None)
+    feedback: Optional[ErrorFeedback] = model.__dict__.get("_det_feedback")  # Asked each batch.
+    return feedback
 
 
 def rescale(models: Iterable[torch.nn.Module], scaler: Any) -> None:

@@ -293,8 +293,8 @@ class PyTorchTrialContext:
             auto_zero_grads: clears the gradients behind the step.
             scaler: of wrap_scaler(); it is updated by the Trial. grad_scaler: the same.
         """
-        is_wrapped = any(optimizer is wrapped for wrapped in self.optimizers)
-        if self._optimizations.shard_optimizer and not is_wrapped:
+        sharded = self._optimizations.shard_optimizer
+        if sharded and not any(optimizer is wrapped for wrapped in self.optimizers):
             raise ValueError("step_optimizer() takes what wrap_optimizer() returned")
         if not self.steps_now:
             return

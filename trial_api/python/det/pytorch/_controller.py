@@ -7,7 +7,8 @@ All ranks take every decision alike.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+import contextlib
+from typing import Any, ContextManager, Dict, Iterator, List, Optional, Tuple
 
 from det._version import __version__
 from det.pytorch import (
@@ -33,6 +34,7 @@ from det.pytorch._sharding import ShardedData
 
 _Mode = LRScheduler.StepMode
 _NONE: Any = object()  # No batch.
+_NOTHING: ContextManager[Any] = contextlib.nullcontext()
 
 
 class Controller:
@@ -259,8 +261,8 @@ class Controller:
         if averages:
             _compression.rescale(context.models, context.scaler)
             self._fusion.before()
-        with _parallel.without_averaging(context.models, not averages):
-            with context.experimental.autocast():
+        with context.experimental.autocast():
+            with _NOTHING if averages else _parallel.without_averaging(context.models):
                 metrics = self._trial.train_batch(batch, progress.epoch, progress.steps_completed)
         if averages:
             self._fusion.after()
@@ -301,6 +303,8 @@ class Controller:
     def _do_due_work(self) -> bool:
         """What the present progress asks for and was not done yet; whether training is finished."""
         schedule, progress = self._schedule, self._progress
+        if not schedule.due(progress):
+            return False
         steps = progress.steps_completed
         if schedule.report_due(progress) and progress.reported_at != steps:
             self._report()
@@ -319,10 +323,11 @@ class Controller:
         steps = self._progress.steps_completed
         batches = _metrics.to_plain_all(self._unreported)
         metrics = _metrics.training_means(batches, self._readers, self._context._share.slots)
-        metrics.update(
-            self._ranks.broadcast(self._context.reducers.reduce(training=True, ranks=self._readers))
-        )
-        self._context.reducers.reset(training=True)
+        reducers = self._context.reducers
+        if reducers.wanted(training=True):
+            reduced = reducers.reduce(training=True, ranks=self._readers)
+            metrics.update(self._ranks.broadcast(reduced))
+            reducers.reset(training=True)
         self._callbacks.call("on_training_workload_end", metrics, batches)
         self._core.train.report_training_metrics(steps, self._with_lengths(metrics))
         self._events.add("training", steps, metrics)

@@ -242,14 +242,14 @@ def to_device(data: Any, device: torch.device) -> Any:
     """`data` with its tensors on `device`, through dictionaries, lists and tuples. What is no
     tensor stays as it is."""
     if isinstance(data, torch.Tensor):
-        return data.to(device, non_blocking=True)
-    if isinstance(data, Mapping):
-        return {key: to_device(value, device) for key, value in data.items()}
+        return data if data.device == device else data.to(device, non_blocking=True)
+    if isinstance(data, list):
+        return [to_device(value, device) for value in data]
     if isinstance(data, tuple):
         moved = [to_device(value, device) for value in data]
         return type(data)(*moved) if hasattr(data, "_fields") else tuple(moved)
-    if isinstance(data, list):
-        return [to_device(value, device) for value in data]
+    if isinstance(data, Mapping):
+        return {key: to_device(value, device) for key, value in data.items()}
     if hasattr(data, "to") and callable(data.to):  # Batches of libraries: of graphs, of texts.
         return data.to(device)
     return data

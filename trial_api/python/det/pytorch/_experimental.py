@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from typing import Any, ContextManager
 
 import torch
 
 from det.pytorch._optimizations import Optimizations
+
+_NOTHING: ContextManager[Any] = contextlib.nullcontext()
 
 
 class PyTorchExperimentalContext:
@@ -73,10 +76,8 @@ class PyTorchExperimentalContext:
         rank: to divide it among the ranks, and to shuffle it, is up to it."""
         self.reproducibility_checks = False
 
-    def autocast(self) -> torch.autocast:
+    def autocast(self) -> ContextManager[Any]:
+        if not self.auto_amp:
+            return _NOTHING
         usual = torch.float16 if self._device.type == "cuda" else torch.bfloat16
-        return torch.autocast(
-            self._device.type,
-            dtype=self._computes_in or usual,
-            enabled=self.auto_amp,
-        )
+        return torch.autocast(self._device.type, dtype=self._computes_in or usual)

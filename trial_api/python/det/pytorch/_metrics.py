@@ -70,12 +70,12 @@ def training_means(
             if _is_number(value):
                 total, count = sums.get(name, (0.0, 0))
                 sums[name] = (total + value * weight, count + weight)
-    gathered = ranks.gather(sums)
+    gathered = ranks.allgather(sums)
     means: Dict[str, Any] = {}
-    for name in dict.fromkeys(name for rank in gathered or [] for name in rank):
-        known = [rank[name] for rank in gathered or [] if name in rank]
+    for name in dict.fromkeys(name for rank in gathered for name in rank):
+        known = [rank[name] for rank in gathered if name in rank]
         means[name] = math.fsum(t for t, _ in known) / sum(c for _, c in known)
-    return dict(ranks.broadcast(means))
+    return means
 
 
 class Evaluation:

@@ -50,6 +50,9 @@ class ParallelModel(DistributedDataParallel):
             self.register_comm_hook(*own["_hook"])
 
     def __getattr__(self, name: str) -> Any:
+        modules = self.__dict__.get("_modules")
+        if name == "module" and modules and name in modules:  # In each forward pass.
+            return modules[name]
         try:
             return super().__getattr__(name)
         except AttributeError:
@@ -114,14 +117,13 @@ def unwrap(model: torch.nn.Module) -> torch.nn.Module:
     return _replicas.unwrap(inner)
 
 
-@contextlib.contextmanager
-def without_averaging(models: List[torch.nn.Module], active: bool) -> Iterator[None]:
-    """Gradients stay on their ranks inside, if `active`."""
-    with contextlib.ExitStack() as stack:
-        for model in models if active else ():
-            if isinstance(model, DistributedDataParallel):
-                stack.enter_context(model.no_sync())
-        yield
+def without_averaging(models: List[torch.nn.Module]) -> contextlib.ExitStack:
+    """Gradients stay on their ranks inside."""
+    stack = contextlib.ExitStack()
+    for model in models:
+        if isinstance(model, DistributedDataParallel):
+            stack.enter_context(model.no_sync())
+    return stack
 
 
 @contextlib.contextmanager

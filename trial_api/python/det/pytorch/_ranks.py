@@ -56,6 +56,14 @@ class Ranks:
         dist.gather_object(value, values, dst=0, group=self._group)
         return values
 
+    def allgather(self, value: Any) -> List[Any]:
+        """All values in order."""
+        if self.size == 1:
+            return [value]
+        values: List[Any] = [None] * self.size
+        dist.all_gather_object(values, value, group=self._group)
+        return values
+
     def start_max(self, number: torch.Tensor) -> Any:
         """Starts to replace it by the greatest of all ranks; the result's wait() ends that."""
         return dist.all_reduce(number, dist.ReduceOp.MAX, group=self._group, async_op=True)

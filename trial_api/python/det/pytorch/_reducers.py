@@ -78,6 +78,10 @@ class WrappedReducers:
         self._wrapped.append((reducer, name, for_training, for_validation))
         return reducer
 
+    def wanted(self, training: bool) -> bool:
+        """Whether there is one; on all ranks alike."""
+        return any(one[2] if training else one[3] for one in self._wrapped)
+
     def reset(self, training: bool) -> None:
         for reducer, _, for_training, for_validation in self._wrapped:
             if for_training if training else for_validation:

@@ -85,6 +85,11 @@ class Schedule:
             return False
         return progress.reached(self.reporting) or self.validation_due(progress)
 
+    def due(self, progress: Progress) -> bool:
+        """Whether anything is."""
+        reports = progress.reached(self.reporting)
+        return reports or self.validation_due(progress) or self.checkpoint_due(progress)
+
     def max_batches(self, batches_per_epoch: int) -> int:
         return self._max * (batches_per_epoch if isinstance(self.max_length, Epoch) else 1)
 

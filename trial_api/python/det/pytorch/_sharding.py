@@ -142,9 +142,7 @@ class ShardedData:
     def __iter__(self) -> Iterator[_Slice]:
         """The parts of this rank from where read() was told to begin."""
         epoch, first = self._position
-        for batch in itertools.count(first):
-            if batch >= (self.batches_per_epoch() or 0):
-                return
+        for batch in range(first, self.batches_per_epoch() or 0):
             part = self.part(epoch, batch)
             if len(part):
                 # To a worker, a tensor would travel in shared memory of its own.
@@ -162,11 +160,13 @@ class ShardedData:
             if self._share.slots == 1:
                 return order[mine] if mine < len(order) else []
             return [index for one in order[mine : mine + self._share.slots] for index in one]
-        begin = batch * self.records_per_batch
-        count = min(self.records_per_batch, len(order) - begin)
+        records = self.records_per_batch
+        begin = batch * records
+        count = min(records, len(order) - begin)
         if self._training:
             count -= count % self._size
-        return _part_of(order[begin : begin + count], self._share)
+        start, end = _part_of(count, self._share)
+        return order[begin + start : begin + end]
 
     def _order(self, epoch: int) -> Any:
         if self._ordered[0] != epoch:
@@ -269,14 +269,14 @@ class _IterableShard(IterableDataset):  # type: ignore[type-arg]
             count -= count % self._share.total
         if count == 0:
             return None
-        return _part_of(block[:count], self._share)
+        start, end = _part_of(count, self._share)
+        return block[start:end]
 
 
-def _part_of(records: Any, share: Share) -> Any:
-    """In order; equally many for each slot, or nearly."""
-    count = len(records)
+def _part_of(count: int, share: Share) -> Tuple[int, int]:
+    """Of so many records in order, from which to which: equally many for each slot, or nearly."""
     end = count * (share.first + share.slots) // share.total
-    return records[count * share.first // share.total : end]
+    return count * share.first // share.total, end
 
 
 def _as_it_is(batch: Any) -> Any:

@@ -36,6 +36,10 @@ class SharedWords:
     def hear(self) -> List[int]:
         """What all have told for this turn; waits for those that have not. Raises RuntimeError when one
         has not for too long."""
+        begin = self._place(0)
+        words = self._words[begin : begin + self._size].tolist()
+        if words.count(self._turn << 8) == self._size:  # Nearly always: all have told 0.
+            return [0] * self._size
         return [self._hear(rank) for rank in range(self._size)]
 
     def _hear(self, rank: int) -> int:
