@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "re2/filtered_re2.h"
 #include "re2/re2.h"
 
 namespace det::service {
@@ -13,12 +15,36 @@ namespace {
 // Lines that are read, and held in memory, at a time.
 constexpr int kLogPortion = 1000;
 
+// Texts that a line has which fits the pattern, as store::LogQuery::parts wants them: the store
+// leaves the other lines out. Empty for a pattern of which none can be said, or that is none.
+std::vector<std::string> PartsOfPattern(const std::string& pattern) {
+  re2::FilteredRE2 filter;
+  int id = 0;
+  if (filter.Add(pattern, re2::RE2::Quiet, &id) != re2::RE2::NoError) return {};
+  std::vector<std::string> texts;
+  filter.Compile(&texts);
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    std::vector<int> others;
+    for (size_t j = 0; j < texts.size(); ++j) {
+      if (j != i) others.push_back(static_cast<int>(j));
+    }
+    std::vector<int> fitting;
+    filter.AllPotentials(others, &fitting);
+    // Letters beyond ASCII may be small in ways of their own.
+    const bool ascii = std::all_of(texts[i].begin(), texts[i].end(), absl::ascii_isascii);
+    if (fitting.empty() && ascii) parts.push_back(texts[i]);
+  }
+  return parts;
+}
+
 }  // namespace
 
 LogCursor::LogCursor(const Edge& edge, LogQuestion question)
     : edge_(edge), question_(std::move(question)), left_(question_.limit) {
   if (!question_.pattern.empty()) {
     pattern_ = std::make_shared<re2::RE2>(question_.pattern, re2::RE2::Quiet);
+    question_.query.parts = PartsOfPattern(question_.pattern);
   }
 }
 

@@ -107,6 +107,25 @@ TEST_F(LogCursorTest, FindsLinesByAPattern) {
   }
 }
 
+TEST_F(LogCursorTest, APatternLeavesNoLineOutThatFits) {
+  ASSERT_TRUE(store_
+                  .AddLogLines({store::MakeLine("1.1", kLines + 1, "Loss: 0.5 after 10 batches"),
+                                store::MakeLine("1.1", kLines + 2, "loss: nan"),
+                                store::MakeLine("1.1", kLines + 3, "größe 7")})
+                  .ok());
+  const auto found = [this](const std::string& pattern) {
+    return ReadAll(/*descending=*/false, 0, pattern).size();
+  };
+  EXPECT_EQ(found("Loss: [0-9.]+ after"), 1u);
+  EXPECT_EQ(found("(?i)LOSS"), 2u);
+  EXPECT_EQ(found("oss: (nan|[0-9.]+ after)"), 2u);
+  EXPECT_EQ(found("(nan|after|größe)"), 3u);
+  EXPECT_EQ(found("(?i)GRÖSSE|GRÖßE"), 1u);
+  EXPECT_EQ(found("batches$"), 1u);
+  EXPECT_EQ(found("^(Loss)?.*7$"), 251u);
+  EXPECT_EQ(found("(loss: )(.*)(0.5 )?"), 1u);
+}
+
 TEST_F(LogCursorTest, RefusesWhatIsNoPattern) {
   LogQuestion question;
   question.query.task = model::TaskId("1.1");

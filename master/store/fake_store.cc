@@ -68,7 +68,10 @@ bool Matches(const LogQuery& query, const model::LogLine& line) {
   if (!query.ranks.empty() && !(line.rank && Contains(query.ranks, *line.rank))) return false;
   if (query.before && line.time >= *query.before) return false;
   if (query.after && line.time <= *query.after) return false;
-  return absl::StrContains(line.text, query.contains);
+  if (!absl::StrContains(line.text, query.contains)) return false;
+  const std::string small = absl::AsciiStrToLower(line.text);
+  return std::all_of(query.parts.begin(), query.parts.end(),
+                     [&small](const std::string& part) { return absl::StrContains(small, part); });
 }
 
 // Where the newest checkpoint of a trial was deleted, the one before that was not.

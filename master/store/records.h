@@ -132,6 +132,8 @@ struct LogQuery {
   std::optional<absl::Time> before;
   std::optional<absl::Time> after;
   std::string contains;
+  // Each of them contained where capital letters of ASCII are taken for small ones, as these are.
+  std::vector<std::string> parts;
 };
 
 }  // namespace det::store

@@ -175,6 +175,45 @@ TEST_P(StoreContractTest, LogLinesAreFiltered) {
   EXPECT_THAT(list({.before = TimeAt(2)}), ElementsAre("one"));
   EXPECT_THAT(list({.after = TimeAt(2)}), ElementsAre(bad));
   EXPECT_THAT(list({.contains = "% of"}), ElementsAre("50% of it"));
+  EXPECT_THAT(list({.contains = "% OF"}), ElementsAre());
+}
+
+TEST_P(StoreContractTest, LogLinesAreFoundByPartsOfTheirTexts) {
+  const std::vector<std::string> texts = {"50% OF it", "500 of it", "a_b\\c", "aXb\\c", "ÄB"};
+  for (size_t i = 0; i < texts.size(); ++i) {
+    ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", i + 1, texts[i])}).ok());
+  }
+  const auto list = [&](std::vector<std::string> parts) {
+    return Texts(*store_->ListLogs({.task = model::TaskId("1.1"), .parts = std::move(parts)}));
+  };
+  EXPECT_THAT(list({"of", "it"}), ElementsAre("50% OF it", "500 of it"));
+  EXPECT_THAT(list({"0% o"}), ElementsAre("50% OF it"));
+  EXPECT_THAT(list({"a_b\\c"}), ElementsAre("a_b\\c"));
+  EXPECT_THAT(list({"of", "nowhere"}), ElementsAre());
+  EXPECT_THAT(list({"Äb"}), ElementsAre("ÄB"));
+}
+
+TEST_P(StoreContractTest, ErrorsOfALogAreFoundInEitherDirection) {
+  using Level = model::LogLevel;
+  const std::vector<Level> levels = {Level::kError, Level::kInfo, Level::kCritical, Level::kWarning,
+                                     Level::kError};
+  for (size_t i = 0; i < levels.size(); ++i) {
+    model::LogLine line = MakeLine("1.1", i + 1, absl::StrCat(i + 1));
+    line.level = levels[i];
+    ASSERT_TRUE(store_->AddLogLines({line}).ok());
+  }
+  const std::vector<LogRecord> all = *store_->ListLogs({.task = model::TaskId("1.1")});
+  LogQuery query = {.task = model::TaskId("1.1"), .levels = {Level::kError, Level::kCritical}};
+  EXPECT_THAT(Texts(*store_->ListLogs(query)), ElementsAre("1", "3", "5"));
+  query.after_id = all[0].id;
+  query.limit = 1;
+  EXPECT_THAT(Texts(*store_->ListLogs(query)), ElementsAre("3"));
+  query = {.task = query.task, .before_id = all[4].id, .descending = true, .levels = query.levels};
+  EXPECT_THAT(Texts(*store_->ListLogs(query)), ElementsAre("3", "1"));
+  query.levels = {Level::kCritical};
+  EXPECT_THAT(Texts(*store_->ListLogs(query)), ElementsAre("3"));
+  query.levels = {Level::kWarning, Level::kCritical};
+  EXPECT_THAT(Texts(*store_->ListLogs(query)), ElementsAre("4", "3"));
 }
 
 TEST_P(StoreContractTest, WritersMayComeTogether) {
