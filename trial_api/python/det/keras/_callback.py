@@ -46,18 +46,30 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
             raise ValueError(f"checkpoint_epochs is {checkpoint_epochs}: must be 0 or more")
         self._core = core_context
         self._period, self._user_data = checkpoint_epochs, dict(user_data or {})
-        self._folder = self._restored()
+        self._folder = self._restored(self._latest())
         self._cut = False  # Preempted within an epoch.
         self.initial_epoch = self._epochs = self._steps = self._saved_at = 0
-        info = core_context.info
-        warm = info is not None and info.trial is not None and info.trial.warm_start
-        if self._folder is not None and not warm:
-            told = json.loads(self._folder.joinpath(_POSITION).read_text(encoding="utf-8"))
+        if self._folder is None:
+            return
+        told = json.loads(self._folder.joinpath(_POSITION).read_text(encoding="utf-8"))
+        if self._continues(told):
             self._steps = self._saved_at = int(told["steps"])
             self.initial_epoch = self._epochs = int(told["epochs"])
 
-    def _restored(self) -> Optional[pathlib.Path]:
-        latest = self._core.checkpoint.newest_whole()
+    def _latest(self) -> Optional[str]:
+        """The checkpoint to start from."""
+        newest: Optional[str] = self._core.checkpoint.newest_whole()
+        return newest
+
+    def _continues(self, told: Dict[str, Any]) -> bool:
+        """Whether training goes on where that checkpoint was, whose position this is."""
+        info = self._core.info
+        return info is None or info.trial is None or not info.trial.warm_start
+
+    def _position(self) -> Dict[str, Any]:
+        return {"epochs": self._epochs, "steps": self._steps}
+
+    def _restored(self, latest: Optional[str]) -> Optional[pathlib.Path]:
         if latest is None:
             return None
         folder = pathlib.Path(tempfile.mkdtemp(prefix=".restored-", dir="."))
@@ -80,17 +92,20 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         if self._cut:
             return
         self._epochs = epoch + 1
-        numbers = {name: float(value) for name, value in (logs or {}).items()}
+        numbers = _numbers(logs)
         validation = {n: v for n, v in numbers.items() if n.startswith(_VALIDATION)}
         training = {n: v for n, v in numbers.items() if n not in validation}
         for group, metrics in (("training", training), ("validation", validation)):
             if metrics:
-                metrics["epochs"] = self._epochs
-                self._core.train.report_metrics(group, self._steps, metrics)
+                self._report(group, metrics)
         if (self.params or {}).get("epochs"):
             self._core.train.report_progress(min(1.0, self._epochs / self.params["epochs"]))
         if self._period and self._epochs % self._period == 0:
             self._save()
+
+    def _report(self, group: str, metrics: Dict[str, float]) -> None:
+        """What an epoch has logged."""
+        self._core.train.report_metrics(group, self._steps, {**metrics, "epochs": self._epochs})
 
     def on_train_end(self, logs: Optional[Mapping[str, Any]] = None) -> None:
         if not self._cut:
@@ -103,5 +118,8 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         metadata = {**self._user_data, "steps_completed": self._steps, "framework": "keras"}
         with self._core.checkpoint.store_path(metadata) as (path, _):
             self.model.save_weights(str(path / _WEIGHTS))
-            told = {"epochs": self._epochs, "steps": self._steps}
-            path.joinpath(_POSITION).write_text(json.dumps(told), encoding="utf-8")
+            path.joinpath(_POSITION).write_text(json.dumps(self._position()), encoding="utf-8")
+
+
+def _numbers(logs: Optional[Mapping[str, Any]]) -> Dict[str, float]:
+    return {name: float(value) for name, value in (logs or {}).items()}

@@ -11,10 +11,22 @@ from det import core
 from trials import Preempts, RecordingTrain
 
 keras = types.ModuleType("keras")
-keras.callbacks = types.SimpleNamespace(Callback=type("Callback", (), {}))
+
+
+class KerasTensorBoard:
+    def __init__(self, log_dir, update_freq="epoch"):
+        self.log_dir, self.update_freq, self.epochs = log_dir, update_freq, []
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.epochs.append(epoch)
+
+
+keras.callbacks = types.SimpleNamespace(
+    Callback=type("Callback", (), {}), TensorBoard=KerasTensorBoard
+)
 sys.modules["keras"] = keras
 
-from det.keras import DetCallback  # noqa: E402
+from det.keras import DetCallback, DeterminedCallback, TensorBoard  # noqa: E402
 
 
 class Model:
@@ -29,10 +41,13 @@ class Model:
     def load_weights(self, path):
         self.weight = int(pathlib.Path(path).read_text())
 
-    def fit(self, callback, epochs, steps=3):
+    def fit(self, callback, epochs, steps=3, initial_epoch=None):
         callback.model, callback.params = self, {"epochs": epochs, "steps": steps}
+        self.stop_training = False
         callback.on_train_begin()
-        for epoch in range(callback.initial_epoch, epochs):
+        first = callback.initial_epoch if initial_epoch is None else initial_epoch
+        for epoch in range(first, epochs):
+            getattr(callback, "on_epoch_begin", lambda _: None)(epoch)
             for batch in range(steps):
                 self.weight += 1
                 callback.on_train_batch_end(batch, {"loss": 1.0})
@@ -44,7 +59,7 @@ class Model:
         callback.on_train_end({})
 
 
-class KerasTest(unittest.TestCase):
+class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -57,6 +72,8 @@ class KerasTest(unittest.TestCase):
         self.preempt_at = None
         self.context.preempt = Preempts(lambda: self.model.weight == self.preempt_at)
 
+
+class KerasTest(Case):
     def newest_is_the_only(self):
         [uuid] = os.listdir("storage")
         self.context.checkpoint.newest_whole = lambda: uuid
@@ -107,3 +124,57 @@ class KerasTest(unittest.TestCase):
         self.addCleanup(setattr, self.context.distributed, "size", 1)
         with self.assertRaisesRegex(ValueError, "slots_per_trial"):
             DetCallback(self.context)
+
+
+class DeterminedCallbackTest(Case):
+    def callback(self, checkpoint=None, continue_id=7, **options):
+        return DeterminedCallback(self.context, checkpoint, continue_id, **options)
+
+    def newest(self):
+        [uuid] = os.listdir("storage")
+        return uuid
+
+    def steps(self, group):
+        return [report[1] for report in self.context.train.reports if report[0] == group]
+
+    def test_a_run_that_goes_on_counts_the_epochs_of_all(self):
+        self.preempt_at = 4
+        self.model.fit(self.callback(), 3, initial_epoch=0)
+        self.preempt_at = None
+        self.model = Model()
+        self.model.fit(self.callback(self.newest()), 3, initial_epoch=0)
+        self.assertEqual(self.model.weight, 9)
+        self.assertEqual(self.steps("training"), [3, 6, 9])
+
+    def test_one_that_is_told_where_it_begins_goes_on_there(self):
+        self.model.fit(self.callback(), 1, initial_epoch=0)
+        self.model = Model()
+        self.model.fit(self.callback(self.newest()), 2, initial_epoch=1)
+        self.assertEqual((self.model.weight, self.steps("validation")), (6, [3, 6]))
+
+    def test_what_is_finished_reports_and_saves_nothing_more(self):
+        self.model.fit(self.callback(), 1, initial_epoch=0)
+        self.model.fit(self.callback(self.newest()), 1, initial_epoch=0)
+        self.assertEqual(self.steps("training"), [3])
+        self.newest()
+
+    def test_another_id_takes_the_weights_and_counts_from_0(self):
+        self.model.fit(self.callback(), 1, initial_epoch=0)
+        self.model = Model()
+        self.model.fit(self.callback(self.newest(), 8), 1, initial_epoch=0)
+        self.assertEqual((self.model.weight, self.steps("training")), (6, [3, 3]))
+
+    def test_training_s_metrics_every_so_many_batches(self):
+        self.model.fit(self.callback(train_metrics_report_period=2), 2, initial_epoch=0)
+        self.assertEqual((self.steps("training"), self.steps("validation")), ([2, 4, 6], [3, 6]))
+        with self.assertRaisesRegex(ValueError, "train_metrics_report_period"):
+            self.callback(train_metrics_report_period="batch")
+
+    def test_event_files_lie_with_the_trial_s(self):
+        stored = []
+        self.context.train.get_tensorboard_path = lambda: pathlib.Path("events")
+        self.context.train.upload_tensorboard_files = lambda: stored.append(1)
+        board = TensorBoard(self.context, update_freq=5)
+        board.on_epoch_end(3)
+        self.assertEqual((board.log_dir, board.update_freq, board.epochs, stored),
+                         ("events", 5, [3], [1]))
