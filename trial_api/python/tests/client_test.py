@@ -155,3 +155,53 @@ class ClientTest(unittest.TestCase):
         first, second = self.master.bodies("/api/v1/experiments")
         self.assertEqual(first["requestId"], second["requestId"])
         self.assertEqual({"name": "n"}, json.loads(first["config"]))
+
+    def test_metadata_of_a_checkpoint_and_its_files(self):
+        path = "/api/v1/checkpoints/u"
+        self.master.answers[path] = {"checkpoint": {"uuid": "u", "metadata": {"a": 1, "b": 2}}}
+        self.master.answers[f"{path}/metadata"] = lambda _, body: (200, body)
+        self.master.answers[f"{path}/metrics"] = {"metrics": [{"group": "validation"}]}
+        checkpoint = self.signed_in().get_checkpoint("u")
+        checkpoint.add_metadata({"b": 3, "c": 4})
+        checkpoint.remove_metadata(["a", "absent"])
+        self.assertEqual({"b": 3, "c": 4}, checkpoint.metadata)
+        self.assertEqual(
+            [{"a": 1, "b": 3, "c": 4}, {"b": 3, "c": 4}],
+            [body["checkpoint"]["metadata"] for body in self.master.bodies(f"{path}/metadata")])
+        self.assertEqual([{"group": "validation"}], checkpoint.get_metrics())
+        checkpoint.remove_files(["*.pt"])
+        self.assertEqual([{"checkpointUuids": ["u"], "checkpointGlobs": ["*.pt"]}],
+                         self.master.bodies("/api/v1/checkpoints/rm"))
+        self.master.answers["/api/v1/checkpoints/rm"] = {"kept": [{"holder": "model m"}]}
+        with self.assertRaisesRegex(CheckpointError, "held by model m"):
+            checkpoint.remove_files(["**"])
+
+    def test_what_is_said_of_a_model(self):
+        self.master.answers["/api/v1/models/m"] = {"model": {"id": 5, "name": "m",
+                                                             "metadata": {"a": 1}}}
+        model = self.signed_in().get_model("m")
+        model.set_name("n")
+        model.set_labels(["x"])
+        model.add_metadata({"b": 2})
+        model.remove_metadata(["a"])
+        self.assertEqual([{"name": "n"}, {"labels": ["x"]}, {"metadata": {"a": 1, "b": 2}},
+                          {"metadata": {"b": 2}}], self.master.bodies("/api/v1/models/5"))
+        model.move_to_workspace(3)
+        self.assertEqual([{"destinationWorkspaceId": 3}],
+                         self.master.bodies("/api/v1/models/5/move"))
+
+    def test_labels_and_code_of_an_experiment(self):
+        path = "/api/v1/experiments/3"
+        self.master.answers[path] = {"experiment": {"id": 3, "labels": ["a"]}}
+        self.master.answers[f"{path}/model_def"] = {"b64Tgz": base64.b64encode(b"tgz").decode()}
+        experiment = self.signed_in().get_experiment(3)
+        experiment.add_label("b")
+        experiment.add_label("a")
+        experiment.remove_label("a")
+        self.assertEqual([["a", "b"], []],
+                         [body["labels"] for body in self.master.bodies(path) if body])
+        with open(experiment.download_code(self.folder), "rb") as file:
+            self.assertEqual(b"tgz", file.read())
+        experiment.delete_tensorboard_files()
+        self.assertIn(("DELETE", f"{path}/tensorboard-files"),
+                      [(method, called) for method, called, _ in self.master.calls])

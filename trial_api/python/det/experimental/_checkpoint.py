@@ -10,7 +10,7 @@ import os
 import pathlib
 import shutil
 import urllib.parse
-from typing import Any, Callable, Dict, List, Optional, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Union
 
 from det._errors import CheckpointError
 from det.core._buckets import is_bucket, open_bucket, prefix_of
@@ -108,9 +108,36 @@ class Checkpoint:
 
     def delete(self) -> None:
         """Refused, and who holds it named, while something does."""
-        kept = self._session.delete(
-            "/api/v1/checkpoints", {"checkpointUuids": [self.uuid]}
-        ).get("kept")
+        told = self._session.delete("/api/v1/checkpoints", {"checkpointUuids": [self.uuid]})
+        self._check_held(told)
+
+    def remove_files(self, globs: List[str]) -> None:
+        """Those that a pattern of globs names; "**" all. Refused as delete() is."""
+        body = {"checkpointUuids": [self.uuid], "checkpointGlobs": globs}
+        self._check_held(self._session.post("/api/v1/checkpoints/rm", body))
+
+    def add_metadata(self, metadata: Mapping[str, Any]) -> None:
+        """Adds, or replaces, what these keys name."""
+        self._set_metadata({**self.metadata, **metadata})
+
+    def remove_metadata(self, keys: Iterable[str]) -> None:
+        """Those that are not there are left out."""
+        gone = set(keys)
+        self._set_metadata({k: v for k, v in self.metadata.items() if k not in gone})
+
+    def get_metrics(self, group: Optional[str] = None) -> List[Dict[str, Any]]:
+        """The reports that belong to this checkpoint: of its trial at its steps."""
+        path = f"/api/v1/checkpoints/{self.uuid}/metrics"
+        told = self._session.get(path, metricGroup=group)
+        return [dict(report) for report in told.get("metrics") or []]
+
+    def _set_metadata(self, metadata: Dict[str, Any]) -> None:
+        body = {"checkpoint": {"uuid": self.uuid, "metadata": metadata}}
+        told = self._session.post(f"/api/v1/checkpoints/{self.uuid}/metadata", body)
+        self.metadata = (told.get("checkpoint") or {}).get("metadata") or metadata
+
+    def _check_held(self, told: Dict[str, Any]) -> None:
+        kept = told.get("kept")
         if kept:
             raise CheckpointError(f"checkpoint {self.uuid} is held by {kept[0].get('holder')}")
 
@@ -146,8 +173,21 @@ class ModelVersion:
         self.model_id = int((told.get("model") or {}).get("id") or 0)
         self.checkpoint = Checkpoint(session, told["checkpoint"])
 
+    def set_name(self, name: str) -> None:
+        self._patch(name=name)
+        self.name = name
+
+    def set_notes(self, notes: str) -> None:
+        self._patch(notes=notes)
+
     def delete(self) -> None:
-        self._session.delete(f"/api/v1/models/{self.model_id}/versions/{self.model_version}")
+        self._session.delete(self._path())
+
+    def _patch(self, **changes: Any) -> None:
+        self._session.patch(self._path(), changes)
+
+    def _path(self) -> str:
+        return f"/api/v1/models/{self.model_id}/versions/{self.model_version}"
 
 
 class Model:
@@ -187,6 +227,40 @@ class Model:
         )
 
     get_versions = list_versions
+
+    def set_name(self, name: str) -> None:
+        self._patch(name=name)
+        self.name = name
+
+    def set_description(self, description: str) -> None:
+        self._patch(description=description)
+        self.description = description
+
+    def set_notes(self, notes: str) -> None:
+        self._patch(notes=notes)
+
+    def set_labels(self, labels: List[str]) -> None:
+        self._patch(labels=labels)
+        self.labels = list(labels)
+
+    def add_metadata(self, metadata: Mapping[str, Any]) -> None:
+        """Adds, or replaces, what these keys name."""
+        self._set_metadata({**self.metadata, **metadata})
+
+    def remove_metadata(self, keys: Iterable[str]) -> None:
+        """Those that are not there are left out."""
+        gone = set(keys)
+        self._set_metadata({k: v for k, v in self.metadata.items() if k not in gone})
+
+    def move_to_workspace(self, workspace_id: int) -> None:
+        self._session.post(f"{self._path}/move", {"destinationWorkspaceId": workspace_id})
+
+    def _set_metadata(self, metadata: Dict[str, Any]) -> None:
+        self._patch(metadata=metadata)
+        self.metadata = metadata
+
+    def _patch(self, **changes: Any) -> None:
+        self._session.patch(self._path, changes)
 
     def archive(self) -> None:
         self._session.post(f"{self._path}/archive")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import enum
+import pathlib
 import time
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
@@ -226,6 +228,24 @@ class Experiment:
 
     def set_labels(self, labels: List[str]) -> None:
         self._patch(labels=labels)
+
+    def add_label(self, label: str) -> None:
+        if label not in self.labels:
+            self.set_labels([*self.labels, label])
+
+    def remove_label(self, label: str) -> None:
+        self.set_labels([known for known in self.labels if known != label])
+
+    def download_code(self, output_dir: Optional[str] = None) -> str:
+        """The files that it was created with, as a .tgz in that folder, or here; its path."""
+        told = self._session.get(f"/api/v1/experiments/{self.id}/model_def")
+        path = pathlib.Path(output_dir or ".", f"experiment_{self.id}_model_def.tgz")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(told.get("b64Tgz") or ""))
+        return str(path)
+
+    def delete_tensorboard_files(self) -> None:
+        self._session.delete(f"/api/v1/experiments/{self.id}/tensorboard-files")
 
     def move_to_project(self, project_id: int) -> None:
         self._session.post(
