@@ -27,7 +27,7 @@ def now():
 
 
 class HandWritten:
-    """The same net in a plain loop over DistributedDataParallel."""
+    """The same net and schedule in a plain loop over DistributedDataParallel."""
 
     def __init__(self, model_def, context):
         self.batch_size = context.get_per_slot_batch_size()
@@ -36,6 +36,10 @@ class HandWritten:
         if self.size > 1:
             self.net = nn.parallel.DistributedDataParallel(self.net, gradient_as_bucket_view=True)
         self.adam = torch.optim.Adam(self.net.parameters(), 0.003)
+        steps = 60000 // context.get_global_batch_size()
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(
+            self.adam, lambda step: max(0.0, 1 - step / steps)
+        )
         self.images, self.kinds = None, None
 
     def train(self, batches):
@@ -49,6 +53,7 @@ class HandWritten:
             self.adam.zero_grad()
             loss.backward()
             self.adam.step()
+            self.schedule.step()
         return now() - began
 
 
