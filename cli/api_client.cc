@@ -14,6 +14,7 @@
 #include "cli/roll_call.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "master/auth/permissions.h"
 #include "nlohmann/json.hpp"
 #include "proto/http_rule.h"
 
@@ -24,6 +25,7 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 
+constexpr absl::string_view kPackage = "det.api.v1.";
 // A master that does not reach its database says so in like words.
 constexpr absl::string_view kUnreached = "cannot reach the master";
 // Of an answer 409: what is asked may go once it is asked again.
@@ -75,7 +77,7 @@ std::string ErrorText(const std::string& body) {
 
 absl::StatusOr<HttpCall> MakeCall(absl::string_view name, const Message& request) {
   const MethodDescriptor* method =
-      DescriptorPool::generated_pool()->FindMethodByName(absl::StrCat("det.api.v1.", name));
+      DescriptorPool::generated_pool()->FindMethodByName(absl::StrCat(kPackage, name));
   if (method == nullptr) return absl::InternalError(absl::StrCat("no such method: ", name));
   DET_ASSIGN_OR_RETURN(proto::HttpRequest http, proto::ToHttp(*method, request));
   HttpCall call;
@@ -127,11 +129,10 @@ absl::Status Refusal(int http, const std::string& body) {
   return absl::Status(again ? absl::StatusCode::kAborted : CodeOfHttp(http), text);
 }
 
-// One that makes something new each time: under a key it is made once, however often we ask.
+// One that makes something new each time: under a key it is made once, however often we ask. The
+// master refuses a key where it expects none, by the same table.
 std::string KeyFor(absl::string_view method) {
-  const size_t dot = method.rfind('.');
-  const absl::string_view name = method.substr(dot == method.npos ? 0 : dot + 1);
-  const bool makes = absl::StartsWith(name, "Create") || absl::StartsWith(name, "Post");
+  const bool makes = auth::RequirementOf(absl::StrCat(kPackage, method)).makes;
   return makes ? base::NewUuid() : "";
 }
 

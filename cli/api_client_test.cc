@@ -13,7 +13,9 @@
 #include "cli/connection.h"
 #include "cli/fake_server.h"
 #include "det/api/v1/experiment.pb.h"
+#include "det/api/v1/project.pb.h"
 #include "det/api/v1/trial.pb.h"
+#include "det/api/v1/webhook.pb.h"
 #include "det/api/v1/workspace.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -101,6 +103,31 @@ TEST(ApiClientTest, EachCallHasAKeyOfItsOwnAndAReadHasNone) {
   ASSERT_EQ(server.requests.size(), 3u);
   EXPECT_NE(KeyOf(server.requests[0]), KeyOf(server.requests[1]));
   EXPECT_EQ(KeyOf(server.requests[2]), "");
+}
+
+// The names of the methods do not tell.
+TEST(ApiClientTest, WhatMakesSomethingHasAKeyAndWhatOnlyChangesHasNone) {
+  FakeServer server(std::vector<std::string>(4, Answer("200 OK", "{}")));
+  const ApiClient api(server.url(), "t");
+  api::v1::ContinueExperimentRequest again;
+  again.set_id(7);
+  api::v1::ContinueExperimentResponse continued;
+  ASSERT_TRUE(api.Call("ExperimentService.ContinueExperiment", again, &continued).ok());
+  api::v1::AddProjectNoteRequest note;
+  note.set_project_id(7);
+  api::v1::AddProjectNoteResponse noted;
+  ASSERT_TRUE(api.Call("ProjectService.AddProjectNote", note, &noted).ok());
+  api::v1::TestWebhookRequest webhook;
+  webhook.set_id(7);
+  api::v1::TestWebhookResponse tested;
+  ASSERT_TRUE(api.Call("WebhookService.TestWebhook", webhook, &tested).ok());
+  api::v1::PauseExperimentRequest pause;
+  pause.set_id(7);
+  api::v1::PauseExperimentResponse paused;
+  ASSERT_TRUE(api.Call("ExperimentService.PauseExperiment", pause, &paused).ok());
+  ASSERT_EQ(server.requests.size(), 4u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(KeyOf(server.requests[i]).size(), 36u) << i;
+  EXPECT_EQ(KeyOf(server.requests[3]), "");
 }
 
 TEST(ApiClientTest, SaysWhatToDoWhenNobodyAnswers) {

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -39,7 +40,7 @@ absl::StatusOr<const Option*> FindLong(const std::vector<Option>& options, absl:
   const std::string dashed = absl::StrReplaceAll(name, {{"_", "-"}});
   for (const Option& option : options) {
     if (option.name == dashed) return &option;
-    names.push_back(option.name);
+    if (option.instead.empty()) names.push_back(option.name);
   }
   const std::optional<std::string> near = Nearest(name, names);
   return UsageError(absl::StrCat("unknown option --", name,
@@ -53,6 +54,11 @@ absl::StatusOr<const Option*> FindLetter(const std::vector<Option>& options, cha
   return UsageError(absl::StrCat("unknown option -", std::string(1, letter)));
 }
 
+absl::StatusOr<const Option*> Served(const absl::StatusOr<const Option*>& found) {
+  if (!found.ok() || (*found)->instead.empty()) return found;
+  return UsageError(absl::StrCat("there is no --", (*found)->name, " here: ", (*found)->instead));
+}
+
 // One word that begins with a dash; takes its value from `argv` if it needs the next word.
 absl::Status TakeOption(const std::vector<Option>& options, const std::vector<std::string>& argv,
                         size_t* index, Arguments* out) {
@@ -62,14 +68,14 @@ absl::Status TakeOption(const std::vector<Option>& options, const std::vector<st
   const Option* option = nullptr;
   std::optional<std::string> value;
   if (is_long) {
-    DET_ASSIGN_OR_RETURN(option,
-                         FindLong(options, absl::string_view(word).substr(
-                                               2, equals == word.npos ? word.npos : equals - 2)));
+    DET_ASSIGN_OR_RETURN(
+        option, Served(FindLong(options, absl::string_view(word).substr(
+                                             2, equals == word.npos ? word.npos : equals - 2))));
     if (equals != word.npos) value = word.substr(equals + 1);
   } else {
     // -fx is -f -x for switches, and -f x otherwise.
     for (size_t i = 1; i < word.size(); ++i) {
-      DET_ASSIGN_OR_RETURN(option, FindLetter(options, word[i]));
+      DET_ASSIGN_OR_RETURN(option, Served(FindLetter(options, word[i])));
       if (!option->value.empty()) {
         if (i + 1 < word.size()) value = word.substr(i + 1);
         break;
@@ -196,7 +202,9 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
   std::vector<std::string> words;
   bool only_words = false;
   for (size_t i = 0; i < argv.size(); ++i) {
-    if (only_words || argv[i].size() < 2 || argv[i][0] != '-') {
+    // A number below zero is no option either.
+    const bool dashed = argv[i].size() > 1 && argv[i][0] == '-' && !absl::ascii_isdigit(argv[i][1]);
+    if (only_words || !dashed) {
       words.push_back(argv[i]);
     } else if (argv[i] == "--") {
       only_words = true;
@@ -213,7 +221,9 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
 std::optional<std::string> Nearest(absl::string_view word,
                                    const std::vector<std::string>& candidates) {
   std::optional<std::string> best;
-  int best_distance = std::max<int>(2, static_cast<int>(word.size()) / 3) + 1;
+  // Two letters of "foo" are not what was meant.
+  const int size = static_cast<int>(word.size());
+  int best_distance = std::max(size < 4 ? 1 : 2, size / 3) + 1;
   for (const std::string& candidate : candidates) {
     const int distance = EditDistance(word, candidate);
     if (distance < best_distance) {

@@ -22,6 +22,9 @@ struct Option {
   char letter = 0;    // 0: none
   std::string value;  // "KEY=VALUE" as help shows it; empty: a switch
   std::string help;
+  // What to do instead of an option that people know from elsewhere and that there is not here:
+  // said to whoever gives it. Help and completion leave it out.
+  std::string instead = {};
 };
 
 struct Positional {

@@ -37,6 +37,8 @@ TEST(ArgumentsTest, LettersMayStandTogether) {
   EXPECT_EQ(Parse({"a", "-cx=1"})->Get("config"), "x=1");
 }
 
+TEST(ArgumentsTest, ANumberBelowZeroIsAWord) { EXPECT_EQ(Parse({"a", "-1"})->Word("DIR"), "-1"); }
+
 TEST(ArgumentsTest, AfterTwoDashesAllAreWords) {
   const auto args = Parse({"--", "-f", "--json"});
   ASSERT_TRUE(args.ok()) << args.status();
@@ -80,9 +82,21 @@ TEST(ArgumentsTest, NumbersAreChecked) {
   EXPECT_TRUE(IsUsageError(Parse({"a"})->Id("CONFIG").status()));
 }
 
+TEST(ArgumentsTest, AnOptionThatThereIsNotSaysWhatToDo) {
+  const std::vector<Option> options = {{"local", 'l', "", "", "run it by hand"}};
+  for (const char* word : {"--local", "-l"}) {
+    const auto args = ParseArguments(options, {}, {word});
+    EXPECT_TRUE(IsUsageError(args.status()));
+    EXPECT_EQ(args.status().message(), "there is no --local here: run it by hand");
+  }
+  EXPECT_EQ(ParseArguments(options, {}, {"--loca"}).status().message(), "unknown option --loca");
+}
+
 TEST(NearestTest, FindsWhatIsNearAndNothingElse) {
   EXPECT_EQ(Nearest("expriment", {"agent", "experiment"}), "experiment");
   EXPECT_EQ(Nearest("zebra", {"agent", "experiment"}), std::nullopt);
+  EXPECT_EQ(Nearest("foo", {"job", "fork"}), std::nullopt);
+  EXPECT_EQ(Nearest("jab", {"job", "fork"}), "job");
 }
 
 }  // namespace

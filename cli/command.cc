@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "cli/connection.h"
 #include "cli/hook_commands.h"
@@ -142,11 +144,18 @@ std::string OptionText(const Option& option) {
 std::string Section(const std::string& title,
                     const std::vector<std::pair<std::string, std::string>>& lines,
                     const Style& style) {
+  constexpr int kLeastText = 30;
   size_t width = 0;
   for (const auto& line : lines) width = std::max(width, line.first.size());
   std::string out = absl::StrCat("\n", Painted(title, Paint::kBold, style), "\n");
+  int indent = static_cast<int>(width) + 4;
+  // Where the names leave no room, the text stands below them.
+  const bool below = style.width > 0 && style.width - indent < kLeastText;
+  if (below) indent = 8;
   for (const auto& [name, text] : lines) {
-    absl::StrAppend(&out, "  ", name, std::string(width - name.size() + 2, ' '), text, "\n");
+    const std::string gap = below ? absl::StrCat("\n", std::string(indent, ' '))
+                                  : std::string(width - name.size() + 2, ' ');
+    absl::StrAppend(&out, "  ", name, gap, Wrapped(text, style.width, indent), "\n");
   }
   return out;
 }
@@ -236,17 +245,16 @@ std::vector<Option> OptionsOf(const Command& command) {
 
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
-  for (const auto& commands :
-       {ExperimentCommands(),   TrialCommands(),     CheckpointCommands(),
-        TaskCommands(),         JobCommands(),       AgentCommands(),
-        ResourcePoolCommands(), QuotaCommands(),     ClusterCommands(),
-        TemplateCommands(),     SearchCommands(),    WorkspaceCommands(),
-        ProjectCommands(),      WebhookCommands(),   ConfigPoliciesCommands(),
-        ModelCommands(),        UserCommands(),      TokenCommands(),
-        RbacCommands(),         ResourcesCommands(), MasterCommands(),
-        DeployCommands(),       DevCommands(),       SimulateCommands(),
-        CompletionCommands(),   UnservedCommands()}) {
-    all.insert(all.end(), commands.begin(), commands.end());
+  for (const auto make : {&ExperimentCommands,   &TrialCommands,     &CheckpointCommands,
+                          &TaskCommands,         &JobCommands,       &AgentCommands,
+                          &ResourcePoolCommands, &QuotaCommands,     &ClusterCommands,
+                          &TemplateCommands,     &SearchCommands,    &WorkspaceCommands,
+                          &ProjectCommands,      &WebhookCommands,   &ConfigPoliciesCommands,
+                          &ModelCommands,        &UserCommands,      &TokenCommands,
+                          &RbacCommands,         &ResourcesCommands, &MasterCommands,
+                          &DeployCommands,       &DevCommands,       &SimulateCommands,
+                          &CompletionCommands,   &UnservedCommands}) {
+    for (Command& each : make()) all.push_back(std::move(each));
   }
   return all;
 }
@@ -312,8 +320,10 @@ std::string HelpText(const std::vector<Command>& commands, const std::vector<std
                                           : absl::StrCat("Commands of ", Spoken(group));
   return absl::StrCat("det: experiments on a Resolute cluster\n", Section(title, lines, style),
                       Section("Options of every command", common, style), "\n",
-                      "`det COMMAND --help` says more about one. Exit codes: 0 success, 1 error, 2 "
-                      "wrong usage, 3 interrupted.\n");
+                      Wrapped("`det COMMAND --help` says more about one. Exit codes: 0 success, 1 "
+                              "error, 2 wrong usage, 3 interrupted.",
+                              style.width, 0),
+                      "\n");
 }
 
 std::string HelpText(const Command& command, const Style& style) {
@@ -324,12 +334,17 @@ std::string HelpText(const Command& command, const Style& style) {
   for (const Positional& word : command.positionals) words.emplace_back(word.name, word.help);
   std::vector<std::pair<std::string, std::string>> options;
   for (const Option& option : OptionsOf(command)) {
-    options.emplace_back(OptionText(option), option.help);
+    if (option.instead.empty()) options.emplace_back(OptionText(option), option.help);
   }
-  return absl::StrCat("Usage: ", UsageOf(command), " [options]\n\n", command.summary, ".\n",
+  std::string notes;
+  for (const absl::string_view line : absl::StrSplit(command.notes, '\n', absl::SkipEmpty())) {
+    absl::StrAppend(&notes, "\n", Wrapped(line, style.width, 0));
+  }
+  return absl::StrCat("Usage: ", UsageOf(command), " [options]\n\n",
+                      Wrapped(absl::StrCat(command.summary, "."), style.width, 0), "\n",
                       words.empty() ? "" : Section("Arguments", words, style),
                       Section("Options", options, style),
-                      command.notes.empty() ? "" : absl::StrCat("\n", command.notes, "\n"));
+                      notes.empty() ? "" : absl::StrCat(notes, "\n"));
 }
 
 }  // namespace det::cli

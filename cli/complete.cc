@@ -47,7 +47,9 @@ std::vector<Candidate> NextWords(const std::vector<Command>& commands, const Wor
 
 std::vector<Candidate> OptionWords(const std::vector<Option>& options) {
   std::vector<Candidate> candidates;
-  for (const Option& option : options) candidates.push_back({"--" + option.name, option.help});
+  for (const Option& option : options) {
+    if (option.instead.empty()) candidates.push_back({"--" + option.name, option.help});
+  }
   return candidates;
 }
 

@@ -1,8 +1,10 @@
 // A local cluster in parts: one more agent, one less, the master alone.
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -63,6 +65,8 @@ absl::StatusOr<UpResult> LocalCluster::AddAgent(const std::string& name, std::op
 
 absl::StatusOr<std::vector<std::string>> LocalCluster::RemoveAgents(
     const std::optional<std::string>& name, Progress progress) {
+  std::error_code error;
+  if (!std::filesystem::exists(data_dir_, error)) return std::vector<std::string>();
   DET_ASSIGN_OR_RETURN(const base::Fd lock, LockDataDir(data_dir_, progress));
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> before, Running());
   if (!before) return std::vector<std::string>();
@@ -93,6 +97,8 @@ absl::StatusOr<std::vector<std::string>> LocalCluster::RemoveAgents(
 }
 
 absl::StatusOr<bool> LocalCluster::MasterDown(Progress progress) {
+  std::error_code error;
+  if (!std::filesystem::exists(data_dir_, error)) return false;
   DET_ASSIGN_OR_RETURN(const base::Fd lock, LockDataDir(data_dir_, progress));
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> state, Running());
   if (!state || !state->Lives("master")) return false;

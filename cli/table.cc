@@ -56,12 +56,15 @@ std::string Table::Render(const Style& style) const {
   const std::vector<int> widths = Widths(style);
   std::string out;
   const auto append = [&](const std::vector<Cell>& row) {
+    std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       const bool last = i + 1 == row.size();
-      absl::StrAppend(&out, i > 0 ? std::string(kGap, ' ') : "",
+      absl::StrAppend(&line, i > 0 ? std::string(kGap, ' ') : "",
                       Padded(row[i], widths[i], columns_[i].right, last, style));
     }
-    absl::StrAppend(&out, "\n");
+    const size_t end = line.find_last_not_of(' ');  // Cells that are empty stand behind it.
+    line.resize(end == line.npos ? 0 : end + 1);
+    absl::StrAppend(&out, style.width > 0 ? CutOff(line, style.width) : line, "\n");
   };
   std::vector<Cell> header;
   for (const Column& column : columns_) header.emplace_back(column.title, Paint::kBold);
@@ -95,9 +98,10 @@ std::string RenderFields(const std::vector<std::pair<std::string, Cell>>& fields
     const std::string fill(width - DisplayWidth(name) + kGap, ' ');
     // Further lines of a value stand below its first.
     const std::string indent = absl::StrCat("\n", std::string(width + kGap, ' '));
+    const std::string text =
+        cell.text.empty() ? "-" : absl::StrReplaceAll(cell.text, {{"\n", indent}});
     absl::StrAppend(&out, Painted(name, Paint::kFaint, style), fill,
-                    Painted(absl::StrReplaceAll(cell.text, {{"\n", indent}}), cell.paint, style),
-                    "\n");
+                    Painted(text, cell.paint, style), "\n");
   }
   return out;
 }

@@ -43,7 +43,8 @@ class Table {
   bool empty() const { return rows_.empty(); }
   int size() const { return static_cast<int>(rows_.size()); }
 
-  // Header and rows, each with a newline.
+  // Header and rows, each with a newline. A line that is too long for the terminal, however much
+  // its columns give way, ends in "…".
   std::string Render(const Style& style) const;
 
   // The same as CSV (RFC 4180, but lines end with a newline alone): whole, unpainted, exact.

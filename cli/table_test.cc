@@ -51,8 +51,22 @@ TEST(TableTest, TextFromOutsideCannotMoveTheCursor) {
 }
 
 TEST(TableTest, FieldsStandBelowEachOther) {
-  EXPECT_EQ(RenderFields({{"a", "1"}, {"long", "two\nlines"}}, Style()),
-            "a     1\nlong  two\n      lines\n");
+  EXPECT_EQ(RenderFields({{"a", "1"}, {"long", "two\nlines"}, {"none", ""}}, Style()),
+            "a     1\nlong  two\n      lines\nnone  -\n");
+}
+
+TEST(TableTest, ALineTakesOneLineHoweverNarrowTheTerminal) {
+  EXPECT_EQ(Sample().Render(Style{.width = 18}),
+            " ID  NAME      ST…\n"
+            "  7  short     ● …\n"
+            "128  a-na…ong  ✕ …\n");
+}
+
+TEST(TableTest, NothingStandsAtTheEndOfALine) {
+  Table table({{"A"}, {"B"}, {""}});
+  table.AddRow({"a", "b", ""});
+  table.AddRow({"long", "", ""});
+  EXPECT_EQ(table.Render(Style()), "A     B\na     b\nlong\n");
 }
 
 TEST(TerminalTest, CountsColumnsNotBytes) {
@@ -61,6 +75,13 @@ TEST(TerminalTest, CountsColumnsNotBytes) {
   EXPECT_EQ(Shortened("äöüßäöüß", 5), "äö…üß");
   EXPECT_EQ(Shortened("abc", 3), "abc");
   EXPECT_EQ(Shortened("abc", 1), "…");
+}
+
+TEST(TerminalTest, BreaksTextAtSpaces) {
+  EXPECT_EQ(Wrapped("one two three", 0, 2), "one two three");
+  EXPECT_EQ(Wrapped("one two three", 9, 2), "one two\n  three");
+  EXPECT_EQ(Wrapped("größe two", 9, 0), "größe two");
+  EXPECT_EQ(Wrapped("a-word-that-is-long b", 9, 2), "a-word-that-is-long\n  b");
 }
 
 TEST(TerminalTest, CutsOffTheEndAndTheColourWithIt) {

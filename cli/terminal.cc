@@ -9,6 +9,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 
 namespace det::cli {
@@ -121,6 +122,25 @@ std::string Shortened(absl::string_view text, int width) {
   const int tail = width - 1 - head;
   return absl::StrCat(text.substr(0, BytesOf(text, head)), "…",
                       text.substr(BytesOf(text, has - tail)));
+}
+
+std::string Wrapped(absl::string_view text, int width, int indent) {
+  if (width <= 0) return std::string(text);
+  std::string out;
+  int column = indent;
+  for (const absl::string_view word : absl::StrSplit(text, ' ')) {
+    const int taken = DisplayWidth(word);
+    if (!out.empty() && column + 1 + taken > width) {
+      absl::StrAppend(&out, "\n", std::string(indent, ' '));
+      column = indent;
+    } else if (!out.empty()) {
+      out += ' ';
+      ++column;
+    }
+    out.append(word.data(), word.size());
+    column += taken;
+  }
+  return out;
 }
 
 std::string CutOff(absl::string_view painted, int width) {

@@ -53,6 +53,11 @@ int DisplayWidth(absl::string_view text);
 // `text` in at most `width` columns, with "…" for the middle that is left out.
 std::string Shortened(absl::string_view text, int width);
 
+// `text` broken at spaces, so that it takes at most `width` columns (0: no limit) and its further
+// lines begin with `indent` spaces; a longer word stays whole. The first line has `indent` columns
+// before it, which the caller has written.
+std::string Wrapped(absl::string_view text, int width, int indent);
+
 // The beginning of painted text in at most `width` columns, with "…" for the rest. What it leaves
 // out takes no colour with it.
 std::string CutOff(absl::string_view painted, int width);

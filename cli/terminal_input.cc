@@ -56,6 +56,9 @@ absl::StatusOr<std::string> AskLine(absl::string_view prompt) {
 absl::StatusOr<std::string> AskPassword(absl::string_view prompt) {
   const QuietInput quiet(/*keys=*/false);
   absl::StatusOr<std::string> line = AskLine(prompt);
+  if (absl::IsInvalidArgument(line.status())) {
+    line = absl::InvalidArgumentError("no password came on stdin; give it there as a line");
+  }
   if (isatty(STDIN_FILENO) != 0) Show("\n");  // The one that was typed was not shown either.
   return line;
 }

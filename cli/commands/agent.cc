@@ -245,8 +245,8 @@ std::vector<Command> AgentCommands() {
         {"note", 0, "TEXT", "what for"},
         {"clear", 0, "", "no maintenance any more"}},
        RunMaintenance,
-       "TIME: 2026-12-01T04:00 (local time, or with a zone: ...Z, ...+01:00), 04:00 (the next\n"
-       "one), now, +90m, +2h, +1d. No task starts that would overlap; at the beginning those that\n"
+       "TIME: 2026-12-01T04:00 (local time, or with a zone: ...Z, ...+01:00), 04:00 (the next "
+       "one), now, +90m, +2h, +1d. No task starts that would overlap; at the beginning those that "
        "run save and leave."},
   };
   for (Command& command : SlotCommands()) commands.push_back(std::move(command));

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "cli/interrupt.h"
 #include "cli/testing/run_det.h"
 #include "gmock/gmock.h"
@@ -89,6 +90,32 @@ TEST(CreateTest, ARefusalIsSaidDespiteAnInterrupt) {
                              R"({"error":{"error":"no name for it"}})"});
   EXPECT_EQ(ended.code, 1) << ended.said;
   EXPECT_THAT(ended.said, HasSubstr("no name for it"));
+}
+
+std::string TrueJob() {
+  const std::string path = ::testing::TempDir() + "true.yaml";
+  std::ofstream(path) << "name: x\n";
+  return path;
+}
+
+TEST(CreateTest, TestModeIsOneTrialOfOneBatch) {
+  const Said said =
+      Det("experiment create " + TrueJob() + " -t --config max_restarts=5 --validate-only", {"{}"});
+  ASSERT_TRUE(said.code.ok()) << said.code.status();
+  EXPECT_THAT(said.requests[0], HasSubstr(R"("configOverrides":["max_restarts=5","searcher.name=)"
+                                          R"(single","searcher.max_length={batches: 1}")"));
+  EXPECT_TRUE(
+      IsUsageError(Det("experiment create " + TrueJob() + " -t --paused", {}).code.status()));
+}
+
+TEST(CreateTest, WhatIsNotServedSaysWhatToDo) {
+  EXPECT_THAT(std::string(Det("experiment create " + TrueJob() + " --local --test-mode", {})
+                              .code.status()
+                              .message()),
+              HasSubstr("`resolute-launch --local`"));
+  EXPECT_THAT(
+      std::string(Det("experiment create " + TrueJob() + " -p 80:80", {}).code.status().message()),
+      HasSubstr("there is no --publish here"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -40,7 +41,7 @@ std::string UpText(const UpResult& up, absl::Duration took) {
   const bool some = up.started.size() < up.state.members.size();
   return absl::StrCat("cluster ", Summary(up.state), "  (",
                       some ? absl::StrCat("started ", absl::StrJoin(up.started, ", "), "; ") : "",
-                      Number(absl::ToDoubleSeconds(took)), " s)\n");
+                      absl::StrFormat("%.1f s)\n", absl::ToDoubleSeconds(took)));
 }
 
 }  // namespace
@@ -257,11 +258,11 @@ std::vector<Command> DeployCommands() {
   const std::vector<Option>& up = UpOptions();
   const char* const up_notes =
       "Returns when the master answers and the agents are registered. What runs already is left "
-      "as it is;\nto run it with other options, stop it first with `det deploy local down`.\n"
+      "as it is; to run it with other options, stop it first with `det deploy local down`.\n"
       "Port and data directory are this command's, whatever the file says of them.\n"
       "Passwords that are made are printed this once. On this machine `det` needs none.\n"
       "With --tls, `det` trusts the cluster from here; elsewhere give it tls/ca.crt of the data "
-      "directory\nin DET_MASTER_CERT_FILE.";
+      "directory in DET_MASTER_CERT_FILE.";
   const std::string exits = "Exit code 0 only if every process of the cluster runs.";
   std::vector<Command> commands = {
       {{"deploy", "local", "up"},

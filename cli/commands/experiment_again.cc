@@ -65,8 +65,7 @@ std::vector<Command> ExperimentAgainCommands() {
        {kFollow, kConfig, {"config-file", 0, "FILE", "settings put over the experiment's"}},
        RunContinue,
        "searcher.name single goes on with its trial, random and grid with the trials that have "
-       "not\n"
-       "completed. To train longer: --config searcher.max_length.epochs=8."},
+       "not completed. To train longer: --config searcher.max_length.epochs=8."},
       {{"experiment", "fork"},
        "make a new experiment of another one's configuration and files",
        {kOneExperiment},

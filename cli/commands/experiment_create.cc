@@ -28,6 +28,16 @@ int TypeOf(ContextEntry::Kind kind) {
   return '0';
 }
 
+// Of --test-mode: one trial of one batch, tried once, that leaves no checkpoint.
+constexpr const char* kTestMode[] = {
+    "searcher.name=single",
+    "searcher.max_length={batches: 1}",
+    "max_restarts=0",
+    "checkpoint_storage.save_experiment_best=0",
+    "checkpoint_storage.save_trial_best=0",
+    "checkpoint_storage.save_trial_latest=0",
+};
+
 absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& run) {
   api::v1::CreateExperimentRequest request;
   const std::string path = run.args.Word("CONFIG");
@@ -35,6 +45,9 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
   request.set_config_path(path);
   request.set_template_(run.args.Get("template").value_or(""));
   for (const std::string& each : run.args.GetAll("config")) request.add_config_overrides(each);
+  if (run.args.Has("test-mode")) {
+    for (const char* each : kTestMode) request.add_config_overrides(each);
+  }
   request.set_activate(!run.args.Has("paused"));
   DET_ASSIGN_OR_RETURN(const int project, run.args.GetInt("project-id", 0, 1, INT32_MAX));
   request.set_project_id(project);
@@ -78,6 +91,9 @@ absl::Status SayWhatIsLeft(Invocation& run, const absl::Status& called, int id) 
 }
 
 absl::StatusOr<int> RunExperimentCreate(Invocation& run) {
+  if (run.args.Has("test-mode") && run.args.Has("paused")) {
+    return UsageError("experiment create: --test-mode runs it, --paused does not; name one");
+  }
   DET_ASSIGN_OR_RETURN(const api::v1::CreateExperimentRequest request, MakeRequest(run));
   return Create(run, request);
 }
@@ -107,7 +123,7 @@ absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentReque
   for (const std::string& warning : response.config_warnings()) {
     run.screen->Note(absl::StrCat("warning: ", warning));
   }
-  const bool follow = run.args.Has("follow");
+  const bool follow = run.args.Has("follow") || run.args.Has("test-mode");
   if (request.validate_only()) {
     if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(response));
     if (!run.json()) run.screen->Print(absl::StrCat(request.config_path(), " is valid\n"));
@@ -141,13 +157,20 @@ Command ExperimentCreateCommand() {
         "a file or a folder that goes beside what the directory holds; may be repeated"},
        {"template", 0, "NAME", "what the configuration stands on, see `det template`"},
        {"project-id", 0, "ID", "the project it belongs to, instead of the configuration's"},
+       {"test-mode", 't', "",
+        "try it with one trial of one batch, which keeps no checkpoint, and stay with it"},
        {"paused", 0, "", "do not start it before `det experiment activate`"},
-       {"validate-only", 0, "", "only say whether the configuration is valid"}},
+       {"validate-only", 0, "", "only say whether the configuration is valid"},
+       {"local", 0, "", "",
+        "a Trial runs on this machine by `resolute-launch --local` (see its --help), a script in "
+        "Python by `python3 SCRIPT`"},
+       {"publish", 'p', "PORT", "",
+        "a task's ports are those of its agent's machine, which `det task list` names"}},
       RunExperimentCreate,
       "Left out of the directory: .git, __pycache__, *.pyc, .DS_Store, .ipynb_checkpoints, "
-      "bazel-*, and\nwhat a .detignore file names, in the manner of .gitignore. Limit: 95 MiB.\n"
+      "bazel-*, and what a .detignore file names, in the manner of .gitignore. Limit: 95 MiB.\n"
       "With -f the exit code is 0 only if the experiment is COMPLETED; Ctrl-C leaves it running "
-      "(exit code 3)\nand says how to end it."};
+      "(exit code 3) and says how to end it."};
 }
 
 }  // namespace det::cli

@@ -2,7 +2,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/status_macros.h"
@@ -43,11 +42,7 @@ absl::StatusOr<int> RunDownloadModelDef(Invocation& run) {
   request.set_experiment_id(id);
   api::v1::GetModelDefResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetModelDef", request, &response));
-  std::string tgz;
-  if (!absl::Base64Unescape(response.b64_tgz(), &tgz)) {
-    return absl::DataLossError(
-        absl::StrCat("the context of experiment ", id, " did not come whole; try again"));
-  }
+  const std::string& tgz = response.b64_tgz();  // Base64 on the wire alone.
   if (tgz.empty()) {
     return absl::NotFoundError(absl::StrCat("experiment ", id, " was made without a context"));
   }

@@ -57,14 +57,14 @@ class FilesTest : public ::testing::Test {
 
 TEST_F(FilesTest, AConfigurationIsYamlThatReadsAsTheSame) {
   EXPECT_EQ(Det("e config 7", {kExperiment}).out,
-            "hyperparameters:\n  layers:\n    - 1\n    - 2\n  lr: 0.5\nlabels:\n  []\n"
+            "hyperparameters:\n  layers:\n    - 1\n    - 2\n  lr: 0.5\nlabels: []\n"
             "name: \"yes\"\nsearcher:\n  metric: accuracy\n  smaller_is_better: false\n");
   EXPECT_EQ(Det("experiment config 7 --original", {kExperiment}).out, "name: 'yes' # mine\n");
   EXPECT_THAT(Det("e config 7 --json", {kExperiment}).out, HasSubstr("\"lr\": 0.5"));
 }
 
 TEST_F(FilesTest, AContextIsAnArchive) {
-  const Said said = Det("e download-model-def 7 -o " + Path("there"), {R"({"b64Tgz":"YUdrPQ=="})"});
+  const Said said = Det("e download-model-def 7 -o " + Path("there"), {R"({"b64Tgz":"aGk="})"});
   ASSERT_TRUE(said.code.ok()) << said.code.status();
   EXPECT_EQ(said.out, Path("there/experiment_7_model_def.tgz\n"));
   EXPECT_EQ(*base::ReadFile(Path("there/experiment_7_model_def.tgz")), "hi");

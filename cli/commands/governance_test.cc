@@ -140,6 +140,15 @@ TEST_F(GovernanceTest, UsageIsPrintedAsCsv) {
   EXPECT_EQ(raw.out,
             "experiment_id,kind,username,labels,slots,start_time,end_time,seconds\n"
             "7,training,ann,\"a,b\",2,2026-11-20T09:00:00Z,,1234567.5\n");
+  const Said runs =
+      Det("resources allocations 2026-11-20 2026-11-21",
+          {R"({"resourceEntries":[{"allocationId":"7.9.0","experimentId":7,"username":"ann",
+          "workspaceName":"vision","resourcePool":"gpu","slots":2,"seconds":1800,
+          "startTime":"2026-11-20T09:00:00Z","endTime":"2026-11-20T09:30:00Z"}]})"});
+  EXPECT_EQ(runs.out,
+            "allocation_id,task_type,username,workspace_name,experiment_id,slots,start_time,"
+            "end_time,imagepulling_time,slot_hours,resource_pool\n"
+            "7.9.0,TRIAL,ann,vision,7,2,2026-11-20T09:00:00Z,2026-11-20T09:30:00Z,,1,gpu\n");
   const Said sums = Det("res aggregated 2026-11-01 2026-11-30 --monthly",
                         {R"({"resourceEntries":[{"periodStart":"2026-11","seconds":10,
                         "byUsername":{"ben":4,"ann":6}}]})"});

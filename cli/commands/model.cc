@@ -1,5 +1,6 @@
-// det model list|describe|create|edit|archive|unarchive|move|delete, and of its versions
-// list-versions|register-version|delete-version
+// det model list|describe|create|edit|archive|unarchive|move|delete
+#include "cli/commands/model.h"
+
 #include <map>
 
 #include "absl/strings/ascii.h"
@@ -15,7 +16,6 @@
 #include "cli/format.h"
 #include "cli/table.h"
 #include "det/api/v1/model.pb.h"
-#include "proto/http_rule.h"
 
 namespace det::cli {
 namespace {
@@ -23,17 +23,7 @@ namespace {
 using api::v1::Model;
 using api::v1::ModelVersion;
 
-const Positional kModel = {"MODEL", "its name or id"};
 const Option kAll = {"all", 'a', "", "archived ones, too"};
-const Option kOrder = {"order-by", 0, "asc|desc", "in which direction"};
-
-absl::StatusOr<api::v1::OrderBy> ReadOrder(const Invocation& run, api::v1::OrderBy usual) {
-  const std::string order = run.args.Get("order-by").value_or("");
-  if (order.empty()) return usual;
-  if (order == "asc") return api::v1::ORDER_BY_ASC;
-  if (order == "desc") return api::v1::ORDER_BY_DESC;
-  return UsageError(absl::StrCat("--order-by: expected asc or desc, found ", order));
-}
 
 absl::StatusOr<api::v1::GetModelsRequest> ReadList(const Invocation& run) {
   using Request = api::v1::GetModelsRequest;
@@ -165,50 +155,6 @@ absl::StatusOr<int> RunModelDescribe(Invocation& run) {
   return run.Say(response, text);
 }
 
-absl::StatusOr<int> RunListVersions(Invocation& run) {
-  api::v1::GetModelVersionsRequest request;
-  request.set_model_name(run.args.Word("MODEL"));
-  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
-  request.set_limit(page.limit);
-  request.set_offset(page.offset);
-  DET_ASSIGN_OR_RETURN(const api::v1::OrderBy order, ReadOrder(run, api::v1::ORDER_BY_DESC));
-  request.set_order_by(order);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  api::v1::GetModelVersionsResponse response;
-  DET_RETURN_IF_ERROR(api->Call("ModelService.GetModelVersions", request, &response));
-  Table table({{"VERSION", true},
-               {"NAME", false, true},
-               {"CHECKPOINT"},
-               {"EXPERIMENT", true},
-               {"TRIAL", true},
-               {"CREATED"},
-               {"OWNER", false, true},
-               {"COMMENT", false, true}});
-  for (const ModelVersion& each : response.model_versions()) {
-    table.AddRow({absl::StrCat(each.version()), each.name(), each.checkpoint().uuid(),
-                  absl::StrCat(each.checkpoint().training().experiment_id()),
-                  absl::StrCat(each.checkpoint().training().trial_id()),
-                  AgoCell(each.creation_time(), absl::Now()), each.username(), each.comment()});
-  }
-  return PrintPage(run, response, response.pagination(), table, "versions",
-                   absl::StrCat("model ", response.model().name(),
-                                " has no version; make one: det model register-version ",
-                                request.model_name(), " CHECKPOINT"));
-}
-
-// What the options of create and register-version set, in either message.
-template <class Message>
-absl::Status ReadModelSettings(const Invocation& run, Message* message) {
-  for (const std::string& label : run.args.GetAll("label")) message->add_labels(label);
-  if (const auto text = run.args.Get("metadata")) {
-    const absl::Status read = proto::FromJson(*text, message->mutable_metadata());
-    if (!read.ok()) {
-      return UsageError(absl::StrCat("--metadata: expected JSON: ", read.message()));
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<int> RunModelCreate(Invocation& run) {
   api::v1::PostModelRequest request;
   request.set_name(run.args.Word("NAME"));
@@ -241,22 +187,6 @@ absl::StatusOr<int> RunModelEdit(Invocation& run) {
   api::v1::PatchModelResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.PatchModel", request, &response));
   return run.Say(response, absl::StrCat("changed model ", response.model().name(), "\n"));
-}
-
-absl::StatusOr<int> RunRegister(Invocation& run) {
-  api::v1::PostModelVersionRequest request;
-  request.set_model_name(run.args.Word("MODEL"));
-  request.set_checkpoint_uuid(run.args.Word("CHECKPOINT"));
-  request.set_name(run.args.Get("name").value_or(""));
-  request.set_comment(run.args.Get("comment").value_or(""));
-  DET_RETURN_IF_ERROR(ReadModelSettings(run, &request));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  api::v1::PostModelVersionResponse response;
-  DET_RETURN_IF_ERROR(api->Call("ModelService.PostModelVersion", request, &response));
-  const ModelVersion& made = response.model_version();
-  return run.Say(
-      response, absl::StrCat("registered version ", made.version(), " of model ",
-                             made.model().name(), ": checkpoint ", made.checkpoint().uuid(), "\n"));
 }
 
 template <class Request, class Response>
@@ -299,46 +229,15 @@ absl::StatusOr<int> RunModelMove(Invocation& run) {
                                         workspace.name(), "\n"));
 }
 
-absl::StatusOr<int> RunDeleteVersion(Invocation& run) {
-  api::v1::DeleteModelVersionRequest request;
-  request.set_model_name(run.args.Word("MODEL"));
-  DET_ASSIGN_OR_RETURN(const int number, run.args.Id("VERSION"));
-  request.set_model_version_num(number);
-  const std::string which = absl::StrCat("version ", number, " of model ", request.model_name());
-  DET_RETURN_IF_ERROR(Confirm(run, absl::StrCat("Delete ", which, "? Its checkpoint stays.")));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  api::v1::DeleteModelVersionResponse response;
-  DET_RETURN_IF_ERROR(api->Call("ModelService.DeleteModelVersion", request, &response));
-  return run.Say(response, absl::StrCat("deleted ", which, "\n"));
-}
-
-std::vector<Command> OfVersions() {
-  return {
-      {{"model", "list-versions"},
-       "list the versions of a model, the newest first",
-       {kModel},
-       PagedOptions({kOrder}),
-       RunListVersions,
-       ""},
-      {{"model", "register-version"},
-       "make a checkpoint the next version of a model",
-       {kModel, {"CHECKPOINT", "its uuid"}},
-       {{"name", 0, "NAME", "what the version is called"},
-        {"comment", 0, "TEXT", "a line about it"},
-        {"label", 0, "LABEL", "a label; may be given several times"},
-        {"metadata", 0, "JSON", "free-form, an object"}},
-       RunRegister,
-       "The checkpoint is kept from then on: nothing deletes it while a version holds it."},
-      {{"model", "delete-version"},
-       "delete a version of a model; its checkpoint stays",
-       {kModel, {"VERSION", "its number"}},
-       {kYes},
-       RunDeleteVersion,
-       ""},
-  };
-}
-
 }  // namespace
+
+absl::StatusOr<api::v1::OrderBy> ReadOrder(const Invocation& run, api::v1::OrderBy usual) {
+  const std::string order = run.args.Get("order-by").value_or("");
+  if (order.empty()) return usual;
+  if (order == "asc") return api::v1::ORDER_BY_ASC;
+  if (order == "desc") return api::v1::ORDER_BY_DESC;
+  return UsageError(absl::StrCat("--order-by: expected asc or desc, found ", order));
+}
 
 std::vector<Command> ModelCommands() {
   std::vector<Command> commands = {
@@ -397,7 +296,7 @@ std::vector<Command> ModelCommands() {
        RunModelDelete,
        ""},
   };
-  for (Command& each : OfVersions()) commands.push_back(std::move(each));
+  for (Command& each : ModelVersionCommands()) commands.push_back(std::move(each));
   return commands;
 }
 

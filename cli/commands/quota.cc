@@ -5,7 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/spaces.h"
 #include "cli/commands/struct_text.h"
+#include "cli/commands/user.h"
 #include "cli/table.h"
 #include "det/api/v1/resource_pool.pb.h"
 
@@ -71,6 +73,9 @@ absl::StatusOr<int> RunQuotaSet(Invocation& run) {
     return UsageError("quota set needs --max-slots, --slot-hours, or both");
   }
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  // A limit of nobody would say that all is well.
+  DET_RETURN_IF_ERROR(scope == "user" ? FindUser(*api, name).status()
+                                      : FindWorkspace(*api, name).status());
   api::v1::GetQuotasResponse all;
   DET_RETURN_IF_ERROR(
       api->Call("ResourcePoolService.GetQuotas", api::v1::GetQuotasRequest(), &all));

@@ -1,4 +1,4 @@
-// det resources raw|aggregated
+// det resources allocations|raw|aggregated
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -31,13 +31,45 @@ absl::StatusOr<int> Print(Invocation& run, const google::protobuf::Message& resp
   return kExitOk;
 }
 
-absl::StatusOr<int> RunRaw(Invocation& run) {
+absl::StatusOr<api::v1::ResourceAllocationRawResponse> ReadUsage(Invocation& run) {
   api::v1::ResourceAllocationRawRequest request;
   request.set_timestamp_after(run.args.Word("START"));
   request.set_timestamp_before(run.args.Word("END"));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::ResourceAllocationRawResponse response;
   DET_RETURN_IF_ERROR(api->Call("UsageService.ResourceAllocationRaw", request, &response));
+  return response;
+}
+
+std::string EndOf(const api::v1::ResourceAllocationRawEntry& entry) {
+  return entry.has_end_time() ? TimeText(entry.end_time()) : "";
+}
+
+// As UsageService.ExportAllocations has it, which answers no JSON.
+absl::StatusOr<int> RunAllocations(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const auto response, ReadUsage(run));
+  Table table({{"allocation_id"},
+               {"task_type"},
+               {"username"},
+               {"workspace_name"},
+               {"experiment_id"},
+               {"slots"},
+               {"start_time"},
+               {"end_time"},
+               {"imagepulling_time"},
+               {"slot_hours"},
+               {"resource_pool"}});
+  for (const auto& entry : response.resource_entries()) {
+    table.AddRow({entry.allocation_id(), "TRIAL", entry.username(), entry.workspace_name(),
+                  absl::StrCat(entry.experiment_id()), Exactly(entry.slots()),
+                  TimeText(entry.start_time()), EndOf(entry), "",
+                  Exactly(entry.seconds() * entry.slots() / 3600), entry.resource_pool()});
+  }
+  return Print(run, response, table);
+}
+
+absl::StatusOr<int> RunRaw(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const auto response, ReadUsage(run));
   Table table({{"experiment_id"},
                {"kind"},
                {"username"},
@@ -49,9 +81,7 @@ absl::StatusOr<int> RunRaw(Invocation& run) {
   for (const auto& entry : response.resource_entries()) {
     table.AddRow({absl::StrCat(entry.experiment_id()), entry.kind(), entry.username(),
                   absl::StrJoin(entry.labels(), ","), Exactly(entry.slots()),
-                  TimeText(entry.start_time()),
-                  entry.has_end_time() ? TimeText(entry.end_time()) : std::string(),
-                  Exactly(entry.seconds())});
+                  TimeText(entry.start_time()), EndOf(entry), Exactly(entry.seconds())});
   }
   return Print(run, response, table);
 }
@@ -88,10 +118,18 @@ std::vector<Command> ResourcesCommands() {
   constexpr char kTimes[] =
       "Times: 2026-11-21 or 2026-11-21T09:00:00, in UTC unless they name a zone. Slots count while "
       "they are held, busy or not.";
+  const std::vector<Positional> span = {{"START", "from this time"},
+                                        {"END", "until before this time"}};
   return {
+      {{"resources", "allocations"},
+       "print each run of a trial that held slots, with its slot hours, as CSV",
+       span,
+       {kCsv},
+       RunAllocations,
+       kTimes},
       {{"resources", "raw"},
        "print who held how many slots when, as CSV",
-       {{"START", "from this time"}, {"END", "until before this time"}},
+       span,
        {kCsv},
        RunRaw,
        kTimes},

@@ -222,14 +222,20 @@ TEST(ResourcePoolTest, CreateAndSetAreToldApart) {
 }
 
 TEST(QuotaTest, WhatIsNotNamedStays) {
+  const char* ann = R"({"user":{"id":3,"username":"ann"}})";
   const char* before = R"({"quotas":[{"scope":"user","name":"ann","maxSlots":4}]})";
-  const Said said = Det("quota set user ann --slot-hours 100", {before, "{}"});
+  const Said said = Det("quota set user ann --slot-hours 100", {ann, before, "{}"});
   ASSERT_TRUE(said.code.ok()) << said.code.status();
-  EXPECT_THAT(said.requests[1], HasSubstr(R"("maxSlots":4)"));
-  EXPECT_THAT(said.requests[1], HasSubstr(R"("slotHours":100)"));
+  EXPECT_THAT(said.requests[2], HasSubstr(R"("maxSlots":4)"));
+  EXPECT_THAT(said.requests[2], HasSubstr(R"("slotHours":100)"));
   EXPECT_EQ(said.out, "set quota of user ann: 4 slots at once, 100 slot hours a month\n");
-  const Said none = Det("quota set user ann --max-slots none", {before});
+  const Said none = Det("quota set user ann --max-slots none", {ann, before});
   EXPECT_THAT(std::string(none.code.status().message()), HasSubstr("det quota remove user ann"));
+}
+
+TEST(QuotaTest, NobodyAndNowhereAreNotLimited) {
+  const Said said = Det("quota set workspace visoin --max-slots 3", {R"({"workspaces":[]})"});
+  EXPECT_TRUE(absl::IsNotFound(said.code.status())) << said.code.status();
 }
 
 TEST(ClusterSnapshotTest, PrintsTheSnapshotAlone) {

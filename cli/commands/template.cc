@@ -1,9 +1,14 @@
 // det template list|describe|create|set|remove
+#include <set>
+#include <string>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/paging.h"
+#include "cli/commands/spaces.h"
 #include "cli/commands/struct_text.h"
 #include "cli/table.h"
 #include "det/api/v1/template.pb.h"
@@ -13,6 +18,8 @@ namespace {
 
 const Positional kName = {"NAME", "its name"};
 const Positional kFile = {"FILE", "a YAML file: a part of an experiment's configuration"};
+const Option kTemplateWorkspace = {"workspace", 'w', "WORKSPACE",
+                                   "whose Editors change it (Uncategorized)"};
 
 absl::StatusOr<int> RunTemplateList(Invocation& run) {
   api::v1::GetTemplatesRequest request;
@@ -20,16 +27,18 @@ absl::StatusOr<int> RunTemplateList(Invocation& run) {
   request.set_limit(page.limit);
   request.set_offset(page.offset);
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  for (const std::string& name : run.args.GetAll("workspace")) {
+    DET_ASSIGN_OR_RETURN(const api::v1::Workspace workspace, FindWorkspace(*api, name));
+    request.add_workspace_ids(workspace.id());
+  }
   api::v1::GetTemplatesResponse response;
   DET_RETURN_IF_ERROR(api->Call("TemplateService.GetTemplates", request, &response));
   const bool details = run.args.Has("details");
   Table table({{"NAME"}, {details ? "CONFIGURATION" : "SETS", false, true}});
   for (const api::v1::Template& each : response.templates()) {
-    std::string keys;
-    for (const auto& [key, value] : each.config().fields()) {
-      absl::StrAppend(&keys, keys.empty() ? "" : ", ", key);
-    }
-    table.AddRow({each.name(), details ? StructText(each.config()) : keys});
+    std::set<std::string> keys;  // A map of the wire is in no order.
+    for (const auto& [key, value] : each.config().fields()) keys.insert(key);
+    table.AddRow({each.name(), details ? StructText(each.config()) : absl::StrJoin(keys, ", ")});
   }
   return PrintPage(run, response, response.pagination(), table, "templates",
                    "no templates yet; make one: det template create NAME FILE");
@@ -68,6 +77,10 @@ absl::StatusOr<int> Send(Invocation& run, const char* method, const char* done) 
   Request request;
   DET_ASSIGN_OR_RETURN(*request.mutable_template_(), ReadTemplate(run));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  if (const auto name = run.args.Get("workspace")) {
+    DET_ASSIGN_OR_RETURN(const api::v1::Workspace workspace, FindWorkspace(*api, *name));
+    request.mutable_template_()->set_workspace_id(workspace.id());
+  }
   Response response;
   DET_RETURN_IF_ERROR(api->Call(method, request, &response));
   if (run.json()) {
@@ -120,7 +133,9 @@ std::vector<Command> TemplateCommands() {
       {{"template", "list"},
        "list the templates and what they set",
        {},
-       PagedOptions({{"details", 'd', "", "with the values, not the names alone"}}),
+       PagedOptions(
+           {{"details", 'd', "", "with the values, not the names alone"},
+            {"workspace", 'w', "WORKSPACE", "of this one alone; may be given several times"}}),
        RunTemplateList,
        ""},
       {{"template", "describe"},
@@ -132,11 +147,17 @@ std::vector<Command> TemplateCommands() {
       {{"template", "create"},
        "keep a part of a configuration under a name",
        {kName, kFile},
-       {},
+       {kTemplateWorkspace},
        RunTemplateCreate,
        "An experiment that names it by --template is configured by the template first, then by its "
        "own file."},
-      {{"template", "set"}, "make or replace a template", {kName, kFile}, {}, RunTemplateSet, ""},
+      {{"template", "set"},
+       "make or replace a template",
+       {kName, kFile},
+       {{"workspace", 'w', "WORKSPACE",
+         "whose Editors change it, instead of its own, or of Uncategorized"}},
+       RunTemplateSet,
+       ""},
       {{"template", "set-value", "config"},
        "replace the configuration of a template that there is",
        {kName, kFile},

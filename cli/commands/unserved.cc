@@ -32,6 +32,7 @@ constexpr Unserved kUnserved[] = {
     {"task create,task config,task fork,task kill,task pause,task unpause",
      "tasks belong to trials. Pause an experiment with `det experiment pause EXPERIMENT`, end a "
      "trial with `det trial kill TRIAL`"},
+    {"trial list", "trials are listed by experiment, with `det experiment list-trials EXPERIMENT`"},
     {"task cleanup-logs",
      "the master removes logs when their time is over. Say how long that is with `det experiment "
      "set log-retention EXPERIMENT --days N`"},

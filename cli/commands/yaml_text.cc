@@ -17,8 +17,11 @@ void Write(const Struct& values, YAML::Emitter* out);
 void Write(const Value& value, YAML::Emitter* out) {
   switch (value.kind_case()) {
     case Value::kStructValue:
+      // Else it would stand on a line of its own.
+      if (value.struct_value().fields().empty()) *out << YAML::Flow;
       return Write(value.struct_value(), out);
     case Value::kListValue:
+      if (value.list_value().values().empty()) *out << YAML::Flow;
       *out << YAML::BeginSeq;
       for (const Value& each : value.list_value().values()) Write(each, out);
       *out << YAML::EndSeq;

@@ -44,16 +44,22 @@ bool HttpExchange::Reads() const {
   return request().method() == http::verb::get || request().method() == http::verb::head;
 }
 
+const OwnRoute* HttpExchange::FindOwn() const {
+  return Reads() ? FindOwnRoute(target().substr(0, target().find('?'))) : nullptr;
+}
+
 asio::awaitable<bool> HttpExchange::Serve() {
   const error_code error = co_await ReadHeader();
   request_id_ = RequestIdOf(request());
   if (error) co_return co_await AnswerUnreadable(error, context_.options.body_limit);
   std::optional<Response> answer = AnswerDirectly();
   if (answer) co_return co_await Write(*answer);
-  if (Reads() && target() == "/metrics" && context_.hooks.metrics) {
-    co_return co_await ServeMetrics();
+  if (const OwnRoute* own = FindOwn(); own != nullptr) {
+    if (own->answer == OwnRoute::Answer::kStreams) co_return co_await ServeJoined();
+    if (own->answer == OwnRoute::Answer::kMetrics && context_.hooks.metrics) {
+      co_return co_await ServeMetrics();
+    }
   }
-  if (IsJoined()) co_return co_await ServeJoined();
   const absl::StatusOr<Transcoder::Route> route = FindRoute(&answer);
   if (answer) co_return co_await Write(*answer);
   co_return co_await ServeRoute(*route);
@@ -81,7 +87,11 @@ asio::awaitable<bool> HttpExchange::ServeRoute(const Transcoder::Route& route) {
   }
   const Metadata metadata = MetadataFor(*authorization);
   if (!call->streams) co_return co_await ServeUnary(route.method, *call, metadata);
-  co_await ServeStream(*call, metadata);
+  if (Transcoder::SendsFile(*call)) {
+    co_await ServeDownload(*call, metadata);
+  } else {
+    co_await ServeStream(*call, metadata);
+  }
   co_return false;
 }
 
@@ -100,6 +110,7 @@ Metadata HttpExchange::MetadataFor(const std::string& authorization) const {
   return {{"authorization", authorization},
           {"x-request-id", request_id_},
           {"idempotency-key", IdempotencyKeyOf(request())},
+          {"x-accept", AcceptOf(request())},
           {"x-peer", peer_}};
 }
 
@@ -206,10 +217,10 @@ asio::awaitable<bool> HttpExchange::WriteChunk(const std::string& text, bool chu
   co_return !error;
 }
 
-asio::awaitable<bool> HttpExchange::WriteStreamHeader(bool events, bool chunked) {
+asio::awaitable<bool> HttpExchange::WriteStreamHeader(const char* type, bool chunked) {
   http::response<http::empty_body> header{http::status::ok, request().version()};
   header.set(http::field::server, "resolute");
-  header.set(http::field::content_type, events ? "text/event-stream" : "application/x-ndjson");
+  header.set(http::field::content_type, type);
   header.set(http::field::cache_control, "no-cache");
   header.set("X-Request-Id", request_id_);
   AllowOrigin(context_.options.allow_origins, request(), &header);
@@ -240,7 +251,8 @@ asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
     co_await Write(response);
     co_return;
   }
-  const bool started = co_await WriteStreamHeader(events, chunked);
+  const char* const type = events ? kEvents : "application/x-ndjson";
+  const bool started = co_await WriteStreamHeader(type, chunked);
   bool writes = started && request().method() != http::verb::head;
   const auto line = [events](const std::string& json) {
     return events ? absl::StrCat("data: ", json, "\n\n") : absl::StrCat(json, "\n");

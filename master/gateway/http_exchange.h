@@ -2,7 +2,8 @@
 //
 // Made by http_session.cc for each request of a connection, on the connection's strand. What can be
 // answered by the headers is answered before any of the body is read. http_exchange.cc reads and
-// calls, http_streams.cc calls several at once, http_answers.cc makes the answers.
+// calls, http_streams.cc calls several at once, http_download.cc sends files, http_answers.cc makes
+// the answers.
 #ifndef MASTER_GATEWAY_HTTP_EXCHANGE_H_
 #define MASTER_GATEWAY_HTTP_EXCHANGE_H_
 
@@ -15,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "master/gateway/http_session.h"
+#include "master/gateway/own_routes.h"
 #include "master/gateway/session_cookie.h"
 #include "master/gateway/static_files.h"
 #include "master/gateway/transcoder.h"
@@ -24,6 +26,8 @@
 #include <boost/beast/http.hpp>
 
 namespace det::gateway {
+
+inline constexpr char kEvents[] = "text/event-stream";
 
 // Coroutines here take what they are given by reference, from named variables: g++ 12 destroys some
 // temporaries in them twice.
@@ -71,13 +75,13 @@ class HttpExchange {
   boost::asio::awaitable<bool> ServeUnary(const std::string& method, const Transcoder::Call& call,
                                           const Metadata& metadata);
   boost::asio::awaitable<void> ServeStream(const Transcoder::Call& call, const Metadata& metadata);
-  boost::asio::awaitable<bool> WriteStreamHeader(bool events, bool chunked);
+  boost::asio::awaitable<void> ServeDownload(const Transcoder::Call& call, const Metadata& metadata);
+  boost::asio::awaitable<bool> WriteStreamHeader(const char* type, bool chunked);
   boost::asio::awaitable<bool> WriteChunk(const std::string& text, bool chunked);
   boost::asio::awaitable<void> WriteLastChunk();
 
   // Several streams over this connection, by their addresses.
   class Joined;
-  bool IsJoined() const;
   boost::asio::awaitable<bool> ServeJoined();
   // One of them, to its end, for whoever writes what they have.
   boost::asio::awaitable<void> FollowOne(size_t index, std::string address,
@@ -88,6 +92,8 @@ class HttpExchange {
   const Request& request() const { return parser_.get(); }
   std::string_view target() const { return {request().target().data(), request().target().size()}; }
   bool Reads() const;
+  // What the gateway itself answers, if it is asked for.
+  const OwnRoute* FindOwn() const;
   // As whom the method is called: by its header, or by the session's cookie where that may stand
   // for it. Nothing for one that is not text.
   std::optional<std::string> FindAuthorization(const std::string& method) const;

@@ -73,7 +73,8 @@ FOLDERS = {
     # A small program of its own.
     "agent/keeper": [],
     "agent/link": ["agent/core/", "agent/driver/", PROTO],
-    "cli": [PROTO],
+    # Which methods make something, so that doing it twice makes two.
+    "cli": ["master/auth/permissions.h", PROTO],
     "cli/commands": ["cli/", PROTO],
     "trial_api/cpp/storage": ["trial_api/cpp/core/error.h"],
     "trial_api/cpp/core": ["trial_api/cpp/storage/", PROTO],

@@ -1,0 +1,41 @@
+// What the commands of models and of their versions share.
+#ifndef CLI_COMMANDS_MODEL_H_
+#define CLI_COMMANDS_MODEL_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "cli/command.h"
+#include "det/api/v1/model.pb.h"
+#include "proto/http_rule.h"
+
+namespace det::cli {
+
+inline const Positional kModel = {"MODEL", "its name or id"};
+inline const Option kOrder = {"order-by", 0, "asc|desc", "in which direction"};
+
+// What --order-by says, or the usual. A usage error for another word.
+absl::StatusOr<api::v1::OrderBy> ReadOrder(const Invocation& run, api::v1::OrderBy usual);
+
+// What the options of create and register-version set, in either message. A usage error where
+// --metadata is no JSON.
+template <class Message>
+absl::Status ReadModelSettings(const Invocation& run, Message* message) {
+  for (const std::string& label : run.args.GetAll("label")) message->add_labels(label);
+  if (const auto text = run.args.Get("metadata")) {
+    const absl::Status read = proto::FromJson(*text, message->mutable_metadata());
+    if (!read.ok()) {
+      return UsageError(absl::StrCat("--metadata: expected JSON: ", read.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The commands of versions; ModelCommands has them.
+std::vector<Command> ModelVersionCommands();
+
+}  // namespace det::cli
+
+#endif  // CLI_COMMANDS_MODEL_H_

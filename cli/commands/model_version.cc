@@ -1,0 +1,106 @@
+// det model list-versions|register-version|delete-version
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status_macros.h"
+#include "cli/command.h"
+#include "cli/commands/confirm.h"
+#include "cli/commands/model.h"
+#include "cli/commands/paging.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "det/api/v1/model.pb.h"
+
+namespace det::cli {
+namespace {
+
+using api::v1::ModelVersion;
+
+absl::StatusOr<int> RunListVersions(Invocation& run) {
+  api::v1::GetModelVersionsRequest request;
+  request.set_model_name(run.args.Word("MODEL"));
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
+  request.set_limit(page.limit);
+  request.set_offset(page.offset);
+  DET_ASSIGN_OR_RETURN(const api::v1::OrderBy order, ReadOrder(run, api::v1::ORDER_BY_DESC));
+  request.set_order_by(order);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::GetModelVersionsResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ModelService.GetModelVersions", request, &response));
+  Table table({{"VERSION", true},
+               {"NAME", false, true},
+               {"CHECKPOINT"},
+               {"EXPERIMENT", true},
+               {"TRIAL", true},
+               {"CREATED"},
+               {"OWNER", false, true},
+               {"COMMENT", false, true}});
+  for (const ModelVersion& each : response.model_versions()) {
+    table.AddRow({absl::StrCat(each.version()), each.name(), each.checkpoint().uuid(),
+                  absl::StrCat(each.checkpoint().training().experiment_id()),
+                  absl::StrCat(each.checkpoint().training().trial_id()),
+                  AgoCell(each.creation_time(), absl::Now()), each.username(), each.comment()});
+  }
+  return PrintPage(run, response, response.pagination(), table, "versions",
+                   absl::StrCat("model ", response.model().name(),
+                                " has no version; make one: det model register-version ",
+                                request.model_name(), " CHECKPOINT"));
+}
+
+absl::StatusOr<int> RunRegister(Invocation& run) {
+  api::v1::PostModelVersionRequest request;
+  request.set_model_name(run.args.Word("MODEL"));
+  request.set_checkpoint_uuid(run.args.Word("CHECKPOINT"));
+  request.set_name(run.args.Get("name").value_or(""));
+  request.set_comment(run.args.Get("comment").value_or(""));
+  DET_RETURN_IF_ERROR(ReadModelSettings(run, &request));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::PostModelVersionResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ModelService.PostModelVersion", request, &response));
+  const ModelVersion& made = response.model_version();
+  return run.Say(
+      response, absl::StrCat("registered version ", made.version(), " of model ",
+                             made.model().name(), ": checkpoint ", made.checkpoint().uuid(), "\n"));
+}
+
+absl::StatusOr<int> RunDeleteVersion(Invocation& run) {
+  api::v1::DeleteModelVersionRequest request;
+  request.set_model_name(run.args.Word("MODEL"));
+  DET_ASSIGN_OR_RETURN(const int number, run.args.Id("VERSION"));
+  request.set_model_version_num(number);
+  const std::string which = absl::StrCat("version ", number, " of model ", request.model_name());
+  DET_RETURN_IF_ERROR(Confirm(run, absl::StrCat("Delete ", which, "? Its checkpoint stays.")));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  api::v1::DeleteModelVersionResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ModelService.DeleteModelVersion", request, &response));
+  return run.Say(response, absl::StrCat("deleted ", which, "\n"));
+}
+
+}  // namespace
+
+std::vector<Command> ModelVersionCommands() {
+  return {
+      {{"model", "list-versions"},
+       "list the versions of a model, the newest first",
+       {kModel},
+       PagedOptions({kOrder}),
+       RunListVersions,
+       ""},
+      {{"model", "register-version"},
+       "make a checkpoint the next version of a model",
+       {kModel, {"CHECKPOINT", "its uuid"}},
+       {{"name", 0, "NAME", "what the version is called"},
+        {"comment", 0, "TEXT", "a line about it"},
+        {"label", 0, "LABEL", "a label; may be given several times"},
+        {"metadata", 0, "JSON", "free-form, an object"}},
+       RunRegister,
+       "The checkpoint is kept from then on: nothing deletes it while a version holds it."},
+      {{"model", "delete-version"},
+       "delete a version of a model; its checkpoint stays",
+       {kModel, {"VERSION", "its number"}},
+       {kYes},
+       RunDeleteVersion,
+       ""},
+  };
+}
+
+}  // namespace det::cli
