@@ -1,0 +1,116 @@
+#!/usr/bin/env -S python3 -B
+"""Completion of `det` as people have it: the script of `det completion` in bash, zsh and fish."""
+import os
+import pty
+import select
+import shutil
+import subprocess
+import time
+
+import harness
+
+# In front of det: what asks for words goes to it, and a line that was completed is said.
+WRAPPER = """#!/bin/sh
+case "$1" in
+  completion|__complete) exec {det} "$@" ;;
+  *) echo "<$*>" ;;
+esac
+"""
+PROMPT = "ready> "
+
+
+class Typist:
+    """A shell on a terminal, somebody at its keys."""
+
+    def __init__(self, argv, env, folder):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            os.execvpe(argv[0], argv, env)
+        self.seen = ""
+
+    def read_until(self, text):
+        end = time.monotonic() + harness.PATIENCE
+        while text not in self.seen:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+                raise AssertionError(f"{text!r} did not come; the terminal shows {self.seen!r}")
+            self.seen += os.read(self.fd, 4096).decode(errors="replace")
+        before, _, self.seen = self.seen.partition(text)
+        return before
+
+    def type(self, keys):
+        os.write(self.fd, keys.encode())
+
+    def close(self):
+        os.close(self.fd)
+        os.waitpid(self.pid, 0)
+
+
+class CompletionTest(harness.ClusterTestCase):
+    agents = 0
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.experiment = cls.home.create(harness.TRUE_JOB, None, "--paused")
+        det = cls.home.write("bin/det", WRAPPER.format(det=harness.DET))
+        os.chmod(det, 0o755)
+        cls.empty = os.path.join(cls.home.folder, "empty")  # Files are completed, too.
+        os.makedirs(cls.empty)
+        cls.env = {**cls.home.env, "TERM": "dumb", "LANG": "C.UTF-8",
+                   "PATH": os.path.dirname(det) + ":" + cls.home.env["PATH"]}
+
+    def shell(self, name):
+        if shutil.which(name, path=self.env["PATH"]) is None:
+            self.skipTest(f"there is no {name} here")
+
+    def cases(self):
+        """(what is typed, what it becomes)"""
+        return [("det experiment desc", "experiment describe"),
+                ("det experiment list --off", "experiment list --offset"),
+                ("det e describe ", f"e describe {self.experiment}")]
+
+    def check_typed(self, argv, setup):
+        typist = Typist(argv, self.env, self.empty)
+        self.addCleanup(typist.close)
+        for line in setup:
+            typist.type(line + "\n")
+        typist.read_until("setup\r\n")  # Not as it was typed.
+        for typed, becomes in self.cases():
+            def completed():
+                typist.read_until(PROMPT)
+                typist.type(typed + "\t\n")
+                typist.read_until("<")
+                return typist.read_until(">").strip() == becomes
+            # Completion gives up soon where the machine is busy; then it is typed again.
+            harness.eventually(completed, f"{typed!r} becomes {becomes!r} in {argv[0]}")
+
+    def test_bash(self):
+        self.shell("bash")
+        self.check_typed(["bash", "--norc", "--noprofile", "-i"],
+                         ["bind 'set bell-style none'; bind 'set enable-bracketed-paste off'",
+                          f"PS1='{PROMPT}'", 'eval "$(det completion bash)"; echo set""up'])
+
+    def test_zsh(self):
+        self.shell("zsh")
+        self.check_typed(["zsh", "-f", "-i"],
+                         [f"unsetopt beep prompt_sp prompt_cr; PS1='{PROMPT}'",
+                          f"autoload -U compinit; compinit -u -d {self.empty}/../zcompdump",
+                          'eval "$(det completion zsh)"; echo set""up'])
+
+    def test_fish(self):
+        self.shell("fish")
+        for typed, becomes in self.cases():
+            def completed():
+                script = f"det completion fish | source; complete -C '{typed}'"
+                said = subprocess.run(["fish", "--no-config", "-c", script], env=self.env,
+                                      cwd=self.empty, stdout=subprocess.PIPE, encoding="utf-8",
+                                      check=True).stdout
+                words = [line.split("\t")[0] for line in said.splitlines()]
+                return words == [becomes.split()[-1]]
+            harness.eventually(completed, f"{typed!r} becomes {becomes!r} in fish")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,83 @@
+#!/usr/bin/env -S python3 -B
+"""`det deploy local` in parts: master-up, agent-up, agent-down, master-down."""
+import os
+
+import harness
+
+
+class PartsTest(harness.unittest.TestCase):
+    def setUp(self):
+        self.home = harness.Home()
+        self.addCleanup(lambda: self.assertEqual([], self.home.close()))
+
+    def local(self, *words, code=0):
+        return self.home.det("deploy", "local", *words, code=code)
+
+    def master_up(self):
+        return self.local("master-up", "--port", self.home.port, "--slots", 1)
+
+    def names(self):
+        return [m["name"] for m in self.home.members()]
+
+    def wait_for_agents(self, *names):
+        """Until these are connected, and no others."""
+        def look():
+            lines = self.home.det("agent", "list", "--csv").stdout.splitlines()[1:]
+            return {line.split(",")[0] for line in lines if ",connected," in line} == set(names)
+        harness.eventually(look, f"agents {names}")
+
+    def test_a_cluster_grows_and_shrinks_by_its_parts(self):
+        self.assertIn("0 agents", self.master_up().stdout)
+        self.assertEqual(["master"], self.names())
+        self.assertIn("agent-0", self.local("agent-up").stdout)
+        # As existing scripts say it.
+        self.assertIn("second", self.local("agent-up", "localhost", "--agent-name", "second").stdout)
+        self.wait_for_agents("agent-0", "second")
+        job = self.home.create(harness.TRUE_JOB)
+        self.assertEqual("STATE_COMPLETED", self.home.finish(job)["state"])
+
+        self.assertIn("stopped second", self.local("agent-down", "--agent-name", "second").stdout)
+        self.assertEqual(["master", "agent-0"], self.names())
+        self.wait_for_agents("agent-0")
+        self.assertIn("stopped agent-0", self.local("agent-down", "--all").stdout)
+        self.assertEqual(["master"], self.names())
+        self.assertIn("stopped the master", self.local("master-down").stdout)
+        self.assertEqual([], harness.processes_below(self.home.data))
+        self.assertIn("no master runs", self.local("master-down").stdout)
+
+    def test_what_runs_goes_on_while_the_master_is_down(self):
+        self.master_up()
+        self.local("agent-up")
+        flag = os.path.join(self.home.folder, "go")
+        waits = f"while [ ! -e {flag} ]; do sleep 0.05; done; echo went on"
+        job = self.home.create(harness.job(entrypoint=["sh", "-c", waits]))
+        trial = self.home.first_trial(job)["id"]
+        tasks = harness.eventually(
+            lambda: [pid for pid, command in harness.processes_below(self.home.data)
+                     if command.startswith("sh -c")], "the task")
+
+        self.assertIn("stopped the master", self.local("master-down").stdout)
+        self.assertFalse(any(harness.ended(pid) for pid in tasks))
+        self.assertEqual({"master": False, "agent-0": True},
+                         {m["name"]: m["alive"] for m in self.home.members()})
+        self.home.write("go", "")
+        self.assertIn("master", self.master_up().stdout)
+        ended = self.home.finish(job)
+        self.assertEqual("STATE_COMPLETED", ended["state"])
+        self.assertEqual(1, self.home.trial_log(trial).count("went on"))
+
+    def test_what_cannot_be_says_what_to_do(self):
+        for command in ("master-down", "agent-down --all"):
+            self.assertIn("runs in", self.local(*command.split()).stdout)
+        self.assertIn("det deploy local master-up", self.local("agent-up", code=1).stderr)
+        self.assertIn("--agent-name AGENT, or --all", self.local("agent-down", code=2).stderr)
+        self.master_up()
+        self.local("agent-up")
+        said = self.local("agent-down", "--agent-name", "second", code=1).stderr
+        self.assertIn("there are: agent-0", said)
+        self.assertIn("letters, digits", self.local("agent-up", "--agent-name", "a/b", code=1).stderr)
+        self.assertIn("have --slots 1", self.local("agent-up", "--slots", 3, code=1).stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
