@@ -1,8 +1,8 @@
 """A queue of records on disk: what waits for a master that is away.
 
 A folder of segments, `segment.N` (_segment.py). `acknowledged` names the first record that is still
-to be sent, as segment and offset; of the segments before it one waits to be used again, the others are
-removed, with the last record the folder. `lock` is held while somebody has it open.
+to be sent, as segment and offset; of the segments before it one waits to be used again, the others
+are removed, with the last record the folder. `lock` is held while somebody has it open.
 Records are written, not synced: they survive the death of the process, not a power cut of the node.
 """
 
@@ -70,8 +70,8 @@ class Outbox:
         self._segment: Optional[_segment.Segment] = None
         self._previous: Optional[_segment.Segment] = None
         self._added, self._bytes = 0, 0
-        # Of the thread that takes: the same sums of what it removed; the records that it has read, and
-        # where each ends; where it reads on.
+        # Of the thread that takes: the same sums of what it removed; the records that it has read,
+        # and where each ends; where it reads on.
         self._removed, self._bytes_removed = 0, 0
         self._ahead: Deque[Tuple[bytes, Tuple[int, int]]] = collections.deque()
         self._place = (1, 0)

@@ -19,8 +19,8 @@ def pack(
     metrics: Mapping[str, Any],
     batch_metrics: Optional[List[Mapping[str, Any]]] = None,
 ) -> bytes:
-    """Of now. Plain numbers become JSON later, by unpack(): here that would be half of what a report
-    costs the training thread. Raises TypeError for what is no JSON value."""
+    """Of now. Plain numbers become JSON later, by unpack(): here that would be half of what a
+    report costs the training thread. Raises TypeError for what is no JSON value."""
     nanoseconds = time.time_ns()
     if not batch_metrics and type(metrics) is dict and type(steps_completed) is int:
         for name, value in metrics.items():

@@ -19,9 +19,9 @@ class Segment:
     """Its place on the disk is kept before records come, and it is mapped: to put one is to copy it
     into the kernel's memory, without a call to the kernel.
 
-    A frame is length, CRC-32 and bytes of a record; the CRC begins with the segment's number, so what
-    an earlier segment left in the file is no record of this one, nor is a frame that a dying process
-    left unfinished.
+    A frame is length, CRC-32 and bytes of a record; the CRC begins with the segment's number, so
+    what an earlier segment left in the file is no record of this one, nor is a frame that a dying
+    process left unfinished.
 
     Raises OSError where the disk has no room.
     """
@@ -37,7 +37,8 @@ class Segment:
             raise
 
     def put(self, record: bytes) -> bool:
-        """Of at least one byte. False where it has no room. Raises OSError where the disk takes none."""
+        """Of at least one byte. False where it has no room. Raises OSError where the disk takes
+        none."""
         start, end = self.end, self.end + OVERHEAD + len(record)
         if end > self.room:
             return False

@@ -8,14 +8,14 @@ from det.keras._callback import DetCallback, _numbers, keras
 
 
 class DeterminedCallback(DetCallback):
-    """A DetCallback that is told where to start, and counts epochs itself: a run that goes on needs no
-    initial_epoch, and fit() ends when all runs together have trained its epochs.
+    """A DetCallback that is told where to start, and counts epochs itself: a run that goes on needs
+    no initial_epoch, and fit() ends when all runs together have trained its epochs.
 
     Args:
         core_context: of det.core.init().
         checkpoint: uuid of the one whose weights the model gets; None: its own.
-        continue_id: of what is trained, get_cluster_info().trial.trial_id say. Where the checkpoint
-            was saved under the same, training goes on; else it counts from 0.
+        continue_id: of what is trained, get_cluster_info().trial.trial_id say. Where the
+            checkpoint was saved under the same, training goes on; else it counts from 0.
         train_metrics_report_period: "epoch", or a number of batches.
         checkpoint_epochs: saved after so many epochs, and at the end; 0: at the end only.
     """
