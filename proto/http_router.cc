@@ -131,7 +131,20 @@ namespace {
 absl::Status FillField(const std::string& name, std::string_view body, Message* message) {
   const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(name);
   const auto* reflection = message->GetReflection();
-  if (field != nullptr && !field->is_repeated()) {
+  if (field != nullptr && field->is_repeated()) {
+    // A list is read as it would be under its name, and nothing else is taken of what stands there.
+    const size_t begin = body.find_first_not_of(" \t\r\n");
+    if (begin == body.npos || body[begin] != '[') {
+      return absl::InvalidArgumentError(absl::StrCat("the body is to be the list of ", name));
+    }
+    const std::unique_ptr<Message> list(message->New());
+    DET_RETURN_IF_ERROR(FromJson(
+        absl::StrCat("{\"", field->name(), "\":", absl::string_view(body.data(), body.size()), "}"),
+        list.get()));
+    reflection->SwapFields(message, list.get(), {field});
+    return absl::OkStatus();
+  }
+  if (field != nullptr) {
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       return FromJson(body, reflection->MutableMessage(message, field));
     }

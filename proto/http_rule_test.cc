@@ -13,6 +13,7 @@
 #include "det/api/v1/run.pb.h"
 #include "det/api/v1/run_action.pb.h"
 #include "det/api/v1/task.pb.h"
+#include "det/api/v1/task_runtime.pb.h"
 #include "det/api/v1/trial.pb.h"
 #include "det/api/v1/user.pb.h"
 #include "det/trial/v1/trial.pb.h"
@@ -52,7 +53,7 @@ class HttpRuleTest : public testing::Test {
     for (const char* name :
          {"ExperimentService", "TrialService", "CheckpointService", "MasterService", "AuthService",
           "TaskService", "UserService", "CommandService", "LogFieldsService", "RunService",
-          "RunActionService"}) {
+          "RunActionService", "TaskRuntimeService"}) {
       EXPECT_TRUE(router_.Add(Service(name)).ok()) << name;
     }
   }
@@ -302,6 +303,19 @@ TEST(JsonTest, WritesDefaultsInLowerCamelCase) {
 TEST_F(HttpRuleTest, AMethodWithoutARuleHasAPathOfItsOwnName) {
   const auto* service =
       det::trial::v1::ReportMetricsRequest::descriptor()->file()->FindServiceByName("TrialRuntime");
+TEST_F(HttpRuleTest, ABodyThatIsOneListSetsNothingElse) {
+  const auto match = router_.Find("POST", "/task-logs");
+  ASSERT_TRUE(match.ok()) << match.status();
+  api::PostTaskLogsRequest request;
+  EXPECT_FALSE(HttpRouter::Fill(*match, "", R"({"log": "one"})", &request).ok());
+  ASSERT_TRUE(HttpRouter::Fill(*match, "", R"([{"task_id": "5.7", "log": "one"}, {"log": "two"}])",
+                               &request)
+                  .ok());
+  ASSERT_EQ(request.logs_size(), 2);
+  EXPECT_EQ(request.logs(0).task_id(), "5.7");
+  EXPECT_EQ(request.logs(1).log(), "two");
+}
+
   ASSERT_TRUE(router_.Add(*service).ok());
   det::trial::v1::ReportMetricsRequest request;
   request.set_allocation_id("1.1.0");

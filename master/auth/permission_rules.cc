@@ -224,6 +224,11 @@ constexpr Rule kRules[] = {
     {DET_API "TrialSourceService.GetTrialMetricsByModelVersion",
      Reads(Where::kModel, "model_name")},
 
+    {DET_API "RawService.DownloadCheckpoint", Reads(Where::kCheckpoint, "checkpoint_uuid")},
+    {DET_API "RawService.DownloadModelDef*", Reads(Where::kExperiment, "experiment_id")},
+    {DET_API "RawService.PreviewGc", Reads(Where::kExperiment, "id")},
+    {DET_API "RawService.GetTaskSummaries", Reads(Where::kVisible)},
+
     {DET_API "TaskService.GetTasks", Reads(Where::kVisible)},
     {DET_API "TaskService.GetTask", Reads(Where::kTask, "task_id")},
     {DET_API "TaskService.GetAllocation", Reads(Where::kAllocation, "allocation_id")},

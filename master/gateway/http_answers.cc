@@ -183,15 +183,24 @@ std::optional<HttpExchange::Response> HttpExchange::AnswerDirectly() const {
     const StaticFiles::File* file = pages->Find(path);
     if (file != nullptr && (path != "/" || AcceptsPage(request()))) return AnswerFile(*file);
   }
-  if (path == "/") return Answer(200, "text/plain; charset=utf-8", context_.options.about);
-  if (path == "/api/v1/openapi.json" && !context_.options.api.descriptors.empty()) {
-    const absl::StatusOr<std::string>& json = context_.openapi.Json();
-    return json.ok() ? Answer(200, "application/json", *json) : Fail(json.status());
-  }
-  if (path == "/api" || path == "/api/") {
-    Response response = Answer(200, "text/html; charset=utf-8", std::string(ApiPage()));
-    response.set("Content-Security-Policy", kPagePolicy);
-    return response;
+  const OwnRoute* const own = FindOwn();
+  if (own == nullptr) return std::nullopt;
+  switch (own->answer) {
+    case OwnRoute::Answer::kAbout:
+      return Answer(200, "text/plain; charset=utf-8", context_.options.about);
+    case OwnRoute::Answer::kDescription: {
+      if (context_.options.api.descriptors.empty()) return std::nullopt;
+      const absl::StatusOr<std::string>& json = context_.openapi.Json();
+      return json.ok() ? Answer(200, "application/json", *json) : Fail(json.status());
+    }
+    case OwnRoute::Answer::kApiPage: {
+      Response response = Answer(200, "text/html; charset=utf-8", std::string(ApiPage()));
+      response.set("Content-Security-Policy", kPagePolicy);
+      return response;
+    }
+    case OwnRoute::Answer::kMetrics:
+    case OwnRoute::Answer::kStreams:
+      break;  // these wait
   }
   return std::nullopt;
 }

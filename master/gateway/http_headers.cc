@@ -46,8 +46,13 @@ std::string IdempotencyKeyOf(const Headers& request) {
   return IsPrintable(key, true) ? key : "";
 }
 
+std::string AcceptOf(const Headers& request) {
+  std::string types = Value(request, "Accept");
+  return IsPrintable(types, true) ? types : "";
+}
+
 bool AcceptsPage(const Headers& request) {
-  return absl::StrContains(Value(request, "Accept"), "text/html");
+  return absl::StrContains(AcceptOf(request), "text/html");
 }
 
 bool AcceptsEncoding(const Headers& request, std::string_view encoding) {

@@ -25,6 +25,9 @@ std::string RequestIdOf(const Headers& request);
 // The caller's Idempotency-Key, empty without one or where it is not printable.
 std::string IdempotencyKeyOf(const Headers& request);
 
+// Which types of content the caller takes; empty where that is not said, or not printable.
+std::string AcceptOf(const Headers& request);
+
 // Whether the client takes answers in this encoding: "gzip", "br".
 bool AcceptsEncoding(const Headers& request, std::string_view encoding);
 // Whether it asks for a page by name, as a browser does for what its user opened.

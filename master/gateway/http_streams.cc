@@ -80,10 +80,6 @@ class HttpExchange::Joined {
   asio::steady_timer ready_, room_;
 };
 
-bool HttpExchange::IsJoined() const {
-  return Reads() && target().substr(0, target().find('?')) == "/api/v1/streams";
-}
-
 asio::awaitable<bool> HttpExchange::ServeJoined() {
   std::vector<std::string> addresses;
   const size_t question = target().find('?');
@@ -100,7 +96,7 @@ asio::awaitable<bool> HttpExchange::ServeJoined() {
   }
   const bool chunked = request().version() >= 11;
   stream_->expires_never();
-  const bool started = co_await WriteStreamHeader(/*events=*/true, chunked);
+  const bool started = co_await WriteStreamHeader(kEvents, chunked);
   if (!started || request().method() == boost::beast::http::verb::head) co_return false;
   const auto joined = std::make_shared<Joined>(stream_->get_executor());
   std::function<void()> leave = [joined] { joined->Leave(); };

@@ -14,6 +14,7 @@
 #include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/descriptor_database.h"
 #include "master/gateway/openapi_schemas.h"
+#include "master/gateway/own_routes.h"
 #include "proto/http_path.h"
 #include "proto/rule_pattern.h"
 #include <nlohmann/json.hpp>
@@ -28,6 +29,7 @@ using google::protobuf::ServiceDescriptor;
 using Json = nlohmann::ordered_json;
 
 constexpr int kDeepestParameter = 3;
+constexpr char kGatewayTag[] = "Gateway";
 
 constexpr char kAbout[] =
     "The HTTP form of the API of a Resolute master; the same methods are served by gRPC on the "
@@ -62,6 +64,7 @@ class Writer {
                 const std::set<std::string>& taken, int depth, Json* parameters);
   void AddBody(const MethodDescriptor& method, const std::string& body, Json* operation);
   Json Answers(const MethodDescriptor& method);
+  void AddOwn(const OwnRoute& route);
 
   const ApiSource& source_;
   OpenApiSchemas schemas_;
@@ -181,6 +184,7 @@ Json Writer::Answers(const MethodDescriptor& method) {
                                      ? "A line, or an event, for each message of the stream."
                                      : "Done."}};
   if (method.output_type()->full_name() == "google.api.HttpBody") {
+    answer["description"] = "The file.";
     answer["content"]["*/*"]["schema"] = {{"type", "string"}};
   } else if (method.server_streaming()) {
     const Json line = {{"type", "object"}, {"properties", {{"result", std::move(schema)}}}};
@@ -192,7 +196,31 @@ Json Writer::Answers(const MethodDescriptor& method) {
   return {{"200", std::move(answer)}, {"default", {{"$ref", "#/components/responses/Error"}}}};
 }
 
+void Writer::AddOwn(const OwnRoute& route) {
+  Json operation = Json::object();
+  operation["tags"] = Json::array({kGatewayTag});
+  operation["operationId"] = absl::StrCat(kGatewayTag, "_", std::string(route.name));
+  operation["summary"] = route.summary;
+  if (!route.about.empty()) operation["description"] = route.about;
+  operation["parameters"] = Json::array();
+  for (const OwnRoute::Parameter& each : route.parameters) {
+    operation["parameters"].push_back(
+        {{"name", each.name},
+         {"in", "query"},
+         {"description", each.about},
+         {"schema", {{"type", "array"}, {"items", {{"type", "string"}}}}}});
+  }
+  Json answer = {{"description", "Done."}};
+  answer["content"][std::string(route.content_type)]["schema"] = {{"type", "string"}};
+  operation["responses"] = {{"200", std::move(answer)},
+                            {"default", {{"$ref", "#/components/responses/Error"}}}};
+  if (route.open) operation["security"] = Json::array();
+  paths_[std::string(route.path)]["get"] = std::move(operation);
+}
+
 std::string Writer::Finish() {
+  tags_.push_back({{"name", kGatewayTag}, {"description", "What no service answers."}});
+  for (const OwnRoute& route : OwnRoutes()) AddOwn(route);
   const Json error = {
       {"type", "object"},
       {"properties",

@@ -114,6 +114,8 @@ absl::StatusOr<Transcoder::Call> Transcoder::Read(const Route& route, std::strin
   return call;
 }
 
+bool Transcoder::SendsFile(const Call& call) { return call.streams && IsHttpBody(*call.output); }
+
 absl::StatusOr<std::string> Transcoder::Write(const google::protobuf::Descriptor& output,
                                               std::string_view response) {
   // A page is thousands of small messages, made and thrown away at once.

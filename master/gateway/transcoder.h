@@ -44,6 +44,9 @@ class Transcoder {
   // INVALID_ARGUMENT: a value cannot be read, or a field that is asked for is unknown.
   static absl::StatusOr<Call> Read(const Route& route, std::string_view body);
 
+  // Whether it streams google.api.HttpBody: bytes that go out as they are.
+  static bool SendsFile(const Call& call);
+
   // A serialised answer as JSON.
   static absl::StatusOr<std::string> Write(const google::protobuf::Descriptor& output,
                                            std::string_view response);

@@ -241,6 +241,10 @@ void SayWhen(const absl::Status& refusal, grpc::CallbackServerContext* context) 
 void NoteEnd(const Edge& edge, std::string_view method, const CallHead& head,
              const absl::StatusOr<auth::Principal>& principal,
              const google::protobuf::Message& request, const google::protobuf::Message* response,
+std::string AcceptOf(const grpc::CallbackServerContext& context) {
+  return ValueOf(context, "x-accept");
+}
+
              const absl::Status& status) {
   if (edge.on_call) edge.on_call(status.code());
   if (absl::IsInternal(status)) {

@@ -39,6 +39,9 @@ CallHead HeadOf(grpc::CallbackServerContext& context);
 
 // For a call that comes too early: when it may come again, into the answer. While the call lasts.
 void SayWhen(const absl::Status& refusal, grpc::CallbackServerContext* context);
+// The Accept header of a call by HTTP; empty without one.
+std::string AcceptOf(const grpc::CallbackServerContext& context);
+
 
 // For each call that has ended, once: counts it; its line in the log, if it changes something or
 // failed by our fault; its audit record. `response` may be null.

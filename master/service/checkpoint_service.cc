@@ -1,22 +1,14 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/fd.h"
 #include "base/status_macros.h"
 #include "det/api/v1/checkpoint.pb.h"
-#include "master/buckets/checkpoint_bucket.h"
 #include "master/service/call.h"
+#include "master/service/checkpoint_files.h"
 #include "master/service/checkpoint_place.h"
 #include "master/service/convert.h"
 #include "master/service/open_stream.h"
@@ -29,72 +21,8 @@ namespace {
 namespace api = det::api::v1;
 
 constexpr size_t kChunk = size_t{1} << 20;
-constexpr int64_t kPiece = int64_t{8} << 20;  // of a bucket at once
 
-// Never waits: a task may have left a pipe where a file should be.
-absl::StatusOr<base::Fd> OpenRegular(const std::string& real) {
-  base::Fd fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat info = {};
-  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
-    return absl::FailedPreconditionError(
-        absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", real)).message());
-  }
-  if (!S_ISREG(info.st_mode)) {
-    return absl::FailedPreconditionError(absl::StrCat(real, " is not a regular file"));
-  }
-  return fd;
-}
-
-// The content of a file, piece by piece; an empty one at its end. Blocks.
-using Pieces = std::function<absl::StatusOr<std::string>()>;
-
-Pieces PiecesOf(base::Fd fd) {
-  return [fd = std::make_shared<base::Fd>(std::move(fd))]() -> absl::StatusOr<std::string> {
-    std::string piece(kChunk, '\0');
-    const ssize_t got = ::read(fd->get(), piece.data(), piece.size());
-    if (got < 0) return absl::ErrnoToStatus(errno, "cannot read the checkpoint's file");
-    piece.resize(static_cast<size_t>(got));
-    return piece;
-  };
-}
-
-Pieces PiecesOf(std::unique_ptr<objects::Bucket> bucket, std::string key) {
-  struct Reading {
-    std::unique_ptr<objects::Bucket> bucket;
-    std::string key;
-    int64_t at = 0;
-  };
-  const auto reading = std::make_shared<Reading>(std::move(bucket), std::move(key));
-  return [reading]() -> absl::StatusOr<std::string> {
-    DET_ASSIGN_OR_RETURN(std::string piece,
-                         reading->bucket->Read(reading->key, reading->at, kPiece));
-    reading->at += static_cast<int64_t>(piece.size());
-    return piece;
-  };
-}
-
-// Inside the checkpoint's folder.
-absl::StatusOr<base::Fd> OpenFile(const std::string& id, const std::string& folder,
-                                  const std::string& path) {
-  std::error_code error;
-  // A task writes here too: the checkpoint's own folder may be a link that leads anywhere.
-  const std::filesystem::path place(folder);
-  const std::string base =
-      (std::filesystem::canonical(place.parent_path(), error) / place.filename()).string();
-  const std::string real =
-      error ? "" : std::filesystem::canonical(std::filesystem::path(folder) / path, error).string();
-  if (error) {
-    return absl::FailedPreconditionError(absl::StrCat("the master cannot reach ", folder, "/", path,
-                                                      ": ", error.message(),
-                                                      "; copy it where the checkpoint lies"));
-  }
-  if (!absl::StartsWith(real, base + "/")) {
-    return absl::NotFoundError(absl::StrCat("checkpoint ", id, ": ", path, " leads out of it"));
-  }
-  return OpenRegular(real);
-}
-
-store::CheckpointQuery::Sort FromProto(api::Checkpoint::SortBy sort) {
+store::CheckpointQuery::Sort CheckpointSortFromProto(api::Checkpoint::SortBy sort) {
   using Sort = store::CheckpointQuery::Sort;
   switch (sort) {
     case api::Checkpoint::SORT_BY_UUID:
@@ -114,9 +42,9 @@ store::CheckpointQuery::Sort FromProto(api::Checkpoint::SortBy sort) {
 
 // The window, order and range that both lists share.
 template <class Request>
-absl::StatusOr<store::CheckpointQuery> ToQuery(const Request& request) {
+absl::StatusOr<store::CheckpointQuery> ToCheckpointQuery(const Request& request) {
   store::CheckpointQuery query;
-  query.sort = FromProto(request.sort_by_attr());
+  query.sort = CheckpointSortFromProto(request.sort_by_attr());
   if (!request.sort_by_metric().empty()) {
     if (request.sort_by_attr() != api::Checkpoint::SORT_BY_UNSPECIFIED) {
       return absl::InvalidArgumentError(
@@ -129,7 +57,7 @@ absl::StatusOr<store::CheckpointQuery> ToQuery(const Request& request) {
   query.window = ToWindow(request.offset(), request.limit());
   query.descending = request.order_by() == api::ORDER_BY_DESC;
   for (const int state : request.states()) {
-    const auto known = service::FromProto(static_cast<api::Checkpoint::State>(state));
+    const auto known = FromProto(static_cast<api::Checkpoint::State>(state));
     query.states.insert(query.states.end(), known.begin(), known.end());
   }
   return query;
@@ -161,26 +89,26 @@ class CheckpointService final : public Service {
   grpc::ServerUnaryReactor* GetExperimentCheckpoints(
       grpc::CallbackServerContext* context, const api::GetExperimentCheckpointsRequest* request,
       api::GetExperimentCheckpointsResponse* response) {
-    return UnaryNow(edge_, context, request,
-                    "det.api.v1.CheckpointService.GetExperimentCheckpoints",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(store::CheckpointQuery query, ToQuery(*request));
-                      query.experiment = model::ExperimentId(request->id());
-                      return List(query, *query.experiment, *request, response);
-                    });
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.CheckpointService.GetExperimentCheckpoints",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(store::CheckpointQuery query, ToCheckpointQuery(*request));
+          query.experiment = model::ExperimentId(request->id());
+          return List(query, *query.experiment, *request, response);
+        });
   }
 
   grpc::ServerUnaryReactor* GetTrialCheckpoints(grpc::CallbackServerContext* context,
                                                 const api::GetTrialCheckpointsRequest* request,
                                                 api::GetTrialCheckpointsResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.CheckpointService.GetTrialCheckpoints",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(store::CheckpointQuery query, ToQuery(*request));
-                      query.trial = model::TrialId(request->id());
-                      DET_ASSIGN_OR_RETURN(const auto trial,
-                                           edge_.store->GetBareTrial(*query.trial));
-                      return List(query, trial.trial.experiment, *request, response);
-                    });
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.CheckpointService.GetTrialCheckpoints",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(store::CheckpointQuery query, ToCheckpointQuery(*request));
+          query.trial = model::TrialId(request->id());
+          DET_ASSIGN_OR_RETURN(const auto trial, edge_.store->GetBareTrial(*query.trial));
+          return List(query, trial.trial.experiment, *request, response);
+        });
   }
 
   grpc::ServerUnaryReactor* DeleteCheckpoints(grpc::CallbackServerContext* context,
@@ -291,23 +219,13 @@ class CheckpointService final : public Service {
     const model::CheckpointId id(request.checkpoint_uuid());
     DET_ASSIGN_OR_RETURN(const auto entry, edge_.store->GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
-    if (entry.checkpoint.state == model::CheckpointState::kDeleting ||
-        entry.checkpoint.state == model::CheckpointState::kDeleted) {
-      return absl::FailedPreconditionError(absl::StrCat("checkpoint ", id.value(), " was deleted"));
-    }
+    DET_RETURN_IF_ERROR(CheckFilesStay(entry.checkpoint));
     const std::string& path = request.path();
     if (!entry.checkpoint.resources.contains(path) || path.empty() || path.back() == '/') {
       return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " has no file ", path));
     }
-    const model::CheckpointStorageConfig& storage =
-        experiment.experiment.config->checkpoint_storage;
-    if (buckets::IsBucket(storage)) {
-      DET_ASSIGN_OR_RETURN(std::string key, buckets::KeyOf(storage, id, path));
-      DET_ASSIGN_OR_RETURN(auto bucket, buckets::Open(edge_.checkpoint_places.buckets, storage));
-      return PiecesOf(std::move(bucket), std::move(key));
-    }
-    DET_ASSIGN_OR_RETURN(base::Fd fd, OpenFile(id.value(), CheckpointFolder(storage, id), path));
-    return PiecesOf(std::move(fd));
+    return OpenCheckpointFile(edge_.checkpoint_places.buckets,
+                              experiment.experiment.config->checkpoint_storage, id, path);
   }
 
   static void SendPiece(const Pieces& pieces, Stream<api::ReadCheckpointFileResponse>& out) {

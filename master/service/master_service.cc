@@ -186,6 +186,7 @@ class MasterService final : public Service {
     Serve("SetClusterMessage", &MasterService::SetClusterMessage);
     Serve("DeleteClusterMessage", &MasterService::DeleteClusterMessage);
     Serve("GetMasterConfig", &MasterService::GetMasterConfig);
+                      response->set_product(api::GetMasterResponse::PRODUCT_COMMUNITY);
     Serve("PatchMasterConfig", &MasterService::PatchMasterConfig);
     Serve("MasterLogs", &MasterService::MasterLogs);
     Serve("GetAudit", &MasterService::GetAudit);

@@ -34,6 +34,7 @@ std::vector<std::unique_ptr<Service>> MakeServices(const Edge& edge, AllocationW
   services.push_back(MakeRunActionService(edge));
   services.push_back(MakeExperimentActionService(edge));
   services.push_back(MakeModelDefService(edge));
+  services.push_back(MakeRawService(edge));
   services.push_back(MakeTrialSourceService(edge));
   services.push_back(MakeLogFieldsService(edge));
   services.push_back(MakeTrialRuntimeService(edge, watch, all_gather));

@@ -43,6 +43,7 @@ std::unique_ptr<Service> MakeWorkspaceService(const Edge& edge);
 std::unique_ptr<Service> MakeProjectService(const Edge& edge);
 std::unique_ptr<Service> MakeModelService(const Edge& edge);
 std::unique_ptr<Service> MakeWebhookService(const Edge& edge);
+std::unique_ptr<Service> MakeRawService(const Edge& edge);
 std::unique_ptr<Service> MakeConfigPolicyService(const Edge& edge);
 std::unique_ptr<Service> MakeOverviewService(const Edge& edge);
 std::unique_ptr<Service> MakeRunService(const Edge& edge);

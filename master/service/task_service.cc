@@ -2,7 +2,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/task.pb.h"
 #include "master/service/call.h"
@@ -11,6 +10,7 @@
 #include "master/service/open_stream.h"
 #include "master/service/service.h"
 #include "master/service/services.h"
+#include "master/service/task_summaries.h"
 #include "master/service/task_trial.h"
 
 namespace det::service {
@@ -32,13 +32,7 @@ class TaskService final : public Service {
                                      api::GetTasksResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.TaskService.GetTasks",
                  [this, response](const auth::Principal& caller, Done done) {
-                   edge_.engine->Query(
-                       [caller, response](const cluster::Cluster& cluster) {
-                         for (const auto* allocation : cluster.live_allocations()) {
-                           Add(cluster, *allocation, caller, response);
-                         }
-                       },
-                       std::move(done));
+                   ReadTaskSummaries(edge_, caller, response, std::move(done));
                  });
   }
 
@@ -109,30 +103,6 @@ class TaskService final : public Service {
   }
 
  private:
-  // If the caller sees it.
-  static void Add(const cluster::Cluster& cluster, const experiment::Allocation& allocation,
-                  const auth::Principal& caller, api::GetTasksResponse* response) {
-    const experiment::Trial* trial = cluster.FindTrial(allocation.trial);
-    const auto* job = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
-    if (job == nullptr || !caller.Sees(job->workspace)) return;
-    const std::string& id = allocation.id.value();
-    api::AllocationSummary& out = (*response->mutable_allocation_id_to_summary())[id];
-    out.set_task_id(allocation.task.value());
-    out.set_allocation_id(id);
-    out.set_name(absl::StrCat("trial ", trial->id.value(), " of experiment ", job->id.value(), " (",
-                              job->config->name, ")"));
-    *out.mutable_registered_time() = ToProto(allocation.queued_at);
-    out.set_resource_pool(allocation.resource_pool);
-    out.set_slots_needed(allocation.slots);
-    out.set_priority(job->queue.priority);
-    for (const experiment::Share& share : allocation.shares) {
-      api::ResourcesSummary* resources = out.add_resources();
-      resources->set_resources_id(share.placement.agent.value());
-      resources->set_allocation_id(id);
-      resources->set_container_id(id);
-    }
-  }
-
   const Edge& edge_;
 };
 
