@@ -1,7 +1,9 @@
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -19,21 +21,29 @@ namespace {
 
 namespace api = det::api::v1;
 
-// Checkpoints as the versions of an answer show them: those of one experiment lie in one storage.
+// Checkpoints as the versions of an answer show them, read at once however many they are.
 class ShownCheckpoints {
  public:
-  explicit ShownCheckpoints(store::Store& store) : store_(store) {}
-
-  absl::StatusOr<api::Checkpoint> Show(const model::CheckpointId& id) {
-    DET_ASSIGN_OR_RETURN(const store::CheckpointEntry entry, store_.GetCheckpoint(id));
-    const auto known = of_.find(entry.experiment);
-    if (known == of_.end()) {
-      DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(entry.experiment));
-      const model::ExperimentConfig& config = *record.experiment.config;
-      of_[entry.experiment] = {config.checkpoint_storage, ToStruct(model::ToShownValue(config))};
+  static absl::StatusOr<ShownCheckpoints> Read(
+      store::Store& store, const std::vector<store::ModelVersionRecord>& versions) {
+    ShownCheckpoints shown;
+    store::CheckpointQuery query;
+    for (const store::ModelVersionRecord& each : versions) query.ids.push_back(each.checkpoint);
+    if (query.ids.empty()) return shown;
+    DET_ASSIGN_OR_RETURN(store::CheckpointPage page, store.ListCheckpoints(query));
+    DET_RETURN_IF_ERROR(shown.ReadOrigins(store, page.checkpoints));
+    for (store::CheckpointEntry& entry : page.checkpoints) {
+      const model::CheckpointId id = entry.checkpoint.id;
+      shown.entries_.emplace(id, std::move(entry));
     }
-    const Origin& origin = of_.at(entry.experiment);
-    api::Checkpoint out = ToProto(entry, CheckpointFolder(origin.storage, id));
+    return shown;
+  }
+
+  api::Checkpoint Show(const model::CheckpointId& id) const {
+    const auto entry = entries_.find(id);
+    if (entry == entries_.end()) return {};
+    const Origin& origin = of_.at(entry->second.experiment);
+    api::Checkpoint out = ToProto(entry->second, CheckpointFolder(origin.storage, id));
     *out.mutable_training()->mutable_experiment_config() = origin.config;
     return out;
   }
@@ -43,7 +53,31 @@ class ShownCheckpoints {
     model::CheckpointStorageConfig storage;
     google::protobuf::Struct config;
   };
-  store::Store& store_;
+
+  absl::Status ReadOrigins(store::Store& store,
+                           const std::vector<store::CheckpointEntry>& entries) {
+    std::set<model::ExperimentId> missing;
+    for (const store::CheckpointEntry& entry : entries) missing.insert(entry.experiment);
+    store::ExperimentQuery query;
+    query.ids.assign(missing.begin(), missing.end());
+    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store.ListExperiments(query));
+    for (const store::ExperimentRecord& record : page.experiments) {
+      missing.erase(record.experiment.id);
+      Add(record);
+    }
+    // A list leaves out those that were deleted but for what others hold.
+    for (const model::ExperimentId& id : missing) {
+      DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
+      Add(record);
+    }
+    return absl::OkStatus();
+  }
+  void Add(const store::ExperimentRecord& record) {
+    const model::ExperimentConfig& config = *record.experiment.config;
+    of_[record.experiment.id] = {config.checkpoint_storage, ToStruct(model::ToShownValue(config))};
+  }
+
+  std::map<model::CheckpointId, store::CheckpointEntry> entries_;
   std::map<model::ExperimentId, Origin> of_;
 };
 
@@ -188,9 +222,10 @@ class ModelService final : public Service {
           DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request->model_name()));
           DET_ASSIGN_OR_RETURN(const auto page, models().ListVersions(model.id, ToQuery(*request)));
           *response->mutable_model() = ToProto(model);
-          ShownCheckpoints checkpoints(*edge_.store);
+          DET_ASSIGN_OR_RETURN(const auto checkpoints,
+                               ShownCheckpoints::Read(*edge_.store, page.versions));
           for (const store::ModelVersionRecord& version : page.versions) {
-            DET_RETURN_IF_ERROR(Show(model, version, &checkpoints, response->add_model_versions()));
+            Show(model, version, checkpoints, response->add_model_versions());
           }
           *response->mutable_pagination() = ToPagination(
               request->offset(), request->limit(), response->model_versions_size(), page.total);
@@ -207,8 +242,7 @@ class ModelService final : public Service {
           DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request->model_name()));
           DET_ASSIGN_OR_RETURN(const auto version,
                                models().GetVersion(model.id, request->model_version_num()));
-          ShownCheckpoints checkpoints(*edge_.store);
-          return Show(model, version, &checkpoints, response->mutable_model_version());
+          return ShowOne(model, version, response->mutable_model_version());
         });
   }
 
@@ -273,12 +307,16 @@ class ModelService final : public Service {
     return absl::OkStatus();
   }
 
-  static absl::Status Show(const store::ModelRecord& model,
-                           const store::ModelVersionRecord& version, ShownCheckpoints* checkpoints,
-                           api::ModelVersion* out) {
+  static void Show(const store::ModelRecord& model, const store::ModelVersionRecord& version,
+                   const ShownCheckpoints& checkpoints, api::ModelVersion* out) {
     *out = ToProto(version);
     *out->mutable_model() = ToProto(model);
-    DET_ASSIGN_OR_RETURN(*out->mutable_checkpoint(), checkpoints->Show(version.checkpoint));
+    *out->mutable_checkpoint() = checkpoints.Show(version.checkpoint);
+  }
+  absl::Status ShowOne(const store::ModelRecord& model, const store::ModelVersionRecord& version,
+                       api::ModelVersion* out) {
+    DET_ASSIGN_OR_RETURN(const auto checkpoints, ShownCheckpoints::Read(*edge_.store, {version}));
+    Show(model, version, checkpoints, out);
     return absl::OkStatus();
   }
 
@@ -294,8 +332,7 @@ class ModelService final : public Service {
     wanted.created_at = edge_.clock->Now();
     DET_ASSIGN_OR_RETURN(const auto made, models().AddVersion(wanted));
     DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(absl::StrCat(of.id)));
-    ShownCheckpoints checkpoints(*edge_.store);
-    return Show(model, made, &checkpoints, out);
+    return ShowOne(model, made, out);
   }
 
   absl::Status ChangeVersion(const api::PatchModelVersionRequest& request, api::ModelVersion* out) {
@@ -312,8 +349,7 @@ class ModelService final : public Service {
     }
     patch.at = edge_.clock->Now();
     DET_ASSIGN_OR_RETURN(const auto changed, models().ChangeVersion(model.id, number, patch));
-    ShownCheckpoints checkpoints(*edge_.store);
-    return Show(model, changed, &checkpoints, out);
+    return ShowOne(model, changed, out);
   }
 
   const Edge& edge_;

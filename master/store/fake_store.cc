@@ -341,7 +341,9 @@ absl::StatusOr<CheckpointPage> FakeStore::ListCheckpoints(const CheckpointQuery&
       continue;
     }
     for (CheckpointEntry& entry : database_->Checkpoints(id)) {
-      if (Contains(query.states, entry.checkpoint.state)) found.push_back(std::move(entry));
+      const bool fits = Contains(query.states, entry.checkpoint.state) &&
+                        Contains(query.ids, entry.checkpoint.id);
+      if (fits) found.push_back(std::move(entry));
     }
   }
   Sort(found, query, [this](model::ExperimentId id) {

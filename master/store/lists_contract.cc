@@ -227,7 +227,14 @@ TEST_P(StoreContractTest, CheckpointsComeWithTheirValidation) {
   EXPECT_THAT(list({.experiment = model::ExperimentId(1)}), ElementsAre("b", "a"));
   EXPECT_THAT(list({.trial = model::TrialId(3)}), ElementsAre("c"));
   EXPECT_THAT(list({.window = {1, 1}}), ElementsAre("c"));
-  EXPECT_EQ(store_->ListCheckpoints({.window = {0, 1}})->total, 3);
+  EXPECT_THAT(list({.ids = {model::CheckpointId("a"), model::CheckpointId("c")}}),
+              ElementsAre("c", "a"));
+  // Whatever part of them is read.
+  for (const Window& window : {Window{0, 1}, Window{0, 3}, Window{1, 1}, Window{2, 5}, Window{2, 0},
+                               Window{3, 1}, Window{9, 0}, Window{-1, 0}}) {
+    EXPECT_EQ(store_->ListCheckpoints({.window = window})->total, 3)
+        << window.offset << " " << window.limit;
+  }
 }
 
 TEST_P(StoreContractTest, CheckpointsAreSorted) {

@@ -105,6 +105,7 @@ struct CheckpointQuery {
   std::vector<model::CheckpointState> states;  // empty: all
   Window window;
   Sort sort = Sort::kTime;
+  std::vector<model::CheckpointId> ids;        // of these alone, if any are given
   std::string metric;  // of the checkpoint's validation; for kMetric
   bool descending = false;
 };

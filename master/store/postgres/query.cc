@@ -1,5 +1,6 @@
 #include "master/store/postgres/query.h"
 
+#include <optional>
 #include <string_view>
 
 #include "base/status_macros.h"
@@ -15,18 +16,35 @@ std::string OrderBy(const char* key, const char* id, bool descending) {
 }
 
 absl::StatusOr<WindowRows> ReadWindow(Connection& connection, const std::string& count_sql,
-                                      const std::string& sql, Params params, const Window& window) {
-  DET_ASSIGN_OR_RETURN(const Result count, connection.Exec(count_sql, params));
-  const int total = static_cast<int>(count.Int(0, 0));
-  const Range range = Resolve(window, total);
-  const std::string first = absl::StrCat("$", params.size() + 1);
-  const std::string most = absl::StrCat("$", params.size() + 2);
-  params.push_back(ToParam(range.begin));
-  params.push_back(ToParam(range.end - range.begin));
+                                      const std::string& sql, const Params& params,
+                                      const Window& window) {
+  const auto count = [&]() -> absl::StatusOr<int> {
+    DET_ASSIGN_OR_RETURN(const Result counted, connection.Exec(count_sql, params));
+    return static_cast<int>(counted.Int(0, 0));
+  };
+  const auto read = [&](int first, std::optional<int> most) {
+    Params all = params;
+    all.push_back(ToParam(first));
+    all.push_back(most ? ToParam(*most) : Param{});
+    return connection.Exec(absl::StrCat(sql, " OFFSET $", params.size() + 1, "::bigint LIMIT $",
+                                        params.size() + 2, "::bigint"),
+                           all);
+  };
+  if (window.offset < 0) {
+    DET_ASSIGN_OR_RETURN(const int total, count());
+    const Range range = Resolve(window, total);
+    DET_ASSIGN_OR_RETURN(Result rows, read(range.begin, range.end - range.begin));
+    return WindowRows{std::move(rows), total};
+  }
+  const bool bounded = window.limit > 0;
   DET_ASSIGN_OR_RETURN(
-      Result rows,
-      connection.Exec(absl::StrCat(sql, " OFFSET ", first, "::bigint LIMIT ", most, "::bigint"),
-                      params));
+      Result rows, read(window.offset, bounded ? std::optional<int>(window.limit) : std::nullopt));
+  // Where the end has been seen, counting would be a second look at all.
+  const int seen = window.offset + rows.rows();
+  const bool whole =
+      (!bounded || rows.rows() < window.limit) && (rows.rows() > 0 || window.offset == 0);
+  if (whole) return WindowRows{std::move(rows), seen};
+  DET_ASSIGN_OR_RETURN(const int total, count());
   return WindowRows{std::move(rows), total};
 }
 

@@ -43,9 +43,11 @@ struct WindowRows {
   Result rows;
   int total = 0;
 };
-// Counts with `count_sql`, then reads with `sql` + OFFSET and LIMIT; both take `params`.
+// Reads with `sql` + OFFSET and LIMIT, and counts with `count_sql` where these do not tell how many
+// there are; both take `params`.
 absl::StatusOr<WindowRows> ReadWindow(Connection& connection, const std::string& count_sql,
-                                      const std::string& sql, Params params, const Window& window);
+                                      const std::string& sql, const Params& params,
+                                      const Window& window);
 
 }  // namespace det::store
 

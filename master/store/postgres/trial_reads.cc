@@ -262,21 +262,25 @@ absl::StatusOr<CheckpointEntry> SqlStore::GetCheckpoint(const model::CheckpointI
 
 absl::StatusOr<CheckpointPage> SqlStore::ListCheckpoints(const CheckpointQuery& query) {
   // The fourth is for the order alone, but each statement must know all.
-  constexpr char kWhere[] =
+  std::string where =
       " WHERE ($1::int IS NULL OR t.experiment = $1) AND ($2::int IS NULL OR c.trial = $2) "
       "AND ($3::text[] IS NULL OR c.state = ANY($3)) AND ($4::text IS NULL OR true)";
+  Params params = {ToParam(query.experiment), ToParam(query.trial), ToStateFilter(query.states),
+                   ToParam(query.metric)};
+  if (!query.ids.empty()) {
+    where += " AND c.id = ANY($5::text[])";
+    params.push_back(ToArray(query.ids));
+  }
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<CheckpointPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
         ReadWindow(connection,
                    absl::StrCat("SELECT count(*) FROM checkpoints c "
                                 "JOIN trials t ON t.id = c.trial",
-                                kWhere),
-                   absl::StrCat(SelectCheckpoints(), kWhere,
+                                where),
+                   absl::StrCat(SelectCheckpoints(), where,
                                 OrderBy(KeyOf(query.sort).c_str(), "c.id", query.descending)),
-                   {ToParam(query.experiment), ToParam(query.trial), ToStateFilter(query.states),
-                    ToParam(query.metric)},
-                   query.window));
+                   params, query.window));
     CheckpointPage page;
     page.total = window.total;
     for (int row = 0; row < window.rows.rows(); ++row) {
