@@ -171,6 +171,23 @@ TEST_F(ReadsRoadTest, WorkloadsAreAWindowOfAllInEitherOrder) {
   EXPECT_THAT(Steps(request), ElementsAre(kReports, kReports - 1, kReports - 2, kReports - 3));
 }
 
+TEST_F(ReadsRoadTest, WorkloadsAreOfAGroup) {
+  const int trial = Get(Create()).trial_ids(0);
+  Report(trial, "training", 2);
+  Report(trial, "validation", 2);
+  api::GetTrialWorkloadsRequest request;
+  request.set_trial_id(trial);
+  request.set_group("validation");
+  EXPECT_THAT(Steps(request), ElementsAre(-1, -2));
+  request.set_group("training");
+  EXPECT_THAT(Steps(request), ElementsAre(1, 2));
+  request.set_group("mine");
+  As context("user");
+  api::GetTrialWorkloadsResponse response;
+  const grpc::Status status = trials_->GetTrialWorkloads(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
 TEST_F(ReadsRoadTest, ALogSaysWhatItCanBeChosenBy) {
   const int trial = Get(Create()).trial_ids(0);
   const std::string task = GetTrial(trial).task_id();
@@ -195,6 +212,24 @@ TEST_F(ReadsRoadTest, ALogSaysWhatItCanBeChosenBy) {
   ASSERT_TRUE(stream->Read(&fields));
   EXPECT_THAT(fields.allocation_ids(), ElementsAre(task + ".0"));
   EXPECT_THAT(fields.agent_ids(), ElementsAre("a1"));
+  const auto count = [&](const std::vector<std::string>& containers,
+                         const std::vector<std::string>& allocations) {
+    As context("user");
+    api::TrialLogsRequest logs;
+    logs.set_trial_id(trial);
+    logs.mutable_container_ids()->Add(containers.begin(), containers.end());
+    logs.mutable_allocation_ids()->Add(allocations.begin(), allocations.end());
+    const auto stream = trials_->TrialLogs(&context, logs);
+    api::TrialLogsResponse line;
+    int lines = 0;
+    while (stream->Read(&line)) ++lines;
+    EXPECT_TRUE(stream->Finish().ok());
+    return lines;
+  };
+  EXPECT_EQ(count({}, {}), 3);
+  EXPECT_EQ(count({task + ".0"}, {}), 3);
+  EXPECT_EQ(count({task + ".1"}, {}), 0);
+  EXPECT_EQ(count({task + ".1"}, {task + ".0"}), 0) << "both hold";
   EXPECT_THAT(fields.sources(), ElementsAre("master", "task"));
   EXPECT_THAT(fields.stdtypes(), ElementsAre("stdout", "stderr"));
   EXPECT_THAT(fields.rank_ids(), ElementsAre(1, 2));

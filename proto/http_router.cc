@@ -16,6 +16,7 @@
 #include "proto/field_text.h"
 #include "proto/http_path.h"
 #include "proto/http_rule.h"
+#include "proto/nearest_field.h"
 #include "proto/rule_pattern.h"
 
 namespace det::proto {
@@ -163,6 +164,43 @@ absl::Status FillField(const std::string& name, std::string_view body, Message* 
   return absl::InternalError(absl::StrCat("body field ", name, " is no message and no text"));
 }
 
+// Whether a query can say anything to the method: not all that it is asked with stands in its path.
+bool TakesQuery(const google::protobuf::MethodDescriptor& method) {
+  std::set<std::string> in_path;
+  for (const RulePattern& pattern : PatternsOf(method)) {
+    const auto segments = ParsePathTemplate(pattern.path);
+    if (!segments.ok()) continue;
+    for (const PathSegment& segment : *segments) in_path.insert(segment.field);
+  }
+  const google::protobuf::Descriptor& type = *method.input_type();
+  for (int i = 0; i < type.field_count(); ++i) {
+    if (!in_path.contains(type.field(i)->name())) return true;
+  }
+  return false;
+}
+
+// What narrows a list must not be ignored: the answer would hold more than was asked for.
+absl::Status RefuseParameter(const google::protobuf::MethodDescriptor& method,
+                             const std::string& name) {
+  if (!TakesQuery(method)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("there is no parameter \"", name,
+                                                 "\" here; the nearest is \"",
+                                                 NearestField(*method.input_type(), name), "\""));
+}
+
+absl::Status FillFromQuery(const HttpRouter::Match& match, std::string_view query,
+                           Message* message) {
+  for (const auto& [name, value] : ParseQuery(query)) {
+    if (match.body_field == "*") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the parameter \"", name, "\" is to stand in the body"));
+    }
+    const absl::Status status = SetFieldFromText(name, value, message);
+    DET_RETURN_IF_ERROR(absl::IsNotFound(status) ? RefuseParameter(*match.method, name) : status);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status HttpRouter::Fill(const Match& match, std::string_view query, std::string_view body,
@@ -171,12 +209,7 @@ absl::Status HttpRouter::Fill(const Match& match, std::string_view query, std::s
     DET_RETURN_IF_ERROR(match.body_field == "*" ? FromJson(body, message)
                                                 : FillField(match.body_field, body, message));
   }
-  if (match.body_field != "*") {
-    for (const auto& [name, value] : ParseQuery(query)) {
-      const absl::Status status = SetFieldFromText(name, value, message);
-      if (!status.ok() && !absl::IsNotFound(status)) return status;
-    }
-  }
+  DET_RETURN_IF_ERROR(FillFromQuery(match, query, message));
   // Last, so that nothing else decides which object the request is about.
   for (const auto& [name, value] : match.path_fields) {
     DET_RETURN_IF_ERROR(SetFieldFromText(name, value, message));

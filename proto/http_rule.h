@@ -55,8 +55,10 @@ class HttpRouter {
   absl::StatusOr<Match> Find(std::string_view verb, std::string_view path) const;
 
   // Fills `message` (of the matched method's input type) from path, query and body. JSON names and
-  // proto names are both accepted; unknown query keys and unknown JSON members are ignored, as old
-  // clients send some. INVALID_ARGUMENT names the field whose value cannot be read.
+  // proto names are both accepted; unknown JSON members are ignored, as old clients send some.
+  // INVALID_ARGUMENT names the field whose value cannot be read, or the query key that is no field,
+  // with the nearest; whatever is asked of a method that only its path says something to, is
+  // ignored.
   static absl::Status Fill(const Match& match, std::string_view query, std::string_view body,
                            google::protobuf::Message* message);
 

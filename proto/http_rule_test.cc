@@ -200,14 +200,43 @@ TEST_F(HttpRuleTest, ReadsQueriesOfOldClients) {
   ASSERT_TRUE(match.ok());
   api::TrialLogsRequest logs;
   const absl::Status status = HttpRouter::Fill(
-      *match, "follow=1&unknown=x&orderBy=2&rank_ids=3&rankIds=4&levels=LOG_LEVEL_INFO&a.b=c", "",
-      &logs);
+      *match, "follow=1&orderBy=2&rank_ids=3&rankIds=4&levels=LOG_LEVEL_INFO", "", &logs);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_TRUE(logs.follow());
   EXPECT_EQ(logs.order_by(), api::ORDER_BY_DESC);
   ASSERT_EQ(logs.rank_ids_size(), 2);
   EXPECT_EQ(logs.rank_ids(1), 4);
   EXPECT_EQ(logs.levels(0), api::LOG_LEVEL_INFO);
+}
+
+TEST_F(HttpRuleTest, NoParameterOfAQueryIsIgnored) {
+  const auto match = router_.Find("GET", "/api/v1/trials/9/logs");
+  api::TrialLogsRequest logs;
+  const auto refusal = [&](const char* query) {
+    const absl::Status status = HttpRouter::Fill(*match, query, "", &logs);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << query;
+    return std::string(status.message());
+  };
+  EXPECT_EQ(refusal("limit=1&rank_idz=3"),
+            "there is no parameter \"rank_idz\" here; the nearest is \"rankIds\"");
+  EXPECT_EQ(refusal("a.b=c").substr(0, 32), "there is no parameter \"a.b\" here");
+}
+
+TEST_F(HttpRuleTest, WhereTheBodyIsAllTheQueryIsNotRead) {
+  const auto match = router_.Find("POST", "/api/v1/experiments");
+  ASSERT_TRUE(match.ok()) << match.status();
+  api::CreateExperimentRequest request;
+  EXPECT_EQ(HttpRouter::Fill(*match, "activate=true", "{}", &request).message(),
+            "the parameter \"activate\" is to stand in the body");
+}
+
+TEST_F(HttpRuleTest, WhereNothingCanBeAskedAQueryDoesNoHarm) {
+  for (const char* path : {"/api/v1/master", "/api/v1/experiments/3"}) {
+    const auto match = router_.Find("GET", path);
+    ASSERT_TRUE(match.ok()) << match.status();
+    api::GetExperimentRequest request;
+    EXPECT_TRUE(HttpRouter::Fill(*match, "anything=1", "", &request).ok()) << path;
+  }
 }
 
 TEST_F(HttpRuleTest, NamesTheFieldWhoseValueCannotBeRead) {
@@ -274,6 +303,19 @@ TEST_F(HttpRuleTest, ABodyThatIsOneTextSetsNothingElse) {
   EXPECT_EQ(request.password(), "x");
 }
 
+TEST_F(HttpRuleTest, ABodyThatIsOneListSetsNothingElse) {
+  const auto match = router_.Find("POST", "/task-logs");
+  ASSERT_TRUE(match.ok()) << match.status();
+  api::PostTaskLogsRequest request;
+  EXPECT_FALSE(HttpRouter::Fill(*match, "", R"({"log": "one"})", &request).ok());
+  ASSERT_TRUE(HttpRouter::Fill(*match, "", R"([{"task_id": "5.7", "log": "one"}, {"log": "two"}])",
+                               &request)
+                  .ok());
+  ASSERT_EQ(request.logs_size(), 2);
+  EXPECT_EQ(request.logs(0).task_id(), "5.7");
+  EXPECT_EQ(request.logs(1).log(), "two");
+}
+
 TEST_F(HttpRuleTest, PathDecidesOverTheBody) {
   const auto match = router_.Find("GET", "/api/v1/trials/9");
   api::GetTrialRequest get;
@@ -303,19 +345,6 @@ TEST(JsonTest, WritesDefaultsInLowerCamelCase) {
 TEST_F(HttpRuleTest, AMethodWithoutARuleHasAPathOfItsOwnName) {
   const auto* service =
       det::trial::v1::ReportMetricsRequest::descriptor()->file()->FindServiceByName("TrialRuntime");
-TEST_F(HttpRuleTest, ABodyThatIsOneListSetsNothingElse) {
-  const auto match = router_.Find("POST", "/task-logs");
-  ASSERT_TRUE(match.ok()) << match.status();
-  api::PostTaskLogsRequest request;
-  EXPECT_FALSE(HttpRouter::Fill(*match, "", R"({"log": "one"})", &request).ok());
-  ASSERT_TRUE(HttpRouter::Fill(*match, "", R"([{"task_id": "5.7", "log": "one"}, {"log": "two"}])",
-                               &request)
-                  .ok());
-  ASSERT_EQ(request.logs_size(), 2);
-  EXPECT_EQ(request.logs(0).task_id(), "5.7");
-  EXPECT_EQ(request.logs(1).log(), "two");
-}
-
   ASSERT_TRUE(router_.Add(*service).ok());
   det::trial::v1::ReportMetricsRequest request;
   request.set_allocation_id("1.1.0");

@@ -1,12 +1,12 @@
 #include "master/gateway/field_mask.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
+#include "proto/nearest_field.h"
 #include <nlohmann/json.hpp>
 
 namespace det::gateway {
@@ -18,30 +18,8 @@ using Node = FieldMask::Node;
 
 constexpr size_t kDepth = 32;
 
-// How many letters are to be added, removed or replaced.
-size_t Edits(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t corner = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = corner + (a[i - 1] == b[j - 1] ? 0 : 1);
-      corner = row[j];
-      row[j] = std::min({replaced, corner + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 absl::Status Unknown(const std::string& path, const std::string& name, const Descriptor& type) {
-  std::string nearest;
-  size_t least = std::string::npos;
-  for (int i = 0; i < type.field_count(); ++i) {
-    const size_t edits = Edits(name, type.field(i)->json_name());
-    if (edits >= least) continue;
-    least = edits;
-    nearest = type.field(i)->json_name();
-  }
+  const std::string nearest = proto::NearestField(type, name);
   std::string text =
       absl::StrCat("fields: \"", path, "\": ", type.name(), " has no \"", name, "\"");
   if (!nearest.empty()) absl::StrAppend(&text, "; the nearest is \"", nearest, "\"");

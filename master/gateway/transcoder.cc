@@ -93,7 +93,7 @@ absl::StatusOr<Transcoder::Route> Transcoder::Find(std::string_view verb,
   if (question != std::string_view::npos) route.query = std::string(target.substr(question + 1));
   route.method = route.match.method->full_name();
   const google::protobuf::MethodDescriptor& method = *route.match.method;
-  if (verb == "GET" && !method.server_streaming() && !IsHttpBody(*method.output_type())) {
+  if (!method.server_streaming() && !IsHttpBody(*method.output_type())) {
     TakeFields(&route);
   }
   return route;

@@ -26,8 +26,8 @@ class Transcoder {
   struct Route {
     proto::HttpRouter::Match match;
     std::string query;
-    // ?fields= of a GET that answers one message in JSON; not in `query`. Elsewhere no such thing
-    // is known.
+    // ?fields= of a method that answers one message in JSON; not in `query`. Elsewhere no such
+    // thing is known.
     std::optional<std::string> fields;
     std::string method;  // "det.api.v1.TrialService.GetTrial"
   };

@@ -3,11 +3,14 @@
 
 #include <string>
 
+#include "det/api/v1/run.pb.h"
 #include "google/protobuf/struct.pb.h"
 #include <gtest/gtest.h>
 
 namespace det::gateway {
 namespace {
+
+namespace api = det::api::v1;
 
 // protobuf's own limit is at 33: a value of that kind would take its whole page with it.
 TEST(TranscoderTest, WhatIsDeepIsWritten) {
@@ -27,6 +30,22 @@ TEST(TranscoderTest, BytesOfNoMessageAreAnError) {
   const auto& type = *google::protobuf::Struct::descriptor();
   EXPECT_FALSE(Transcoder::Write(type, "\x0a\xff").ok());
   EXPECT_FALSE(Transcoder::Write(type, "\x0b").ok());
+}
+
+TEST(TranscoderTest, SearchesTakeFieldsToo) {
+  const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
+      "det.api.v1.RunService");
+  const auto transcoder = Transcoder::Make({service});
+  ASSERT_TRUE(transcoder.ok()) << transcoder.status();
+  const auto route = transcoder->Find("POST", "/api/v1/runs?fields=runs.id");
+  ASSERT_TRUE(route.ok()) << route.status();
+  const auto call = Transcoder::Read(*route, "{}");
+  ASSERT_TRUE(call.ok()) << call.status();
+  api::SearchRunsResponse found;
+  found.add_runs()->set_id(7);
+  const auto body = Transcoder::WriteBody(*call, found.SerializeAsString());
+  ASSERT_TRUE(body.ok()) << body.status();
+  EXPECT_EQ(body->text, R"({"runs":[{"id":7}]})");
 }
 
 }  // namespace

@@ -109,8 +109,7 @@ class AgentService final : public Service {
                  for (const auto& [unused, slot] : slots) {
                    response->add_slots()->Swap(slot);
                  }
-                 *response->mutable_pagination() =
-                     KeepWindow(request->offset(), request->limit(), response->mutable_slots());
+                 *response->mutable_pagination() = KeepWindow(*request, response->mutable_slots());
                  done(std::move(status));
                });
         });
@@ -175,16 +174,20 @@ class AgentService final : public Service {
  private:
   static void List(const cluster::Cluster& cluster, absl::Time now,
                    const api::GetAgentsRequest& request, api::GetAgentsResponse* response) {
-    const int total = static_cast<int>(cluster.agents().size());
-    const int start =
-        request.offset() >= 0 ? request.offset() : std::max(0, total + request.offset());
+    std::vector<model::AgentId> ids;
+    for (const auto& [id, unused] : cluster.agents()) ids.push_back(id);
+    if (request.sort_by() == api::GetAgentsRequest::SORT_BY_TIME) {
+      std::stable_sort(ids.begin(), ids.end(), [&](const auto& a, const auto& b) {
+        return cluster.agents().at(a).registered_at < cluster.agents().at(b).registered_at;
+      });
+    }
+    if (request.order_by() == api::ORDER_BY_DESC) std::reverse(ids.begin(), ids.end());
+    const int total = static_cast<int>(ids.size());
+    const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
     const Occupants occupants = OccupantsOf(cluster);
-    int index = 0;
-    for (const auto& [id, unused] : cluster.agents()) {
-      if (index++ < start) continue;
-      if (request.limit() > 0 && response->agents_size() >= request.limit()) break;
+    for (int i = range.begin; i < range.end; ++i) {
       api::Agent* out = response->add_agents();
-      *out = *FindAgent(cluster, occupants, id, now);
+      *out = *FindAgent(cluster, occupants, ids[static_cast<size_t>(i)], now);
       if (request.exclude_slots()) out->clear_slots();
       if (request.exclude_containers()) out->clear_containers();
     }

@@ -13,6 +13,7 @@
 #include "master/service/admission.h"
 #include "master/service/audit_trail.h"
 #include "master/service/first_answers.h"
+#include "master/service/listing.h"
 #include <grpcpp/grpcpp.h>
 
 namespace det::service {
@@ -143,6 +144,17 @@ struct Call {
 };
 using Work = absl::AnyInvocable<void(std::shared_ptr<Call> call, Done done)>;
 
+// Deletes itself.
+class WaitingCall final : public grpc::ServerUnaryReactor {
+ public:
+  explicit WaitingCall(std::shared_ptr<Departure> departure) : departure_(std::move(departure)) {}
+  void OnCancel() override { departure_->Tell(); }
+  void OnDone() override { delete this; }
+
+ private:
+  const std::shared_ptr<Departure> departure_;
+};
+
 // Whether the work is to be done; else the call is finished.
 bool BeginOnce(Call& call) {
   if (call.head.key.empty() || !auth::RequirementOf(call.method).makes) return true;
@@ -173,11 +185,11 @@ void End(std::shared_ptr<Call> call, const absl::Status& status) {
   });
 }
 
-grpc::ServerUnaryReactor* Run(const Edge& edge, grpc::CallbackServerContext* context,
-                              const google::protobuf::Message* request,
-                              google::protobuf::Message* response, std::string_view method,
-                              Work work) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+grpc::ServerUnaryReactor* RunOn(grpc::ServerUnaryReactor* reactor, const Edge& edge,
+                                grpc::CallbackServerContext* context,
+                                const google::protobuf::Message* request,
+                                google::protobuf::Message* response, std::string_view method,
+                                Work work) {
   auto call = std::make_shared<Call>(Call{.edge = edge,
                                           .context = context,
                                           .reactor = reactor,
@@ -193,10 +205,20 @@ grpc::ServerUnaryReactor* Run(const Edge& edge, grpc::CallbackServerContext* con
       SayWhen(call->principal.status(), call->context);
       return call->Finish(call->principal.status());
     }
+    const absl::Status asked = CheckListing(*call->request);
+    if (!asked.ok()) return call->Finish(asked);
     if (!BeginOnce(*call)) return;
     work(call, [call](const absl::Status& status) { End(call, status); });
   });
   return reactor;
+}
+
+grpc::ServerUnaryReactor* Run(const Edge& edge, grpc::CallbackServerContext* context,
+                              const google::protobuf::Message* request,
+                              google::protobuf::Message* response, std::string_view method,
+                              Work work) {
+  return RunOn(context->DefaultReactor(), edge, context, request, response, method,
+               std::move(work));
 }
 
 Work Knowing(absl::AnyInvocable<void(const auth::Principal& principal, Done done)> work) {
@@ -217,6 +239,10 @@ Work Telling(absl::AnyInvocable<absl::Status(const auth::Principal& principal)> 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+}
+
+std::string AcceptOf(const grpc::CallbackServerContext& context) {
+  return ValueOf(context, "x-accept");
 }
 
 CallHead HeadOf(grpc::CallbackServerContext& context) {
@@ -241,10 +267,6 @@ void SayWhen(const absl::Status& refusal, grpc::CallbackServerContext* context) 
 void NoteEnd(const Edge& edge, std::string_view method, const CallHead& head,
              const absl::StatusOr<auth::Principal>& principal,
              const google::protobuf::Message& request, const google::protobuf::Message* response,
-std::string AcceptOf(const grpc::CallbackServerContext& context) {
-  return ValueOf(context, "x-accept");
-}
-
              const absl::Status& status) {
   if (edge.on_call) edge.on_call(status.code());
   if (absl::IsInternal(status)) {
@@ -289,6 +311,37 @@ grpc::ServerUnaryReactor* UnaryNaming(const Edge& edge, grpc::CallbackServerCont
                work([call](const auth::Principal& caller) { call->principal = caller; },
                     std::move(done));
              });
+}
+
+void Departure::Then(absl::AnyInvocable<void()> then) {
+  std::unique_lock lock(mutex_);
+  if (!told_) {
+    then_ = std::move(then);
+    return;
+  }
+  lock.unlock();
+  then();
+}
+
+void Departure::Tell() {
+  std::unique_lock lock(mutex_);
+  told_ = true;
+  absl::AnyInvocable<void()> then = std::move(then_);
+  lock.unlock();
+  if (then) then();
+}
+
+grpc::ServerUnaryReactor* UnaryWaiting(
+    const Edge& edge, grpc::CallbackServerContext* context,
+    const google::protobuf::Message* request, std::string_view method,
+    absl::AnyInvocable<void(const auth::Principal& principal, Departure& departure, Done done)>
+        work) {
+  const auto departure = std::make_shared<Departure>();
+  return RunOn(
+      new WaitingCall(departure), edge, context, request, nullptr, method,
+      [departure, work = std::move(work)](const std::shared_ptr<Call>& call, Done done) mutable {
+        work(*call->principal, *departure, std::move(done));
+      });
 }
 
 grpc::ServerUnaryReactor* UnaryNow(

@@ -6,6 +6,8 @@
 #define MASTER_SERVICE_CALL_H_
 
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,11 +39,11 @@ struct CallHead {
 // Also puts the request's id into the answer; to be called once, before the call can end.
 CallHead HeadOf(grpc::CallbackServerContext& context);
 
-// For a call that comes too early: when it may come again, into the answer. While the call lasts.
-void SayWhen(const absl::Status& refusal, grpc::CallbackServerContext* context);
 // The Accept header of a call by HTTP; empty without one.
 std::string AcceptOf(const grpc::CallbackServerContext& context);
 
+// For a call that comes too early: when it may come again, into the answer. While the call lasts.
+void SayWhen(const absl::Status& refusal, grpc::CallbackServerContext* context);
 
 // For each call that has ended, once: counts it; its line in the log, if it changes something or
 // failed by our fault; its audit record. `response` may be null.
@@ -75,6 +77,25 @@ grpc::ServerUnaryReactor* UnaryNaming(const Edge& edge, grpc::CallbackServerCont
                                       const google::protobuf::Message* request,
                                       std::string_view method,
                                       absl::AnyInvocable<void(SayWho say_who, Done done)> work);
+
+// That a call's caller has gone. Any thread.
+class Departure {
+ public:
+  // Runs `then` when that happens, at once if it has. To be called once, at most.
+  void Then(absl::AnyInvocable<void()> then);
+  void Tell();
+
+ private:
+  std::mutex mutex_;
+  bool told_ = false;
+  absl::AnyInvocable<void()> then_;
+};
+// As Unary(), for what waits for something to happen: it is to end when its caller has gone.
+grpc::ServerUnaryReactor* UnaryWaiting(
+    const Edge& edge, grpc::CallbackServerContext* context,
+    const google::protobuf::Message* request, std::string_view method,
+    absl::AnyInvocable<void(const auth::Principal& principal, Departure& departure, Done done)>
+        work);
 
 // As Unary(), for work that has ended when it returns.
 grpc::ServerUnaryReactor* UnaryNow(

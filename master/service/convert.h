@@ -4,6 +4,7 @@
 #ifndef MASTER_SERVICE_CONVERT_H_
 #define MASTER_SERVICE_CONVERT_H_
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,16 +75,24 @@ std::vector<model::CheckpointState> FromProto(det::api::v1::Checkpoint::State st
 // Window and answer's pagination. `count`: elements in the answer.
 store::Window ToWindow(int offset, int limit);
 det::api::v1::Pagination ToPagination(int offset, int limit, int count, int total);
-// Leaves of a whole list what the window holds.
-template <class Element>
-det::api::v1::Pagination KeepWindow(int offset, int limit,
+// Of a list of `total` that is kept with the newest first, what an ascending or descending window
+// of it is. Its limit is how many there are: 0 for none.
+store::Window NewestFirst(const store::Window& asked, bool ascending, int total);
+// Of a whole list, in ascending order, leaves what is asked for: turned around if descending, the
+// window of it.
+template <class Request, class Element>
+det::api::v1::Pagination KeepWindow(const Request& request,
                                     google::protobuf::RepeatedPtrField<Element>* list) {
+  if (request.order_by() == det::api::v1::ORDER_BY_DESC) std::reverse(list->begin(), list->end());
   const int total = list->size();
-  const store::Range range = store::Resolve(ToWindow(offset, limit), total);
+  const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
   list->DeleteSubrange(range.end, total - range.end);
   list->DeleteSubrange(0, range.begin);
-  return ToPagination(offset, limit, list->size(), total);
+  return ToPagination(request.offset(), request.limit(), list->size(), total);
 }
+
+// Of names, of which none stands for all, those that another such list has, too.
+void KeepThose(const std::vector<std::string>& kept, std::vector<std::string>* names);
 
 // The parts that TaskLogsRequest and TrialLogsRequest share.
 template <class Request>
@@ -92,6 +101,8 @@ store::LogQuery ToLogQuery(const Request& request, model::TaskId task) {
   query.task = std::move(task);
   query.descending = request.order_by() == det::api::v1::ORDER_BY_DESC;
   query.allocations.assign(request.allocation_ids().begin(), request.allocation_ids().end());
+  // A line's container is called as its allocation.
+  KeepThose({request.container_ids().begin(), request.container_ids().end()}, &query.allocations);
   query.agents.assign(request.agent_ids().begin(), request.agent_ids().end());
   query.ranks.assign(request.rank_ids().begin(), request.rank_ids().end());
   for (const int level : request.levels()) {

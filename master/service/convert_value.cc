@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -100,7 +101,24 @@ model::Value FromStruct(const google::protobuf::Struct& value, Numbers numbers) 
   return out;
 }
 
+void KeepThose(const std::vector<std::string>& kept, std::vector<std::string>* names) {
+  if (kept.empty()) return;
+  if (names->empty()) {
+    *names = kept;
+    return;
+  }
+  std::erase_if(*names, [&](const std::string& name) {
+    return std::find(kept.begin(), kept.end(), name) == kept.end();
+  });
+  if (names->empty()) names->push_back("-");  // which nothing is called
+}
+
 store::Window ToWindow(int offset, int limit) { return {.offset = offset, .limit = limit}; }
+
+store::Window NewestFirst(const store::Window& asked, bool ascending, int total) {
+  const store::Range range = store::Resolve(asked, total);
+  return {.offset = ascending ? total - range.end : range.begin, .limit = range.end - range.begin};
+}
 
 det::api::v1::Pagination ToPagination(int offset, int limit, int count, int total) {
   det::api::v1::Pagination out;

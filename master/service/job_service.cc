@@ -50,12 +50,11 @@ absl::Status ListJobs(const cluster::Cluster& cluster, const api::GetJobsRequest
     std::reverse(jobs->begin(), jobs->end());
   }
   const int total = static_cast<int>(jobs->size());
-  const int wanted = request.offset() >= 0 ? request.offset() : total + request.offset();
-  const int begin = std::clamp(wanted, 0, total);
-  const int count = request.limit() > 0 ? std::min(request.limit(), total - begin) : total - begin;
-  jobs->erase(jobs->begin() + begin + count, jobs->end());
-  jobs->erase(jobs->begin(), jobs->begin() + begin);
-  *pagination = ToPagination(request.offset(), request.limit(), count, total);
+  const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
+  jobs->erase(jobs->begin() + range.end, jobs->end());
+  jobs->erase(jobs->begin(), jobs->begin() + range.begin);
+  *pagination =
+      ToPagination(request.offset(), request.limit(), static_cast<int>(jobs->size()), total);
   return absl::OkStatus();
 }
 

@@ -16,10 +16,10 @@
 #include "master/service/database_probe.h"
 #include "master/service/log_config.h"
 #include "master/service/open_stream.h"
+#include "master/service/read_audit.h"
 #include "master/service/service.h"
 #include "master/service/services.h"
 #include "master/service/topic.h"
-#include "master/store/canonical.h"
 
 namespace det::service {
 namespace {
@@ -86,26 +86,6 @@ absl::StatusOr<store::MessageRecord> ReadMessage(const api::SetClusterMessageReq
         "end_time: expected a time after the message's start, and not past");
   }
   return record;
-}
-
-// ---- who changed what ----
-
-constexpr int kAuditPage = 100;
-constexpr int kLongestAuditPage = 1'000;
-
-api::AuditRecord ShownRecord(const store::AuditRecord& record) {
-  api::AuditRecord out;
-  out.set_id(record.id);
-  *out.mutable_at() = ToProto(record.at);
-  if (record.user) out.set_user_id(record.user->value());
-  out.set_caller(record.caller);
-  out.set_access_token_id(record.access_token);
-  out.set_peer(record.peer);
-  out.set_method(record.method);
-  out.set_target(record.target);
-  out.set_request_id(record.request_id);
-  out.set_code(record.code);
-  return out;
 }
 
 // ---- what the master says of itself ----
@@ -186,7 +166,6 @@ class MasterService final : public Service {
     Serve("SetClusterMessage", &MasterService::SetClusterMessage);
     Serve("DeleteClusterMessage", &MasterService::DeleteClusterMessage);
     Serve("GetMasterConfig", &MasterService::GetMasterConfig);
-                      response->set_product(api::GetMasterResponse::PRODUCT_COMMUNITY);
     Serve("PatchMasterConfig", &MasterService::PatchMasterConfig);
     Serve("MasterLogs", &MasterService::MasterLogs);
     Serve("GetAudit", &MasterService::GetAudit);
@@ -205,6 +184,7 @@ class MasterService final : public Service {
                       response->set_cluster_name(edge_.facts.cluster_name);
                       response->set_rbac_enabled(true);
                       response->set_user_management_enabled(true);
+                      response->set_product(api::GetMasterResponse::PRODUCT_COMMUNITY);
                       ShowMessage(response);
                       return absl::OkStatus();
                     });
@@ -323,9 +303,10 @@ class MasterService final : public Service {
   grpc::ServerUnaryReactor* GetAudit(grpc::CallbackServerContext* context,
                                      const api::GetAuditRequest* request,
                                      api::GetAuditResponse* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.MasterService.GetAudit",
-        [this, request, response](const auth::Principal&) { return List(*request, response); });
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetAudit",
+                    [this, request, response](const auth::Principal&) {
+                      return ReadAudit(*edge_.store, *request, response);
+                    });
   }
 
  private:
@@ -356,31 +337,6 @@ class MasterService final : public Service {
     const absl::Time now = edge_.clock->Now();
     if (now < record.starts_at || (record.ends_at && now >= *record.ends_at)) return;
     *response->mutable_cluster_message() = ShownMessage(record);
-  }
-
-  absl::Status List(const api::GetAuditRequest& request, api::GetAuditResponse* response) {
-    store::AuditQuery query;
-    if (!request.username().empty()) {
-      DET_ASSIGN_OR_RETURN(const auto user,
-                           edge_.store->people().GetUserByName(request.username()));
-      query.user = user.id;
-    }
-    const bool whole = request.method().empty() || absl::StartsWith(request.method(), "det.");
-    query.method = whole ? request.method() : absl::StrCat("det.api.v1.", request.method());
-    if (request.has_since()) query.since = FromProto(request.since());
-    if (request.has_until()) query.until = FromProto(request.until());
-    query.before_id = request.before_id();
-    query.limit = request.limit() <= 0 ? kAuditPage : std::min(request.limit(), kLongestAuditPage);
-    DET_ASSIGN_OR_RETURN(const int total, edge_.store->audit().CountAudit(query));
-    query.offset = store::Resolve({request.offset(), query.limit}, total).begin;
-    DET_ASSIGN_OR_RETURN(const auto records, edge_.store->audit().ListAudit(query));
-    for (const store::AuditRecord& record : records) *response->add_records() = ShownRecord(record);
-    if (records.size() == static_cast<size_t>(query.limit)) {
-      response->set_next_before_id(records.back().id);
-    }
-    *response->mutable_pagination() =
-        ToPagination(request.offset(), query.limit, response->records_size(), total);
-    return absl::OkStatus();
   }
 
   const Edge& edge_;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "master/service/admission.h"
 #include "master/service/call.h"
+#include "master/service/listing.h"
 #include "master/service/stream.h"
 
 namespace det::service {
@@ -34,6 +35,8 @@ MessageStream* OpenStream(
     const absl::StatusOr<auth::Principal> principal =
         edge.admission->Admit(method, head.authorization, *copy);
     if (!principal.ok()) return refuse(principal.status());
+    const absl::Status asked = CheckListing(*copy);
+    if (!asked.ok()) return refuse(asked);
     absl::StatusOr<std::shared_ptr<void>> place = edge.admission->TakeStream(*principal);
     if (!place.ok()) return refuse(place.status());
     stream->Hold(*std::move(place));

@@ -51,6 +51,22 @@ void ReadTrial(const Edge& edge, model::TrialId id,
            });
 }
 
+// By what bounds and lists say of the experiment's number, all of which hold.
+void AddIdFilter(const api::Int32FieldFilter& filter, store::ExperimentQuery* query) {
+  const auto least = [&](int64_t id) {
+    query->least_id = std::max(query->least_id.value_or(id), id);
+  };
+  const auto greatest = [&](int64_t id) {
+    query->greatest_id = std::min(query->greatest_id.value_or(id), id);
+  };
+  if (filter.has_gt()) least(int64_t{filter.gt()} + 1);
+  if (filter.has_gte()) least(filter.gte());
+  if (filter.has_lt()) greatest(int64_t{filter.lt()} - 1);
+  if (filter.has_lte()) greatest(filter.lte());
+  for (const int32_t id : filter.incl()) query->ids.emplace_back(id);
+  for (const int32_t id : filter.not_in()) query->not_ids.emplace_back(id);
+}
+
 store::ExperimentQuery ToQuery(const api::GetExperimentsRequest& request) {
   using Sort = store::ExperimentQuery::Sort;
   store::ExperimentQuery query;
@@ -61,6 +77,7 @@ store::ExperimentQuery ToQuery(const api::GetExperimentsRequest& request) {
   query.labels.assign(request.labels().begin(), request.labels().end());
   for (const int32_t id : request.user_ids()) query.owner_ids.emplace_back(id);
   query.project = request.project_id();
+  AddIdFilter(request.experiment_id_filter(), &query);
   if (request.has_archived()) query.archived = request.archived();
   query.usernames.assign(request.users().begin(), request.users().end());
   for (const int state : request.states()) {

@@ -35,14 +35,8 @@ void AddPools(const cluster::Cluster& cluster, const api::GetResourcePoolsReques
   if (request.unbound()) {
     std::erase_if(pools, [](const api::ResourcePool& pool) { return !pool.workspaces().empty(); });
   }
-  const int total = static_cast<int>(pools.size());
-  const int wanted = request.offset() >= 0 ? request.offset() : total + request.offset();
-  for (int i = std::clamp(wanted, 0, total); i < total; ++i) {
-    if (request.limit() > 0 && response->resource_pools_size() >= request.limit()) break;
-    *response->add_resource_pools() = std::move(pools[static_cast<size_t>(i)]);
-  }
-  *response->mutable_pagination() =
-      ToPagination(request.offset(), request.limit(), response->resource_pools_size(), total);
+  for (api::ResourcePool& pool : pools) *response->add_resource_pools() = std::move(pool);
+  *response->mutable_pagination() = KeepWindow(request, response->mutable_resource_pools());
 }
 
 // Slots held now, by user and by workspace.
@@ -114,15 +108,8 @@ absl::Status ListBound(const cluster::Cluster& cluster,
                        api::ListWorkspacesBoundToRPResponse* response) {
   const auto view = FindPool(cluster, request.resource_pool_name());
   if (!view) return NoSuchPool(cluster, request.resource_pool_name());
-  const std::vector<std::string>& bound = view->pool.workspaces;
-  const int total = static_cast<int>(bound.size());
-  const int wanted = request.offset() >= 0 ? request.offset() : total + request.offset();
-  for (int i = std::clamp(wanted, 0, total); i < total; ++i) {
-    if (request.limit() > 0 && response->workspace_names_size() >= request.limit()) break;
-    response->add_workspace_names(bound[static_cast<size_t>(i)]);
-  }
-  *response->mutable_pagination() =
-      ToPagination(request.offset(), request.limit(), response->workspace_names_size(), total);
+  for (const std::string& name : view->pool.workspaces) response->add_workspace_names(name);
+  *response->mutable_pagination() = KeepWindow(request, response->mutable_workspace_names());
   return absl::OkStatus();
 }
 
@@ -257,8 +244,8 @@ class ResourcePoolService final : public Service {
                          for (api::Quota& quota : ListQuotas(cluster)) {
                            *response->add_quotas() = std::move(quota);
                          }
-                         *response->mutable_pagination() = KeepWindow(
-                             request->offset(), request->limit(), response->mutable_quotas());
+                         *response->mutable_pagination() =
+                             KeepWindow(*request, response->mutable_quotas());
                        },
                        std::move(done));
                  });

@@ -241,13 +241,8 @@ class RoleService final : public Service {
   template <class Request, class Response>
   static void Answer(const std::vector<model::Role>& roles, const Request& request,
                      Response* response) {
-    const int total = static_cast<int>(roles.size());
-    const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
-    for (int i = range.begin; i < range.end; ++i) {
-      *response->add_roles() = ToProto(roles[static_cast<size_t>(i)]);
-    }
-    *response->mutable_pagination() =
-        ToPagination(request.offset(), request.limit(), response->roles_size(), total);
+    for (const model::Role role : roles) *response->add_roles() = ToProto(role);
+    *response->mutable_pagination() = KeepWindow(request, response->mutable_roles());
   }
 
   const Edge& edge_;

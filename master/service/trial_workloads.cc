@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/service/convert.h"
 #include "master/service/metric_cursor.h"
@@ -128,6 +129,7 @@ absl::StatusOr<Sources> OpenSources(store::Store& store, const Request& request)
   Sources sources;
   for (const char* group : {"training", "validation"}) {
     if (!WantsWorkload(request.filter(), group)) continue;
+    if (!request.group().empty() && request.group() != group) continue;
     sources.push_back(std::make_unique<ReportSource>(store, request, group));
   }
   if (WantsWorkload(request.filter(), "checkpoint")) {
@@ -156,6 +158,13 @@ absl::StatusOr<Source*> First(const Sources& sources, bool descending) {
 absl::Status ListWorkloads(store::Store& store, const Request& request,
                            api::GetTrialWorkloadsResponse* response) {
   DET_RETURN_IF_ERROR(store.GetBareTrial(model::TrialId(request.trial_id())).status());
+  if (!request.group().empty() && request.group() != "training" &&
+      request.group() != "validation") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("group: expected training or validation, found ", request.group(),
+                     "; GET /api/v1/trials/metrics/trial_metrics has the reports of other "
+                     "groups"));
+  }
   DET_ASSIGN_OR_RETURN(const Sources sources, OpenSources(store, request));
   int64_t count = 0;
   for (const auto& source : sources) {

@@ -11,6 +11,7 @@ namespace {
 
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
+using det::api::v1::UnservedPairRequest;
 using det::api::v1::UnservedRequest;
 using det::api::v1::UnservedResponse;
 
@@ -40,7 +41,7 @@ class UnservedService final : public Service {
                    "has no tasks but those of trials; create an experiment whose entrypoint is the "
                    "command line");
   }
-  Reactor* DetachedMode(Context* context, const UnservedRequest* request, UnservedResponse*) {
+  Reactor* DetachedMode(Context* context, const UnservedPairRequest* request, UnservedResponse*) {
     return Decline(edge_, context, request, "det.api.v1.UnservedService.DetachedMode",
                    "keeps no experiments that run elsewhere; create one that runs here");
   }
@@ -49,7 +50,7 @@ class UnservedService final : public Service {
                    "keeps what a machine does among the trial's metrics: report it there, in a "
                    "group of its own");
   }
-  Reactor* TaskSignals(Context* context, const UnservedRequest* request, UnservedResponse*) {
+  Reactor* TaskSignals(Context* context, const UnservedPairRequest* request, UnservedResponse*) {
     return Decline(edge_, context, request, "det.api.v1.UnservedService.TaskSignals",
                    "asks this of no task: a trial's processes need not call it");
   }

@@ -26,7 +26,8 @@ namespace api = det::api::v1;
 constexpr size_t kWebhookNameLimit = 128;
 constexpr int kMostTriggers = 100;
 constexpr int kMostPatterns = 100;  // TASK_LOG, of a workspace, and of none
-constexpr int kShownDeliveries = 100;
+constexpr int kDeliveriesPage = 100;
+constexpr int kLongestDeliveriesPage = 1'000;
 constexpr size_t kAlertLimit = 64 << 10;  // of an alert
 
 api::TriggerType TriggerToProto(model::WebhookTrigger type) {
@@ -175,8 +176,8 @@ class WebhookService final : public Service {
                         if (principal.RoleIn(each.workspace) < model::Role::kEditor) continue;
                         *response->add_webhooks() = WebhookToProto(each);
                       }
-                      *response->mutable_pagination() = KeepWindow(
-                          request->offset(), request->limit(), response->mutable_webhooks());
+                      *response->mutable_pagination() =
+                          KeepWindow(*request, response->mutable_webhooks());
                       return absl::OkStatus();
                     });
   }
@@ -240,16 +241,11 @@ class WebhookService final : public Service {
   grpc::ServerUnaryReactor* GetWebhookDeliveries(grpc::CallbackServerContext* context,
                                                  const api::GetWebhookDeliveriesRequest* request,
                                                  api::GetWebhookDeliveriesResponse* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.WebhookService.GetWebhookDeliveries",
-        [this, request, response](const auth::Principal&) -> absl::Status {
-          DET_RETURN_IF_ERROR(hooks().GetWebhook(request->id()).status());
-          const int limit =
-              request->limit() > 0 ? std::min(request->limit(), 1000) : kShownDeliveries;
-          DET_ASSIGN_OR_RETURN(const auto found, hooks().ListDeliveries(request->id(), limit));
-          for (const auto& each : found) *response->add_deliveries() = DeliveryToProto(each);
-          return absl::OkStatus();
-        });
+    return UnaryNow(edge_, context, request, "det.api.v1.WebhookService.GetWebhookDeliveries",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_RETURN_IF_ERROR(hooks().GetWebhook(request->id()).status());
+                      return ReadDeliveries(*request, response);
+                    });
   }
 
   grpc::ServerUnaryReactor* PostWebhookEventData(grpc::CallbackServerContext* context,
@@ -262,6 +258,22 @@ class WebhookService final : public Service {
 
  private:
   store::Webhooks& hooks() { return edge_.store->webhooks(); }
+
+  absl::Status ReadDeliveries(const api::GetWebhookDeliveriesRequest& request,
+                              api::GetWebhookDeliveriesResponse* response) {
+    DET_ASSIGN_OR_RETURN(const int total, hooks().CountDeliveries(request.id()));
+    const int page =
+        request.limit() == 0 ? kDeliveriesPage : std::min(request.limit(), kLongestDeliveriesPage);
+    const bool ascending = request.order_by() == api::ORDER_BY_ASC;
+    const store::Window window = NewestFirst({request.offset(), page}, ascending, total);
+    DET_ASSIGN_OR_RETURN(auto found,
+                         hooks().ListDeliveries(request.id(), window.limit, window.offset));
+    if (ascending) std::reverse(found.begin(), found.end());
+    for (const auto& each : found) *response->add_deliveries() = DeliveryToProto(each);
+    *response->mutable_pagination() =
+        ToPagination(request.offset(), page, response->deliveries_size(), total);
+    return absl::OkStatus();
+  }
 
   // The triggers that a webhook is to have; those that it has already have their ids.
   absl::StatusOr<std::vector<store::TriggerRecord>> ReadNewTriggers(

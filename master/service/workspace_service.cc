@@ -354,21 +354,13 @@ class WorkspaceService final : public Service {
     if (!name.ok()) return done(name.status());
     edge_.engine->Query(
         [&request, response, name = *std::move(name)](const cluster::Cluster& cluster) {
-          std::vector<std::string> open;
           for (const cluster::KnownPool& known : cluster.pools()) {
             const std::vector<std::string>& bound = known.pool.workspaces;
             if (bound.empty() || std::count(bound.begin(), bound.end(), name) > 0) {
-              open.push_back(known.pool.name);
+              response->add_resource_pools(known.pool.name);
             }
           }
-          const int total = static_cast<int>(open.size());
-          const store::Range range =
-              store::Resolve(ToWindow(request.offset(), request.limit()), total);
-          for (int i = range.begin; i < range.end; ++i) {
-            response->add_resource_pools(open[static_cast<size_t>(i)]);
-          }
-          *response->mutable_pagination() = ToPagination(request.offset(), request.limit(),
-                                                         response->resource_pools_size(), total);
+          *response->mutable_pagination() = KeepWindow(request, response->mutable_resource_pools());
         },
         std::move(done));
   }

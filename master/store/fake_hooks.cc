@@ -172,15 +172,22 @@ absl::Status FakeWebhooks::RecordAttempt(int64_t delivery, const AttemptRecord& 
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<DeliveryRecord>> FakeWebhooks::ListDeliveries(int32_t webhook,
-                                                                         int limit) {
+absl::StatusOr<std::vector<DeliveryRecord>> FakeWebhooks::ListDeliveries(int32_t webhook, int limit,
+                                                                         int offset) {
   std::lock_guard lock(db_.mutex);
   std::vector<DeliveryRecord> found;
   for (auto it = db_.hooks.deliveries.rbegin(); it != db_.hooks.deliveries.rend(); ++it) {
     if (static_cast<int>(found.size()) == limit) break;
-    if (it->second.webhook == webhook) found.push_back(it->second);
+    if (it->second.webhook == webhook && offset-- <= 0) found.push_back(it->second);
   }
   return found;
+}
+
+absl::StatusOr<int> FakeWebhooks::CountDeliveries(int32_t webhook) {
+  std::lock_guard lock(db_.mutex);
+  return static_cast<int>(
+      std::count_if(db_.hooks.deliveries.begin(), db_.hooks.deliveries.end(),
+                    [&](const auto& each) { return each.second.webhook == webhook; }));
 }
 
 absl::Status FakeWebhooks::DropDeliveries(absl::Time before) {

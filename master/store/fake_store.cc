@@ -51,6 +51,9 @@ bool Matches(const ExperimentQuery& query, const ExperimentRecord& record) {
   return HasIgnoringCase(query.name, e.config->name) &&
          HasIgnoringCase(query.description, e.config->description) &&
          Contains(query.owner_ids, e.owner) && Contains(query.ids, e.id) &&
+         (query.not_ids.empty() || !Contains(query.not_ids, e.id)) &&
+         (!query.least_id || e.id.value() >= *query.least_id) &&
+         (!query.greatest_id || e.id.value() <= *query.greatest_id) &&
          (query.project == 0 || query.project == e.project) &&
          (!query.visible ||
           std::count(query.visible->begin(), query.visible->end(), e.workspace)) &&

@@ -157,6 +157,8 @@ TEST_P(StoreContractTest, AnExperimentSaysWhichWebhooksHearOfIt) {
   EXPECT_THAT(*webhooks.ListDeliveries(one, 10), SizeIs(1));
   EXPECT_THAT(*webhooks.ListDeliveries(two, 10), SizeIs(1));
   EXPECT_THAT(*webhooks.ListDeliveries(any, 10), SizeIs(2));
+  EXPECT_THAT(*webhooks.ListDeliveries(any, 10, 1), SizeIs(1));
+  EXPECT_EQ(*webhooks.CountDeliveries(any), 2);
   EXPECT_THAT(*webhooks.ListDeliveries(elsewhere, 10), IsEmpty());
 }
 

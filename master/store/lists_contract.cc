@@ -67,6 +67,11 @@ TEST_P(StoreContractTest, ExperimentsAreListedByFilterSortAndWindow) {
   EXPECT_THAT(list({.sort = Sort::kProgress, .descending = true}), ElementsAre(2, 5, 4, 3, 1));
   EXPECT_THAT(list({.sort = Sort::kUser}), ElementsAre(1, 3, 5, 2, 4));
   EXPECT_THAT(list({.name = "MNIST"}), ElementsAre(1, 2, 4, 5));
+  EXPECT_THAT(list({.least_id = 2, .greatest_id = 4}), ElementsAre(2, 3, 4));
+  EXPECT_THAT(list({.least_id = int64_t{1} << 31}), IsEmpty());
+  EXPECT_THAT(list({.ids = {model::ExperimentId(1), model::ExperimentId(4)},
+                    .not_ids = {model::ExperimentId(4), model::ExperimentId(5)}}),
+              ElementsAre(1));
   EXPECT_THAT(list({.name = "%"}), IsEmpty());
   EXPECT_THAT(list({.states = {model::ExperimentState::kCompleted}}), ElementsAre(4, 5));
   EXPECT_THAT(list({.usernames = {"bob"}}), ElementsAre(2, 4));

@@ -39,6 +39,9 @@ struct ExperimentQuery {
   std::vector<std::string> usernames;
   std::vector<model::UserId> owner_ids;
   std::vector<model::ExperimentId> ids;         // of these alone, if any are given
+  std::vector<model::ExperimentId> not_ids;     // none of these
+  std::optional<int64_t> least_id;              // at least
+  std::optional<int64_t> greatest_id;           // at most
   int32_t project = 0;                          // of this one alone; 0: of all
   std::optional<std::vector<int32_t>> visible;  // in these workspaces alone
   std::string request_id;                       // exactly; empty: any
@@ -102,10 +105,10 @@ struct CheckpointQuery {
   enum class Sort { kTime, kId, kTrial, kSteps, kState, kSearcherMetric, kMetric };
   std::optional<model::ExperimentId> experiment;
   std::optional<model::TrialId> trial;
+  std::vector<model::CheckpointId> ids;        // of these alone, if any are given
   std::vector<model::CheckpointState> states;  // empty: all
   Window window;
   Sort sort = Sort::kTime;
-  std::vector<model::CheckpointId> ids;        // of these alone, if any are given
   std::string metric;  // of the checkpoint's validation; for kMetric
   bool descending = false;
 };

@@ -95,8 +95,10 @@ class Webhooks {
   // OK also when it is gone by now.
   virtual absl::Status RecordAttempt(int64_t delivery, const AttemptRecord& attempt) = 0;
   // The newest first, at most `limit`.
-  virtual absl::StatusOr<std::vector<DeliveryRecord>> ListDeliveries(int32_t webhook,
-                                                                     int limit) = 0;
+  virtual absl::StatusOr<std::vector<DeliveryRecord>> ListDeliveries(int32_t webhook, int limit,
+                                                                     int offset = 0) = 0;
+  // How many there are.
+  virtual absl::StatusOr<int> CountDeliveries(int32_t webhook) = 0;
   // Removes those that ended before.
   virtual absl::Status DropDeliveries(absl::Time before) = 0;
 };

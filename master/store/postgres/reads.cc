@@ -118,6 +118,9 @@ Asked ToAsked(const ExperimentQuery& query) {
   asked.where = query.states.empty() ? " WHERE e.state <> 'DELETED'" : "";
   if (!query.states.empty()) asked.Add("e.state = ANY($?::text[])", ToStateFilter(query.states));
   if (!query.ids.empty()) asked.Add("e.id = ANY($?::int[])", ToArray(query.ids));
+  if (!query.not_ids.empty()) asked.Add("e.id <> ALL($?::int[])", ToArray(query.not_ids));
+  if (query.least_id) asked.Add("e.id >= $?::bigint", ToParam(*query.least_id));
+  if (query.greatest_id) asked.Add("e.id <= $?::bigint", ToParam(*query.greatest_id));
   if (query.project != 0) asked.Add("e.project = $?::int", ToParam(query.project));
   if (query.visible) {
     asked.Add("coalesce(p.workspace, 1) = ANY($?::int[])", ToArray(*query.visible));

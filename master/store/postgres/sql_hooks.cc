@@ -233,19 +233,29 @@ absl::Status SqlWebhooks::RecordAttempt(int64_t delivery, const AttemptRecord& a
   return fence_.Write(pool_, {{kAttempt, params}});
 }
 
-absl::StatusOr<std::vector<DeliveryRecord>> SqlWebhooks::ListDeliveries(int32_t webhook,
-                                                                        int limit) {
+absl::StatusOr<std::vector<DeliveryRecord>> SqlWebhooks::ListDeliveries(int32_t webhook, int limit,
+                                                                        int offset) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<DeliveryRecord>> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(
-            absl::StrCat(kDeliveryColumns, "WHERE webhook = $1 ORDER BY id DESC LIMIT $2"),
-            MakeParams(webhook, limit)));
+        connection.Exec(absl::StrCat(kDeliveryColumns,
+                                     "WHERE webhook = $1 ORDER BY id DESC LIMIT $2 OFFSET $3"),
+                        MakeParams(webhook, limit, offset)));
     std::vector<DeliveryRecord> found;
     for (int row = 0; row < result.rows(); ++row) {
       DET_ASSIGN_OR_RETURN(found.emplace_back(), ToDelivery(result, row));
     }
     return found;
+  });
+}
+
+absl::StatusOr<int> SqlWebhooks::CountDeliveries(int32_t webhook) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<int> {
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec("SELECT count(*) FROM webhook_deliveries WHERE webhook = $1",
+                        MakeParams(webhook)));
+    return static_cast<int>(result.Int(0, 0));
   });
 }
 

@@ -26,7 +26,9 @@ class SqlWebhooks final : public Webhooks {
   absl::StatusOr<std::optional<DeliveryRecord>> NextDelivery(
       const std::vector<int32_t>& but) override;
   absl::Status RecordAttempt(int64_t delivery, const AttemptRecord& attempt) override;
-  absl::StatusOr<std::vector<DeliveryRecord>> ListDeliveries(int32_t webhook, int limit) override;
+  absl::StatusOr<std::vector<DeliveryRecord>> ListDeliveries(int32_t webhook, int limit,
+                                                             int offset) override;
+  absl::StatusOr<int> CountDeliveries(int32_t webhook) override;
   absl::Status DropDeliveries(absl::Time before) override;
 
  private:
