@@ -336,6 +336,8 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
                                   .tls = tls_,
                                   .agents = agents_server_.get(),
                                   .pages = pages_,
+                                  .long_polls = {service::kLongPolls.begin(),
+                                                 service::kLongPolls.end()},
                                   .session = {.begin = "det.api.v1.AuthService.Login",
                                               .end = "det.api.v1.AuthService.Logout",
                                               .lifetime = auth::kSessionLifetime},

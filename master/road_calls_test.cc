@@ -1,5 +1,8 @@
 // Calls that people make now and then: names of templates, what is left of logs, the metadata of a
-// checkpoint, the road to the best metric, the level of the master's log, windows of short lists.
+// checkpoint, the road to the best metric, the level of the master's log, windows of short lists,
+// the end of calls whose callers have gone.
+#include <atomic>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -219,6 +222,38 @@ TEST_F(CallsRoadTest, MetricsOfOneGroupAreReportedAndRead) {
   EXPECT_EQ(only(trials_->GetValidationMetrics(&second, of_validation)).total_batches(), 3);
 }
 
+// Else it would wait its time, up to ten minutes, and the end of the master with it.
+TEST_F(CallsRoadTest, ACallThatWaitsEndsWithItsCaller) {
+  std::atomic<int> canceled = 0;
+  world_.edge().on_call = [&](absl::StatusCode code) {
+    if (code == absl::StatusCode::kCancelled) ++canceled;
+  };
+  PlayedAgent agent(world_, "a1", 1);
+  ASSERT_TRUE(agent.Next().has_registered());
+  Create();
+  const wire::StartTask start = agent.Next().start();
+  const auto stub = api::TaskRuntimeService::NewStub(world_.channel());
+  const auto leave = [&](auto method, auto request, auto response) {
+    request.set_allocation_id(start.task().allocation_id());
+    const int before = canceled;
+    // A call may be over before it has come to the master: each has more time than the last.
+    for (std::chrono::milliseconds time(1); canceled == before; time *= 2) {
+      As context(start.task().session_token());
+      context.set_deadline(std::chrono::system_clock::now() + time);
+      EXPECT_EQ((stub.get()->*method)(&context, request, &response).error_code(),
+                StatusCode::DEADLINE_EXCEEDED);
+    }
+  };
+  using Stub = api::TaskRuntimeService::Stub;
+  leave(&Stub::AllocationRendezvousInfo, api::AllocationRendezvousInfoRequest(),
+        api::AllocationRendezvousInfoResponse());
+  agent.Started(start.task().allocation_id());
+  agent.AwaitAck();
+  api::AllocationPreemptionSignalRequest signal;
+  signal.set_timeout_seconds(600);
+  leave(&Stub::AllocationPreemptionSignal, signal, api::AllocationPreemptionSignalResponse());
+}
+
 TEST_F(CallsRoadTest, TheMasterLogsAsMuchAsIsAsked) {
   using Service = api::MasterService;
   const base::LogLevel before = base::CurrentLogLevel();
@@ -279,6 +314,29 @@ TEST_F(CallsRoadTest, ShortListsHaveWindowsToo) {
   EXPECT_EQ(some.pagination().total(), 3);
   EXPECT_EQ(some.pagination().end_index(), 2);
 
+  slots.set_order_by(api::ORDER_BY_DESC);
+  slots.set_offset(0);
+  some.Clear();
+  ASSERT_TRUE(Call<api::AgentService>(&api::AgentService::Stub::GetSlots, slots, &some).ok());
+  EXPECT_EQ(some.slots(0).device().id(), 2);
+
+  PlayedAgent later(world_, "a0", 1);
+  ASSERT_TRUE(later.Next().has_registered());
+  using Sort = api::GetAgentsRequest;
+  const auto first = [&](Sort::SortBy by, api::OrderBy order) {
+    api::GetAgentsRequest agents;
+    agents.set_sort_by(by);
+    agents.set_order_by(order);
+    agents.set_limit(1);
+    api::GetAgentsResponse found;
+    EXPECT_TRUE(Call<api::AgentService>(&api::AgentService::Stub::GetAgents, agents, &found).ok());
+    EXPECT_EQ(found.pagination().total(), 2);
+    return found.agents(0).id();
+  };
+  EXPECT_EQ(first(Sort::SORT_BY_ID, api::ORDER_BY_ASC), "a0");
+  EXPECT_EQ(first(Sort::SORT_BY_ID, api::ORDER_BY_DESC), "a1");
+  EXPECT_EQ(first(Sort::SORT_BY_TIME, api::ORDER_BY_ASC), "a1");
+
   for (const char* name : {"a", "b", "c"}) {
     store::WebhookRecord hook;
     hook.name = name;
@@ -294,6 +352,10 @@ TEST_F(CallsRoadTest, ShortListsHaveWindowsToo) {
   ASSERT_EQ(hooks.webhooks_size(), 1);
   EXPECT_EQ(hooks.webhooks(0).name(), "c");
   EXPECT_EQ(hooks.pagination().total(), 3);
+  last.set_order_by(api::ORDER_BY_DESC);
+  hooks.Clear();
+  ASSERT_TRUE(Call<Webhooks>(&Webhooks::Stub::GetWebhooks, last, &hooks).ok());
+  EXPECT_EQ(hooks.webhooks(0).name(), "a");
 
   for (const char* target : {"1", "2", "3"}) {
     store::AuditRecord record;

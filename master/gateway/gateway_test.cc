@@ -37,12 +37,14 @@ using asio::ip::tcp;
 
 std::string Long() { return std::string(2000, 'n'); }
 
-// Answers with what it was asked, so that a test sees what arrived.
+// Answers with what it was asked, so that a test sees what arrived. Experiment 100 waits until the
+// caller has gone.
 class FakeExperiments final : public api::ExperimentService::CallbackService {
  public:
   grpc::ServerUnaryReactor* GetExperiment(grpc::CallbackServerContext* context,
                                           const api::GetExperimentRequest* request,
                                           api::GetExperimentResponse* response) override {
+    if (request->experiment_id() == 100) return new Wait(this);
     auto* reactor = context->DefaultReactor();
     if (request->experiment_id() == 404) {
       reactor->Finish({grpc::StatusCode::NOT_FOUND, "experiment 404 does not exist"});
@@ -122,7 +124,22 @@ class FakeExperiments final : public api::ExperimentService::CallbackService {
     return new Stream(this, request->experiment_id());
   }
 
+  std::promise<void> waiting;
   std::promise<void> canceled;
+
+ private:
+  class Wait final : public grpc::ServerUnaryReactor {
+   public:
+    explicit Wait(FakeExperiments* fake) : fake_(fake) { fake_->waiting.set_value(); }
+    void OnCancel() override {
+      Finish(grpc::Status::CANCELLED);
+      fake_->canceled.set_value();
+    }
+    void OnDone() override { delete this; }
+
+   private:
+    FakeExperiments* const fake_;
+  };
 };
 
 // Answers with what is no JSON.
@@ -486,6 +503,24 @@ TEST_F(GatewayTest, EndsTheCallWhenTheClientGoesAway) {
     Send(socket, "GET /api/v1/experiments/100/watch HTTP/1.1\r\nHost: x\r\n\r\n");
     asio::streambuf buffer;
     asio::read_until(socket, buffer, "\n{\"result\"");
+  }
+  fake_.canceled.get_future().wait();
+}
+
+class LongPollTest : public GatewayTest {
+ protected:
+  LongPollTest() : GatewayTest({.long_polls = {"det.api.v1.ExperimentService.GetExperiment"}}) {}
+};
+
+TEST_F(LongPollTest, EndsTheCallWhenTheClientGoesAway) {
+  {
+    tcp::socket socket = Connect();
+    for (const std::string id : {"1", "2", "100"}) {
+      Send(socket, "GET /api/v1/experiments/" + id + " HTTP/1.1\r\nHost: x\r\n\r\n");
+      if (id == "100") break;
+      EXPECT_EQ(Receive(socket).status, 200);
+    }
+    fake_.waiting.get_future().wait();
   }
   fake_.canceled.get_future().wait();
 }

@@ -183,8 +183,15 @@ asio::awaitable<bool> HttpExchange::ServeUnary(const std::string& method,
                                                const Transcoder::Call& call,
                                                const Metadata& metadata) {
   stream_->expires_never();
+  const auto context = std::make_shared<grpc::ClientContext>();
+  if (context_.options.long_polls.contains(method)) {
+    std::function<void()> cancel = [weak = std::weak_ptr(context)] {
+      if (const auto held = weak.lock()) held->TryCancel();
+    };
+    asio::co_spawn(stream_->get_executor(), WatchClient(stream_, cancel), asio::detached);
+  }
   const absl::StatusOr<std::string> result =
-      co_await context_.rpc.Unary(call.path, call.request, metadata);
+      co_await context_.rpc.Unary(*context, call.path, call.request, metadata);
   absl::StatusOr<Transcoder::Body> body =
       result.ok() ? Transcoder::WriteBody(call, *result) : result.status();
   Response response =

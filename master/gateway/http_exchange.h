@@ -111,7 +111,8 @@ class HttpExchange {
   std::string request_id_;
 };
 
-// Runs `gone` when the client goes away: a stream may have nothing to write for hours.
+// Runs `gone` when the client goes away: a stream may have nothing to write for hours. Over as soon
+// as the client sends something.
 boost::asio::awaitable<void> WatchClient(std::shared_ptr<boost::beast::tcp_stream> stream,
                                          std::function<void()> gone);
 

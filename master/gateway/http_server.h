@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct HttpOptions {
   std::chrono::milliseconds handshake_limit{10'000};  // of TLS, from the connection on
   // What browsers are shown at / and at addresses that nothing else has; nullptr: nothing.
   std::shared_ptr<const StaticFiles> pages;
+  // Methods that wait for something to happen: their calls end when the client goes away. Others
+  // are answered, also to one that has said that it will send no more.
+  std::set<std::string> long_polls;
   SessionMethods session;  // of browsers, by cookie; empty: none
   ApiSource api;           // for /api/v1/openapi.json; without descriptors: none
 };

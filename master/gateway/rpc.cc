@@ -46,10 +46,10 @@ void Set(const Metadata& metadata, grpc::ClientContext* context) {
 
 }  // namespace
 
-asio::awaitable<absl::StatusOr<std::string>> Rpc::Unary(const std::string& path,
+asio::awaitable<absl::StatusOr<std::string>> Rpc::Unary(grpc::ClientContext& context,
+                                                        const std::string& path,
                                                         const std::string& request,
                                                         const Metadata& metadata) {
-  grpc::ClientContext context;
   Set(metadata, &context);
   const grpc::ByteBuffer in = ToBuffer(request);
   grpc::ByteBuffer out;

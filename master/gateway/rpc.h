@@ -30,8 +30,10 @@ class Rpc {
   Rpc(std::shared_ptr<boost::asio::io_context> io, std::shared_ptr<grpc::Channel> channel)
       : io_(std::move(io)), stub_(std::move(channel)) {}
 
-  // All must live until it is over. Values must be printable; empty ones are left out.
-  boost::asio::awaitable<absl::StatusOr<std::string>> Unary(const std::string& path,
+  // All must live until it is over. Values must be printable; empty ones are left out. `context` is
+  // a new one, by which the call can be cancelled.
+  boost::asio::awaitable<absl::StatusOr<std::string>> Unary(grpc::ClientContext& context,
+                                                            const std::string& path,
                                                             const std::string& request,
                                                             const Metadata& metadata);
 

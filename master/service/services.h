@@ -6,6 +6,7 @@
 #ifndef MASTER_SERVICE_SERVICES_H_
 #define MASTER_SERVICE_SERVICES_H_
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -19,6 +20,12 @@ namespace det::service {
 // All of them: what is listed here is served by gRPC and by HTTP.
 std::vector<std::unique_ptr<Service>> MakeServices(const Edge& edge, AllocationWatch& watch,
                                                    AllGather& all_gather);
+
+// Those of their methods that HTTP serves as one answer and that wait for something to happen.
+inline constexpr std::array kLongPolls = {
+    "det.api.v1.TaskRuntimeService.AllocationRendezvousInfo",
+    "det.api.v1.TaskRuntimeService.AllocationPreemptionSignal",
+};
 
 std::unique_ptr<Service> MakeMasterService(const Edge& edge);
 std::unique_ptr<Service> MakeAuthService(const Edge& edge);
@@ -36,6 +43,7 @@ std::unique_ptr<Service> MakeTemplateService(const Edge& edge);
 std::unique_ptr<Service> MakeSearchService(const Edge& edge);
 std::unique_ptr<Service> MakeRoleService(const Edge& edge);
 std::unique_ptr<Service> MakeUsageService(const Edge& edge);
+std::unique_ptr<Service> MakeRawService(const Edge& edge);
 std::unique_ptr<Service> MakeLogRetentionService(const Edge& edge);
 std::unique_ptr<Service> MakeUserService(const Edge& edge);
 std::unique_ptr<Service> MakeTokenService(const Edge& edge);
@@ -43,7 +51,6 @@ std::unique_ptr<Service> MakeWorkspaceService(const Edge& edge);
 std::unique_ptr<Service> MakeProjectService(const Edge& edge);
 std::unique_ptr<Service> MakeModelService(const Edge& edge);
 std::unique_ptr<Service> MakeWebhookService(const Edge& edge);
-std::unique_ptr<Service> MakeRawService(const Edge& edge);
 std::unique_ptr<Service> MakeConfigPolicyService(const Edge& edge);
 std::unique_ptr<Service> MakeOverviewService(const Edge& edge);
 std::unique_ptr<Service> MakeRunService(const Edge& edge);

@@ -89,15 +89,23 @@ class Wait : public std::enable_shared_from_this<Wait> {
     if (over) watch_.Unsubscribe(allocation_, subscription);
   }
 
+  void Limit(absl::Duration limit) {
+    const std::lock_guard lock(mutex_);
+    if (over_) return;
+    timer_ = edge_.loop->PostAfter(limit, [self = shared_from_this()] { self->Finish(News()); });
+  }
+
   // On any thread, also from the watch, into which it must not call back.
   void Finish(absl::StatusOr<News> result) {
     const std::lock_guard lock(mutex_);
     if (over_) return;
     over_ = true;
+    if (timer_) edge_.loop->Cancel(*timer_);
     edge_.pool->Post([self = shared_from_this(), subscription = subscription_,
                       result = std::move(result)]() mutable {
       if (subscription) self->watch_.Unsubscribe(self->allocation_, *subscription);
-      self->answer_(std::move(result));
+      auto answer = std::move(self->answer_);
+      answer(std::move(result));
     });
   }
 
@@ -109,6 +117,7 @@ class Wait : public std::enable_shared_from_this<Wait> {
   std::mutex mutex_;
   bool over_ = false;
   std::optional<int64_t> subscription_;
+  std::optional<base::TimerId> timer_;
 };
 
 }  // namespace
@@ -137,20 +146,20 @@ void WithStanding(const Edge& edge, const model::AllocationId& allocation,
 }
 
 void AwaitNews(const Edge& edge, AllocationWatch& watch, const model::AllocationId& allocation,
-               AllocationUpdate::UpdateCase kind, absl::Duration limit,
+               AllocationUpdate::UpdateCase kind, absl::Duration limit, Departure& departure,
                absl::AnyInvocable<void(absl::StatusOr<News>)> answer) {
   auto wait = std::make_shared<Wait>(edge, watch, allocation, std::move(answer));
   // Before the look at what is known, so that nothing falls between the two.
   wait->Listen(kind);
-  WithStanding(edge, allocation,
-               [&edge, wait, kind, limit](const absl::StatusOr<Standing>& standing) {
-                 if (!standing.ok()) return wait->Finish(standing.status());
-                 for (const AllocationUpdate& update : standing->news) {
-                   if (update.update_case() == kind) return wait->Finish(News(update));
-                 }
-                 if (limit <= absl::ZeroDuration()) return wait->Finish(News());
-                 edge.loop->PostAfter(limit, [wait] { wait->Finish(News()); });
-               });
+  departure.Then([wait] { wait->Finish(absl::CancelledError("the caller has gone")); });
+  WithStanding(edge, allocation, [wait, kind, limit](const absl::StatusOr<Standing>& standing) {
+    if (!standing.ok()) return wait->Finish(standing.status());
+    for (const AllocationUpdate& update : standing->news) {
+      if (update.update_case() == kind) return wait->Finish(News(update));
+    }
+    if (limit <= absl::ZeroDuration()) return wait->Finish(News());
+    wait->Limit(limit);
+  });
 }
 
 }  // namespace det::service

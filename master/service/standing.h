@@ -17,6 +17,7 @@
 #include "master/auth/permissions.h"
 #include "master/model/ids.h"
 #include "master/service/allocation_watch.h"
+#include "master/service/call.h"
 #include "master/service/edge.h"
 
 namespace det::service {
@@ -41,11 +42,11 @@ void WithStanding(const Edge& edge, const model::AllocationId& allocation,
 
 // Answers once: with the first update of this kind, also one that should have been heard already;
 // with nullopt when there is none within `limit`; FAILED_PRECONDITION when the allocation has
-// ended.
+// ended; CANCELLED when the caller has gone.
 using News = std::optional<det::trial::v1::AllocationUpdate>;
 void AwaitNews(const Edge& edge, AllocationWatch& watch, const model::AllocationId& allocation,
                det::trial::v1::AllocationUpdate::UpdateCase kind, absl::Duration limit,
-               absl::AnyInvocable<void(absl::StatusOr<News>)> answer);
+               Departure& departure, absl::AnyInvocable<void(absl::StatusOr<News>)> answer);
 
 }  // namespace det::service
 

@@ -119,33 +119,35 @@ class TaskRuntimeService final : public Service {
   Reactor* AllocationRendezvousInfo(Context* context,
                                     const api::AllocationRendezvousInfoRequest* request,
                                     api::AllocationRendezvousInfoResponse* response) {
-    return Unary(edge_, context, request, DET_METHOD("AllocationRendezvousInfo"),
-                 [this, request, response](const auth::Principal& principal, Done done) {
-                   const absl::Status own = CheckOwn(principal, request->allocation_id());
-                   if (!own.ok()) return done(own);
-                   AwaitNews(edge_, watch_, principal.allocation,
-                             trial::AllocationUpdate::kRendezvous, kLongestWait,
-                             [request, response,
-                              done = std::move(done)](const absl::StatusOr<News>& news) mutable {
-                               if (!news.ok()) return done(news.status());
-                               auto info = ToInfo(*news, request->resources_id());
-                               if (info.ok()) *response->mutable_rendezvous_info() = *info;
-                               done(info.status());
-                             });
-                 });
+    return UnaryWaiting(edge_, context, request, DET_METHOD("AllocationRendezvousInfo"),
+                        [this, request, response](const auth::Principal& principal,
+                                                  Departure& departure, Done done) {
+                          const absl::Status own = CheckOwn(principal, request->allocation_id());
+                          if (!own.ok()) return done(own);
+                          AwaitNews(edge_, watch_, principal.allocation,
+                                    trial::AllocationUpdate::kRendezvous, kLongestWait, departure,
+                                    [request, response, done = std::move(done)](
+                                        const absl::StatusOr<News>& news) mutable {
+                                      if (!news.ok()) return done(news.status());
+                                      auto info = ToInfo(*news, request->resources_id());
+                                      if (info.ok()) *response->mutable_rendezvous_info() = *info;
+                                      done(info.status());
+                                    });
+                        });
   }
 
   Reactor* AllocationPreemptionSignal(Context* context,
                                       const api::AllocationPreemptionSignalRequest* request,
                                       api::AllocationPreemptionSignalResponse* response) {
-    return Unary(
+    return UnaryWaiting(
         edge_, context, request, DET_METHOD("AllocationPreemptionSignal"),
-        [this, request, response](const auth::Principal& principal, Done done) {
+        [this, request, response](const auth::Principal& principal, Departure& departure,
+                                  Done done) {
           const absl::Status own = CheckOwn(principal, request->allocation_id());
           if (!own.ok()) return done(own);
           const absl::Duration asked = absl::Seconds(request->timeout_seconds());
           AwaitNews(edge_, watch_, principal.allocation, trial::AllocationUpdate::kPreemption,
-                    std::min(asked, kLongestWait),
+                    std::min(asked, kLongestWait), departure,
                     [response, done = std::move(done)](const absl::StatusOr<News>& news) mutable {
                       if (news.ok()) response->set_preempt(news->has_value());
                       done(news.status());
