@@ -288,7 +288,8 @@ constexpr Rule kRules[] = {
      Makes("webhook.id",
            Tells("webhook.name", Administers(Where::kWorkspace, "webhook.workspace_id")))},
     {DET_API "WebhookService.PostWebhookEventData",
-     MakesUnnamed(OrTask(Edits(Where::kExperiment, "experiment_id")))},
+     MakesUnnamed(OrTask(And(Edits(Where::kExperiment, "experiment_id"), Role::kEditor,
+                             Where::kTrial, "trial_id")))},
     {DET_API "WebhookService.TestWebhook", MakesUnnamed(Administers(Where::kWebhook, "id"))},
     {DET_API "WebhookService.*", Administers(Where::kWebhook, "id")},
 

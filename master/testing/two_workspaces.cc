@@ -67,9 +67,10 @@ TwoWorkspaces::Place TwoWorkspaces::Furnish(int32_t workspace) {
                         .ListTrials(store::BareTrialsOf(model::ExperimentId(experiment)))
                         ->trials.at(0)
                         .trial.id.value();
+  const std::string checkpoint = absl::StrCat("0b2f6c1e-7a54-4d0b-9c3e-00000000000", workspace);
   {
     std::lock_guard lock(database_->mutex);
-    database_->Make(cluster::AddCheckpoint{store::MakeCheckpoint(name, trial, 1)});
+    database_->Make(cluster::AddCheckpoint{store::MakeCheckpoint(checkpoint, trial, 1)});
   }
   store::ModelRecord model;
   model.name = name;
@@ -87,7 +88,7 @@ TwoWorkspaces::Place TwoWorkspaces::Furnish(int32_t workspace) {
           {Where::kProjectKey, project.key},
           {Where::kExperiment, absl::StrCat(experiment)},
           {Where::kTrial, absl::StrCat(trial)},
-          {Where::kCheckpoint, name},
+          {Where::kCheckpoint, checkpoint},
           {Where::kJob, absl::StrCat("exp-", experiment)},
           {Where::kTask, task},
           {Where::kAllocation, task + ".0"},
@@ -135,8 +136,13 @@ Answer TwoWorkspaces::OverGrpc(const MethodDescriptor& method, const Message& re
   call->WriteLast(grpc::ByteBuffer(&slice, 1), {}, nullptr);
   wait();
   grpc::ByteBuffer answer;
+  std::string body;
   call->Read(&answer, nullptr);
   if (wait()) {
+    grpc::Slice whole;
+    if (answer.DumpToSingleSlice(&whole).ok()) {
+      body.assign(reinterpret_cast<const char*>(whole.begin()), whole.size());
+    }
     context.TryCancel();
     while (ok) {
       call->Read(&answer, nullptr);
@@ -146,7 +152,7 @@ Answer TwoWorkspaces::OverGrpc(const MethodDescriptor& method, const Message& re
   grpc::Status status;
   call->Finish(&status, nullptr);
   wait();
-  return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
+  return {static_cast<absl::StatusCode>(status.error_code()), status.error_message(), body};
 }
 
 std::optional<Answer> TwoWorkspaces::OverHttp(const MethodDescriptor& method,
@@ -174,7 +180,7 @@ std::optional<Answer> TwoWorkspaces::OverHttp(const MethodDescriptor& method,
     text.append(part, static_cast<size_t>(got));
   }
   const size_t body = text.find("\r\n\r\n");
-  Answer answer{absl::StatusCode::kOk, body == text.npos ? "" : text.substr(body)};
+  Answer answer{.message = body == text.npos ? "" : text.substr(body)};
   for (const auto& [head, code] : {std::pair{"HTTP/1.1 401", absl::StatusCode::kUnauthenticated},
                                    {"HTTP/1.1 403", absl::StatusCode::kPermissionDenied},
                                    {"HTTP/1.1 404", absl::StatusCode::kNotFound}}) {

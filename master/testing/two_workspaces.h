@@ -37,6 +37,7 @@ struct Caller {
 struct Answer {
   absl::StatusCode code = absl::StatusCode::kOk;
   std::string message;
+  std::string body;  // over gRPC: the answer, serialised; of a stream its first message
 };
 
 // A master with two workspaces, and people of every role.
@@ -58,6 +59,10 @@ class TwoWorkspaces {
   }
   const std::string& Name(int32_t workspace, auth::Where where) {
     return places_[workspace][where];
+  }
+  // Of the task of the trial in a workspace.
+  std::string TaskToken(int32_t workspace) {
+    return world_.TokenOf(Name(workspace, auth::Where::kAllocation));
   }
   std::vector<std::string> services() { return world_.services(); }
 
