@@ -8,7 +8,8 @@ on it. Libraries are archives only: nobody needs each as a shared library, too.
 Where many sources lie in one target, the headers of this project are what is left, and the templates
 that each source instantiates anew: `bundled = True` compiles the sources eight at a time, one after
 the other in one unit, in a third of the time. Their file-local names must then differ, and a
-file-local overload hides those of the namespace around it. --config=plain compiles each by itself.
+file-local overload hides those of the namespace around it; of generated code `statics` names those that
+do not differ. --config=plain compiles each by itself.
 """
 
 load("@rules_cc//cc:defs.bzl", _cc_binary = "cc_binary", _cc_library = "cc_library", _cc_test = "cc_test")
@@ -54,8 +55,11 @@ def _header(deps, test = False):
 # More would leave a core idle at the end, fewer would read the headers more often.
 _IN_A_BUNDLE = 8
 
-def _bundles(name, srcs):
-    """The sources of a target as a few units, each some sources one after the other."""
+def _bundles(name, srcs, statics = []):
+    """The sources of a target as a few units, each some sources one after the other, of which each has
+    `statics` of its own."""
+    define = "".join(["echo \"#define %s %s_$$((++n))\"; " % (each, each) for each in statics])
+    undefine = "".join(["echo \"#undef %s\"; " % each for each in statics])
     sources = [s for s in srcs if s.endswith(".cc")]
     count = (len(sources) + _IN_A_BUNDLE - 1) // _IN_A_BUNDLE
     units = []
@@ -65,7 +69,7 @@ def _bundles(name, srcs):
             name = unit,
             srcs = sources[i * len(sources) // count:(i + 1) * len(sources) // count],
             outs = [unit + ".cc"],
-            cmd = "for source in $(SRCS); do echo \"#line 1 \\\"$$source\\\"\"; cat $$source; done > $@",
+            cmd = "n=0; for source in $(SRCS); do %s echo \"#line 1 \\\"$$source\\\"\"; cat $$source; %s done > $@" % (define, undefine),
         )
         units.append(unit + ".cc")
     return select({
@@ -73,12 +77,12 @@ def _bundles(name, srcs):
         "//conditions:default": [s for s in srcs if not s.endswith(".cc")] + units,
     })
 
-def cc_library(name, srcs = [], copts = [], deps = [], precompiled = True, linkstatic = True, bundled = False, **kwargs):
+def cc_library(name, srcs = [], copts = [], deps = [], precompiled = True, linkstatic = True, bundled = False, statics = [], **kwargs):
     if precompiled and srcs:
         kwargs.update(_with(_header(deps) if precompiled == True else precompiled, copts, deps))
     else:
         kwargs.update(copts = copts, deps = deps)
-    _cc_library(name = name, srcs = _bundles(name, srcs) if bundled else srcs, linkstatic = linkstatic, **kwargs)
+    _cc_library(name = name, srcs = _bundles(name, srcs, statics) if bundled else srcs, linkstatic = linkstatic, **kwargs)
 
 def cc_binary(name, copts = [], deps = [], precompiled = True, **kwargs):
     if precompiled:
