@@ -74,7 +74,7 @@ TEST(OptimizationsTest, NamesTheFieldThatIsWrong) {
        "configuration: optimizations.average_aggregated_gradients is 1, not true or false"},
       {R"({"optimizations": {"strategy": "fsdp"}})",
        "configuration: optimizations.strategy is \"fsdp\", not one of allreduce, local_sgd, async, "
-       "parameter_server"},
+       "parameter_server, pipeline, in_process"},
       {R"({"optimizations": {"local_sgd_steps": 0}})",
        "configuration: optimizations.local_sgd_steps is 0, not an integer >= 1"},
       {R"({"optimizations": {"gradient_compression": "zip"}})",
