@@ -95,6 +95,17 @@ class BrowserTest(DashboardTestCase):
                 if experiment["id"] >= made:
                     self.home.det("experiment", "kill", experiment["id"], code=None)
 
+    def test_actions(self):
+        learns = harness.job(name="is-steered", entrypoint=["python3", "learns.py"],
+                             hyperparameters={"x": 0.5}, preemption_timeout=1)
+        made = self.home.create(learns, self.home.context({"learns.py": LEARNS}))
+        try:
+            self.home.first_trial(made)
+            self.run_script("windows.mjs", EXPERIMENT=str(made))
+            self.run_script("actions.mjs", EXPERIMENT=str(made))
+        finally:
+            self.home.det("experiment", "kill", made, code=None)
+
     def test_charts(self):
         counts = LEARNS.replace('"loss": 1 + 1 / step', '"loss": 1 + 1 / step, "epoch": step / 10')
         searcher = {"name": "random", "metric": "loss", "max_trials": 2,

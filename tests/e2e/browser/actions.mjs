@@ -1,0 +1,48 @@
+// What is done with an experiment while it goes on, and with its log: paused, activated, taken as the start of a
+// search and of another that goes on; lines of it that are left out.
+import assert from "node:assert/strict";
+import { inBrowser, inspect, signIn, url } from "./browser.mjs";
+import { handsOn } from "./hands.mjs";
+
+const { EXPERIMENT: experiment, PASSWORD: password } = process.env;
+
+await inBrowser(async (page) => {
+  const { button } = handsOn(page);
+  await page.goto(`${url}/experiments/${experiment}`);
+  await signIn(page, "admin", password);
+  await page.getByText("Running").first().waitFor();
+
+  // A log by what its lines contain: the address keeps it.
+  await page.goto(`${url}/experiments/${experiment}/logs`);
+  const line = page.getByText(/^step \d+ of many/);
+  await line.first().waitFor();
+  const text = page.getByRole("searchbox", { name: "Text" });
+  await text.fill("step 3 of");
+  await text.press("Enter");
+  await page.waitForURL(/step/);
+  await page.getByText("step 3 of many").waitFor();
+  await page.getByText("step 4 of many").waitFor({ state: "detached" });
+  await inspect(page, "log-filtered");
+  await text.fill("");
+  await text.press("Enter");
+  await page.waitForURL((address) => !/step/.test(address.search));
+  await line.nth(1).waitFor();
+
+  await button("Pause").click();
+  await page.getByText("Paused").first().waitFor();
+  await button("Activate").click();
+  await page.getByText("Running").first().waitFor();
+
+  // It ends, and goes on.
+  await button("Cancel").click();
+  await page.getByText(/Canceled$/).waitFor(); // the state; the log's own line is in capitals
+  await button("Continue").click();
+  await page.getByText("Running").first().waitFor();
+
+  await page.getByRole("link", { name: "Search from this" }).click();
+  const editor = page.getByLabel("Configuration, in YAML");
+  await page.waitForURL(/for=search/);
+  assert.match(await editor.inputValue(), /searcher:/);
+  await page.getByText("The configuration is good.").waitFor();
+  await inspect(page, "search-from");
+});
