@@ -105,6 +105,17 @@ Cell Shared(const RunRecord& run, const std::string& username, Field field) {
   }
 }
 
+// Of an active experiment, whether one of its trials runs, or all wait.
+std::string ShownState(model::ExperimentState state, const std::set<model::TrialState>& trials) {
+  if (state == model::ExperimentState::kActive) {
+    for (const auto runs : {model::TrialState::kRunning, model::TrialState::kStopping}) {
+      if (trials.contains(runs)) return "RUNNING";
+    }
+    if (trials.contains(model::TrialState::kQueued)) return "QUEUED";
+  }
+  return std::string(ToString(state));
+}
+
 Cell CellOf(const RunRecord& run, const std::string& username, Field field) {
   const experiment::Trial& trial = run.trial;
   switch (field) {
@@ -282,14 +293,19 @@ absl::StatusOr<FoundExperiments> FakeRuns::SearchExperiments(const RunQuery& que
     if (!IsIn(e, query)) continue;
     experiment::Trial shown;
     shown.experiment = id;
+    std::set<model::TrialState> states;
     for (const auto& [unused, trial] : db_.trials) {
       if (trial.experiment != id) continue;
       if (shown.id.value() == 0 || trial.id == e.best_trial) shown = trial;
+      states.insert(trial.state);
     }
+    const std::string state = ShownState(e.state, states);
     const RunRecord run = Read(shown);
     const ExperimentRecord record = db_.Record(e);
-    const Cells cells =
-        CellsOf(run, [run, record](Field field) { return CellOf(record, run, field); });
+    const Cells cells = CellsOf(run, [run, record, state](Field field) -> Cell {
+      if (field == Field::kShownState) return state;
+      return CellOf(record, run, field);
+    });
     if (Matches(query.search.filter, cells)) found.push_back({id, id.value(), cells});
   }
   SortFound(found, query.search.order);

@@ -153,6 +153,36 @@ TEST_P(StoreContractTest, SummariesAreOfAllThatWasReported) {
   EXPECT_EQ(after.runs[0].metrics.size(), 2u);
 }
 
+TEST_P(StoreContractTest, AnExperimentRunsWhereOneOfItsTrialsDoes) {
+  ASSERT_TRUE(store_->Load().ok());
+  using State = model::TrialState;
+  const std::vector<std::vector<State>> trials = {{State::kQueued, State::kRunning},
+                                                  {State::kQueued, State::kCompleted},
+                                                  {State::kStopping},
+                                                  {State::kCompleted}};
+  std::vector<cluster::Change> rows;
+  int id = 0;
+  for (size_t e = 0; e < trials.size(); ++e) {
+    experiment::Experiment experiment = MakeExperiment(static_cast<int>(e) + 1);
+    experiment.state = model::ExperimentState::kActive;
+    rows.push_back(cluster::PutExperiment{experiment});
+    for (const State state : trials[e]) {
+      ++id;
+      experiment::Trial trial = MakeRun(id, static_cast<int>(e) + 1, 1.0);
+      trial.state = state;
+      rows.push_back(cluster::PutTrial{trial});
+    }
+  }
+  ASSERT_TRUE(store_->Commit(1, rows).ok());
+  const auto find = [this](const char* op, const char* state) {
+    return FindExperiments(*store_, Where("state", op, absl::StrCat("\"", state, "\"")));
+  };
+  EXPECT_THAT(find("=", "RUNNING"), ElementsAre(1, 3));
+  EXPECT_THAT(find("=", "STATE_QUEUED"), ElementsAre(2));
+  EXPECT_THAT(find("!=", "RUNNING"), ElementsAre(2, 4));
+  EXPECT_THAT(find("=", "ACTIVE"), ElementsAre(1, 2, 3, 4));
+}
+
 TEST_P(StoreContractTest, RunsAreFoundByAnyColumn) {
   Fill(*store_);
   EXPECT_THAT(Find(*store_, Where("hp.lr", ">", "0.5")), ElementsAre(5, 6));

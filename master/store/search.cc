@@ -101,7 +101,7 @@ std::vector<std::string> KeptStates(Table table, const std::string& given) {
   if (absl::StartsWith(state, "STATE_")) state.erase(0, 6);
   const bool starts = state == "PULLING" || state == "STARTING";
   if (table == Table::kExperiments) {
-    if (starts || state == "QUEUED" || state == "RUNNING") return {"ACTIVE"};
+    if (starts) return {"RUNNING"};
     if (state == "STOPPING_KILLED") return {"STOPPING_CANCELED"};
     return {state};
   }
@@ -111,6 +111,11 @@ std::vector<std::string> KeptStates(Table table, const std::string& given) {
   return {state};
 }
 
+// Whether its trials decide: an experiment itself is kept as active.
+bool IsOfTrials(Table table, std::string_view kept) {
+  return table == Table::kExperiments && (kept == "RUNNING" || kept == "QUEUED");
+}
+
 Filter OfStates(Table table, Condition condition) {
   const std::string given = std::get<std::string>(condition.operand);
   Filter group;
@@ -118,6 +123,7 @@ Filter OfStates(Table table, Condition condition) {
   for (const std::string& state : KeptStates(table, given)) {
     Filter one;
     condition.operand = state;
+    condition.column.field = IsOfTrials(table, state) ? Field::kShownState : Field::kState;
     one.condition = condition;
     group.parts.push_back(std::move(one));
   }

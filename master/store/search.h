@@ -33,6 +33,7 @@ enum class Field {
   kEndTime,
   kDuration,  // seconds, until the end
   kState,
+  kShownState,  // of experiments: of an active one, whether a trial runs or all wait
   kNumTrials,
   kSearcherType,
   kSearcherMetric,

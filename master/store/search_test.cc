@@ -134,10 +134,14 @@ TEST(SearchTest, StatesAreThoseThatAreShown) {
       Whole(Group("and", Field(R"("columnName":"state","operator":"contains","value":"active")"))),
       "");
   EXPECT_TRUE(part.ok() && part->filter.parts[0].parts[0].any) << "one of both, never both";
-  EXPECT_EQ(std::get<std::string>(Only(Table::kExperiments,
-                                       R"("columnName":"state","operator":"=","value":"running")")
-                                      .operand),
-            "ACTIVE");
+  const Condition running =
+      Only(Table::kExperiments, R"("columnName":"state","operator":"=","value":"STATE_STARTING")");
+  EXPECT_EQ(running.column.field, Field::kShownState);
+  EXPECT_EQ(std::get<std::string>(running.operand), "RUNNING");
+  const Condition active =
+      Only(Table::kExperiments, R"("columnName":"state","operator":"=","value":"active")");
+  EXPECT_EQ(active.column.field, Field::kState);
+  EXPECT_EQ(std::get<std::string>(active.operand), "ACTIVE");
 }
 
 TEST(SearchTest, OrdersAreLists) {

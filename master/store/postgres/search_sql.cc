@@ -45,6 +45,14 @@ const char* SqlOf(Join join, Table table) {
   return "";
 }
 
+// As the fake's ShownState.
+constexpr char kShownStateSql[] =
+    "CASE WHEN e.state <> 'ACTIVE' THEN e.state "
+    "WHEN EXISTS (SELECT FROM trials f WHERE f.experiment = e.id "
+    "AND f.state IN ('RUNNING', 'STOPPING')) THEN 'RUNNING' "
+    "WHEN EXISTS (SELECT FROM trials f WHERE f.experiment = e.id AND f.state = 'QUEUED') "
+    "THEN 'QUEUED' ELSE e.state END";
+
 const char* RankingMetric() {
   static const auto& sql = *new std::string(absl::StrCat("(", kRankingMetric, " COLLATE \"C\")"));
   return sql.c_str();
@@ -313,6 +321,8 @@ class Writer {
                             ")::double precision");
       case Field::kState:
         return own("state");
+      case Field::kShownState:
+        return kShownStateSql;
       case Field::kSearcherMetricValue:
         return own("best_metric");
       case Field::kCheckpointSize:
