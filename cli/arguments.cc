@@ -12,27 +12,13 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "base/edit_distance.h"
 #include "base/status_macros.h"
 
 namespace det::cli {
 namespace {
 
 constexpr char kUsagePayload[] = "det/usage";
-
-int EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<int> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = row[0];
-    row[0] = static_cast<int>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const int substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
 
 absl::StatusOr<const Option*> FindLong(const std::vector<Option>& options, absl::string_view name) {
   std::vector<std::string> names;
@@ -225,7 +211,8 @@ std::optional<std::string> Nearest(absl::string_view word,
   const int size = static_cast<int>(word.size());
   int best_distance = std::max(size < 4 ? 1 : 2, size / 3) + 1;
   for (const std::string& candidate : candidates) {
-    const int distance = EditDistance(word, candidate);
+    const auto distance =
+        static_cast<int>(base::EditDistance({word.data(), word.size()}, candidate));
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

@@ -1,28 +1,12 @@
 #include <algorithm>
-#include <numeric>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/edit_distance.h"
 #include "master/model/parse/read.h"
 
 namespace det::model {
 namespace {
-
-// Levenshtein's distance.
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('.') + 1); }
 
@@ -32,7 +16,7 @@ std::string Nearest(std::string_view name, const std::vector<std::string>& known
   std::string_view best;
   size_t distance = std::max(edits, name.size() / 4) + 1;
   for (const std::string& candidate : known) {
-    const size_t d = EditDistance(name, candidate);
+    const size_t d = base::EditDistance(name, candidate);
     if (d < distance && d < candidate.size()) {
       distance = d;
       best = candidate;
