@@ -82,18 +82,19 @@ struct Training {
 };
 
 // Threads draw from one generator of random numbers: their Trials are made one after the other,
-// each with the numbers that the chief draws.
+// each with the numbers that the chief draws, and nobody draws others before all are made.
 std::unique_ptr<Training> MakeInTurn(TrialContext& context, const TrialFactory& make_trial,
                                      Turns& turns) {
   turns.Await(context.ranks().local_rank);
   trial::SeedTorch(context.seed(), 0);
   auto made = std::make_unique<Training>(context, make_trial);
   turns.End();
+  turns.Await(context.ranks().local_size);
   return made;
 }
 
 void Train(Context& context, const TrialFactory& make_trial, Turns* turns) {
-  trial::SeedTorch(context.seed(), context.ranks().rank);
+  if (turns == nullptr) trial::SeedTorch(context.seed(), context.ranks().rank);
   if (context.training().profiling) context.profiler().On();
   TrialContext trial_context(context);
   const std::unique_ptr<Training> training =
