@@ -45,6 +45,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   let isMoving = false;
   let zoom: Range | undefined;
   let crosshair: { x: number; top: number } | undefined;
+  let placed: { left: number; top: number } | undefined; // the crosshair, by a key
 
   const areaOf = (u: uPlot): Area => ({
     ...{ left: u.bbox.left, top: u.bbox.top, width: u.bbox.width, height: u.bbox.height },
@@ -102,6 +103,9 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   };
   const follow = (u: uPlot) => {
     const { left, top, event } = u.cursor;
+    // Of where it is uPlot tells after each change of the curves as well.
+    if (placed && left === placed.left && top === placed.top) return;
+    placed = undefined;
     if (left === undefined || top === undefined || left < 0 || !event) {
       options.onNear([]);
       return;
@@ -112,10 +116,12 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   // What uPlot is told by script moves the crosshair of the page's other charts as well.
   const place = (x: number, top: number) => {
     crosshair = { x, top };
-    const left = plot.valToPos(x, "x");
-    plot.setCursor({ left, top }, false);
-    options.onNear(nearTo(plot, left, top), { left, top }, true);
+    placed = { left: plot.valToPos(x, "x"), top };
+    plot.setCursor(placed, false);
+    options.onNear(nearTo(plot, placed.left, top), placed, true);
   };
+  // Where curves or what is shown of them have changed around it.
+  const placeAgain = () => crosshair && place(crosshair.x, crosshair.top);
 
   const plot = new uPlot(
     uplotOptions(options, () => zoomTo(undefined), {
@@ -148,11 +154,13 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       wanted = undefined;
       plot.setData([full, [null, null]], false);
       show(isMoving ? shown() : (zoom ?? full));
+      if (placed) placeAgain();
     },
     setZoom(next) {
       if (isSameRange(zoom, next)) return;
       zoom = next;
       show(zoom ?? full);
+      if (placed) placeAgain();
     },
     setBest(next) {
       best = next;
@@ -177,7 +185,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       const end = Math.min(full[1], middle + (to - middle) * factor);
       const isAll = begin <= full[0] && end >= full[1];
       if (begin < end) zoomTo(isAll ? undefined : [begin, end]);
-      if (crosshair) place(crosshair.x, crosshair.top);
+      placeAgain();
     },
     panBy(share) {
       const [from, to] = shown();
@@ -186,10 +194,10 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     },
     reset() {
       zoomTo(undefined);
-      if (crosshair) place(crosshair.x, crosshair.top);
+      placeAgain();
     },
     leave() {
-      crosshair = undefined;
+      crosshair = placed = undefined;
       plot.setCursor({ left: -10, top: -10 }, false);
       options.onNear([]);
     },
