@@ -20,7 +20,7 @@ class BackupTest(unittest.TestCase):
         self.home.up()
         experiment = self.home.create(harness.TRUE_JOB)
         self.home.finish(experiment)
-        return experiment, self.home.json("master", "info")["clusterId"]
+        return experiment, self.home.json("master", "info")["cluster_id"]
 
     def down(self):
         self.home.det("deploy", "local", "down")
@@ -33,7 +33,7 @@ class BackupTest(unittest.TestCase):
 
     def assert_restored(self, experiment, cluster):
         self.home.up()
-        self.assertEqual(cluster, self.home.json("master", "info")["clusterId"])
+        self.assertEqual(cluster, self.home.json("master", "info")["cluster_id"])
         self.assertEqual("STATE_COMPLETED", self.home.experiment(experiment)["state"])
 
     def test_a_cluster_that_was_wiped_is_back(self):

@@ -142,6 +142,7 @@ class RestartTest(SchedulingTestCase):
         self.home.det("resource-pool", "create", "night", "policy=fifo")
         self.home.det("agent", "disable", "agent-1", "--drain")
         self.home.det("slot", "disable", "agent-0", 1)
+        self.home.det("workspace", "create", "lab")
         self.home.det("quota", "set", "workspace", "lab", "--slot-hours", 10)
         holder = self.create()
         self.begun(holder)

@@ -42,7 +42,7 @@ await inBrowser(async (page) => {
   await page.getByRole("link", { name: "Search from this" }).click();
   const editor = page.getByLabel("Configuration, in YAML");
   await page.waitForURL(/for=search/);
-  assert.match(await editor.inputValue(), /searcher:/);
+  assert.match(await editor.inputValue(), /searcher"?:/);
   await page.getByText("The configuration is good.").waitFor();
   await inspect(page, "search-from");
 });
