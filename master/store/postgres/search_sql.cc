@@ -6,57 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "master/store/postgres/rows.h"
+#include "master/store/postgres/search_fields.h"
 
 namespace det::store {
 namespace {
-
-// Tables beside the one that is searched, in the order in which they can be joined.
-enum Join { kTrial, kExperiment, kUser, kProject, kRun, kTrials, kCheckpoints, kNumJoins };
-
-const char* SqlOf(Join join, Table table) {
-  const bool runs = table == Table::kRuns;
-  switch (join) {
-    case kTrial:
-      return " JOIN trials t ON t.id = d.trial";
-    case kExperiment:
-      return runs ? " JOIN experiments e ON e.id = t.experiment" : "";
-    case kUser:
-      return " LEFT JOIN users u ON u.id = e.owner";
-    case kProject:
-      return " LEFT JOIN projects p ON p.id = e.project "
-             "LEFT JOIN workspaces w ON w.id = p.workspace";
-    case kRun:
-      return runs ? ""
-                  : " CROSS JOIN LATERAL (SELECT coalesce(e.best_trial, "
-                    "(SELECT min(f.id) FROM trials f WHERE f.experiment = e.id)) AS id) r";
-    case kTrials:
-      return " CROSS JOIN LATERAL (SELECT count(*) AS trials FROM trials f "
-             "WHERE f.experiment = e.id) n";
-    case kCheckpoints:
-      return runs ? " CROSS JOIN LATERAL (SELECT count(*) AS number, coalesce(sum(c.size), 0) AS "
-                    "size FROM checkpoints c WHERE c.trial = t.id AND c.state <> 'DELETED') k"
-                  : " CROSS JOIN LATERAL (SELECT count(*) AS number, coalesce(sum(c.size), 0) AS "
-                    "size FROM trials f JOIN checkpoints c ON c.trial = f.id "
-                    "WHERE f.experiment = e.id AND c.state <> 'DELETED') k";
-    case kNumJoins:
-      break;
-  }
-  return "";
-}
-
-// As the fake's ShownState.
-constexpr char kShownStateSql[] =
-    "CASE WHEN e.state <> 'ACTIVE' THEN e.state "
-    "WHEN EXISTS (SELECT FROM trials f WHERE f.experiment = e.id "
-    "AND f.state IN ('RUNNING', 'STOPPING')) THEN 'RUNNING' "
-    "WHEN EXISTS (SELECT FROM trials f WHERE f.experiment = e.id AND f.state = 'QUEUED') "
-    "THEN 'QUEUED' ELSE e.state END";
-
-const char* RankingMetric() {
-  static const auto& sql = *new std::string(absl::StrCat("(", kRankingMetric, " COLLATE \"C\")"));
-  return sql.c_str();
-}
 
 std::string NameOf(Statistic statistic, const char* row) {
   switch (statistic) {
@@ -120,16 +73,21 @@ const Condition* FindDriver(const Search& search) {
   return driver;
 }
 
+// Whose rows are searched in place of the runs, if any's.
+const Column* FindDriving(const Search& search, const Condition* driver, SearchedRows rows) {
+  if (rows != SearchedRows::kAll) return &search.order.front().column;
+  return driver == nullptr ? nullptr : &driver->column;
+}
+
 class Writer {
  public:
-  Writer(Table table, const Search& search, Param projects, bool having)
-      : runs_(table == Table::kRuns), table_(table) {
+  Writer(Table table, const Search& search, Param projects, SearchedRows rows)
+      : runs_(table == Table::kRuns),
+        by_project_(rows == SearchedRows::kNumbersByProject),
+        driver_(runs_ ? FindDriver(search) : nullptr),
+        driving_(runs_ ? FindDriving(search, driver_, rows) : nullptr),
+        fields_(table, driving_ != nullptr) {
     params_.push_back(std::move(projects));
-    if (!runs_) return;
-    driver_ = FindDriver(search);
-    if (driver_ != nullptr) driving_ = &driver_->column;
-    if (!having) return;
-    driving_ = &search.order.front().column;
     if (driver_ != nullptr && !SameRows(driver_->column, *driving_)) driver_ = nullptr;
   }
 
@@ -143,7 +101,8 @@ class Writer {
   std::string Base() {
     if (!runs_) return std::string("e.project = ANY($1::int[]) AND e.state <> 'DELETED'");
     if (driving_ == nullptr) return std::string("t.project = ANY($1::int[])");
-    const std::string rows = Rows(*driving_, "d");
+    std::string rows = Rows(*driving_, "d", by_project_);
+    if (by_project_) rows += " AND d.number IS NOT NULL";
     if (driver_ == nullptr) return rows;
     const std::string holds = CompareRow(*driver_, "d");
     return holds.empty() ? rows : absl::StrCat(rows, " AND ", holds);
@@ -157,37 +116,37 @@ class Writer {
     return absl::StrCat("(", absl::StrJoin(parts, filter.any ? " OR " : " AND "), ")");
   }
 
-  std::string WriteOrder(const SortKey& key, int number) {
+  void AddOrder(const SortKey& key) {
     const char* way = key.descending ? " DESC NULLS LAST" : " ASC NULLS LAST";
     const Column& column = key.column;
     if (column.kind == Column::Kind::kField) {
-      if (column.type != ColumnType::kArray) return absl::StrCat(Expression(column.field), way);
-      return absl::StrCat("ARRAY(SELECT l COLLATE \"C\" FROM jsonb_array_elements_text(",
-                          Expression(column.field), ") l)", way);
+      std::string field = fields_.Expression(column.field);
+      if (column.type == ColumnType::kArray) {
+        field = absl::StrCat("ARRAY(SELECT l COLLATE \"C\" FROM jsonb_array_elements_text(", field,
+                             ") l)");
+      }
+      return order_.push_back({std::move(field), way});
     }
     const bool metric = column.kind == Column::Kind::kMetric;
     if (driving_ != nullptr && SameRows(column, *driving_)) {
-      if (metric) return absl::StrCat(NameOf(column.statistic, "d"), way);
-      return absl::StrCat("d.number", way, ", d.text", way);
+      if (metric) return order_.push_back({NameOf(column.statistic, "d"), way});
+      // Where all have a number, the index need not know where those without one are.
+      order_.push_back({"d.number", by_project_ ? key.descending ? " DESC" : " ASC" : way});
+      return order_.push_back({"d.text", way});
     }
-    const std::string row = absl::StrCat("s", number);
+    const std::string row = absl::StrCat("s", order_.size());
     absl::StrAppend(&order_from_, " LEFT JOIN LATERAL (SELECT ",
                     metric ? absl::StrCat(NameOf(column.statistic, "s"), " AS number")
                            : std::string("s.number, s.text"),
                     " FROM ", metric ? "metric_summaries" : "run_values", " s WHERE ",
-                    Rows(column, "s"), " AND s.trial = ", Run(), ") ", row, " ON true");
-    const std::string number_first = absl::StrCat(row, ".number", way);
-    return metric ? number_first : absl::StrCat(number_first, ", ", row, ".text", way);
+                    Rows(column, "s"), " AND s.trial = ", fields_.Run(), ") ", row, " ON true");
+    order_.push_back({absl::StrCat(row, ".number"), way});
+    if (!metric) order_.push_back({absl::StrCat(row, ".text"), way});
   }
 
-  std::string Joins() const {
-    std::string joins;
-    for (int i = 0; i < kNumJoins; ++i) {
-      if (needed_[i]) joins += SqlOf(static_cast<Join>(i), table_);
-    }
-    return joins;
-  }
+  std::string Joins() const { return fields_.Joins(); }
   const std::string& order_from() const { return order_from_; }
+  std::vector<SearchSql::OrderKey> TakeOrder() { return std::move(order_); }
   int num_params() const { return static_cast<int>(params_.size()); }
   Params TakeParams() { return std::move(params_); }
 
@@ -210,25 +169,10 @@ class Writer {
     return absl::StrCat(Add(ToParam(text == nullptr ? std::string() : *text)), "::text");
   }
 
-  void Need(Join join) {
-    if (driving_ != nullptr) needed_[kTrial] = true;
-    // All others say something of the experiment.
-    if (join != kTrial && (join != kCheckpoints || !runs_)) needed_[kExperiment] = true;
-    needed_[join] = true;
-  }
-  const char* Run() {
-    if (runs_) return driving_ != nullptr ? "d.trial" : "t.id";
-    Need(kRun);
-    return "r.id";
-  }
-  const char* Of(Join join, const char* sql) {
-    Need(join);
-    return sql;
-  }
-
   // Which of the rows are the column's, whatever the trial.
-  std::string Rows(const Column& column, const char* row) {
-    const std::string of = absl::StrCat(row, ".project = ANY($1::int[]) AND ", row);
+  std::string Rows(const Column& column, const char* row, bool of_one_project = false) {
+    const std::string of = absl::StrCat(
+        row, of_one_project ? ".project = q.project AND " : ".project = ANY($1::int[]) AND ", row);
     if (column.kind == Column::Kind::kValue) {
       return absl::StrCat(of, ".key = ", Add(Operand(column.key)));
     }
@@ -256,7 +200,7 @@ class Writer {
   // Few are archived, if any: those are looked up, not the experiments of all others.
   std::string WriteArchived(const Condition& condition) {
     const bool archived = std::get<bool>(condition.operand) == (condition.op == Operator::kEqual);
-    return absl::StrCat(Run(), archived ? "" : " NOT",
+    return absl::StrCat(fields_.Run(), archived ? "" : " NOT",
                         " IN (SELECT y.id FROM experiments x JOIN trials y ON y.experiment = x.id "
                         "WHERE x.archived)");
   }
@@ -269,13 +213,14 @@ class Writer {
           std::holds_alternative<bool>(condition.operand)) {
         return WriteArchived(condition);
       }
-      const std::string holds = Compare(Expression(column.field), column.type, condition);
+      const std::string holds = Compare(fields_.Expression(column.field), column.type, condition);
       return IsContrary(condition.op) ? absl::StrCat("NOT coalesce(", holds, ", false)") : holds;
     }
     std::string rows = Rows(column, "s");
     const std::string holds = CompareRow(condition, "s");
     if (!holds.empty()) absl::StrAppend(&rows, " AND ", holds);
-    return absl::StrCat(Run(), IsContrary(condition.op) ? " NOT" : "", " IN (SELECT s.trial FROM ",
+    return absl::StrCat(fields_.Run(), IsContrary(condition.op) ? " NOT" : "",
+                        " IN (SELECT s.trial FROM ",
                         column.kind == Column::Kind::kMetric ? "metric_summaries" : "run_values",
                         " s WHERE ", rows, ")");
   }
@@ -300,110 +245,82 @@ class Writer {
     }
   }
 
-  std::string Expression(Field field) {
-    if (runs_ && field == Field::kRunId) return Run();
-    if (driving_ != nullptr) Need(kTrial);
-    const auto own = [this](const char* column) {
-      return absl::StrCat(runs_ ? "t." : "e.", column);
-    };
-    switch (field) {
-      case Field::kLocalId:
-        return Of(kProject, "((p.key || '-' || t.id) COLLATE \"C\")");
-      case Field::kExperimentId:
-        return runs_ ? "t.experiment" : "e.id";
-      case Field::kStartTime:
-        return own("created_at");
-      case Field::kEndTime:
-        return own("ended_at");
-      case Field::kDuration:
-        return absl::StrCat("extract(epoch FROM coalesce(CASE WHEN isfinite(", own("ended_at"),
-                            ") THEN ", own("ended_at"), " END, now()) - ", own("created_at"),
-                            ")::double precision");
-      case Field::kState:
-        return own("state");
-      case Field::kShownState:
-        return kShownStateSql;
-      case Field::kSearcherMetricValue:
-        return own("best_metric");
-      case Field::kCheckpointSize:
-        return Of(kCheckpoints, "k.size");
-      case Field::kCheckpointCount:
-        return Of(kCheckpoints, "k.number");
-      case Field::kProjectId:
-        return own("project");
-      default:
-        return OfExperiment(field);
-    }
-  }
-
-  const char* OfExperiment(Field field) {
-    switch (field) {
-      case Field::kName:
-        return Of(kExperiment, "e.name");
-      case Field::kDescription:
-        return Of(kExperiment, "(e.description COLLATE \"C\")");
-      case Field::kTags:
-        return Of(kExperiment, "e.labels");
-      case Field::kForkedFrom:
-        return Of(kExperiment, "e.forked_from");
-      case Field::kNumTrials:
-        return Of(kTrials, "n.trials");
-      case Field::kSearcherType:
-        return Of(kExperiment, "(e.searcher_name COLLATE \"C\")");
-      case Field::kSearcherMetric:
-        return Of(kExperiment, RankingMetric());
-      case Field::kResourcePool:
-        return Of(kExperiment, "(e.resource_pool COLLATE \"C\")");
-      case Field::kProgress:
-        return Of(kExperiment, "e.progress");
-      case Field::kUser:
-        return Of(kUser, "coalesce(u.username, '')");
-      case Field::kArchived:
-        return Of(kExperiment, "e.archived");
-      case Field::kParentArchived:
-        return Of(kProject, "coalesce(p.archived OR w.archived, false)");
-      case Field::kIsMultitrial:
-        return Of(kExperiment, "(e.searcher_name <> 'single')");
-      default:
-        return "NULL::text";
-    }
-  }
-
-  const bool runs_;
-  const Table table_;
-  const Condition* driver_ = nullptr;
-  const Column* driving_ = nullptr;  // of the rows that are searched in place of the runs
+  const bool runs_, by_project_;
+  const Condition* driver_;  // answered by the rows that are searched
+  const Column* driving_;    // of the rows that are searched in place of the runs
+  SearchFields fields_;
   Params params_;
-  bool needed_[kNumJoins] = {};
   std::string order_from_;
+  std::vector<SearchSql::OrderKey> order_;
 };
+
+// The order of a query whose rows have these names: "k0", ...
+std::string OrderOf(const std::vector<SearchSql::OrderKey>& keys, bool named) {
+  std::vector<std::string> parts;
+  for (const SearchSql::OrderKey& key : keys) {
+    parts.push_back(named ? absl::StrCat("x.k", parts.size(), key.way)
+                          : absl::StrCat(key.expression, key.way));
+  }
+  return absl::StrCat(" ORDER BY ", absl::StrJoin(parts, ", "));
+}
+
+std::string Cut(int offset, int limit) {
+  return absl::StrCat(" OFFSET ", offset, " LIMIT ", limit);
+}
 
 }  // namespace
 
-SearchSql ToSql(Table table, const Search& search, Param projects, bool having) {
+std::string SearchSql::Count() const {
+  return absl::StrCat("SELECT count(*) FROM ", filter_from, where);
+}
+
+std::string SearchSql::Page(int offset, int limit) const {
+  if (!by_project) {
+    return absl::StrCat("SELECT ", id, " FROM ", order_from, where, OrderOf(order, false),
+                        Cut(offset, limit));
+  }
+  std::vector<std::string> columns;
+  for (const OrderKey& key : order) {
+    columns.push_back(absl::StrCat(key.expression, " AS k", columns.size()));
+  }
+  // The last key is the run's number.
+  return absl::StrCat("SELECT x.k", order.size() - 1,
+                      " FROM unnest($1::int[]) q (project) CROSS JOIN LATERAL (SELECT ",
+                      absl::StrJoin(columns, ", "), " FROM ", order_from, where,
+                      OrderOf(order, false), Cut(0, offset + limit), ") x", OrderOf(order, true),
+                      Cut(offset, limit));
+}
+
+std::string SearchSql::CountedPage(int offset, int limit) const {
+  return absl::StrCat("SELECT ", id, ", count(*) OVER () FROM ", order_from, where,
+                      OrderOf(order, false), Cut(offset, limit));
+}
+
+SearchSql ToSql(Table table, const Search& search, Param projects, SearchedRows rows) {
   SearchSql sql;
-  Writer writer(table, search, std::move(projects), having);
+  Writer writer(table, search, std::move(projects), rows);
   sql.id = writer.Id();
+  sql.by_project = rows == SearchedRows::kNumbersByProject;
   const std::string from = writer.From();
   const std::string base = writer.Base();
   sql.where = absl::StrCat(" WHERE ", base, " AND ", writer.Write(search.filter));
   sql.filter_from = absl::StrCat(from, writer.Joins());
   sql.num_filter_params = writer.num_params();
-  std::vector<std::string> keys;
-  for (const SortKey& key : search.order) {
-    keys.push_back(writer.WriteOrder(key, static_cast<int>(keys.size())));
-  }
+  for (const SortKey& key : search.order) writer.AddOrder(key);
+  sql.order = writer.TakeOrder();
   const bool newest_first = search.order.empty() || search.order.back().descending;
-  keys.push_back(absl::StrCat(sql.id, newest_first ? " DESC" : " ASC"));
+  sql.order.push_back({sql.id, newest_first ? " DESC" : " ASC"});
   sql.order_from = absl::StrCat(from, writer.Joins(), writer.order_from());
-  sql.order = absl::StrCat(" ORDER BY ", absl::StrJoin(keys, ", "));
   sql.params = writer.TakeParams();
   return sql;
 }
 
-bool CanHave(Table table, const Search& search) {
-  return table == Table::kRuns && !search.order.empty() &&
-         search.order.front().column.kind != Column::Kind::kField;
+bool CanSearch(Table table, const Search& search, SearchedRows rows) {
+  if (rows == SearchedRows::kAll) return true;
+  if (table != Table::kRuns || search.order.empty()) return false;
+  const Column::Kind first = search.order.front().column.kind;
+  return first == Column::Kind::kValue ||
+         (first == Column::Kind::kMetric && rows == SearchedRows::kHavingKey);
 }
 
 }  // namespace det::store

@@ -1,6 +1,7 @@
 #include "master/store/postgres/sql_runs.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -95,15 +96,29 @@ absl::StatusOr<std::vector<int32_t>> ReadIds(Connection& connection, const Searc
                                              const Range& range) {
   DET_ASSIGN_OR_RETURN(
       const Result rows,
-      connection.ExecOnce(
-          absl::StrCat("SELECT ", sql.id, " FROM ", sql.order_from, sql.where, sql.order,
-                       " OFFSET ", range.begin, " LIMIT ", range.end - range.begin),
-          sql.params));
+      connection.ExecOnce(sql.Page(range.begin, range.end - range.begin), sql.params));
   std::vector<int32_t> ids;
   for (int row = 0; row < rows.rows(); ++row) {
     ids.push_back(static_cast<int32_t>(rows.Int(row, 0)));
   }
   return ids;
+}
+
+// In one statement, so that what the condition costs is paid once. None: the window is behind the
+// last row, or counts from it.
+absl::StatusOr<std::optional<FoundIds>> FindCounted(Connection& connection, const SearchSql& sql,
+                                                    const Window& window) {
+  if (window.offset < 0 || window.limit <= 0) return std::nullopt;
+  DET_ASSIGN_OR_RETURN(
+      const Result rows,
+      connection.ExecOnce(sql.CountedPage(window.offset, window.limit), sql.params));
+  if (rows.rows() == 0 && window.offset > 0) return std::nullopt;
+  FoundIds found;
+  for (int row = 0; row < rows.rows(); ++row) {
+    found.ids.push_back(static_cast<int32_t>(rows.Int(row, 0)));
+    found.total = static_cast<int>(rows.Int(row, 1));
+  }
+  return found;
 }
 
 absl::StatusOr<Param> ReadProjects(Connection& connection, const RunQuery& query) {
@@ -117,21 +132,28 @@ absl::StatusOr<Param> ReadProjects(Connection& connection, const RunQuery& query
 }
 
 absl::StatusOr<FoundIds> Find(Connection& connection, Table table, const RunQuery& query) {
-  FoundIds found;
   DET_ASSIGN_OR_RETURN(const Param projects, ReadProjects(connection, query));
-  const SearchSql sql = ToSql(table, query.search, projects);
-  // Parameters of the order are behind those of the condition.
+  const Search& search = query.search;
+  const SearchSql sql = ToSql(table, search, projects);
+  const bool asks = search.filter.condition.has_value() || !search.filter.parts.empty();
+  // No index has runs in the order of a metric: all are read for a page, as for the count.
+  if (asks && !search.order.empty() && search.order.front().column.kind == Column::Kind::kMetric) {
+    DET_ASSIGN_OR_RETURN(std::optional<FoundIds> found, FindCounted(connection, sql, query.window));
+    if (found) return *std::move(found);
+  }
+  FoundIds found;
   DET_ASSIGN_OR_RETURN(
       const Result count,
-      connection.ExecOnce(absl::StrCat("SELECT count(*) FROM ", sql.filter_from, sql.where),
+      connection.ExecOnce(sql.Count(),
                           {sql.params.begin(), sql.params.begin() + sql.num_filter_params}));
   found.total = static_cast<int>(count.Int(0, 0));
   const Range range = Resolve(query.window, found.total);
   if (range.begin == range.end) return found;
   // Rows without a key come last: often those with one are enough.
-  if (CanHave(table, query.search)) {
-    const SearchSql having = ToSql(table, query.search, projects, true);
-    DET_ASSIGN_OR_RETURN(found.ids, ReadIds(connection, having, range));
+  for (const SearchedRows rows : {SearchedRows::kNumbersByProject, SearchedRows::kHavingKey}) {
+    if (!CanSearch(table, search, rows)) continue;
+    DET_ASSIGN_OR_RETURN(found.ids,
+                         ReadIds(connection, ToSql(table, search, projects, rows), range));
     if (static_cast<int>(found.ids.size()) == range.end - range.begin) return found;
   }
   DET_ASSIGN_OR_RETURN(found.ids, ReadIds(connection, sql, range));
