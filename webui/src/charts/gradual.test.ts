@@ -15,6 +15,7 @@ const curves = (count: number): Curve[] =>
 const frames = new Map<number, FrameRequestCallback>();
 let asked = 0;
 let strokes = 0;
+let at = 0; // ms
 
 beforeEach(() => {
   frames.clear();
@@ -35,19 +36,20 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** The next frame; how many curves it painted. */
-function playOne(): number {
+/** The next frame, so many milliseconds after the last; how many curves it painted. */
+function playOne(later = 17): number {
   const before = strokes;
   const [frame, step] = [...frames][0] ?? [0];
   frames.delete(frame);
-  step?.(0);
+  at += later;
+  step?.(at);
   return strokes - before;
 }
 
 /** All frames until none is asked for. */
-function play(): number[] {
+function play(later?: number): number[] {
   const painted: number[] = [];
-  while (frames.size > 0) painted.push(playOne());
+  while (frames.size > 0) painted.push(playOne(later));
   return painted;
 }
 
@@ -56,10 +58,22 @@ it("paints each curve once, few in a frame, and says when all are there", () => 
   createGradualPainter((_, isWhole) => told.push(isWhole)).begin(curves(500), area, 1);
   expect(strokes).toBe(0);
   const painted = play();
-  expect(Math.max(...painted)).toBeLessThanOrEqual(50);
+  expect(painted[0]).toBeLessThanOrEqual(50);
+  expect(painted.length).toBeGreaterThan(3);
   expect(strokes).toBe(500);
   expect(told.filter(Boolean)).toEqual([true]);
   expect(told.at(-1)).toBe(true);
+});
+
+it("paints more in a frame where frames come in time, and fewer where they are late", () => {
+  const painter = createGradualPainter(vi.fn());
+  painter.begin(curves(500), area, 1);
+  const [first, second] = play() as [number, number];
+  expect(second).toBeGreaterThan(first);
+  painter.begin(curves(5000), area, 1);
+  const late = play(50);
+  expect(late.at(-2)).toBeLessThan(late[0] ?? 0);
+  expect(late.at(-2)).toBe(20);
 });
 
 it("gives up a picture when another is wanted", () => {

@@ -13,8 +13,16 @@ export interface GradualPainter {
   stop: () => void;
 }
 
-// Curves painted in one frame: few enough that it is seldom late where Chromium paints without a GPU.
-const AT_ONCE = 40;
+// Curves painted in one frame. It begins with few enough that a frame is seldom late where Chromium paints
+// without a GPU, and learns from how late frames were.
+const AT_ONCE = { first: 40, least: 20, most: 200 };
+const [IN_TIME, LATE] = [20, 25]; // ms from one frame to the next
+
+/** How many to paint next, if so many took so long. */
+function nextCount(count: number, took: number): number {
+  if (took < IN_TIME) return Math.min(AT_ONCE.most, Math.round(count * 1.5));
+  return took > LATE ? Math.max(AT_ONCE.least, Math.round(count / 2)) : count;
+}
 
 /**
  * `onProgress` is called in each frame with what is painted by then; more is painted into the same picture
@@ -24,6 +32,7 @@ export function createGradualPainter(
   onProgress: (picture: Picture, isWhole: boolean) => void,
 ): GradualPainter {
   let frame = 0;
+  let count = AT_ONCE.first;
 
   const stop = () => cancelAnimationFrame(frame);
   const begin = (curves: readonly Curve[], area: Area, ratio: number) => {
@@ -37,8 +46,11 @@ export function createGradualPainter(
     if (!context) return;
     const own = { ...area, left: 0, top: 0 };
     let painted = 0;
-    const step = () => {
-      const part = curves.slice(painted, painted + AT_ONCE);
+    let before: number | undefined;
+    const step = (at: number) => {
+      if (before !== undefined) count = nextCount(count, at - before);
+      before = at;
+      const part = curves.slice(painted, painted + count);
       paintCurves(context, part, own, ratio, curves.length);
       painted += part.length;
       const isWhole = painted >= curves.length;
