@@ -117,32 +117,52 @@ absl::StatusOr<PeaksOf> FindPeaks(Connection& connection, const CurveQuery& quer
   return peaks;
 }
 
-// Of these trials, by the metric of each.
-absl::Status AddPeaks(Connection& connection, const CurveQuery& query, const Trials& trials,
-                      const PeaksOf& peaks, Curves* curves) {
-  ArrayBuilder metrics;
-  for (const model::TrialId& trial : trials) metrics.Add(ToParam(peaks.at(trial).metric));
+// Of one trial: asked for several at once, the server may look for the steps once per report.
+absl::StatusOr<Reports> ReadPeaks(Connection& connection, const CurveQuery& query,
+                                  const model::TrialId& trial, const std::string& metric) {
   DET_ASSIGN_OR_RETURN(
       const Result result,
       connection.Exec(
           absl::StrCat("SELECT ", kMetricColumns,
-                       " FROM unnest($1::int[], $2::text[]) t (id, metric) "
-                       "CROSS JOIN LATERAL (SELECT * FROM metrics n "
-                       "WHERE n.trial = t.id AND n.group_name = $3 AND n.steps = "
-                       "ANY(ARRAY(SELECT curve_steps(t.id, $3, t.metric, $4, $5, $6)))) m"),
-          {ToArray(trials), std::move(metrics).Finish(), ToParam(query.group),
-           ToParam(query.first_steps), ToParam(query.last_steps),
-           ToParam(std::max(1, query.most / 2 - 1))}));
-  for (const model::TrialId& trial : trials) (*curves)[trial].clear();
+                       " FROM metrics m WHERE m.trial = $1 AND m.group_name = $2 AND "
+                       "m.steps = ANY(ARRAY(SELECT curve_steps($1, $2, $3, $4, $5, $6)))"),
+          MakeParams(trial, query.group, metric, query.first_steps, query.last_steps,
+                     std::max(1, query.most / 2 - 1))));
+  Reports reports;
   for (int row = 0; row < result.rows(); ++row) {
-    DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(result, row));
-    (*curves)[report.trial].push_back(std::move(report));
+    DET_ASSIGN_OR_RETURN(reports.emplace_back(), ToMetricReport(result, row));
   }
-  return absl::OkStatus();
+  return reports;
 }
 
 // So many rows of a trial are more than were to be read.
 bool IsCut(const Reports& reports, int most) { return reports.size() > static_cast<size_t>(most); }
+
+absl::StatusOr<Reports> ReadLongCurve(Pool& pool, Fence& fence, const CurveQuery& query,
+                                      const model::TrialId& trial, const Peaks& peaks) {
+  const auto read_peaks = [&](Connection& connection) {
+    return ReadPeaks(connection, query, trial, peaks.metric);
+  };
+  const bool asks_all = query.first_steps <= 0 && query.last_steps == CurveQuery().last_steps;
+  if (asks_all && peaks.made && peaks.many) return pool.Run(read_peaks);
+  DET_ASSIGN_OR_RETURN(Curves whole, pool.Run([&](Connection& connection) {
+    return ReadFirst(connection, query, {trial}, kWholeCurve + 1);
+  }));
+  // Without numbers no point stands out: the first of them.
+  if (!IsCut(whole[trial], kWholeCurve) || peaks.metric.empty()) return std::move(whole[trial]);
+  if (!peaks.made) {
+    // Of a trial that reported before there were peaks: once.
+    DET_RETURN_IF_ERROR(fence
+                            .Run(pool,
+                                 [&](Connection& connection) {
+                                   return connection.Exec(
+                                       "SELECT make_peaks($1, $2, $3)",
+                                       MakeParams(trial, query.group, peaks.metric));
+                                 })
+                            .status());
+  }
+  return pool.Run(read_peaks);
+}
 
 }  // namespace
 
@@ -151,38 +171,12 @@ absl::Status SqlRuns::ReadLongCurves(const CurveQuery& query, const Trials& tria
   DET_ASSIGN_OR_RETURN(const PeaksOf found, pool_.Run([&](Connection& connection) {
     return FindPeaks(connection, query, trials);
   }));
-  const bool asks_all = query.first_steps <= 0 && query.last_steps == CurveQuery().last_steps;
-  Trials by_peaks;
   for (const model::TrialId& trial : trials) {
     const auto at = found.find(trial);
-    const Peaks peaks = at == found.end() ? Peaks() : at->second;
-    if (asks_all && peaks.made && peaks.many) {
-      by_peaks.push_back(trial);
-      continue;
-    }
-    // One after the other, as they are long.
-    DET_ASSIGN_OR_RETURN(Curves whole, pool_.Run([&](Connection& connection) {
-      return ReadFirst(connection, query, {trial}, kWholeCurve + 1);
-    }));
-    Reports& reports = (*curves)[trial] = std::move(whole[trial]);
-    if (!IsCut(reports, kWholeCurve)) continue;
-    // Without numbers no point stands out: the first of them.
-    if (peaks.metric.empty()) continue;
-    by_peaks.push_back(trial);
-    if (peaks.made) continue;
-    // Of a trial that reported before there were peaks: once.
-    DET_RETURN_IF_ERROR(fence_
-                            .Run(pool_,
-                                 [&](Connection& connection) {
-                                   return connection.Exec(
-                                       "SELECT make_peaks($1, $2, $3)",
-                                       MakeParams(trial, query.group, peaks.metric));
-                                 })
-                            .status());
+    DET_ASSIGN_OR_RETURN((*curves)[trial], ReadLongCurve(pool_, fence_, query, trial,
+                                                         at == found.end() ? Peaks() : at->second));
   }
-  if (by_peaks.empty()) return absl::OkStatus();
-  return pool_.Run(
-      [&](Connection& connection) { return AddPeaks(connection, query, by_peaks, found, curves); });
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Curves> SqlRuns::ReadCurves(const CurveQuery& query) {
