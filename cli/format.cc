@@ -21,7 +21,9 @@ struct Look {
 Look LookOf(absl::string_view word) {
   if (word == "COMPLETED") return {"✓", Paint::kDone};
   if (word == "ERROR" || word == "DELETE_FAILED") return {"✕", Paint::kFailed};
-  if (word == "CANCELED" || word == "DELETED" || word == "KILLED") return {"■", Paint::kPaused};
+  if (word == "CANCELED" || word == "DELETED" || word == "KILLED" || word == "PARTIALLY_DELETED") {
+    return {"■", Paint::kPaused};
+  }
   if (word == "PAUSED") return {"‖", Paint::kPaused};
   if (word == "QUEUED" || word == "PULLING" || word == "STARTING" || word == "UNSPECIFIED") {
     return {"◔", Paint::kWaiting};

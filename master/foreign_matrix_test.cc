@@ -49,7 +49,7 @@ const std::map<std::string, Where>& Names() {
   return *names;
 }
 // Are not read, as the token says it, or name what is new: of a checkpoint that is there already,
-// the store changes only those of the same trial.
+// those of the same trial alone are taken.
 const std::set<std::string>& Unread() {
   static const auto* const unread = new std::set<std::string>{
       "det.api.v1.TaskLog.allocation_id",

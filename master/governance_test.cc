@@ -239,6 +239,38 @@ TEST_F(GovernanceTest, ATemplateIsOfItsWorkspace) {
   ASSERT_TRUE(Assign("user", ann_, "Viewer", vision).ok());
   EXPECT_EQ(put("ann", 1), -PERMISSION_DENIED) << "nor takes it away";
   EXPECT_EQ(put("user", 1), 1);
+
+  // The door remembers for a while where it was when ann might still write there.
+  const auto rename = [&](const std::string& token, const char* from, const char* to) {
+    As context(token);
+    api::PatchTemplateNameRequest request;
+    request.set_old_name(from);
+    request.set_new_name(to);
+    api::PatchTemplateNameResponse response;
+    return templates->PatchTemplateName(&context, request, &response).error_code();
+  };
+  const auto patch = [&](const std::string& token) {
+    As context(token);
+    api::PatchTemplateConfigRequest request;
+    request.set_template_name("small");
+    api::PatchTemplateConfigResponse response;
+    return templates->PatchTemplateConfig(&context, request, &response).error_code();
+  };
+  const auto remove = [&](const std::string& token) {
+    As context(token);
+    api::DeleteTemplateRequest request;
+    request.set_template_name("small");
+    api::DeleteTemplateResponse response;
+    return templates->DeleteTemplate(&context, request, &response).error_code();
+  };
+  EXPECT_EQ(patch("ann"), OK);
+  EXPECT_EQ(rename("ann", "small", "tiny"), OK);
+  EXPECT_EQ(rename("ann", "tiny", "small"), OK);
+  EXPECT_EQ(put("user", vision), vision);
+  EXPECT_EQ(patch("ann"), PERMISSION_DENIED);
+  EXPECT_EQ(rename("ann", "small", "tiny"), PERMISSION_DENIED);
+  EXPECT_EQ(remove("ann"), PERMISSION_DENIED);
+  EXPECT_EQ(remove("user"), OK);
 }
 
 TEST_F(GovernanceTest, RolesAreAssignedByAdministratorsOfThePlace) {

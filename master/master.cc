@@ -11,12 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/event_loop.h"
 #include "base/fd.h"
-#include "base/file.h"
 #include "base/install.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
-#include "base/uuid.h"
 #include "master/agents/agent_hub.h"
 #include "master/agents/certificate_wanted.h"
 #include "master/auth/authenticator.h"
@@ -24,16 +22,15 @@
 #include "master/auth/password_queue.h"
 #include "master/auth/session.h"
 #include "master/auth/tokens.h"
-#include "master/config_fields.h"
 #include "master/data_dir.h"
 #include "master/deliverer_options.h"
 #include "master/engine/engine.h"
+#include "master/facts.h"
 #include "master/gateway/http_server.h"
 #include "master/gateway/tls_keys.h"
 #include "master/grpc_server.h"
 #include "master/lease.h"
 #include "master/metrics.h"
-#include "master/model/fields.h"
 #include "master/pages.h"
 #include "master/service/admission.h"
 #include "master/service/audit_trail.h"
@@ -73,7 +70,6 @@ class Master::Impl {
  private:
   absl::Status StandBy(const Config& config, StopWithin& stop_within);
   absl::Status OpenStore(const Config& config);
-  absl::Status FillFacts(const Config& config);
   absl::Status StartEngine(const Config& config);
   absl::Status StartDeliverer(const Config& config);
   absl::Status StartServer(const Config& config);
@@ -138,7 +134,7 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
   DET_ASSIGN_OR_RETURN(port_, gateway::BindPort({.bind = config.bind, .port = config.port}));
   if (config.standby) DET_RETURN_IF_ERROR(StandBy(config, stop_within));
   DET_RETURN_IF_ERROR(OpenStore(config));
-  DET_RETURN_IF_ERROR(FillFacts(config));
+  DET_RETURN_IF_ERROR(FillFacts(config, *store_, data_dir_->path(), clock_.Now(), &edge_));
   DET_RETURN_IF_ERROR(StartEngine(config));
   DET_RETURN_IF_ERROR(StartDeliverer(config));
   DET_RETURN_IF_ERROR(StartServer(config));
@@ -179,33 +175,6 @@ absl::Status Master::Impl::OpenStore(const Config& config) {
                                      .make = config.make_passwords,
                                      .allow_blank = config.allow_blank_passwords},
                                     clock_.Now());
-}
-
-absl::Status Master::Impl::FillFacts(const Config& config) {
-  service::MasterFacts& facts = edge_.facts;
-  DET_ASSIGN_OR_RETURN(facts.cluster_id, store_->GetOrSetProperty("cluster_id", base::NewUuid()));
-  facts.version = base::kVersion;
-  facts.master_id = base::NewUuid();
-  facts.cluster_name = config.cluster_name;
-  facts.database = config.db_url.empty() ? "embedded" : "external";
-  facts.started_at = clock_.Now();
-  facts.config = ShownConfig(config);
-  facts.log_days = config.log_days;
-  edge_.task_defaults = config.task_defaults;
-  service::CheckpointPlaces& places = edge_.checkpoint_places;
-  model::ExperimentConfig defaults;
-  defaults.checkpoint_storage = config.checkpoint_storage;
-  std::string own = defaults.checkpoint_storage.host_path;
-  if (own.empty()) own = data_dir_->path() + "/checkpoints";
-  if (defaults.checkpoint_storage.type == "shared_fs") defaults.checkpoint_storage.host_path = own;
-  edge_.checkpoint_storage =
-      model::FieldValue(*model::FindField("checkpoint_storage"), defaults).ToJson();
-  places.own = own;
-  places.data_dir = data_dir_->path();
-  places.roots = config.checkpoint_roots;
-  places.buckets = {.own = defaults.checkpoint_storage, .roots = config.checkpoint_roots};
-  // Tasks write and read here, maybe as another user.
-  return base::MakeDirs(places.own);
 }
 
 absl::Status Master::Impl::StartEngine(const Config& config) {
@@ -325,24 +294,23 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
     metrics_.Render(*engine_, std::move(reply));
   };
   hooks.on_response = [this](int status) { metrics_.CountResponse(status); };
-  DET_ASSIGN_OR_RETURN(
-      gateway_,
-      gateway::HttpServer::Start({.bind = config.bind,
-                                  .port = config.port,
-                                  .socket = port_.Release(),
-                                  .body_limit = static_cast<uint64_t>(config.max_body_mib) << 20,
-                                  .about = About(tls_ != nullptr),
-                                  .allow_origins = config.allow_origins,
-                                  .tls = tls_,
-                                  .agents = agents_server_.get(),
-                                  .pages = pages_,
-                                  .long_polls = {service::kLongPolls.begin(),
-                                                 service::kLongPolls.end()},
-                                  .session = {.begin = "det.api.v1.AuthService.Login",
-                                              .end = "det.api.v1.AuthService.Logout",
-                                              .lifetime = auth::kSessionLifetime},
-                                  .api = std::move(api)},
-                                 std::move(hooks), server_.get(), services));
+  DET_ASSIGN_OR_RETURN(gateway_,
+                       gateway::HttpServer::Start(
+                           {.bind = config.bind,
+                            .port = config.port,
+                            .socket = port_.Release(),
+                            .body_limit = static_cast<uint64_t>(config.max_body_mib) << 20,
+                            .about = About(tls_ != nullptr),
+                            .allow_origins = config.allow_origins,
+                            .tls = tls_,
+                            .agents = agents_server_.get(),
+                            .pages = pages_,
+                            .long_polls = {service::kLongPolls.begin(), service::kLongPolls.end()},
+                            .session = {.begin = "det.api.v1.AuthService.Login",
+                                        .end = "det.api.v1.AuthService.Logout",
+                                        .lifetime = auth::kSessionLifetime},
+                            .api = std::move(api)},
+                           std::move(hooks), server_.get(), services));
   url_ = UrlOf(config, gateway_->port());
   return absl::OkStatus();
 }

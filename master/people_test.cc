@@ -201,6 +201,23 @@ TEST_F(PeopleTest, UsersAreFoundAndListed) {
   EXPECT_EQ(users.pagination().end_index(), 1);
 }
 
+TEST_F(PeopleTest, AdministratorsAskWhoHasARole) {
+  AddAnn();
+  const auto total = [&](const std::string& token, int role) {
+    As context(token);
+    api::GetUsersRequest request;
+    request.add_role_id_assigned_directly_to_user(role);
+    api::GetUsersResponse users;
+    const auto code = users_->GetUsers(&context, request, &users).error_code();
+    return code == OK ? users.pagination().total() : -static_cast<int>(code);
+  };
+  EXPECT_EQ(total("user", 5), 1) << "ann, as each new user";
+  EXPECT_EQ(total("user", 1), 1) << "the administrator";
+  EXPECT_EQ(total("user", 4), 0);
+  EXPECT_EQ(total("user", 3), -NOT_FOUND);
+  EXPECT_EQ(total(ann_, 5), -PERMISSION_DENIED);
+}
+
 TEST_F(PeopleTest, EachKeepsTheirOwnSettings) {
   AddAnn();
   As post(ann_);

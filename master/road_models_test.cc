@@ -220,6 +220,16 @@ TEST_F(ModelsRoadTest, WhatAVersionHoldsStaysUntilTheVersionGoes) {
   EXPECT_EQ(StateOf(kFirst), model::CheckpointState::kCompleted);
   EXPECT_EQ(Register("bert", kSecond).error_code(), StatusCode::FAILED_PRECONDITION);
 
+  As removing("user");
+  api::CheckpointsRemoveFilesRequest some;
+  some.add_checkpoint_uuids(kFirst);
+  some.add_checkpoint_globs("model*");
+  api::CheckpointsRemoveFilesResponse removed;
+  ASSERT_TRUE(checkpoints_->CheckpointsRemoveFiles(&removing, some, &removed).ok());
+  ASSERT_EQ(removed.kept_size(), 1) << "no file of it goes either";
+  EXPECT_EQ(removed.kept(0).holder(), "version 1 of model bert");
+  EXPECT_EQ(StateOf(kFirst), model::CheckpointState::kCompleted);
+
   As context("user");
   api::DeleteCheckpointsRequest request;
   for (const char* uuid : {kFirst, kThird}) request.add_checkpoint_uuids(uuid);

@@ -2,10 +2,13 @@
 // contexts, what retention would delete, who holds slots.
 #include <filesystem>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/file.h"
 #include "det/api/v1/checkpoint.grpc.pb.h"
 #include "det/api/v1/raw.grpc.pb.h"
+#include "det/api/v1/task_runtime.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/testing/road.h"
@@ -16,7 +19,9 @@ namespace {
 using google::api::HttpBody;
 using google::protobuf::Struct;
 using grpc::StatusCode;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kOlder[] = "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
 constexpr char kNewer[] = "1b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
@@ -47,17 +52,20 @@ class RawRoadTest : public RoadTest {
     Save(allocation, kNewer, 2);
     return allocation;
   }
-  void Save(const std::string& allocation, const std::string& uuid, int steps) {
+  void Save(const std::string& allocation, const std::string& uuid, int steps,
+            const std::vector<std::string>& files = {"model.pt"}) {
     const std::string place = folder_.path() + "/" + uuid;
     EXPECT_TRUE(base::MakeDirs(place).ok());
-    EXPECT_TRUE(base::WriteFileAtomically(place + "/model.pt", "weights", 0644).ok());
+    for (const std::string& file : files) {
+      EXPECT_TRUE(base::WriteFileAtomically(place + "/" + file, "weights", 0644).ok());
+    }
     As context(token_);
     trial::ReportCheckpointRequest request;
     request.set_allocation_id(allocation);
     request.set_trial_id(Get(experiment_).trial_ids(0));
     request.set_uuid(uuid);
     request.set_steps_completed(steps);
-    (*request.mutable_resources())["model.pt"] = 7;
+    for (const std::string& file : files) (*request.mutable_resources())[file] = 7;
     trial::ReportCheckpointResponse none;
     const grpc::Status status = runtime_->ReportCheckpoint(&context, request, &none);
     EXPECT_TRUE(status.ok()) << status.error_message();
@@ -82,11 +90,97 @@ class RawRoadTest : public RoadTest {
     return Download(&Stub::DownloadCheckpoint, request, accept);
   }
 
+  grpc::Status RemoveFiles(const std::vector<std::string>& uuids,
+                           const std::vector<std::string>& globs) {
+    As context("user");
+    api::CheckpointsRemoveFilesRequest request;
+    request.mutable_checkpoint_uuids()->Add(uuids.begin(), uuids.end());
+    request.mutable_checkpoint_globs()->Add(globs.begin(), globs.end());
+    return checkpoints_->CheckpointsRemoveFiles(&context, request, &removed_);
+  }
+  // Only looking can tell when the sweep was there.
+  api::Checkpoint AwaitFiles(const std::string& uuid, int files) {
+    api::GetCheckpointResponse response;
+    do {
+      As context("user");
+      api::GetCheckpointRequest request;
+      request.set_checkpoint_uuid(uuid);
+      EXPECT_TRUE(checkpoints_->GetCheckpoint(&context, request, &response).ok());
+      std::this_thread::yield();
+    } while (response.checkpoint().resources_size() != files);
+    return response.checkpoint();
+  }
+  bool Exists(const std::string& path) const {
+    return std::filesystem::exists(folder_.path() + "/" + path);
+  }
+
   const base::TempDir folder_ = *base::TempDir::Create();
   int experiment_ = 0;
   std::string file_, type_;  // of the last download
+  api::CheckpointsRemoveFilesResponse removed_;
   std::unique_ptr<Stub> raw_ = api::RawService::NewStub(world_.channel());
+  std::unique_ptr<api::CheckpointService::Stub> checkpoints_ =
+      api::CheckpointService::NewStub(world_.channel());
 };
+
+TEST_F(RawRoadTest, FilesOfACheckpointAreRemovedByPatternsAndTheOthersStay) {
+  PlayedAgent agent(world_, "node", 1);
+  const std::string allocation = Train(agent);
+  Save(allocation, kOlder, 1, {"model.pt", "opt.pt"});
+  ASSERT_TRUE(RemoveFiles({kOlder, kNewer}, {"opt*"}).ok());
+  EXPECT_EQ(removed_.kept_size(), 0);
+  EXPECT_THAT(removed_.unmatched(), testing::ElementsAre(kNewer));
+  const api::Checkpoint older = AwaitFiles(kOlder, 1);
+  EXPECT_EQ(older.state(), api::Checkpoint::STATE_PARTIALLY_DELETED);
+  EXPECT_EQ(older.size(), 7);
+  EXPECT_TRUE(older.resources().contains("model.pt"));
+  EXPECT_TRUE(Exists(std::string(kOlder) + "/model.pt"));
+  EXPECT_FALSE(Exists(std::string(kOlder) + "/opt.pt"));
+  ASSERT_TRUE(Archive(kOlder, "application/zip").ok());
+  EXPECT_THAT(file_, AllOf(HasSubstr("model.pt"), Not(HasSubstr("opt.pt"))));
+  // Nobody starts from it.
+  api::CreateExperimentResponse made;
+  const grpc::Status refused =
+      Create(Request("name: warm\nentrypoint: \"true\"\nsearcher: {name: single, metric: loss, "
+                     "max_length: {batches: 1}, source_checkpoint_uuid: " +
+                     std::string(kOlder) + "}\n"),
+             &made);
+  EXPECT_EQ(refused.error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("is PARTIALLY_DELETED"));
+  // The newest of a trial that runs is held.
+  ASSERT_TRUE(RemoveFiles({kNewer}, {"*.pt"}).ok());
+  ASSERT_EQ(removed_.kept_size(), 1);
+  EXPECT_TRUE(Exists(std::string(kNewer) + "/model.pt"));
+  EXPECT_EQ(RemoveFiles({kOlder}, {"../*"}).error_code(), StatusCode::INVALID_ARGUMENT);
+  // The last file takes the rest along.
+  ASSERT_TRUE(RemoveFiles({kOlder}, {"**/model.*"}).ok());
+  EXPECT_EQ(AwaitFiles(kOlder, 0).state(), api::Checkpoint::STATE_DELETED);
+  EXPECT_FALSE(Exists(kOlder));
+  agent.Exited(allocation, 0);
+}
+
+TEST_F(RawRoadTest, ATaskTellsWhichFilesOfItsCheckpointItHasRemoved) {
+  PlayedAgent agent(world_, "node", 1);
+  const std::string allocation = Train(agent);
+  Save(allocation, kOlder, 1, {"model.pt", "opt.pt"});
+  const auto patch = [&](const std::string& file) {
+    As context(token_);
+    api::PatchCheckpointsRequest request;
+    api::PatchCheckpoint* one = request.add_checkpoints();
+    one->set_uuid(kOlder);
+    (*one->mutable_resources()->mutable_resources())[file] = 7;
+    api::PatchCheckpointsResponse none;
+    return api::TaskRuntimeService::NewStub(world_.channel())
+        ->PatchCheckpoints(&context, request, &none)
+        .error_code();
+  };
+  EXPECT_EQ(patch("other.pt"), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(patch("model.pt"), StatusCode::OK);
+  EXPECT_EQ(AwaitFiles(kOlder, 1).state(), api::Checkpoint::STATE_PARTIALLY_DELETED);
+  EXPECT_TRUE(Exists(std::string(kOlder) + "/model.pt"));
+  EXPECT_EQ(patch("model.pt"), StatusCode::OK) << "once more";
+  agent.Exited(allocation, 0);
+}
 
 TEST_F(RawRoadTest, ACheckpointIsSentAsTheCallerTakesIt) {
   PlayedAgent agent(world_, "node", 1);

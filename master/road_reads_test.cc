@@ -171,6 +171,33 @@ TEST_F(ReadsRoadTest, WorkloadsAreAWindowOfAllInEitherOrder) {
   EXPECT_THAT(Steps(request), ElementsAre(kReports, kReports - 1, kReports - 2, kReports - 3));
 }
 
+TEST_F(ReadsRoadTest, WorkloadsAreSortedByAMetric) {
+  const int trial = Get(Create()).trial_ids(0);
+  int64_t steps = 0;
+  for (const double value : {0.3, 0.1, 0.2}) {
+    ASSERT_TRUE(
+        world_.store().AddMetrics({store::MakeReport(trial, "validation", ++steps, value)}).ok());
+  }
+  model::MetricReport without = store::MakeReport(trial, "validation", ++steps, 1);
+  without.metrics = model::Value::Object{{"other", 1}, {"accuracy", "NaN"}};
+  ASSERT_TRUE(world_.store().AddMetrics({without}).ok());
+  Report(trial, "training", 1);  // an accuracy of 0.125
+  api::GetTrialWorkloadsRequest request;
+  request.set_trial_id(trial);
+  request.set_sort_key("accuracy");
+  EXPECT_THAT(Steps(request), ElementsAre(-2, 1, -3, -1, -4));
+  EXPECT_EQ(total_, 5);
+  request.set_order_by(api::ORDER_BY_DESC);
+  EXPECT_THAT(Steps(request), ElementsAre(-1, -3, 1, -2, -4));
+  request.set_metric_type(api::METRIC_TYPE_VALIDATION);
+  request.set_offset(1);
+  request.set_limit(2);
+  EXPECT_THAT(Steps(request), ElementsAre(-3, -2));
+  EXPECT_EQ(total_, 4);
+  request.set_sort_key("batches");
+  EXPECT_THAT(Steps(request), ElementsAre(-3, -2));
+}
+
 TEST_F(ReadsRoadTest, WorkloadsAreOfAGroup) {
   const int trial = Get(Create()).trial_ids(0);
   Report(trial, "training", 2);

@@ -245,6 +245,41 @@ TEST_F(RoadTest, ADamagedCheckpointIsShownAsSuch) {
   agent.Exited(allocation, 0);
 }
 
+TEST_F(RoadTest, TheCheckpointOfAnotherTrialIsNotTakenOver) {
+  PlayedAgent agent(world_, "a1", 2);
+  int first = 0;
+  const std::string theirs = Run(agent, &first);
+  const int second = Create();
+  const std::string mine = agent.Next().start().task().allocation_id();
+  agent.Started(mine);
+  agent.AwaitAck();
+  const std::string uuid = "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
+  const auto report = [&](const std::string& allocation, int experiment, const std::string& file) {
+    As context(world_.TokenOf(allocation));
+    trial::ReportCheckpointRequest request;
+    request.set_allocation_id(allocation);
+    request.set_trial_id(Get(experiment).trial_ids(0));
+    request.set_uuid(uuid);
+    request.set_steps_completed(5);
+    (*request.mutable_resources())[file] = 7;
+    trial::ReportCheckpointResponse none;
+    return runtime_->ReportCheckpoint(&context, request, &none);
+  };
+  ASSERT_TRUE(report(theirs, first, "model.pt").ok());
+  const grpc::Status refused = report(mine, second, "other.pt");
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(refused.error_message(), "checkpoint " + uuid +
+                                         " is another trial's; save this one under a UUID of its "
+                                         "own");
+  const auto kept = world_.store().GetCheckpoint(model::CheckpointId(uuid))->checkpoint;
+  EXPECT_EQ(kept.trial.value(), Get(first).trial_ids(0));
+  EXPECT_TRUE(kept.resources.contains("model.pt"));
+  EXPECT_EQ(GetTrial(Get(second).trial_ids(0)).latest_checkpoint_uuid(), "");
+  EXPECT_TRUE(report(theirs, first, "model.pt").ok()) << "its own, once more";
+  agent.Exited(theirs, 0);
+  agent.Exited(mine, 0);
+}
+
 TEST_F(RoadTest, AWatcherHearsTheRendezvousAlsoWhenItComesLateAndThePreemption) {
   PlayedAgent agent(world_, "a1", 1);
   int id = 0;

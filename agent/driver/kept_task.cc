@@ -13,15 +13,13 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "agent/driver/library_files.h"
 #include "agent/driver/output.h"
+#include "agent/driver/task_folders.h"
 #include "agent/driver/unpack.h"
 #include "agent/keeper/control_group.h"
 #include "agent/keeper/process_table.h"
@@ -36,15 +34,6 @@ namespace {
 // How long SIGKILL may take: the kernel may be writing a core or waiting for a disk.
 constexpr absl::Duration kKillPatience = absl::Seconds(30);
 constexpr size_t kReadBytes = 256 << 10;
-
-// The id becomes the name of a folder.
-bool IsSafeName(const std::string& name) {
-  if (name.empty() || name.size() > 200 || name[0] == '.') return false;
-  for (const char c : name) {
-    if (!absl::ascii_isalnum(c) && c != '.' && c != '-' && c != '_') return false;
-  }
-  return true;
-}
 
 // What the master has said to the task too (docs/task_environment.md).
 GroupLimits LimitsOf(const TaskSpec& spec) {
@@ -73,15 +62,6 @@ TaskExit ToTaskExit(const KeptExit& exit) {
 
 base::Fd OpenPidfd(pid_t pid) {
   return base::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-}
-
-std::string TaskFolder(const std::string& work_dir, const AllocationId& allocation) {
-  return absl::StrCat(work_dir, "/tasks/", allocation.value());
-}
-
-void RemoveFolder(const std::string& folder) {
-  std::error_code ignored;  // What cannot be removed now goes when the agent starts next.
-  std::filesystem::remove_all(folder, ignored);
 }
 
 size_t SizeOf(const OutputLine& line) { return sizeof(line) + line.text.size(); }
@@ -390,19 +370,6 @@ void KeptTask::TakeDelivered() {
   stored_delivered_ = delivered;
   const std::vector<Segment> segments = keep_.Segments();
   (void)keep_.RemoveSegments(segments, UpTo(segments, delivered));
-}
-
-TaskFolders FoldersOf(const std::string& work_dir, const AllocationId& allocation) {
-  const std::string folder = TaskFolder(work_dir, allocation);
-  return {.work = folder + "/work", .run = folder + "/run"};
-}
-
-void RemoveTaskFolder(const std::string& work_dir, const AllocationId& allocation) {
-  if (IsSafeName(allocation.value())) RemoveFolder(TaskFolder(work_dir, allocation));
-}
-
-KeepFolder KeepFolderOf(const std::string& work_dir, const AllocationId& allocation) {
-  return KeepFolder(TaskFolder(work_dir, allocation) + "/keep");
 }
 
 }  // namespace det::agent

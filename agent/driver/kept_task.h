@@ -98,12 +98,6 @@ class KeptTask {
   std::thread thread_;  // Last: it uses all the others.
 };
 
-// What is in <work dir>/tasks/<allocation>, and its removal; nothing happens for an id that is no
-// name for a folder.
-TaskFolders FoldersOf(const std::string& work_dir, const AllocationId& allocation);
-KeepFolder KeepFolderOf(const std::string& work_dir, const AllocationId& allocation);
-void RemoveTaskFolder(const std::string& work_dir, const AllocationId& allocation);
-
 }  // namespace det::agent
 
 #endif  // AGENT_DRIVER_KEPT_TASK_H_

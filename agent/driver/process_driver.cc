@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/driver/kept_task.h"
+#include "agent/driver/task_folders.h"
 #include "agent/keeper/folder.h"
 #include "agent/keeper/process_table.h"
 #include "base/status_macros.h"

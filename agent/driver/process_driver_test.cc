@@ -17,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "agent/driver/driver_contract.h"
 #include "agent/driver/kept_task.h"
+#include "agent/driver/task_folders.h"
 #include "agent/keeper/process_table.h"
 #include "base/file.h"
 #include <gtest/gtest.h>

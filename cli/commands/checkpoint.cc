@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
@@ -45,6 +46,7 @@ absl::StatusOr<int> List(Invocation& run, const char* method, int id) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   if (!run.args.Has("all")) {
     request.add_states(Checkpoint::STATE_COMPLETED);
+    request.add_states(Checkpoint::STATE_PARTIALLY_DELETED);
     request.add_states(Checkpoint::STATE_ERROR);
   }
   Response response;
@@ -163,17 +165,19 @@ absl::StatusOr<int> RunCheckpointDelete(Invocation& run) {
   return response.kept().empty() ? kExitOk : kExitError;
 }
 
+// "all files", "the files that match opt*, code/**"
+std::string FilesText(const std::vector<std::string>& globs) {
+  return globs.empty() ? "all files"
+                       : absl::StrCat("the files that match ", absl::StrJoin(globs, ", "));
+}
+
 absl::StatusOr<int> RunCheckpointRemove(Invocation& run) {
   const std::vector<std::string> uuids = Uuids(run);
+  if (uuids.empty()) return UsageError("checkpoint rm needs the uuid of a CHECKPOINT");
   const std::vector<std::string> globs = run.args.GetAll("glob");
-  // As the master would, but before anything is confirmed.
-  if (!globs.empty() && std::find(globs.begin(), globs.end(), "**") == globs.end()) {
-    return UsageError(absl::StrCat("--glob ", globs.front(),
-                                   ": a checkpoint keeps all of its files or none; leave --glob "
-                                   "out to delete them all"));
-  }
+  const std::string files = FilesText(globs);
   DET_RETURN_IF_ERROR(
-      Confirm(run, absl::StrCat("Delete all files of ",
+      Confirm(run, absl::StrCat("Delete ", files, " of ",
                                 Counted(static_cast<int>(uuids.size()), "checkpoint"), "?")));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::CheckpointsRemoveFilesRequest request;
@@ -182,9 +186,13 @@ absl::StatusOr<int> RunCheckpointRemove(Invocation& run) {
   api::v1::CheckpointsRemoveFilesResponse response;
   DET_RETURN_IF_ERROR(api->Call("CheckpointService.CheckpointsRemoveFiles", request, &response));
   NoteKept(run, response.kept());
-  const int gone = static_cast<int>(uuids.size()) - response.kept_size();
+  for (const std::string& uuid : response.unmatched()) {
+    run.screen->Note(absl::StrCat("checkpoint ", uuid, " has no such files"));
+  }
+  const int asked = static_cast<int>(uuids.size());
+  const int gone = asked - response.kept_size() - response.unmatched_size();
   DET_RETURN_IF_ERROR(
-      run.Say(response, absl::StrCat("deleting all files of ", Counted(gone, "checkpoint"), "\n"))
+      run.Say(response, absl::StrCat("deleting ", files, " of ", Counted(gone, "checkpoint"), "\n"))
           .status());
   return response.kept().empty() ? kExitOk : kExitError;
 }
@@ -248,10 +256,14 @@ std::vector<Command> CheckpointCommands() {
        RunCheckpointDescribe,
        ""},
       {{"checkpoint", "rm"},
-       "delete all files of checkpoints",
+       "delete some files of checkpoints, or all",
        {{"CHECKPOINT", "its uuid, or several with commas between them", false, true}},
-       {{"glob", 0, "PATTERN", "for existing scripts: '**' alone is taken, all files"}, kYes},
+       {{"glob", 0, "PATTERN", "those alone that match, as 'opt*' or 'code/**'; may be repeated"},
+        kYes},
        RunCheckpointRemove,
+       "A PATTERN is held against the path within the checkpoint: * and ? stand for what is no /, "
+       "[a-z] for one of a set, ** for any number of folders. A checkpoint of which files are gone "
+       "is PARTIALLY_DELETED: it is there for download, and nobody starts from it.\n"
        "Those that others start from, and the newest of a trial that runs, stay."},
       {{"checkpoint", "delete"},
        "delete the files of checkpoints",

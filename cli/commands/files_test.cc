@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "cli/arguments.h"
 #include "cli/fake_server.h"
 #include "cli/testing/run_det.h"
 #include "gmock/gmock.h"
@@ -106,9 +107,17 @@ TEST_F(FilesTest, CheckpointsAreDescribedRankedAndThinnedOut) {
   const Said thinned = Det("c rm c1,c2 --glob ** --yes", {"{}"});
   EXPECT_THAT(thinned.requests, ElementsAre(AllOf(HasSubstr(R"("checkpointGlobs":["**"])"),
                                                   HasSubstr(R"("checkpointUuids":["c1","c2"])"))));
-  EXPECT_EQ(thinned.out, "deleting all files of 2 checkpoints\n");
-  const Said some = Det("c rm c1 --glob opt* --yes", {});
-  EXPECT_THAT(Message(some), HasSubstr("--glob opt*: a checkpoint keeps all of its files or none"));
+  EXPECT_EQ(thinned.out, "deleting the files that match ** of 2 checkpoints\n");
+  EXPECT_EQ(Det("c rm c1 --yes", {"{}"}).out, "deleting all files of 1 checkpoint\n");
+  const Said some = Det("c rm c1 c2,c3 --glob opt* --glob code/** --yes",
+                        {R"({"kept":[{"uuid":"c2","holder":"version 3 of model bert"}],
+                        "unmatched":["c3"]})"});
+  EXPECT_EQ(*some.code, 1);
+  EXPECT_THAT(some.requests[0], HasSubstr(R"("checkpointGlobs":["opt*","code/**"])"));
+  EXPECT_EQ(some.out, "deleting the files that match opt*, code/** of 1 checkpoint\n");
+  EXPECT_THAT(some.err, AllOf(HasSubstr("c2 stays: version 3 of model bert needs it"),
+                              HasSubstr("checkpoint c3 has no such files")));
+  EXPECT_TRUE(IsUsageError(Det("c rm , --yes", {}).code.status()));
 }
 
 TEST_F(FilesTest, AnExperimentMayBeMadeOfAConfigurationAlone) {

@@ -10,6 +10,7 @@ namespace det::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 class GovernanceTest : public ::testing::Test {
@@ -156,6 +157,24 @@ TEST_F(GovernanceTest, UsageIsPrintedAsCsv) {
   EXPECT_EQ(sums.out,
             "aggregation_type,aggregation_key,date,seconds\ntotal,total,2026-11,10\n"
             "username,ann,2026-11,6\nusername,ben,2026-11,4\n");
+}
+
+TEST_F(GovernanceTest, TimesOfUsageAreJudgedByTheirNamesOnTheLine) {
+  for (const char* wrong : {"resources raw 2026-11-20 foo", "resources allocations 2026-11-20 foo",
+                            "resources aggregated 2026-11-20 foo"}) {
+    const Said said = Det(wrong, {});
+    EXPECT_TRUE(IsUsageError(said.code.status())) << wrong;
+    EXPECT_THAT(std::string(said.code.status().message()),
+                HasSubstr("END: expected a time such as 2026-11-21"))
+        << wrong;
+    EXPECT_THAT(std::string(said.code.status().message()), HasSubstr("found \"foo\""));
+    EXPECT_THAT(said.requests, IsEmpty());
+  }
+  EXPECT_THAT(std::string(Det("resources raw foo 2026-11-20", {}).code.status().message()),
+              HasSubstr("START: expected"));
+  EXPECT_THAT(std::string(Det("resources raw 2026-11-20 2026-11-20", {}).code.status().message()),
+              HasSubstr("END: expected a time after 2026-11-20"));
+  EXPECT_EQ(*Det("resources aggregated 2026-11-20 2026-11-20", {"{}"}).code, 0) << "one day";
 }
 
 }  // namespace

@@ -62,14 +62,14 @@ absl::StatusOr<int> RunModelList(Invocation& run) {
   DET_RETURN_IF_ERROR(api->Call("ModelService.GetModels", request, &response));
   const bool all = run.args.Has("all");
   std::vector<Column> columns = {
-      {"ID", true}, {"NAME", false, true}, {"WORKSPACE", true},    {"VERSIONS", true},
-      {"CREATED"},  {"UPDATED"},           {"OWNER", false, true}, {"LABELS", false, true}};
+      {"ID", true}, {"NAME", false, true}, {"WORKSPACE", false, true}, {"VERSIONS", true},
+      {"CREATED"},  {"UPDATED"},           {"OWNER", false, true},     {"LABELS", false, true}};
   if (all) columns.push_back({"ARCHIVED"});
   Table table(std::move(columns));
   for (const Model& each : response.models()) {
     std::vector<Cell> row = {absl::StrCat(each.id()),
                              each.name(),
-                             absl::StrCat(each.workspace_id()),
+                             each.workspace_name(),
                              absl::StrCat(each.num_versions()),
                              AgoCell(each.creation_time(), absl::Now()),
                              AgoCell(each.last_updated_time(), absl::Now()),
@@ -99,7 +99,7 @@ std::string Notes(const Message& of) {
 std::string Description(const Model& model, const Style& style) {
   std::vector<std::pair<std::string, Cell>> fields = {
       {"model", absl::StrCat(model.id(), "  ", model.name())},
-      {"workspace", absl::StrCat(model.workspace_id())}};
+      {"workspace", model.workspace_name()}};
   if (model.archived()) fields.emplace_back("archived", "yes");
   if (!model.description().empty()) fields.emplace_back("description", model.description());
   fields.emplace_back("owner", model.username());

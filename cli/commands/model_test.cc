@@ -19,7 +19,7 @@ class ModelTest : public ::testing::Test {
 };
 
 constexpr char kModels[] =
-    R"({"models":[{"id":2,"name":"bert","workspaceId":1,"numVersions":3,"username":"ann",
+    R"({"models":[{"id":2,"name":"bert","workspaceId":1,"workspaceName":"vision","numVersions":3,"username":"ann",
     "labels":["nlp","base"],"creationTime":"2026-11-21T09:00:00Z",
     "lastUpdatedTime":"2026-11-21T10:00:00Z"}]})";
 constexpr char kVersion[] =
@@ -32,7 +32,7 @@ TEST_F(ModelTest, ModelsAreListed) {
   const Said said = Det("m ls -w vision --label nlp --csv", {kModels});
   EXPECT_EQ(said.out,
             "ID,NAME,WORKSPACE,VERSIONS,CREATED,UPDATED,OWNER,LABELS\n"
-            "2,bert,1,3,2026-11-21T09:00:00Z,2026-11-21T10:00:00Z,ann,\"nlp, base\"\n");
+            "2,bert,vision,3,2026-11-21T09:00:00Z,2026-11-21T10:00:00Z,ann,\"nlp, base\"\n");
   for (const char* part : {"archived=false", "labels=nlp", "workspace", "=vision", "ORDER_BY_ASC",
                            "SORT_BY_LAST_UPDATED_TIME"}) {
     EXPECT_THAT(said.requests[0], HasSubstr(part));

@@ -31,7 +31,28 @@ absl::StatusOr<int> Print(Invocation& run, const google::protobuf::Message& resp
   return kExitOk;
 }
 
+// As the master reads them.
+absl::StatusOr<absl::Time> TimeOf(const Invocation& run, const char* word) {
+  absl::Time time;
+  for (const char* format : {"%Y-%m-%d", "%Y-%m-%dT%H:%M:%E*S", "%Y-%m-%dT%H:%M:%E*S%Ez"}) {
+    if (absl::ParseTime(format, run.args.Word(word), absl::UTCTimeZone(), &time, nullptr)) {
+      return time;
+    }
+  }
+  return UsageError(absl::StrCat(word, ": expected a time such as 2026-11-21 or ",
+                                 "2026-11-21T09:00:00, found \"", run.args.Word(word), "\""));
+}
+
+absl::Status CheckSpan(const Invocation& run, bool with_last) {
+  DET_ASSIGN_OR_RETURN(const absl::Time start, TimeOf(run, "START"));
+  DET_ASSIGN_OR_RETURN(const absl::Time end, TimeOf(run, "END"));
+  if (start < end || (with_last && start == end)) return absl::OkStatus();
+  return UsageError(absl::StrCat("END: expected a time after ", run.args.Word("START"), ", found ",
+                                 run.args.Word("END")));
+}
+
 absl::StatusOr<api::v1::ResourceAllocationRawResponse> ReadUsage(Invocation& run) {
+  DET_RETURN_IF_ERROR(CheckSpan(run, /*with_last=*/false));
   api::v1::ResourceAllocationRawRequest request;
   request.set_timestamp_after(run.args.Word("START"));
   request.set_timestamp_before(run.args.Word("END"));
@@ -87,6 +108,7 @@ absl::StatusOr<int> RunRaw(Invocation& run) {
 }
 
 absl::StatusOr<int> RunAggregated(Invocation& run) {
+  DET_RETURN_IF_ERROR(CheckSpan(run, /*with_last=*/true));
   api::v1::ResourceAllocationAggregatedRequest request;
   request.set_start_date(run.args.Word("START"));
   request.set_end_date(run.args.Word("END"));

@@ -35,18 +35,19 @@ absl::StatusOr<api::v1::GetTrialResponse> GetTrial(const ApiClient& api, int id)
 }
 
 // Those that can be had, of which one is wanted.
-absl::StatusOr<Checkpoints> Candidates(const ApiClient& api, int trial) {
+absl::StatusOr<Checkpoints> Candidates(const ApiClient& api, int trial, bool with_partial) {
   api::v1::GetTrialCheckpointsRequest request;
   request.set_id(trial);
   request.add_states(Checkpoint::STATE_COMPLETED);
+  if (with_partial) request.add_states(Checkpoint::STATE_PARTIALLY_DELETED);
   api::v1::GetTrialCheckpointsResponse response;
   DET_RETURN_IF_ERROR(api.Call("CheckpointService.GetTrialCheckpoints", request, &response));
   return response.checkpoints();
 }
 
 absl::StatusOr<Checkpoint> Choose(Invocation& run, const ApiClient& api, int id) {
-  DET_ASSIGN_OR_RETURN(Checkpoints all, Candidates(api, id));
   const std::optional<std::string> uuid = run.args.Get("uuid");
+  DET_ASSIGN_OR_RETURN(Checkpoints all, Candidates(api, id, uuid.has_value()));
   const bool latest = run.args.Has("latest");
   if (uuid.has_value() + latest + run.args.Has("best") > 1) {
     return UsageError("give one of --best, --latest and --uuid");

@@ -187,4 +187,15 @@ absl::Status Remove(objects::Bucket& bucket, const Storage& storage,
   return absl::OkStatus();
 }
 
+absl::Status RemoveSome(objects::Bucket& bucket, const Storage& storage,
+                        const model::CheckpointId& id, const model::Resources& files) {
+  for (const auto& [path, bytes] : files) {
+    // Folders are no objects, and a name that leads elsewhere was never one of the checkpoint's.
+    if (!IsPlain(path)) continue;
+    DET_ASSIGN_OR_RETURN(const std::string key, KeyOf(storage, id, path));
+    DET_RETURN_IF_ERROR(bucket.Remove(key));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace det::buckets

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/objects/bucket.h"
+#include "master/model/file_globs.h"
 #include "master/model/ids.h"
 #include "master/model/storage_config.h"
 
@@ -52,6 +53,9 @@ absl::StatusOr<std::string> KeyOf(const model::CheckpointStorageConfig& storage,
 // The manifest first, so that no half checkpoint looks whole; OK also if it is gone.
 absl::Status Remove(objects::Bucket& bucket, const model::CheckpointStorageConfig& storage,
                     const model::CheckpointId& id);
+// These files of it alone.
+absl::Status RemoveSome(objects::Bucket& bucket, const model::CheckpointStorageConfig& storage,
+                        const model::CheckpointId& id, const model::Resources& files);
 
 }  // namespace det::buckets
 

@@ -145,6 +145,24 @@ class FakeBucket final : public objects::Bucket {
   int removals = -1;  // that go well
 };
 
+TEST(CheckpointBucketTest, SomeOfACheckpointIsRemovedAndNothingBesides) {
+  const std::string id = kId;
+  FakeBucket bucket;
+  bucket.objects = {{"p/" + id + "/a", "1"},
+                    {"p/" + id + "/code/b", "1"},
+                    {"p/" + id + "/manifest.json", "{}"},
+                    {"p/other", "1"}};
+  const model::Resources files = {{"code/", 0}, {"code/b", 1}, {"gone", 1}, {"../other", 1}};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(RemoveSome(bucket, S3("b", "p"), model::CheckpointId(id), files).ok());
+    EXPECT_EQ(bucket.objects.size(), 3u);
+    EXPECT_FALSE(bucket.objects.contains("p/" + id + "/code/b"));
+  }
+  bucket.removals = 0;
+  EXPECT_TRUE(
+      absl::IsUnavailable(RemoveSome(bucket, S3("b", "p"), model::CheckpointId(id), {{"a", 1}})));
+}
+
 TEST(CheckpointBucketTest, AllOfACheckpointIsRemovedAlsoAfterABreak) {
   const std::string id = kId;
   for (int removals = 0; removals < 5; ++removals) {

@@ -10,10 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "master/cluster/disposal.h"
 #include "master/cluster/spaces.h"
 #include "master/experiment/allocation.h"
 #include "master/experiment/experiment.h"
-#include "master/experiment/retention.h"
 #include "master/experiment/trial.h"
 #include "master/model/agent.h"
 #include "master/model/ids.h"
@@ -66,36 +66,6 @@ struct MarkDamaged {
   std::string damage;
   friend bool operator==(const MarkDamaged&, const MarkDamaged&) = default;
 };
-// The rest is about experiments that have ended; for one that runs they change nothing that its
-// next row would not. Held: view held_checkpoints.
-struct SetArchived {
-  model::ExperimentId experiment;
-  bool archived = false;
-  friend bool operator==(const SetArchived&, const SetArchived&) = default;
-};
-// Its checkpoints that nobody holds go with it.
-struct MarkDeleting {
-  model::ExperimentId experiment;
-  friend bool operator==(const MarkDeleting&, const MarkDeleting&) = default;
-};
-// Retention is due again.
-struct PutRetention {
-  model::ExperimentId experiment;
-  experiment::RetentionPolicy policy;
-  friend bool operator==(const PutRetention&, const PutRetention&) = default;
-};
-// COMPLETED and ERROR become DELETING where nobody holds them.
-struct DropCheckpoints {
-  std::vector<model::CheckpointId> ids;
-  friend bool operator==(const DropCheckpoints&, const DropCheckpoints&) = default;
-};
-// Likewise, and the experiment's retention is done; nothing if its policy is another by now.
-struct RetainOthers {
-  model::ExperimentId experiment;
-  experiment::RetentionPolicy policy;
-  std::vector<model::CheckpointId> drop;
-  friend bool operator==(const RetainOthers&, const RetainOthers&) = default;
-};
 // A line of the master's own in a task's log: "restart 1 of 5: rank 1 was killed by SIGKILL".
 struct AddLogLine {
   model::LogLine line;
@@ -147,8 +117,9 @@ struct DropQuota {
 using Change =
     std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents, AddMetrics,
                  AddCheckpoint, MarkDamaged, SetProject, SetTexts, SetArchived, MarkDeleting,
-                 PutRetention, DropCheckpoints, RetainOthers, AddLogLine, RaiseWebhooks, PutAgent,
-                 DropAgent, PutAgentState, PutPool, DropPool, PutDefaultPools, SetQuota, DropQuota>;
+                 PutRetention, DropCheckpoints, TrimCheckpoint, RetainOthers, AddLogLine,
+                 RaiseWebhooks, PutAgent, DropAgent, PutAgentState, PutPool, DropPool,
+                 PutDefaultPools, SetQuota, DropQuota>;
 
 }  // namespace det::cluster
 

@@ -60,7 +60,11 @@ absl::StatusOr<Outcome> Apply(Step& step, const SetRetention& event) {
 
 absl::StatusOr<Outcome> Apply(Step& step, const DeleteCheckpoints& event) {
   step.s.dropped.insert(event.ids.begin(), event.ids.end());
-  step.Change(DropCheckpoints{event.ids});
+  if (!event.ids.empty()) step.Change(DropCheckpoints{event.ids});
+  for (const TrimCheckpoint& trim : event.trims) {
+    step.s.dropped.insert(trim.id);
+    step.Change(trim);
+  }
   step.Effect(SweepSoon{});
   return step.Finish();
 }

@@ -12,6 +12,7 @@ namespace {
 using model::CheckpointId;
 using model::ExperimentId;
 using model::ExperimentState;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -98,6 +99,20 @@ TEST_F(DeletionTest, NobodyBuildsOnACheckpointThatIsGivenUp) {
   warm.warm_start = CheckpointId("c1");
   EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("checkpoint c1 is being deleted"));
   EXPECT_THAT(Of<SweepSoon>(Apply(DeleteCheckpoints{{CheckpointId("c2")}})), SizeIs(1));
+}
+
+TEST_F(DeletionTest, NobodyBuildsOnACheckpointOfWhichFilesGo) {
+  RunToTheEnd();
+  const ContinueExperiment again = Again();
+  const TrimCheckpoint trim{CheckpointId("c1"), {"opt*"}};
+  const Outcome outcome = Apply(DeleteCheckpoints{{}, {trim}});
+  EXPECT_THAT(Changes<TrimCheckpoint>(outcome), ElementsAre(trim)) << "as it was asked for";
+  EXPECT_THAT(Changes<DropCheckpoints>(outcome), IsEmpty());
+  EXPECT_THAT(Of<SweepSoon>(outcome), SizeIs(1));
+  EXPECT_TRUE(absl::IsAborted(Refused(again)));
+  CreateExperiment warm = New();
+  warm.warm_start = CheckpointId("c1");
+  EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("checkpoint c1 is being deleted"));
 }
 
 TEST_F(DeletionTest, AnExperimentThatGoesOnIsThinnedOutAtItsNextEnd) {

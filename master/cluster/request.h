@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "master/cluster/disposal.h"
 #include "master/cluster/image.h"
 #include "master/cluster/spaces.h"
-#include "master/experiment/retention.h"
 #include "master/model/agent.h"
 #include "master/model/experiment_config.h"
 #include "master/model/ids.h"
@@ -76,7 +76,8 @@ struct SetRetention {
 };
 // Those that are held stay.
 struct DeleteCheckpoints {
-  std::vector<model::CheckpointId> ids;
+  std::vector<model::CheckpointId> ids;    // all of their files
+  std::vector<TrimCheckpoint> trims = {};  // some
 };
 // The user's own program drives the search. FAILED_PRECONDITION unless the experiment's searcher
 // takes operations; the same id of `posted` again is OK.

@@ -30,6 +30,20 @@ void KeepBest(Pointers all, int most, bool smaller_is_better, std::set<model::Ch
   KeepFirst(all, most, kept);
 }
 
+std::set<model::CheckpointId> Kept(const RetentionPolicy& policy, bool smaller_is_better,
+                                   const Pointers& pointers) {
+  std::map<model::TrialId, Pointers> trials;
+  for (const Retainable* each : pointers) trials[each->trial].push_back(each);
+  std::set<model::CheckpointId> kept;
+  KeepBest(pointers, policy.experiment_best, smaller_is_better, kept);
+  for (auto& [trial, of] : trials) {
+    KeepBest(of, policy.trial_best, smaller_is_better, kept);
+    std::sort(of.begin(), of.end(), Newer);
+    KeepFirst(of, policy.trial_latest, kept);
+  }
+  return kept;
+}
+
 }  // namespace
 
 RetentionPolicy PolicyOf(const model::CheckpointStorageConfig& storage) {
@@ -44,22 +58,17 @@ void SetPolicy(model::CheckpointStorageConfig& storage, const RetentionPolicy& p
 
 std::vector<model::CheckpointId> NotRetained(const RetentionPolicy& policy, bool smaller_is_better,
                                              const std::vector<Retainable>& all) {
-  Pointers pointers;
-  std::map<model::TrialId, Pointers> trials;
+  Pointers pointers, whole;
   for (const Retainable& each : all) {
     pointers.push_back(&each);
-    trials[each.trial].push_back(&each);
+    if (each.whole) whole.push_back(&each);
   }
-  std::set<model::CheckpointId> kept;
-  KeepBest(pointers, policy.experiment_best, smaller_is_better, kept);
-  for (auto& [trial, of] : trials) {
-    KeepBest(of, policy.trial_best, smaller_is_better, kept);
-    std::sort(of.begin(), of.end(), Newer);
-    KeepFirst(of, policy.trial_latest, kept);
-  }
+  const auto kept = Kept(policy, smaller_is_better, whole);
+  const auto among_all = Kept(policy, smaller_is_better, pointers);
   std::vector<model::CheckpointId> drop;
   for (const Retainable& each : all) {
-    if (!each.held && !kept.contains(each.id)) drop.push_back(each.id);
+    const bool stays = each.held || (each.whole ? kept : among_all).contains(each.id);
+    if (!stays) drop.push_back(each.id);
   }
   return drop;
 }

@@ -34,11 +34,12 @@ struct Retainable {
   absl::Time time;
   std::optional<double> metric;  // the searcher's, of the validation after as many steps
   bool held = false;             // by somebody: stays, whatever the policy
+  bool whole = true;             // else some of its files were removed: nobody goes on from it
 };
 
 // The ids that go, in the order of `all`. A checkpoint without a metric, or with NaN, is never
-// among the best; of equals the newer one is better. The order of `all` does not matter for which
-// go.
+// among the best; of equals the newer one is better. One that is not whole stays as it would if it
+// were, but takes nobody's place. The order of `all` does not matter for which go.
 std::vector<model::CheckpointId> NotRetained(const RetentionPolicy& policy, bool smaller_is_better,
                                              const std::vector<Retainable>& all);
 

@@ -70,6 +70,15 @@ TEST(RetentionTest, NanIsNotGoodAndOfEqualsTheNewerStays) {
   EXPECT_EQ(Kept({0, 9, 0}, all), (Names{"old", "new", "bad"}));
 }
 
+TEST(RetentionTest, WhatIsNotWholeTakesNobodysPlace) {
+  std::vector<Retainable> all = Example();
+  all[4].whole = false;  // 5: trial 1's newest and best
+  EXPECT_EQ(Kept({0, 1, 0}, all), (Names{"7", "5", "4"}));
+  EXPECT_EQ(Kept({0, 0, 1}, all), (Names{"10", "5", "4"}));
+  EXPECT_EQ(Kept({1, 0, 0}, all), (Names{"7"})) << "it would go if it were whole, too";
+  EXPECT_THAT(Kept({0, 0, 0}, all), IsEmpty());
+}
+
 TEST(RetentionTest, TheHeldStayAndTakeNobodysPlace) {
   std::vector<Retainable> all = Example();
   all[1].held = true;

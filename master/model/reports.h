@@ -5,11 +5,11 @@
 #define MASTER_MODEL_REPORTS_H_
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "absl/time/time.h"
+#include "master/model/file_globs.h"
 #include "master/model/ids.h"
 #include "master/model/states.h"
 #include "master/model/value.h"
@@ -32,7 +32,7 @@ struct CheckpointRecord {
   TrialId trial;
   AllocationId allocation;
   int64_t steps_completed = 0;
-  std::map<std::string, int64_t> resources;  // relative path -> bytes
+  Resources resources;
   Value metadata;
   absl::Time time;
   CheckpointState state = CheckpointState::kCompleted;

@@ -22,6 +22,7 @@ constexpr Name<ExperimentState> kExperimentStates[] = {
 constexpr Name<CheckpointState> kCheckpointStates[] = {
     {CheckpointState::kCompleted, "COMPLETED"},
     {CheckpointState::kError, "ERROR"},
+    {CheckpointState::kPartiallyDeleted, "PARTIALLY_DELETED"},
     {CheckpointState::kDeleting, "DELETING"},
     {CheckpointState::kDeleted, "DELETED"},
 };

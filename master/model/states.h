@@ -29,9 +29,10 @@ enum class ExperimentState {
 // Of a checkpoint's files.
 enum class CheckpointState {
   kCompleted,
-  kError,     // damaged
-  kDeleting,  // to be removed
-  kDeleted,   // gone; what is known of the checkpoint stays
+  kError,             // damaged
+  kPartiallyDeleted,  // some are gone, or about to go; nobody starts from it any more
+  kDeleting,          // to be removed
+  kDeleted,           // gone; what is known of the checkpoint stays
 };
 
 enum class TrialState {

@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +8,7 @@
 #include "master/service/call.h"
 #include "master/service/checkpoint_files.h"
 #include "master/service/checkpoint_place.h"
+#include "master/service/checkpoint_removal.h"
 #include "master/service/convert.h"
 #include "master/service/open_stream.h"
 #include "master/service/service.h"
@@ -116,24 +115,25 @@ class CheckpointService final : public Service {
                                               api::DeleteCheckpointsResponse* response) {
     return Unary(edge_, context, request, "det.api.v1.CheckpointService.DeleteCheckpoints",
                  [this, request, response](const auth::Principal&, Done done) {
-                   Delete(*request, response, std::move(done));
+                   auto removal = Plan(*request, {});
+                   if (!removal.ok()) return done(removal.status());
+                   Remove(*std::move(removal), response, std::move(done));
                  });
   }
 
   grpc::ServerUnaryReactor* CheckpointsRemoveFiles(
       grpc::CallbackServerContext* context, const api::CheckpointsRemoveFilesRequest* request,
       api::CheckpointsRemoveFilesResponse* response) {
-    return Unary(
-        edge_, context, request, "det.api.v1.CheckpointService.CheckpointsRemoveFiles",
-        [this, request, response](const auth::Principal&, Done done) {
-          const auto& globs = request->checkpoint_globs();
-          if (!globs.empty() && std::find(globs.begin(), globs.end(), "**") == globs.end()) {
-            return done(absl::InvalidArgumentError(
-                "checkpoint_globs: a checkpoint keeps all of its files or none; give no "
-                "globs, or \"**\", to delete it whole"));
-          }
-          Delete(*request, response, std::move(done));
-        });
+    return Unary(edge_, context, request, "det.api.v1.CheckpointService.CheckpointsRemoveFiles",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   auto removal = Plan(*request, {request->checkpoint_globs().begin(),
+                                                  request->checkpoint_globs().end()});
+                   if (!removal.ok()) return done(removal.status());
+                   for (const model::CheckpointId& id : removal->unmatched) {
+                     response->add_unmatched(id.value());
+                   }
+                   Remove(*std::move(removal), response, std::move(done));
+                 });
   }
 
   grpc::ServerUnaryReactor* PostCheckpointMetadata(
@@ -190,28 +190,17 @@ class CheckpointService final : public Service {
     return absl::OkStatus();
   }
 
-  template <class Request, class Response>
-  void Delete(const Request& request, Response* response, Done done) {
-    cluster::DeleteCheckpoints event;
-    std::set<model::ExperimentId> experiments;
-    for (const std::string& uuid : request.checkpoint_uuids()) {
-      const auto entry = edge_.store->GetCheckpoint(model::CheckpointId(uuid));
-      if (!entry.ok()) return done(entry.status());
-      event.ids.push_back(entry->checkpoint.id);
-      experiments.insert(entry->experiment);
-    }
-    const std::set<model::CheckpointId> asked(event.ids.begin(), event.ids.end());
-    for (const model::ExperimentId& id : experiments) {
-      const auto held = edge_.store->disposal().ListHeld(id);
-      if (!held.ok()) return done(held.status());
-      for (const store::HeldCheckpoint& each : *held) {
-        if (!asked.contains(each.id)) continue;
-        *response->add_kept() = ToProto(each);
-        std::erase(event.ids, each.id);
-      }
-    }
-    if (event.ids.empty()) return done(absl::OkStatus());
-    SubmitAndFinish(edge_, std::move(event), std::move(done));
+  template <class Request>
+  absl::StatusOr<CheckpointRemoval> Plan(const Request& request, const model::Globs& globs) {
+    const auto& uuids = request.checkpoint_uuids();
+    return PlanRemoval(*edge_.store, {uuids.begin(), uuids.end()}, globs);
+  }
+
+  template <class Response>
+  void Remove(CheckpointRemoval removal, Response* response, Done done) {
+    for (const store::HeldCheckpoint& each : removal.kept) *response->add_kept() = ToProto(each);
+    if (removal.empty()) return done(absl::OkStatus());
+    SubmitAndFinish(edge_, std::move(removal.event), std::move(done));
   }
 
   // It must be a file that the checkpoint lists.

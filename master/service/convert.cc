@@ -111,6 +111,8 @@ api::Checkpoint::State ShownState(model::CheckpointState state) {
       return api::Checkpoint::STATE_COMPLETED;
     case model::CheckpointState::kError:
       return api::Checkpoint::STATE_ERROR;
+    case model::CheckpointState::kPartiallyDeleted:
+      return api::Checkpoint::STATE_PARTIALLY_DELETED;
     case model::CheckpointState::kDeleting:
     case model::CheckpointState::kDeleted:
       return api::Checkpoint::STATE_DELETED;

@@ -135,6 +135,7 @@ api::Model ToProto(const store::ModelRecord& record) {
   out.set_num_versions(record.num_versions);
   out.set_archived(record.archived);
   out.set_workspace_id(record.workspace);
+  out.set_workspace_name(record.workspace_name);
   return out;
 }
 

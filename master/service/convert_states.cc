@@ -48,6 +48,8 @@ std::vector<model::CheckpointState> FromProto(api::Checkpoint::State state) {
       return {model::CheckpointState::kCompleted};
     case api::Checkpoint::STATE_ERROR:
       return {model::CheckpointState::kError};
+    case api::Checkpoint::STATE_PARTIALLY_DELETED:
+      return {model::CheckpointState::kPartiallyDeleted};
     case api::Checkpoint::STATE_DELETED:
       return {model::CheckpointState::kDeleting, model::CheckpointState::kDeleted};
     default:

@@ -2,7 +2,9 @@
 
 #include <string>
 
+#include "base/status_macros.h"
 #include "master/service/convert.h"
+#include "master/service/convert_role.h"
 
 namespace det::service {
 namespace {
@@ -93,7 +95,7 @@ store::UserSetting FromProto(const api::UserWebSetting& setting) {
   return {.storage_path = setting.storage_path(), .key = setting.key(), .value = setting.value()};
 }
 
-store::UserQuery FromProto(const api::GetUsersRequest& request) {
+absl::StatusOr<store::UserQuery> FromProto(const api::GetUsersRequest& request) {
   store::UserQuery query;
   query.window = ToWindow(request.offset(), request.limit());
   query.sort = UserSortFromProto(request.sort_by());
@@ -101,6 +103,12 @@ store::UserQuery FromProto(const api::GetUsersRequest& request) {
   query.name = request.name();
   if (request.has_active()) query.active = request.active();
   if (request.has_admin()) query.admin = request.admin();
+  for (const int32_t id : request.role_id_assigned_directly_to_user()) {
+    api::Role given;
+    given.set_role_id(id);
+    DET_ASSIGN_OR_RETURN(const model::Role role, FromProto(given));
+    query.roles.push_back(role);
+  }
   return query;
 }
 

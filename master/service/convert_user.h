@@ -19,7 +19,8 @@ det::api::v1::TokenInfo ToProto(const store::SessionRecord& token);
 det::api::v1::AgentUserGroup ToProto(const store::AgentUser& user);
 store::AgentUser FromProto(const det::api::v1::AgentUserGroup& group);
 store::UserSetting FromProto(const det::api::v1::UserWebSetting& setting);
-store::UserQuery FromProto(const det::api::v1::GetUsersRequest& request);
+// NOT_FOUND for a role that there is not.
+absl::StatusOr<store::UserQuery> FromProto(const det::api::v1::GetUsersRequest& request);
 
 }  // namespace det::service
 

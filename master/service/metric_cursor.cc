@@ -10,14 +10,6 @@ MetricCursor::MetricCursor(store::Store& store, model::TrialId trial, const std:
       query_{.trials = {trial}, .group = group, .descending = descending, .limit = kMetricPortion} {
 }
 
-MetricCursor::MetricCursor(store::Store& store, model::TrialId trial, const std::string& group,
-                           int64_t after_steps)
-    : store_(store),
-      query_{.trials = {trial},
-             .group = group,
-             .after = store::MetricQuery::Place{trial, group, after_steps},
-             .limit = kMetricPortion} {}
-
 absl::StatusOr<const model::MetricReport*> MetricCursor::Peek() {
   if (next_ == portion_.size() && !last_) {
     DET_ASSIGN_OR_RETURN(portion_, store_.ReadMetrics(query_));

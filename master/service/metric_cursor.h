@@ -19,9 +19,6 @@ class MetricCursor {
   // By steps; of an empty group, by groups first. `store` must outlive it.
   MetricCursor(store::Store& store, model::TrialId trial, const std::string& group,
                bool descending = false);
-  // By steps, those after `after_steps`.
-  MetricCursor(store::Store& store, model::TrialId trial, const std::string& group,
-               int64_t after_steps);
 
   // The next one, null behind the last. It lives until Pop().
   absl::StatusOr<const model::MetricReport*> Peek();

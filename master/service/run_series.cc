@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/service/convert.h"
-#include "master/service/metric_cursor.h"
 #include "master/service/thin.h"
 #include "master/store/canonical.h"
 
@@ -91,17 +88,18 @@ std::vector<const model::MetricReport*> Choose(const Reports& reports, const Nam
   return curve;
 }
 
-// Of what ToCurve needs no more than it will show, where there is very much of it.
+// Of what Choose needs no more than it will show, where there is very much of it.
 template <class Request>
-absl::StatusOr<Reports> ReadCurve(store::Store& store, model::TrialId trial,
-                                  const std::string& group, const Names& names,
-                                  const Request& request) {
-  store::CurveQuery query{.trial = trial, .group = group};
+absl::StatusOr<store::Curves> ReadCurves(store::Store& store, const store::TrialPage& page,
+                                         const std::string& group, const Names& names,
+                                         const Request& request) {
+  store::CurveQuery query{.group = group};
+  for (const store::TrialRecord& record : page.trials) query.trials.push_back(record.trial.id);
   if (!names.empty()) query.metric = names.front();
   query.first_steps = request.start_batches();
   if (request.end_batches() > 0) query.last_steps = request.end_batches();
   query.most = request.max_datapoints() > 0 ? request.max_datapoints() : kPoints;
-  return store.runs().ReadCurve(query);
+  return store.runs().ReadCurves(query);
 }
 
 absl::StatusOr<store::TrialPage> TrialsOf(store::Store& store, int experiment) {
@@ -113,26 +111,6 @@ api::MetricType TypeOf(const std::string& group) {
   if (group == "training") return api::METRIC_TYPE_TRAINING;
   if (group == "validation") return api::METRIC_TYPE_VALIDATION;
   return api::METRIC_TYPE_UNSPECIFIED;
-}
-
-struct SeriesValue {
-  int64_t steps = 0;
-  double value = 0;
-};
-
-// The metric's last value within the margin.
-absl::StatusOr<std::optional<SeriesValue>> FindNearest(store::Store& store, model::TrialId trial,
-                                                       const std::string& group,
-                                                       const api::TrialsSnapshotRequest& request) {
-  const int64_t most = request.batches_processed();
-  std::optional<SeriesValue> nearest;
-  MetricCursor reports(store, trial, group, most - request.batches_margin() - 1);
-  for (;; reports.Pop()) {
-    DET_ASSIGN_OR_RETURN(const model::MetricReport* report, reports.Peek());
-    if (report == nullptr || report->steps_completed > most) return nearest;
-    const auto number = store::MetricNumber(report->metrics, request.metric_name());
-    if (number) nearest = {report->steps_completed, *number};
-  }
 }
 
 absl::StatusOr<std::map<std::string, Names>> MetricsAsked(
@@ -157,18 +135,11 @@ absl::StatusOr<std::map<std::string, Names>> MetricsAsked(
 absl::StatusOr<api::MetricBatchesResponse> ListBatches(store::Store& store,
                                                        const api::MetricBatchesRequest& request) {
   DET_ASSIGN_OR_RETURN(const std::string group, GroupOf(request));
-  DET_ASSIGN_OR_RETURN(const store::TrialPage page, TrialsOf(store, request.experiment_id()));
-  std::set<int64_t> batches;
-  for (const store::TrialRecord& record : page.trials) {
-    MetricCursor reports(store, record.trial.id, group);
-    for (;; reports.Pop()) {
-      DET_ASSIGN_OR_RETURN(const model::MetricReport* report, reports.Peek());
-      if (report == nullptr) break;
-      if (report->metrics.Find(request.metric_name()) != nullptr) {
-        batches.insert(report->steps_completed);
-      }
-    }
-  }
+  DET_ASSIGN_OR_RETURN(
+      const std::vector<int64_t> batches,
+      store.runs().ListSteps({.experiment = model::ExperimentId(request.experiment_id()),
+                              .group = group,
+                              .metric = request.metric_name()}));
   api::MetricBatchesResponse response;
   for (const int64_t each : batches) response.add_batches(static_cast<int32_t>(each));
   return response;
@@ -178,15 +149,25 @@ absl::StatusOr<api::TrialsSnapshotResponse> ReadSnapshot(
     store::Store& store, const api::TrialsSnapshotRequest& request) {
   DET_ASSIGN_OR_RETURN(const std::string group, GroupOf(request));
   DET_ASSIGN_OR_RETURN(const store::TrialPage page, TrialsOf(store, request.experiment_id()));
+  DET_ASSIGN_OR_RETURN(
+      const std::vector<store::SeriesPoint> points,
+      store.runs().ReadLast(
+          {.experiment = model::ExperimentId(request.experiment_id()),
+           .group = group,
+           .metric = request.metric_name(),
+           .first_steps = int64_t{request.batches_processed()} - request.batches_margin(),
+           .last_steps = request.batches_processed()}));
+  std::map<model::TrialId, const store::SeriesPoint*> by_trial;
+  for (const store::SeriesPoint& point : points) by_trial[point.trial] = &point;
   api::TrialsSnapshotResponse response;
   for (const store::TrialRecord& record : page.trials) {
-    DET_ASSIGN_OR_RETURN(const auto nearest, FindNearest(store, record.trial.id, group, request));
-    if (!nearest) continue;
+    const auto point = by_trial.find(record.trial.id);
+    if (point == by_trial.end()) continue;
     auto& trial = *response.add_trials();
     trial.set_trial_id(record.trial.id.value());
     *trial.mutable_hparams() = ToStruct(record.trial.hparams);
-    trial.set_metric(nearest->value);
-    trial.set_batches_processed(static_cast<int32_t>(nearest->steps));
+    trial.set_metric(point->second->value);
+    trial.set_batches_processed(static_cast<int32_t>(point->second->steps));
   }
   return response;
 }
@@ -204,11 +185,11 @@ absl::StatusOr<api::TrialsSampleResponse> ReadSample(store::Store& store,
   query.window.limit =
       std::min(request.max_trials() > 0 ? request.max_trials() : kTrials, kMostTrials);
   DET_ASSIGN_OR_RETURN(const store::TrialPage page, store.ListTrials(query));
+  const Names names = {request.metric_name()};
+  DET_ASSIGN_OR_RETURN(store::Curves curves, ReadCurves(store, page, group, names, request));
   api::TrialsSampleResponse response;
   for (const store::TrialRecord& each : page.trials) {
-    const Names names = {request.metric_name()};
-    DET_ASSIGN_OR_RETURN(const Reports reports,
-                         ReadCurve(store, each.trial.id, group, names, request));
+    const Reports& reports = curves[each.trial.id];
     auto& trial = *response.add_trials();
     trial.set_trial_id(each.trial.id.value());
     *trial.mutable_hparams() = ToStruct(each.trial.hparams);
@@ -238,17 +219,17 @@ absl::Status Compare(store::Store& store, const api::CompareTrialsRequest& reque
   for (const int32_t id : request.trial_ids()) query.ids.emplace_back(id);
   DET_ASSIGN_OR_RETURN(const store::TrialPage page, store.ListTrials(query));
   for (const store::TrialRecord& record : page.trials) {
-    api::ComparableTrial& out = *response->add_trials();
-    *out.mutable_trial() = ToProto(record, LiveTrials(), {}, now);
-    for (const auto& [group, names] : asked) {
-      DET_ASSIGN_OR_RETURN(const Reports reports,
-                           ReadCurve(store, record.trial.id, group, names, request));
-      api::DownsampledMetrics& metrics = *out.add_metrics();
+    *response->add_trials()->mutable_trial() = ToProto(record, LiveTrials(), {}, now);
+  }
+  for (const auto& [group, names] : asked) {
+    DET_ASSIGN_OR_RETURN(store::Curves curves, ReadCurves(store, page, group, names, request));
+    for (int i = 0; i < response->trials_size(); ++i) {
+      api::DownsampledMetrics& metrics = *response->mutable_trials(i)->add_metrics();
       metrics.set_group(group);
       metrics.set_type(TypeOf(group));
       for (const model::MetricReport* report :
-           Choose(reports, names, request.start_batches(), request.end_batches(),
-                  request.max_datapoints())) {
+           Choose(curves[page.trials[static_cast<size_t>(i)].trial.id], names,
+                  request.start_batches(), request.end_batches(), request.max_datapoints())) {
         *metrics.add_data() = ToPoint(*report, names);
       }
     }

@@ -9,6 +9,7 @@
 #include "det/api/v1/task_runtime.pb.h"
 #include "master/model/id_text.h"
 #include "master/service/call.h"
+#include "master/service/checkpoint_removal.h"
 #include "master/service/convert.h"
 #include "master/service/report_metrics.h"
 #include "master/service/service.h"
@@ -230,21 +231,23 @@ class TaskRuntimeService final : public Service {
 
   Reactor* ReportCheckpoint(Context* context, const api::ReportCheckpointRequest* request,
                             api::ReportCheckpointResponse*) {
-    return Unary(
-        edge_, context, request, DET_METHOD("ReportCheckpoint"),
-        [this, request](const auth::Principal& principal, Done done) {
-          const absl::Status own = CheckOwnTask(principal, request->checkpoint().task_id());
-          if (!own.ok()) return done(own);
-          WithCaller(
-              principal,
-              [this, request](const Caller& caller, Done done) {
-                auto event = ToEvent(ToReport(request->checkpoint(), caller.standing.trial),
+    return Unary(edge_, context, request, DET_METHOD("ReportCheckpoint"),
+                 [this, request](const auth::Principal& principal, Done done) {
+                   absl::Status own = CheckOwnTask(principal, request->checkpoint().task_id());
+                   own.Update(CheckUuidIsOwn(*edge_.store, request->checkpoint().uuid(),
+                                             principal.allocation));
+                   if (!own.ok()) return done(own);
+                   WithCaller(
+                       principal,
+                       [this, request](const Caller& caller, Done done) {
+                         auto event =
+                             ToEvent(ToReport(request->checkpoint(), caller.standing.trial),
                                      caller.allocation, edge_.clock->Now());
-                if (!event.ok()) return done(event.status());
-                SubmitAndFinish(edge_, *std::move(event), std::move(done));
-              },
-              std::move(done));
-        });
+                         if (!event.ok()) return done(event.status());
+                         SubmitAndFinish(edge_, *std::move(event), std::move(done));
+                       },
+                       std::move(done));
+                 });
   }
 
   Reactor* PatchCheckpoints(Context* context, const api::PatchCheckpointsRequest* request,
@@ -253,7 +256,7 @@ class TaskRuntimeService final : public Service {
                  [this, request](const auth::Principal& principal, Done done) {
                    auto gone = Gone(principal, *request);
                    if (!gone.ok()) return done(gone.status());
-                   if (gone->ids.empty()) return done(absl::OkStatus());
+                   if (gone->ids.empty() && gone->trims.empty()) return done(absl::OkStatus());
                    WithCaller(
                        principal,
                        [this, gone = *std::move(gone)](const Caller&, Done done) mutable {
@@ -332,7 +335,7 @@ class TaskRuntimeService final : public Service {
                     std::move(done));
   }
 
-  // Those of the caller's trial that have no files any more, and are held by nobody.
+  // What the caller has removed of its trial's checkpoints, and nobody holds.
   absl::StatusOr<cluster::DeleteCheckpoints> Gone(const auth::Principal& principal,
                                                   const api::PatchCheckpointsRequest& request) {
     const auto run = model::RunOf(principal.allocation);
@@ -344,17 +347,10 @@ class TaskRuntimeService final : public Service {
         return NotItsOwn(principal, "checkpoint", patch.uuid());
       }
       if (!patch.has_resources()) continue;
-      if (!patch.resources().resources().empty()) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "checkpoint ", patch.uuid(), ": it keeps all of its files or none; delete it whole"));
-      }
-      gone.ids.push_back(entry.checkpoint.id);
+      const auto& left = patch.resources().resources();
+      DET_RETURN_IF_ERROR(RemoveAllBut({left.begin(), left.end()}, entry.checkpoint, &gone));
     }
-    if (!run || gone.ids.empty()) return gone;
-    DET_ASSIGN_OR_RETURN(const auto held, edge_.store->disposal().ListHeld(run->experiment));
-    for (const store::HeldCheckpoint& each : held) {
-      std::erase(gone.ids, each.id);
-    }
+    if (run) DET_RETURN_IF_ERROR(KeepHeld(*edge_.store, {run->experiment}, &gone).status());
     return gone;
   }
 

@@ -116,8 +116,8 @@ class TemplateService final : public Service {
                                                 const api::PatchTemplateConfigRequest* request,
                                                 api::PatchTemplateConfigResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PatchTemplateConfig",
-                    [this, request, response](const auth::Principal&) {
-                      return Patch(*request, response->mutable_template_());
+                    [this, request, response](const auth::Principal& principal) {
+                      return Patch(*request, principal, response->mutable_template_());
                     });
   }
 
@@ -125,11 +125,8 @@ class TemplateService final : public Service {
                                               const api::PatchTemplateNameRequest* request,
                                               api::PatchTemplateNameResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PatchTemplateName",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_RETURN_IF_ERROR(CheckTemplateName("new_name", request->new_name()));
-                      DET_RETURN_IF_ERROR(edge_.store->templates().RenameTemplate(
-                          request->old_name(), request->new_name()));
-                      return Read(request->new_name(), response->mutable_template_());
+                    [this, request, response](const auth::Principal& principal) {
+                      return Rename(*request, principal, response->mutable_template_());
                     });
   }
 
@@ -137,8 +134,11 @@ class TemplateService final : public Service {
                                            const api::DeleteTemplateRequest* request,
                                            api::DeleteTemplateResponse*) {
     return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.DeleteTemplate",
-                    [this, request](const auth::Principal&) {
-                      return edge_.store->templates().DeleteTemplate(request->template_name());
+                    [this, request](const auth::Principal& principal) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto there,
+                                           ReadToWrite("det.api.v1.TemplateService.DeleteTemplate",
+                                                       principal, request->template_name()));
+                      return edge_.store->templates().DeleteTemplate(there.name, there.workspace);
                     });
   }
 
@@ -147,6 +147,31 @@ class TemplateService final : public Service {
     DET_ASSIGN_OR_RETURN(const auto record, edge_.store->templates().GetTemplate(name));
     DET_ASSIGN_OR_RETURN(*out, TemplateToProto(record));
     return absl::OkStatus();
+  }
+
+  // Where it is by now: it may have moved since the door looked.
+  absl::Status AskEditorOf(const char* method, const auth::Principal& principal,
+                           const store::TemplateRecord& there) {
+    return auth::AuthorizeIn(method, principal, model::Role::kEditor, there.workspace,
+                             auth::Where::kTemplate, there.name);
+  }
+  absl::StatusOr<store::TemplateRecord> ReadToWrite(const char* method,
+                                                    const auth::Principal& principal,
+                                                    const std::string& name) {
+    DET_ASSIGN_OR_RETURN(auto there, edge_.store->templates().GetTemplate(name));
+    DET_RETURN_IF_ERROR(AskEditorOf(method, principal, there));
+    return there;
+  }
+
+  absl::Status Rename(const api::PatchTemplateNameRequest& request,
+                      const auth::Principal& principal, api::Template* out) {
+    DET_RETURN_IF_ERROR(CheckTemplateName("new_name", request.new_name()));
+    DET_ASSIGN_OR_RETURN(
+        const auto there,
+        ReadToWrite("det.api.v1.TemplateService.PatchTemplateName", principal, request.old_name()));
+    DET_RETURN_IF_ERROR(
+        edge_.store->templates().RenameTemplate(there.name, there.workspace, request.new_name()));
+    return Read(request.new_name(), out);
   }
 
   // What no field of the request names: the workspace that stands in where none is given.
@@ -170,8 +195,7 @@ class TemplateService final : public Service {
     DET_ASSIGN_OR_RETURN(auto record, TemplateFromProto(request.template_()));
     const auto there = edge_.store->templates().GetTemplate(record.name);
     if (there.ok()) {
-      DET_RETURN_IF_ERROR(auth::AuthorizeIn(kMethod, principal, model::Role::kEditor,
-                                            there->workspace, auth::Where::kTemplate, record.name));
+      DET_RETURN_IF_ERROR(AskEditorOf(kMethod, principal, *there));
       if (request.template_().workspace_id() == 0) record.workspace = there->workspace;
     } else if (!absl::IsNotFound(there.status())) {
       return there.status();
@@ -208,9 +232,11 @@ class TemplateService final : public Service {
     return absl::OkStatus();
   }
 
-  absl::Status Patch(const api::PatchTemplateConfigRequest& request, api::Template* out) {
+  absl::Status Patch(const api::PatchTemplateConfigRequest& request,
+                     const auth::Principal& principal, api::Template* out) {
     DET_ASSIGN_OR_RETURN(const store::TemplateRecord there,
-                         edge_.store->templates().GetTemplate(request.template_name()));
+                         ReadToWrite("det.api.v1.TemplateService.PatchTemplateConfig", principal,
+                                     request.template_name()));
     api::Template given;
     given.set_workspace_id(there.workspace);
     given.set_name(request.template_name());

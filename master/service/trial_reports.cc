@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
+#include "master/model/id_text.h"
 #include "master/service/convert.h"
 
 namespace det::service {
@@ -36,6 +37,17 @@ absl::StatusOr<cluster::Event> ToEvent(const det::trial::v1::ReportCheckpointReq
                       .metadata = FromStruct(request.metadata(), Numbers::kIntegersIfWhole),
                       .time = request.has_report_time() ? FromProto(request.report_time()) : now};
   return event;
+}
+
+absl::Status CheckUuidIsOwn(store::Store& store, const std::string& uuid,
+                            const model::AllocationId& allocation) {
+  const auto there = store.GetCheckpoint(model::CheckpointId(uuid));
+  if (absl::IsNotFound(there.status())) return absl::OkStatus();
+  DET_RETURN_IF_ERROR(there.status());
+  const auto run = model::RunOf(allocation);
+  if (run && run->trial == there->checkpoint.trial) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat(
+      "checkpoint ", uuid, " is another trial's; save this one under a UUID of its own"));
 }
 
 }  // namespace det::service

@@ -1,11 +1,15 @@
-// What a running trial reports, as an event of the cluster. Pure; any thread.
+// What a running trial reports, as an event of the cluster, and whether it may. Any thread.
 #ifndef MASTER_SERVICE_TRIAL_REPORTS_H_
 #define MASTER_SERVICE_TRIAL_REPORTS_H_
 
+#include <string>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "det/trial/v1/trial.pb.h"
 #include "master/cluster/event.h"
+#include "master/store/store.h"
 
 namespace det::service {
 
@@ -13,6 +17,11 @@ namespace det::service {
 // INVALID_ARGUMENT for what is no UUID.
 absl::StatusOr<cluster::Event> ToEvent(const det::trial::v1::ReportCheckpointRequest& request,
                                        const model::AllocationId& allocation, absl::Time now);
+
+// ALREADY_EXISTS for the UUID of another trial's checkpoint, which stays as it is. Asks the store:
+// blocks.
+absl::Status CheckUuidIsOwn(store::Store& store, const std::string& uuid,
+                            const model::AllocationId& allocation);
 
 }  // namespace det::service
 

@@ -116,12 +116,22 @@ class TrialRuntimeService final : public Service {
   grpc::ServerUnaryReactor* ReportCheckpoint(grpc::CallbackServerContext* context,
                                              const trial::ReportCheckpointRequest* request,
                                              trial::ReportCheckpointResponse*) {
-    return OfOwnTrial(context, "det.trial.v1.TrialRuntime.ReportCheckpoint", request,
-                      [this, request](const Standing&, Done done) {
-                        auto event = ToEvent(*request, Id(*request), edge_.clock->Now());
-                        if (!event.ok()) return done(event.status());
-                        SubmitAndFinish(edge_, *std::move(event), std::move(done));
-                      });
+    return OfOwn(
+        context, "det.trial.v1.TrialRuntime.ReportCheckpoint", request, [this, request](Done done) {
+          // What is damaged may be what it has started from.
+          if (request->damage().empty()) {
+            const absl::Status own = CheckUuidIsOwn(*edge_.store, request->uuid(), Id(*request));
+            if (!own.ok()) return done(own);
+          }
+          WithOwnTrial(
+              request,
+              [this, request](const Standing&, Done done) {
+                auto event = ToEvent(*request, Id(*request), edge_.clock->Now());
+                if (!event.ok()) return done(event.status());
+                SubmitAndFinish(edge_, *std::move(event), std::move(done));
+              },
+              std::move(done));
+        });
   }
 
   grpc::ServerUnaryReactor* AckPreemption(grpc::CallbackServerContext* context,
@@ -175,20 +185,26 @@ class TrialRuntimeService final : public Service {
   grpc::ServerUnaryReactor* OfOwnTrial(grpc::CallbackServerContext* context,
                                        std::string_view method, const Request* request,
                                        absl::AnyInvocable<void(const Standing&, Done)> work) {
-    return OfOwn(
-        context, method, request, [this, request, work = std::move(work)](Done done) mutable {
-          WithStanding(edge_, Id(*request),
-                       [request, work = std::move(work),
-                        done = std::move(done)](const absl::StatusOr<Standing>& standing) mutable {
-                         if (!standing.ok()) return done(standing.status());
-                         if (standing->trial.value() != request->trial_id()) {
-                           return done(absl::PermissionDeniedError(
-                               absl::StrCat("allocation ", request->allocation_id(),
-                                            " is not of trial ", request->trial_id())));
-                         }
-                         work(*standing, std::move(done));
-                       });
-        });
+    return OfOwn(context, method, request,
+                 [this, request, work = std::move(work)](Done done) mutable {
+                   WithOwnTrial(request, std::move(work), std::move(done));
+                 });
+  }
+
+  template <class Request>
+  void WithOwnTrial(const Request* request, absl::AnyInvocable<void(const Standing&, Done)> work,
+                    Done done) {
+    WithStanding(edge_, Id(*request),
+                 [request, work = std::move(work),
+                  done = std::move(done)](const absl::StatusOr<Standing>& standing) mutable {
+                   if (!standing.ok()) return done(standing.status());
+                   if (standing->trial.value() != request->trial_id()) {
+                     return done(absl::PermissionDeniedError(
+                         absl::StrCat("allocation ", request->allocation_id(), " is not of trial ",
+                                      request->trial_id())));
+                   }
+                   work(*standing, std::move(done));
+                 });
   }
 
   void Watch(const model::AllocationId& id, std::shared_ptr<Stream<AllocationUpdate>> stream) {

@@ -1,7 +1,9 @@
 #include "master/service/trial_workloads.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +35,13 @@ bool WantsWorkload(Request::FilterOption filter, const std::string& group) {
   }
 }
 
+// Of whose reports; empty: of both.
+std::string GroupOf(const Request& request) {
+  if (!request.group().empty()) return request.group();
+  if (request.metric_type() == api::METRIC_TYPE_TRAINING) return "training";
+  return request.metric_type() == api::METRIC_TYPE_VALIDATION ? "validation" : "";
+}
+
 void AddBatches(const model::MetricReport& report, api::MetricsWorkload* out) {
   const model::Value::List* batches = report.batch_metrics.AsList();
   if (batches == nullptr) return;
@@ -51,6 +60,8 @@ class Source {
   // Of the next one; none behind the last.
   virtual absl::StatusOr<std::optional<int64_t>> Steps() = 0;
   virtual void Pop() = 0;
+  // Of the next one, if it has that metric.
+  virtual absl::StatusOr<std::optional<double>> Metric(const std::string&) { return std::nullopt; }
   virtual absl::Status Show(api::WorkloadContainer* out) = 0;
 };
 
@@ -71,6 +82,10 @@ class ReportSource final : public Source {
     return std::optional(report->steps_completed);
   }
   void Pop() override { cursor_.Pop(); }
+  absl::StatusOr<std::optional<double>> Metric(const std::string& name) override {
+    DET_ASSIGN_OR_RETURN(const model::MetricReport* report, cursor_.Peek());
+    return store::MetricNumber(report->metrics, name);
+  }
   absl::Status Show(api::WorkloadContainer* out) override {
     DET_ASSIGN_OR_RETURN(const model::MetricReport* report, cursor_.Peek());
     api::MetricsWorkload* shown =
@@ -113,12 +128,14 @@ class CheckpointSource final : public Source {
 };
 
 using Sources = std::vector<std::unique_ptr<Source>>;
+using Workloads = google::protobuf::RepeatedPtrField<api::WorkloadContainer>;
 
 absl::StatusOr<std::unique_ptr<Source>> Checkpoints(store::Store& store, const Request& request) {
   store::CheckpointQuery query;
   query.trial = model::TrialId(request.trial_id());
   if (request.remove_deleted_checkpoints()) {
-    query.states = {model::CheckpointState::kCompleted, model::CheckpointState::kError};
+    query.states = {model::CheckpointState::kCompleted, model::CheckpointState::kError,
+                    model::CheckpointState::kPartiallyDeleted};
   }
   DET_ASSIGN_OR_RETURN(store::CheckpointPage page, store.ListCheckpoints(query));
   return std::make_unique<CheckpointSource>(std::move(page.checkpoints), IsDescending(request));
@@ -129,7 +146,7 @@ absl::StatusOr<Sources> OpenSources(store::Store& store, const Request& request)
   Sources sources;
   for (const char* group : {"training", "validation"}) {
     if (!WantsWorkload(request.filter(), group)) continue;
-    if (!request.group().empty() && request.group() != group) continue;
+    if (const std::string only = GroupOf(request); !only.empty() && only != group) continue;
     sources.push_back(std::make_unique<ReportSource>(store, request, group));
   }
   if (WantsWorkload(request.filter(), "checkpoint")) {
@@ -153,6 +170,73 @@ absl::StatusOr<Source*> First(const Sources& sources, bool descending) {
   return first;
 }
 
+absl::StatusOr<int> CountAll(const Sources& sources) {
+  int64_t count = 0;
+  for (const auto& source : sources) {
+    DET_ASSIGN_OR_RETURN(const int64_t more, source->Count());
+    count += more;
+  }
+  return static_cast<int>(count);
+}
+
+absl::StatusOr<int> ListBySteps(store::Store& store, const Request& request, Workloads* out) {
+  DET_ASSIGN_OR_RETURN(const Sources sources, OpenSources(store, request));
+  DET_ASSIGN_OR_RETURN(const int total, CountAll(sources));
+  const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
+  for (int i = 0; i < range.end; ++i) {
+    DET_ASSIGN_OR_RETURN(Source * next, First(sources, IsDescending(request)));
+    if (next == nullptr) break;
+    if (i >= range.begin) DET_RETURN_IF_ERROR(next->Show(out->Add()));
+    next->Pop();
+  }
+  return total;
+}
+
+// Places in the order of steps, in the order of the metric: those without it last.
+absl::StatusOr<std::vector<int>> RankByMetric(const Sources& sources, const Request& request) {
+  std::vector<std::pair<double, int>> ranked;
+  std::vector<int> others;
+  for (int place = 0;; ++place) {
+    DET_ASSIGN_OR_RETURN(Source * next, First(sources, /*descending=*/false));
+    if (next == nullptr) break;
+    DET_ASSIGN_OR_RETURN(const std::optional<double> metric, next->Metric(request.sort_key()));
+    if (metric && !std::isnan(*metric)) {
+      ranked.emplace_back(IsDescending(request) ? -*metric : *metric, place);
+    } else {
+      others.push_back(place);
+    }
+    next->Pop();
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<int> places;
+  for (const auto& [metric, place] : ranked) places.push_back(place);
+  places.insert(places.end(), others.begin(), others.end());
+  return places;
+}
+
+// Reads all of them for their order, and again for what is shown.
+absl::StatusOr<int> ListByMetric(store::Store& store, const Request& request, Workloads* out) {
+  Request by_steps = request;
+  by_steps.clear_order_by();
+  DET_ASSIGN_OR_RETURN(Sources sources, OpenSources(store, by_steps));
+  DET_ASSIGN_OR_RETURN(const std::vector<int> places, RankByMetric(sources, request));
+  const int total = static_cast<int>(places.size());
+  const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
+  std::map<int, api::WorkloadContainer*> shown;
+  for (int i = range.begin; i < range.end; ++i) shown[places[static_cast<size_t>(i)]] = out->Add();
+  DET_ASSIGN_OR_RETURN(sources, OpenSources(store, by_steps));
+  int place = 0;
+  for (const auto& [at, workload] : shown) {
+    for (; place <= at; ++place) {
+      DET_ASSIGN_OR_RETURN(Source * next, First(sources, /*descending=*/false));
+      if (next == nullptr) return total;
+      if (place == at) DET_RETURN_IF_ERROR(next->Show(workload));
+      next->Pop();
+    }
+  }
+  return total;
+}
+
 }  // namespace
 
 absl::Status ListWorkloads(store::Store& store, const Request& request,
@@ -165,20 +249,9 @@ absl::Status ListWorkloads(store::Store& store, const Request& request,
                      "; GET /api/v1/trials/metrics/trial_metrics has the reports of other "
                      "groups"));
   }
-  DET_ASSIGN_OR_RETURN(const Sources sources, OpenSources(store, request));
-  int64_t count = 0;
-  for (const auto& source : sources) {
-    DET_ASSIGN_OR_RETURN(const int64_t more, source->Count());
-    count += more;
-  }
-  const int total = static_cast<int>(count);
-  const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
-  for (int i = 0; i < range.end; ++i) {
-    DET_ASSIGN_OR_RETURN(Source * next, First(sources, IsDescending(request)));
-    if (next == nullptr) break;
-    if (i >= range.begin) DET_RETURN_IF_ERROR(next->Show(response->add_workloads()));
-    next->Pop();
-  }
+  const bool by_steps = request.sort_key().empty() || request.sort_key() == "batches";
+  DET_ASSIGN_OR_RETURN(const int total, (by_steps ? ListBySteps : ListByMetric)(
+                                            store, request, response->mutable_workloads()));
   *response->mutable_pagination() =
       ToPagination(request.offset(), request.limit(), response->workloads_size(), total);
   return absl::OkStatus();

@@ -98,9 +98,10 @@ class UserService final : public Service {
   grpc::ServerUnaryReactor* GetUsers(grpc::CallbackServerContext* context,
                                      const api::GetUsersRequest* request,
                                      api::GetUsersResponse* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.UserService.GetUsers",
-        [this, request, response](const auth::Principal&) { return List(*request, response); });
+    return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUsers",
+                    [this, request, response](const auth::Principal& caller) {
+                      return List(caller, *request, response);
+                    });
   }
 
   grpc::ServerUnaryReactor* GetUserSetting(grpc::CallbackServerContext* context,
@@ -226,8 +227,15 @@ class UserService final : public Service {
     return user.status();
   }
 
-  absl::Status List(const api::GetUsersRequest& request, api::GetUsersResponse* response) {
-    DET_ASSIGN_OR_RETURN(const store::UserPage page, people().ListUsers(FromProto(request)));
+  absl::Status List(const auth::Principal& caller, const api::GetUsersRequest& request,
+                    api::GetUsersResponse* response) {
+    DET_ASSIGN_OR_RETURN(const store::UserQuery query, FromProto(request));
+    if (!query.roles.empty() && caller.RoleIn(0) != model::Role::kClusterAdmin) {
+      return absl::PermissionDeniedError(
+          "who has which role is told to administrators; leave out "
+          "role_id_assigned_directly_to_user, or ask one");
+    }
+    DET_ASSIGN_OR_RETURN(const store::UserPage page, people().ListUsers(query));
     for (const store::UserRecord& user : page.users) *response->add_users() = ToProto(user);
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->users_size(), page.total);

@@ -114,6 +114,10 @@ void CleanInPlace(cluster::PutRetention&) {}
 void CleanInPlace(cluster::DropCheckpoints& drop) {
   for (model::CheckpointId& id : drop.ids) CleanInPlace(id);
 }
+void CleanInPlace(cluster::TrimCheckpoint& trim) {
+  CleanInPlace(trim.id);
+  for (std::string& glob : trim.globs) CleanInPlace(glob);
+}
 void CleanInPlace(cluster::RetainOthers& retain) {
   for (model::CheckpointId& id : retain.drop) CleanInPlace(id);
 }
@@ -123,7 +127,7 @@ void CleanInPlace(cluster::MarkDamaged& mark) { CleanAll(mark.id, mark.damage); 
 void CleanInPlace(cluster::AddCheckpoint& add) {
   model::CheckpointRecord& c = add.checkpoint;
   CleanAll(c.id, c.allocation, c.metadata, c.time);
-  std::map<std::string, int64_t> resources;
+  model::Resources resources;
   for (const auto& [path, size] : c.resources) resources.emplace(CleanText(path), size);
   c.resources = std::move(resources);
 }

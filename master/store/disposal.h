@@ -2,8 +2,8 @@
 // same each time it is asked for. Every call is one transaction of bounded size and can be
 // repeated.
 //
-// Any thread; blocks. The states themselves change by Commit alone (MarkDeleting, DropCheckpoints),
-// but for the last ones: DELETED and DELETE_FAILED.
+// Any thread; blocks. The states themselves change by Commit alone (MarkDeleting, DropCheckpoints,
+// TrimCheckpoint), but for the last ones: DELETED and DELETE_FAILED.
 #ifndef MASTER_STORE_DISPOSAL_H_
 #define MASTER_STORE_DISPOSAL_H_
 
@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "master/model/file_globs.h"
 #include "master/model/ids.h"
 #include "master/model/storage_config.h"
 
@@ -23,6 +24,15 @@ struct DoomedCheckpoint {
   model::CheckpointId id;
   model::ExperimentId experiment;
   model::CheckpointStorageConfig storage;
+};
+
+// A checkpoint of which some files are to be removed.
+struct TrimmedCheckpoint {
+  model::CheckpointId id;
+  model::ExperimentId experiment;
+  model::CheckpointStorageConfig storage;
+  model::Resources resources;
+  model::Globs globs;  // what is to go of these
 };
 
 // A checkpoint that stays, and who needs it: "experiment 7", "version 3 of model bert".
@@ -44,6 +54,13 @@ class Disposal {
       const model::CheckpointId& after, int limit) = 0;
   // The files of these are gone.
   virtual absl::Status SetDeleted(const std::vector<model::CheckpointId>& ids) = 0;
+  // PARTIALLY_DELETED checkpoints whose files were not removed yet, with ids above `after`, by id.
+  virtual absl::StatusOr<std::vector<TrimmedCheckpoint>> TrimmedCheckpoints(
+      const model::CheckpointId& after, int limit) = 0;
+  // Those files are gone, `left` is there; where that has no file, the checkpoint is DELETED.
+  // Nothing when more is to go by now, or all of it.
+  virtual absl::Status SetTrimmed(const TrimmedCheckpoint& trimmed,
+                                  const model::Resources& left) = 0;
 
   // DELETING experiments, by id.
   virtual absl::StatusOr<std::vector<model::ExperimentId>> Deletions() = 0;

@@ -204,6 +204,76 @@ TEST_P(StoreContractTest, CheckpointsGoUnlessTheyAreHeld) {
   EXPECT_EQ(store_->GetTrial(model::TrialId(1))->trial.steps_completed, 20);
 }
 
+TEST_P(StoreContractTest, SomeFilesOfCheckpointsGoAndTheOthersStay) {
+  Commit(Family());
+  Disposal& disposal = store_->disposal();
+  const auto trim = [](const char* id, model::Globs globs) {
+    return cluster::TrimCheckpoint{CheckpointId(id), std::move(globs)};
+  };
+  Commit({trim("a", {"*"}), trim("b", {"state/*"}), trim("x", {"*"})});
+  EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=PARTIALLY_DELETED ") << "a is held";
+  // In one batch with a later one; one that comes twice is the same.
+  Commit({trim("b", {"opt*"}), trim("b", {"state/*"})});
+  EXPECT_THAT(*disposal.DoomedCheckpoints(CheckpointId(""), 10), IsEmpty());
+  EXPECT_THAT(*disposal.TrimmedCheckpoints(CheckpointId("b"), 10), IsEmpty());
+  const auto trimmed = *disposal.TrimmedCheckpoints(CheckpointId(""), 10);
+  ASSERT_EQ(trimmed.size(), 1u);
+  EXPECT_EQ(trimmed[0].id, CheckpointId("b"));
+  EXPECT_EQ(trimmed[0].experiment, ExperimentId(1));
+  EXPECT_EQ(trimmed[0].storage.host_path, "/tmp/checkpoints");
+  EXPECT_EQ(trimmed[0].resources, MakeCheckpoint("b", 1, 20).resources);
+  EXPECT_THAT(trimmed[0].globs, ElementsAre("opt*", "state/*"));
+  // Nobody starts from it from now on.
+  const experiment::Trial trial = store_->LoadExperiment(ExperimentId(1))->trials.at(0);
+  EXPECT_EQ(trial.latest_checkpoint, CheckpointId("a"));
+
+  // What is asked for meanwhile is not forgotten.
+  Commit({trim("b", {"late"})});
+  const model::Resources left = {{"model.pt", 1000}};
+  ASSERT_TRUE(disposal.SetTrimmed(trimmed[0], left).ok());
+  const auto again = *disposal.TrimmedCheckpoints(CheckpointId(""), 10);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_THAT(again[0].globs, ElementsAre("late", "opt*", "state/*"));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(disposal.SetTrimmed(again[0], left).ok());
+    EXPECT_THAT(*disposal.TrimmedCheckpoints(CheckpointId(""), 10), IsEmpty());
+    const CheckpointEntry entry = *store_->GetCheckpoint(CheckpointId("b"));
+    EXPECT_EQ(entry.checkpoint.state, CheckpointState::kPartiallyDeleted);
+    EXPECT_EQ(entry.checkpoint.resources, left);
+    // A report that comes late brings nothing back.
+    Commit({cluster::AddCheckpoint{MakeCheckpoint("b", 1, 20)}});
+  }
+  EXPECT_EQ(store_->GetExperiment(ExperimentId(1))->checkpoint_count, 2);
+  EXPECT_EQ(store_->GetExperiment(ExperimentId(1))->checkpoint_size, 1024 + 1000);
+
+  // The rest goes as a whole.
+  Commit({trim("b", {"model*"}), cluster::MarkDeleting{ExperimentId(1)}});
+  EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
+  EXPECT_THAT(*disposal.TrimmedCheckpoints(CheckpointId(""), 10), IsEmpty());
+  EXPECT_EQ(disposal.DoomedCheckpoints(CheckpointId(""), 10)->size(), 1u);
+  Commit({trim("b", {"model*"})});
+  EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
+}
+
+TEST_P(StoreContractTest, ACheckpointOfWhichNoFileIsLeftIsDeleted) {
+  Commit(Family());
+  Disposal& disposal = store_->disposal();
+  Commit({cluster::TrimCheckpoint{CheckpointId("b"), {"model.pt", "state/*"}}});
+  const auto trimmed = *disposal.TrimmedCheckpoints(CheckpointId(""), 10);
+  ASSERT_EQ(trimmed.size(), 1u);
+  ASSERT_TRUE(disposal.SetTrimmed(trimmed[0], {{"state/", 0}}).ok());
+  EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETED ");
+  EXPECT_EQ(store_->GetExperiment(ExperimentId(1))->checkpoint_size, 1024);
+}
+
+TEST_P(StoreContractTest, ADroppedCheckpointIsNoMoreToBeTrimmed) {
+  Commit(Family());
+  Commit({cluster::TrimCheckpoint{CheckpointId("b"), {"opt*"}},
+          cluster::RetainOthers{ExperimentId(1), {0, 1, 1}, {CheckpointId("b")}}});
+  EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
+  EXPECT_THAT(*store_->disposal().TrimmedCheckpoints(CheckpointId(""), 10), IsEmpty());
+}
+
 TEST_P(StoreContractTest, WhatATrialThatRunsMayStartFromIsHeld) {
   experiment::Trial trial = MakeTrial(1, 1);
   trial.latest_checkpoint = CheckpointId("b");

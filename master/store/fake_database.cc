@@ -77,8 +77,9 @@ std::string FakeDatabase::HolderOf(const model::CheckpointId& id) const {
 
 void FakeDatabase::Doom(model::CheckpointRecord& checkpoint) {
   using State = model::CheckpointState;
-  const bool there = checkpoint.state == State::kCompleted || checkpoint.state == State::kError;
-  if (there && HolderOf(checkpoint.id).empty()) checkpoint.state = State::kDeleting;
+  if (checkpoint.state == State::kDeleted || !HolderOf(checkpoint.id).empty()) return;
+  checkpoint.state = State::kDeleting;
+  trims.erase(checkpoint.id);
 }
 
 bool FakeDatabase::IsGone(const model::TaskId& task) const {
@@ -119,6 +120,16 @@ void FakeDatabase::Make(const cluster::DropCheckpoints& drop) {
   for (const model::CheckpointId& id : drop.ids) {
     if (checkpoints.contains(id)) Doom(checkpoints.at(id));
   }
+}
+
+void FakeDatabase::Make(const cluster::TrimCheckpoint& trim) {
+  using State = model::CheckpointState;
+  const auto it = checkpoints.find(trim.id);
+  if (it == checkpoints.end() || !HolderOf(trim.id).empty()) return;
+  State& state = it->second.state;
+  if (state == State::kDeleting || state == State::kDeleted) return;
+  state = State::kPartiallyDeleted;
+  trims[trim.id].insert(trim.globs.begin(), trim.globs.end());
 }
 
 void FakeDatabase::Make(const cluster::RetainOthers& retain) {

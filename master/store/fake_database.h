@@ -38,7 +38,8 @@ struct FakeDatabase {
   std::map<std::pair<model::ExperimentId, int64_t>, cluster::AddSearcherEvents> searcher_events;
   std::map<MetricKey, model::MetricReport> metrics;
   std::map<model::CheckpointId, model::CheckpointRecord> checkpoints;
-  std::vector<LogRecord> logs;  // by id
+  std::map<model::CheckpointId, std::set<std::string>> trims;  // what is to go of their files
+  std::vector<LogRecord> logs;                                 // by id
   int64_t last_log = 0;
   std::set<std::tuple<model::AllocationId, std::string, int64_t>> log_sequences;
   std::map<std::string, std::string> contexts;
@@ -83,6 +84,7 @@ struct FakeDatabase {
   void Make(const cluster::MarkDeleting& mark);
   void Make(const cluster::PutRetention& put);
   void Make(const cluster::DropCheckpoints& drop);
+  void Make(const cluster::TrimCheckpoint& trim);
   void Make(const cluster::RetainOthers& retain);
   void Make(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
   void Make(const cluster::PutAllocation& put) { allocations[put.allocation.id] = put.allocation; }
@@ -103,6 +105,7 @@ struct FakeDatabase {
     const model::CheckpointState state = it->second.state;
     if (inserted || it->second.trial != add.checkpoint.trial) return;
     if (state == model::CheckpointState::kError) return;
+    if (state == model::CheckpointState::kPartiallyDeleted) return;
     it->second = add.checkpoint;
     it->second.state = state;
   }

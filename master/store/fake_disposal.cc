@@ -58,6 +58,40 @@ absl::Status FakeDisposal::SetDeleted(const std::vector<model::CheckpointId>& id
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<TrimmedCheckpoint>> FakeDisposal::TrimmedCheckpoints(
+    const model::CheckpointId& after, int limit) {
+  std::lock_guard lock(db_.mutex);
+  std::vector<TrimmedCheckpoint> trimmed;
+  for (auto it = db_.trims.upper_bound(after); it != db_.trims.end(); ++it) {
+    const model::CheckpointRecord& checkpoint = db_.checkpoints.at(it->first);
+    const experiment::Experiment& e =
+        db_.experiments.at(db_.trials.at(checkpoint.trial).experiment);
+    trimmed.push_back({it->first,
+                       e.id,
+                       e.config->checkpoint_storage,
+                       checkpoint.resources,
+                       {it->second.begin(), it->second.end()}});
+    if (static_cast<int>(trimmed.size()) == limit) break;
+  }
+  return trimmed;
+}
+
+absl::Status FakeDisposal::SetTrimmed(const TrimmedCheckpoint& trimmed,
+                                      const model::Resources& left) {
+  DET_RETURN_IF_ERROR(held_());
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.trims.find(trimmed.id);
+  if (it == db_.trims.end()) return absl::OkStatus();
+  if (it->second != std::set<std::string>(trimmed.globs.begin(), trimmed.globs.end())) {
+    return absl::OkStatus();
+  }
+  db_.trims.erase(it);
+  model::CheckpointRecord& checkpoint = db_.checkpoints.at(trimmed.id);
+  checkpoint.resources = left;
+  if (!model::HasFiles(left)) checkpoint.state = CheckpointState::kDeleted;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Ids> FakeDisposal::Deletions() {
   std::lock_guard lock(db_.mutex);
   Ids ids;

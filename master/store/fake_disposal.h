@@ -24,6 +24,9 @@ class FakeDisposal final : public Disposal {
   absl::StatusOr<std::vector<DoomedCheckpoint>> DoomedCheckpoints(const model::CheckpointId& after,
                                                                   int limit) override;
   absl::Status SetDeleted(const std::vector<model::CheckpointId>& ids) override;
+  absl::StatusOr<std::vector<TrimmedCheckpoint>> TrimmedCheckpoints(
+      const model::CheckpointId& after, int limit) override;
+  absl::Status SetTrimmed(const TrimmedCheckpoint& trimmed, const model::Resources& left) override;
   absl::StatusOr<std::vector<model::ExperimentId>> Deletions() override;
   absl::StatusOr<std::vector<model::ExperimentId>> Releases() override;
   absl::StatusOr<bool> RemoveSome(model::ExperimentId id, int limit) override;

@@ -10,7 +10,7 @@
 
 namespace det::store {
 
-// Without names of owners and without counts.
+// Without names of owners and workspaces, and without counts.
 struct ModelRows {
   std::map<int32_t, ModelRecord> models;
   std::map<std::pair<int32_t, int32_t>, ModelVersionRecord> versions;  // by model and number

@@ -28,7 +28,7 @@ std::vector<T> Cut(const std::vector<T>& found, const Window& window) {
   return {found.begin() + range.begin, found.begin() + range.end};
 }
 
-void Sort(std::vector<ModelRecord>& models, const ModelQuery& query, const FakeSpaces& spaces) {
+void Sort(std::vector<ModelRecord>& models, const ModelQuery& query) {
   using By = ModelQuery::Sort;
   const auto by = [&](const auto& key) {
     SortBy(
@@ -49,7 +49,7 @@ void Sort(std::vector<ModelRecord>& models, const ModelQuery& query, const FakeS
     case By::kNumVersions:
       return by([](const ModelRecord& m) { return m.num_versions; });
     case By::kWorkspace:
-      return by([&](const ModelRecord& m) { return spaces.workspaces.at(m.workspace).name; });
+      return by([](const ModelRecord& m) { return m.workspace_name; });
   }
 }
 
@@ -68,6 +68,7 @@ void Apply(const Patch& patch, Record* row) {
 ModelRecord FakeModels::Read(const ModelRecord& row) const {
   ModelRecord record = row;
   record.owner_name = db_.UsernameOf(row.owner);
+  record.workspace_name = db_.spaces.workspaces.at(row.workspace).name;
   record.num_versions =
       static_cast<int>(std::count_if(rows_.versions.begin(), rows_.versions.end(),
                                      [&](const auto& item) { return item.first.first == row.id; }));
@@ -111,7 +112,6 @@ std::vector<ModelRecord> FakeModels::Asked(const ModelQuery& query) const {
   std::vector<ModelRecord> found;
   for (const auto& [id, row] : rows_.models) {
     ModelRecord record = Read(row);
-    const std::string& workspace = db_.spaces.workspaces.at(row.workspace).name;
     const bool asked =
         (!query.id || *query.id == id) && IsIn(query.name, row.name) &&
         IsIn(query.description, row.description) &&
@@ -120,7 +120,7 @@ std::vector<ModelRecord> FakeModels::Asked(const ModelQuery& query) const {
         (!query.archived || *query.archived == row.archived) &&
         (query.owners.empty() || Has(query.owners, record.owner_name)) &&
         (query.owner_ids.empty() || Has(query.owner_ids, row.owner)) &&
-        (query.workspace_names.empty() || Has(query.workspace_names, workspace)) &&
+        (query.workspace_names.empty() || Has(query.workspace_names, record.workspace_name)) &&
         (query.workspaces.empty() || Has(query.workspaces, row.workspace)) &&
         (!query.visible || Has(*query.visible, row.workspace));
     if (asked) found.push_back(std::move(record));
@@ -140,7 +140,7 @@ absl::StatusOr<ModelRecord> FakeModels::GetModel(const std::string& name) {
 absl::StatusOr<ModelPage> FakeModels::ListModels(const ModelQuery& query) {
   std::lock_guard lock(db_.mutex);
   std::vector<ModelRecord> found = Asked(query);
-  Sort(found, query, db_.spaces);
+  Sort(found, query);
   const int total = static_cast<int>(found.size());
   return ModelPage{Cut(found, query.window), total};
 }

@@ -1,6 +1,8 @@
 #include "master/store/fake_people.h"
 
 #include <algorithm>
+#include <set>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -10,6 +12,17 @@
 
 namespace det::store {
 namespace {
+
+bool HasRole(const UserRecord& user, const std::vector<model::Role>& roles,
+             const std::set<RoleAssignment>& assigned) {
+  const auto is_asked = [&](model::Role role) {
+    return std::find(roles.begin(), roles.end(), role) != roles.end();
+  };
+  return (user.admin && is_asked(model::Role::kClusterAdmin)) ||
+         std::any_of(assigned.begin(), assigned.end(), [&](const RoleAssignment& each) {
+           return each.user == user.id && is_asked(each.role);
+         });
+}
 
 bool Matches(const UserRecord& user, const UserQuery& query) {
   const auto contains = [&](const std::string& text) {
@@ -77,7 +90,8 @@ absl::StatusOr<UserPage> FakePeople::ListUsers(const UserQuery& query) {
   std::lock_guard lock(mutex_);
   std::vector<UserRecord> all;
   for (const auto& [id, user] : rows_.users) {
-    if (Matches(user, query)) all.push_back(user);
+    if (!Matches(user, query)) continue;
+    if (query.roles.empty() || HasRole(user, query.roles, access_.roles)) all.push_back(user);
   }
   Sort(all, query);
   const int total = static_cast<int>(all.size());

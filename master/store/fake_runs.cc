@@ -372,41 +372,6 @@ absl::StatusOr<std::vector<MetricRange>> FakeRuns::MetricRanges(int32_t project)
   return all;
 }
 
-absl::Status FakeRuns::PutMetadata(model::TrialId id, const model::Value& metadata) {
-  DET_RETURN_IF_ERROR(held_());
-  std::lock_guard lock(db_.mutex);
-  if (!db_.trials.contains(id)) return NoSuchRun(id);
-  db_.run_metadata[id] = Canonical(metadata);
-  return absl::OkStatus();
-}
-
-// Always all of it.
-absl::StatusOr<std::vector<model::MetricReport>> FakeRuns::ReadCurve(const CurveQuery& query) {
-  std::lock_guard lock(db_.mutex);
-  std::vector<model::MetricReport> curve = db_.Metrics(query.trial, query.group);
-  std::erase_if(curve, [&](const model::MetricReport& report) {
-    return report.steps_completed < query.first_steps || report.steps_completed > query.last_steps;
-  });
-  return curve;
-}
-
-absl::StatusOr<model::Value> FakeRuns::GetMetadata(model::TrialId id) {
-  std::lock_guard lock(db_.mutex);
-  if (!db_.trials.contains(id)) return NoSuchRun(id);
-  const auto it = db_.run_metadata.find(id);
-  return it == db_.run_metadata.end() ? model::Value() : it->second;
-}
-
-absl::Status FakeRuns::PutCheckpointMetadata(const model::CheckpointId& id,
-                                             const model::Value& metadata) {
-  DET_RETURN_IF_ERROR(held_());
-  std::lock_guard lock(db_.mutex);
-  const auto it = db_.checkpoints.find(id);
-  if (it == db_.checkpoints.end()) return NoSuchCheckpoint(id);
-  it->second.metadata = Canonical(metadata);
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::vector<std::string>> FakeRuns::ListMetadataValues(int32_t project,
                                                                       const std::string& key) {
   std::lock_guard lock(db_.mutex);

@@ -25,7 +25,9 @@ class FakeRuns final : public Runs {
   absl::StatusOr<std::vector<MetricName>> ListMetricNames(
       const std::vector<model::ExperimentId>& experiments) override;
   absl::StatusOr<std::vector<MetricRange>> MetricRanges(int32_t project) override;
-  absl::StatusOr<std::vector<model::MetricReport>> ReadCurve(const CurveQuery& query) override;
+  absl::StatusOr<Curves> ReadCurves(const CurveQuery& query) override;
+  absl::StatusOr<std::vector<int64_t>> ListSteps(const SeriesQuery& query) override;
+  absl::StatusOr<std::vector<SeriesPoint>> ReadLast(const SeriesQuery& query) override;
   absl::Status PutMetadata(model::TrialId id, const model::Value& metadata) override;
   absl::StatusOr<model::Value> GetMetadata(model::TrialId id) override;
   absl::Status PutCheckpointMetadata(const model::CheckpointId& id,
@@ -38,6 +40,9 @@ class FakeRuns final : public Runs {
   RunRecord Read(const experiment::Trial& trial) const;
   std::vector<RunRecord> OfProject(int32_t project) const;
   std::map<MetricName, MetricSummary> Summaries(model::TrialId trial) const;
+  // Those of one trial behind each other, by steps.
+  template <class Visit>
+  void VisitSeries(const SeriesQuery& query, const Visit& visit);
 
   FakeDatabase& db_;
   const std::function<absl::Status()> held_;

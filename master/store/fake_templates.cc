@@ -41,11 +41,12 @@ absl::Status FakeTemplates::PutTemplate(const TemplateRecord& record, int32_t fr
   return absl::OkStatus();
 }
 
-absl::Status FakeTemplates::RenameTemplate(const std::string& name, const std::string& to) {
+absl::Status FakeTemplates::RenameTemplate(const std::string& name, int32_t in,
+                                           const std::string& to) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
   const auto it = records_.find(name);
-  if (it == records_.end()) return NoSuchTemplate(name);
+  if (it == records_.end() || it->second.workspace != in) return NoSuchTemplate(name);
   if (name == to) return absl::OkStatus();
   if (records_.contains(to)) return TemplateExists(to);
   records_[to] = it->second;
@@ -54,10 +55,13 @@ absl::Status FakeTemplates::RenameTemplate(const std::string& name, const std::s
   return absl::OkStatus();
 }
 
-absl::Status FakeTemplates::DeleteTemplate(const std::string& name) {
+absl::Status FakeTemplates::DeleteTemplate(const std::string& name, int32_t in) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
-  return records_.erase(name) > 0 ? absl::OkStatus() : NoSuchTemplate(name);
+  const auto it = records_.find(name);
+  if (it == records_.end() || it->second.workspace != in) return NoSuchTemplate(name);
+  records_.erase(it);
+  return absl::OkStatus();
 }
 
 absl::Status FakeTemplates::CheckOpen(int32_t workspace) const {

@@ -70,7 +70,7 @@ std::vector<absl::Status> WriteAll(Store& store) {
           store.access().RemoveRole({.user = model::UserId(1)}),
           store.templates().AddTemplate({"late", "{}"}),
           store.templates().PutTemplate({"early", "late"}, kUncategorized),
-          store.templates().DeleteTemplate("early"),
+          store.templates().DeleteTemplate("early", kUncategorized),
           store.GetOrSetProperty("late", "late").status()};
 }
 

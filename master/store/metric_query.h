@@ -3,6 +3,8 @@
 #define MASTER_STORE_METRIC_QUERY_H_
 
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +30,34 @@ struct MetricQuery {
 inline MetricQuery::Place PlaceOf(const model::MetricReport& report) {
   return {report.trial, report.group, report.steps_completed};
 }
+
+// As much of trials' curves as can be seen.
+struct CurveQuery {
+  std::vector<model::TrialId> trials;
+  std::string group;
+  std::string metric;  // whose peaks stay; empty: the one that was reported most
+  int64_t first_steps = 0;
+  int64_t last_steps = std::numeric_limits<int64_t>::max();
+  int most = 1000;  // reports of each, where not all of them are read
+};
+// So many reports of one curve are read as they are.
+inline constexpr int kWholeCurve = 16384;
+using Curves = std::map<model::TrialId, std::vector<model::MetricReport>>;
+
+// A metric in all trials of an experiment, of each step the newest run's.
+struct SeriesQuery {
+  model::ExperimentId experiment;
+  std::string group;
+  std::string metric;
+  int64_t first_steps = 0;
+  int64_t last_steps = std::numeric_limits<int64_t>::max();
+};
+struct SeriesPoint {
+  model::TrialId trial;
+  int64_t steps = 0;
+  double value = 0;
+  friend bool operator==(const SeriesPoint&, const SeriesPoint&) = default;
+};
 
 }  // namespace det::store
 

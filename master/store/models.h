@@ -29,6 +29,7 @@ struct ModelRecord {
   model::Value metadata = model::Value::Object();
   std::vector<std::string> labels;
   int32_t workspace = 0;
+  std::string workspace_name;
   model::UserId owner;
   std::string owner_name;
   bool archived = false;

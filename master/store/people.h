@@ -63,6 +63,7 @@ struct UserQuery {
   std::string name;  // contained in the name or the display name, any case
   std::optional<bool> active;
   std::optional<bool> admin;
+  std::vector<model::Role> roles;  // who has one of these somewhere; empty: all
 };
 struct UserPage {
   std::vector<UserRecord> users;

@@ -159,6 +159,18 @@ TEST_P(StoreContractTest, UsersAreListedByFilterSortAndWindow) {
               ElementsAre("Carl", "ann", "ben"));
   EXPECT_THAT(Names(people.ListUsers({.sort = UserQuery::Sort::kRemote})),
               ElementsAre("Carl", "ann", "ben"));
+  using model::Role;
+  Access& access = store_->access();
+  const model::UserId ben_id = people.GetUserByName("ben")->id;
+  for (const Role role : {Role::kEditor, Role::kViewer}) {
+    ASSERT_TRUE(access.AddRole({ben_id, 1, role}).ok());
+    ASSERT_TRUE(access.AddRole({ben_id, 2, role}).ok());
+  }
+  EXPECT_THAT(Names(people.ListUsers({.roles = {Role::kEditor, Role::kViewer}})),
+              ElementsAre("ben"));
+  EXPECT_THAT(Names(people.ListUsers({.roles = {Role::kEditor, Role::kClusterAdmin}})),
+              ElementsAre("Carl", "ben"));
+  EXPECT_THAT(Names(people.ListUsers({.roles = {Role::kWorkspaceAdmin}})), IsEmpty());
   EXPECT_THAT(Names(people.ListUsers({.name = "CAR"})), ElementsAre("Carl"));
   EXPECT_THAT(Names(people.ListUsers({.name = "a. b"})), ElementsAre("ben"));
   EXPECT_THAT(Names(people.ListUsers({.name = "%"})), IsEmpty());

@@ -10,7 +10,7 @@ absl::StatusOr<std::vector<experiment::Retainable>> ListRetainable(Store& store,
                                                                    model::ExperimentId id) {
   CheckpointQuery query;
   query.experiment = id;
-  query.states = {model::CheckpointState::kCompleted};
+  query.states = {model::CheckpointState::kCompleted, model::CheckpointState::kPartiallyDeleted};
   DET_ASSIGN_OR_RETURN(const CheckpointPage page, store.ListCheckpoints(query));
   DET_ASSIGN_OR_RETURN(const std::vector<HeldCheckpoint> held, store.disposal().ListHeld(id));
   std::set<model::CheckpointId> stay;
@@ -23,7 +23,8 @@ absl::StatusOr<std::vector<experiment::Retainable>> ListRetainable(Store& store,
                    .steps = checkpoint.steps_completed,
                    .time = checkpoint.time,
                    .metric = entry.searcher_metric,
-                   .held = stay.contains(checkpoint.id)});
+                   .held = stay.contains(checkpoint.id),
+                   .whole = checkpoint.state == model::CheckpointState::kCompleted});
   }
   return all;
 }

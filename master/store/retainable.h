@@ -10,7 +10,8 @@
 
 namespace det::store {
 
-// The experiment's COMPLETED checkpoints, oldest first. Damaged ones are left to people.
+// The experiment's checkpoints that are COMPLETED or PARTIALLY_DELETED, oldest first. Damaged ones
+// are left to people.
 absl::StatusOr<std::vector<experiment::Retainable>> ListRetainable(Store& store,
                                                                    model::ExperimentId id);
 

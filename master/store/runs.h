@@ -5,7 +5,6 @@
 #define MASTER_STORE_RUNS_H_
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +18,7 @@
 #include "master/model/ids.h"
 #include "master/model/reports.h"
 #include "master/model/value.h"
+#include "master/store/metric_query.h"
 #include "master/store/search.h"
 #include "master/store/window.h"
 
@@ -93,18 +93,6 @@ struct MetricRange {
   friend bool operator==(const MetricRange&, const MetricRange&) = default;
 };
 
-// As much of a trial's curve as can be seen.
-struct CurveQuery {
-  model::TrialId trial;
-  std::string group;
-  std::string metric;  // whose peaks stay; empty: the one that was reported most
-  int64_t first_steps = 0;
-  int64_t last_steps = std::numeric_limits<int64_t>::max();
-  int most = 1000;  // reports, where not all of them are read
-};
-// So many reports of one curve are read as they are.
-inline constexpr int kWholeCurve = 16384;
-
 class Runs {
  public:
   virtual ~Runs() = default;
@@ -122,11 +110,15 @@ class Runs {
       const std::vector<model::ExperimentId>& experiments) = 0;
   virtual absl::StatusOr<std::vector<MetricRange>> MetricRanges(int32_t project) = 0;
 
-  // By steps, of each the newest run's. All within the steps where they are no more than
-  // kWholeCurve; otherwise the first, the last, and of equal stretches in between those where the
-  // metric is lowest and highest. A value that a later run has replaced may keep its step in, and
-  // may count.
-  virtual absl::StatusOr<std::vector<model::MetricReport>> ReadCurve(const CurveQuery& query) = 0;
+  // Of each trial that has reports, by steps, of each the newest run's. All within the steps where
+  // they are no more than kWholeCurve; otherwise the first, the last, and of equal stretches in
+  // between those where the metric is lowest and highest. A value that a later run has replaced may
+  // keep its step in, and may count.
+  virtual absl::StatusOr<Curves> ReadCurves(const CurveQuery& query) = 0;
+  // The steps at which any trial has reported the metric, in order.
+  virtual absl::StatusOr<std::vector<int64_t>> ListSteps(const SeriesQuery& query) = 0;
+  // The last number of each trial that has one, by trial.
+  virtual absl::StatusOr<std::vector<SeriesPoint>> ReadLast(const SeriesQuery& query) = 0;
 
   // An object, which replaces what was there. NOT_FOUND when there is no such trial.
   virtual absl::Status PutMetadata(model::TrialId id, const model::Value& metadata) = 0;

@@ -390,21 +390,5 @@ TEST_P(StoreContractTest, AnyQuestionIsAnsweredAsInMemory) {
   }
 }
 
-TEST_P(StoreContractTest, AShortCurveIsReadWhole) {
-  model::MetricReport again = MakeReport(1, "training", 10, 0.2);
-  again.run_id = 1;
-  const model::MetricReport next = MakeReport(1, "training", 20, 0.3);
-  ASSERT_TRUE(store_
-                  ->AddMetrics({MakeReport(1, "training", 10, 0.1), again, next,
-                                MakeReport(1, "validation", 10, 0.4)})
-                  .ok());
-  CurveQuery query{.trial = model::TrialId(1), .group = "training", .most = 2};
-  EXPECT_THAT(*store_->runs().ReadCurve(query), ElementsAre(again, next));
-  query.first_steps = 11;
-  EXPECT_THAT(*store_->runs().ReadCurve(query), ElementsAre(next));
-  query.last_steps = 19;
-  EXPECT_THAT(*store_->runs().ReadCurve(query), IsEmpty());
-}
-
 }  // namespace
 }  // namespace det::store

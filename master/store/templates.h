@@ -34,13 +34,15 @@ class Templates {
   // no such workspace, FAILED_PRECONDITION when it is archived.
   virtual absl::Status AddTemplate(const TemplateRecord& record) = 0;
   // Adds it, or replaces the one of its name that lies in workspace `from` or in its own.
-  // ALREADY_EXISTS when that one lies elsewhere: whoever asks may have been asked about `from` alone.
-  // As AddTemplate of the workspace.
+  // ALREADY_EXISTS when that one lies elsewhere: whoever asks may have been asked about `from`
+  // alone. As AddTemplate of the workspace.
   virtual absl::Status PutTemplate(const TemplateRecord& record, int32_t from) = 0;
-  // NOT_FOUND when nothing is named `name`, ALREADY_EXISTS when something is named `to`.
-  virtual absl::Status RenameTemplate(const std::string& name, const std::string& to) = 0;
-  // NOT_FOUND when nothing has this name.
-  virtual absl::Status DeleteTemplate(const std::string& name) = 0;
+  // Of the one that lies in workspace `in`: whoever asks was asked about that alone. NOT_FOUND when
+  // nothing there is named `name`, ALREADY_EXISTS when something is named `to`.
+  virtual absl::Status RenameTemplate(const std::string& name, int32_t in,
+                                      const std::string& to) = 0;
+  // NOT_FOUND as above.
+  virtual absl::Status DeleteTemplate(const std::string& name, int32_t in) = 0;
 };
 
 // What all implementations say.

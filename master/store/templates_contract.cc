@@ -21,8 +21,8 @@ TEST_P(StoreContractTest, TemplatesAreKeptByName) {
 
   EXPECT_TRUE(templates.PutTemplate({"small", "{}"}, kUncategorized).ok());
   EXPECT_EQ(templates.GetTemplate("small")->yaml, "{}");
-  EXPECT_TRUE(templates.DeleteTemplate("small").ok());
-  EXPECT_TRUE(absl::IsNotFound(templates.DeleteTemplate("small")));
+  EXPECT_TRUE(templates.DeleteTemplate("small", kUncategorized).ok());
+  EXPECT_TRUE(absl::IsNotFound(templates.DeleteTemplate("small", kUncategorized)));
   EXPECT_TRUE(absl::IsNotFound(templates.GetTemplate("small").status()));
   EXPECT_THAT(*templates.ListTemplates(), ElementsAre(large));
 }
@@ -35,7 +35,11 @@ TEST_P(StoreContractTest, TemplatesBelongToWorkspaces) {
   EXPECT_EQ(*backend_->Open()->templates().GetTemplate("small"), small);
   EXPECT_TRUE(absl::IsAlreadyExists(templates.AddTemplate({"small", "{}"})))
       << "the same text elsewhere";
-  ASSERT_TRUE(templates.RenameTemplate("small", "tiny").ok());
+  EXPECT_TRUE(absl::IsNotFound(templates.RenameTemplate("small", kUncategorized, "tiny")))
+      << "of a workspace about which nobody was asked";
+  EXPECT_TRUE(absl::IsNotFound(templates.DeleteTemplate("small", kUncategorized)));
+  EXPECT_EQ(templates.GetTemplate("small")->workspace, vision);
+  ASSERT_TRUE(templates.RenameTemplate("small", vision, "tiny").ok());
   EXPECT_EQ(templates.GetTemplate("tiny")->workspace, vision);
   EXPECT_TRUE(absl::IsAlreadyExists(templates.PutTemplate({"tiny", "{}"}, kUncategorized)))
       << "of a workspace about which nobody was asked";
@@ -60,11 +64,14 @@ TEST_P(StoreContractTest, TemplatesAreRenamed) {
   Templates& templates = store_->templates();
   ASSERT_TRUE(templates.AddTemplate({"small", "{}"}).ok());
   ASSERT_TRUE(templates.AddTemplate({"large", "{a: 1}"}).ok());
-  EXPECT_TRUE(templates.RenameTemplate("small", "tiny").ok());
-  EXPECT_TRUE(absl::IsNotFound(templates.RenameTemplate("small", "tiny")));
-  EXPECT_TRUE(absl::IsNotFound(templates.RenameTemplate("small", "other")));
-  EXPECT_TRUE(absl::IsAlreadyExists(templates.RenameTemplate("large", "tiny")));
-  EXPECT_TRUE(templates.RenameTemplate("large", "large").ok());
+  const auto rename = [&](const char* name, const char* to) {
+    return templates.RenameTemplate(name, kUncategorized, to);
+  };
+  EXPECT_TRUE(rename("small", "tiny").ok());
+  EXPECT_TRUE(absl::IsNotFound(rename("small", "tiny")));
+  EXPECT_TRUE(absl::IsNotFound(rename("small", "other")));
+  EXPECT_TRUE(absl::IsAlreadyExists(rename("large", "tiny")));
+  EXPECT_TRUE(rename("large", "large").ok());
   EXPECT_THAT(*backend_->Open()->templates().ListTemplates(),
               ElementsAre(TemplateRecord{"large", "{a: 1}"}, TemplateRecord{"tiny", "{}"}));
 }

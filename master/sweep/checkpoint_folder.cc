@@ -1,14 +1,18 @@
 #include "master/sweep/checkpoint_folder.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "base/fd.h"
 #include "base/status_macros.h"
 
@@ -45,34 +49,93 @@ absl::StatusOr<fs::path> FindRoot(const model::CheckpointStorageConfig& storage)
   return root;
 }
 
-}  // namespace
+fs::path SelfPath(const base::Fd& fd) { return absl::StrCat("/proc/self/fd/", fd.get()); }
 
-absl::Status RemoveCheckpointFolder(const model::CheckpointStorageConfig& storage,
-                                    const model::CheckpointId& id) {
-  const std::string& name = id.value();
+// Where the checkpoint of that name lies.
+struct Place {
+  fs::path root;
+  base::Fd
+      fd;  // held open: what is below is looked up from here, whatever becomes of the way to it
+};
+absl::StatusOr<Place> OpenPlace(const model::CheckpointStorageConfig& storage,
+                                const std::string& name) {
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
       name.find('\0') != std::string::npos) {
     return absl::FailedPreconditionError(
         absl::StrCat("\"", name, "\" is not the name of a checkpoint's folder"));
   }
-  DET_ASSIGN_OR_RETURN(const fs::path root, FindRoot(storage));
-  // Held open: what is below is looked up from here, whatever becomes of the way to it.
-  const base::Fd fd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  Place place;
+  DET_ASSIGN_OR_RETURN(place.root, FindRoot(storage));
+  place.fd = base::Fd(::open(place.root.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   std::error_code error;
-  if (!fd.valid()) {
+  if (!place.fd.valid()) {
     error.assign(errno, std::generic_category());
-    return CannotReach(root.string(), error);
+    return CannotReach(place.root.string(), error);
   }
-  const fs::path here = absl::StrCat("/proc/self/fd/", fd.get());
-  if (fs::read_symlink(here, error) != root) {
-    return absl::FailedPreconditionError(absl::StrCat(root.string(), " was moved meanwhile"));
+  if (fs::read_symlink(SelfPath(place.fd), error) != place.root) {
+    return absl::FailedPreconditionError(absl::StrCat(place.root.string(), " was moved meanwhile"));
   }
-  // Does not follow links, the folder's own name included: it removes these.
-  fs::remove_all(here / name, error);
-  if (!error) return absl::OkStatus();
+  return place;
+}
+
+absl::Status CannotRemove(const fs::path& path, const std::error_code& error) {
   return absl::FailedPreconditionError(
-      absl::StrCat("cannot remove ", (root / name).string(), ": ", error.message(),
+      absl::StrCat("cannot remove ", path.string(), ": ", error.message(),
                    "; let the master remove it, then delete again"));
+}
+
+bool IsNotThere(int error) { return error == ENOENT || error == ENOTDIR || error == ELOOP; }
+
+// What is at the path below `folder`, then each folder on the way that is empty by then. The error
+// of the first; 0 where nothing of the checkpoint is there.
+int RemoveBelow(int folder, absl::Span<const std::string> path) {
+  const char* const name = path.front().c_str();
+  if (path.size() == 1) return ::unlinkat(folder, name, 0) == 0 || IsNotThere(errno) ? 0 : errno;
+  const base::Fd next(::openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!next.valid()) return IsNotThere(errno) ? 0 : errno;
+  const int error = path[1].empty() ? 0 : RemoveBelow(next.get(), path.subspan(1));
+  ::unlinkat(folder, name, AT_REMOVEDIR);
+  return error;
+}
+
+// Whether it leads to a file, or with a '/' at its end to a folder, of the checkpoint.
+bool IsWithin(const std::vector<std::string>& path) {
+  return !path.front().empty() && std::all_of(path.begin(), path.end(), [&](const auto& part) {
+    return part != "." && part != ".." && (!part.empty() || &part == &path.back());
+  });
+}
+
+}  // namespace
+
+absl::Status RemoveCheckpointFolder(const model::CheckpointStorageConfig& storage,
+                                    const model::CheckpointId& id) {
+  DET_ASSIGN_OR_RETURN(const Place place, OpenPlace(storage, id.value()));
+  std::error_code error;
+  // Does not follow links, the folder's own name included: it removes these.
+  fs::remove_all(SelfPath(place.fd) / id.value(), error);
+  return error ? CannotRemove(place.root / id.value(), error) : absl::OkStatus();
+}
+
+absl::Status RemoveFromCheckpointFolder(const model::CheckpointStorageConfig& storage,
+                                        const model::CheckpointId& id,
+                                        const model::Resources& files) {
+  DET_ASSIGN_OR_RETURN(const Place place, OpenPlace(storage, id.value()));
+  const base::Fd folder(
+      ::openat(place.fd.get(), id.value().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder.valid()) {
+    const std::error_code error(errno, std::generic_category());
+    if (IsNotThere(error.value())) return absl::OkStatus();
+    return CannotRemove(place.root / id.value(), error);
+  }
+  // Backwards: what lies in a folder comes before it.
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    const std::vector<std::string> path = absl::StrSplit(file->first, '/');
+    // A name that leads elsewhere was never one of the checkpoint's.
+    if (!IsWithin(path)) continue;
+    const std::error_code error(RemoveBelow(folder.get(), path), std::generic_category());
+    if (error) return CannotRemove(place.root / id.value() / file->first, error);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RemoveCheckpointFiles(const buckets::Rules& rules,
@@ -81,6 +144,14 @@ absl::Status RemoveCheckpointFiles(const buckets::Rules& rules,
   if (!buckets::IsBucket(storage)) return RemoveCheckpointFolder(storage, id);
   DET_ASSIGN_OR_RETURN(const auto bucket, buckets::Open(rules, storage));
   return buckets::Remove(*bucket, storage, id);
+}
+
+absl::Status RemoveFilesOfCheckpoint(const buckets::Rules& rules,
+                                     const model::CheckpointStorageConfig& storage,
+                                     const model::CheckpointId& id, const model::Resources& files) {
+  if (!buckets::IsBucket(storage)) return RemoveFromCheckpointFolder(storage, id, files);
+  DET_ASSIGN_OR_RETURN(const auto bucket, buckets::Open(rules, storage));
+  return buckets::RemoveSome(*bucket, storage, id, files);
 }
 
 }  // namespace det::sweep

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "master/buckets/checkpoint_bucket.h"
+#include "master/model/file_globs.h"
 #include "master/model/ids.h"
 #include "master/model/storage_config.h"
 
@@ -16,11 +17,20 @@ namespace det::sweep {
 absl::Status RemoveCheckpointFolder(const model::CheckpointStorageConfig& storage,
                                     const model::CheckpointId& id);
 
-// The same wherever it lies. UNAVAILABLE: the bucket's server is away, which is tried again by the
+// These files of it alone, and the folders that have none left; OK as above. What lies behind a
+// link is not of the checkpoint, and stays.
+absl::Status RemoveFromCheckpointFolder(const model::CheckpointStorageConfig& storage,
+                                        const model::CheckpointId& id,
+                                        const model::Resources& files);
+
+// Both wherever it lies. UNAVAILABLE: the bucket's server is away, which is tried again by the
 // next pass.
 absl::Status RemoveCheckpointFiles(const buckets::Rules& rules,
                                    const model::CheckpointStorageConfig& storage,
                                    const model::CheckpointId& id);
+absl::Status RemoveFilesOfCheckpoint(const buckets::Rules& rules,
+                                     const model::CheckpointStorageConfig& storage,
+                                     const model::CheckpointId& id, const model::Resources& files);
 
 }  // namespace det::sweep
 

@@ -28,6 +28,9 @@ class CheckpointFolderTest : public ::testing::Test {
   absl::Status Remove(const std::string& id) {
     return RemoveCheckpointFolder(storage_, model::CheckpointId(id));
   }
+  absl::Status RemoveSome(const std::string& id, const model::Resources& files) {
+    return RemoveFromCheckpointFolder(storage_, model::CheckpointId(id), files);
+  }
   bool Exists(const std::string& below) const {
     return fs::exists(fs::symlink_status(Path(below)));
   }
@@ -44,6 +47,46 @@ TEST_F(CheckpointFolderTest, TheFolderGoesWithAllInItAndNothingBesides) {
   EXPECT_FALSE(Exists("root/a"));
   EXPECT_TRUE(Exists("root/b/model.pt"));
   EXPECT_TRUE(Remove("a").ok()) << "also twice";
+}
+
+TEST_F(CheckpointFolderTest, SomeFilesGoWithTheFoldersThatHaveNoneLeft) {
+  for (const char* path :
+       {"a/model.pt", "a/opt.pt", "a/code/lib/x.py", "a/code/y.py", "b/opt.pt"}) {
+    Write(std::string("root/") + path);
+  }
+  const model::Resources files = {{"code/lib/", 0}, {"code/lib/x.py", 1}, {"opt.pt", 1}};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(RemoveSome("a", files).ok());
+    EXPECT_FALSE(Exists("root/a/opt.pt"));
+    EXPECT_FALSE(Exists("root/a/code/lib"));
+    for (const char* stays : {"a/model.pt", "a/code/y.py", "b/opt.pt"}) {
+      EXPECT_TRUE(Exists(std::string("root/") + stays)) << stays;
+    }
+  }
+  EXPECT_TRUE(RemoveSome("none", files).ok()) << "of one that is gone";
+}
+
+TEST_F(CheckpointFolderTest, NoFileIsRemovedThatIsNotOfTheCheckpoint) {
+  for (const char* path : {"elsewhere/x", "root/b/x", "root/a/x"}) Write(path);
+  fs::create_directory_symlink(Path("elsewhere"), Path("root/a/link"));
+  fs::create_symlink(Path("elsewhere/x"), Path("root/a/file"));
+  fs::create_directory_symlink(Path("elsewhere"), Path("root/c"));
+  const model::Resources files = {{"/etc/x", 1},      {"../b/x", 1}, {"link/x", 1}, {"file", 1},
+                                  {"x/../../b/x", 1}, {"x/y", 1},    {"", 1},       {"/", 0}};
+  EXPECT_TRUE(RemoveSome("a", files).ok());
+  EXPECT_TRUE(RemoveSome("c", {{"x", 1}}).ok());
+  EXPECT_FALSE(Exists("root/a/file")) << "the link itself";
+  for (const char* stays : {"elsewhere/x", "root/b/x", "root/a/x", "root/a/link"}) {
+    EXPECT_TRUE(Exists(stays)) << stays;
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(RemoveSome("..", {{"x", 1}})));
+}
+
+TEST_F(CheckpointFolderTest, AFolderInThePlaceOfAFileIsAnError) {
+  Write("root/a/folder/x");
+  const absl::Status refused = RemoveSome("a", {{"folder", 1}});
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("cannot remove"));
 }
 
 TEST_F(CheckpointFolderTest, TheStoragePathCounts) {

@@ -84,6 +84,11 @@ void Sweep::Run(Shared& shared, store::Store& store, engine::Engine& engine, con
            [&](const model::CheckpointStorageConfig& storage, const model::CheckpointId& id) {
              return RemoveCheckpointFiles(buckets, storage, id);
            },
+       .remove_some_files =
+           [&](const model::CheckpointStorageConfig& storage, const model::CheckpointId& id,
+               const model::Resources& files) {
+             return RemoveFilesOfCheckpoint(buckets, storage, id, files);
+           },
        .ages = ages,
        .stopping = [&] { return shared.Stopping(); }});
   bool again = false;

@@ -1,5 +1,7 @@
 #include "master/sweep/sweeper.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -14,11 +16,19 @@ namespace {
 constexpr int kAtOnce = 100;         // experiments or checkpoints read in one go
 constexpr int kRowsAtOnce = 10'000;  // removed in one transaction
 
+void SayItStays(const model::CheckpointId& id, model::ExperimentId experiment,
+                const absl::Status& why) {
+  DET_LOG(WARNING) << "a checkpoint stays on disk" << base::Field("checkpoint", id.value())
+                   << base::Field("experiment", experiment.value())
+                   << base::Field("reason", why.message());
+}
+
 }  // namespace
 
 absl::Status Sweeper::Pass() {
   DET_RETURN_IF_ERROR(DeleteReleases());
   DET_RETURN_IF_ERROR(ApplyRetentions());
+  DET_RETURN_IF_ERROR(TrimFiles());
   // Before the files: what is given up from here on is the next pass's.
   DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> deletions,
                        deps_.disposal->Deletions());
@@ -91,13 +101,41 @@ absl::Status Sweeper::ApplyRetention(model::ExperimentId id) {
   return absl::IsAborted(applied) ? absl::OkStatus() : applied;
 }
 
-absl::Status Sweeper::RemoveFilesOf(const store::DoomedCheckpoint& doomed, Away& away) const {
-  for (const auto& [storage, why] : away) {
-    if (storage == doomed.storage) return why;
+absl::Status Sweeper::Remove(const model::CheckpointStorageConfig& storage, Away& away,
+                             const std::function<absl::Status()>& remove) const {
+  for (const auto& [place, why] : away) {
+    if (place == storage) return why;
   }
-  absl::Status removed = deps_.remove_files(doomed.storage, doomed.id);
-  if (absl::IsUnavailable(removed)) away.emplace_back(doomed.storage, removed);
+  absl::Status removed = remove();
+  if (absl::IsUnavailable(removed)) away.emplace_back(storage, removed);
   return removed;
+}
+
+absl::Status Sweeper::TrimFiles() {
+  model::CheckpointId last;
+  Away away;
+  while (true) {
+    DET_ASSIGN_OR_RETURN(const std::vector<store::TrimmedCheckpoint> trimmed,
+                         deps_.disposal->TrimmedCheckpoints(last, kAtOnce));
+    if (trimmed.empty()) return absl::OkStatus();
+    for (const store::TrimmedCheckpoint& each : trimmed) {
+      DET_RETURN_IF_ERROR(CheckStop());
+      const model::Resources left = model::LeftOf(each.resources, each.globs);
+      const absl::Status removed = Remove(each.storage, away, [&] {
+        if (!model::HasFiles(left)) return deps_.remove_files(each.storage, each.id);
+        model::Resources gone;
+        std::set_difference(each.resources.begin(), each.resources.end(), left.begin(), left.end(),
+                            std::inserter(gone, gone.end()));
+        return deps_.remove_some_files(each.storage, each.id, gone);
+      });
+      if (removed.ok()) {
+        DET_RETURN_IF_ERROR(deps_.disposal->SetTrimmed(each, left));
+      } else {
+        SayItStays(each.id, each.experiment, removed);
+      }
+    }
+    last = trimmed.back().id;
+  }
 }
 
 absl::Status Sweeper::RemoveFiles(Failures& failures) {
@@ -110,15 +148,14 @@ absl::Status Sweeper::RemoveFiles(Failures& failures) {
     std::vector<model::CheckpointId> gone;
     for (const store::DoomedCheckpoint& each : doomed) {
       DET_RETURN_IF_ERROR(CheckStop());
-      const absl::Status removed = RemoveFilesOf(each, away);
+      const absl::Status removed =
+          Remove(each.storage, away, [&] { return deps_.remove_files(each.storage, each.id); });
       if (removed.ok()) {
         gone.push_back(each.id);
         continue;
       }
       failures.emplace(each.experiment, std::string(removed.message()));
-      DET_LOG(WARNING) << "a checkpoint stays on disk" << base::Field("checkpoint", each.id.value())
-                       << base::Field("experiment", each.experiment.value())
-                       << base::Field("reason", removed.message());
+      SayItStays(each.id, each.experiment, removed);
     }
     DET_RETURN_IF_ERROR(deps_.disposal->SetDeleted(gone));
     last = doomed.back().id;

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "master/cluster/event.h"
+#include "master/model/file_globs.h"
 #include "master/model/ids.h"
 #include "master/store/store.h"
 
@@ -31,6 +32,10 @@ struct SweeperDeps {
   // RemoveCheckpointFiles.
   std::function<absl::Status(const model::CheckpointStorageConfig&, const model::CheckpointId&)>
       remove_files;
+  // RemoveFilesOfCheckpoint: these alone.
+  std::function<absl::Status(const model::CheckpointStorageConfig&, const model::CheckpointId&,
+                             const model::Resources&)>
+      remove_some_files;
   Ages ages;
   // Looked at between steps.
   std::function<bool()> stopping;
@@ -56,7 +61,10 @@ class Sweeper {
   absl::Status ApplyRetentions();
   absl::Status ApplyRetention(model::ExperimentId id);
   absl::Status RemoveFiles(Failures& failures);
-  absl::Status RemoveFilesOf(const store::DoomedCheckpoint& doomed, Away& away) const;
+  absl::Status TrimFiles();
+  // `remove`, unless its storage is away.
+  absl::Status Remove(const model::CheckpointStorageConfig& storage, Away& away,
+                      const std::function<absl::Status()>& remove) const;
   absl::Status RemoveRows(model::ExperimentId id);
   absl::Status CheckStop() const;
 

@@ -66,6 +66,14 @@ class MortalDisposal final : public store::Disposal {
   absl::Status SetDeleted(const std::vector<CheckpointId>& ids) override {
     return death_.Around([&] { return disposal_.SetDeleted(ids); });
   }
+  absl::StatusOr<std::vector<store::TrimmedCheckpoint>> TrimmedCheckpoints(
+      const CheckpointId& after, int) override {
+    return death_.Around([&] { return disposal_.TrimmedCheckpoints(after, 1); });
+  }
+  absl::Status SetTrimmed(const store::TrimmedCheckpoint& trimmed,
+                          const model::Resources& left) override {
+    return death_.Around([&] { return disposal_.SetTrimmed(trimmed, left); });
+  }
   absl::StatusOr<Ids> Deletions() override {
     return death_.Around([&] { return disposal_.Deletions(); });
   }
@@ -137,6 +145,14 @@ class SweeperTest : public ::testing::Test {
                        if (blocked_.contains(id.value()))
                          return absl::FailedPreconditionError("blocked");
                        return death.Around([&] { return RemoveCheckpointFolder(storage, id); });
+                     },
+                     .remove_some_files = [&](const model::CheckpointStorageConfig& storage,
+                                              const CheckpointId& id,
+                                              const model::Resources& files) -> absl::Status {
+                       if (blocked_.contains(id.value()))
+                         return absl::FailedPreconditionError("blocked");
+                       return death.Around(
+                           [&] { return RemoveFromCheckpointFolder(storage, id, files); });
                      },
                      .stopping = [&] { return death.dead(); }});
     return sweeper.Pass();
@@ -260,6 +276,101 @@ TEST_F(SweeperTest, WhateverStepTheMasterDiesAtAllGoesAndNothingElse) {
   EXPECT_GT(steps, 30);
 }
 
+// Of a checkpoint of three files; experiment 1 keeps all of them.
+class TrimTest : public SweeperTest {
+ protected:
+  void MakeTrial() {
+    cluster::PutExperiment one = Experiment(1, ExperimentState::kCompleted);
+    model::ExperimentConfig config = *one.experiment.config;
+    config.checkpoint_storage.save_trial_latest = 9;
+    one.experiment.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
+    cluster::AddCheckpoint a = Saved("a", 1, 10), b = Saved("b", 1, 20);
+    fs::create_directories(dir_->path() + "/a/state");
+    for (const char* file : {"opt.pt", "state/rank 0"}) {
+      std::ofstream(dir_->path() + "/a/" + file) << "x";
+    }
+    a.checkpoint.resources = {{"model.pt", 1}, {"opt.pt", 1}, {"state/rank 0", 1}};
+    std::vector<cluster::Change> changes;
+    changes.emplace_back(one);
+    changes.emplace_back(cluster::PutTrial{store::MakeTrial(1, 1)});
+    changes.emplace_back(a);
+    changes.emplace_back(b);
+    Commit(changes);
+    Restart();
+  }
+  absl::Status Trim(model::Globs globs) {
+    return Submit(cluster::DeleteCheckpoints{{}, {{CheckpointId("a"), std::move(globs)}}});
+  }
+  bool Has(const std::string& path) const { return fs::exists(dir_->path() + "/" + path); }
+};
+
+TEST_F(TrimTest, WhateverStepTheMasterDiesAtTheFilesThatAreNamedGoAndNoOthers) {
+  bool died = true;
+  int steps = 0;
+  for (; died; ++steps) {
+    SCOPED_TRACE(absl::StrCat("dies at ", steps));
+    Begin();
+    MakeTrial();
+    ASSERT_TRUE(Trim({"opt*", "state/*"}).ok());
+    Restart();
+    Death death(steps);
+    (void)Pass(death);
+    died = death.dead();
+    EXPECT_TRUE(Has("a/model.pt") && Has("b/model.pt"));
+    Restart();
+    Sweep();
+    EXPECT_TRUE(Has("a/model.pt") && Has("b/model.pt"));
+    EXPECT_FALSE(Has("a/opt.pt") || Has("a/state"));
+    EXPECT_EQ(States(1), "a=PARTIALLY_DELETED b=COMPLETED ");
+    EXPECT_EQ(store_->GetCheckpoint(CheckpointId("a"))->checkpoint.resources,
+              (model::Resources{{"model.pt", 1}}));
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(steps, 5);
+}
+
+TEST_F(TrimTest, WhatCannotBeRemovedIsTriedAgainAndListedUntilThen) {
+  Begin();
+  MakeTrial();
+  ASSERT_TRUE(Trim({"opt*"}).ok());
+  blocked_ = {"a"};
+  Sweep();
+  EXPECT_EQ(States(1), "a=PARTIALLY_DELETED b=COMPLETED ");
+  EXPECT_EQ(store_->GetCheckpoint(CheckpointId("a"))->checkpoint.resources.size(), 3u);
+  blocked_.clear();
+  Sweep();
+  EXPECT_EQ(store_->GetCheckpoint(CheckpointId("a"))->checkpoint.resources.size(), 2u);
+}
+
+TEST_F(TrimTest, TheFolderGoesWithTheLastFileOfTheCheckpoint) {
+  Begin();
+  MakeTrial();
+  std::ofstream(dir_->path() + "/a/manifest.json") << "{}";
+  ASSERT_TRUE(Trim({"opt*", "**/rank*"}).ok());
+  Sweep();
+  EXPECT_TRUE(Has("a/manifest.json"));
+  ASSERT_TRUE(Trim({"*"}).ok());
+  Sweep();
+  EXPECT_EQ(Files(), (std::set<std::string>{"b"}));
+  EXPECT_EQ(States(1), "a=DELETED b=COMPLETED ");
+}
+
+TEST_F(TrimTest, RetentionAndDeletionTakeTheRest) {
+  Begin();
+  MakeTrial();
+  ASSERT_TRUE(Trim({"opt*"}).ok());
+  Sweep();
+  ASSERT_TRUE(Submit(cluster::SetRetention{ExperimentId(1), {0, 0, 1}}).ok());
+  Sweep();
+  EXPECT_EQ(States(1), "a=DELETED b=COMPLETED ");
+  EXPECT_EQ(Files(), (std::set<std::string>{"b"}));
+  ASSERT_TRUE(Submit(cluster::DeleteCheckpoints{{}, {{CheckpointId("b"), {"*.none"}}}}).ok());
+  ASSERT_TRUE(Submit(cluster::DeleteExperiment{ExperimentId(1)}).ok());
+  Sweep();
+  EXPECT_THAT(Files(), IsEmpty());
+  EXPECT_TRUE(absl::IsNotFound(store_->GetExperiment(ExperimentId(1)).status()));
+}
+
 TEST_F(SweeperTest, WhatCannotBeRemovedFailsTheDeletionWithAReasonAndIsTriedAgain) {
   Begin();
   MakeHistory();
@@ -295,6 +406,7 @@ TEST_F(SweeperTest, WhoStopsBreaksOff) {
                    .disposal = &store_->disposal(),
                    .submit = [&](const cluster::Event& event) { return Submit(event); },
                    .remove_files = RemoveCheckpointFolder,
+                   .remove_some_files = RemoveFromCheckpointFolder,
                    .stopping = [] { return true; }});
   EXPECT_TRUE(absl::IsCancelled(sweeper.Pass()));
   EXPECT_TRUE(Files().contains("1a"));

@@ -27,9 +27,10 @@ for step, metric in enumerate(json.loads(sys.argv[1]), 1):
     name = str(uuid.uuid4())
     folder = pathlib.Path(info["checkpoint_dir"], name)
     folder.mkdir(parents=True)
-    (folder / "model.pt").write_bytes(bytes(1000))
-    call("ReportCheckpoint", {"uuid": name, "stepsCompleted": step,
-                              "resources": {"model.pt": 1000}})
+    files = {"model.pt": 1000, "opt.pt": 500}
+    for file, size in files.items():
+        (folder / file).write_bytes(bytes(size))
+    call("ReportCheckpoint", {"uuid": name, "stepsCompleted": step, "resources": files})
     print("saved", step, flush=True)
 while len(sys.argv) > 2 and not os.path.exists(sys.argv[2]):
     time.sleep(0.05)
@@ -80,6 +81,34 @@ class LifecycleTest(harness.ClusterTestCase):
         kept = self.checkpoints(experiment, "--all")[4]["uuid"]
         self.assertIn(f"starts after {kept}",
                       self.home.trial_log(self.home.first_trial(experiment)["id"]))
+
+    def test_files_of_a_checkpoint_are_removed_by_pattern(self):
+        experiment = self.saver([0.6, 0.5], checkpoint_storage={"save_trial_latest": 9})
+        self.home.finish(experiment)
+        self.settle(experiment, [1, 2])
+        first, second = self.checkpoints(experiment)
+        remove = ("checkpoint", "rm", second["uuid"], "--glob", "opt*", "--glob", "none/**")
+        self.assertIn("--yes", self.home.det(*remove, code=1).stderr)
+        self.home.det(*remove, "--yes")
+        describe = ("checkpoint", "describe", second["uuid"])
+
+        def left():
+            return self.home.json(*describe)["checkpoint"]["resources"]
+        eventually(lambda: left() == {"model.pt": "1000"}, "the files that match are gone")
+        self.assertEqual(["model.pt"], os.listdir(second["storagePath"]))
+        self.assertIn("PARTIALLY_DELETED", self.home.det(*describe).stdout)
+        self.assertEqual(2, len(os.listdir(first["storagePath"])), "of the other nothing went")
+        self.assertEqual(str(2500), self.home.experiment(experiment)["checkpointSize"])
+        # What is left can be had, but nobody goes on from it.
+        target = os.path.join(self.home.folder, "left")
+        self.home.det("checkpoint", "download", second["uuid"], "-o", target)
+        self.assertEqual(["model.pt"], os.listdir(target))
+        self.home.det("experiment", "continue", experiment)
+        self.home.finish(experiment)
+        self.assertIn(f"starts after {first['uuid']}",
+                      self.home.trial_log(self.home.first_trial(experiment)["id"]))
+        said = self.home.det(*remove, "--yes").stderr
+        self.assertIn("has no such files", said)
 
     def test_a_new_policy_is_previewed_and_applied(self):
         policy = {"checkpoint_storage": {"save_experiment_best": 9, "save_trial_latest": 9}}

@@ -12,7 +12,7 @@ import sys
 TOPS = ("agent", "base", "cli", "master", "proto", "trial_api")
 
 PURE_BASE = tuple(
-    f"base/{name}.h" for name in ("check", "id", "rng", "status_macros", "transition"))
+    f"base/{name}.h" for name in ("check", "glob", "id", "rng", "status_macros", "transition"))
 
 # Of the standard library: what does I/O, reads clocks, starts threads, rolls dice.
 NOT_PURE_STD = {

@@ -60,6 +60,10 @@ class Rows {
   }
   void Put(const PutRetention& row);
   void Put(const DropCheckpoints& row) { Drop(row.ids); }
+  void Put(const TrimCheckpoint& row) {
+    const auto it = checkpoints.find(row.id);
+    if (it != checkpoints.end()) it->second.state = model::CheckpointState::kPartiallyDeleted;
+  }
   void Put(const RetainOthers& row) { Drop(row.drop); }
   void Drop(const std::vector<model::CheckpointId>& ids) {
     for (const auto& id : ids) {

@@ -90,7 +90,8 @@ VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
 ON CONFLICT (id) DO UPDATE SET allocation = excluded.allocation,
   steps = excluded.steps, resources = excluded.resources, size = excluded.size,
   metadata = excluded.metadata, time = excluded.time
-WHERE checkpoints.trial = excluded.trial AND checkpoints.state <> 'ERROR')sql";
+WHERE checkpoints.trial = excluded.trial
+  AND checkpoints.state NOT IN ('ERROR', 'PARTIALLY_DELETED'))sql";
 
 constexpr char kMarkDamaged[] = R"sql(
 UPDATE checkpoints SET state = 'ERROR',
@@ -98,22 +99,32 @@ UPDATE checkpoints SET state = 'ERROR',
 WHERE id = $1 AND trial = $2 AND state = 'COMPLETED')sql";
 
 constexpr char kMarkDeleting[] = R"sql(
-WITH doomed AS (UPDATE checkpoints c SET state = 'DELETING' FROM trials t
-  WHERE t.experiment = $1 AND c.trial = t.id AND c.state IN ('COMPLETED', 'ERROR')
+WITH doomed AS (UPDATE checkpoints c SET state = 'DELETING', globs = NULL FROM trials t
+  WHERE t.experiment = $1 AND c.trial = t.id
+  AND c.state IN ('COMPLETED', 'ERROR', 'PARTIALLY_DELETED')
   AND NOT EXISTS (SELECT FROM held_checkpoints h WHERE h.checkpoint = c.id))
 UPDATE experiments SET state = 'DELETING', reason = '' WHERE id = $1)sql";
 
 constexpr char kDropCheckpoints[] = R"sql(
-UPDATE checkpoints c SET state = 'DELETING'
-WHERE c.id = ANY($1::text[]) AND c.state IN ('COMPLETED', 'ERROR')
+UPDATE checkpoints c SET state = 'DELETING', globs = NULL
+WHERE c.id = ANY($1::text[]) AND c.state IN ('COMPLETED', 'ERROR', 'PARTIALLY_DELETED')
+  AND NOT EXISTS (SELECT FROM held_checkpoints h WHERE h.checkpoint = c.id))sql";
+
+// In the order in which the fakes have them, each once.
+constexpr char kTrimCheckpoint[] = R"sql(
+UPDATE checkpoints c SET state = 'PARTIALLY_DELETED', globs = (
+  SELECT jsonb_agg(DISTINCT g.glob COLLATE "C" ORDER BY g.glob COLLATE "C")
+  FROM jsonb_array_elements_text(coalesce(c.globs, '[]') || $2::jsonb) g (glob))
+WHERE c.id = $1 AND c.state IN ('COMPLETED', 'ERROR', 'PARTIALLY_DELETED')
   AND NOT EXISTS (SELECT FROM held_checkpoints h WHERE h.checkpoint = c.id))sql";
 
 constexpr char kRetainOthers[] = R"sql(
 WITH same AS (UPDATE experiments SET retained = true
   WHERE id = $2 AND save_experiment_best = $3 AND save_trial_best = $4 AND save_trial_latest = $5
   RETURNING id)
-UPDATE checkpoints c SET state = 'DELETING'
-WHERE c.id = ANY($1::text[]) AND c.state IN ('COMPLETED', 'ERROR') AND EXISTS (SELECT FROM same)
+UPDATE checkpoints c SET state = 'DELETING', globs = NULL
+WHERE c.id = ANY($1::text[]) AND c.state IN ('COMPLETED', 'ERROR', 'PARTIALLY_DELETED')
+  AND EXISTS (SELECT FROM same)
   AND NOT EXISTS (SELECT FROM held_checkpoints h WHERE h.checkpoint = c.id))sql";
 
 constexpr char kPutRetention[] =
@@ -165,18 +176,6 @@ model::Value ToValue(const std::vector<experiment::Share>& shares) {
   return list;
 }
 
-model::Value ToValue(const std::map<std::string, int64_t>& resources) {
-  model::Value::Object object;
-  for (const auto& [path, size] : resources) object.emplace(path, size);
-  return object;
-}
-
-model::Value ToValue(const std::vector<std::string>& texts) {
-  model::Value::List list;
-  for (const std::string& text : texts) list.emplace_back(text);
-  return list;
-}
-
 model::Value ToValue(const std::vector<model::AgentId>& agents) {
   model::Value::List list;
   for (const model::AgentId& agent : agents) list.emplace_back(agent.value());
@@ -205,7 +204,7 @@ Statement Put(const experiment::Experiment& e, bool known) {
                  e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
                  e.queue.position, e.queue.max_slots, e.queue.position_set,
                  storage.save_experiment_best, storage.save_trial_best, storage.save_trial_latest,
-                 e.project, e.config->description, ToValue(e.config->labels))};
+                 e.project, e.config->description, ToDocument(e.config->labels))};
 }
 
 Statement Put(const experiment::Trial& t) {
@@ -231,11 +230,23 @@ Statement Put(const experiment::Allocation& a) {
 
 Statement Put(const model::CheckpointRecord& c) {
   return {kPutCheckpoint,
-          MakeParams(c.id, c.trial, c.allocation, c.steps_completed, ToValue(c.resources),
+          MakeParams(c.id, c.trial, c.allocation, c.steps_completed, ToDocument(c.resources),
                      TotalSize(c), c.metadata, c.time, Text(c.state))};
 }
 
 }  // namespace
+
+model::Value ToDocument(const model::Resources& resources) {
+  model::Value::Object object;
+  for (const auto& [path, size] : resources) object.emplace(path, size);
+  return object;
+}
+
+model::Value ToDocument(const std::vector<std::string>& texts) {
+  model::Value::List list;
+  for (const std::string& text : texts) list.emplace_back(text);
+  return list;
+}
 
 Statement ToStatement(const cluster::Change& change, bool known) {
   struct Visitor {
@@ -262,7 +273,7 @@ Statement ToStatement(const cluster::Change& change, bool known) {
     }
     Statement operator()(const cluster::SetTexts& set) {
       const cluster::Texts& texts = set.texts;
-      const Param labels = texts.labels ? ToParam(ToValue(*texts.labels)) : Param{};
+      const Param labels = texts.labels ? ToParam(ToDocument(*texts.labels)) : Param{};
       return {kSetTexts,
               {ToParam(set.experiment), ToParam(texts.name), ToParam(texts.description), labels,
                ToParam(texts.notes)}};
@@ -280,6 +291,9 @@ Statement ToStatement(const cluster::Change& change, bool known) {
     }
     Statement operator()(const cluster::DropCheckpoints& drop) {
       return {kDropCheckpoints, {ToArray(drop.ids)}};
+    }
+    Statement operator()(const cluster::TrimCheckpoint& trim) {
+      return {kTrimCheckpoint, MakeParams(trim.id, ToDocument(trim.globs))};
     }
     Statement operator()(const cluster::RetainOthers& retain) {
       const experiment::RetentionPolicy& policy = retain.policy;

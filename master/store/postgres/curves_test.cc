@@ -35,11 +35,13 @@ class CurvesTest : public ::testing::Test {
     }
   }
   std::vector<int64_t> Steps(const CurveQuery& query) {
-    const auto curve = store_->runs().ReadCurve(query);
-    EXPECT_TRUE(curve.ok()) << curve.status();
+    const auto curves = store_->runs().ReadCurves(query);
+    EXPECT_TRUE(curves.ok()) << curves.status();
     std::vector<int64_t> steps;
-    if (!curve.ok()) return steps;
-    for (const model::MetricReport& report : *curve) steps.push_back(report.steps_completed);
+    if (!curves.ok() || !curves->contains(model::TrialId(1))) return steps;
+    for (const model::MetricReport& report : curves->at(model::TrialId(1))) {
+      steps.push_back(report.steps_completed);
+    }
     EXPECT_TRUE(std::is_sorted(steps.begin(), steps.end()));
     return steps;
   }
@@ -52,7 +54,7 @@ class CurvesTest : public ::testing::Test {
       EXPECT_TRUE(std::binary_search(steps.begin(), steps.end(), peak)) << peak;
     }
   }
-  const CurveQuery whole_{.trial = model::TrialId(1), .group = "training", .most = 1000};
+  const CurveQuery whole_{.trials = {model::TrialId(1)}, .group = "training", .most = 1000};
   const std::string database_ = TestServer::Get().MakeDatabase();
   std::unique_ptr<Store> store_;
 };
@@ -92,13 +94,33 @@ TEST_F(CurvesTest, OfAStepThatWasReportedAgainTheNewestRunCounts) {
   ASSERT_TRUE(store_->AddMetrics(reports).ok());
   CurveQuery again = whole_;
   again.group = "validation";
-  const auto curve = store_->runs().ReadCurve(again);
-  ASSERT_TRUE(curve.ok()) << curve.status();
-  ASSERT_EQ(curve->size(), 2u);
+  const auto curves = store_->runs().ReadCurves(again);
+  ASSERT_TRUE(curves.ok()) << curves.status();
+  const auto& curve = curves->at(model::TrialId(1));
+  ASSERT_EQ(curve.size(), 2u);
   for (const size_t i : {0u, 1u}) {
-    EXPECT_EQ((*curve)[i].run_id, 2);
-    EXPECT_EQ((*curve)[i].steps_completed, static_cast<int64_t>(i) + 1);
+    EXPECT_EQ(curve[i].run_id, 2);
+    EXPECT_EQ(curve[i].steps_completed, static_cast<int64_t>(i) + 1);
   }
+}
+
+TEST_F(CurvesTest, LongAndShortOnesAreReadTogether) {
+  // 2 has more than are read of all, but no more than are read as they are; 30 others are short.
+  std::vector<model::MetricReport> reports;
+  for (int i = 1; i <= 2000; ++i) reports.push_back(MakeReport(2, "training", i, i));
+  CurveQuery all = whole_;
+  all.trials.emplace_back(2);
+  for (int trial = 3; trial <= 32; ++trial) {
+    reports.push_back(MakeReport(trial, "training", 7, trial));
+    all.trials.emplace_back(trial);
+  }
+  ASSERT_TRUE(store_->AddMetrics(reports).ok());
+  CheckWhole(Steps(all));
+  const auto curves = store_->runs().ReadCurves(all);
+  ASSERT_TRUE(curves.ok()) << curves.status();
+  EXPECT_EQ(curves->size(), 32u);
+  EXPECT_EQ(curves->at(model::TrialId(2)).size(), 2000u);
+  EXPECT_EQ(curves->at(model::TrialId(32)).size(), 1u);
 }
 
 TEST_F(CurvesTest, OfEqualPeaksTheFirstStays) {

@@ -94,13 +94,6 @@ std::string ToText(const model::Value* value) {
   return text == nullptr ? "" : *text;
 }
 
-std::vector<std::string> ToTexts(const model::Value& value) {
-  std::vector<std::string> texts;
-  if (value.AsList() == nullptr) return texts;
-  for (const model::Value& item : *value.AsList()) texts.push_back(ToText(&item));
-  return texts;
-}
-
 std::vector<experiment::Share> ToShares(const model::Value& value) {
   std::vector<experiment::Share> shares;
   if (value.AsList() == nullptr) return shares;
@@ -167,6 +160,22 @@ absl::StatusOr<model::Value> ToValue(const Result& result, int row, int column) 
   if (value.ok()) return value;
   return absl::InternalError(
       absl::StrCat("the database holds a damaged document: ", value.status().message()));
+}
+
+std::vector<std::string> ToTexts(const model::Value& value) {
+  std::vector<std::string> texts;
+  if (value.AsList() == nullptr) return texts;
+  for (const model::Value& item : *value.AsList()) texts.push_back(ToText(&item));
+  return texts;
+}
+
+model::Resources ToResources(const model::Value& value) {
+  model::Resources resources;
+  if (value.AsObject() == nullptr) return resources;
+  for (const auto& [path, size] : *value.AsObject()) {
+    if (size.AsInt() != nullptr) resources.emplace(path, *size.AsInt());
+  }
+  return resources;
 }
 
 absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int row, int column) {
@@ -258,11 +267,7 @@ absl::StatusOr<model::CheckpointRecord> ToCheckpoint(const Result& result, int r
   cursor.ReadAll(c.id, c.trial, c.allocation, c.steps_completed, resources, c.metadata, c.time);
   cursor.Read(c.state, model::ParseCheckpointState);
   DET_RETURN_IF_ERROR(cursor.status());
-  if (resources.AsObject() != nullptr) {
-    for (const auto& [path, size] : *resources.AsObject()) {
-      if (size.AsInt() != nullptr) c.resources.emplace(path, *size.AsInt());
-    }
-  }
+  c.resources = ToResources(resources);
   return c;
 }
 

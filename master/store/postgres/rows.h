@@ -3,10 +3,12 @@
 #ifndef MASTER_STORE_POSTGRES_ROWS_H_
 #define MASTER_STORE_POSTGRES_ROWS_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "master/cluster/change.h"
+#include "master/model/file_globs.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/records.h"
 
@@ -50,6 +52,12 @@ extern const char kLogColumns[];  // of task_logs as l
 LogRecord ToLogRecord(const Result& result, int row);
 
 absl::StatusOr<model::Value> ToValue(const Result& result, int row, int column);
+
+// Parts of documents.
+model::Value ToDocument(const model::Resources& resources);
+model::Resources ToResources(const model::Value& value);
+model::Value ToDocument(const std::vector<std::string>& texts);
+std::vector<std::string> ToTexts(const model::Value& value);
 
 }  // namespace det::store
 

@@ -1,6 +1,9 @@
-// Curves of trials, few points of very many (migration 016).
+// Curves of trials, few points of very many (migration 016), and what else is asked of a metric in
+// all trials of an experiment.
 #include <algorithm>
+#include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,54 +17,77 @@ namespace det::store {
 namespace {
 
 using Reports = std::vector<model::MetricReport>;
+using Trials = std::vector<model::TrialId>;
 
-// Of each step the newest run's report.
-absl::StatusOr<Reports> ReadReports(Connection& connection, const std::string& which,
-                                    const Params& params) {
+// So many of a trial are read without a look at what is known of them.
+constexpr int kFewReports = 1024;
+// Of whose curves there is one answer.
+constexpr size_t kTrialsAtOnce = 25;
+
+constexpr char kSteps[] = R"sql(
+SELECT DISTINCT d.steps FROM (
+  SELECT DISTINCT ON (m.trial, m.steps) m.steps, m.metrics -> $3 AS value
+  FROM trials t JOIN metrics m ON m.trial = t.id AND m.group_name = $2
+    AND m.steps BETWEEN $4 AND $5
+  WHERE t.experiment = $1 ORDER BY m.trial, m.steps, m.run_id DESC) d
+WHERE d.value IS NOT NULL ORDER BY d.steps)sql";
+// Numbers that JSON lacks are texts. Read backwards from the last one, as far as needed.
+constexpr char kLast[] = R"sql(
+SELECT t.id, l.steps, l.value FROM trials t CROSS JOIN LATERAL (
+  SELECT v.steps, v.value FROM (
+    SELECT n.steps, CASE WHEN json_typeof(n.value) = 'number'
+        OR n.value #>> '{}' IN ('NaN', 'Infinity', '-Infinity')
+      THEN (n.value #>> '{}')::double precision END AS value
+    FROM (SELECT DISTINCT ON (m.steps) m.steps, m.metrics -> $3 AS value FROM metrics m
+      WHERE m.trial = t.id AND m.group_name = $2 AND m.steps BETWEEN $4 AND $5
+      ORDER BY m.steps DESC, m.run_id DESC) n) v
+  WHERE v.value IS NOT NULL ORDER BY v.steps DESC LIMIT 1) l
+WHERE t.experiment = $1 ORDER BY t.id)sql";
+
+Params ParamsOf(const SeriesQuery& query) {
+  return MakeParams(query.experiment, query.group, query.metric, query.first_steps,
+                    query.last_steps);
+}
+
+model::TrialId TrialAt(const Result& result, int row) {
+  return model::TrialId(static_cast<int32_t>(result.Int(row, 0)));
+}
+
+// The first reports of each trial, of no more than `most` of all runs. Read in the order of the
+// index and sorted out here: a query that does so itself may be planned to sort all that a trial
+// has reported.
+absl::StatusOr<Curves> ReadFirst(Connection& connection, const CurveQuery& query,
+                                 const Trials& trials, int most) {
   DET_ASSIGN_OR_RETURN(
       const Result result,
       connection.Exec(
-          absl::StrCat("SELECT DISTINCT ON (m.steps) ", kMetricColumns,
-                       " FROM metrics m WHERE m.trial = $1 AND m.group_name = $2 AND ", which),
-          params));
-  Reports reports;
-  reports.reserve(result.rows());
-  for (int row = 0; row < result.rows(); ++row) {
-    DET_ASSIGN_OR_RETURN(reports.emplace_back(), ToMetricReport(result, row));
-  }
-  return reports;
-}
-
-// So many are read without a look at what is known of them.
-constexpr int kFewReports = 1024;
-
-struct First {
-  Reports reports;
-  bool are_all = false;
-};
-
-// The first reports, of no more than `most` of all runs. Read in the order of the index and sorted
-// out here: a query that does so itself may be planned to sort all that the trial has reported.
-absl::StatusOr<First> ReadFirst(Connection& connection, const CurveQuery& query, int most) {
-  DET_ASSIGN_OR_RETURN(
-      const Result result,
-      connection.Exec(absl::StrCat("SELECT ", kMetricColumns,
-                                   " FROM metrics m WHERE m.trial = $1 AND m.group_name = $2 AND "
-                                   "m.steps BETWEEN $3 AND $4 ORDER BY m.steps, m.run_id LIMIT ",
-                                   most + 1),
-                      MakeParams(query.trial, query.group, query.first_steps, query.last_steps)));
-  First first{.reports = {}, .are_all = result.rows() <= most};
-  first.reports.reserve(result.rows());
+          absl::StrCat("SELECT ", kMetricColumns,
+                       " FROM unnest($1::int[]) t (id) CROSS JOIN LATERAL (SELECT * FROM metrics n "
+                       "WHERE n.trial = t.id AND n.group_name = $2 AND n.steps BETWEEN $3 AND $4 "
+                       "ORDER BY n.steps, n.run_id LIMIT ",
+                       most, ") m"),
+          {ToArray(trials), ToParam(query.group), ToParam(query.first_steps),
+           ToParam(query.last_steps)}));
+  Curves curves;
   for (int row = 0; row < result.rows(); ++row) {
     DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(result, row));
-    Reports& reports = first.reports;
-    if (!reports.empty() && reports.back().steps_completed == report.steps_completed) {
-      reports.back() = std::move(report);
-    } else {
-      reports.push_back(std::move(report));
-    }
+    curves[report.trial].push_back(std::move(report));
   }
-  return first;
+  return curves;
+}
+
+// Of each step the newest run's.
+void KeepNewestRuns(Reports& reports) {
+  const auto place = [](const model::MetricReport& report) {
+    return std::tie(report.steps_completed, report.run_id);
+  };
+  std::sort(reports.begin(), reports.end(),
+            [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  const auto older = [](const auto& a, const auto& b) {
+    return a.steps_completed == b.steps_completed;
+  };
+  // From behind: of equals the last stays.
+  reports.erase(reports.begin(), std::unique(reports.rbegin(), reports.rend(), older).base());
 }
 
 struct Peaks {
@@ -69,58 +95,128 @@ struct Peaks {
   bool made = false;
   bool many = false;  // there are surely more reports of it than would be read as they are
 };
+using PeaksOf = std::map<model::TrialId, Peaks>;
 
-absl::StatusOr<Peaks> FindPeaks(Connection& connection, const CurveQuery& query) {
+absl::StatusOr<PeaksOf> FindPeaks(Connection& connection, const CurveQuery& query,
+                                  const Trials& trials) {
   DET_ASSIGN_OR_RETURN(
       const Result found,
-      connection.Exec(absl::StrCat("SELECT s.metric, s.portion > 0, s.count > ", 2 * kWholeCurve,
-                                   " FROM metric_summaries s WHERE s.trial = $1 "
+      connection.Exec(absl::StrCat("SELECT DISTINCT ON (s.trial) s.trial, s.metric, s.portion > 0, "
+                                   "s.count > ",
+                                   2 * kWholeCurve,
+                                   " FROM metric_summaries s WHERE s.trial = ANY($1::int[]) "
                                    "AND s.group_name = $2 AND ($3 = '' OR s.metric = $3) "
-                                   "ORDER BY s.count DESC, s.metric LIMIT 1"),
-                      MakeParams(query.trial, query.group, query.metric)));
-  if (found.rows() == 0) return Peaks();
-  return Peaks{
-      .metric = std::string(found.Text(0, 0)), .made = found.Bool(0, 1), .many = found.Bool(0, 2)};
+                                   "ORDER BY s.trial, s.count DESC, s.metric"),
+                      {ToArray(trials), ToParam(query.group), ToParam(query.metric)}));
+  PeaksOf peaks;
+  for (int row = 0; row < found.rows(); ++row) {
+    peaks[TrialAt(found, row)] = {.metric = std::string(found.Text(row, 1)),
+                                  .made = found.Bool(row, 2),
+                                  .many = found.Bool(row, 3)};
+  }
+  return peaks;
 }
 
+// Of one trial: asked for several at once, the server may look for the steps once per report.
 absl::StatusOr<Reports> ReadPeaks(Connection& connection, const CurveQuery& query,
-                                  const std::string& metric) {
-  return ReadReports(connection,
-                     "m.steps = ANY(ARRAY(SELECT curve_steps($1, $2, $3, $4, $5, $6))) "
-                     "ORDER BY m.steps, m.run_id DESC",
-                     MakeParams(query.trial, query.group, metric, query.first_steps,
-                                query.last_steps, std::max(1, query.most / 2 - 1)));
+                                  const model::TrialId& trial, const std::string& metric) {
+  DET_ASSIGN_OR_RETURN(
+      const Result result,
+      connection.Exec(
+          absl::StrCat("SELECT ", kMetricColumns,
+                       " FROM metrics m WHERE m.trial = $1 AND m.group_name = $2 AND "
+                       "m.steps = ANY(ARRAY(SELECT curve_steps($1, $2, $3, $4, $5, $6)))"),
+          MakeParams(trial, query.group, metric, query.first_steps, query.last_steps,
+                     std::max(1, query.most / 2 - 1))));
+  Reports reports;
+  for (int row = 0; row < result.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(reports.emplace_back(), ToMetricReport(result, row));
+  }
+  return reports;
+}
+
+// So many rows of a trial are more than were to be read.
+bool IsCut(const Reports& reports, int most) { return reports.size() > static_cast<size_t>(most); }
+
+absl::StatusOr<Reports> ReadLongCurve(Pool& pool, Fence& fence, const CurveQuery& query,
+                                      const model::TrialId& trial, const Peaks& peaks) {
+  const auto read_peaks = [&](Connection& connection) {
+    return ReadPeaks(connection, query, trial, peaks.metric);
+  };
+  const bool asks_all = query.first_steps <= 0 && query.last_steps == CurveQuery().last_steps;
+  if (asks_all && peaks.made && peaks.many) return pool.Run(read_peaks);
+  DET_ASSIGN_OR_RETURN(Curves whole, pool.Run([&](Connection& connection) {
+    return ReadFirst(connection, query, {trial}, kWholeCurve + 1);
+  }));
+  // Without numbers no point stands out: the first of them.
+  if (!IsCut(whole[trial], kWholeCurve) || peaks.metric.empty()) return std::move(whole[trial]);
+  if (!peaks.made) {
+    // Of a trial that reported before there were peaks: once.
+    DET_RETURN_IF_ERROR(fence
+                            .Run(pool,
+                                 [&](Connection& connection) {
+                                   return connection.Exec(
+                                       "SELECT make_peaks($1, $2, $3)",
+                                       MakeParams(trial, query.group, peaks.metric));
+                                 })
+                            .status());
+  }
+  return pool.Run(read_peaks);
 }
 
 }  // namespace
 
-absl::StatusOr<Reports> SqlRuns::ReadCurve(const CurveQuery& query) {
-  DET_ASSIGN_OR_RETURN(First few,
-                       pool_.Run([&](Connection& c) { return ReadFirst(c, query, kFewReports); }));
-  if (few.are_all) return std::move(few.reports);
-  DET_ASSIGN_OR_RETURN(const Peaks peaks,
-                       pool_.Run([&](Connection& c) { return FindPeaks(c, query); }));
-  const bool asks_all = query.first_steps <= 0 && query.last_steps == CurveQuery().last_steps;
-  if (asks_all && peaks.made && peaks.many) {
-    return pool_.Run([&](Connection& c) { return ReadPeaks(c, query, peaks.metric); });
+absl::Status SqlRuns::ReadLongCurves(const CurveQuery& query, const Trials& trials,
+                                     Curves* curves) {
+  DET_ASSIGN_OR_RETURN(const PeaksOf found, pool_.Run([&](Connection& connection) {
+    return FindPeaks(connection, query, trials);
+  }));
+  for (const model::TrialId& trial : trials) {
+    const auto at = found.find(trial);
+    DET_ASSIGN_OR_RETURN((*curves)[trial], ReadLongCurve(pool_, fence_, query, trial,
+                                                         at == found.end() ? Peaks() : at->second));
   }
-  DET_ASSIGN_OR_RETURN(First whole,
-                       pool_.Run([&](Connection& c) { return ReadFirst(c, query, kWholeCurve); }));
-  if (whole.are_all) return std::move(whole.reports);
-  if (!peaks.made && !peaks.metric.empty()) {
-    // Of a trial that reported before there were peaks: once.
-    DET_RETURN_IF_ERROR(fence_
-                            .Run(pool_,
-                                 [&](Connection& c) {
-                                   return c.Exec(
-                                       "SELECT make_peaks($1, $2, $3)",
-                                       MakeParams(query.trial, query.group, peaks.metric));
-                                 })
-                            .status());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Curves> SqlRuns::ReadCurves(const CurveQuery& query) {
+  Curves curves;
+  for (size_t first = 0; first < query.trials.size(); first += kTrialsAtOnce) {
+    const size_t end = std::min(first + kTrialsAtOnce, query.trials.size());
+    const Trials trials(query.trials.begin() + static_cast<int64_t>(first),
+                        query.trials.begin() + static_cast<int64_t>(end));
+    DET_ASSIGN_OR_RETURN(Curves some, pool_.Run([&](Connection& connection) {
+      return ReadFirst(connection, query, trials, kFewReports + 1);
+    }));
+    Trials longer;
+    for (const auto& [trial, reports] : some) {
+      if (IsCut(reports, kFewReports)) longer.push_back(trial);
+    }
+    if (!longer.empty()) DET_RETURN_IF_ERROR(ReadLongCurves(query, longer, &some));
+    for (auto& [trial, reports] : some) KeepNewestRuns(reports);
+    curves.merge(some);
   }
-  // Without numbers no point stands out: the first of them.
-  if (peaks.metric.empty()) return std::move(whole.reports);
-  return pool_.Run([&](Connection& c) { return ReadPeaks(c, query, peaks.metric); });
+  return curves;
+}
+
+absl::StatusOr<std::vector<int64_t>> SqlRuns::ListSteps(const SeriesQuery& query) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<int64_t>> {
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kSteps, ParamsOf(query)));
+    std::vector<int64_t> steps;
+    for (int row = 0; row < result.rows(); ++row) steps.push_back(result.Int(row, 0));
+    return steps;
+  });
+}
+
+absl::StatusOr<std::vector<SeriesPoint>> SqlRuns::ReadLast(const SeriesQuery& query) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<SeriesPoint>> {
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kLast, ParamsOf(query)));
+    std::vector<SeriesPoint> points;
+    for (int row = 0; row < result.rows(); ++row) {
+      points.push_back({TrialAt(result, row), result.Int(row, 1), result.Double(row, 2)});
+    }
+    return points;
+  });
 }
 
 }  // namespace det::store

@@ -21,6 +21,14 @@ constexpr char kDoomed[] =
     "WHERE c.state = 'DELETING' AND c.id > $1 ORDER BY c.id LIMIT $2";
 constexpr char kSetDeleted[] =
     "UPDATE checkpoints SET state = 'DELETED' WHERE id = ANY($1::text[]) AND state = 'DELETING'";
+constexpr char kTrimmed[] =
+    "SELECT c.id, t.experiment, c.resources, c.globs FROM checkpoints c "
+    "JOIN trials t ON t.id = c.trial "
+    "WHERE c.globs IS NOT NULL AND c.id > $1 ORDER BY c.id LIMIT $2";
+constexpr char kSetTrimmed[] =
+    "UPDATE checkpoints SET resources = $3, size = $4, globs = NULL, "
+    "state = CASE WHEN $5::boolean THEN state ELSE 'DELETED' END "
+    "WHERE id = $1 AND globs = $2::jsonb AND state = 'PARTIALLY_DELETED'";
 constexpr char kDeletions[] = "SELECT id FROM experiments WHERE state = 'DELETING' ORDER BY id";
 constexpr char kReleases[] = R"sql(
 SELECT e.id FROM experiments e WHERE e.state = 'DELETED' AND (
@@ -123,9 +131,10 @@ absl::StatusOr<Ids> SelectIds(Pool& pool, const char* sql, const Params& params)
 }
 
 // By experiment: configurations are large, and many checkpoints have the same.
-absl::Status AddStorage(Connection& connection, std::vector<DoomedCheckpoint>& doomed) {
+template <class Checkpoints>
+absl::Status AddStorage(Connection& connection, Checkpoints& checkpoints) {
   std::map<model::ExperimentId, model::CheckpointStorageConfig> storage;
-  for (DoomedCheckpoint& each : doomed) {
+  for (auto& each : checkpoints) {
     if (!storage.contains(each.experiment)) {
       DET_ASSIGN_OR_RETURN(const Result result,
                            connection.Exec(absl::StrCat("SELECT ", kExperimentColumns, " FROM ",
@@ -169,6 +178,38 @@ absl::StatusOr<std::vector<DoomedCheckpoint>> SqlDisposal::DoomedCheckpoints(
 absl::Status SqlDisposal::SetDeleted(const std::vector<model::CheckpointId>& ids) {
   return fence_.Run(pool_, [&](Connection& connection) {
     return connection.Exec(kSetDeleted, {ToArray(ids)}).status();
+  });
+}
+
+absl::StatusOr<std::vector<TrimmedCheckpoint>> SqlDisposal::TrimmedCheckpoints(
+    const model::CheckpointId& after, int limit) {
+  using Trimmed = std::vector<TrimmedCheckpoint>;
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<Trimmed> {
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kTrimmed, MakeParams(after, limit)));
+    Trimmed trimmed;
+    for (int row = 0; row < result.rows(); ++row) {
+      TrimmedCheckpoint& each = trimmed.emplace_back();
+      each.id = model::CheckpointId(std::string(result.Text(row, 0)));
+      each.experiment = model::ExperimentId(static_cast<int32_t>(result.Int(row, 1)));
+      DET_ASSIGN_OR_RETURN(const model::Value resources, ToValue(result, row, 2));
+      DET_ASSIGN_OR_RETURN(const model::Value globs, ToValue(result, row, 3));
+      each.resources = ToResources(resources);
+      each.globs = ToTexts(globs);
+    }
+    DET_RETURN_IF_ERROR(AddStorage(connection, trimmed));
+    return trimmed;
+  });
+}
+
+absl::Status SqlDisposal::SetTrimmed(const TrimmedCheckpoint& trimmed,
+                                     const model::Resources& left) {
+  int64_t size = 0;
+  for (const auto& [path, bytes] : left) size += bytes;
+  return fence_.Run(pool_, [&](Connection& connection) {
+    return connection
+        .Exec(kSetTrimmed, MakeParams(trimmed.id, ToDocument(trimmed.globs), ToDocument(left), size,
+                                      model::HasFiles(left)))
+        .status();
   });
 }
 

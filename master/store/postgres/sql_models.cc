@@ -18,7 +18,8 @@ constexpr char kModelSources[] = R"sql(
 FROM models m JOIN workspaces w ON w.id = m.workspace LEFT JOIN users u ON u.id = m.owner)sql";
 constexpr char kModelColumns[] =
     "SELECT m.id, m.name, m.description, m.notes, m.metadata, m.labels, m.workspace, m.owner, "
-    "coalesce(u.username, ''), m.archived, micros(m.created_at), micros(m.updated_at), n.versions";
+    "coalesce(u.username, ''), m.archived, micros(m.created_at), micros(m.updated_at), n.versions, "
+    "w.name";
 constexpr char kModelCounts[] = R"sql(
 CROSS JOIN LATERAL (SELECT count(*) AS versions FROM model_versions v WHERE v.model = m.id) n)sql";
 constexpr char kModelWhere[] =
@@ -88,6 +89,7 @@ absl::StatusOr<ModelRecord> ToModel(const Result& result, int row) {
   m.created_at = result.Time(row, 10);
   m.updated_at = result.Time(row, 11);
   m.num_versions = static_cast<int>(result.Int(row, 12));
+  m.workspace_name = std::string(result.Text(row, 13));
   return m;
 }
 

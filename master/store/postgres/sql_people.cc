@@ -25,7 +25,9 @@ constexpr char kPeopleFrom[] = R"sql( FROM users
 WHERE (strpos(lower(username), lower($1::text COLLATE "C")) > 0 OR
        strpos(lower(display_name COLLATE "C"), lower($1::text COLLATE "C")) > 0)
   AND ($2::boolean IS NULL OR active = $2::boolean)
-  AND ($3::boolean IS NULL OR admin = $3::boolean))sql";
+  AND ($3::boolean IS NULL OR admin = $3::boolean)
+  AND ($4::text[] IS NULL OR (admin AND 'ClusterAdmin' = ANY($4)) OR EXISTS (
+    SELECT FROM role_assignments r WHERE r.user_id = users.id AND r.role = ANY($4))))sql";
 constexpr char kPeopleAdd[] =
     "INSERT INTO users (username, password_hash, admin, active, display_name, remote, agent_user, "
     "modified_at, last_auth_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
@@ -118,7 +120,8 @@ absl::StatusOr<UserRecord> SqlPeople::GetUserByName(const std::string& username)
 }
 
 absl::StatusOr<UserPage> SqlPeople::ListUsers(const UserQuery& query) {
-  const Params params = MakeParams(query.name, query.active, query.admin);
+  const Params params = {ToParam(query.name), ToParam(query.active), ToParam(query.admin),
+                         ToStateFilter(query.roles)};
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<UserPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,

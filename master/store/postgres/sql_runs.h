@@ -22,7 +22,9 @@ class SqlRuns final : public Runs {
   absl::StatusOr<std::vector<MetricName>> ListMetricNames(
       const std::vector<model::ExperimentId>& experiments) override;
   absl::StatusOr<std::vector<MetricRange>> MetricRanges(int32_t project) override;
-  absl::StatusOr<std::vector<model::MetricReport>> ReadCurve(const CurveQuery& query) override;
+  absl::StatusOr<Curves> ReadCurves(const CurveQuery& query) override;
+  absl::StatusOr<std::vector<int64_t>> ListSteps(const SeriesQuery& query) override;
+  absl::StatusOr<std::vector<SeriesPoint>> ReadLast(const SeriesQuery& query) override;
   absl::Status PutMetadata(model::TrialId id, const model::Value& metadata) override;
   absl::StatusOr<model::Value> GetMetadata(model::TrialId id) override;
   absl::Status PutCheckpointMetadata(const model::CheckpointId& id,
@@ -31,6 +33,10 @@ class SqlRuns final : public Runs {
                                                               const std::string& key) override;
 
  private:
+  // Of trials that have reported more than is read of all.
+  absl::Status ReadLongCurves(const CurveQuery& query, const std::vector<model::TrialId>& trials,
+                              Curves* curves);
+
   Pool& pool_;
   Fence& fence_;
 };

@@ -16,7 +16,8 @@ constexpr char kTemplatePut[] =
     "ON CONFLICT (name) DO UPDATE SET yaml = excluded.yaml, workspace = excluded.workspace "
     "WHERE templates.workspace IN ($4, excluded.workspace) RETURNING name";
 // Both names, as far as they are taken, held until the end.
-constexpr char kLockNames[] = "SELECT name FROM templates WHERE name IN ($1, $2) FOR UPDATE";
+constexpr char kLockNames[] =
+    "SELECT name, workspace FROM templates WHERE name IN ($1, $2) FOR UPDATE";
 constexpr char kRename[] = "UPDATE templates SET name = $2 WHERE name = $1";
 
 TemplateRecord ToTemplate(const Result& result, int row) {
@@ -71,12 +72,14 @@ absl::Status SqlTemplates::PutTemplate(const TemplateRecord& record, int32_t fro
   });
 }
 
-absl::Status SqlTemplates::RenameTemplate(const std::string& name, const std::string& to) {
+absl::Status SqlTemplates::RenameTemplate(const std::string& name, int32_t in,
+                                          const std::string& to) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(const Result state, connection.Exec(kLockNames, MakeParams(name, to)));
     bool known = false, taken = false;
     for (int row = 0; row < state.rows(); ++row) {
-      (state.Text(row, 0) == name ? known : taken) = true;
+      if (state.Text(row, 0) != name) taken = true;
+      if (state.Text(row, 0) == name && state.Int(row, 1) == in) known = true;
     }
     if (!known) return NoSuchTemplate(name);
     if (taken) return TemplateExists(to);
@@ -84,11 +87,12 @@ absl::Status SqlTemplates::RenameTemplate(const std::string& name, const std::st
   });
 }
 
-absl::Status SqlTemplates::DeleteTemplate(const std::string& name) {
+absl::Status SqlTemplates::DeleteTemplate(const std::string& name, int32_t in) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec("DELETE FROM templates WHERE name = $1 RETURNING name", MakeParams(name)));
+        connection.Exec("DELETE FROM templates WHERE name = $1 AND workspace = $2 RETURNING name",
+                        MakeParams(name, in)));
     return result.rows() > 0 ? absl::OkStatus() : NoSuchTemplate(name);
   });
 }

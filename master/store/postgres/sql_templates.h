@@ -19,8 +19,8 @@ class SqlTemplates final : public Templates {
   absl::StatusOr<TemplateRecord> GetTemplate(const std::string& name) override;
   absl::Status AddTemplate(const TemplateRecord& record) override;
   absl::Status PutTemplate(const TemplateRecord& record, int32_t from) override;
-  absl::Status RenameTemplate(const std::string& name, const std::string& to) override;
-  absl::Status DeleteTemplate(const std::string& name) override;
+  absl::Status RenameTemplate(const std::string& name, int32_t in, const std::string& to) override;
+  absl::Status DeleteTemplate(const std::string& name, int32_t in) override;
 
  private:
   Pool& pool_;

@@ -136,6 +136,16 @@ class ClientTest(unittest.TestCase):
         files["state"] = b"bad!"
         with self.assertRaisesRegex(CheckpointError, "state is not what was saved"):
             checkpoint.download(f"{self.folder}/again")
+        # Of what was removed there is nothing to compare; of a whole checkpoint nothing is missing.
+        for state, left in (("PARTIALLY_DELETED", True), ("COMPLETED", False)):
+            self.master.answers["/api/v1/checkpoints/u"] = {"checkpoint": {
+                "uuid": "u", "state": "STATE_" + state, "resources": {"manifest.json": "1"}}}
+            rest = self.signed_in().get_checkpoint("u")
+            if left:
+                self.assertEqual(["manifest.json"], os.listdir(rest.download(self.folder + "/rest")))
+            else:
+                with self.assertRaisesRegex(CheckpointError, "state is not what was saved"):
+                    rest.download(self.folder + "/whole")
 
     def test_a_file_that_would_lie_elsewhere_is_refused(self):
         self.master.answers["/api/v1/checkpoints/u/files/a"] = lambda *_: (200, b"{}")

@@ -31,7 +31,12 @@ TestServer::TestServer() : dir_(Checked(base::TempDir::Create("pg"))) {
 }
 
 std::string TestServer::MakeDatabase() {
-  const auto connection = Checked(Connection::Open(postgres_->connection_string()));
+  // A test before this one may have crashed the server, which is on its way back.
+  auto opened = Connection::Open(postgres_->connection_string());
+  while (absl::IsUnavailable(opened.status())) {
+    opened = Connection::Open(postgres_->connection_string());
+  }
+  const auto connection = Checked(std::move(opened));
   const std::string name = absl::StrCat("test", ++databases_);
   DET_CHECK_OK(connection->ExecScript(absl::StrCat("CREATE DATABASE ", name)));
   return absl::StrCat(postgres_->connection_string(), " dbname=", name);

@@ -101,6 +101,9 @@ class Checkpoint:
         if not manifest.exists():
             return
         for file in json.loads(manifest.read_text(encoding="utf-8"))["files"]:
+            removed = file["path"] not in self.resources
+            if removed and self.state is CheckpointState.PARTIALLY_DELETED:
+                continue
             path = folder / file["path"]
             digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
             if digest != file["sha256"]:
@@ -112,7 +115,8 @@ class Checkpoint:
         self._check_held(told)
 
     def remove_files(self, globs: List[str]) -> None:
-        """Those that a pattern of globs names; "**" all. Refused as delete() is."""
+        """Those that a pattern of globs names; "**" all. What is left can be downloaded, but nobody
+        starts from it. Refused as delete() is."""
         body = {"checkpointUuids": [self.uuid], "checkpointGlobs": globs}
         self._check_held(self._session.post("/api/v1/checkpoints/rm", body))
 

@@ -42,7 +42,8 @@ function One({ checkpoint }: { checkpoint: Checkpoint }) {
   const files = Object.entries(checkpoint.resources ?? {}).filter(([path]) => !path.endsWith("/"));
   const length = (checkpoint.metadata as { steps_completed?: number } | undefined)?.steps_completed;
   const { mayAnywhere } = useRoles();
-  const isThere = checkpoint.state === "STATE_COMPLETED";
+  const isWhole = checkpoint.state === "STATE_COMPLETED";
+  const isThere = isWhole || checkpoint.state === "STATE_PARTIALLY_DELETED";
   const aborter = useRef<AbortController>(undefined);
   const download = useMutation({
     mutationFn: async (path: string) => {
@@ -74,7 +75,7 @@ function One({ checkpoint }: { checkpoint: Checkpoint }) {
           />
         )}
       </div>
-      {isThere && mayAnywhere("Editor") && <Register uuid={uuid} />}
+      {isWhole && mayAnywhere("Editor") && <Register uuid={uuid} />}
       {download.error && <ErrorPanel error={download.error} />}
       <details>
         <summary>

@@ -148,6 +148,21 @@ it("shows a checkpoint's files, and registers it as a model's version", async ()
   expect(page.bodyOf("POST /api/v1/models/bert/versions")).toEqual({ checkpointUuid: uuid });
 });
 
+it("offers what is left of a checkpoint, and nobody registers it", async () => {
+  const checkpoint = like<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
+    state: "STATE_PARTIALLY_DELETED",
+  });
+  const page = showCheckpoints({
+    "GET /api/v1/trials/5/checkpoints": { checkpoints: [checkpoint] },
+  });
+  expect(await screen.findByText("Partially deleted")).toBeInTheDocument();
+  await vi.waitFor(() =>
+    expect(page.calls.some(({ what }) => /permissions/.test(what))).toBe(true),
+  );
+  expect(screen.getByRole("button", { name: "Download" })).toBeInTheDocument();
+  expect(screen.queryByRole("button", { name: "Register" })).toBeNull();
+});
+
 it("lets a viewer download a checkpoint, and not register it", async () => {
   const page = showCheckpoints(viewer);
   expect(await screen.findByRole("button", { name: "Download" })).toBeEnabled();
