@@ -270,19 +270,31 @@ class LaunchTest(unittest.TestCase):
                 os.environ.pop("DET_RENDEZVOUS", None)
 
     def test_engines_that_start_ranks_themselves(self):
-        one, two = (_layout.Layout(["a"] * n, [2] * n, 0) for n in (1, 2))
+        one = _layout.Layout(["a"], [2], 0)
+        several = _layout.Layout(["a", "b"], [2, 1], 0)
         with mock.patch("shutil.which", return_value="/bin/mpirun"):
-            self.assertIn("-np 2", " ".join(_engine.command_line(mpi.ENGINE, one)))
+            self.assertEqual("-np 2", " ".join(_engine.command_line(mpi.ENGINE, one, [])[-2:]))
+            self.assertEqual("-x A -np 3 --host a:2,b:1", " ".join(
+                _engine.command_line(mpi.ENGINE, several, ["-x", "A"])[-6:]))
+            self.assertEqual("-np 3 -H a:2,b:1", " ".join(
+                _engine.command_line(horovod.ENGINE, several, [])[-4:]))
         with mock.patch("shutil.which", return_value=None):
             with self.assertRaisesRegex(ValueError, "horovodrun is not on the PATH"):
-                _engine.command_line(horovod.ENGINE, one)
-        with self.assertRaisesRegex(ValueError, "remote shells"):
-            _engine.command_line(mpi.ENGINE, two)
+                _engine.command_line(horovod.ENGINE, one, [])
         told = {name: str(i) for i, name in enumerate(mpi.ENGINE.variables.values())}
         env = _engine.rank_environment(mpi.ENGINE, told)
         self.assertEqual(["0", "1", "2", "3"], [env[name] for name in NAMES[:4]])
         with self.assertRaisesRegex(ValueError, "mpirun has not started"):
             _engine.rank_environment(mpi.ENGINE, {})
+
+    def test_options_of_an_engine_stand_before_the_dashes(self):
+        for words, options, rest in (
+                ("x.py --a", "", "x.py --a"), ("--slots 2 x.py", "", "--slots 2 x.py"),
+                ("--a 1 --slots=2 -- x.py", "--a 1", "--slots=2 -- x.py"),
+                ("--slots 2 -- x.py -- --b", "", "--slots 2 -- x.py -- --b"),
+                ("--autohorovod x.py", "--autohorovod", "x.py")):
+            self.assertEqual((options.split(), rest.split()),
+                             _engine.split(horovod.ENGINE, words.split()))
 
     def test_the_harness_names_what_is_missing(self):
         with mock.patch("sys.path", [self.folder, *sys.path]), mock.patch(

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import time
-from typing import IO, Any, Dict, List, Optional
+from typing import IO, Any, Dict, List, Optional, Protocol, Sequence
 
 GRACE = 2.0  # Seconds between SIGTERM and SIGKILL.
 _CAUSE = 5.0  # Seconds for the end of a rank that another has lost.
@@ -129,7 +129,18 @@ class _Running:
         return f"{self.name} failed: {how}" + (f": {last}" if last else "")
 
 
-def run(ranks: List[Rank], grace: float = GRACE) -> Outcome:
+class Watched(Protocol):
+    """What the ranks cannot do without: once its fileno() can be read it has gone."""
+
+    def fileno(self) -> int: ...
+
+    def words(self) -> str:
+        """What is said then."""
+
+
+def run(
+    ranks: List[Rank], grace: float = GRACE, watched: Sequence[Watched] = ()
+) -> Outcome:
     """Returns when all have ended. Raises OSError when one cannot be started; none is left then."""
     running: List[_Running] = []
     stopped: List[int] = []
@@ -145,7 +156,7 @@ def run(ranks: List[Rank], grace: float = GRACE) -> Outcome:
             running.append(_Running(rank))
         if stopped:  # One that has come meanwhile missed those that were not there yet.
             stop(stopped[0], None)
-        outcome = _watch(running, grace, stopped)
+        outcome = _watch(running, grace, stopped, watched)
     finally:
         for one in running:
             one.signal(signal.SIGKILL)
@@ -184,6 +195,12 @@ class _Failure:
         elif first:
             self._after(_CAUSE, signal.SIGTERM)
 
+    def lose(self, one: Watched) -> None:
+        """Without which the ranks are of no use."""
+        if not self.outcome.failure:
+            self.outcome = Outcome(1, one.words())
+        self._signal(signal.SIGTERM)
+
     def proceed(self) -> None:
         if self._next is not None and self.left() == 0:
             self._signal(self._next)
@@ -199,10 +216,14 @@ class _Failure:
         self._next, self._deadline = number, time.monotonic() + seconds
 
 
-def _watch(running: List[_Running], grace: float, stopped: List[int]) -> Outcome:
+def _watch(
+    running: List[_Running], grace: float, stopped: List[int], watched: Sequence[Watched]
+) -> Outcome:
     """stopped: gets the signal that we pass on, when it comes."""
     failure = _Failure(running, grace)
     with selectors.DefaultSelector() as selector:
+        for other in watched:
+            selector.register(other.fileno(), selectors.EVENT_READ, other)
         for one in running:
             selector.register(one.pidfd, selectors.EVENT_READ, one)
             for pipe in one.pipes:
@@ -219,5 +240,8 @@ def _watch(running: List[_Running], grace: float, stopped: List[int]) -> Outcome
                     code = key.data.end()
                     if code != 0:
                         failure.add(key.data, code, bool(stopped))
+                elif not isinstance(key.data, _Pipe):
+                    selector.unregister(key.fileobj)
+                    failure.lose(key.data)
             failure.proceed()
     return failure.outcome
