@@ -250,11 +250,13 @@ def _set_gradients(
             parameter.grad = None if gradient is None else gradient.to(parameter.device)
 
 
-def write_origin(folder: pathlib.Path, context: PyTorchTrialContext, trial: Any) -> None:
+def write_origin(
+    folder: pathlib.Path, context: PyTorchTrialContext, trial: Any, kind: str = "PyTorchTrial"
+) -> None:
     """What it takes to build the Trial again."""
     cls = type(trial)
     told = {
-        "trial_type": "PyTorchTrial",
+        "trial_type": kind,
         "experiment_config": context.get_experiment_config(),
         "hparams": context.get_hparams(),
         "trial_cls_spec": f"{cls.__module__}:{cls.__qualname__}",
