@@ -77,14 +77,6 @@ class ShardedAllReduce final : public AllReduce {
   StateParts parts_;
 };
 
-// Of ranks that are threads of one process (run_trial.cc): they draw from one generator of random
-// numbers, so their Trials are made one after the other.
-class ReplicasInProcess final : public AllReduce {
- public:
-  using AllReduce::AllReduce;
-  bool SharesLater() const override { return true; }
-};
-
 }  // namespace det::trial
 
 #endif  // TRIAL_API_CPP_TORCH_ALL_REDUCE_H_
