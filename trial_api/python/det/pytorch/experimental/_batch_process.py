@@ -47,7 +47,8 @@ def torch_batch_process(
     Raises:
         ValueError: arguments that make no sense.
     """
-    _check(dataset, batch_size or 1, checkpoint_interval, dataloader_kwargs or {})
+    batch_size = 1 if batch_size is None else batch_size
+    _check(dataset, batch_size, checkpoint_interval, dataloader_kwargs or {})
     device = _ranks.choose_device()
     joined = _ranks.join(device)
     try:
@@ -55,7 +56,7 @@ def torch_batch_process(
             distributed=distributed_context, checkpoint_storage=checkpoint_storage
         ) as context:
             latest = context.checkpoint.newest_whole() if context.info else latest_checkpoint
-            work = _Work(context, len(dataset), batch_size or 1, max_batches)  # type: ignore[arg-type]
+            work = _Work(context, len(dataset), batch_size, max_batches)  # type: ignore[arg-type]
             work.go_on(latest)
             of_rank = TorchBatchProcessorContext(context, device)
             with torch.no_grad():
