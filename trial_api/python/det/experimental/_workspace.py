@@ -111,9 +111,7 @@ class Workspace:
     def set_name(self, name: str) -> None:
         self._patch({"name": name})
 
-    def set_default_pools(
-        self, default_compute_pool: str = "", default_aux_pool: str = ""
-    ) -> None:
+    def set_default_pools(self, default_compute_pool: str = "", default_aux_pool: str = "") -> None:
         """Where what names no pool runs; an empty name leaves one as it is."""
         named = {"defaultComputePool": default_compute_pool, "defaultAuxPool": default_aux_pool}
         self._patch({field: name for field, name in named.items() if name})

@@ -19,7 +19,16 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Union
 from det import core
 from det._info import get_cluster_info
 
-_MEMBERS = ("alert", "checkpoint", "distributed", "info", "preempt", "profiler", "searcher", "train")
+_MEMBERS = (
+    "alert",
+    "checkpoint",
+    "distributed",
+    "info",
+    "preempt",
+    "profiler",
+    "searcher",
+    "train",
+)
 
 
 @dataclasses.dataclass

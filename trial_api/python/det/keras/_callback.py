@@ -152,7 +152,9 @@ def load_model_from_checkpoint_path(
     """
     folder = pathlib.Path(path)
     if not (folder / _WEIGHTS).exists():
-        raise CheckpointError(f"{folder} has no {_WEIGHTS}: no checkpoint of a callback of det.keras")
+        raise CheckpointError(
+            f"{folder} has no {_WEIGHTS}: no checkpoint of a callback of det.keras"
+        )
     if not (folder / _MODEL).exists():
         raise CheckpointError(
             f"{folder} has no {_MODEL}, as its model is a class of the script's own: make one and call "

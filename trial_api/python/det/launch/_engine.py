@@ -29,7 +29,8 @@ class Engine:
     """program: `program -np N command` starts it. hosts: its option for nodes, `ADDRESS:RANKS` with
     commas between. variables: by which its processes know their rank, by the names of torch. shell:
     variables that name it the command by which other nodes are reached; without them it runs `ssh`.
-    without: an option of the launcher's, with which a single rank is started without the program."""
+    without: an option of the launcher's, with which a single rank is started without the program.
+    """
 
     name: str
     program: str
@@ -111,14 +112,23 @@ def command_line(engine: Engine, layout: Layout, options: List[str]) -> List[str
 def _start(
     engine: Engine, layout: Layout, program: List[str], env: Dict[str, str]
 ) -> _supervisor.Outcome:
-    with contextlib.ExitStack() as stack:
-        nodes: List[_shell.Node] = []
-        for address in layout.addresses[1:]:
+    with _nodes(layout.addresses[1:]) as nodes, _shell_of(engine, env) as found:
+        rank = _supervisor.Rank(None, program, {**env, **(found if nodes else {})})
+        outcome = _supervisor.run([rank], watched=nodes)
+    return outcome
+
+
+@contextlib.contextmanager
+def _nodes(addresses: List[str]) -> Iterator[List[_shell.Node]]:
+    """The others; they end behind the block."""
+    nodes: List[_shell.Node] = []
+    try:
+        for address in addresses:
             nodes.append(_shell.Node(address))
-            stack.callback(nodes[-1].end)
-        if nodes:
-            env = {**env, **stack.enter_context(_shell_of(engine, env))}
-        return _supervisor.run([_supervisor.Rank(None, program, env)], watched=nodes)
+        yield nodes
+    finally:
+        for node in nodes:
+            node.end()
 
 
 @contextlib.contextmanager

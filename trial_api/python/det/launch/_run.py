@@ -49,9 +49,7 @@ def command_of(words: List[str]) -> List[str]:
     return words
 
 
-def launch(
-    name: str, arguments: List[str], extra: Extra, *, one_process: bool = False
-) -> int:
+def launch(name: str, arguments: List[str], extra: Extra, *, one_process: bool = False) -> int:
     """Runs a command once per slot of this node (once, with one_process or where the configuration says
     in_process), each with its rank and what `extra` adds. The exit code: 0, or that of the first rank
     that failed (128 + its signal)."""

@@ -138,9 +138,7 @@ class Watched(Protocol):
         """What is said then."""
 
 
-def run(
-    ranks: List[Rank], grace: float = GRACE, watched: Sequence[Watched] = ()
-) -> Outcome:
+def run(ranks: List[Rank], grace: float = GRACE, watched: Sequence[Watched] = ()) -> Outcome:
     """Returns when all have ended. Raises OSError when one cannot be started; none is left then."""
     running: List[_Running] = []
     stopped: List[int] = []

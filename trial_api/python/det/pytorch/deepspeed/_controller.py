@@ -15,7 +15,10 @@ from det.pytorch.deepspeed._saver import DeepSpeedSaver
 
 
 class DeepSpeedController(Controller):
+    """Made by the Trainer; run() once."""
+
     _context: DeepSpeedTrialContext
+    _trial: Any
 
     def _check(self) -> bool:
         if not self._context.engines:

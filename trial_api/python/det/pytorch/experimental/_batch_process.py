@@ -71,7 +71,9 @@ def torch_batch_process(
 
 def _check(dataset: Any, batch_size: int, interval: int, options: Dict[str, Any]) -> None:
     if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__len__"):
-        raise ValueError("torch_batch_process() takes a data set with a length and records by number")
+        raise ValueError(
+            "torch_batch_process() takes a data set with a length and records by number"
+        )
     if batch_size < 1 or interval < 1:
         raise ValueError(
             f"batch_size is {batch_size} and checkpoint_interval {interval}: at least 1 each"

@@ -63,7 +63,9 @@ class TorchBatchProcessorContext:
         if info is None or info.trial is None:
             return "inference"
         trial = info.trial
-        return f"{info.cluster_id}/inference/experiment/{trial.experiment_id}/trial/{trial.trial_id}"
+        return (
+            f"{info.cluster_id}/inference/experiment/{trial.experiment_id}/trial/{trial.trial_id}"
+        )
 
     def report_task_using_checkpoint(self, checkpoint: Any) -> None:
         """Notes in the metadata of the progress that this one, of the SDK or its uuid, is used."""
