@@ -79,8 +79,8 @@ class Controller:
         """Whether the Trial evaluates by batches. Raises RuntimeError or TypeError for one that cannot
         be trained."""
         if not self._context.models:
-            name = type(self._trial).__name__
-            raise RuntimeError(f"{name} wrapped no model: call context.wrap_model() in __init__()")
+            words = "wrapped no model: call context.wrap_model() in __init__()"
+            raise RuntimeError(f"{type(self._trial).__name__} {words}")
         return _trial.check_evaluation(self._trial)
 
     def _make_saver(self) -> Any:
@@ -89,22 +89,18 @@ class Controller:
     @property
     def _records_per_batch(self) -> int:
         """Of a global batch; 0 where nobody knows."""
-        records: int = self._training.records_per_batch
-        return records
+        return int(self._training.records_per_batch)
 
     def run(self) -> None:
         """Collective. Returns when training is finished, or saved because it was to stop."""
         try:
-            self._run()
+            self._start()
+            self._callbacks.call("on_training_start")
+            self._train()
+            self._saver.finish()
         finally:
             self._events.close()
             self._callbacks.call("on_trial_shutdown")
-
-    def _run(self) -> None:
-        self._start()
-        self._callbacks.call("on_training_start")
-        self._train()
-        self._saver.finish()
 
     # Before training.
 
@@ -121,10 +117,11 @@ class Controller:
         if folder is not None:
             self._restore(state, folder, uuid)
         self._context._progress = self._progress
-        for model in self._context.models:
+        models = self._context.models
+        for model in models:
             model.train()
-        tuned = self._context._optimizations.auto_tune_tensor_fusion
-        self._fusion = _fusion.FusionTuning(self._context.models if tuned else [], self._ranks)
+        tuned = models if self._context._optimizations.auto_tune_tensor_fusion else []
+        self._fusion = _fusion.FusionTuning(tuned, self._ranks)
 
     def _read_latest(self) -> Any:
         """(state, folder, uuid) of the checkpoint to start from; Nones without one."""
@@ -178,8 +175,7 @@ class Controller:
                     f"the training data has {told[0]} batches an epoch on rank 0 and {length} on "
                     f"rank {rank}: let build_training_data_loader() give all ranks equally many"
                 )
-        agreed: Optional[int] = told[0]
-        return agreed
+        return None if told[0] is None else int(told[0])
 
     def _shard_validation(self) -> ShardedData:
         given = self._trial.build_validation_data_loader()
