@@ -57,6 +57,7 @@ class DeepSpeedController(Controller):
         path = folder / f"rank_{self._ranks.rank}.safetensors"
         if path.exists():
             own = _snapshot.read_tree(path)
+            self._context.reducers.carry(own.get("reducers", []))
             _random.set_state(own["random"])
             self._unreported = list(own["metrics"])
         self._saved_at = self._progress.steps_completed

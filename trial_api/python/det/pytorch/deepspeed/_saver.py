@@ -40,6 +40,7 @@ class DeepSpeedSaver:
         snapshot = Snapshot()
         snapshot.begin()
         own = {"random": _random.get_state(), "metrics": metrics}
+        own["reducers"] = _state.kept_of_reducers(context) if metrics else []
         snapshot.take_tree(f"rank_{context._ranks.rank}.safetensors", own)
         if chief:
             rest: Dict[str, Any] = {"callbacks": self._callbacks.state_dict()}
