@@ -13,7 +13,7 @@ from unittest import mock
 
 import wheel_backend
 from det.exec import harness as exec_harness
-from det.launch import _engine, _layout, _run, _supervisor, horovod, mpi
+from det.launch import _engine, _layout, _run, _supervisor, horovod, mpi, tensorflow
 from fake_master import SERVICE, as_task, fake_master, task_environment
 
 NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "DET_CHIEF_IP",
@@ -247,6 +247,25 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual("2", rank.env["OMP_NUM_THREADS"])
         self.assertEqual(2, len(asked))
         self.assertNotIn("DET_SLOTS_OF_RANKS", asked[0].env)
+
+    def test_tensorflow_has_one_process_a_node(self):
+        config = json.dumps({"resources": {"slots_per_trial": 3}})
+        with fake_master() as master, as_task(
+                master, self.folder, DET_SLOT_IDS="[4, 5]", DET_EXPERIMENT_CONFIG=config,
+                C10D_PORT="29444"):
+            master.answers["/api/v1/allocations/3.7.1/resources/agent-0/rendezvous"] = {
+                "rendezvousInfo": {"addresses": ["10.0.0.1", "fd00::2"], "rank": 1,
+                                   "slots": [1, 2]}}
+            layout = _layout.find_layout(one_process=True)
+            [rank] = _run.ranks_of(layout, ["x"], tensorflow.extra)
+            os.environ.pop("DET_RENDEZVOUS")
+        self.assertEqual({"cluster": {"worker": ["10.0.0.1:29444", "[fd00::2]:29444"]},
+                          "task": {"type": "worker", "index": 1}},
+                         json.loads(rank.env["TF_CONFIG"]))
+        self.assertEqual(["1", "2", "0", "1"], [rank.env[name] for name in NAMES[:4]])
+        script = self.script("import os; print(os.environ.get('TF_CONFIG'), os.environ['RANK'])")
+        result = self.launch("--slots", "4", script, module="det.launch.tensorflow")
+        self.assertEqual("[rank=0] None 0\n", result.stdout, result.stderr)
 
     def test_who_asks_for_processes_gets_them(self):
         config = json.dumps({"resources": {"slots_per_trial": 2},
