@@ -1,5 +1,6 @@
 """Launchers whose engine starts the ranks, on two nodes that are addresses of this machine. The engine
 is a stand-in: it starts what it is told where it is told, by the shell that it is told."""
+import contextlib
 import json
 import os
 import pathlib
@@ -12,7 +13,7 @@ import unittest
 
 from det._ports import free_ports
 from det.launch import _shell
-from fake_master import fake_master, task_environment
+from fake_master import SERVICE, fake_master, task_environment
 
 ADDRESSES = ["127.0.0.1", "127.0.0.2"]
 # As mpirun and horovodrun do: ranks on the first node are processes, those on others go by the shell.
@@ -43,6 +44,8 @@ ENGINE = '''
         one.terminate()
         one.wait()
     print("engine ends", flush=True)
+    if code:
+        print("-" * 30, file=sys.stderr, flush=True)
     sys.exit(code)
     '''
 KINDS = {
@@ -95,6 +98,12 @@ class EngineTest(unittest.TestCase):
         return launcher
 
     @staticmethod
+    def kill(path):
+        for pid in pathlib.Path(path).read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+
+    @staticmethod
     def end(launcher):
         if launcher.poll() is None:
             launcher.kill()
@@ -122,8 +131,9 @@ class EngineTest(unittest.TestCase):
             self.assertEqual((0, 0), (code, other[0]), errors + other[2])
             port = self.ports[0]
             self.assertEqual(
-                [f"0 3 0 2 0 2 127.0.0.1 {port} node-0", f"1 3 1 2 0 2 127.0.0.1 {port} node-0",
-                 f"2 3 0 1 1 2 127.0.0.1 {port} node-1"],
+                [f"[rank=0] 0 3 0 2 0 2 127.0.0.1 {port} node-0",
+                 f"[rank=0] 1 3 1 2 0 2 127.0.0.1 {port} node-0",
+                 f"[rank=0] 2 3 0 1 1 2 127.0.0.1 {port} node-1"],
                 [line for line in out.splitlines() if line != "engine ends"])
 
     def test_a_dead_rank_ends_all_with_its_own_error(self):
@@ -136,14 +146,22 @@ class EngineTest(unittest.TestCase):
                 """)
             (code, _, errors), other = self.run_on_both("mpi", script)
             self.assertEqual((1, 0), (code, other[0]), errors + other[2])
-            self.assertEqual("no wine", errors.splitlines()[0])
+            lines = errors.splitlines()
+            self.assertEqual(f"[rank={dead}] no wine", lines[0])
+            self.assertEqual(f"ERROR: rank {dead} failed: exit code 1: no wine", lines[-1])
+            [told] = self.master.bodies(SERVICE + "ReportEarlyExit")[-1:]
+            self.assertEqual(f"rank {dead} failed: exit code 1: no wine", told["message"])
 
     def test_a_node_that_goes_ends_the_others(self):
-        script = self.write("train.py", """
+        pids = os.path.join(self.folder, "pids")
+        script = self.write("train.py", f"""
             import os, signal
+            with open({pids!r}, "a") as file:
+                file.write(str(os.getpid()) + "\\n")
             print("ready", os.environ["RANK"], flush=True)
             signal.pause()
             """)
+        self.addCleanup(self.kill, pids)  # What a node's agent does, when its launcher is gone.
         for goes, words in ((0, "the first node's launcher has gone"), (1, "node 127.0.0.2 has gone")):
             launchers = [self.start("mpi", node, script) for node in range(2)]
             for _ in range(3):

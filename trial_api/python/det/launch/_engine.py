@@ -1,7 +1,7 @@
 """Launchers whose engine starts the ranks by a program of its own: on the first node, which reaches the
 others by a shell (_shell.py) that their launchers serve. What the program starts is this module again,
-with --rank in front of the command: it gives the rank the names that all launchers set, and becomes the
-command."""
+with --rank in front of the command: it gives the rank the names that all launchers set, runs the command,
+puts its rank in front of its lines, and says what it died of."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def main(engine: Engine, arguments: List[str]) -> int:
     """The exit code of the program, which ends all ranks when one fails; of another node's launcher 0,
     once the first one's has ended."""
     if arguments[:1] == ["--rank"]:
-        become(engine, arguments[1:])
+        return run_rank(engine, arguments[1:])
     options, rest = split(engine, arguments)
     alone = engine.without in options
     options = [option for option in options if option != engine.without]
@@ -158,7 +158,10 @@ def rank_environment(engine: Engine, env: Dict[str, str]) -> Dict[str, str]:
     return told
 
 
-def become(engine: Engine, command: List[str]) -> None:
-    """Replaces this process by the command."""
+def run_rank(engine: Engine, command: List[str]) -> int:
+    """The command's exit code, 128 + its signal."""
     env = rank_environment(engine, dict(os.environ))
-    os.execvpe(command[0], command, env)
+    outcome = _supervisor.run([_supervisor.Rank(int(env["RANK"]), command, env)])
+    if outcome.failure:
+        print(f"ERROR: {outcome.failure}", file=sys.stderr, flush=True)
+    return outcome.code

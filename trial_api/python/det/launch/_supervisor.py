@@ -30,6 +30,10 @@ _OTHER_GONE = re.compile(
 )
 
 
+# What wraps a rank that a program has started says of its end (_engine.py), in one of that program's lines.
+_RANK_FAILED = re.compile(rb"ERROR: (rank \d+ failed: .*)")
+
+
 @dataclasses.dataclass
 class Rank:
     """One process to be: its number, command, and all of its environment. Without a number it is a
@@ -56,6 +60,7 @@ class _Pipe:
         self._prefix = b"" if rank is None else f"[rank={rank}] ".encode()
         self._rest = b""
         self.last = b""  # The last line that says something.
+        self.failed: List[bytes] = []  # What ranks that a program has started died of.
         os.set_blocking(source.fileno(), False)
 
     def copy(self) -> bool:
@@ -85,6 +90,9 @@ class _Pipe:
             self._target.write(b"".join(self._prefix + line + b"\n" for line in lines))
             self._target.flush()
             self.last = next((line for line in reversed(lines) if line.strip()), self.last)
+            if not self._prefix:
+                found = map(_RANK_FAILED.search, lines)
+                self.failed += [match.group(1) for match in found if match]
 
     def finish(self) -> None:
         """What is left of a rank that has ended; its children may go on writing for ever."""
@@ -124,6 +132,10 @@ class _Running:
         return code > 0 and _OTHER_GONE.search(self.pipes[1].last) is not None
 
     def words(self, code: int) -> str:
+        ranks = [words for pipe in self.pipes for words in pipe.failed]
+        if ranks:
+            cause = next((words for words in ranks if not _OTHER_GONE.search(words)), ranks[0])
+            return cause.decode(errors="replace").strip()
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         last = self.pipes[1].last.decode(errors="replace").strip()
         return f"{self.name} failed: {how}" + (f": {last}" if last else "")
